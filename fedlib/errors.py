@@ -1,0 +1,52 @@
+"""Errors that end a command with one clear line, and the exit statuses they carry.
+
+| status | meaning |
+|---|---|
+| 0 | everything asked for is done |
+| 1 | something failed (a run with NaN losses, a notebook, a full disk) |
+| 2 | bad input: the line says what was given and what is allowed |
+| 3 | the time budget ran out; what was finished is stored, the rest resumes |
+| 130 | interrupted by the user (Ctrl-C) |
+"""
+
+import difflib
+from collections.abc import Iterable
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_BUDGET = 3
+EXIT_INTERRUPTED = 130
+
+
+class FedlibError(Exception):
+    """A failure that is told in one line; `status` is the exit status of the command."""
+
+    status = EXIT_FAILED
+
+
+class UsageError(FedlibError):
+    """A wrong name or value: the message says what was given and what is allowed."""
+
+    status = EXIT_USAGE
+
+
+class DataError(FedlibError):
+    """A data set that is absent or damaged: the message names the file and how to get it."""
+
+    status = EXIT_USAGE
+
+
+def check_name(kind: str, given: str, allowed: Iterable[str]) -> str:
+    """Return `given` if it is one of `allowed`, else raise a UsageError that lists them."""
+    names = list(allowed)
+    if given in names:
+        return given
+    close = difflib.get_close_matches(str(given), names, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    raise UsageError(f"unknown {kind} {given!r}{hint}; allowed: {', '.join(names)}")
+
+
+def check(condition: bool, message: str) -> None:
+    """Raise a UsageError with `message` unless `condition` holds."""
+    if not condition:
+        raise UsageError(message)

@@ -1,0 +1,71 @@
+"""The frozen description of one run. Its hash names the run's folder in the store."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """All that decides a run's numbers on a given device; nothing else may.
+
+    Options are plain JSON values. Runs that differ only in `seed` form a group, whose
+    members are trained as replicas on the engine's client axis.
+    """
+
+    paper: str  # key of the paper: feddrl, feddisk, fedddrl, frl; start for notebook 00
+    artifact: str  # the artifact that owns the run, e.g. table3
+    profile: str  # smoke, reduced or paper
+    dataset: str
+    method: str
+    partition: str
+    model: str
+    num_clients: int  # N
+    rounds: int  # T
+    seed: int = 0
+    cohort_size: int | None = None  # K; None: all clients take part
+    dataset_options: Options = field(default_factory=dict)
+    partition_options: Options = field(default_factory=dict)
+    method_options: Options = field(default_factory=dict)
+    model_options: Options = field(default_factory=dict)
+    local_epochs: int = 1  # E
+    batch_size: int = 32  # B
+    local_optimizer: str = "sgd"
+    local_learning_rate: float = 0.01
+    local_optimizer_options: Options = field(default_factory=dict)
+    eval_every: int = 1  # rounds between evaluations on the test set
+    client_eval: str = "cohort"  # whose training data the global model is evaluated on: none, cohort, all
+
+    @property
+    def id(self) -> str:
+        """`<paper>/<artifact>`, the name that `python -m fedlib run` takes."""
+        return f"{self.paper}/{self.artifact}"
+
+    def describe(self) -> dict[str, Any]:
+        """Plain JSON form, every field present."""
+        return dataclasses.asdict(self)
+
+    @property
+    def key(self) -> str:
+        """16 hex digits that name this run: the hash of its canonical JSON form."""
+        text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def group_key(self) -> str:
+        """The key of the description without its seed: equal for all replicas of a group."""
+        return dataclasses.replace(self, seed=-1).key
+
+    def label(self) -> str:
+        """Short text for progress lines."""
+        return f"{self.id} {self.dataset} {self.partition} N={self.num_clients} {self.method} seed {self.seed}"
+
+
+def from_description(description: Mapping[str, Any]) -> Run:
+    """The run that `describe` was called on."""
+    return Run(**description)

@@ -1,0 +1,14 @@
+"""Strict numerics for every test: fixed threads, deterministic algorithms, warnings as errors."""
+
+import os
+
+import pytest
+import torch
+
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _strict_numerics():
+    torch.set_num_threads(2)
+    torch.use_deterministic_algorithms(True)
