@@ -1,0 +1,74 @@
+"""The networks that clients train, by name; initial weights are a function of the seed alone.
+
+`MODELS` maps a name to its builder, `builder(image_shape, num_classes, **options)`. All models take
+[batch, channels, height, width] and return logits [batch, classes].
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from fedlib import seeds
+from fedlib.errors import UsageError, check, check_name
+from fedlib.models import cnn
+from fedlib.models.layers import number_dropouts
+
+MODELS: dict[str, Callable[..., nn.Module]] = {
+    "mlp": cnn.make_mlp,
+    "lenet": cnn.make_lenet,
+    "cnn-feddrl": cnn.make_cnn_feddrl,
+    "cnn-mcmahan": cnn.make_cnn_mcmahan,
+    "cnn-feddisk": cnn.make_cnn_feddisk,
+    "cnn-frl": cnn.make_cnn_frl,
+}
+
+
+def make_model(
+    name: str,
+    *,
+    image_shape: tuple[int, int, int],
+    num_classes: int,
+    generator_seed: int | Sequence[int | str],
+    **options: Any,
+) -> nn.Module:
+    """The model called `name` on the CPU, with initial weights drawn from `generator_seed`.
+
+    image_shape: channels, height, width. generator_seed: a seed, or the names of a stream, such as
+    `(run.seed, "weights")`. options: those of the builder in `MODELS`.
+    Global random state is neither used nor changed. Raises UsageError for an unknown name or
+    option, a value out of range, or images that do not fit the model.
+    """
+    builder = MODELS[check_name("model", name, MODELS)]
+    allowed = model_options(name)
+    for option in options:
+        check(bool(allowed), f"model {name} has no options, but {option!r} was given")
+        check_name(f"option of model {name}", option, allowed)
+    _check_sizes(image_shape, num_classes)
+    seed = generator_seed if isinstance(generator_seed, int) else seeds.derive(*generator_seed)
+    # Only the CPU's generator is set: torch.manual_seed would also reset those of the accelerators.
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(seed)
+        model = builder(tuple(image_shape), num_classes, **options)
+    return number_dropouts(model)
+
+
+def model_options(name: str) -> dict[str, Any]:
+    """The options of a model and their defaults."""
+    parameters = inspect.signature(MODELS[check_name("model", name, MODELS)]).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Number of trainable values."""
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)
+
+
+def _check_sizes(image_shape: Sequence[int], num_classes: int) -> None:
+    whole = all(isinstance(size, int) and size >= 1 for size in image_shape)
+    if len(image_shape) != 3 or not whole:
+        raise UsageError(f"image_shape must be (channels, height, width), each at least 1, not {image_shape}")
+    valid = isinstance(num_classes, int) and num_classes >= 2
+    check(valid, f"num_classes must be a whole number of at least 2, not {num_classes!r}")
