@@ -1,0 +1,29 @@
+"""The engine: the clients of a round train together, as one vectorised computation."""
+
+from fedlib.local.batches import Batch, Samples, Work, make_work, stream_keys
+from fedlib.local.evaluate import Evaluation, evaluate_rows, evaluate_segments, per_sample
+from fedlib.local.forward import BACKENDS, choose_backend
+from fedlib.local.objective import Objective, cross_entropy
+from fedlib.local.optimizers import LocalOptimizer, make_optimizer
+from fedlib.local.train import LocalState, Trained, Trainer
+
+__all__ = [
+    "BACKENDS",
+    "Batch",
+    "Evaluation",
+    "LocalOptimizer",
+    "LocalState",
+    "Objective",
+    "Samples",
+    "Trained",
+    "Trainer",
+    "Work",
+    "choose_backend",
+    "cross_entropy",
+    "evaluate_rows",
+    "evaluate_segments",
+    "make_optimizer",
+    "make_work",
+    "per_sample",
+    "stream_keys",
+]

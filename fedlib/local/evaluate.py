@@ -1,0 +1,145 @@
+"""Vectorised inference: loss and accuracy of one model on every client's data, of every
+client's model on its own data, or of a model on the test set.
+
+Everything is evaluated in evaluation mode (dropout off, BatchNorm's running statistics;
+FEDDRL-A4).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlib.local.batches import Batch, Samples
+from fedlib.local.forward import make_forward
+from fedlib.local.loop import load_row
+from fedlib.local.objective import Objective, cross_entropy
+from fedlib.local.train import Tensors, Trainer
+
+
+_PLAIN = Objective()
+IMAGES_PER_PASS = 1000  # rows * images in one forward pass: large enough to be efficient, small in memory
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """loss [C] mean cross-entropy in nats and accuracy [C] in [0, 1] of each row; count [C] samples."""
+
+    loss: Tensor
+    accuracy: Tensor
+    count: Tensor
+
+
+def evaluate_rows(
+    trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]
+) -> Evaluation:
+    """Each row's model on the samples of its own index list (ragged lists are fine)."""
+    device = samples.device
+    sizes = np.array([len(i) for i in indices])
+    totals = torch.zeros(3, len(sizes), device=device)
+    order = np.argsort(-sizes, kind="stable")
+    at = torch.from_numpy(order).to(device)
+    rows = {n: t[at] for n, t in params.items()}, {n: t[at] for n, t in buffers.items()}
+    padded = torch.zeros(len(sizes), int(sizes.max(initial=1)), dtype=torch.int64)
+    for position, row in enumerate(order):
+        padded[position, : sizes[row]] = torch.from_numpy(np.asarray(indices[row], np.int64))
+    padded, limit = padded.to(device), torch.from_numpy(sizes[order]).to(device)
+    width = max(1, IMAGES_PER_PASS // max(len(sizes), 1))
+    forward = _inference(trainer)
+    for start in range(0, padded.shape[1], width):
+        active = int((sizes > start).sum())
+        index = padded[:active, start : start + width]
+        outputs = forward(
+            samples, {n: t[:active] for n, t in rows[0].items()}, _prefix(rows[1], active), index
+        )
+        mask = (torch.arange(start, start + index.shape[1], device=device) < limit[:active, None]).float()
+        totals[:, :active] += _sums(outputs, samples.labels[index], mask)
+    result = torch.zeros_like(totals)
+    result[:, at] = totals
+    count = result[2].clamp(min=1)
+    return Evaluation(result[0] / count, result[1] / count, result[2])
+
+
+def evaluate_segments(
+    trainer: Trainer,
+    samples: Samples,
+    params: Tensors,
+    buffers: Tensors,
+    segments: Sequence[Sequence[np.ndarray]],
+) -> list[Evaluation]:
+    """One model per replica on the data of each of its clients.
+
+    segments[r]: index lists of replica r's clients. Returns one Evaluation per replica, with
+    one entry per client. The clients' samples are joined, so their sizes cost nothing.
+    """
+    device = samples.device
+    results = []
+    for replica, lists in enumerate(segments):
+        joined = torch.from_numpy(np.concatenate([np.asarray(i, np.int64) for i in lists])).to(device)
+        owner = torch.from_numpy(np.repeat(np.arange(len(lists)), [len(i) for i in lists])).to(device)
+        model = _prefix(params, replica + 1, replica), _prefix(buffers, replica + 1, replica)
+        losses, correct = per_sample(trainer, samples, *model, joined)
+        onehot_sums = [
+            torch.zeros(len(lists), device=device).index_add_(0, owner, v) for v in (losses, correct)
+        ]
+        count = torch.bincount(owner, minlength=len(lists)).float()
+        results.append(Evaluation(*(v / count.clamp(min=1) for v in onehot_sums), count))
+    return results
+
+
+def per_sample(
+    trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, index: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Loss in nats and correctness (0.0 or 1.0), [M] each, of one model (C = 1) on samples `index` [M]."""
+    forward = _inference(trainer)
+    losses, correct = [], []
+    for part in index.split(IMAGES_PER_PASS):
+        outputs = forward(samples, params, buffers, part[None])[0]
+        batch = Batch(part, part, samples.labels[part], part, part, part)
+        losses.append(cross_entropy(outputs, batch))
+        correct.append((outputs.argmax(dim=-1) == samples.labels[part]).float())
+    return torch.cat(losses), torch.cat(correct)
+
+
+def _prefix(tensors: Tensors, stop: int, start: int = 0) -> Tensors:
+    return {n: t[start:stop] for n, t in tensors.items()}
+
+
+def _sums(outputs: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """[3, C] sums over the real samples: loss, correct predictions, samples."""
+    losses = cross_entropy(outputs, Batch(labels, mask, labels, labels, labels, labels))
+    correct = (outputs.argmax(dim=-1) == labels).float()
+    return torch.stack([(losses * mask).sum(-1), (correct * mask).sum(-1), mask.sum(-1)])
+
+
+def _inference(trainer: Trainer):
+    """A function (samples, params, buffers, index [C, B]) -> logits [C, B, classes]."""
+    if trainer.backend == "loop":
+        return _loop_inference(trainer)
+    forward = make_forward(trainer.model, trainer.backend)
+
+    @torch.no_grad()
+    def infer(samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:
+        forward.bind(params, buffers, training=False)
+        row = torch.zeros(len(index), dtype=torch.int64, device=index.device)
+        batch = Batch(
+            index, torch.ones_like(index, dtype=torch.float32), samples.labels[index], row, row, row
+        )
+        return forward(samples, batch, _PLAIN, True)[0]
+
+    return infer
+
+
+def _loop_inference(trainer: Trainer):
+    @torch.no_grad()
+    def infer(samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:
+        trainer.model.eval()
+        outputs = []
+        for row in range(len(index)):
+            load_row(trainer.model, params, buffers, row)
+            outputs.append(trainer.model(samples.fetch(index[row])))
+        return torch.stack(outputs)
+
+    return infer

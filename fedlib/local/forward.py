@@ -1,0 +1,110 @@
+"""The three ways to compute the outputs of C models on C batches, and which one to take.
+
+| backend | how | for |
+|---|---|---|
+| loop | one client after the other, plain PyTorch | the reference; large networks on a CPU |
+| vmap | `torch.vmap` over `functional_call` | any module without data-dependent control flow |
+| stacked | client-stacked layers (`fedlib.local.stacked`) | models of known layers: the fastest |
+
+All give the same numbers up to float32 rounding; tests hold them together.
+"""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from fedlib.errors import check, check_name
+from fedlib.local.batches import Batch, Samples
+from fedlib.local.objective import Objective
+from fedlib.local.stacked import StackedModel, fold_rows, unstackable_layers
+from fedlib.models import count_parameters
+from fedlib.models.layers import sample_mask, step_key
+
+BACKENDS = ("auto", "loop", "vmap", "stacked")
+
+# Above this size a CPU is bound by arithmetic, and one client at a time stays in its cache
+# (benchmarks/NOTES.md).
+LOOP_FROM_PARAMETERS_ON_CPU = 1_000_000
+
+
+def choose_backend(model: nn.Module, device: torch.device, asked: str = "auto") -> str:
+    """The backend for a model on a device: a fixed rule, so that repeats are bit for bit."""
+    check_name("backend", asked, BACKENDS)
+    unknown = unstackable_layers(model)
+    check(
+        asked != "stacked" or not unknown,
+        f"backend 'stacked' asked for a model with {', '.join(unknown)}; allowed for it: auto, loop, vmap",
+    )
+    if asked != "auto":
+        return asked
+    if device.type == "cpu" and count_parameters(model) >= LOOP_FROM_PARAMETERS_ON_CPU:
+        return "loop"
+    return "vmap" if unknown else "stacked"
+
+
+class Forward(Protocol):
+    """Outputs [C, B, ...] of the bound rows on a batch, and the batch as the objective sees it."""
+
+    def bind(self, params: dict[str, Tensor], buffers: dict[str, Tensor], *, training: bool) -> None: ...
+
+    def __call__(
+        self, samples: Samples, batch: Batch, objective: Objective, full: bool
+    ) -> tuple[Tensor, Batch]: ...
+
+
+class StackedForward:
+    """Forward pass through client-stacked layers."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = StackedModel(model)
+        self.bind = self.model.bind
+
+    def __call__(self, samples, batch, objective, full):
+        if objective.inputs is not None:
+            x, batch = objective.inputs(samples, batch)
+            x = fold_rows(x) if x.ndim == 5 else x
+        elif samples.inputs.ndim == 4:  # gather straight into the folded layout
+            x = samples.fetch(batch.index.t()).flatten(1, 2)
+        else:
+            x = samples.fetch(batch.index)
+        with step_key(batch.key), sample_mask(None if full else batch.mask):
+            return self.model(x), batch
+
+
+class VmapForward:
+    """Forward pass through `torch.vmap`: any module, one call."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.module = model
+        self.params: dict[str, Tensor] = {}
+        self.buffers: dict[str, Tensor] = {}
+
+    def bind(self, params, buffers, *, training):
+        self.params, self.buffers = params, buffers
+        self.module.train(training)
+
+    def __call__(self, samples, batch, objective, full):
+        if objective.inputs is not None:
+            x, batch = objective.inputs(samples, batch)
+        else:
+            x = samples.fetch(batch.index)
+
+        def one(params, buffers, x, key, mask):
+            with step_key(key), sample_mask(None if full else mask):
+                outputs = functional_call(self.module, (params, buffers), (x,))
+            return outputs, buffers
+
+        run = torch.vmap(one, randomness="error")
+        # Batch normalisation saves its statistics for the backward pass: let it change copies.
+        copies = {n: b.clone() for n, b in self.buffers.items()}
+        outputs, copies = run(self.params, copies, x, batch.key, batch.mask)
+        for name, value in copies.items():
+            self.buffers[name].copy_(value)
+        return outputs, batch
+
+
+def make_forward(model: nn.Module, backend: str) -> StackedForward | VmapForward:
+    """The vectorised forward pass of a backend ('vmap' or 'stacked')."""
+    return {"vmap": VmapForward, "stacked": StackedForward}[backend](model)
