@@ -13,11 +13,9 @@ import torch
 from torch import Tensor
 
 from fedlib.local.batches import Batch, Samples
-from fedlib.local.forward import make_forward
 from fedlib.local.loop import load_row
 from fedlib.local.objective import Objective, cross_entropy
 from fedlib.local.train import Tensors, Trainer
-
 
 _PLAIN = Objective()
 IMAGES_PER_PASS = 1000  # rows * images in one forward pass: large enough to be efficient, small in memory
@@ -118,7 +116,7 @@ def _inference(trainer: Trainer):
     """A function (samples, params, buffers, index [C, B]) -> logits [C, B, classes]."""
     if trainer.backend == "loop":
         return _loop_inference(trainer)
-    forward = make_forward(trainer.model, trainer.backend)
+    forward = trainer.forward
 
     @torch.no_grad()
     def infer(samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:

@@ -131,7 +131,7 @@ def make_optimizer(name: str, options: Mapping[str, Any] | None = None) -> Local
     for option, value in options.items():
         check_name(f"option of local optimizer {name!r}", option, _OPTIONS[name])
         numbers = value if isinstance(value, (list, tuple)) else [value]
-        check(all(0 <= v for v in numbers), f"{option}={value} given for {name!r}; allowed: 0 or more")
+        check(all(v >= 0 for v in numbers), f"{option}={value} given for {name!r}; allowed: 0 or more")
     builder, torch_class, slots = _BUILDERS[name]
     torch_options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     own = {k: v for k, v in torch_options.items() if k != "weight_decay"}

@@ -6,14 +6,15 @@ out of reach of the step. Only the last, smaller batch of an epoch needs a mask.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fedlib.local.batches import Batch, Samples, Schedule, Work, make_schedule
-from fedlib.local.forward import make_forward
+from fedlib.local.forward import StackedForward, VmapForward, make_forward
 from fedlib.local.loop import train_one_client
 from fedlib.local.objective import Objective, batch_mean
 from fedlib.local.optimizers import LocalOptimizer, State
@@ -68,8 +69,13 @@ class Trainer:
     backend: str  # loop, vmap or stacked; see `choose_backend`
     optimizer: LocalOptimizer
     batch_size: int
-    objective: Objective = Objective()
+    objective: Objective = field(default_factory=Objective)
     max_rows: int | None = None
+
+    @cached_property
+    def forward(self) -> StackedForward | VmapForward:
+        """The vectorised forward pass, built once."""
+        return make_forward(self.model, self.backend)
 
     def start(self, params: Tensors, buffers: Tensors) -> LocalState:
         """Fresh local state from [C, ...] tensors (copied): what a client has after a download."""
@@ -131,7 +137,7 @@ class Trainer:
         self, samples: Samples, state: LocalState, work: Work, schedule: Schedule, anchor: Tensors | None
     ) -> Tensor:
         """All steps of the schedule; returns the rows' mean training loss [C]."""
-        forward = make_forward(self.model, self.backend)
+        forward = self.forward
         total = torch.zeros(len(work), device=samples.device)
         rate = _uniform_rate(work)
         active = 0

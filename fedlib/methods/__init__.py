@@ -1,0 +1,45 @@
+"""Federated algorithms by name, one module each, readable next to the paper's pseudocode.
+
+A method is a frozen dataclass: its fields are the hyper-parameters (the options of a run),
+its `init` and `apply` are pure functions over the server's state. To try one of your own in
+a session, put its class into `METHODS` and name it in a run.
+"""
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from fedlib.errors import UsageError, check_name
+from fedlib.federation import Method
+
+METHODS: dict[str, str | type] = {
+    "singleset": "fedlib.methods.singleset:SingleSet",
+    "fedsgd": "fedlib.methods.fedsgd:FedSGD",
+    "fedavg": "fedlib.methods.fedavg:FedAvg",
+    "fedprox": "fedlib.methods.fedprox:FedProx",
+}
+
+
+def method_class(name: str) -> type:
+    """The class behind a method's name; UsageError for an unknown one."""
+    entry = METHODS[check_name("method", name, METHODS)]
+    if isinstance(entry, str):
+        module, _, attribute = entry.partition(":")
+        entry = getattr(importlib.import_module(module), attribute)
+    return entry
+
+
+def method_options(name: str) -> dict[str, Any]:
+    """The options of a method and their defaults."""
+    return {f.name: f.default for f in dataclasses.fields(method_class(name))}
+
+
+def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
+    """The method with its options set; UsageError for a wrong name, option or value."""
+    allowed = method_options(name)
+    for option in options or {}:
+        if not allowed:
+            raise UsageError(f"method {name!r} has no options, but {option!r} was given")
+        check_name(f"option of method {name!r}", option, allowed)
+    return method_class(name)(**(options or {}))

@@ -269,7 +269,7 @@ def test_a_model_with_an_unknown_layer_takes_vmap_and_says_so():
 def test_empty_client_and_wrong_options_are_one_line():
     with pytest.raises(UsageError, match="client 1 has no samples"):
         make_rows([3, 0])
-    with pytest.raises(UsageError, match="unknown local optimizer 'sgdd' .did you mean 'sgd'"):
+    with pytest.raises(UsageError, match=r"unknown local optimizer 'sgdd' .did you mean 'sgd'"):
         make_optimizer("sgdd")
     with pytest.raises(UsageError, match="unknown option of local optimizer 'sgd' 'beta'"):
         make_optimizer("sgd", {"beta": 1})

@@ -1,0 +1,24 @@
+"""The round loop around the engine: cohorts, aggregation, evaluation, rows, exact resume."""
+
+from fedlib.federation.aggregate import aggregate, model_bytes, weighted_mean
+from fedlib.federation.cohort import Cohort, sample_cohort
+from fedlib.federation.rounds import RoundResult, rounds
+from fedlib.federation.server import (
+    Diagnostics,
+    Method,
+    ServerState,
+    broadcast,
+    finish_round,
+    initial_state,
+    method_rng,
+    sample_shares,
+    train_cohort,
+    uniform_shares,
+)
+from fedlib.federation.task import Task, prepare
+
+__all__ = [
+    "Cohort", "Diagnostics", "Method", "RoundResult", "ServerState", "Task", "aggregate", "broadcast",
+    "finish_round", "initial_state", "method_rng", "model_bytes", "prepare", "rounds",
+    "sample_cohort", "sample_shares", "train_cohort", "uniform_shares", "weighted_mean",
+]  # fmt: skip

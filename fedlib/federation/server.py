@@ -1,0 +1,131 @@
+"""The server's state, and the steps that methods are put together from.
+
+Everything that changes between rounds is in the state, so a checkpoint is the state and
+resuming is loading it.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlib import seeds
+from fedlib.federation.aggregate import Tensors, aggregate, model_bytes
+from fedlib.federation.cohort import Cohort
+from fedlib.federation.task import Task
+from fedlib.local import LocalState, Trained, make_work, stream_keys
+from fedlib.models import make_model
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """Global models of R replicas, [R, ...] tensors, after `round` rounds; `memory` is the method's own.
+
+    `memory` holds tensors and plain Python values only (it goes through torch.save).
+    """
+
+    round: int
+    params: Tensors
+    buffers: Tensors
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def advance(self, params: Tensors, buffers: Tensors, **memory: Any) -> "ServerState":
+        """The state after one more round."""
+        return replace(
+            self, round=self.round + 1, params=params, buffers=buffers, memory={**self.memory, **memory}
+        )
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What a round did, for its row: [R, K] clients, weights and mean training losses.
+
+    uplink_bytes, downlink_bytes: per replica. columns: further values of the row, [R] each.
+    """
+
+    clients: np.ndarray
+    weights: Tensor
+    train_loss: Tensor
+    uplink_bytes: int
+    downlink_bytes: int
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+
+
+class Method(Protocol):
+    """A federated algorithm: hyper-parameters as fields, two pure functions over the server's state."""
+
+    def init(self, task: Task) -> ServerState: ...
+
+    def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]: ...
+
+
+def initial_state(task: Task) -> ServerState:
+    """Fresh global models: replica r's initial weights depend on its seed only."""
+    run = task.run
+    models = [
+        make_model(
+            run.model, image_shape=task.dataset.image_shape, num_classes=task.dataset.num_classes,
+            generator_seed=(seed, "weights"), **run.model_options,
+        ).to(task.device)
+        for seed in task.seeds
+    ]  # fmt: skip
+    return ServerState(
+        round=0,
+        params=_stack([dict(m.named_parameters()) for m in models]),
+        buffers=_stack([dict(m.named_buffers()) for m in models]),
+    )
+
+
+def _stack(models: list[dict[str, Tensor]]) -> Tensors:
+    return {name: torch.stack([m[name].detach() for m in models]) for name in models[0]}
+
+
+def broadcast(tensors: Tensors, replica: Tensor) -> Tensors:
+    """The download: row c gets the tensors of its replica, [R, ...] -> [C, ...]."""
+    return {name: tensor[replica] for name, tensor in tensors.items()}
+
+
+def train_cohort(task: Task, state: ServerState, cohort: Cohort, **work: Any) -> Trained:
+    """ClientUpdate for all clients of all replicas at once; rows are replica by replica.
+
+    work: overrides of `make_work` (epochs, learning_rate, proximal, steps_limit, first_epoch);
+    scalars or one value per row.
+    """
+    indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
+    settings = {"epochs": task.run.local_epochs, "learning_rate": task.run.local_learning_rate, **work}
+    key = stream_keys([task.seeds[r] for r in cohort.replica], cohort.round, cohort.client)
+    plan = make_work(
+        indices, replica=cohort.replica, client=cohort.client, key=key, device=task.device, **settings
+    )
+    anchor = broadcast(state.params, plan.replica)
+    local = task.trainer.start(anchor, broadcast(state.buffers, plan.replica))
+    return task.trainer.train(task.train, local, plan, anchor)
+
+
+def sample_shares(task: Task, cohort: Cohort) -> Tensor:
+    """[R, K] n_k / n over the cohort, FedAvg's weights (float32)."""
+    sizes = task.sizes(cohort.clients)
+    return torch.from_numpy(sizes / sizes.sum(axis=1, keepdims=True)).float().to(task.device)
+
+
+def uniform_shares(task: Task, cohort: Cohort) -> Tensor:
+    """[R, K] 1 / K."""
+    return torch.full(cohort.clients.shape, 1 / cohort.clients.shape[1], device=task.device)
+
+
+def finish_round(
+    task: Task, state: ServerState, cohort: Cohort, trained: Trained, weights: Tensor, **memory: Any
+) -> tuple[ServerState, Diagnostics]:
+    """Aggregate the local models with `weights` [R, K] and account for a full up- and download each."""
+    local: LocalState = trained.state
+    params, buffers = aggregate(local.params, local.buffers, weights)
+    sent = model_bytes(state.params, state.buffers) * cohort.clients.shape[1]
+    report = Diagnostics(cohort.clients, weights, trained.loss.view(weights.shape), sent, sent)
+    return state.advance(params, buffers, **memory), report
+
+
+def method_rng(task: Task, replica: int, *names: int | str) -> np.random.Generator:
+    """A random stream of a method's own, e.g. `method_rng(task, r, "explore", cohort.round)`."""
+    return seeds.rng(task.seeds[replica], "method", *names)

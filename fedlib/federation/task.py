@@ -1,0 +1,162 @@
+"""Everything that stays the same over the rounds of a group of runs: data, partition, model, trainer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fedlib import seeds
+from fedlib.data import load_dataset
+from fedlib.data.dataset import Dataset, Split
+from fedlib.errors import UsageError, check, check_name
+from fedlib.local import Samples, Trainer, choose_backend, make_optimizer
+from fedlib.models import count_parameters, make_model
+from fedlib.partition import add_client_noise, make_partition
+from fedlib.run import Run
+
+CLIENT_EVALS = ("none", "cohort", "all")
+_OWN_DATASET_OPTIONS = ("train_per_class", "test_per_class", "mean", "std", "client_noise")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A group of R runs that differ in their seed only, ready to train as replicas.
+
+    clients[r][k]: positions in `train` of client k's samples in replica r. facts: provenance
+    that is known once the task is built (parameters, backend, client sizes).
+    """
+
+    runs: tuple[Run, ...]
+    dataset: Dataset
+    train: Samples
+    test: Samples
+    clients: list[list[np.ndarray]]
+    model: nn.Module
+    trainer: Trainer
+    device: torch.device
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Run:
+        """The settings that all runs of the group share (its seed is the first one's)."""
+        return self.runs[0]
+
+    @property
+    def seeds(self) -> list[int]:
+        return [run.seed for run in self.runs]
+
+    @property
+    def cohort_size(self) -> int:
+        return self.run.cohort_size or self.run.num_clients
+
+    def sizes(self, clients: np.ndarray) -> np.ndarray:
+        """Number of samples n_k of clients [R, K], as float64 of the same shape."""
+        rows = [[len(self.clients[r][k]) for k in ids] for r, ids in enumerate(clients)]
+        return np.array(rows, dtype=np.float64)
+
+
+def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend: str = "auto") -> Task:
+    """Load the data, draw the partitions and build the trainer of a group of runs.
+
+    Raises UsageError for settings out of range or runs that differ in more than the seed, and
+    DataError for an absent data set.
+    """
+    run, device = _check_runs(runs), torch.device(device)
+    own = {k: v for k, v in run.dataset_options.items() if k in _OWN_DATASET_OPTIONS}
+    loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
+    dataset = load_dataset(run.dataset, **loader_options)
+    train = _subset(dataset.train, own.get("train_per_class"))
+    test = _subset(dataset.test, own.get("test_per_class"))
+    clients = [_partition(r, train, dataset.num_classes) for r in runs]
+    model = make_model(
+        run.model, image_shape=dataset.image_shape, num_classes=dataset.num_classes,
+        generator_seed=(run.seed, "weights"), **run.model_options,
+    )  # fmt: skip
+    images, clients = _client_images(runs, train.images, clients, own.get("client_noise"))
+    labels = np.tile(train.labels, len(images) // len(train.labels))
+    scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
+    backend = choose_backend(model, device, backend)
+    optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
+    return Task(
+        runs=tuple(runs),
+        dataset=dataset,
+        train=Samples.from_arrays(images, labels, **scale),
+        test=Samples.from_arrays(test.images, test.labels, **scale),
+        clients=clients,
+        model=model.to(device),
+        trainer=Trainer(model.to(device), backend, optimizer, run.batch_size),
+        device=device,
+        facts=_facts(model, backend, clients),
+    )
+
+
+def _check_runs(runs: Sequence[Run]) -> Run:
+    run = runs[0]
+    check(len({r.group_key for r in runs}) == 1, "runs of a group may differ in their seed only")
+    size = run.num_clients if run.cohort_size is None else run.cohort_size
+    check(run.num_clients >= 1, f"num_clients={run.num_clients} given; allowed: 1 or more")
+    check(
+        1 <= size <= run.num_clients,
+        f"cohort_size={size} given; allowed: 1 to num_clients={run.num_clients} (K clients of N take part)",
+    )
+    for name, least in (("rounds", 1), ("local_epochs", 1), ("batch_size", 1), ("eval_every", 1)):
+        check(getattr(run, name) >= least, f"{name}={getattr(run, name)} given; allowed: {least} or more")
+    check(
+        run.local_learning_rate > 0, f"local_learning_rate={run.local_learning_rate} given; allowed: above 0"
+    )
+    check_name("client_eval", run.client_eval, CLIENT_EVALS)
+    return run
+
+
+def _subset(split: Split, per_class: int | None) -> Split:
+    """The first `per_class` samples of each class, in the original order: a profile's smaller size."""
+    if per_class is None:
+        return split
+    check(per_class >= 1, f"samples per class {per_class} given; allowed: 1 or more")
+    rank = np.zeros(len(split), dtype=np.int64)
+    for label in np.unique(split.labels):
+        at = np.flatnonzero(split.labels == label)
+        rank[at] = np.arange(len(at))
+    keep = rank < per_class
+    groups = None if split.groups is None else split.groups[keep]
+    return Split(split.images[keep], split.labels[keep], groups)
+
+
+def _partition(run: Run, train: Split, num_classes: int) -> list[np.ndarray]:
+    lists = make_partition(
+        run.partition, labels=train.labels, num_classes=num_classes, num_clients=run.num_clients,
+        rng=seeds.rng(run.seed, "partition"), groups=train.groups, **run.partition_options,
+    )  # fmt: skip
+    if len(lists) != run.num_clients:
+        raise UsageError(
+            f"partition {run.partition!r} made {len(lists)} clients; num_clients={run.num_clients} given"
+        )
+    return lists
+
+
+def _client_images(
+    runs: Sequence[Run], images: np.ndarray, clients: list[list[np.ndarray]], noise: dict[str, Any] | None
+) -> tuple[np.ndarray, list[list[np.ndarray]]]:
+    """With client noise (FEDDISK-A19) every replica has images of its own, one block after the other."""
+    if noise is None:
+        return images, clients
+    blocks, moved = [], []
+    for replica, run in enumerate(runs):
+        rng = seeds.rng(run.seed, "noise")
+        blocks.append(add_client_noise(images, clients[replica], rng=rng, **noise))
+        moved.append([index + replica * len(images) for index in clients[replica]])
+    return np.concatenate(blocks), moved
+
+
+def _facts(model: nn.Module, backend: str, clients: list[list[np.ndarray]]) -> dict[str, Any]:
+    sizes = np.array([[len(index) for index in lists] for lists in clients])
+    return {
+        "parameters": count_parameters(model),
+        "backend": backend,
+        "train_samples": [int(n) for n in sizes.sum(axis=1)],
+        "client_size_min": [int(n) for n in sizes.min(axis=1)],
+        "client_size_max": [int(n) for n in sizes.max(axis=1)],
+    }
