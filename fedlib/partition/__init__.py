@@ -1,0 +1,133 @@
+"""Partitions: which client holds which images.
+
+Every partition is a pure function of labels, parameters and a random generator. It returns one
+int64 index array per client, sorted, disjoint and never empty (a UsageError names the client that
+would be). `make_partition` builds one by name and checks the options' names and values.
+
+| name | rule | used by |
+|---|---|---|
+| iid | random equal parts | all |
+| equal_shards, nonequal_shards | shards of sorted images, McMahan et al. 2017 | FedDRL table 4 |
+| pa, ce, cn | Pareto, clustered-equal, clustered-non-equal | FedDRL |
+| majority | a share sigma of one label | FedDdrl |
+| label_volume | labels and volumes of the report's generator | FRL report |
+| natural, sources | a client is a writer; several clients per source | FedDisk |
+| dirichlet | Dirichlet label shares | none of the papers, much of the field |
+| from_file | JSON `{client: [index, ...]}` | the FedDRL authors' own partitions |
+"""
+
+import difflib
+import inspect
+from collections.abc import Callable
+
+import numpy as np
+
+from fedlib.errors import UsageError, check, check_name
+from fedlib.partition.clusters import FILE_SETTINGS, partition_ce, partition_cn, partition_pa
+from fedlib.partition.dirichlet import partition_dirichlet
+from fedlib.partition.draw import Partition, check_int
+from fedlib.partition.files import partition_from_file
+from fedlib.partition.majority import partition_majority
+from fedlib.partition.natural import partition_natural, partition_sources
+from fedlib.partition.noise import add_client_noise, split_within_clients
+from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
+from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties, summarise
+from fedlib.partition.volume import partition_by_shares, partition_label_volume, partition_like, volume_shares
+
+__all__ = [
+    "FILE_SETTINGS",
+    "PARTITIONS",
+    "Partition",
+    "SkewProperties",
+    "add_client_noise",
+    "label_counts",
+    "label_emd",
+    "make_partition",
+    "partition_by_shares",
+    "partition_ce",
+    "partition_cn",
+    "partition_dirichlet",
+    "partition_equal_shards",
+    "partition_from_file",
+    "partition_iid",
+    "partition_label_volume",
+    "partition_like",
+    "partition_majority",
+    "partition_natural",
+    "partition_nonequal_shards",
+    "partition_options",
+    "partition_pa",
+    "partition_sources",
+    "skew_properties",
+    "split_within_clients",
+    "summarise",
+    "volume_shares",
+]
+
+PARTITIONS: dict[str, Callable[..., Partition]] = {
+    "iid": partition_iid,
+    "equal_shards": partition_equal_shards,
+    "nonequal_shards": partition_nonequal_shards,
+    "pa": partition_pa,
+    "ce": partition_ce,
+    "cn": partition_cn,
+    "majority": partition_majority,
+    "label_volume": partition_label_volume,
+    "natural": partition_natural,
+    "sources": partition_sources,
+    "dirichlet": partition_dirichlet,
+    "from_file": partition_from_file,
+}
+_GIVEN = ("labels", "num_classes", "num_clients", "rng", "groups")  # all other parameters are options
+
+
+def partition_options(name: str) -> dict[str, object]:
+    """The options of a partition with their defaults (`inspect.Parameter.empty` where required)."""
+    parameters = inspect.signature(PARTITIONS[check_name("partition", name, PARTITIONS)]).parameters
+    return {key: parameter.default for key, parameter in parameters.items() if key not in _GIVEN}
+
+
+def check_options(name: str, options: dict[str, object]) -> None:
+    """A UsageError unless `options` are options of the partition and the required ones are there."""
+    allowed = partition_options(name)
+    listed = ", ".join(allowed) or "none"
+    for option in options:
+        close = difflib.get_close_matches(option, allowed, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        check(option in allowed, f"partition {name!r} has no option {option!r}{hint}; allowed: {listed}")
+    for option, default in allowed.items():
+        required = default is inspect.Parameter.empty
+        check(not required or option in options, f"partition {name!r} needs the option {option!r}")
+
+
+def make_partition(
+    name: str,
+    *,
+    labels: np.ndarray,
+    num_classes: int,
+    num_clients: int,
+    rng: np.random.Generator,
+    groups: np.ndarray | None = None,
+    **options: object,
+) -> Partition:
+    """Build the partition `name`; see its function in `PARTITIONS` for the options.
+
+    labels: [n] integers in 0..num_classes-1. groups: [n], the natural client of each image, which
+    only `natural` and `sources` use. Raises UsageError for a wrong name, option or value, and for
+    data that cannot be divided as asked.
+    """
+    check_options(name, options)
+    labels = np.asarray(labels)
+    check(
+        labels.ndim == 1 and np.issubdtype(labels.dtype, np.integer) and len(labels) > 0,
+        f"partition {name!r}: labels are {labels.dtype} {labels.shape}; allowed: a list of whole numbers",
+    )
+    if labels.min() < 0 or labels.max() >= num_classes:
+        raise UsageError(
+            f"partition {name!r}: labels from {labels.min()} to {labels.max()}; "
+            f"allowed: 0 to {num_classes - 1}"
+        )
+    check_int(name, "num_clients", num_clients, 1, len(labels))
+    given = dict(num_classes=num_classes, num_clients=num_clients, rng=rng, groups=groups)
+    accepted = inspect.signature(PARTITIONS[name]).parameters
+    return PARTITIONS[name](labels, **{key: given[key] for key in given if key in accepted}, **options)
