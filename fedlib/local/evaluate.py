@@ -18,7 +18,8 @@ from fedlib.local.objective import Objective, cross_entropy
 from fedlib.local.train import Tensors, Trainer
 
 _PLAIN = Objective()
-IMAGES_PER_PASS = 1000  # rows * images in one forward pass: large enough to be efficient, small in memory
+# rows * images in one forward pass: on a CPU few enough that activations stay in its cache
+IMAGES_PER_PASS = {"cpu": 500, "cuda": 8000}
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def evaluate_rows(
     for position, row in enumerate(order):
         padded[position, : sizes[row]] = torch.from_numpy(np.asarray(indices[row], np.int64))
     padded, limit = padded.to(device), torch.from_numpy(sizes[order]).to(device)
-    width = max(1, IMAGES_PER_PASS // max(len(sizes), 1))
+    width = max(1, IMAGES_PER_PASS[device.type] // max(len(sizes), 1))
     forward = _inference(trainer)
     for start in range(0, padded.shape[1], width):
         active = int((sizes > start).sum())
@@ -93,7 +94,7 @@ def per_sample(
     """Loss in nats and correctness (0.0 or 1.0), [M] each, of one model (C = 1) on samples `index` [M]."""
     forward = _inference(trainer)
     losses, correct = [], []
-    for part in index.split(IMAGES_PER_PASS):
+    for part in index.split(IMAGES_PER_PASS[samples.device.type]):
         outputs = forward(samples, params, buffers, part[None])[0]
         batch = Batch(part, part, samples.labels[part], part, part, part)
         losses.append(cross_entropy(outputs, batch))

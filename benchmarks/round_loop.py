@@ -1,0 +1,98 @@
+"""What a round costs around local training: sampling, aggregation, evaluation, rows, checkpoint.
+
+    python -m benchmarks.round_loop [--rounds 5] [--out FOLDER]
+
+LeNet-size CNN, N = K = 10 IID clients, E = 1, B = 32, the test set evaluated every round: the
+setting of `start/sanity`, on random images of Fashion-MNIST's size, so that no data set is needed.
+"""
+
+import argparse
+import io
+import json
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.engine import RESULTS, slug
+from fedlib.data.dataset import Dataset, Split
+from fedlib.federation import Task, rounds
+from fedlib.local import Samples, Trainer, make_optimizer
+from fedlib.methods import make_method
+from fedlib.models import make_model
+from fedlib.provenance import environment
+from fedlib.run import Run
+
+CLIENTS, TRAIN, TEST = 10, 60_000, 10_000
+
+
+class TimedTrainer(Trainer):
+    """A trainer that adds up the seconds spent in local training."""
+
+    seconds = 0.0
+
+    def train(self, *args, **kwargs):
+        started = time.perf_counter()
+        result = super().train(*args, **kwargs)
+        TimedTrainer.seconds += time.perf_counter() - started
+        return result
+
+
+def make_task(num_rounds: int) -> Task:
+    """A task on random images of Fashion-MNIST's size."""
+    rng = np.random.default_rng(0)
+    splits = [
+        Split(rng.integers(0, 256, (n, 28, 28), dtype=np.uint8), rng.integers(0, 10, n))
+        for n in (TRAIN, TEST)
+    ]
+    dataset = Dataset("random", *splits, 10, tuple("0123456789"), "made here", "0", "none")
+    run = Run(
+        paper="benchmark", artifact="round_loop", profile="smoke", dataset="random", method="fedavg",
+        partition="iid", model="lenet", num_clients=CLIENTS, rounds=num_rounds, batch_size=32,
+        local_learning_rate=0.05, client_eval="none",
+    )  # fmt: skip
+    model = make_model("lenet", image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
+    train, test = (Samples.from_arrays(s.images, s.labels, mean=[0.29], std=[0.35]) for s in splits)
+    lists = [list(np.arange(TRAIN).reshape(CLIENTS, -1))]
+    trainer = TimedTrainer(model, "stacked", make_optimizer("sgd"), run.batch_size)
+    return Task((run,), dataset, train, test, lists, model, trainer, torch.device("cpu"))
+
+
+def measure(num_rounds: int) -> list[dict[str, float]]:
+    """Seconds of each round: in all, in local training, and for one checkpoint into memory."""
+    records = []
+    before = 0.0
+    started = time.perf_counter()
+    for result in rounds(make_task(num_rounds), make_method("fedavg")):
+        torch.save(result.state, io.BytesIO())
+        total, local = time.perf_counter() - started, TimedTrainer.seconds - before
+        if result.round > 1:  # the first rounds warm up
+            records.append({"round_seconds": total, "local_seconds": local, "share": 1 - local / total})
+        started, before = time.perf_counter(), TimedTrainer.seconds
+    return records
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    records = measure(args.rounds)
+    share = statistics.median(r["share"] for r in records)
+    facts = environment(torch.device("cpu"))
+    args.out.mkdir(parents=True, exist_ok=True)
+    path = args.out / f"round-loop-{slug(facts['device_name'])}.json"
+    path.write_text(
+        json.dumps({"machine": facts, "share_median": share, "records": records}, indent=1) + "\n"
+    )
+    seconds = statistics.median(r["round_seconds"] for r in records)
+    print(
+        f"round {seconds:.2f} s, of which around local training {share:.1%} (median of {len(records)} rounds)"
+    )
+    print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()
