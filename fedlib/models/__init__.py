@@ -15,6 +15,8 @@ from fedlib import seeds
 from fedlib.errors import UsageError, check, check_name
 from fedlib.models import cnn
 from fedlib.models.layers import number_dropouts
+from fedlib.models.mobilenet import make_mobilenetv2
+from fedlib.models.vgg import make_vgg11
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlp": cnn.make_mlp,
@@ -23,6 +25,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "cnn-mcmahan": cnn.make_cnn_mcmahan,
     "cnn-feddisk": cnn.make_cnn_feddisk,
     "cnn-frl": cnn.make_cnn_frl,
+    "vgg11": make_vgg11,
+    "mobilenetv2": make_mobilenetv2,
 }
 
 
