@@ -29,10 +29,11 @@ class Samples:
     labels: Tensor
     mean: Tensor | None = None  # [channels]
     std: Tensor | None = None
+    dtype: torch.dtype = torch.float32  # of the gathered inputs
 
     def fetch(self, index: Tensor) -> Tensor:
-        """Normalised float32 inputs [*index.shape, ...] at `index`."""
-        picked = self.inputs.index_select(0, index.flatten()).to(torch.float32)
+        """Normalised inputs [*index.shape, ...] at `index`."""
+        picked = self.inputs.index_select(0, index.flatten()).to(self.dtype)
         if self.mean is not None:
             scale = 255.0 if self.inputs.dtype == torch.uint8 else 1.0
             picked.mul_((1 / (scale * self.std))[:, None, None])
@@ -52,6 +53,7 @@ class Samples:
         mean: Sequence[float] = (0.0,),
         std: Sequence[float] = (1.0,),
         device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
     ) -> "Samples":
         """From images [n, height, width] or [n, height, width, channels] and labels [n]."""
         stacked = torch.from_numpy(np.array(images, order="C", copy=True))
@@ -61,6 +63,7 @@ class Samples:
             torch.from_numpy(np.asarray(labels, dtype=np.int64)).to(device),
             torch.tensor(mean, dtype=torch.float32, device=device),
             torch.tensor(std, dtype=torch.float32, device=device),
+            dtype,
         )
 
 

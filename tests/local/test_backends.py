@@ -25,13 +25,13 @@ from fedlib.models.layers import BatchNorm2d
 SIZES = [7, 4, 12, 1]  # with batches of 4: partial, exact, exact, a single sample
 
 
-def make_samples(shape, num_classes, count=40):
+def make_samples(shape, num_classes, count=40, dtype=torch.float32):
     rng = np.random.default_rng(0)
     channels, height, width = shape
     images = rng.integers(0, 256, (count, height, width, channels), dtype=np.uint8)
     images = images[..., 0] if channels == 1 else images
     labels = rng.integers(0, num_classes, count)
-    return Samples.from_arrays(images, labels, mean=[0.4] * channels, std=[0.3] * channels)
+    return Samples.from_arrays(images, labels, mean=[0.4] * channels, std=[0.3] * channels, dtype=dtype)
 
 
 def make_rows(sizes, *, epochs=2, seed=0, **options):
@@ -63,6 +63,8 @@ def train(
     model = name_or_model
     if isinstance(model, str):
         model = make_model(model, image_shape=shape, num_classes=classes, generator_seed=1)
+    dtype = work.pop("dtype", torch.float32)
+    model = model.to(dtype)
     objective = work.pop("objective", Objective())
     max_rows = work.pop("max_rows", None)
     trainer = Trainer(
@@ -70,7 +72,7 @@ def train(
     )
     state = start_state(trainer, model, len(sizes))
     anchor = {n: p.detach().expand(len(sizes), *p.shape).clone() for n, p in model.named_parameters()}
-    samples = make_samples(shape, classes)
+    samples = make_samples(shape, classes, dtype=dtype)
     return trainer, samples, trainer.train(samples, state, make_rows(sizes, **work), anchor)
 
 
@@ -92,7 +94,9 @@ FAMILIES = {
     "cnn-feddrl": {},  # dropout
     "cnn-feddisk": {"sizes": [7, 4, 12]},  # BatchNorm
     "vgg11": {"shape": (3, 32, 32), "sizes": [5, 2]},
-    "mobilenetv2": {"shape": (3, 32, 32), "sizes": [7, 4], "epochs": 1},
+    # In 52 BatchNorm layers over batches of 4 and 3 with maps of one pixel, dead channels magnify
+    # float32 rounding without bound; in float64 the same computation shows that the backends agree.
+    "mobilenetv2": {"shape": (3, 32, 32), "sizes": [7, 4], "epochs": 1, "dtype": torch.float64},
 }
 
 
@@ -169,7 +173,7 @@ def test_rows_without_work_keep_every_bit(backend):
 
 
 @pytest.mark.parametrize("backend", ["loop", "vmap", "stacked"])
-@pytest.mark.parametrize("optimizer", [("sgd", {"momentum": 0.9}), ("adam", {})])
+@pytest.mark.parametrize("optimizer", [("sgd", {"momentum": 0.9}), ("adam", {"eps": 1e-3})])
 def test_continued_work_equals_one_go(backend, optimizer):
     """FedDdrl's probing epoch and the remaining epochs are the same as all epochs at once."""
     name, options = optimizer
