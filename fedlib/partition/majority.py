@@ -72,14 +72,16 @@ def _suffices(pool: np.ndarray, holders: np.ndarray, need: int) -> bool:
 def _deal_minor(pool: np.ndarray, major: np.ndarray, need: int, rng: np.random.Generator) -> np.ndarray:
     """Minority counts [clients, classes]: rows sum to `need`, none of the client's own majority.
 
-    The pools are first levelled to the lowest common height that suffices, so that dealing in
-    proportion to what is left of them is dealing evenly over the labels.
+    The pools are first levelled to the lowest common height that suffices, then everybody gets as
+    many of every minority label as all can have, and the rest is dealt in proportion to what is
+    left of each label.
     """
     holders = np.bincount(major, minlength=len(pool))
     heights = range(int(pool.max()) + 1)
     level = bisect_left(heights, True, key=lambda height: _suffices(pool.clip(max=height), holders, need))
-    pool = pool.clip(max=level)
-    dealt = np.zeros((len(major), len(pool)), dtype=np.int64)
+    even = _even_part(pool.clip(max=level), holders, need)
+    dealt = np.where(np.arange(len(pool)) == major[:, None], 0, even)
+    pool, need = pool.clip(max=level) - dealt.sum(axis=0), need - even * (len(pool) - 1)
     for client in rng.permutation(len(major)):
         own = major[client]
         hand = _proportional(np.where(np.arange(len(pool)) == own, 0, pool), need, rng)
@@ -89,6 +91,16 @@ def _deal_minor(pool: np.ndarray, major: np.ndarray, need: int, rng: np.random.G
             _exchange(dealt, major, client, rng)
             pool[own] -= 1
     return dealt
+
+
+def _even_part(pool: np.ndarray, holders: np.ndarray, need: int) -> int:
+    """The most images of every minority label that all clients can have, with the rest still enough."""
+    minor_labels, takers = len(pool) - 1, holders.sum() - holders
+    for even in range(need // minor_labels, 0, -1):
+        left = pool - even * takers
+        if (left >= 0).all() and _suffices(left, holders, need - even * minor_labels):
+            return even
+    return 0
 
 
 def _proportional(pool: np.ndarray, need: int, rng: np.random.Generator) -> np.ndarray:

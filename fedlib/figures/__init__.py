@@ -1,0 +1,24 @@
+"""Drawing: data frames or arrays and an `ax` go in, the `ax` comes out.
+
+Nothing here trains, loads results or reads global settings; `use_style` sets the look once.
+"""
+
+from fedlib.figures.curves import Interval, mean_interval, plot_curves, t_quantile
+from fedlib.figures.images import plot_images
+from fedlib.figures.partitions import partition_figsize, plot_partition
+from fedlib.figures.style import METHOD_STYLES, MethodStyle, method_style, save_figure, use_style
+
+__all__ = [
+    "METHOD_STYLES",
+    "Interval",
+    "MethodStyle",
+    "mean_interval",
+    "method_style",
+    "partition_figsize",
+    "plot_curves",
+    "plot_images",
+    "plot_partition",
+    "save_figure",
+    "t_quantile",
+    "use_style",
+]

@@ -1,0 +1,106 @@
+"""Curves over rounds with a band over seeds, and the interval behind the band."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from fedlib.errors import UsageError, check
+from fedlib.figures.style import method_style
+
+# 97.5 % quantiles of Student's t for 1..30 degrees of freedom (any table of the distribution).
+_T975 = (
+    *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
+    *(2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860),
+    *(2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423),
+)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Mean of n values and its 95 % t interval; without width (NaN bounds) for one value."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+def mean_interval(values: np.ndarray) -> Interval:
+    """Mean and 95 % t interval, `mean +- t(n-1) * s / sqrt(n)`; NaN values are an error."""
+    values = np.asarray(values, dtype=float)
+    check(
+        values.size > 0 and bool(np.isfinite(values).all()), "an interval needs finite values, at least one"
+    )
+    mean, n = float(values.mean()), values.size
+    half = t_quantile(n - 1) * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def t_quantile(degrees: int) -> float:
+    """97.5 % quantile of Student's t; above 30 degrees of freedom by its expansion in 1/degrees.
+
+    Expansion: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5 (error < 1e-5).
+    """
+    check(degrees >= 1, f"t quantile for {degrees} degrees of freedom; allowed: from 1 up")
+    if degrees <= len(_T975):
+        return _T975[degrees - 1]
+    z = 1.959963985
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + first / degrees + second / degrees**2
+
+
+def plot_curves(
+    frame: pd.DataFrame,
+    ax: Axes,
+    *,
+    x: str = "round",
+    y: str = "test_accuracy",
+    by: str = "method",
+    seed: str = "seed",
+    x_label: str | None = None,
+    y_label: str | None = None,
+) -> Axes:
+    """One curve per value of `by`: mean over seeds of `y` against `x`, band = 95 % t interval.
+
+    frame: tidy rows, at most one per (by, x, seed); rows where `y` is missing are left out. The
+    legend names the number of seeds; where it varies along a curve, the smallest and largest.
+    """
+    _check_rows(frame, [x, y, by, seed])
+    for name, rows in frame.dropna(subset=[y]).groupby(by, sort=False):
+        style = method_style(str(name))
+        points = [(at, mean_interval(group[y].to_numpy())) for at, group in rows.groupby(x)]
+        at = [position for position, _ in points]
+        counts = sorted({interval.n for _, interval in points})
+        number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+        ax.plot(
+            at,
+            [interval.mean for _, interval in points],
+            color=style.colour,
+            linestyle=style.line,
+            marker=style.marker,
+            markevery=max(1, len(at) // 8),
+            label=f"{style.label} (n = {number})",
+        )
+        low, high = ([getattr(interval, bound) for _, interval in points] for bound in ("low", "high"))
+        ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)
+    ax.set_xlabel(x_label or x.replace("_", " "))
+    ax.set_ylabel(y_label or y.replace("_", " "))
+    ax.legend(title="mean, 95 % interval over n seeds", title_fontsize="small")
+    return ax
+
+
+def _check_rows(frame: pd.DataFrame, columns: list[str]) -> None:
+    for column in columns:
+        check(column in frame, f"no column {column!r} to plot; allowed: {', '.join(map(str, frame.columns))}")
+    x, y, by, seed = columns
+    rows = frame.dropna(subset=[y])
+    check(len(rows) > 0, f"no rows with a value of {y!r} to plot")
+    twice = rows[rows.duplicated([by, x, seed])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise UsageError(
+            f"more than one row for {by} {row[by]}, {x} {row[x]}, {seed} {row[seed]}; allowed: one each"
+        )

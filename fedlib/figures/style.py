@@ -1,0 +1,95 @@
+"""One look for all figures: rc parameters, a fixed colour and marker per method, saving.
+
+Colours are the eight of Okabe and Ito (https://jfly.uni-koeln.de/color/) and further ones of Paul
+Tol's "muted" scheme (https://personal.sron.nl/~pault/), which people with colour-blindness can
+tell apart; markers and lines differ too, so that figures survive a black-and-white print.
+"""
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from fedlib.errors import check
+
+DPI = 150
+
+
+@dataclass(frozen=True)
+class MethodStyle:
+    """How one method is drawn in every figure of the suite."""
+
+    colour: str
+    marker: str
+    label: str
+    line: str = "-"
+
+
+METHOD_STYLES: dict[str, MethodStyle] = {
+    "singleset": MethodStyle("#000000", "s", "SingleSet", "--"),
+    "fedavg": MethodStyle("#0072B2", "o", "FedAvg"),
+    "fedprox": MethodStyle("#E69F00", "^", "FedProx"),
+    "fedsgd": MethodStyle("#56B4E9", "v", "FedSGD"),
+    "feddrl": MethodStyle("#D55E00", "D", "FedDRL"),
+    "fedbn": MethodStyle("#009E73", "P", "FedBN"),
+    "fedrod": MethodStyle("#CC79A7", "X", "FedROD"),
+    "feddisk": MethodStyle("#882255", "*", "FedDisk"),
+    "fedmarl": MethodStyle("#44AA99", "<", "FedMarl"),
+    "fedddrl": MethodStyle("#332288", ">", "FedDdrl"),
+    "evaluatorfl": MethodStyle("#AA4499", "h", "EvaluatorFL"),
+    "schedulerfl": MethodStyle("#999933", "d", "SchedulerFL"),
+    "random": MethodStyle("#777777", "x", "random policy", ":"),
+    "uniform": MethodStyle("#999999", "+", "uniform weights", "-."),
+    "untrained": MethodStyle("#555555", "1", "untrained policy", ":"),
+    "shuffled": MethodStyle("#AAAAAA", "2", "shuffled", "-."),
+}
+_OTHERS = ("#117733", "#661100", "#6699CC", "#DDCC77")  # for methods that a user adds
+
+
+def method_style(name: str) -> MethodStyle:
+    """The fixed style of a method of the suite; any other name gets one that depends on it alone."""
+    if name in METHOD_STYLES:
+        return METHOD_STYLES[name]
+    return MethodStyle(_OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)], ".", name, "--")
+
+
+def use_style() -> None:
+    """Set matplotlib's rc parameters for all figures that follow."""
+    mpl.rcParams.update(
+        {
+            "axes.axisbelow": True,
+            "axes.grid": True,
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlesize": "medium",
+            "figure.constrained_layout.use": True,
+            "figure.dpi": 100,
+            "figure.figsize": (6.4, 4.0),
+            "font.size": 10,
+            "grid.alpha": 0.3,
+            "grid.linewidth": 0.6,
+            "image.cmap": "viridis",
+            "legend.fontsize": "small",
+            "legend.frameon": False,
+            "lines.linewidth": 1.5,
+            "lines.markersize": 5,
+            "savefig.dpi": DPI,
+        }
+    )
+
+
+def save_figure(fig: Figure, name: str, folder: str | Path = "figures") -> Path:
+    """Write `<folder>/<name>.png` and return its path; `name` may hold folders, as in feddrl/fig5.
+
+    The same figure gives the same bytes: fixed resolution, no version or time in the metadata.
+    """
+    plain = bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
+    check(
+        plain and not Path(name).suffix, f"figure name {name!r}; allowed: a relative name without extension"
+    )
+    path = Path(folder) / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fig.savefig(path, dpi=DPI, metadata={"Software": None})
+    return path
