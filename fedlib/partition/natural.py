@@ -67,10 +67,10 @@ def partition_sources(
 
 
 def _clients_per_source(sizes: np.ndarray, clients: int) -> np.ndarray:
-    """One client per source, then each further one where a client has most images."""
+    """At least one client per source, the rest in proportion to size (Webster's method)."""
     numbers = np.ones(len(sizes), dtype=np.int64)
     for _ in range(clients - len(sizes)):
-        numbers[np.argmax(sizes / numbers)] += 1
+        numbers[np.argmax(sizes / (numbers + 0.5))] += 1
     return numbers
 
 

@@ -3,7 +3,7 @@
 Skew types as in table 2 of FedDRL (ICPP 2022, https://doi.org/10.1145/3545008.3545085); distance
 of label distributions as in eq. (23) of FedDdrl (Sensors 2023, 23, 2494). The paper of FedDRL
 names the types without thresholds; those below separate PA, CE and CN of table 2 and all of the
-authors' partition files for delta >= 0.2.
+authors' partition files for delta >= 0.2 (delta >= 0.4 with 10 clients).
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from fedlib.errors import check, check_name
 from fedlib.partition.draw import class_counts
 
 CLUSTER_SHARE = 0.2  # least share of the clients in the main cluster
-CLUSTER_CLIENTS = 3  # and least number of them: two clients agree by chance
+CLUSTER_CLIENTS = 4  # and least number of them: three of ten agree by chance in 6 % of PA draws
 CLUSTER_LEAD = 2.0  # and how many times the next cluster's size it has
 LABEL_SHARE = 0.9  # labels are imbalanced if clients hold less than this share of them on average
 SIZE_SPREAD = 0.05  # quantities are imbalanced above this relative standard deviation of sizes

@@ -1,0 +1,179 @@
+"""Drawing: what is on the axes, intervals by hand, files that are the same every time."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib import figures
+from fedlib.errors import UsageError
+
+METHODS = {
+    *("singleset", "fedavg", "fedprox", "fedsgd", "feddrl", "fedbn", "fedrod", "feddisk"),
+    *("fedmarl", "fedddrl", "evaluatorfl", "schedulerfl", "random", "uniform", "untrained", "shuffled"),
+}
+
+
+@pytest.fixture
+def ax():
+    with mpl.rc_context():
+        plt.switch_backend("agg")
+        figures.use_style()
+        fig, ax = plt.subplots()
+        yield ax
+        plt.close(fig)
+
+
+def rows(seeds=3, methods=("fedavg", "fedprox"), rounds=5):
+    return pd.DataFrame(
+        dict(method=method, seed=seed, round=at, test_accuracy=at + seed)
+        for method in methods
+        for seed in range(seeds)
+        for at in range(rounds)
+    )
+
+
+def test_every_method_has_a_look_of_its_own():
+    assert set(figures.METHOD_STYLES) == METHODS
+    looks = {(style.colour, style.marker) for style in figures.METHOD_STYLES.values()}
+    assert len(looks) == len(METHODS)
+    assert len({style.colour for style in figures.METHOD_STYLES.values()}) == len(METHODS)
+    assert len({style.label for style in figures.METHOD_STYLES.values()}) == len(METHODS)
+
+
+def test_a_method_of_ones_own_keeps_its_look():
+    assert figures.method_style("mine") == figures.method_style("mine")
+    assert figures.method_style("mine").label == "mine"
+
+
+def test_t_interval_by_hand():
+    """Values 1, 2, 3: mean 2, s = 1, t(2) = 4.3027, half width 4.3027 / sqrt(3) = 2.4842."""
+    interval = figures.mean_interval(np.array([1.0, 2.0, 3.0]))
+    assert (interval.mean, interval.n) == (2.0, 3)
+    assert interval.low == pytest.approx(2 - 2.4842, abs=1e-4)
+    assert interval.high == pytest.approx(2 + 2.4842, abs=1e-4)
+
+
+def test_one_value_has_no_interval_and_nan_is_refused():
+    interval = figures.mean_interval(np.array([0.5]))
+    assert interval.mean == 0.5
+    assert np.isnan([interval.low, interval.high]).all()
+    with pytest.raises(UsageError, match="finite values"):
+        figures.mean_interval(np.array([0.5, np.nan]))
+
+
+@pytest.mark.parametrize(
+    ("degrees", "value"), [(1, 12.706), (4, 2.776), (30, 2.042), (40, 2.021), (120, 1.980)]
+)
+def test_t_quantiles_of_the_printed_table(degrees, value):
+    assert figures.t_quantile(degrees) == pytest.approx(value, abs=6e-4)
+
+
+def test_t_quantile_needs_a_degree_of_freedom():
+    with pytest.raises(UsageError, match="0 degrees of freedom"):
+        figures.t_quantile(0)
+
+
+def test_curves_are_means_with_bands_and_say_n(ax):
+    assert figures.plot_curves(rows(), ax) is ax
+    assert [line.get_label() for line in ax.get_lines()] == ["FedAvg (n = 3)", "FedProx (n = 3)"]
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), np.arange(5) + 1.0)
+    edge = ax.collections[0].get_paths()[0].vertices
+    assert edge[:, 1].min() == pytest.approx(1 - 2.4842, abs=1e-4)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("round", "test accuracy")
+
+
+def test_rounds_without_an_evaluation_and_missing_seeds(ax):
+    frame = rows(seeds=3, methods=("fedavg",))
+    frame.loc[frame["round"] == 1, "test_accuracy"] = np.nan
+    frame = frame[~((frame["seed"] == 2) & (frame["round"] == 4))]
+    figures.plot_curves(frame, ax)
+    assert list(ax.get_lines()[0].get_xdata()) == [0, 2, 3, 4]
+    assert ax.get_lines()[0].get_label() == "FedAvg (n = 2–3)"
+
+
+def test_curves_refuse_rows_that_are_not_tidy(ax):
+    with pytest.raises(UsageError, match="no column 'loss' to plot; allowed: method, seed"):
+        figures.plot_curves(rows(), ax, y="loss")
+    with pytest.raises(UsageError, match="more than one row for method fedavg, round 0, seed 0"):
+        figures.plot_curves(pd.concat([rows(), rows()]), ax)
+    with pytest.raises(UsageError, match="no rows with a value"):
+        figures.plot_curves(rows().assign(test_accuracy=np.nan), ax)
+
+
+LABELS = np.array([0, 0, 0, 0, 1, 1, 2])
+PARTITION = [np.array([0, 1, 2, 3]), np.array([4, 6])]
+
+
+def test_bubbles_sit_at_client_and_label_with_area_by_count(ax):
+    figures.plot_partition(PARTITION, LABELS, ax=ax, class_names=("cat", "dog", "owl"))
+    (bubbles,) = ax.collections
+    np.testing.assert_array_equal(bubbles.get_offsets(), [[0, 0], [1, 1], [1, 2]])
+    widths = bubbles.get_widths()
+    assert widths[0] / widths[1] == pytest.approx(2)  # 4 images against 1: twice the diameter
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["cat", "dog", "owl"]
+    assert ax.get_title(loc="right") == "largest bubble: 4 images"
+
+
+def test_bars_are_stacked_to_the_clients_sizes(ax):
+    figures.plot_partition(PARTITION, LABELS, ax=ax, kind="bars", class_names=("cat", "dog", "owl"))
+    heights = [path.vertices[:, 1].max() for path in ax.collections[0].get_paths()]
+    assert heights == [4, 1, 2]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["owl", "dog", "cat"]
+
+
+@pytest.mark.parametrize("kind", ["bubbles", "bars"])
+@pytest.mark.parametrize(("clients", "classes"), [(1, 1), (10, 100), (100, 10), (100, 100), (250, 62)])
+def test_any_shape_is_drawn_inside_the_figure(kind, clients, classes):
+    labels = np.repeat(np.arange(classes), clients)
+    partition = [np.arange(client, len(labels), clients) for client in range(clients)]
+    size = figures.partition_figsize(clients, classes, kind)
+    fig, ax = plt.subplots(figsize=size, layout="constrained")
+    figures.plot_partition(partition, labels, ax=ax, kind=kind)
+    fig.canvas.draw()
+    box = fig.get_tightbbox()
+    plt.close(fig)
+    assert box.x0 > -0.05
+    assert box.y0 > -0.05
+    assert box.x1 < size[0] + 0.05
+    assert box.y1 < size[1] + 0.05
+    assert len(ax.get_xticks()) <= 26
+
+
+def test_unknown_kind_of_plot(ax):
+    with pytest.raises(UsageError, match="unknown kind of partition plot 'pie'; allowed: bubbles, bars"):
+        figures.plot_partition(PARTITION, LABELS, ax=ax, kind="pie")
+
+
+def test_images_are_laid_out_in_rows(ax):
+    images = np.zeros((3, 14, 14), dtype=np.uint8)
+    images[1] = 255
+    figures.plot_images(images, ax, columns=2, row_names=("a", "b"))
+    canvas = ax.get_images()[0].get_array()
+    assert canvas.shape == (29, 29)  # two rows and columns of 14 and a gap of 1
+    assert canvas[:14, :14].max() == 0
+    assert canvas[:14, 15:].min() == 1
+    assert canvas[15:, 15:].min() == 1  # the empty place stays white
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_colour_images_and_wrong_shapes(ax):
+    figures.plot_images(np.random.default_rng(0).random((2, 8, 8, 3)), ax)
+    with pytest.raises(UsageError, match=r"images of shape \(2, 8\); allowed"):
+        figures.plot_images(np.zeros((2, 8)), ax)
+
+
+def test_saved_figures_are_the_same_bytes(ax, tmp_path):
+    figures.plot_curves(rows(), ax)
+    first = figures.save_figure(ax.figure, "feddrl/fig5", tmp_path)
+    assert first == tmp_path / "feddrl" / "fig5.png"
+    content = first.read_bytes()
+    assert figures.save_figure(ax.figure, "feddrl/fig5", tmp_path).read_bytes() == content
+    assert b"Software" not in content
+
+
+@pytest.mark.parametrize("name", ["", "fig.png", "/fig", "../fig"])
+def test_figure_names_are_plain(ax, tmp_path, name):
+    with pytest.raises(UsageError, match="allowed: a relative name without extension"):
+        figures.save_figure(ax.figure, name, tmp_path)
