@@ -1,0 +1,116 @@
+"""The papers: each module describes its grid of runs, its tables and figures, and its claims.
+
+A paper's module defines `ARTIFACTS` (a tuple of `Artifact`) and `CLAIMS` (a tuple of `Claim`).
+It is imported when it is asked for, and must be cheap to import: descriptions only.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from fedlib.errors import check, check_name
+from fedlib.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PROFILES = ("smoke", "reduced", "paper")
+KINDS = ("table", "figure", "check")
+VERDICTS = ("supported", "not supported", "mixed", "not testable at this scale", "not run")
+
+PAPERS: dict[str, str] = {
+    "start": "fedlib.papers.start",
+}
+
+DEFAULT_SEEDS = {"smoke": 1, "reduced": 3, "paper": 5}
+
+
+def _no_runs(profile: str) -> list[Run]:
+    return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """A table, a figure or a check of a paper, and the runs it is made of."""
+
+    id: str  # `<paper>/<name>`, e.g. feddrl/table3
+    kind: str  # table, figure or check
+    title: str  # what the paper calls it, in a few words
+    runs: Callable[[str], list[Run]] = (
+        _no_runs  # profile -> descriptions with seed 0; the suite expands seeds
+    )
+    compute: "Callable[[str], pd.DataFrame] | None" = (
+        None  # profile -> rows, for an artifact without training
+    )
+    datasets: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # profile -> names; of the runs if absent
+    seeds: Mapping[str, int] = field(
+        default_factory=lambda: dict(DEFAULT_SEEDS)
+    )  # profile -> number of seeds
+
+    def __post_init__(self) -> None:
+        check_name("kind of artifact", self.kind, KINDS)
+        check(self.id.count("/") == 1, f"artifact id {self.id!r} is not of the form paper/name")
+
+    @property
+    def paper(self) -> str:
+        return self.id.split("/")[0]
+
+    def needs(self, profile: str) -> tuple[str, ...]:
+        """Names of the data sets that this artifact needs at a profile."""
+        if profile in self.datasets:
+            return tuple(self.datasets[profile])
+        return tuple(dict.fromkeys(run.dataset for run in self.runs(profile)))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What our results say about a claim."""
+
+    verdict: str  # one of VERDICTS
+    evidence: str  # the numbers it rests on, in one line
+    profile: str = ""
+    data: str = ""  # data sets, with a word for stand-ins
+
+    def __post_init__(self) -> None:
+        check_name("verdict", self.verdict, VERDICTS)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper that its artifact's rows decide."""
+
+    id: str  # e.g. FEDDRL-C1
+    statement: str
+    artifact: str  # id of the artifact whose rows decide
+    decide: "Callable[[pd.DataFrame], Verdict]"
+
+    @property
+    def paper(self) -> str:
+        return self.artifact.split("/")[0]
+
+
+def load_paper(paper: str) -> ModuleType:
+    """The module of a paper."""
+    return importlib.import_module(PAPERS[check_name("paper", paper, PAPERS)])
+
+
+def artifacts(paper: str | None = None) -> dict[str, Artifact]:
+    """Artifacts by id, of one paper or of all, in the order of the papers."""
+    papers = PAPERS if paper is None else [check_name("paper", paper, PAPERS)]
+    return {artifact.id: artifact for name in papers for artifact in load_paper(name).ARTIFACTS}
+
+
+def find_artifact(artifact_id: str) -> Artifact:
+    """The artifact of this id; an unknown id gives one line with those that exist."""
+    known = artifacts()
+    return known[check_name("artifact", artifact_id, known)]
+
+
+def claims(paper: str | None = None) -> list[Claim]:
+    """Claims of one paper or of all."""
+    papers = PAPERS if paper is None else [check_name("paper", paper, PAPERS)]
+    return [claim for name in papers for claim in load_paper(name).CLAIMS]

@@ -1,0 +1,314 @@
+"""The run store: one folder per run, written so that a kill at any instant does no harm.
+
+    <root>/<paper>/<artifact>/<run.key>/run.json          the description
+                                        rows.csv          per-round rows, tidy
+                                        provenance.json   data, versions, device, commit, times
+                                        summary.json      status, final metrics, sha256 of the three above
+    <root>/<paper>/<artifact>/groups/<group>/             checkpoints of a group (checkpoints.py)
+
+- Every file is written under a temporary name beside its target, synced, then renamed.
+- `summary.json` comes last: a run is done exactly when its summary is there and vouches for the rest.
+- A file that does not match is set aside as `<name>.damaged-<n>` with a warning that names it, and
+  the run counts as not done.
+- Whoever computes a run holds its lock; the operating system frees the lock of a killed process.
+"""
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import filelock
+
+from fedlib.errors import FedlibError, UsageError
+from fedlib.run import Run, from_description
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = Mapping[str, Any]
+
+RUN, ROWS, PROVENANCE, SUMMARY = "run.json", "rows.csv", "provenance.json", "summary.json"
+FINISHED, FAILED = "finished", "failed"
+
+
+class StoreError(FedlibError):
+    """A file of the store cannot be written: the message names the path and the system's reason."""
+
+
+class StoreWarning(UserWarning):
+    """A file of the store was not as it should be; the message names it and says what is done about it."""
+
+
+class Damage(Exception):
+    """A stored file that cannot be trusted."""
+
+    def __init__(self, path: Path, why: str):
+        super().__init__(f"{path} {why}")
+        self.path = path
+
+
+def project_root() -> Path:
+    """The checkout that this package runs from, or the working directory when it is installed elsewhere."""
+    root = Path(__file__).resolve().parents[1]
+    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+
+
+def default_root() -> Path:
+    """The store's folder: `FEDLIB_STORE` if set, else `build/runs` of the project."""
+    moved = os.environ.get("FEDLIB_STORE")
+    return Path(moved).expanduser() if moved else project_root() / "build" / "runs"
+
+
+@contextlib.contextmanager
+def telling(path: Path) -> Iterator[None]:
+    """Turn an operating-system error of the block (disk full, no permission) into one line about `path`."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise StoreError(f"cannot write {path}: {reason}; everything stored before it is kept") from error
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write `data` so that `path` holds either its old content or all of the new, even after a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with telling(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in `folder` durable, where the system lets a folder be synced at all."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file to `<name>.damaged-<n>` with the first free n; returns the new path."""
+    number = 1
+    while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    with telling(target):
+        path.rename(target)
+    return target
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON would give it back: NumPy scalars and arrays unwrapped, tuples as lists."""
+    return json.loads(json.dumps(value, default=lambda other: other.tolist()))
+
+
+def to_json(value: Any) -> bytes:
+    """Canonical, readable JSON, one field a line."""
+    return (json.dumps(value, indent=1, sort_keys=True, default=lambda other: other.tolist()) + "\n").encode()
+
+
+def to_csv(rows: Sequence[Row]) -> bytes:
+    """Rows as CSV: columns by first appearance, floats in full, absent values empty, lists as JSON."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns or ["round"])
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return buffer.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict) else value
+
+
+def final_metrics(rows: Sequence[Row]) -> dict[str, float]:
+    """The last number that each column of the rows holds."""
+    final: dict[str, float] = {}
+    for row in rows:
+        numbers = {k: v for k, v in row.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+        final.update(numbers)
+    return final
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run that is done: finished, or failed for a reason that computing it again would meet again."""
+
+    run: Run
+    folder: Path
+    status: str  # finished or failed
+    reason: str  # why it failed; empty when finished
+    final: dict[str, float]  # last value of every numeric column
+    provenance: dict[str, Any]
+
+    def rows(self) -> "pd.DataFrame":
+        """The stored per-round rows; floats exactly as they were written."""
+        import pandas as pd
+
+        return pd.read_csv(self.folder / ROWS, float_precision="round_trip")
+
+
+class Store:
+    """A folder of runs, shared by any number of processes."""
+
+    def __init__(self, root: Path | str | None = None):
+        self.root = Path(root).expanduser() if root is not None else default_root()
+        if self.root.exists() and not self.root.is_dir():
+            raise UsageError(f"the run store {self.root} is not a folder")
+
+    def artifact_folder(self, artifact_id: str) -> Path:
+        return self.root / artifact_id
+
+    def folder(self, run: Run) -> Path:
+        return self.artifact_folder(run.id) / run.key
+
+    def put(
+        self,
+        run: Run,
+        *,
+        rows: Sequence[Row],
+        provenance: Mapping[str, Any],
+        status: str = FINISHED,
+        reason: str = "",
+    ) -> None:
+        """Store a run that is done. The summary is written last and makes it count."""
+        folder = self.folder(run)
+        files = {RUN: to_json(run.describe()), ROWS: to_csv(rows), PROVENANCE: to_json(provenance)}
+        for name, data in files.items():
+            write_atomically(folder / name, data)
+        summary = {
+            "status": status,
+            "reason": reason,
+            "final": final_metrics(rows),
+            "files": {name: _digest(data) for name, data in files.items()},
+        }
+        write_atomically(folder / SUMMARY, to_json(summary | {"sha256": _digest(to_json(summary))}))
+
+    def get(self, run: Run) -> StoredRun | None:
+        """The stored run if it is done and whole, else None; a damaged one is warned about, not touched."""
+        return _read_or_warn(self.folder(run))
+
+    def get_or_repair(self, run: Run) -> StoredRun | None:
+        """Like `get`, but sets damaged files aside. Only for who holds the run's lock."""
+        folder = self.folder(run)
+        try:
+            return _read(folder)
+        except Damage as damage:
+            kept = set_aside(damage.path).name if damage.path.exists() else "nothing left to set aside"
+            if damage.path.name != SUMMARY:
+                set_aside(folder / SUMMARY)
+            warnings.warn(
+                StoreWarning(f"{damage}; set aside ({kept}), the run is computed again"), stacklevel=2
+            )
+            return None
+
+    def forget(self, run: Run) -> None:
+        """Make a done run count as not done. Only for who holds the run's lock."""
+        with telling(self.folder(run)):
+            (self.folder(run) / SUMMARY).unlink(missing_ok=True)
+
+    def scan(self, artifact_id: str) -> Iterator[StoredRun]:
+        """All runs of an artifact that are done; damaged ones are warned about and left out."""
+        for summary in sorted(self.artifact_folder(artifact_id).glob(f"*/{SUMMARY}")):
+            stored = _read_or_warn(summary.parent)
+            if stored is not None:
+                yield stored
+
+    def try_lock(self, run: Run) -> filelock.BaseFileLock | None:
+        """The run's lock, held, or None when another process holds it."""
+        return _try_lock(self.folder(run) / ".lock")
+
+    @contextlib.contextmanager
+    def claiming(self, artifact_id: str) -> Iterator[None]:
+        """Held while a process chooses what to compute, so that two never block each other half-way."""
+        path = self.artifact_folder(artifact_id) / ".claim.lock"
+        with telling(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = filelock.FileLock(path)
+            lock.acquire(poll_interval=0.05)
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _try_lock(path: Path) -> filelock.BaseFileLock | None:
+    with telling(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path)
+        try:
+            lock.acquire(blocking=False)
+        except filelock.Timeout:
+            return None
+    remove_left_overs(path.parent)
+    return lock
+
+
+def remove_left_overs(folder: Path) -> None:
+    """Delete temporary files of a killed process; the caller holds the folder's lock."""
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read_or_warn(folder: Path) -> StoredRun | None:
+    try:
+        return _read(folder)
+    except Damage as damage:
+        warnings.warn(StoreWarning(f"{damage}; left out, the next `run` computes it again"), stacklevel=3)
+        return None
+
+
+def _read(folder: Path) -> StoredRun | None:
+    """The run in `folder`, None if it is not done; raises Damage if a file is not what its summary says."""
+    path = folder / SUMMARY
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        summary = json.loads(data)
+        own = summary.pop("sha256")
+        if own != _digest(to_json(summary)):
+            raise Damage(path, "does not match its own sha256")
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise Damage(path, "is not a readable summary") from error
+    contents = {name: _verified(folder / name, digest) for name, digest in summary["files"].items()}
+    return StoredRun(
+        run=from_description(json.loads(contents[RUN])),
+        folder=folder,
+        status=summary["status"],
+        reason=summary["reason"],
+        final=summary["final"],
+        provenance=json.loads(contents[PROVENANCE]),
+    )
+
+
+def _verified(path: Path, digest: str) -> bytes:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise Damage(path, "is missing") from error
+    if _digest(data) != digest:
+        raise Damage(path, "does not match its sha256")
+    return data
