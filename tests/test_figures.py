@@ -113,7 +113,7 @@ def test_bubbles_sit_at_client_and_label_with_area_by_count(ax):
     widths = bubbles.get_widths()
     assert widths[0] / widths[1] == pytest.approx(2)  # 4 images against 1: twice the diameter
     assert [text.get_text() for text in ax.get_yticklabels()] == ["cat", "dog", "owl"]
-    assert ax.get_title(loc="right") == "largest bubble: 4 images"
+    assert ax.get_xlabel() == "client (largest bubble: 4 images)"
 
 
 def test_bars_are_stacked_to_the_clients_sizes(ax):

@@ -45,8 +45,8 @@ def plot_partition(
     classes = num_classes or (len(class_names) if class_names else int(np.max(labels)) + 1)
     counts = label_counts(partition, np.asarray(labels), classes)
     names = list(class_names) if class_names else [str(label) for label in range(classes)]
-    (_draw_bubbles if kind == "bubbles" else _draw_bars)(counts, ax, names)
     ax.set_xlabel("client")
+    (_draw_bubbles if kind == "bubbles" else _draw_bars)(counts, ax, names)
     ax.set_xlim(-0.7, len(counts) - 0.3)
     ax.set_xticks(_ticks(len(counts)))
     return ax
@@ -83,7 +83,7 @@ def _draw_bubbles(counts: np.ndarray, ax: Axes, names: list[str]) -> None:
     rows = np.arange(classes) if classes <= _FEW else _ticks(classes)
     ax.set_yticks(rows, [names[row] if classes <= _FEW else str(row) for row in rows])
     ax.set_ylabel("label")
-    ax.set_title(f"largest bubble: {sizes.max()} images", loc="right", fontsize="small")
+    ax.set_xlabel(f"client (largest bubble: {sizes.max()} images)")
 
 
 def _bubble_diameters(sizes: np.ndarray, clients: int, classes: int, ax: Axes) -> tuple[np.ndarray, str]:

@@ -69,7 +69,7 @@ def draw_choice(
     plot_partition(partition, labels, ax=ax, kind=kind, class_names=class_names, num_classes=num_classes)
     shown = ", ".join(f"{option} {value}" for option, value in options.items()) or "no options"
     fig.suptitle(
-        f"{name}: {shown}; seed {seed}; {sum(map(len, partition))} of {len(labels)} images; "
+        f"{name}: {shown}; seed {seed}\n{sum(map(len, partition))} of {len(labels)} images; "
         f"EMD {skew.emd:.2f}, size spread {skew.size_spread:.2f}",
         fontsize="small",
     )
