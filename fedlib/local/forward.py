@@ -69,6 +69,8 @@ class StackedForward:
             x = samples.fetch(batch.index.t()).flatten(1, 2)
         else:
             x = samples.fetch(batch.index)
+        if x.ndim == 4 and x.device.type == "cpu" and self.model.convolves:
+            x = x.contiguous(memory_format=torch.channels_last)  # benchmarks/NOTES.md, note 2
         with step_key(batch.key), sample_mask(None if full else batch.mask):
             return self.model(x), batch
 

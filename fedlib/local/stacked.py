@@ -168,6 +168,7 @@ class StackedModel:
         self.module = copy.deepcopy(model)
         for layer in self.module.modules():
             layer.__class__ = _STACKED.get(type(layer), type(layer))
+        self.convolves = any(isinstance(layer, StackedConv2d) for layer in self.module.modules())
         self._owners = {name: _owner(self.module, name) for name, _ in _named_tensors(self.module)}
         self._row_layers = [
             m for m in self.module.modules() if isinstance(m, (StackedFlatten, StackedDropout))
