@@ -63,7 +63,9 @@ class Run:
 
     def label(self) -> str:
         """Short text for progress lines."""
-        return f"{self.id} {self.dataset} {self.partition} N={self.num_clients} {self.method} seed {self.seed}"
+        return (
+            f"{self.id} {self.dataset} {self.partition} N={self.num_clients} {self.method} seed {self.seed}"
+        )
 
 
 def from_description(description: Mapping[str, Any]) -> Run:

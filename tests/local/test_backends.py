@@ -96,7 +96,13 @@ FAMILIES = {
     "vgg11": {"shape": (3, 32, 32), "sizes": [5, 2]},
     # In 52 BatchNorm layers over batches of 4 and 3 with maps of one pixel, dead channels magnify
     # float32 rounding without bound; in float64 the same computation shows that the backends agree.
-    "mobilenetv2": {"shape": (3, 32, 32), "sizes": [7, 4], "dtype": torch.float64, "learning_rate": 1e-3},
+    "mobilenetv2": {
+        "shape": (3, 32, 32),
+        "sizes": [7, 4],
+        "epochs": 1,
+        "dtype": torch.float64,
+        "learning_rate": 1e-3,
+    },
 }
 
 
