@@ -24,9 +24,9 @@ from fedlib.models.layers import sample_mask, step_key
 
 BACKENDS = ("auto", "loop", "vmap", "stacked")
 
-# Above this size a CPU is bound by arithmetic, and one client at a time stays in its cache
+# Above this size ten stacked copies are bound by memory; one client at a time stays in the cache
 # (benchmarks/NOTES.md).
-LOOP_FROM_PARAMETERS_ON_CPU = 1_000_000
+LOOP_FROM_PARAMETERS_ON_CPU = 4_000_000
 
 
 def choose_backend(model: nn.Module, device: torch.device, asked: str = "auto") -> str:
