@@ -1,0 +1,8 @@
+"""`python -m fedlib`."""
+
+import sys
+
+from fedlib.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

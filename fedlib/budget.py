@@ -1,0 +1,54 @@
+"""A time limit that stops work cleanly before it is reached."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from fedlib.errors import EXIT_BUDGET, FedlibError, check
+
+_MARGIN_SECONDS = 1.0
+_SLACK = 1.25  # a round may take this much longer than the slowest recent one
+
+
+class BudgetExhausted(FedlibError):
+    """The time budget ran out; what was finished is stored and the rest resumes."""
+
+    status = EXIT_BUDGET
+
+
+class Budget:
+    """Minutes from `started` (default: now); None is no limit. `clock` counts seconds."""
+
+    def __init__(
+        self,
+        minutes: float | None = None,
+        *,
+        started: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        check(minutes is None or minutes > 0, f"time budget of {minutes} minutes given; allowed: above 0")
+        self.minutes = minutes
+        self._clock = clock
+        self._started = clock() if started is None else started
+        self._recent: deque[float] = deque(maxlen=8)
+
+    def remaining_seconds(self) -> float:
+        """Seconds until the limit; infinite without one."""
+        if self.minutes is None:
+            return float("inf")
+        return self._started + 60 * self.minutes - self._clock()
+
+    def new_group(self) -> None:
+        """Forget the pace of the last group of runs; the slowest step is kept as the first guess."""
+        slowest = max(self._recent, default=0.0)
+        self._recent.clear()
+        self._recent.append(slowest)
+
+    def took(self, seconds: float) -> None:
+        """A step (a round, the preparation of a group) took this long."""
+        self._recent.append(seconds)
+
+    def allows_step(self, closing_seconds: float = 0.0) -> bool:
+        """Whether one more step, and `closing_seconds` for a checkpoint after it, fit before the limit."""
+        step = _SLACK * max(self._recent, default=0.0)
+        return self.remaining_seconds() > step + closing_seconds + _MARGIN_SECONDS

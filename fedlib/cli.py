@@ -1,0 +1,241 @@
+"""The command line: `python -m fedlib list | run | verdicts | data | notebooks | report | export`.
+
+Bad input gives one line and exit status 2; the other statuses are in `fedlib.errors`. Everything
+heavy is imported by the command that needs it, so that `list` and a typing error answer at once,
+and `run` works on a machine without Jupyter.
+"""
+
+import argparse
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fedlib import __version__
+from fedlib.errors import EXIT_FAILED, EXIT_INTERRUPTED, FedlibError, UsageError
+from fedlib.papers import PROFILES
+
+if TYPE_CHECKING:
+    from fedlib.suite import Outcome
+
+_Command = Callable[[argparse.Namespace], int]
+_STARTED = time.monotonic()  # a time budget counts from here, imports included
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse without its usage text before an error, which is one line here."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status."""
+    warnings.showwarning = _show_warning
+    try:
+        arguments = make_parser().parse_args(argv)
+        return arguments.command(arguments)
+    except FedlibError as error:
+        print(f"fedlib: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("fedlib: interrupted; what was finished is stored, the rest resumes", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    print(f"fedlib: warning: {message}", file=sys.stderr)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = _Parser(prog="fedlib", description="Reproduces four papers on federated learning.")
+    parser.add_argument("--version", action="version", version=f"fedlib {__version__}")
+    commands = parser.add_subparsers(dest="name", required=True, metavar="command", parser_class=_Parser)
+
+    def command(name: str, function: _Command, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=function)
+        return sub
+
+    _add_list(command("list", list_command, "every artifact: id, kind, data it needs, stored results"))
+    _add_run(command("run", run_command, "compute artifacts, as far as they are not stored"))
+    _add_verdicts(command("verdicts", verdicts_command, "every claim: verdict, evidence, profile, data"))
+    _add_data(command("data", data_command, "data sets: list, fetch, check"))
+    _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
+    return parser
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", metavar="FOLDER", help="run store (default: $FEDLIB_STORE or build/runs)")
+
+
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--paper", help="only this paper")
+    _add_store(parser)
+
+
+def list_command(arguments: argparse.Namespace) -> int:
+    from fedlib.papers import artifacts
+    from fedlib.results import stored_counts
+    from fedlib.store import Store
+
+    store = Store(arguments.store)
+    rows = [("artifact", "kind", "data it needs (smoke; reduced; paper)", "stored")]
+    for artifact in artifacts(arguments.paper).values():
+        needs = "; ".join(", ".join(artifact.needs(profile)) or "none" for profile in PROFILES)
+        stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
+        rows.append((artifact.id, artifact.kind, needs, stored or "none"))
+    _print_table(rows)
+    return 0
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("artifacts", nargs="+", metavar="ID", help="e.g. start/curves; see `fedlib list`")
+    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
+    parser.add_argument("--seeds", help="a count (3) or a list (0,1,2); default: the artifact's own")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
+    parser.add_argument("--budget-minutes", type=float, help="stop cleanly before this; exit status 3")
+    parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
+    parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
+    parser.add_argument("--method", help="only this method of the grid, or this one in its place")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, partition.delta=0.4"
+    )
+    parser.add_argument("--max-replicas", type=int, help="most seeds trained as one computation")
+    parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
+    parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
+    _add_store(parser)
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    from fedlib import grid
+    from fedlib.papers import find_artifact
+    from fedlib.store import Store
+
+    chosen = [find_artifact(name) for name in dict.fromkeys(arguments.artifacts)]
+    names = {"dataset": arguments.data, "partition": arguments.partition, "method": arguments.method}
+    options = {
+        "seeds": None if arguments.seeds is None else grid.parse_seeds(arguments.seeds),
+        "names": {field: name for field, name in names.items() if name is not None},
+        "settings": dict(grid.parse_setting(text) for text in arguments.set),
+    }
+    plans = {artifact.id: grid.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    for runs in plans.values():
+        for members in grid.group(runs):
+            grid.check_names(members[0])
+    store = Store(arguments.store)
+    if arguments.dry_run:
+        return _show_plan(plans, store)
+    return _run_plans(plans, arguments, store)
+
+
+def _show_plan(plans: dict[str, list], store: Any) -> int:
+    from fedlib import grid
+
+    for artifact_id, runs in plans.items():
+        done = {run.key for run in runs if store.get(run) is not None}
+        for members in grid.group(runs):
+            count = sum(run.key in done for run in members)
+            print(
+                f"{grid.group_label(members)}: {members[0].rounds} rounds, {count} of {len(members)} stored"
+            )
+        print(f"{artifact_id}: {len(runs)} runs, {len(done)} of them stored")
+    return 0
+
+
+def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any) -> int:
+    from fedlib import suite
+
+    # A killed scheduler job gets SIGTERM: it leaves its checkpoint, just as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    budget = suite.Budget(arguments.budget_minutes, started=_STARTED)
+    failed = False
+    for artifact_id, runs in plans.items():
+        if not runs:
+            print(suite.load_rows(artifact_id, profile=arguments.profile).to_string(index=False))
+            continue
+        outcome = suite.run_runs(
+            runs,
+            device=arguments.device,
+            store=store,
+            budget=budget,
+            retry_failed=arguments.retry_failed,
+            max_replicas=arguments.max_replicas,
+        )
+        _print_outcome(artifact_id, outcome)
+        failed = failed or bool(outcome.failed)
+    return EXIT_FAILED if failed else 0
+
+
+def _print_outcome(artifact_id: str, outcome: "Outcome") -> None:
+    from fedlib.suite import describe_group, same_description
+
+    for members in same_description(outcome.runs):
+        print(describe_group(members))
+    for stored in outcome.failed:
+        print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
+    print(
+        f"{artifact_id}: {len(outcome.runs)} runs, {outcome.computed} computed now, {len(outcome.failed)} failed"
+    )
+
+
+def _add_verdicts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--paper", help="only this paper")
+    parser.add_argument("--profile", help="rows of this profile only (default: the largest that has rows)")
+    _add_store(parser)
+
+
+def verdicts_command(arguments: argparse.Namespace) -> int:
+    from fedlib.verdicts import decide_claims
+
+    rows = [("claim", "verdict", "profile", "data", "statement", "evidence")]
+    for claim, verdict in decide_claims(arguments.paper, profile=arguments.profile, store=arguments.store):
+        seen = (verdict.profile or "-", verdict.data or "-")
+        rows.append((claim.id, verdict.verdict, *seen, claim.statement, verdict.evidence))
+    _print_table(rows)
+    return 0
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("artifacts", nargs="+", metavar="ID")
+    parser.add_argument("--profile", required=True, help="reduced or paper")
+    parser.add_argument(
+        "--every", type=int, default=1, help="keep rounds that are multiples of this, and the last"
+    )
+    _add_store(parser)
+
+
+def export_command(arguments: argparse.Namespace) -> int:
+    from fedlib.results import export_results
+
+    for name in arguments.artifacts:
+        print(export_results(name, arguments.profile, store=arguments.store, every=arguments.every))
+    return 0
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "fetch", "check"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; default for list and check: all")
+
+
+def data_command(arguments: argparse.Namespace) -> int:
+    from fedlib import data
+
+    if arguments.action == "list":
+        _print_table([tuple(str(cell) for cell in row) for row in data.describe_datasets()])
+        return 0
+    if not arguments.names:
+        raise UsageError(f"data {arguments.action} needs a name; allowed: {', '.join(data.dataset_names())}")
+    act = data.fetch if arguments.action == "fetch" else data.check
+    for name in arguments.names:
+        print(act(name))
+    return 0

@@ -1,0 +1,170 @@
+"""Which runs a command means: an artifact's grid, narrowed, changed, and checked before any work."""
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fedlib.errors import UsageError, check, check_name
+from fedlib.papers import PROFILES, Artifact
+from fedlib.run import Run
+
+# Fields that say where a run belongs; the artifact, --profile and --seeds decide them.
+_IDENTITY = ("paper", "artifact", "profile", "seed")
+_OPTIONS = {
+    "dataset": "dataset_options",
+    "partition": "partition_options",
+    "method": "method_options",
+    "model": "model_options",
+    "local_optimizer": "local_optimizer_options",
+}
+_TYPES = typing.get_type_hints(Run)
+FIELDS = tuple(name for name in _TYPES if name not in _IDENTITY and name not in _OPTIONS.values())
+
+_JSON_NAMES = {int: "a whole number", float: "a number", str: "text", types.NoneType: "null"}
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`3` means seeds 0, 1, 2; a list with a comma (`0,4` or `7,`) means itself."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise UsageError(f"seeds {text!r} given; allowed: a count such as 3, or a list such as 0,1,2")
+    if "," not in text:
+        check(int(text) > 0, f"seeds {text!r} given; allowed: a count of 1 or more")
+        return list(range(int(text)))
+    return list(dict.fromkeys(int(part) for part in parts))
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """`key=value` with a JSON value; anything that is not JSON is text."""
+    key, equals, value = text.partition("=")
+    check(
+        bool(equals and key),
+        f"setting {text!r} given; allowed: key=value, e.g. rounds=5 or partition.delta=0.4",
+    )
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def override(run: Run, settings: Mapping[str, Any]) -> Run:
+    """The run with fields (`rounds`) and options (`partition.delta`) changed.
+
+    A new name for a data set, partition, method, model or optimiser drops the options of the old one.
+    Raises UsageError for a key that does not exist or a value of the wrong type.
+    """
+    for key, value in settings.items():
+        head, dot, option = key.partition(".")
+        if dot and head in _OPTIONS and option:
+            continue
+        keys = [*FIELDS, *(f"{name}.<option>" for name in _OPTIONS)]
+        check_name("setting", key, keys)
+        _check_type(key, value)
+    fields = {key: _number(key, value) for key, value in settings.items() if "." not in key}
+    dropped = {
+        _OPTIONS[name]: {} for name in _OPTIONS if name in fields and fields[name] != getattr(run, name)
+    }
+    run = dataclasses.replace(run, **fields, **dropped)
+    for key, value in settings.items():
+        head, dot, option = key.partition(".")
+        if dot:
+            field = _OPTIONS[head]
+            run = dataclasses.replace(run, **{field: {**getattr(run, field), option: value}})
+    return run
+
+
+def _check_type(field: str, value: Any) -> None:
+    allowed = typing.get_args(_TYPES[field]) or (_TYPES[field],)
+    fits = type(value) in allowed or (float in allowed and type(value) is int)
+    names = " or ".join(_JSON_NAMES[kind] for kind in allowed)
+    check(fits, f"{field}={json.dumps(value)} given; allowed: {names}")
+
+
+def _number(field: str, value: Any) -> Any:
+    """1 where a float belongs is 1.0, so that both describe the same run."""
+    return float(value) if _TYPES[field] is float else value
+
+
+def narrow(runs: Sequence[Run], field: str, name: str) -> list[Run]:
+    """The runs with this data set, partition or method; if there are none, all runs with it put in."""
+    kept = [run for run in runs if getattr(run, field) == name]
+    return kept or _distinct(override(run, {field: name}) for run in runs)
+
+
+def expand(
+    artifact: Artifact,
+    profile: str,
+    *,
+    seeds: Iterable[int] | int | None = None,
+    names: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Run]:
+    """The runs of an artifact at a profile, every seed of one description next to each other.
+
+    seeds: a count, a list, or None for the artifact's own number. names: `dataset`, `partition`,
+    `method` to narrow to (see `narrow`). settings: overrides (see `override`).
+    """
+    check_name("profile", profile, PROFILES)
+    runs = artifact.runs(profile)
+    for field, name in (names or {}).items():
+        runs = narrow(runs, field, name)
+    runs = _distinct(override(run, settings or {}) for run in runs)
+    seeds = artifact.seeds[profile] if seeds is None else seeds
+    seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    check(len(seeds) > 0, "no seeds given; allowed: one or more")
+    return [dataclasses.replace(run, seed=seed) for run in runs for seed in seeds]
+
+
+def _distinct(runs: Iterable[Run]) -> list[Run]:
+    return list({run.key: run for run in runs}.values())
+
+
+def group(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs that differ in their seed only, together; in the order of their first member."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.group_key, []).append(run)
+    return list(groups.values())
+
+
+def group_label(members: Sequence[Run]) -> str:
+    """Short text for progress lines about runs that differ in their seed only."""
+    run, seeds = members[0], ",".join(str(run.seed) for run in members)
+    return f"{run.id} {run.dataset} {run.partition} N={run.num_clients} {run.method} seeds {seeds}"
+
+
+def check_names(run: Run) -> None:
+    """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
+    from fedlib.data import dataset_names
+    from fedlib.local import make_optimizer
+    from fedlib.methods import make_method, method_options
+    from fedlib.models import MODELS, model_options
+    from fedlib.partition import check_options, partition_options
+
+    check_name("data set", run.dataset, dataset_names())
+    check_options(run.partition, dict(run.partition_options))
+    _check_values("partition", run.partition, run.partition_options, partition_options(run.partition))
+    _check_values("method", run.method, run.method_options, method_options(run.method))
+    make_method(run.method, run.method_options)
+    check_name("model", run.model, MODELS)
+    _check_values("model", run.model, run.model_options, model_options(run.model))
+    _check_values("local optimizer", run.local_optimizer, run.local_optimizer_options, None)
+    make_optimizer(run.local_optimizer, run.local_optimizer_options)
+
+
+def _check_values(kind: str, name: str, given: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> None:
+    """Options must exist, and text must not stand where a number belongs (or the other way round)."""
+    for option, value in given.items():
+        if defaults is None:  # all options of an optimiser are numbers or switches
+            default: Any = 0.0
+        else:
+            check(bool(defaults), f"{kind} {name!r} has no options, but {option!r} was given")
+            check_name(f"option of {kind} {name!r}", option, defaults)
+            default = defaults[option]
+        if isinstance(default, int | float) and isinstance(value, str):
+            raise UsageError(
+                f"{kind} {name!r}: {option}={value!r} given; allowed: a number (default {default})"
+            )

@@ -1,0 +1,218 @@
+"""Rows of an artifact as one tidy data frame, from the store and from the committed results.
+
+`data/results/<paper>/<artifact>-<profile>.csv` holds committed rows, and the `.json` beside it the
+full description and provenance of every run in them. Only runs of the artifact's present grid
+count, whatever their seeds: rows of an experiment with `--set` never slip into a table.
+"""
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedlib.errors import UsageError, check_name
+from fedlib.papers import PROFILES, Artifact, find_artifact
+from fedlib.run import Run, from_description
+from fedlib.store import FINISHED, Store, StoreWarning, project_root, to_json, write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SORTED_BY = ("dataset", "partition", "partition_options", "num_clients", "method", "method_options", "run")
+_OPTIONS = ("dataset", "partition", "method", "model", "local_optimizer")
+_FILE_OF = ("paper", "artifact", "profile")
+
+
+def results_folder() -> Path:
+    """Where committed rows lie."""
+    return project_root() / "data" / "results"
+
+
+def results_file(artifact_id: str, profile: str) -> Path:
+    return results_folder() / f"{artifact_id}-{profile}.csv"
+
+
+def columns_of(run: Run, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What every row of a run says about itself; options as JSON text."""
+    dataset = provenance["dataset"]
+    options = {
+        f"{name}_options": json.dumps(getattr(run, f"{name}_options"), sort_keys=True) for name in _OPTIONS
+    }
+    described = {k: v for k, v in run.describe().items() if k not in options}
+    return {
+        **described,
+        **options,
+        "run": run.key,
+        "group": run.group_key,
+        "dataset_origin": dataset["origin"],
+        "dataset_checksum": dataset["checksum"],
+        "stand_in": dataset["stand_in"],
+        "device": provenance["device"],
+        "device_name": provenance["device_name"],
+        "torch": provenance["versions"]["torch"],
+        "fedlib": provenance["versions"]["fedlib"],
+        "commit": provenance["commit"],
+        "dirty": provenance["dirty"],
+    }
+
+
+def load_rows(
+    artifact_id: str, *, profile: str, store: Store | Path | str | None = None, source: str = "all"
+) -> "pd.DataFrame":
+    """All rows of an artifact at a profile: one row per run and evaluated round, provenance in columns.
+
+    source: `store`, `results` (the committed ones) or `all`; a run that is in both is taken from the
+    store. The column `source` says which. Rows of failed runs are included, their column `status`
+    says so. Empty, with the identifying columns, if nothing is stored. An artifact without training
+    is computed on the spot.
+    """
+    import pandas as pd
+
+    check_name("profile", profile, PROFILES)
+    check_name("source", source, ("all", "store", "results"))
+    artifact = find_artifact(artifact_id)
+    if artifact.compute is not None:
+        return _identified(artifact.compute(profile), artifact, profile)
+    wanted = {run.group_key for run in artifact.runs(profile)}
+    frames = [] if source == "results" else _from_store(artifact_id, wanted, store)
+    known = {frame["run"].iloc[0] for frame in frames}
+    if source != "store":
+        frames += _from_results(artifact_id, profile, wanted, known)
+    frames = [frame for frame in frames if len(frame)]
+    if not frames:
+        return pd.DataFrame(columns=[*_FILE_OF, *_SORTED_BY, "seed", "round", "test_accuracy", "source"])
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.sort_values([*_SORTED_BY, "round"], kind="stable", ignore_index=True)
+
+
+def _identified(rows: "pd.DataFrame", artifact: Artifact, profile: str) -> "pd.DataFrame":
+    name = artifact.id.split("/")[1]
+    return rows.assign(paper=artifact.paper, artifact=name, profile=profile, source="computed")
+
+
+def _from_store(artifact_id: str, wanted: set[str], store: Store | Path | str | None) -> list["pd.DataFrame"]:
+    store = store if isinstance(store, Store) else Store(store)
+    frames = []
+    for stored in store.scan(artifact_id):
+        if stored.run.group_key in wanted:
+            rows = stored.rows().assign(source="store", **columns_of(stored.run, stored.provenance))
+            frames += [rows] if len(rows) else []
+    return frames
+
+
+def _from_results(artifact_id: str, profile: str, wanted: set[str], known: set[str]) -> list["pd.DataFrame"]:
+    import pandas as pd
+
+    path = results_file(artifact_id, profile)
+    if not path.is_file():
+        return []
+    rows = pd.read_csv(path, float_precision="round_trip", low_memory=False).assign(source="results")
+    # Keys are made again from the descriptions, so that a new field with a default orphans no old result.
+    current = {key: _current_run(item["description"]) for key, item in _read_details(path).items()}
+    frames, stale = [], 0
+    for key, part in rows.groupby("run"):
+        run = current.get(key)
+        if run is None or run.group_key not in wanted:
+            stale += 1
+        elif run.key not in known:
+            frames.append(part.assign(run=run.key, group=run.group_key))
+    if stale:
+        warnings.warn(
+            StoreWarning(f"{path}: {stale} runs are not in the present grid; left out"), stacklevel=3
+        )
+    return frames
+
+
+def _read_details(path: Path) -> dict[str, Any]:
+    details = path.with_suffix(".json")
+    try:
+        return json.loads(details.read_text())["runs"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{details} cannot be read ({error}); it has to lie beside {path.name}") from error
+
+
+def _current_run(description: Mapping[str, Any]) -> Run | None:
+    try:
+        return from_description(description)
+    except TypeError:  # a field that no longer exists
+        return None
+
+
+def export_results(
+    artifact_id: str,
+    profile: str,
+    *,
+    store: Store | Path | str | None = None,
+    every: int = 1,
+    folder: Path | None = None,
+) -> Path:
+    """Write an artifact's stored rows to the committed results; returns the CSV's path.
+
+    Runs that are committed but not in the store stay. every: keep evaluated rounds that are
+    multiples of it, and the last of each run. Floats get 6 significant digits; smoke rows are refused.
+    """
+    if profile == "smoke":
+        raise UsageError(
+            "profile 'smoke' given; allowed for export: reduced, paper (smoke rows show no result)"
+        )
+    rows = load_rows(artifact_id, profile=profile, store=store)
+    if rows.empty:
+        raise UsageError(f"nothing stored for {artifact_id} at profile {profile!r}; run it first")
+    path = (folder or results_folder()) / f"{artifact_id}-{profile}.csv"
+    details = _details(artifact_id, profile, store) if "run" in rows else {}
+    kept = _thin(rows, every) if "run" in rows else rows
+    text = _whole_numbers(kept.drop(columns="source")).to_csv(
+        index=False, float_format="%.6g", lineterminator="\n"
+    )
+    write_atomically(path, text.encode())
+    write_atomically(
+        path.with_suffix(".json"), to_json({"artifact": artifact_id, "profile": profile, "runs": details})
+    )
+    return path
+
+
+def _whole_numbers(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Columns of whole numbers with gaps as integers: byte counts must not be cut to 6 digits."""
+    whole = [c for c in rows.select_dtypes("float") if (rows[c].dropna() % 1 == 0).all()]
+    return rows.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _thin(rows: "pd.DataFrame", every: int) -> "pd.DataFrame":
+    last = rows.groupby("run")["round"].transform("max")
+    return rows[(rows["round"] % every == 0) | (rows["round"] == last)]
+
+
+def _details(artifact_id: str, profile: str, store: Store | Path | str | None) -> dict[str, Any]:
+    """Description and provenance of every run, those of the store over those committed before."""
+    wanted = {run.group_key for run in find_artifact(artifact_id).runs(profile)}
+    path, details = results_file(artifact_id, profile), {}
+    if path.is_file():
+        for item in _read_details(path).values():
+            run = _current_run(item["description"])
+            if run is not None and run.group_key in wanted:
+                details[run.key] = {**item, "description": run.describe()}
+    store = store if isinstance(store, Store) else Store(store)
+    for stored in store.scan(artifact_id):
+        if stored.run.group_key in wanted:
+            details[stored.run.key] = {
+                "description": stored.run.describe(),
+                "status": stored.status,
+                "reason": stored.reason,
+                "provenance": stored.provenance,
+            }
+    return details
+
+
+def stored_counts(artifact: Artifact, store: Store, profiles: Iterable[str] = PROFILES) -> dict[str, str]:
+    """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
+    wanted = {profile: {run.group_key for run in artifact.runs(profile)} for profile in profiles}
+    done = [stored.run for stored in store.scan(artifact.id) if stored.status == FINISHED]
+    found = {}
+    for profile, keys in wanted.items():
+        count = sum(run.group_key in keys for run in done)
+        parts = [f"{count} runs"] if count else []
+        parts += ["results"] if results_file(artifact.id, profile).is_file() else []
+        if parts:
+            found[profile] = " + ".join(parts)
+    return found

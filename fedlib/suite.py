@@ -1,0 +1,268 @@
+"""Runs a grid: skips what is stored, resumes what was interrupted, shares the work with other processes.
+
+Runs that differ in their seed only form a group and train as replicas. A process claims runs by
+their locks, without waiting; what another process is at work on is left for the end and then
+waited for, so that two processes on one grid divide it between them.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedlib import grid
+from fedlib.budget import Budget, BudgetExhausted
+from fedlib.checkpoints import GroupFolder, unfinished_groups
+from fedlib.errors import EXIT_FAILED, UsageError, check
+from fedlib.papers import find_artifact
+from fedlib.progress import Progress
+from fedlib.results import export_results, load_rows
+from fedlib.run import Run
+from fedlib.store import FAILED, Store, StoredRun
+from fedlib.training import CHECKPOINT_SECONDS, Context, train_group
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Budget", "BudgetExhausted", "Outcome", "export_results", "load_rows", "run_artifact", "run_runs"]
+
+_POLL_SECONDS = 0.5
+
+
+@dataclass
+class Outcome:
+    """What a command has to show: all runs asked for, as they lie in the store."""
+
+    runs: list[StoredRun] = field(default_factory=list)
+    computed: int = 0  # how many of them this process computed
+
+    @property
+    def failed(self) -> list[StoredRun]:
+        return [stored for stored in self.runs if stored.status == FAILED]
+
+    @property
+    def status(self) -> int:
+        """Exit status: 1 if any run failed."""
+        return EXIT_FAILED if self.failed else 0
+
+
+def resolve_device(name: str = "auto") -> "torch.device":
+    """The device called auto (a GPU if there is one), cpu, cuda or cuda:<n>."""
+    import torch
+
+    found = torch.cuda.device_count()
+    allowed = ["auto", "cpu", *(["cuda"] if found else []), *(f"cuda:{n}" for n in range(found))]
+    if name not in allowed:
+        raise UsageError(f"device {name!r} given; allowed on this machine: {', '.join(allowed)}")
+    if name == "auto":
+        name = "cuda" if found else "cpu"
+    return torch.device(name)
+
+
+def run_artifact(
+    artifact_id: str,
+    *,
+    profile: str = "smoke",
+    seeds: Iterable[int] | int | None = None,
+    device: str = "auto",
+    store: Store | Path | str | None = None,
+    budget: Budget | None = None,
+    names: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    retry_failed: bool = False,
+    max_replicas: int | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Compute what is missing of an artifact at a profile and return all its runs.
+
+    seeds: a count or a list; None takes the artifact's own. names, settings: see `fedlib.grid.expand`.
+    max_replicas: the most seeds trained as one computation; None takes all, and halves them when
+    the GPU's memory does not suffice. An artifact without runs needs no computing and gives an
+    empty outcome. Raises UsageError and DataError for bad input, BudgetExhausted when time is up.
+    """
+    artifact = find_artifact(artifact_id)
+    runs = grid.expand(artifact, profile, seeds=seeds, names=names, settings=settings)
+    return run_runs(
+        runs,
+        device=device,
+        store=store,
+        budget=budget,
+        retry_failed=retry_failed,
+        max_replicas=max_replicas,
+        progress=progress,
+    )
+
+
+def run_runs(
+    runs: Sequence[Run],
+    *,
+    device: str = "auto",
+    store: Store | Path | str | None = None,
+    budget: Budget | None = None,
+    retry_failed: bool = False,
+    max_replicas: int | None = None,
+    progress: Progress | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> Outcome:
+    """Compute those of `runs` that are not in the store; return all of them, in the order given."""
+    check(max_replicas is None or max_replicas >= 1, f"max_replicas={max_replicas} given; allowed: 1 or more")
+    groups = grid.group(runs)
+    for members in groups:
+        grid.check_names(members[0])
+    context = Context(
+        store=store if isinstance(store, Store) else Store(store),
+        device=resolve_device(device),
+        budget=budget or Budget(),
+        progress=progress or Progress(),
+        checkpoint_seconds=checkpoint_seconds,
+    )
+    suite = _Suite(context, retry_failed, max_replicas)
+    suite.compute(groups)
+    stored = [context.store.get(run) for run in runs]
+    return Outcome([found for found in stored if found is not None], suite.computed)
+
+
+@dataclass
+class _Suite:
+    context: Context
+    retry_failed: bool
+    max_replicas: int | None
+    computed: int = 0
+    retried: set[str] = field(default_factory=set)  # keys: a failed run is tried again once, not for ever
+
+    def compute(self, groups: Sequence[Sequence[Run]]) -> None:
+        """All groups that are free, then those that other processes hold, until none is left."""
+        busy = [left for members in groups if (left := self._work_on(members))]
+        if busy:
+            waiting = sum(len(members) for members in busy)
+            self.context.progress.say(f"waiting for another process at work on {waiting} runs")
+        while busy:
+            if not self.context.budget.allows_step(_POLL_SECONDS):
+                raise BudgetExhausted(
+                    f"the time budget of {self.context.budget.minutes:g} minutes is used up"
+                )
+            time.sleep(_POLL_SECONDS)
+            busy = [left for members in busy if (left := self._work_on(members))]
+
+    def _work_on(self, members: Sequence[Run]) -> list[Run]:
+        """Compute the members of one description that are missing and free; return those held elsewhere."""
+        with ExitStack() as locks:
+            with self.context.store.claiming(members[0].id):
+                claimed, busy = self._claim(members, locks)
+                missing = [run for run in claimed if self._is_missing(run)]
+                resumed, fresh, held = self._resumable(members[0], missing, locks)
+            for folder in resumed:
+                self._say_resumed(folder, missing)
+                self._train(folder.runs, folder)
+            size = self.max_replicas or max(1, len(fresh))
+            for start in range(0, len(fresh), size):
+                self._train(fresh[start : start + size])
+        return busy + held
+
+    def _claim(self, runs: Sequence[Run], locks: ExitStack) -> tuple[list[Run], list[Run]]:
+        claimed, busy = [], []
+        for run in runs:
+            lock = self.context.store.try_lock(run)
+            if lock is None:
+                busy.append(run)
+            else:
+                locks.callback(lock.release)
+                claimed.append(run)
+        return claimed, busy
+
+    def _is_missing(self, run: Run) -> bool:
+        stored = self.context.store.get_or_repair(run)
+        if (
+            stored is not None
+            and stored.status == FAILED
+            and self.retry_failed
+            and run.key not in self.retried
+        ):
+            self.context.store.forget(run)
+            stored = None
+        if stored is None:
+            self.retried.add(run.key)
+        return stored is None
+
+    def _resumable(
+        self, any_run: Run, missing: Sequence[Run], locks: ExitStack
+    ) -> tuple[list[GroupFolder], list[Run], list[Run]]:
+        """Interrupted groups of missing runs with all their members claimed; the other runs; those held."""
+        left = {run.key: run for run in missing}
+        resumed, held = [], []
+        for folder in unfinished_groups(self.context.store, any_run.id, any_run.group_key):
+            inside = [left.pop(run.key) for run in folder.runs if run.key in left]
+            if not inside:
+                self._remove_if_done(folder)
+                continue
+            own = {run.key for run in missing}
+            claim = ExitStack()
+            _, busy = self._claim([run for run in folder.runs if run.key not in own], claim)
+            if busy:
+                claim.close()
+                held += inside
+            else:
+                locks.push(claim)
+                resumed.append(folder)
+        return resumed, list(left.values()), held
+
+    def _remove_if_done(self, folder: GroupFolder) -> None:
+        """A process killed between storing the last member and deleting its checkpoints leaves these."""
+        if all(self.context.store.get(run) is not None for run in folder.runs):
+            folder.remove()
+
+    def _say_resumed(self, folder: GroupFolder, asked: Sequence[Run]) -> None:
+        extra = {run.key for run in folder.runs} - {run.key for run in asked}
+        if extra:
+            self.context.progress.say(
+                f"{folder.runs[0].label()}: resumed with all {len(folder.runs)} seeds it was begun with, "
+                f"{len(extra)} of them beside those asked for, because replicas train as one computation"
+            )
+
+    def _train(self, runs: Sequence[Run], folder: GroupFolder | None = None) -> None:
+        """One group; where the GPU's memory does not hold all replicas, its halves one after the other."""
+        import torch
+
+        try:
+            train_group(runs, self.context, folder)
+            self.computed += len(runs)
+            return
+        except torch.OutOfMemoryError:
+            if len(runs) == 1 or folder is not None:
+                raise
+        torch.cuda.empty_cache()
+        half = len(runs) // 2
+        self.context.progress.say(
+            f"{runs[0].label()}: {len(runs)} replicas do not fit in memory, trying {half}"
+        )
+        self._train(runs[:half])
+        self._train(runs[half:])
+
+
+def describe_group(members: Sequence[StoredRun]) -> str:
+    """One line about runs that differ in their seed only: final test accuracy, its spread, how many seeds."""
+    import statistics
+
+    run = members[0].run
+    options = {**run.dataset_options, **run.partition_options, **run.method_options}
+    extra = "".join(
+        f" {name}={value}" for name, value in options.items() if not isinstance(value, dict | list)
+    )
+    head = f"{run.id} [{run.profile}] {run.dataset} {run.partition} N={run.num_clients} {run.method}{extra}"
+    finished = [m for m in members if m.status != FAILED]
+    accuracy = [m.final["test_accuracy"] for m in finished if "test_accuracy" in m.final]
+    if not accuracy:
+        return f"{head}: {len(finished)} of {len(members)} seeds finished"
+    spread = f" ± {statistics.stdev(accuracy):.4f}" if len(accuracy) > 1 else ""
+    stand_in = " (stand-in data)" if members[0].provenance["dataset"]["stand_in"] else ""
+    return f"{head}: test accuracy {statistics.fmean(accuracy):.4f}{spread}, {len(accuracy)} seeds{stand_in}"
+
+
+def same_description(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
+    """Stored runs grouped by description, seeds together."""
+    groups: dict[str, list[StoredRun]] = {}
+    for stored in runs:
+        groups.setdefault(stored.run.group_key, []).append(stored)
+    return list(groups.values())

@@ -1,0 +1,174 @@
+"""One group of replicas, from its checkpoint or from scratch to stored results.
+
+The round loop (`fedlib.federation`) hands over one `RoundResult` per round, with the whole state;
+here it is turned into rows, checkpoints and finished runs. Since resuming is exact, how often
+checkpoints are written changes no number.
+"""
+
+import importlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fedlib import provenance
+from fedlib.budget import Budget, BudgetExhausted
+from fedlib.checkpoints import Checkpoint, GroupFolder
+from fedlib.grid import group_label
+from fedlib.progress import Progress
+from fedlib.run import Run
+from fedlib.store import FAILED, FINISHED, Store, plain
+
+if TYPE_CHECKING:
+    import torch
+
+CHECKPOINT_SECONDS = 20.0
+_WRITE_SHARE = 20  # a checkpoint that took s seconds to write is followed by 20 s of work or more
+
+
+@dataclass
+class Context:
+    """What all groups of one command share."""
+
+    store: Store
+    device: "torch.device"
+    budget: Budget = field(default_factory=Budget)
+    progress: Progress = field(default_factory=Progress)
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
+
+
+def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | None = None) -> None:
+    """Compute a group of runs that differ in their seed only, and store each of them.
+
+    folder: where to resume from, with exactly these runs as members. Raises BudgetExhausted and
+    KeyboardInterrupt after a checkpoint of the last finished round has been written.
+    """
+    session = _Session(list(runs), context, folder or GroupFolder(context.store, runs))
+    try:
+        session.train()
+    except KeyboardInterrupt:
+        session.save()
+        raise
+    finally:
+        context.progress.finish()
+
+
+class _Session:
+    """One process at work on one group; the caller holds the locks of all its members."""
+
+    def __init__(self, runs: list[Run], context: Context, folder: GroupFolder):
+        self.runs, self.context, self.folder = runs, context, folder
+        loaded = folder.load()
+        self.fresh = loaded is None
+        self.current = loaded or Checkpoint(-1, [[] for _ in runs], {}, [], {})
+        self.saved_round = self.current.round
+        self.saved_at = self.started = time.monotonic()
+        self.write_seconds = 0.0
+        self.segment = {
+            "started": provenance.now(),
+            "device": str(context.device),
+            "from_round": max(0, self.saved_round),
+        }
+        self.current.segments.append(self.segment)
+
+    def train(self) -> None:
+        federation = importlib.import_module("fedlib.federation")
+        methods = importlib.import_module("fedlib.methods")
+        budget, progress = self.context.budget, self.context.progress
+        budget.new_group()
+        self._require_time()
+        method = methods.make_method(self.runs[0].method, self.runs[0].method_options)
+        self.task = federation.prepare(self.runs, device=self.context.device)
+        budget.took(time.monotonic() - self.started)
+        self._say_where_from()
+        progress.start(
+            group_label(self.runs), total_rounds=self.runs[0].rounds, done_rounds=max(0, self.saved_round)
+        )
+        state = None if self.fresh else self.current.state
+        results = iter(federation.rounds(self.task, method, state))
+        while True:
+            self._require_time()
+            began = time.monotonic()
+            result = next(results, None)
+            if result is None:
+                break
+            self._take(result)
+            budget.took(time.monotonic() - began)
+        self._finish()
+
+    def _say_where_from(self) -> None:
+        if self.fresh:
+            return
+        before, now = self.current.segments[-2]["device"], self.segment["device"]
+        moved = "" if before == now else f" on {now} (begun on {before}: the last digits may differ)"
+        self.context.progress.say(f"{group_label(self.runs)}: resumed after round {self.saved_round}{moved}")
+
+    def _require_time(self) -> None:
+        if self.context.budget.allows_step(2 * self.write_seconds):
+            return
+        self.save()
+        raise BudgetExhausted(f"the time budget of {self.context.budget.minutes:g} minutes is used up")
+
+    def _take(self, result: Any) -> None:
+        """Add a finished round; a member that failed is stored at once, the others go on."""
+        current = self.current
+        rows = [old + plain(new) for old, new in zip(current.rows, result.rows, strict=True)]
+        failed = current.failed | result.failed
+        # One assignment: an interrupt leaves either the last round or this one, never a mixture.
+        self.current = Checkpoint(result.round, rows, failed, current.segments, result.state)
+        for member, reason in result.failed.items():
+            self.context.progress.say(f"{self.runs[member].label()}: {reason}")
+            self._store(member)
+        newest = next((new[-1] for new in result.rows if new), {})
+        self.context.progress.update(result.round, newest)
+        pause = max(self.context.checkpoint_seconds, _WRITE_SHARE * self.write_seconds)
+        if time.monotonic() - self.saved_at >= pause and result.round < self.runs[0].rounds:
+            self.save()
+
+    def save(self) -> None:
+        """Write a checkpoint of the last finished round, unless it is there already."""
+        if self.current.round <= self.saved_round:
+            return
+        began = time.monotonic()
+        self.segment["wall_seconds"] = began - self.started
+        self.folder.save(self.current)
+        self.saved_round, self.saved_at = self.current.round, time.monotonic()
+        self.write_seconds = self.saved_at - began
+
+    def _finish(self) -> None:
+        for member in range(len(self.runs)):
+            self._store(member)
+        self.folder.remove()
+
+    def _store(self, member: int) -> None:
+        run, reason = self.runs[member], self.current.failed.get(member, "")
+        if self.context.store.get(run) is None:
+            self.context.store.put(
+                run,
+                rows=self.current.rows[member],
+                provenance=self._provenance(run),
+                status=FAILED if reason else FINISHED,
+                reason=reason,
+            )
+
+    def _provenance(self, run: Run) -> dict[str, Any]:
+        self.segment["wall_seconds"] = time.monotonic() - self.started
+        data, segments = self.task.dataset, self.current.segments
+        return {
+            "dataset": {
+                "name": data.name,
+                "origin": data.origin,
+                "checksum": data.checksum,
+                "stand_in": data.stand_in,
+            },
+            "profile": run.profile,
+            "seed": run.seed,
+            **provenance.environment(self.context.device),
+            "group": [member.key for member in self.runs],
+            "started": segments[0]["started"],
+            "finished": provenance.now(),
+            "segments": segments,
+            "group_wall_seconds": sum(segment.get("wall_seconds", 0.0) for segment in segments),
+            "peak_memory_bytes": provenance.peak_memory_bytes(self.context.device),
+            "facts": self.task.facts,
+        }
