@@ -63,18 +63,6 @@ def test_one_value_has_no_interval_and_nan_is_refused():
         figures.mean_interval(np.array([0.5, np.nan]))
 
 
-@pytest.mark.parametrize(
-    ("degrees", "value"), [(1, 12.706), (4, 2.776), (30, 2.042), (40, 2.021), (120, 1.980)]
-)
-def test_t_quantiles_of_the_printed_table(degrees, value):
-    assert figures.t_quantile(degrees) == pytest.approx(value, abs=6e-4)
-
-
-def test_t_quantile_needs_a_degree_of_freedom():
-    with pytest.raises(UsageError, match="0 degrees of freedom"):
-        figures.t_quantile(0)
-
-
 def test_curves_are_means_with_bands_and_say_n(ax):
     assert figures.plot_curves(rows(), ax) is ax
     assert [line.get_label() for line in ax.get_lines()] == ["FedAvg (n = 3)", "FedProx (n = 3)"]

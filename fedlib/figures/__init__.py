@@ -3,7 +3,7 @@
 Nothing here trains, loads results or reads global settings; `use_style` sets the look once.
 """
 
-from fedlib.figures.curves import Interval, mean_interval, plot_curves, t_quantile
+from fedlib.figures.curves import Interval, mean_interval, plot_curves
 from fedlib.figures.images import plot_images
 from fedlib.figures.partitions import partition_figsize, plot_partition
 from fedlib.figures.style import METHOD_STYLES, MethodStyle, method_style, save_figure, use_style
@@ -19,6 +19,5 @@ __all__ = [
     "plot_images",
     "plot_partition",
     "save_figure",
-    "t_quantile",
     "use_style",
 ]

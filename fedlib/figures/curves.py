@@ -6,17 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from scipy import stats
 
 from fedlib.errors import UsageError, check
 from fedlib.figures.style import method_style
-
-# 97.5 % quantiles of Student's t for 1..30 degrees of freedom (any table of the distribution).
-_T975 = (
-    *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
-    *(2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860),
-    *(2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423),
-)
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -35,21 +28,8 @@ def mean_interval(values: np.ndarray) -> Interval:
         values.size > 0 and bool(np.isfinite(values).all()), "an interval needs finite values, at least one"
     )
     mean, n = float(values.mean()), values.size
-    half = t_quantile(n - 1) * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    half = float(stats.t.ppf(0.975, n - 1) * stats.sem(values)) if n > 1 else math.nan
     return Interval(mean, mean - half, mean + half, n)
-
-
-def t_quantile(degrees: int) -> float:
-    """97.5 % quantile of Student's t; above 30 degrees of freedom by its expansion in 1/degrees.
-
-    Expansion: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5 (error < 1e-5).
-    """
-    check(degrees >= 1, f"t quantile for {degrees} degrees of freedom; allowed: from 1 up")
-    if degrees <= len(_T975):
-        return _T975[degrees - 1]
-    z = 1.959963985
-    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / degrees + second / degrees**2
 
 
 def plot_curves(
@@ -88,7 +68,8 @@ def plot_curves(
         ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)
     ax.set_xlabel(x_label or x.replace("_", " "))
     ax.set_ylabel(y_label or y.replace("_", " "))
-    ax.legend(title="mean, 95 % interval over n seeds", title_fontsize="small")
+    title = "mean, 95 % interval\nover n seeds"  # beside the axes: curves may be anywhere inside
+    ax.legend(title=title, title_fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
     return ax
 
 
