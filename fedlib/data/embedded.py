@@ -64,7 +64,7 @@ def build_embedded() -> Dataset:
         "fmnist-embedded",
         *splits,
         class_names=FMNIST_CLASSES,
-        origin=f"first {TRAIN_PER_CLASS}/{TEST_PER_CLASS} images per class of Fashion-MNIST, committed with the code",
+        origin=f"first {TRAIN_PER_CLASS}/{TEST_PER_CLASS} images per class of Fashion-MNIST, embedded",
         licence="MIT, Copyright 2017 Zalando SE",
         **GREY_DIGITS,
     )

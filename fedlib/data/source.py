@@ -1,0 +1,39 @@
+"""What the catalogue knows of a data set before any image is read."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedlib.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Source:
+    """One way to get a data set: files looked for, how to read them, how to get them.
+
+    `find` returns the files at hand (empty: absent), `build` reads them into checked arrays.
+    `options` are the keyword arguments of `build`. Sources without files to look for (the
+    stand-ins) return an empty list and set `generated`.
+    """
+
+    name: str
+    what: str
+    build: Callable[..., Dataset]
+    find: Callable[[], list[Path]]
+    looked: Callable[[], str]  # the file or folder looked for, in words
+    how: str  # how to get the data, in words
+    options: tuple[str, ...] = ()
+    download: Callable[[], None] | None = None
+    stand_in: bool = False
+    generated: bool = False
+    cached: bool = True
+
+
+def fingerprint(files: Sequence[Path]) -> str:
+    """sha256 over names, sizes and times of change: cheap, and different when a source changes."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        status = path.stat()
+        digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
