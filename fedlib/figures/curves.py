@@ -11,6 +11,7 @@ from scipy import stats
 from fedlib.errors import UsageError, check
 from fedlib.figures.style import method_style
 
+
 @dataclass(frozen=True)
 class Interval:
     """Mean of n values and its 95 % t interval; without width (NaN bounds) for one value."""
