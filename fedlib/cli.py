@@ -1,4 +1,4 @@
-"""The command line: `python -m fedlib list | run | verdicts | data | notebooks | report | export`.
+"""The command line, `python -m fedlib COMMAND`; `--help` lists the commands.
 
 Bad input gives one line and exit status 2; the other statuses are in `fedlib.errors`. Everything
 heavy is imported by the command that needs it, so that `list` and a typing error answer at once,
@@ -64,6 +64,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(command("run", run_command, "compute artifacts, as far as they are not stored"))
     _add_verdicts(command("verdicts", verdicts_command, "every claim: verdict, evidence, profile, data"))
     _add_data(command("data", data_command, "data sets: list, fetch, check"))
+    _add_reproduce(command("reproduce", reproduce_command, "run the notebooks headless, print the verdicts"))
+    _add_reproduce(command("notebooks", notebooks_command, "run the notebooks headless"))
+    _add_report(command("report", report_command, "write build/report/index.html from what is stored"))
     _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
     return parser
 
@@ -111,6 +114,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, partition.delta=0.4"
     )
     parser.add_argument("--max-replicas", type=int, help="most seeds trained as one computation")
+    parser.add_argument(
+        "--checkpoint-seconds",
+        type=float,
+        default=20.0,
+        metavar="S",
+        help="least time between checkpoints (default: 20)",
+    )
     parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
     parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
     _add_store(parser)
@@ -170,6 +180,7 @@ def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any
             budget=budget,
             retry_failed=arguments.retry_failed,
             max_replicas=arguments.max_replicas,
+            checkpoint_seconds=arguments.checkpoint_seconds,
         )
         _print_outcome(artifact_id, outcome)
         failed = failed or bool(outcome.failed)
@@ -183,9 +194,8 @@ def _print_outcome(artifact_id: str, outcome: "Outcome") -> None:
         print(describe_group(members))
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
-    print(
-        f"{artifact_id}: {len(outcome.runs)} runs, {outcome.computed} computed now, {len(outcome.failed)} failed"
-    )
+    counts = f"{len(outcome.runs)} runs, {outcome.computed} computed now, {len(outcome.failed)} failed"
+    print(f"{artifact_id}: {counts}")
 
 
 def _add_verdicts(parser: argparse.ArgumentParser) -> None:
@@ -202,6 +212,37 @@ def verdicts_command(arguments: argparse.Namespace) -> int:
         seen = (verdict.profile or "-", verdict.data or "-")
         rows.append((claim.id, verdict.verdict, *seen, claim.statement, verdict.evidence))
     _print_table(rows)
+    return 0
+
+
+def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", default="smoke", help="smoke, reduced or paper")
+    parser.add_argument("--paper", help="only this paper's notebook")
+
+
+def reproduce_command(arguments: argparse.Namespace) -> int:
+    from fedlib.publish import reproduce
+
+    return reproduce(arguments.profile, arguments.paper)
+
+
+def notebooks_command(arguments: argparse.Namespace) -> int:
+    from fedlib.errors import check_name
+    from fedlib.notebooks import run_notebooks
+
+    check_name("profile", arguments.profile, PROFILES)
+    results = run_notebooks([arguments.paper] if arguments.paper else [], arguments.profile)
+    return EXIT_FAILED if any(result.status != "ok" for result in results) else 0
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--paper", help="only this paper")
+
+
+def report_command(arguments: argparse.Namespace) -> int:
+    from fedlib.publish import publish
+
+    print(publish(paper=arguments.paper))
     return 0
 
 

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 from fedlib.errors import UsageError, check_name
 from fedlib.papers import PROFILES, Artifact, find_artifact
 from fedlib.run import Run, from_description
-from fedlib.store import FINISHED, Store, StoreWarning, project_root, to_json, write_atomically
+from fedlib.store import (
+    FINISHED,
+    Store,
+    StoreWarning,
+    project_root,
+    read_csv_exactly,
+    to_json,
+    write_atomically,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,12 +110,10 @@ def _from_store(artifact_id: str, wanted: set[str], store: Store | Path | str | 
 
 
 def _from_results(artifact_id: str, profile: str, wanted: set[str], known: set[str]) -> list["pd.DataFrame"]:
-    import pandas as pd
-
     path = results_file(artifact_id, profile)
     if not path.is_file():
         return []
-    rows = pd.read_csv(path, float_precision="round_trip", low_memory=False).assign(source="results")
+    rows = read_csv_exactly(path).assign(source="results")
     # Keys are made again from the descriptions, so that a new field with a default orphans no old result.
     current = {key: _current_run(item["description"]) for key, item in _read_details(path).items()}
     frames, stale = [], 0

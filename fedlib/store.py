@@ -134,6 +134,16 @@ def to_csv(rows: Sequence[Row]) -> bytes:
     return buffer.getvalue().encode()
 
 
+def read_csv_exactly(path: Path) -> "pd.DataFrame":
+    """A CSV file with every float as it was written."""
+    import pandas as pd
+
+    # Exact by default from pandas 3.1 on, which warns about the argument that older versions need.
+    major, minor = (int(part) for part in pd.__version__.split(".")[:2])
+    older = {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
+    return pd.read_csv(path, low_memory=False, **older)
+
+
 def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
 
@@ -160,9 +170,7 @@ class StoredRun:
 
     def rows(self) -> "pd.DataFrame":
         """The stored per-round rows; floats exactly as they were written."""
-        import pandas as pd
-
-        return pd.read_csv(self.folder / ROWS, float_precision="round_trip")
+        return read_csv_exactly(self.folder / ROWS)
 
 
 class Store:

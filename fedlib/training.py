@@ -34,7 +34,7 @@ class Context:
     device: "torch.device"
     budget: Budget = field(default_factory=Budget)
     progress: Progress = field(default_factory=Progress)
-    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    checkpoint_seconds: float = CHECKPOINT_SECONDS  # 0: after every round
 
 
 def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | None = None) -> None:
@@ -121,9 +121,13 @@ class _Session:
             self._store(member)
         newest = next((new[-1] for new in result.rows if new), {})
         self.context.progress.update(result.round, newest)
-        pause = max(self.context.checkpoint_seconds, _WRITE_SHARE * self.write_seconds)
-        if time.monotonic() - self.saved_at >= pause and result.round < self.runs[0].rounds:
+        if self._checkpoint_is_due() and result.round < self.runs[0].rounds:
             self.save()
+
+    def _checkpoint_is_due(self) -> bool:
+        least = self.context.checkpoint_seconds
+        pause = max(least, _WRITE_SHARE * self.write_seconds) if least else 0.0
+        return time.monotonic() - self.saved_at >= pause
 
     def save(self) -> None:
         """Write a checkpoint of the last finished round, unless it is there already."""

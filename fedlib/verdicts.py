@@ -2,10 +2,14 @@
 
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fedlib.papers import PROFILES, Claim, Verdict, claims
 from fedlib.results import load_rows
 from fedlib.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def decide_claims(
@@ -29,3 +33,15 @@ def _decide(claim: Claim, profiles: list[str], store: Store | Path | str | None)
         data = ", ".join(name + (" (stand-in)" if name in stand_ins else "") for name in names)
         return dataclasses.replace(verdict, profile=verdict.profile or profile, data=verdict.data or data)
     return Verdict("not run", f"no rows of {claim.artifact} at {' or '.join(profiles)}")
+
+
+def verdict_table(
+    paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
+) -> "pd.DataFrame":
+    """The same as a data frame: claim, verdict, profile, data, statement, evidence."""
+    import pandas as pd
+
+    columns = ["claim", "verdict", "profile", "data", "statement", "evidence"]
+    decided = decide_claims(paper, profile=profile, store=store)
+    rows = [(c.id, v.verdict, v.profile, v.data, c.statement, v.evidence) for c, v in decided]
+    return pd.DataFrame(rows, columns=columns)

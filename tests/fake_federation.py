@@ -1,0 +1,107 @@
+"""A stand-in for the round loop, with a paper of its own: rounds take no time, and runs can be made to fail.
+
+Run as a script it is `python -m fedlib` on that paper. Environment: FAKE_SECONDS (per round),
+FAKE_NAN_SEED (that seed fails in round 3), FAKE_LOG (a file with one line per round computed).
+"""
+
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import torch
+
+import fedlib.federation
+from fedlib.cli import main
+from fedlib.federation import RoundResult
+from fedlib.papers import PAPERS, Artifact, Claim, Verdict
+from fedlib.run import Run
+
+BASE = Run(
+    paper="fake",
+    artifact="grid",
+    profile="smoke",
+    dataset="fmnist-embedded",
+    method="fedavg",
+    partition="iid",
+    model="lenet",
+    num_clients=2,
+    rounds=8,
+)
+
+
+def grid_runs(profile: str) -> list[Run]:
+    run = replace(BASE, profile=profile, rounds=8 if profile == "smoke" else 12)
+    return [run, replace(run, method="fedprox", method_options={"mu": 0.1})]
+
+
+def decide(rows) -> Verdict:
+    return Verdict("supported", f"{rows['seed'].nunique()} seeds")
+
+
+ARTIFACTS = (
+    Artifact(id="fake/grid", kind="table", title="a grid", runs=grid_runs, seeds={"smoke": 2, "reduced": 2}),
+)
+CLAIMS = (Claim("FAKE-C1", "it runs", "fake/grid", decide),)
+
+
+def prepare(runs, *, device):
+    dataset = SimpleNamespace(name=runs[0].dataset, origin="made up", checksum="0" * 64, stand_in=True)
+    return SimpleNamespace(runs=runs, dataset=dataset, facts={"parameters": 3})
+
+
+def rounds(task, method, state=None):
+    """A chaotic map per replica that depends on its seed, its group and every round before."""
+    done, failed = (-1, {}) if state is None else (state["round"], dict(state["failed"]))
+    x = torch.tensor([0.1 + 0.01 * run.seed for run in task.runs]) if state is None else state["x"]
+    x = x + 0.001 * len(task.runs) if state is None else x  # the stacking shows in the numbers
+    for number in range(done + 1, task.runs[0].rounds + 1):
+        time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
+        x = 3.7 * x * (1 - x)
+        new = {}
+        if number == 3:
+            new = {
+                i: "failed: loss is nan"
+                for i, r in enumerate(task.runs)
+                if str(r.seed) == os.environ.get("FAKE_NAN_SEED")
+            }
+        _log(f"{task.runs[0].method} {','.join(str(r.seed) for r in task.runs)} {number}")
+        rows = [[] if i in failed else [_row(number, x[i], i in new)] for i in range(len(task.runs))]
+        failed = failed | new
+        yield RoundResult(number, rows, new, {"round": number, "x": x, "failed": failed}, 0.0)
+        if len(failed) == len(task.runs):
+            return
+
+
+def _row(number, value, failed):
+    loss = float("nan") if failed else float(value)
+    status = "failed: loss is nan" if failed else "ok"
+    return {
+        "round": number,
+        "status": status,
+        "test_accuracy": float(value),
+        "test_loss": loss,
+        "clients": [0, 1],
+    }
+
+
+def _log(line):
+    if "FAKE_LOG" in os.environ:
+        with open(os.environ["FAKE_LOG"], "a") as file:
+            file.write(line + "\n")
+
+
+def install(put=setattr, put_item=dict.__setitem__):
+    """Put the fake in place of the round loop; tests hand in monkeypatch's functions."""
+    put(fedlib.federation, "prepare", prepare)
+    put(fedlib.federation, "rounds", rounds)
+    put_item(PAPERS, "fake", "fake_federation")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    sys.modules["fake_federation"] = sys.modules["__main__"]
+    install()
+    sys.exit(main())
