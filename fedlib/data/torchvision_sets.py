@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import http.client
 import pickle
-import shutil
 import tempfile
 import warnings
 import zlib

@@ -1,0 +1,63 @@
+# The commands of the README. Each sets up a local .venv by itself when needed.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+PROFILE ?= smoke
+PAPER ?=
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+STRIP := $(BIN)/nbstripout --keep-id --keep-count --extra-keys \
+	"metadata.papermill cell.metadata.papermill cell.metadata.execution metadata.language_info"
+
+.PHONY: help setup reproduce test unit notebooks lint lab bench clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
+
+setup: $(STAMP)  ## a local .venv with the pinned versions
+
+$(STAMP): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info < (3, 14); \
+		sys.exit(0 if ok else "Python %d.%d found; allowed: 3.11 to 3.13 (make PYTHON=python3.12 ...)" % sys.version_info[:2])'
+	@echo "setup: installing the pinned versions into $(VENV) (a minute or two)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+reproduce: $(STAMP)  ## all notebooks headless, verdicts, build/report (PROFILE=smoke|reduced|paper, PAPER=key)
+	@$(BIN)/python -m fedlib reproduce --profile $(PROFILE) $(if $(PAPER),--paper $(PAPER))
+
+test: lint unit notebooks  ## lint, unit tests, notebooks under nbval
+
+unit: $(STAMP)  ## unit tests
+	@echo "test: unit tests"
+	@$(BIN)/python -m pytest -q tests
+
+notebooks: $(STAMP)  ## notebooks under nbval, with their default parameters
+	@echo "test: $(words $(NOTEBOOKS)) notebooks under nbval"
+	@for notebook in $(NOTEBOOKS); do \
+		$(BIN)/python -m pytest -q -x -p no:cacheprovider --nbval-lax --nbval-current-env \
+			--nbval-cell-timeout=300 -W default $$notebook; \
+	done
+
+lint: $(STAMP)  ## ruff and the rules for committed notebook outputs
+	@echo "test: lint"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(if $(NOTEBOOKS),$(BIN)/python tests/notebook_rules.py $(NOTEBOOKS))
+
+lab: $(STAMP)  ## JupyterLab on notebooks/
+	@$(BIN)/jupyter lab --notebook-dir=notebooks
+
+bench: $(STAMP)  ## speed and memory of the engine, written to benchmarks/results
+	@$(BIN)/python -m benchmarks.engine
+	@$(BIN)/python -m benchmarks.round_loop
+
+clean:  ## remove .venv, build and caches (stored runs in build/runs go too)
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
