@@ -64,9 +64,6 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(command("run", run_command, "compute artifacts, as far as they are not stored"))
     _add_verdicts(command("verdicts", verdicts_command, "every claim: verdict, evidence, profile, data"))
     _add_data(command("data", data_command, "data sets: list, fetch, check"))
-    _add_reproduce(command("reproduce", reproduce_command, "run the notebooks headless, print the verdicts"))
-    _add_reproduce(command("notebooks", notebooks_command, "run the notebooks headless"))
-    _add_report(command("report", report_command, "write build/report/index.html from what is stored"))
     _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
     return parser
 
@@ -215,37 +212,6 @@ def verdicts_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_reproduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--profile", default="smoke", help="smoke, reduced or paper")
-    parser.add_argument("--paper", help="only this paper's notebook")
-
-
-def reproduce_command(arguments: argparse.Namespace) -> int:
-    from fedlib.publish import reproduce
-
-    return reproduce(arguments.profile, arguments.paper)
-
-
-def notebooks_command(arguments: argparse.Namespace) -> int:
-    from fedlib.errors import check_name
-    from fedlib.notebooks import run_notebooks
-
-    check_name("profile", arguments.profile, PROFILES)
-    results = run_notebooks([arguments.paper] if arguments.paper else [], arguments.profile)
-    return EXIT_FAILED if any(result.status != "ok" for result in results) else 0
-
-
-def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--paper", help="only this paper")
-
-
-def report_command(arguments: argparse.Namespace) -> int:
-    from fedlib.publish import publish
-
-    print(publish(paper=arguments.paper))
-    return 0
-
-
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifacts", nargs="+", metavar="ID")
     parser.add_argument("--profile", required=True, help="reduced or paper")
@@ -272,11 +238,26 @@ def data_command(arguments: argparse.Namespace) -> int:
     from fedlib import data
 
     if arguments.action == "list":
-        _print_table([tuple(str(cell) for cell in row) for row in data.describe_datasets()])
+        found = data.describe_datasets()
+        rows = [(row.name, row.state, row.what, row.origin or row.how) for row in found]
+        _print_table([("name", "state", "what it is", "origin, or how to get it"), *rows])
         return 0
-    if not arguments.names:
-        raise UsageError(f"data {arguments.action} needs a name; allowed: {', '.join(data.dataset_names())}")
-    act = data.fetch if arguments.action == "fetch" else data.check
-    for name in arguments.names:
-        print(act(name))
+    if arguments.action == "fetch":
+        return _fetch(arguments.names)
+    rows = [row for name in arguments.names or data.dataset_names() for row in data.check(name)]
+    _print_table([("name", "verdict", "file"), *((row.name, row.verdict, row.file) for row in rows)])
+    # A set that was asked for by name has to be there; in a round over all of them only damage counts.
+    bad = {"damaged", "absent"} if arguments.names else {"damaged"}
+    return EXIT_FAILED if any(row.verdict in bad for row in rows) else 0
+
+
+def _fetch(names: Sequence[str]) -> int:
+    from fedlib import data
+
+    if not names:
+        raise UsageError(f"data fetch needs a name; allowed: {', '.join(data.dataset_names())}")
+    for name in names:
+        found = data.fetch(name)
+        images = f"{len(found.train)} + {len(found.test)} images"
+        print(f"{found.name}: {images}, {found.origin}, sha256 {found.checksum}")
     return 0

@@ -1,0 +1,148 @@
+"""Commands: what they print, and one line with exit status 2 for every kind of bad input."""
+
+import os
+import subprocess
+import sys
+
+import fake_federation
+import pytest
+
+from fedlib import results
+from fedlib.cli import main
+from fedlib.errors import DataError
+from fedlib.grid import override, parse_seeds, parse_setting
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch, tmp_path):
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(results, "results_folder", lambda: tmp_path / "results")
+
+
+BAD_INPUT = {
+    "run fake/gird": "unknown artifact 'fake/gird' (did you mean 'fake/grid'?); allowed: ",
+    "run fake/grid --profile full": "unknown profile 'full'; allowed: smoke, reduced, paper",
+    "run fake/grid --data minst": "unknown data set 'minst' (did you mean 'mnist'?); allowed: ",
+    "run fake/grid --partition idd": "unknown partition 'idd' (did you mean 'iid'?); allowed: iid, ",
+    "run fake/grid --method fedavgg": "unknown method 'fedavgg' (did you mean 'fedavg'?); allowed: ",
+    "run fake/grid --set model=lenett": "unknown model 'lenett' (did you mean 'lenet'?); allowed: ",
+    "run fake/grid --set partition.delta=1": "partition 'iid' has no option 'delta'; allowed: none",
+    "run fake/grid --partition ce --set partition.dleta=1": "has no option 'dleta' (did you mean 'delta'?)",
+    "run fake/grid --partition ce --set partition.delta=x": "delta='x' given; allowed: a number",
+    "run fake/grid --set method.nu=1 --method fedprox": "unknown option of method 'fedprox' 'nu'",
+    "run fake/grid --set method.mu=big --method fedprox": "mu='big' given; allowed: a number",
+    "run fake/grid --set round=3": "unknown setting 'round' (did you mean 'rounds'?); allowed: dataset, ",
+    "run fake/grid --set seed=3": "unknown setting 'seed'",
+    "run fake/grid --set rounds=many": 'rounds="many" given; allowed: a whole number',
+    "run fake/grid --set rounds=true": "rounds=true given; allowed: a whole number",
+    "run fake/grid --set rounds": "setting 'rounds' given; allowed: key=value",
+    "run fake/grid --set local_optimizer=sdg": "unknown local optimizer 'sdg' (did you mean 'sgd'?)",
+    "run fake/grid --seeds some": "seeds 'some' given; allowed: a count such as 3, or a list",
+    "run fake/grid --seeds 0": "seeds '0' given; allowed: a count of 1 or more",
+    "run fake/grid --device gpu": "device 'gpu' given; allowed on this machine: auto, cpu",
+    "run fake/grid --budget-minutes 0": "time budget of 0.0 minutes given; allowed: above 0",
+    "run fake/grid --budget-minutes soon": "invalid float value: 'soon'",
+    "run fake/grid --max-replicas 0": "max_replicas=0 given; allowed: 1 or more",
+    "run": "the following arguments are required: ID",
+    "walk": "invalid choice: 'walk'",
+    "": "the following arguments are required: command",
+    "list --paper fedrl": "unknown paper 'fedrl'",
+    "verdicts --profile huge": "unknown profile 'huge'; allowed: smoke, reduced, paper",
+    "export fake/grid --profile smoke": "profile 'smoke' given; allowed for export: reduced, paper",
+    "export fake/grid --profile paper": "nothing stored for fake/grid at profile 'paper'",
+    "data fetch": "data fetch needs a name; allowed: ",
+    "data fetch minst": "unknown data set 'minst'",
+}
+
+
+@pytest.mark.parametrize("command", BAD_INPUT)
+def test_bad_input_is_one_line_and_status_2(command, capsys, tmp_path):
+    assert main(command.split()) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("fedlib: error: ")
+    assert error.count("\n") == 1
+    assert BAD_INPUT[command] in error
+    assert not (tmp_path / "runs").exists()  # nothing was begun
+
+
+def test_an_absent_data_set_is_one_line_and_status_2(capsys, monkeypatch):
+    def prepare(runs, *, device):
+        raise DataError("the data set femnist is absent: looked for x")
+
+    monkeypatch.setattr("fedlib.federation.prepare", prepare)
+    assert main(["run", "fake/grid"]) == 2
+    assert capsys.readouterr().err == "fedlib: error: the data set femnist is absent: looked for x\n"
+
+
+def test_run_then_run_again(capsys):
+    assert main(["run", "fake/grid"]) == 0
+    assert "fake/grid: 4 runs, 4 computed now, 0 failed" in capsys.readouterr().out
+    assert main(["run", "fake/grid"]) == 0
+    assert "fake/grid: 4 runs, 0 computed now, 0 failed" in capsys.readouterr().out
+
+
+def test_a_failed_run_is_a_line_and_status_1(capsys, monkeypatch):
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    assert main(["run", "fake/grid"]) == 1
+    captured = capsys.readouterr()
+    assert "fake/grid: 4 runs, 4 computed now, 2 failed" in captured.out
+    assert captured.err.count("seed 1: failed: loss is nan") == 2
+
+
+def test_a_used_up_budget_is_status_3(capsys):
+    assert main(["run", "fake/grid", "--budget-minutes", "0.0001"]) == 3
+    assert "the time budget of 0.0001 minutes is used up" in capsys.readouterr().err
+
+
+def test_dry_run_computes_nothing(capsys, tmp_path):
+    assert main(["run", "fake/grid", "--dry-run", "--seeds", "3", "--set", "rounds=5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "fake/grid fmnist-embedded iid N=2 fedavg seeds 0,1,2: 5 rounds, 0 of 3 stored"
+    assert lines[-1] == "fake/grid: 6 runs, 0 of them stored"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_list_shows_what_is_stored(capsys):
+    main(["run", "fake/grid"])
+    capsys.readouterr()
+    assert main(["list", "--paper", "fake"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("  ")[-1] == "smoke: 4 runs"
+
+
+def test_verdicts(capsys):
+    assert main(["verdicts", "--paper", "fake"]) == 0
+    assert "not run" in capsys.readouterr().out
+
+
+def test_seeds_are_a_count_or_a_list():
+    assert parse_seeds("3") == [0, 1, 2]
+    assert parse_seeds("0,4,4") == [0, 4]
+    assert parse_seeds("7,") == [7]
+
+
+def test_a_new_name_drops_the_options_of_the_old_one():
+    run = override(fake_federation.grid_runs("smoke")[1], {"method": "fedavg", "partition.delta": 0.4})
+    assert (run.method_options, run.partition_options) == ({}, {"delta": 0.4})
+    assert parse_setting("local_learning_rate=1") == ("local_learning_rate", 1)
+    assert override(run, {"local_learning_rate": 1}).key == override(run, {"local_learning_rate": 1.0}).key
+
+
+def test_run_needs_neither_jupyter_nor_papermill():
+    code = (
+        "import sys; from fedlib import suite, cli, training, results; "
+        "import fedlib.federation, fedlib.methods; "
+        "print([m for m in ('papermill', 'nbclient', 'jupyter_core', 'IPython') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_list_and_errors_do_not_import_torch():
+    code = "import sys; from fedlib.cli import main; main(['list']); main(['run', 'x'])\n"
+    code += "print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
+    )
+    assert done.stdout.endswith("False\n")
