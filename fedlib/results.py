@@ -105,8 +105,17 @@ def _from_store(artifact_id: str, wanted: set[str], store: Store | Path | str | 
     for stored in store.scan(artifact_id):
         if stored.run.group_key in wanted:
             rows = stored.rows().assign(source="store", **columns_of(stored.run, stored.provenance))
+            rows["seconds"] = rows["round"].map(round_seconds(stored.provenance))
             frames += [rows] if len(rows) else []
     return frames
+
+
+def round_seconds(provenance: Mapping[str, Any]) -> dict[int, float]:
+    """Wall time of each round, for the whole group of replicas that was trained together."""
+    found = {}
+    for segment in provenance.get("segments", ()):
+        found.update({int(r): s for r, s in segment.get("round_seconds", {}).items()})
+    return found
 
 
 def _from_results(artifact_id: str, profile: str, wanted: set[str], known: set[str]) -> list["pd.DataFrame"]:
@@ -205,9 +214,15 @@ def _details(artifact_id: str, profile: str, store: Store | Path | str | None) -
                 "description": stored.run.describe(),
                 "status": stored.status,
                 "reason": stored.reason,
-                "provenance": stored.provenance,
+                "provenance": _without_round_seconds(stored.provenance),
             }
     return details
+
+
+def _without_round_seconds(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows hold them already, in the column `seconds`."""
+    segments = [{k: v for k, v in s.items() if k != "round_seconds"} for s in provenance.get("segments", ())]
+    return {**provenance, "segments": segments}
 
 
 def stored_counts(artifact: Artifact, store: Store, profiles: Iterable[str] = PROFILES) -> dict[str, str]:

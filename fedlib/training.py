@@ -68,6 +68,7 @@ class _Session:
             "started": provenance.now(),
             "device": str(context.device),
             "from_round": max(0, self.saved_round),
+            "round_seconds": {},  # kept apart from the rows, which repeat bit for bit
         }
         self.current.segments.append(self.segment)
 
@@ -112,6 +113,7 @@ class _Session:
     def _take(self, result: Any) -> None:
         """Add a finished round; a member that failed is stored at once, the others go on."""
         current = self.current
+        self.segment["round_seconds"][str(result.round)] = round(result.seconds, 4)
         rows = [old + plain(new) for old, new in zip(current.rows, result.rows, strict=True)]
         failed = current.failed | result.failed
         # One assignment: an interrupt leaves either the last round or this one, never a mixture.

@@ -386,3 +386,11 @@ def test_verdicts_name_their_profile_and_data():
     ((_, verdict),) = decide_claims("fake")
     assert (verdict.verdict, verdict.evidence, verdict.profile) == ("supported", "2 seeds", "smoke")
     assert verdict.data == "fmnist-embedded (stand-in)"
+
+
+def test_round_seconds_stay_out_of_the_stored_rows_and_come_back_as_a_column(tmp_path):
+    provenance = {"segments": [{"round_seconds": {"0": 0.5, "1": 2.0}}, {"round_seconds": {"1": 3.0}}, {}]}
+    assert results.round_seconds(provenance) == {0: 0.5, 1: 3.0}
+    (stored,) = compute([BASE]).runs
+    assert "seconds" not in stored.rows()
+    assert results.round_seconds(stored.provenance).keys() == set(stored.rows()["round"])
