@@ -65,6 +65,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_verdicts(command("verdicts", verdicts_command, "every claim: verdict, evidence, profile, data"))
     _add_data(command("data", data_command, "data sets: list, fetch, check"))
     _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
+    _add_notebooks(command("notebooks", notebooks_command, "run the notebooks headless"))
+    _add_report(command("report", report_command, "write build/report/index.html from what is stored"))
+    _add_reproduce(command("reproduce", reproduce_command, "notebooks, verdicts and report in one go"))
     return parser
 
 
@@ -261,3 +264,39 @@ def _fetch(names: Sequence[str]) -> int:
         images = f"{len(found.train)} + {len(found.test)} images"
         print(f"{found.name}: {images}, {found.origin}, sha256 {found.checksum}")
     return 0
+
+
+def _add_notebooks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="e.g. 00_start_here or feddrl; default: all")
+    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="most seconds for one cell")
+
+
+def notebooks_command(arguments: argparse.Namespace) -> int:
+    from fedlib.notebooks import run_notebooks
+
+    results = run_notebooks(arguments.names, arguments.profile, timeout=arguments.timeout)
+    return EXIT_FAILED if any(result.status != "ok" for result in results) else 0
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--paper", help="only this paper")
+
+
+def report_command(arguments: argparse.Namespace) -> int:
+    from fedlib.notebooks import load_results
+    from fedlib.publish import publish
+
+    print(publish(load_results(), arguments.paper))
+    return 0
+
+
+def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
+    parser.add_argument("--paper", help="only this paper")
+
+
+def reproduce_command(arguments: argparse.Namespace) -> int:
+    from fedlib.publish import reproduce
+
+    return reproduce(arguments.profile, arguments.paper)
