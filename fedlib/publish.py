@@ -58,5 +58,6 @@ def artifact_table(paper: str | None, store: Store) -> pd.DataFrame:
     rows = []
     for artifact in artifacts(paper).values():
         stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
-        rows.append((artifact.id, artifact.kind, artifact.title, stored or "none"))
+        stored = "computed on demand" if artifact.compute else stored or "none"
+        rows.append((artifact.id, artifact.kind, artifact.title, stored))
     return pd.DataFrame(rows, columns=["artifact", "kind", "title", "stored"])
