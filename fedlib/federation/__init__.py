@@ -9,8 +9,10 @@ from fedlib.federation.server import (
     ServerState,
     broadcast,
     finish_round,
+    gather,
     initial_state,
     method_rng,
+    put_back,
     sample_shares,
     train_cohort,
     uniform_shares,
@@ -19,6 +21,6 @@ from fedlib.federation.task import Task, prepare
 
 __all__ = [
     "Cohort", "Diagnostics", "Method", "RoundResult", "ServerState", "Task", "aggregate", "broadcast",
-    "finish_round", "initial_state", "method_rng", "model_bytes", "prepare", "rounds",
+    "finish_round", "gather", "initial_state", "method_rng", "model_bytes", "prepare", "put_back", "rounds",
     "sample_cohort", "sample_shares", "train_cohort", "uniform_shares", "weighted_mean",
 ]  # fmt: skip

@@ -12,7 +12,8 @@ import torch
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.server import Diagnostics, Method, ServerState
 from fedlib.federation.task import Task
-from fedlib.local import Evaluation, evaluate_segments
+from fedlib.local import Evaluation, evaluate_rows, evaluate_segments
+from fedlib.partition import Partition
 
 Row = dict[str, Any]
 
@@ -21,7 +22,8 @@ Row = dict[str, Any]
 class RoundResult:
     """One finished round of a group of R runs.
 
-    round: rounds finished so far, 0 for the initial models. rows: for each run its rows of this
+    round: rounds finished so far, 0 for the initial models, negative in a method's own rounds
+    before them (`Method.warm_up`). rows: for each run its rows of this
     round (none when it was not evaluated). failed: replica -> why it is finished as failed.
     state: what a resumed group needs, in plain values and tensors (`torch.load(weights_only=True)`).
     seconds: wall time of the round, kept apart from the rows so that these repeat bit for bit.
@@ -40,10 +42,19 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
     if state is None:
         started = time.perf_counter()
         server = method.init(task)
-        rows = [[row] for row in _initial_rows(task, server)]
-        yield RoundResult(0, rows, {}, _pack(server, failed), time.perf_counter() - started)
+        rows = _first_rows(task, method, server, failed)
+        yield RoundResult(server.round, rows, {}, _pack(server, failed), time.perf_counter() - started)
     else:
         server, failed = _unpack(task, state)
+    while server.round < 0 and len(failed) < len(task.runs):
+        started = time.perf_counter()
+        server, told = method.warm_up(task, server)
+        new = {replica: why for replica, why in told.items() if replica not in failed}
+        failed = {**failed, **new}
+        rows = _first_rows(task, method, server, failed)
+        for replica, why in new.items():
+            rows[replica] = [{"round": server.round, "status": why}]
+        yield RoundResult(server.round, rows, new, _pack(server, failed), time.perf_counter() - started)
     while server.round < task.run.rounds and len(failed) < len(task.runs):
         started = time.perf_counter()
         server, rows, new = _one_round(task, method, server, failed)
@@ -58,10 +69,10 @@ def _one_round(
     cohort = sample_cohort(task.seeds, server.round + 1, run.num_clients, task.cohort_size)
     server, report = method.apply(task, server, cohort)
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
-    rows = _report_rows(task, server, cohort, report, evaluates)
+    rows = _report_rows(task, method, server, cohort, report, evaluates)
     new = {}
     for replica, row in enumerate(rows):
-        reason = _failure(row)
+        reason = report.failed.get(replica) or _failure(row)
         if reason and replica not in failed:
             new[replica] = row["status"] = reason
     keep = [replica not in failed and (evaluates or replica in new) for replica in range(len(rows))]
@@ -76,15 +87,34 @@ def _failure(row: Row) -> str | None:
     return None
 
 
-def _initial_rows(task: Task, server: ServerState) -> list[Row]:
-    everyone = np.tile(np.arange(task.run.num_clients), (len(task.runs), 1))
-    rows = [{"round": 0, "status": "ok"} for _ in task.runs]
-    _add_evaluation(task, server, rows, everyone if task.run.client_eval == "all" else None)
+def _first_rows(task: Task, method: Method, server: ServerState, failed: dict[int, str]) -> list[list[Row]]:
+    """The rows of round 0; none in a method's own rounds before it, and none of a failed run."""
+    if server.round < 0:
+        return [[] for _ in task.runs]
+    return [[] if r in failed else [row] for r, row in enumerate(_initial_rows(task, method, server))]
+
+
+def _initial_rows(task: Task, method: Method, server: ServerState) -> list[Row]:
+    further = method.initial_columns(task, server) if hasattr(method, "initial_columns") else {}
+    rows = [
+        {"round": 0, "status": "ok", **{name: values[r] for name, values in further.items()}}
+        for r in range(len(task.runs))
+    ]
+    _add_evaluation(task, method, server, rows, _everyone(task) if task.run.client_eval == "all" else None)
     return rows
 
 
+def _everyone(task: Task) -> np.ndarray:
+    return np.tile(np.arange(task.run.num_clients), (len(task.runs), 1))
+
+
 def _report_rows(
-    task: Task, server: ServerState, cohort: Cohort, report: Diagnostics, evaluates: bool
+    task: Task,
+    method: Method,
+    server: ServerState,
+    cohort: Cohort,
+    report: Diagnostics,
+    evaluates: bool,
 ) -> list[Row]:
     train_loss = report.train_loss.mean(dim=1).tolist()
     weights = report.weights.tolist()
@@ -102,24 +132,50 @@ def _report_rows(
         for r in range(len(task.runs))
     ]
     if evaluates:
-        everyone = np.tile(np.arange(task.run.num_clients), (len(task.runs), 1))
-        whom = {"none": None, "cohort": cohort.clients, "all": everyone}[task.run.client_eval]
-        _add_evaluation(task, server, rows, whom)
+        whom = {"none": None, "cohort": cohort.clients, "all": _everyone(task)}[task.run.client_eval]
+        _add_evaluation(task, method, server, rows, whom)
     return rows
 
 
-def _add_evaluation(task: Task, server: ServerState, rows: list[Row], clients: np.ndarray | None) -> None:
-    """The global models on the test set and on the training data of `clients` [R, K]."""
-    whole = [[np.arange(len(task.test.labels))]] * len(rows)
-    tests = evaluate_segments(task.trainer, task.test, server.params, server.buffers, whole)
-    for row, test in zip(rows, tests, strict=True):
-        row["test_accuracy"], row["test_loss"] = float(test.accuracy[0]), float(test.loss[0])
-    if clients is None:
-        return
-    segments = [[task.clients[r][k] for k in ids] for r, ids in enumerate(clients)]
-    on_clients = evaluate_segments(task.trainer, task.train, server.params, server.buffers, segments)
-    for row, result in zip(rows, on_clients, strict=True):
-        row.update(client_columns(result))
+def _add_evaluation(
+    task: Task, method: Method, server: ServerState, rows: list[Row], clients: np.ndarray | None
+) -> None:
+    """The global models on the test set, the clients' models on the training data of `clients` [R, K]
+    and on the test parts of all clients."""
+    if _has_global_model(task, server):
+        whole = [[np.arange(len(task.test.labels))]] * len(rows)
+        tests = evaluate_segments(task.trainer, task.test, server.params, server.buffers, whole)
+        for row, test in zip(rows, tests, strict=True):
+            row["test_accuracy"], row["test_loss"] = float(test.accuracy[0]), float(test.loss[0])
+    if clients is not None:
+        results = _evaluate_clients(task, method, server, clients, task.clients)
+        for row, result in zip(rows, results, strict=True):
+            row.update(client_columns(result))
+    if task.held_out is not None:
+        results = _evaluate_clients(task, method, server, _everyone(task), task.held_out)
+        for row, result in zip(rows, results, strict=True):
+            row.update(held_out_columns(result, every_client=server.round == task.run.rounds))
+
+
+def _has_global_model(task: Task, server: ServerState) -> bool:
+    """Whether the server holds all of the model; with FedBN it does not."""
+    model = task.model
+    return all(n in server.params for n, _ in model.named_parameters()) and all(
+        n in server.buffers for n, _ in model.named_buffers()
+    )
+
+
+def _evaluate_clients(
+    task: Task, method: Method, server: ServerState, clients: np.ndarray, lists: list[Partition]
+) -> list[Evaluation]:
+    """One Evaluation per replica of its `clients` [R, K], with their own models if they have any."""
+    segments = [[lists[r][k] for k in ids] for r, ids in enumerate(clients)]
+    if not hasattr(method, "client_models"):
+        return evaluate_segments(task.trainer, task.train, server.params, server.buffers, segments)
+    models = method.client_models(task, server, clients)
+    result = evaluate_rows(task.trainer, task.train, *models, [index for ids in segments for index in ids])
+    by_replica = (v.view(clients.shape) for v in (result.loss, result.accuracy, result.count))
+    return [Evaluation(*values) for values in zip(*by_replica, strict=True)]
 
 
 def client_columns(result: Evaluation) -> Row:
@@ -133,6 +189,25 @@ def client_columns(result: Evaluation) -> Row:
         "client_accuracy_mean": float(accuracy.mean()),
         "client_accuracy_min": float(accuracy.min()),
     }
+
+
+def held_out_columns(result: Evaluation, *, every_client: bool) -> Row:
+    """Spread over clients of the accuracy on their own test parts, unweighted (FEDDISK-A28).
+
+    every_client: also the JSON list of all clients' accuracies, for box plots.
+    """
+    accuracy = result.accuracy.double().cpu()
+    levels = torch.tensor([0.0, 0.25, 0.5, 0.75, 1.0], dtype=torch.float64)
+    names = ("min", "lower_quartile", "median", "upper_quartile", "max")
+    spread = zip(names, torch.quantile(accuracy, levels).tolist(), strict=True)
+    row: Row = {
+        "client_test_accuracy_mean": float(accuracy.mean()),
+        **{f"client_test_accuracy_{name}": value for name, value in spread},
+        "client_test_loss_mean": float(result.loss.double().mean()),
+    }
+    if every_client:
+        row["client_test_accuracies"] = json.dumps([round(value, 6) for value in accuracy.tolist()])
+    return row
 
 
 def _pack(server: ServerState, failed: dict[int, str]) -> dict[str, Any]:

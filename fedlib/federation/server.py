@@ -43,6 +43,7 @@ class Diagnostics:
     """What a round did, for its row: [R, K] clients, weights and mean training losses.
 
     uplink_bytes, downlink_bytes: per replica. columns: further values of the row, [R] each.
+    failed: replica -> why it cannot go on, for what the row's losses do not show.
     """
 
     clients: np.ndarray
@@ -51,10 +52,20 @@ class Diagnostics:
     uplink_bytes: int
     downlink_bytes: int
     columns: dict[str, list[Any]] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
 
 
 class Method(Protocol):
-    """A federated algorithm: hyper-parameters as fields, two pure functions over the server's state."""
+    """A federated algorithm: hyper-parameters as fields, two pure functions over the server's state.
+
+    Two more are optional. `client_models(task, state, clients) -> (params, buffers)`: the models
+    that clients [R, K] are evaluated with, rows [R * K, ...] in `task.model`'s names, where these
+    are not the global one. `initial_columns(task, state) -> {name: [R] values}`: what `init` did,
+    for the row of round 0. And a third: with rounds of its own before the run (a state of `init`
+    whose round is -n) `warm_up(task, state) -> (state, failed)` plays one of them and counts the
+    round up to 0; failed: replica -> why. A part of the model that is not in the state's `params` and `buffers`
+    belongs to the clients: it is neither sent nor averaged.
+    """
 
     def init(self, task: Task) -> ServerState: ...
 
@@ -87,11 +98,14 @@ def broadcast(tensors: Tensors, replica: Tensor) -> Tensors:
     return {name: tensor[replica] for name, tensor in tensors.items()}
 
 
-def train_cohort(task: Task, state: ServerState, cohort: Cohort, **work: Any) -> Trained:
+def train_cohort(
+    task: Task, state: ServerState, cohort: Cohort, *, personal: Tensors | None = None, **work: Any
+) -> Trained:
     """ClientUpdate for all clients of all replicas at once; rows are replica by replica.
 
-    work: overrides of `make_work` (epochs, learning_rate, proximal, steps_limit, first_epoch);
-    scalars or one value per row.
+    personal: parameters and buffers that the clients keep, [R * K, ...]; they complete or replace
+    the downloaded ones. work: overrides of `make_work` (epochs, learning_rate, proximal,
+    steps_limit, first_epoch); scalars or one value per row.
     """
     indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
     settings = {"epochs": task.run.local_epochs, "learning_rate": task.run.local_learning_rate, **work}
@@ -99,9 +113,32 @@ def train_cohort(task: Task, state: ServerState, cohort: Cohort, **work: Any) ->
     plan = make_work(
         indices, replica=cohort.replica, client=cohort.client, key=key, device=task.device, **settings
     )
-    anchor = broadcast(state.params, plan.replica)
-    local = task.trainer.start(anchor, broadcast(state.buffers, plan.replica))
+    tensors = {**broadcast({**state.params, **state.buffers}, plan.replica), **(personal or {})}
+    anchor = {name: tensors[name] for name, _ in task.trainer.model.named_parameters()}
+    local = task.trainer.start(
+        anchor, {name: tensors[name] for name, _ in task.trainer.model.named_buffers()}
+    )
     return task.trainer.train(task.train, local, plan, anchor)
+
+
+def gather(kept: Tensors, clients: np.ndarray) -> Tensors:
+    """What clients [R, K] keep: tensors of all clients [R, N, ...] -> rows [R * K, ...]."""
+    at = _positions(clients)
+    return {name: tensor[at].flatten(0, 1) for name, tensor in kept.items()}
+
+
+def put_back(kept: Tensors, clients: np.ndarray, rows: Tensors) -> Tensors:
+    """Copies of `kept` [R, N, ...] with the clients' new tensors from `rows` [R * K, ...]."""
+    at = _positions(clients)
+    after = {name: tensor.clone() for name, tensor in kept.items()}
+    for name, tensor in after.items():
+        tensor[at] = rows[name].detach().unflatten(0, clients.shape)
+    return after
+
+
+def _positions(clients: np.ndarray) -> tuple[Tensor, Tensor]:
+    ids = torch.from_numpy(clients)
+    return torch.arange(len(ids))[:, None], ids
 
 
 def sample_shares(task: Task, cohort: Cohort) -> Tensor:
@@ -118,9 +155,14 @@ def uniform_shares(task: Task, cohort: Cohort) -> Tensor:
 def finish_round(
     task: Task, state: ServerState, cohort: Cohort, trained: Trained, weights: Tensor, **memory: Any
 ) -> tuple[ServerState, Diagnostics]:
-    """Aggregate the local models with `weights` [R, K] and account for a full up- and download each."""
+    """Aggregate the local models with `weights` [R, K] and account for an up- and download each.
+
+    Only what the server's state has is averaged and sent; the rest stays with the clients.
+    """
     local: LocalState = trained.state
-    params, buffers = aggregate(local.params, local.buffers, weights)
+    params, buffers = aggregate(
+        {n: local.params[n] for n in state.params}, {n: local.buffers[n] for n in state.buffers}, weights
+    )
     sent = model_bytes(state.params, state.buffers) * cohort.clients.shape[1]
     report = Diagnostics(cohort.clients, weights, trained.loss.view(weights.shape), sent, sent)
     return state.advance(params, buffers, **memory), report

@@ -14,19 +14,21 @@ from fedlib.data.dataset import Dataset, Split
 from fedlib.errors import UsageError, check, check_name
 from fedlib.local import Samples, Trainer, choose_backend, make_optimizer
 from fedlib.models import count_parameters, make_model
-from fedlib.partition import add_client_noise, make_partition
+from fedlib.partition import Partition, add_client_noise, make_partition, split_within_clients
 from fedlib.run import Run
 
 CLIENT_EVALS = ("none", "cohort", "all")
-_OWN_DATASET_OPTIONS = ("train_per_class", "test_per_class", "mean", "std", "client_noise")
+_OWN_DATASET_OPTIONS = ("train_per_class", "test_per_class", "mean", "std", "client_noise", "local_test")
 
 
 @dataclass(frozen=True)
 class Task:
     """A group of R runs that differ in their seed only, ready to train as replicas.
 
-    clients[r][k]: positions in `train` of client k's samples in replica r. facts: provenance
-    that is known once the task is built (parameters, backend, client sizes).
+    clients[r][k]: positions in `train` of client k's samples in replica r. held_out[r][k]:
+    those of the client's own test part, which it does not train on (data-set option
+    `local_test`); None: the clients have none. facts: provenance that is known once the task
+    is built (parameters, backend, client sizes).
     """
 
     runs: tuple[Run, ...]
@@ -38,6 +40,7 @@ class Task:
     trainer: Trainer
     device: torch.device
     facts: dict[str, Any] = field(default_factory=dict)
+    held_out: list[Partition] | None = None
 
     @property
     def run(self) -> Run:
@@ -76,6 +79,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
         generator_seed=(run.seed, "weights"), **run.model_options,
     )  # fmt: skip
     images, clients = _client_images(runs, train.images, clients, own.get("client_noise"))
+    clients, held_out = _hold_out(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
     backend = choose_backend(model, device, backend)
@@ -90,6 +94,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
         trainer=Trainer(model.to(device), backend, optimizer, run.batch_size),
         device=device,
         facts=_facts(model, backend, clients),
+        held_out=held_out,
     )
 
 
@@ -149,6 +154,20 @@ def _client_images(
         blocks.append(add_client_noise(images, clients[replica], rng=rng, **noise))
         moved.append([index + replica * len(images) for index in clients[replica]])
     return np.concatenate(blocks), moved
+
+
+def _hold_out(
+    runs: Sequence[Run], clients: list[Partition], share: float | None
+) -> tuple[list[Partition], list[Partition] | None]:
+    """Set a random `share` of every client's samples aside as its own test part (FEDDISK-A22: 0.15)."""
+    if share is None:
+        return clients, None
+    check(0 < share < 1, f"local_test={share} given; allowed: between 0 and 1 (share of a client's samples)")
+    split = [
+        split_within_clients(lists, 1 - share, seeds.rng(run.seed, "local_test"))
+        for run, lists in zip(runs, clients, strict=True)
+    ]
+    return [train for train, _ in split], [test for _, test in split]
 
 
 def _facts(model: nn.Module, backend: str, clients: list[list[np.ndarray]]) -> dict[str, Any]:

@@ -24,8 +24,13 @@ def make_run(**changes):
 def make_world(
     *, seeds=(0,), sizes=(9, 4, 7, 6), shape=(8, 8), classes=3, device="cpu", model=None, **changes
 ):
-    """A task on random but learnable images: class c is brighter in rows c, c + classes, ..."""
+    """A task on random but learnable images: class c is brighter in rows c, c + classes, ...
+
+    model: a module, or the name of a registered one.
+    """
     changes.setdefault("num_clients", len(sizes))
+    if isinstance(model, str):
+        changes["model"], model = model, None
     runs = tuple(make_run(seed=seed, **changes) for seed in seeds)
     rng = np.random.default_rng(0)
     total = sum(sizes)
