@@ -21,6 +21,7 @@ from fedlib.models.layers import (
     current_step_key,
     dropout_mask,
 )
+from fedlib.models.made import MaskedLinear
 
 
 class _StackedLinearFunction(torch.autograd.Function):
@@ -49,6 +50,13 @@ class StackedLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         return _StackedLinearFunction.apply(x, self.weight, self.bias)
+
+
+class StackedMaskedLinear(MaskedLinear):
+    """StackedLinear with the weight entries outside of the layer's mask, the same for all rows, at 0."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _StackedLinearFunction.apply(x, self.weight * self.mask, self.bias)
 
 
 class StackedConv2d(nn.Conv2d):
@@ -123,6 +131,7 @@ def unfold_rows(x: Tensor, rows: int) -> Tensor:
 
 _STACKED: dict[type[nn.Module], type[nn.Module]] = {
     nn.Linear: StackedLinear,
+    MaskedLinear: StackedMaskedLinear,
     nn.Conv2d: StackedConv2d,
     BatchNorm2d: StackedBatchNorm2d,
     nn.Flatten: StackedFlatten,
