@@ -1,0 +1,92 @@
+"""Tables and captions that notebooks, terminal and report share."""
+
+import json
+from collections.abc import Sequence
+
+import pandas as pd
+
+from fedlib.figures import mean_interval
+
+
+def format_table(frame: pd.DataFrame) -> str:
+    """Plain text, one line per row, columns aligned; booleans as yes and no, missing values as -."""
+    shown = frame.map(_format_cell)
+    columns = [_column_words(name) for name in frame.columns]
+    numeric = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in frame.columns]
+    cells = [columns, *shown.to_numpy().tolist()]
+    widths = [max(len(row[c]) for row in cells) for c in range(len(columns))]
+    lines = [
+        "  ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def _column_words(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+def _format_cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)):
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def summarise_seeds(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
+    """Mean over seeds of `value` for each group, with its 95 % t interval.
+
+    frame: one row per group and seed. Returns the columns of `by`, mean, low, high, n; one seed has
+    no interval, low and high are then NaN.
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    rows = []
+    for group, part in frame.groupby(keys, sort=False, dropna=False):
+        interval = mean_interval(part[value].to_numpy())
+        numbers = {"mean": interval.mean, "low": interval.low, "high": interval.high, "n": interval.n}
+        rows.append({**dict(zip(keys, group, strict=True)), **numbers})
+    return pd.DataFrame(rows, columns=[*keys, "mean", "low", "high", "n"])
+
+
+def compare(
+    published: pd.DataFrame, ours: pd.DataFrame, on: Sequence[str], *, value: str = "value"
+) -> pd.DataFrame:
+    """Published value, our mean with its interval, and the difference, in adjacent columns.
+
+    published: columns `on` and `value`. ours: `summarise_seeds` of the same quantity and unit.
+    """
+    table = published[[*on, value]].rename(columns={value: "published"}).merge(ours, on=list(on), how="left")
+    table = table.rename(columns={"mean": "ours"})
+    table.insert(table.columns.get_loc("ours") + 1, "difference", table.ours - table.published)
+    return table
+
+
+def provenance_line(rows: pd.DataFrame) -> str:
+    """Where the rows come from, in one line: data, profile, seeds, device, versions, commit."""
+    stand_ins = rows.dataset[rows.stand_in.astype(bool)].unique() if "stand_in" in rows else []
+    names = [f"{d} (stand-in)" if d in stand_ins else d for d in rows.dataset.unique()]
+    seeds = sorted({int(s) for s in rows.seed.dropna()})
+    parts = [
+        f"data {', '.join(names)}",
+        f"profile {_distinct(rows, 'profile')}",
+        f"{len(seeds)} seed{'s' if len(seeds) != 1 else ''} ({', '.join(map(str, seeds))})",
+    ]
+    for column, word in (("device_name", ""), ("torch", "torch "), ("commit", "commit ")):
+        if column in rows:
+            values = [str(v)[:10] if column == "commit" else str(v) for v in rows[column].dropna().unique()]
+            parts += [word + ", ".join(sorted(set(values)))] if values else []
+    return "; ".join(parts)
+
+
+def _distinct(rows: pd.DataFrame, column: str) -> str:
+    return ", ".join(map(str, rows[column].dropna().unique()))
+
+
+def json_column(values: pd.Series) -> pd.Series:
+    """Lists out of a column that stores them as JSON text (clients, weights)."""
+    return values.map(lambda text: json.loads(text) if isinstance(text, str) else None)
