@@ -4,7 +4,6 @@
 come from the idx files of Debian's package `dataset-fashion-mnist`, read by torchvision's reader.
 """
 
-import contextlib
 import gzip
 import hashlib
 import http.client
@@ -119,7 +118,7 @@ def build_set(name: str, root: Path | None = None, origin: str = "through torchv
         ) from error
     return make_dataset(
         name,
-        *(Split(np.array(part.data), np.array(part.targets, dtype=np.int64)) for part in parts),
+        *(Split(np.asarray(part.data), np.asarray(part.targets, dtype=np.int64)) for part in parts),
         class_names=known.classes or parts[0].classes,
         origin=f"{known.title} {origin}",
         licence=known.licence,
@@ -148,7 +147,7 @@ def download_set(name: str) -> None:
     """Download with torchvision, which checks every file's MD5 sum; DataError if it cannot."""
     folder = data_folder()
     if KNOWN[name].is_idx:
-        _drop_damaged(name)
+        _drop_unpacked(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         KNOWN[name].reader(folder, download=True)
@@ -157,13 +156,10 @@ def download_set(name: str) -> None:
         raise DataError(f"{message}; check the network, or put {name}.npz there") from error
 
 
-def _drop_damaged(name: str) -> None:
-    """Unpacked files of an archive that is damaged go, else torchvision would keep them."""
-    for file, md5 in KNOWN[name].reader.resources:
-        archive = set_folder(name) / file
-        if not archive.is_file() or not _md5_agrees(archive, md5):
-            with contextlib.suppress(FileNotFoundError):
-                archive.with_suffix("").unlink()
+def _drop_unpacked(name: str) -> None:
+    """Remove the unpacked idx files: torchvision keeps damaged ones, and unpacks archives anew."""
+    for path in needed_files(name):
+        path.unlink(missing_ok=True)
 
 
 def _one_line(error: BaseException) -> str:
