@@ -1,0 +1,177 @@
+"""Deep deterministic policy gradient (DDPG) with TD-error priorities, for R agents at once.
+
+T. P. Lillicrap et al., "Continuous control with deep reinforcement learning", ICLR 2016,
+https://arxiv.org/abs/1509.02971, Algorithm 1; and Algorithm 1 of
+
+N. H. Nguyen et al., "FedDRL: Deep Reinforcement Learning-based Adaptive Aggregation for Non-IID
+Data in Federated Learning", ICPP 2022, https://doi.org/10.1145/3545008.3545085.
+
+Departures from FedDRL's text, each with its option:
+
+1. The priority is the TD error of the target networks' policy; `priority="paper"` evaluates the
+   next state at the stored action, as printed (FEDDRL-A17).
+2. rho weighs the main network in a soft update (FEDDRL-A16); the printed form is rho = 0.98.
+3. Sorting is no sampling rule: draws are proportional; `sampling="greedy"` takes the sorted
+   buffer from the top, `"uniform"` is DDPG's own rule and the FRL report's (FEDDRL-A18).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlib.agents.networks import Mlp, adam_, one_thread, soft_update_
+from fedlib.agents.replay import Replay, sample_greedy, sample_proportional
+from fedlib.errors import check, check_name
+
+PRIORITIES = ("td", "paper")
+SAMPLINGS = ("proportional", "greedy", "uniform")
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Everything that R agents learn: networks [R, P], their targets, Adam's moments [2, R, P].
+
+    steps: updates made so far. `vars(agent)` is its plain form for a checkpoint.
+    """
+
+    policy: Tensor
+    critic: Tensor
+    target_policy: Tensor
+    target_critic: Tensor
+    policy_moments: Tensor
+    critic_moments: Tensor
+    steps: int = 0
+
+    def copy(self) -> "Agent":
+        """A copy that may be changed in place."""
+        return Agent(**{n: v.clone() if isinstance(v, Tensor) else v for n, v in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class Ddpg:
+    """Networks and hyper-parameters of an agent; the defaults are FedDRL's table 1.
+
+    head: what makes an action [R, B, A] of the policy network's outputs. critic_decay: L2 term
+    of the critic's Adam (the FRL report: 0.1).
+    """
+
+    policy_network: Mlp
+    critic_network: Mlp
+    head: Callable[[Tensor], Tensor]
+    policy_rate: float = 1e-4
+    critic_rate: float = 1e-3
+    critic_decay: float = 0.0
+    discount: float = 0.99  # gamma
+    rho: float = 0.02
+    priority: str = "td"
+    sampling: str = "proportional"
+
+    def __post_init__(self) -> None:
+        check_name("priority", self.priority, PRIORITIES)
+        check_name("sampling", self.sampling, SAMPLINGS)
+        for name in ("discount", "rho"):
+            value = getattr(self, name)
+            check(0 <= value <= 1, f"{name}={value} given; allowed: 0 to 1")
+        for name in ("policy_rate", "critic_rate"):
+            value = getattr(self, name)
+            check(value > 0, f"{name}={value} given; allowed: above 0")
+
+    def init(self, generators: Sequence[torch.Generator]) -> Agent:
+        """Fresh agents, one per generator; the targets start as copies (Algorithm 2, line 1)."""
+        drawn = [(self.policy_network.init(g), self.critic_network.init(g)) for g in generators]
+        policy, critic = (torch.stack(networks) for networks in zip(*drawn, strict=True))
+        zeros = [torch.zeros(2, *network.shape) for network in (policy, critic)]
+        return Agent(policy, critic, policy.clone(), critic.clone(), *zeros)
+
+    def act(self, policy: Tensor, states: Tensor) -> Tensor:
+        """pi(s): actions [R, B, A] of policies [R, P] in states [R, B, S]."""
+        return self.head(self.policy_network(policy, states))
+
+    def value(self, critic: Tensor, states: Tensor, actions: Tensor) -> Tensor:
+        """Q(s, a) [R, B]."""
+        return self.critic_network(critic, states, actions).squeeze(2)
+
+    @torch.no_grad()
+    def targets(self, agent: Agent, batch: Replay) -> Tensor:
+        """y = r + gamma Q'(s', pi'(s')) [R, B]; never terminal (FEDDRL-A22)."""
+        following = self.act(agent.target_policy, batch.next_states)
+        return batch.rewards + self.discount * self.value(agent.target_critic, batch.next_states, following)
+
+    @torch.no_grad()
+    def priorities(self, agent: Agent, replay: Replay) -> Tensor:
+        """|delta| [R, n] of every experience (line 1; FEDDRL-A17)."""
+        if self.priority == "td":
+            goal = self.targets(agent, replay)
+        else:
+            next_value = self.value(agent.critic, replay.next_states, replay.actions)
+            goal = replay.rewards + self.discount * next_value
+        return (goal - self.value(agent.critic, replay.states, replay.actions)).abs()
+
+    def critic_loss(self, critic: Tensor, batch: Replay, goal: Tensor) -> Tensor:
+        """(1/|B|) sum (Q(s, a) - y)^2, [R]."""
+        return (self.value(critic, batch.states, batch.actions) - goal).square().mean(dim=1)
+
+    def policy_loss(self, policy: Tensor, critic: Tensor, batch: Replay) -> Tensor:
+        """-(1/|B|) sum Q(s, pi(s)), [R]."""
+        return -self.value(critic, batch.states, self.act(policy, batch.states)).mean(dim=1)
+
+    @one_thread()
+    def learn(
+        self,
+        agent: Agent,
+        replay: Replay,
+        streams: Sequence[np.random.Generator],
+        *,
+        batch_size: int,
+        updates: int | None = None,
+    ) -> tuple[Agent, Tensor]:
+        """Algorithm 1: priorities of all of D, then `updates` steps on mini-batches drawn by them.
+
+        streams: one per replica. updates: b, None for one pass, floor(n / batch_size)
+        (FEDDRL-A19). Returns the agents after it and their mean critic loss [R].
+        """
+        updates = len(replay) // batch_size if updates is None else updates
+        picks = self._sample(agent, replay, streams, updates, batch_size)  # lines 1, 2
+        agent, total = agent.copy(), torch.zeros(len(agent.policy))
+        for i in range(updates):
+            agent, loss = self._update(agent, replay.take(picks[:, i]))
+            total += loss
+        return agent, total / max(updates, 1)
+
+    def _sample(
+        self,
+        agent: Agent,
+        replay: Replay,
+        streams: Sequence[np.random.Generator],
+        updates: int,
+        batch_size: int,
+    ) -> Tensor:
+        """[R, updates, batch_size] which experiences each update sees."""
+        if self.sampling == "greedy":
+            return sample_greedy(self.priorities(agent, replay), updates, batch_size)
+        equal = self.sampling == "uniform"
+        priorities = torch.ones_like(replay.rewards) if equal else self.priorities(agent, replay)
+        uniforms = np.stack([stream.random((updates, batch_size)) for stream in streams])
+        return sample_proportional(priorities, torch.from_numpy(uniforms))
+
+    def _update(self, agent: Agent, batch: Replay) -> tuple[Agent, Tensor]:
+        """Lines 5 to 9, in place on `agent`'s tensors; also the critic loss [R] before the step."""
+        step = agent.steps + 1
+        goal = self.targets(agent, batch)  # line 5
+        critic = agent.critic.requires_grad_()
+        loss = self.critic_loss(critic, batch, goal)  # line 6
+        (gradient,) = torch.autograd.grad(loss.sum(), critic)
+        critic.requires_grad_(False)
+        if self.critic_decay:
+            gradient = gradient.add(critic, alpha=self.critic_decay)
+        adam_(critic, agent.critic_moments, gradient, rate=self.critic_rate, step=step)
+        policy = agent.policy.requires_grad_()
+        (gradient,) = torch.autograd.grad(self.policy_loss(policy, critic, batch).sum(), policy)  # line 7
+        policy.requires_grad_(False)
+        adam_(policy, agent.policy_moments, gradient, rate=self.policy_rate, step=step)
+        soft_update_(agent.target_critic, critic, self.rho)  # line 8
+        soft_update_(agent.target_policy, policy, self.rho)
+        return Agent(**{**vars(agent), "steps": step}), loss.detach()

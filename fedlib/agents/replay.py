@@ -1,0 +1,81 @@
+"""Experience buffer of R replicas, and how mini-batches are drawn from it.
+
+T. Schaul et al., "Prioritized Experience Replay", ICLR 2016, https://arxiv.org/abs/1511.05952,
+sec. 3.3 for proportional priorities; FedDRL's Algorithm 1, lines 1, 2 and 4, and
+FEDDRL-A18, A19. No importance weights: the paper has none.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+PRIORITY_FLOOR = 1e-6  # FEDDRL-A18: every experience can be drawn
+
+
+@dataclass(frozen=True)
+class Replay:
+    """n experiences (s, a, r, s') of each replica, oldest first; a mini-batch has the same form.
+
+    states, next_states [R, n, S], actions [R, n, A], rewards [R, n]. Never changed in place: a
+    checkpoint may still refer to it.
+    """
+
+    states: Tensor
+    actions: Tensor
+    rewards: Tensor
+    next_states: Tensor
+
+    @classmethod
+    def empty(cls, replicas: int, state_size: int, action_size: int) -> "Replay":
+        """A buffer without experiences."""
+        states = torch.zeros(replicas, 0, state_size)
+        return cls(states, torch.zeros(replicas, 0, action_size), torch.zeros(replicas, 0), states.clone())
+
+    def __len__(self) -> int:
+        return self.rewards.shape[1]
+
+    def add(
+        self, state: Tensor, action: Tensor, reward: Tensor, next_state: Tensor, *, capacity: int
+    ) -> "Replay":
+        """With one more experience per replica: [R, S], [R, A], [R], [R, S]. The oldest gives way."""
+        new = (state, action, reward, next_state)
+        joined = [
+            torch.cat([old, one.unsqueeze(1)], dim=1) for old, one in zip(self._fields, new, strict=True)
+        ]
+        return Replay(*(tensor[:, -capacity:] for tensor in joined))
+
+    def take(self, index: Tensor) -> "Replay":
+        """The experiences at index [R, B] of each replica."""
+        rows = torch.arange(len(index)).unsqueeze(1)
+        return Replay(*(tensor[rows, index] for tensor in self._fields))
+
+    def merge(self, groups: int) -> "Replay":
+        """The buffers of `groups` neighbouring replicas joined: [R * groups, n] -> [R, groups * n]."""
+        return Replay(*(tensor.unflatten(0, (-1, groups)).flatten(1, 2) for tensor in self._fields))
+
+    @property
+    def _fields(self) -> tuple[Tensor, ...]:
+        return self.states, self.actions, self.rewards, self.next_states
+
+
+def sample_proportional(priorities: Tensor, uniforms: Tensor) -> Tensor:
+    """Indices [R, b, B] drawn with probability proportional to priorities [R, n] (+ 1e-6).
+
+    uniforms: [R, b, B] in [0, 1), one per draw; equal priorities make the draw uniform.
+    """
+    cumulative = (priorities.double() + PRIORITY_FLOOR).cumsum(dim=1)
+    at = uniforms.double().flatten(1) * cumulative[:, -1:]
+    index = torch.searchsorted(cumulative, at, right=True).clamp(max=priorities.shape[1] - 1)
+    return index.view(uniforms.shape)
+
+
+def sample_greedy(priorities: Tensor, updates: int, batch_size: int) -> Tensor:
+    """Indices [R, updates, batch_size]: mini-batches cut one after the other from the sorted buffer.
+
+    The order is that of falling priority (Algorithm 1, line 2); after the last experience the
+    first follows again.
+    """
+    order = priorities.argsort(dim=1, descending=True, stable=True)
+    at = torch.arange(updates * batch_size) % priorities.shape[1]
+    return order[:, at].unflatten(1, (updates, batch_size))
