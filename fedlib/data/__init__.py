@@ -105,17 +105,32 @@ def _through_cache(sources: list[Source], source: Source | None, options: dict[s
     key = _cache_key(sources[0].name, options)
     mark = _fingerprint(source) if source else None
     try:
-        meta = cache.read_meta(key)
-        if meta is not None and mark in (None, meta["fingerprint"]):
-            return cache.load(key, meta)
-    except cache.CacheDamaged as error:
+        if (dataset := _cached(key, mark)) is not None:
+            return dataset
+    except cache.CacheDamaged:
         if source is None:
             raise
-        warnings.warn(f"{error.path} is damaged; building {source.name} again from its source", stacklevel=3)
     if source is None:
         raise DataError(_absent(sources))
+    with cache.building(key):
+        return _build(key, mark, source, options)
+
+
+def _build(key: str, mark: str, source: Source, options: dict[str, Any]) -> Dataset:
+    """Look once more, since another process may have built it meanwhile; then build."""
+    try:
+        if (dataset := _cached(key, mark)) is not None:
+            return dataset
+    except cache.CacheDamaged as error:
+        warnings.warn(f"{error.path} is damaged; building {source.name} again from its source", stacklevel=4)
     cache.save(key, source.build(**options), mark)
     return cache.load(key, cache.read_meta(key))
+
+
+def _cached(key: str, mark: str | None) -> Dataset | None:
+    """The cached copy; None if there is none, or it is of a source that has changed since."""
+    meta = cache.read_meta(key)
+    return None if meta is None or mark not in (None, meta["fingerprint"]) else cache.load(key, meta)
 
 
 def _cache_key(name: str, options: dict[str, Any]) -> str:

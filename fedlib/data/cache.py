@@ -8,14 +8,17 @@ memory-maps the images and compares file sizes, dtypes and ranges with `meta.jso
 every byte.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numpy as np
 
 from fedlib.data.build import check_split, split_arrays
@@ -52,25 +55,48 @@ def cache_path(key: str) -> Path:
     return data_folder() / "arrays" / key
 
 
-def save(key: str, dataset: Dataset, fingerprint: str) -> None:
-    """Store `dataset`; `fingerprint` tells a later load whether its source has changed."""
-    target = cache_path(key)
+@contextlib.contextmanager
+def building(key: str) -> Iterator[None]:
+    """Held by the one process that builds `key`; a second one waits here, then finds it built."""
+    folder = cache_path(key).parent
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=target.parent))
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(folder / ".lock")
+        lock.acquire()
     except OSError as error:
         message = (
             f"cannot write the data folder {data_folder()} ({error.strerror}); FEDLIB_DATA names another"
         )
         raise DataError(message) from error
     try:
+        yield
+    finally:
+        lock.release()
+
+
+def save(key: str, dataset: Dataset, fingerprint: str) -> None:
+    """Store `dataset`, inside `building(key)`.
+
+    `fingerprint` tells a later load whether the source has changed. DataError if the disk is full.
+    """
+    target = cache_path(key)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=target.parent))
+    try:
         _write(temporary, dataset, fingerprint)
-        _replace(temporary, target)
+        if target.exists():
+            os.rename(target, temporary / "old")
+        os.rename(temporary / "new", target)
+    except OSError as error:
+        raise DataError(
+            f"cannot write {target} ({error.strerror}); FEDLIB_DATA names another folder"
+        ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _write(folder: Path, dataset: Dataset, fingerprint: str) -> None:
+def _write(temporary: Path, dataset: Dataset, fingerprint: str) -> None:
+    folder = temporary / "new"
+    folder.mkdir()
     files = {}
     for part in _PARTS:
         for kind, array in split_arrays(getattr(dataset, part)).items():
@@ -80,24 +106,6 @@ def _write(folder: Path, dataset: Dataset, fingerprint: str) -> None:
     meta = {field: getattr(dataset, field) for field in _FIELDS}
     meta |= {"format": FORMAT, "fingerprint": fingerprint, "files": files}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False), encoding="utf-8")
-    folder.chmod(0o755)  # mkdtemp makes it private; a data folder may be shared
-
-
-def _replace(temporary: Path, target: Path) -> None:
-    """Rename into place. Where another process was first, either copy holds the same arrays."""
-    for _ in range(3):
-        try:
-            os.rename(temporary, target)
-            return
-        except OSError:
-            aside = Path(tempfile.mkdtemp(prefix=".old-", dir=target.parent))
-            try:
-                os.rename(target, aside)
-            except FileNotFoundError:
-                pass
-            finally:
-                shutil.rmtree(aside, ignore_errors=True)
-    os.rename(temporary, target)
 
 
 def read_meta(key: str) -> dict[str, Any] | None:

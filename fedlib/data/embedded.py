@@ -53,7 +53,7 @@ def build_embedded() -> Dataset:
     if not path.is_file():
         raise DataError(f"fmnist-embedded is absent: no file {path}; {RESTORE}")
     try:
-        with np.load(path) as stored:
+        with open(path, "rb") as file, np.load(file) as stored:
             arrays = {key: stored[key] for key in stored.files}
         splits = [
             Split(arrays[f"{s}_images"], arrays[f"{s}_labels"].astype(np.int64)) for s in ("train", "test")

@@ -73,7 +73,8 @@ def build_npz(name: str, path: Path) -> Dataset:
 
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # opened here, since np.load leaves its own file open when the archive is damaged
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             if missing := [key for key in _KEYS if key not in stored.files]:
                 found = ", ".join(stored.files)
                 raise DataError(

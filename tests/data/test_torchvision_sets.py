@@ -79,13 +79,12 @@ def test_a_download_with_a_wrong_checksum_is_refused_and_a_repaired_mirror_is_re
     assert len(data.fetch("mnist").test) == 10
 
 
-@pytest.mark.filterwarnings()  # urllib's HTTPError keeps its socket
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_file_missing_on_the_server_is_told(mirror):
     (mirror / "t10k-images-idx3-ubyte.gz").unlink()
     with pytest.raises(DataError, match=r"could not download mnist.*t10k-images.*404"):
         data.fetch("mnist")
-    gc.collect()  # torchvision keeps urllib's HTTPError with its open socket: let it go here, not in another test
+    gc.collect()  # torchvision keeps urllib's HTTPError, a socket open in it: let it go here
 
 
 @pytest.mark.usefixtures("mirror")
