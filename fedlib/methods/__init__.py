@@ -18,6 +18,7 @@ METHODS: dict[str, str | type] = {
     "fedsgd": "fedlib.methods.fedsgd:FedSGD",
     "fedavg": "fedlib.methods.fedavg:FedAvg",
     "fedprox": "fedlib.methods.fedprox:FedProx",
+    "feddrl": "fedlib.methods.feddrl:FedDRL",
 }
 
 

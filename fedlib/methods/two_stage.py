@@ -1,0 +1,89 @@
+"""FedDRL's two-stage training (sec. 3.4.2): workers collect experience, the main agent learns from it.
+
+Stage 1: m workers per run, identical agents at the start, each in a federated run of its own
+with another seed on the same partition. They train as replicas on the engine's client axis.
+Stage 2: their buffers are merged, a fresh main agent is trained offline on the result, and
+makes the decisions of the run proper, which starts from a fresh global model and an empty
+buffer and goes on updating online (FEDDRL-A23).
+
+The state's round counts from -worker_rounds to 0 meanwhile (FEDDRL-A24: these rounds are not
+rounds of the run; both counts can be told).
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fedlib import seeds
+from fedlib.agents import Agent, Replay
+from fedlib.errors import check
+from fedlib.federation import ServerState, Task, initial_state, method_rng, sample_cohort
+
+if TYPE_CHECKING:
+    from fedlib.methods.feddrl import FedDRL, Mind
+
+
+def worker_task(task: Task, workers: int) -> Task:
+    """The task of m workers for each of R runs, [R * m] replicas: other seeds, same partitions."""
+    runs = [
+        replace(run, seed=seeds.derive(run.seed, "worker", i)) for run in task.runs for i in range(workers)
+    ]
+    return replace(task, runs=tuple(runs), clients=[lists for lists in task.clients for _ in range(workers)])
+
+
+def worker_rounds(method: "FedDRL", task: Task) -> int:
+    """Rounds of stage 1: T, unless the option says otherwise."""
+    return task.run.rounds if method.worker_rounds is None else method.worker_rounds
+
+
+def start(method: "FedDRL", task: Task, state: ServerState) -> ServerState:
+    """The state before the first worker round; `state` has the global models of the run proper."""
+    rounds = worker_rounds(method, task)
+    check(
+        rounds >= 2,
+        f"rounds={rounds} given for workers of mode 'two_stage'; allowed: 2 or more (the first action is "
+        "rewarded in round 2)",
+    )
+    workers = initial_state(worker_task(task, method.workers))
+    same_start = [seed for seed in task.seeds for _ in range(method.workers)]
+    mind = method.start(same_start, task.cohort_size)
+    return replace(
+        state,
+        round=-rounds,
+        memory=_pack(replace(workers, memory={"mind": mind.pack()})),
+    )
+
+
+def advance(method: "FedDRL", task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
+    """One round of all workers; the last one is followed by the offline training of the main agents.
+
+    Also returns which runs failed, and why.
+    """
+    team, done = worker_task(task, method.workers), worker_rounds(method, task) + state.round
+    cohort = sample_cohort(team.seeds, done + 1, task.run.num_clients, task.cohort_size)
+    online = replace(method, mode="online", agent="learning")
+    workers, report = online.apply(team, ServerState(done, **state.memory), cohort)
+    failed = {r // method.workers: f"{why} of a worker" for r, why in report.failed.items()}
+    last = state.round == -1
+    memory = {"mind": main_mind(method, task, workers).pack()} if last else _pack(workers)
+    return replace(state, round=state.round + 1, memory=memory), failed
+
+
+def _pack(workers: ServerState) -> dict[str, Any]:
+    return {"params": workers.params, "buffers": workers.buffers, "memory": workers.memory}
+
+
+def main_mind(method: "FedDRL", task: Task, workers: ServerState) -> "Mind":
+    """Stage 2: fresh main agents, trained offline on their workers' merged experience."""
+    fresh = method.new_mind(task)
+    merged = fresh.unpack(workers.memory["mind"]).replay.merge(method.workers)
+    return replace(fresh, agent=train_offline(method, task, fresh.agent, merged))
+
+
+def train_offline(method: "FedDRL", task: Task, agent: Agent, merged: Replay) -> Agent:
+    """`offline_passes` calls of Algorithm 1, each with floor(n / batch) updates."""
+    ddpg = method.ddpg(task.cohort_size)
+    batch_size = min(method.offline_batch_size, len(merged))
+    for number in range(method.offline_passes):
+        streams = [method_rng(task, r, "offline", number) for r in range(len(task.runs))]
+        agent, _ = ddpg.learn(agent, merged, streams, batch_size=batch_size)
+    return agent
