@@ -10,9 +10,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
-STRIP := $(BIN)/nbstripout --keep-id --keep-count --extra-keys \
-	"metadata.papermill cell.metadata.papermill cell.metadata.execution metadata.language_info"
-
 .PHONY: help setup reproduce test unit notebooks lint lab bench clean
 
 help:  ## this list
@@ -58,6 +55,7 @@ bench: $(STAMP)  ## speed and memory of the engine, written to benchmarks/result
 	@$(BIN)/python -m benchmarks.engine
 	@$(BIN)/python -m benchmarks.round_loop
 
-clean:  ## remove .venv, build and caches (stored runs in build/runs go too)
-	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis *.egg-info
+clean:  ## remove .venv, caches and what is made in build/, but not the stored runs
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@test ! -d build || find build -mindepth 1 -maxdepth 1 ! -name runs -exec rm -rf {} +
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
