@@ -110,7 +110,10 @@ def _members(folder: Path) -> list[Run]:
 
 
 def _newest_first(folder: Path) -> list[Path]:
-    return sorted(folder.glob("checkpoint-*.pt"), key=lambda path: int(path.stem.split("-")[1]), reverse=True)
+    def round_of(path: Path) -> int:
+        return int(path.stem.removeprefix("checkpoint-"))  # may be negative: a method's own rounds before 1
+
+    return sorted(folder.glob("checkpoint-*.pt"), key=round_of, reverse=True)
 
 
 def _warn_and_set_aside(damage: Damage) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import torch
 
 CHECKPOINT_SECONDS = 20.0
+_NOTHING_DONE = -(2**62)  # before all rounds: those of a method before round 1 are negative
 _WRITE_SHARE = 20  # a checkpoint that took s seconds to write is followed by 20 s of work or more
 
 
@@ -60,7 +61,7 @@ class _Session:
         self.runs, self.context, self.folder = runs, context, folder
         loaded = folder.load()
         self.fresh = loaded is None
-        self.current = loaded or Checkpoint(-1, [[] for _ in runs], {}, [], {})
+        self.current = loaded or Checkpoint(_NOTHING_DONE, [[] for _ in runs], {}, [], {})
         self.saved_round = self.current.round
         self.saved_at = self.started = time.monotonic()
         self.write_seconds = 0.0
@@ -122,7 +123,7 @@ class _Session:
             self.context.progress.say(f"{self.runs[member].label()}: {reason}")
             self._store(member)
         newest = next((new[-1] for new in result.rows if new), {})
-        self.context.progress.update(result.round, newest)
+        self.context.progress.update(max(0, result.round), newest)
         if self._checkpoint_is_due() and result.round < self.runs[0].rounds:
             self.save()
 

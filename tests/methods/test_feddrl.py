@@ -11,16 +11,18 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "federation"))
-from worlds import make_world
+from worlds import make_run, make_world
 
-from fedlib import seeds
+from fedlib import seeds, suite
 from fedlib.agents.networks import one_thread
 from fedlib.errors import UsageError
 from fedlib.federation import ServerState, rounds, sample_cohort, weighted_mean
 from fedlib.local import Samples
-from fedlib.methods import make_method
+from fedlib.methods import make_method, two_stage
 from fedlib.methods.feddrl import FedDRL, Mind, losses_before
 from fedlib.methods.impact import reward
+from fedlib.progress import Silent
+from fedlib.store import Store
 
 SMALL = {"hidden_size": 16}
 MODES = {"online": {"mode": "online"}, "two_stage": {"worker_rounds": 4, "offline_passes": 3}}
@@ -388,3 +390,36 @@ def test_agents_learn_on_one_thread_and_act_in_time():
         method.step(mind, *reports, lambda name, t=t: [seeds.rng(name, t)])
         seconds.append(time.perf_counter() - began)
     assert min(seconds) < 0.005
+
+
+# --- through the suite ----------------------------------------------------------------------
+
+
+def stored_rows(folder, run):
+    suite.run_runs([run], store=Store(folder), device="cpu", progress=Silent())
+    return (Store(folder).folder(run) / "rows.csv").read_bytes()
+
+
+@pytest.mark.parametrize("stop", [2, 4])
+def test_interrupted_among_the_workers_rounds_it_resumes_to_the_same_bytes(tmp_path, monkeypatch, stop):
+    """A checkpoint of round -n is found again: stopped while worker round `stop` is played."""
+    run = make_run(
+        dataset="fmnist-embedded", partition="iid", dataset_options={"train_per_class": 10}, rounds=2,
+        method="feddrl", method_options={**SMALL, **MODES["two_stage"]}, client_eval="none",
+    )  # fmt: skip
+    straight = stored_rows(tmp_path / "straight", run)
+    played, advance = [], two_stage.advance
+
+    def interrupted(method, task, state):
+        played.append(state.round)
+        if len(played) == stop:
+            raise KeyboardInterrupt
+        return advance(method, task, state)
+
+    monkeypatch.setattr(two_stage, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stored_rows(tmp_path / "stopped", run)
+    assert stored_rows(tmp_path / "stopped", run) == straight
+    rounds_played = [-4, -3, -2, -1]
+    again = stop - 1  # the round that was interrupted; those before it are not played twice
+    assert played == rounds_played[:stop] + rounds_played[again:]
