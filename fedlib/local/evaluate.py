@@ -1,8 +1,8 @@
 """Vectorised inference: loss and accuracy of one model on every client's data, of every
 client's model on its own data, or of a model on the test set.
 
-Everything is evaluated in evaluation mode (dropout off, BatchNorm's running statistics;
-FEDDRL-A4).
+Everything is evaluated in evaluation mode (dropout off unless the model's option `eval_dropout`
+says otherwise, BatchNorm's running statistics; FEDDRL-A4).
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from fedlib.local.batches import Batch, Samples
 from fedlib.local.loop import load_row
 from fedlib.local.objective import Objective, cross_entropy
 from fedlib.local.train import Tensors, Trainer
+from fedlib.models.layers import step_key
 
 _PLAIN = Objective()
 # rows * images in one forward pass: on a CPU few enough that activations stay in its cache
@@ -138,7 +139,8 @@ def _loop_inference(trainer: Trainer):
         outputs = []
         for row in range(len(index)):
             load_row(trainer.model, params, buffers, row)
-            outputs.append(trainer.model(samples.fetch(index[row])))
+            with step_key(torch.zeros((), dtype=torch.int64, device=index.device)):
+                outputs.append(trainer.model(samples.fetch(index[row])))
         return torch.stack(outputs)
 
     return infer

@@ -111,7 +111,7 @@ class StackedDropout(Dropout):
     rows: int
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.p == 0:
+        if not self.active:
             return x
         by_row = x if x.ndim == 3 else unfold_rows(x, self.rows)
         mask = dropout_mask(current_step_key(), self.layer_id, by_row.shape[1], by_row[0, 0].numel(), self.p)

@@ -87,7 +87,7 @@ def make_lenet(image_shape: ImageShape, num_classes: int) -> nn.Sequential:
 
 
 def _wide_cnn(
-    channels: int, features: int, num_classes: int, *, padding: int, dropout: float
+    channels: int, features: int, num_classes: int, *, padding: int, dropout: Dropout
 ) -> nn.Sequential:
     """conv 5x5 32, pool, conv 5x5 64, pool, dropout, fc 512, fc C: the CNN of McMahan et al."""
     layers = OrderedDict(
@@ -98,7 +98,7 @@ def _wide_cnn(
         pool2=nn.MaxPool2d(2),
         relu2=nn.ReLU(),
         flatten=nn.Flatten(),
-        dropout1=Dropout(dropout),
+        dropout1=dropout,
         fc1=nn.Linear(features, 512),
         relu3=nn.ReLU(),
         fc2=nn.Linear(512, num_classes),
@@ -106,21 +106,25 @@ def _wide_cnn(
     return nn.Sequential(layers)
 
 
-def make_cnn_feddrl(image_shape: ImageShape, num_classes: int, *, dropout: float = 0.2) -> nn.Sequential:
+def make_cnn_feddrl(
+    image_shape: ImageShape, num_classes: int, *, dropout: float = 0.2, eval_dropout: bool = False
+) -> nn.Sequential:
     """FedDRL's CNN for MNIST and Fashion-MNIST, 582,026 parameters; valid padding, dropout before fc1.
 
-    The paper gives no layer sizes; these are the authors' code's (FEDDRL-A37).
+    The paper gives no layer sizes; these are the authors' code's (FEDDRL-A37). eval_dropout: dropout
+    stays on when losses and accuracies are measured, as in that code (FEDDRL-A4).
     """
     check_fraction("cnn-feddrl", "dropout", dropout)
+    layer = Dropout(dropout, in_evaluation=eval_dropout)
     features = 64 * _map_size("cnn-feddrl", image_shape, padding=0, least=16)
-    return _wide_cnn(image_shape[0], features, num_classes, padding=0, dropout=dropout)
+    return _wide_cnn(image_shape[0], features, num_classes, padding=0, dropout=layer)
 
 
 def make_cnn_mcmahan(image_shape: ImageShape, num_classes: int, *, dropout: float = 0.0) -> nn.Sequential:
     """The CNN of McMahan et al. (2017): "same" padding, 1,663,370 parameters for 28x28 grey images."""
     check_fraction("cnn-mcmahan", "dropout", dropout)
     features = 64 * _map_size("cnn-mcmahan", image_shape, padding=2, least=4)
-    return _wide_cnn(image_shape[0], features, num_classes, padding=2, dropout=dropout)
+    return _wide_cnn(image_shape[0], features, num_classes, padding=2, dropout=Dropout(dropout))
 
 
 def make_cnn_feddisk(

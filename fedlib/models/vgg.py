@@ -22,10 +22,16 @@ _STAGES = ((64,), (128,), (256, 256), (512, 512), (512, 512))  # widths; a 2x2 p
 
 
 def make_vgg11(
-    image_shape: ImageShape, num_classes: int, *, dropout: float = 0.5, initialisation: str = "he"
+    image_shape: ImageShape,
+    num_classes: int,
+    *,
+    dropout: float = 0.5,
+    eval_dropout: bool = False,
+    initialisation: str = "he",
 ) -> nn.Sequential:
     """VGG-11, 9,797,092 parameters for 100 classes, 9,750,922 for 10; 32x32 colour images.
 
+    eval_dropout: dropout stays on when losses and accuracies are measured (FEDDRL-A4).
     initialisation: `he` (normal, fan out, zero biases) or `torch` for the convolutions.
     """
     channels, height, width = image_shape
@@ -37,7 +43,7 @@ def make_vgg11(
     for number in (1, 2):
         layers[f"fc{number}"] = nn.Linear(512, 512)
         layers[f"fc_relu{number}"] = nn.ReLU()
-        layers[f"dropout{number}"] = Dropout(dropout)
+        layers[f"dropout{number}"] = Dropout(dropout, in_evaluation=eval_dropout)
     layers["fc3"] = nn.Linear(512, num_classes)
     if initialisation == "he":
         _initialise_he(layers.values())
