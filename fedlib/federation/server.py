@@ -58,13 +58,15 @@ class Diagnostics:
 class Method(Protocol):
     """A federated algorithm: hyper-parameters as fields, two pure functions over the server's state.
 
-    Two more are optional. `client_models(task, state, clients) -> (params, buffers)`: the models
+    Three more are optional. `client_models(task, state, clients) -> (params, buffers)`: the models
     that clients [R, K] are evaluated with, rows [R * K, ...] in `task.model`'s names, where these
     are not the global one. `initial_columns(task, state) -> {name: [R] values}`: what `init` did,
-    for the row of round 0. And a third: with rounds of its own before the run (a state of `init`
-    whose round is -n) `warm_up(task, state) -> (state, failed)` plays one of them and counts the
-    round up to 0; failed: replica -> why. A part of the model that is not in the state's `params` and `buffers`
-    belongs to the clients: it is neither sent nor averaged.
+    for the row of round 0. `warm_up(task, state) -> (state, failed)`: one round of the method's own
+    before the run, for an `init` whose state has round -n; it counts the round up to 0. failed:
+    replica -> why.
+
+    A part of the model that is not in the state's `params` and `buffers` belongs to the clients:
+    it is neither sent nor averaged.
     """
 
     def init(self, task: Task) -> ServerState: ...
