@@ -19,6 +19,9 @@ METHODS: dict[str, str | type] = {
     "fedavg": "fedlib.methods.fedavg:FedAvg",
     "fedprox": "fedlib.methods.fedprox:FedProx",
     "feddrl": "fedlib.methods.feddrl:FedDRL",
+    "fedbn": "fedlib.methods.fedbn:FedBN",
+    "fedrod": "fedlib.methods.fedrod:FedROD",
+    "feddisk": "fedlib.methods.feddisk:FedDisk",
 }
 
 

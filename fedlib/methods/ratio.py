@@ -1,0 +1,172 @@
+"""FedDisk, phase 1: the ratio classifiers of all clients, and the sample weights that follow.
+
+FedDisk (IEEE TAI), section IV.C, eqs. (12) to (15); FEDDISK-A1 to A5, A27. On each client a network h
+learns to tell the outputs of the global MADE, `u_glob` (label 1), from those of its local one,
+`u_loc` (label 0), and `alpha = h / (1 - h)`.
+
+Mind FEDDISK-A4: both MADEs see the same x, so h separates the *models*. On `u_loc`, which the paper
+feeds to h in the end, a good h says 0 whatever x is; on `u_glob` its odds grow where the two models
+disagree, which is where x looks like other clients' data.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fedlib import seeds
+from fedlib.federation import Task, broadcast
+from fedlib.federation.aggregate import Tensors
+from fedlib.local import Batch, Objective, Samples, Trainer, Work, make_optimizer, make_work
+from fedlib.methods.densities import (
+    Fitted,
+    MadeSettings,
+    Patience,
+    evaluate_by_columns,
+    made_trainer,
+    pixels,
+    row_work,
+)
+
+FEEDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # FEDDISK-A3
+    "local": lambda local, shared: local,
+    "global": lambda local, shared: shared,
+    "mean": lambda local, shared: (local + shared) / 2,
+}
+
+
+@dataclass(frozen=True)
+class RatioSettings:
+    """How h is built and trained; `FedDisk` documents the fields."""
+
+    hidden: int
+    learning_rate: float
+    batch_size: int
+    max_epochs: int
+    patience: int
+    least: float
+    feed: str
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What both MADEs say about the samples of one replica, client after client: u [M, D] in (0, 1).
+
+    starts: [N + 1] where each client's samples begin.
+    """
+
+    local: Tensor
+    shared: Tensor
+    starts: np.ndarray
+
+    def rows(self, client: int) -> np.ndarray:
+        """Positions of a client's samples in the tables, in the order of `task.clients`."""
+        return np.arange(self.starts[client], self.starts[client + 1])
+
+
+def made_outputs(task: Task, made: MadeSettings, local: Fitted, shared: Fitted, replica: int) -> Outputs:
+    """Both MADEs on all training samples of one replica's clients (step 4)."""
+    trainer, samples = made_trainer(task, made), pixels(task)
+    whole = row_work(task, task.clients, made.learning_rate, "made-outputs")
+    work = whole.select(np.flatnonzero(whole.replica.cpu().numpy() == replica))
+    at = slice(replica * len(work), (replica + 1) * len(work))
+    own = {name: tensor[at] for name, tensor in local.params.items()}
+    both = [own, broadcast(shared.params, work.replica)]
+    tables = [_conditionals(trainer, samples, params, work) for params in both]
+    return Outputs(*tables, np.cumsum([0, *work.sizes]))
+
+
+def _conditionals(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
+    """[M, D] sigmoid outputs, row after row."""
+    parts = []
+    for _, logits, batch in evaluate_by_columns(trainer, samples, params, work):
+        parts.append((logits.sigmoid(), batch.mask.bool()))
+    u, mask = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
+    return u[mask]
+
+
+def fit_ratio(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -> tuple[Tensor, Tensor]:
+    """h of all clients of one replica, trained together; returns h [M] at `feed` and epochs taken [N].
+
+    Each client has 2 N_k rows, classes of equal size, so that eq. (15) holds. It stops once its
+    training loss has not fallen by `least` for `patience` epochs (A27).
+    """
+    count, clients = len(outputs.local), range(task.run.num_clients)
+    samples = Samples(
+        torch.cat([outputs.local, outputs.shared]), torch.arange(2 * count, device=task.device) // count
+    )
+    model = make_classifier(outputs.local.shape[1], ratio.hidden, task.seeds[replica]).to(task.device)
+    trainer = Trainer(model, "stacked", make_optimizer("sgd"), ratio.batch_size, Objective(_logistic))
+    lists = [np.concatenate([outputs.rows(k), count + outputs.rows(k)]) for k in clients]
+    work = _work(task, ratio, lists, replica)
+    start = {n: p.detach().expand(len(work), *p.shape) for n, p in model.named_parameters()}
+    state = trainer.start(start, {})
+    patience, epochs = Patience(len(work), ratio.patience, task.device, ratio.least), work.epochs * 0
+    for epoch in range(1, ratio.max_epochs + 1):
+        epochs = epochs + patience.active.cpu().numpy()
+        now = replace(work, epochs=epochs, first_epoch=np.full(len(work), epoch - 1))
+        patience.update(epoch, trainer.train(samples, state, now).loss)
+        if not patience.active.any():
+            break
+    fed = replace(samples, inputs=FEEDS[ratio.feed](outputs.local, outputs.shared))
+    plan = _work(task, ratio, [outputs.rows(k) for k in clients], replica)
+    parts = [
+        (logits[..., 0].sigmoid(), batch.mask.bool())
+        for _, logits, batch in evaluate_by_columns(trainer, fed, state.params, plan)
+    ]
+    h, mask = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
+    return h[mask], torch.from_numpy(epochs)
+
+
+def make_classifier(features: int, hidden: int, seed: int) -> nn.Sequential:
+    """h without its sigmoid: D-100-1 with ReLU, 78,601 parameters for 784 inputs."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seeds.derive(seed, "ratio"))
+        return nn.Sequential(nn.Linear(features, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+
+def _logistic(outputs: Tensor, batch: Batch) -> Tensor:
+    targets = batch.targets.to(outputs.dtype)
+    return F.binary_cross_entropy_with_logits(outputs[..., 0], targets, reduction="none")
+
+
+def _work(task: Task, ratio: RatioSettings, lists: list[np.ndarray], replica: int) -> Work:
+    clients = np.arange(len(lists))
+    names = [seeds.derive(task.seeds[replica], "ratio", int(k)) for k in clients]
+    key = torch.tensor(names, dtype=torch.int64) & 0xFFFFFFFF
+    return make_work(
+        lists, replica=np.full(len(lists), replica), client=clients, key=key,
+        epochs=1, learning_rate=ratio.learning_rate, device=task.device,
+    )  # fmt: skip
+
+
+def odds(h: Tensor, clip: float) -> Tensor:
+    """Eq. (15), `alpha = h / (1 - h)`, with h clipped to [clip, 1 - clip]: never 0, never infinite."""
+    h = h.clamp(clip, 1 - clip)
+    return h / (1 - h)
+
+
+def to_mean_one(alpha: Tensor) -> Tensor:
+    """A client's weights divided by their mean, as E_q[p / q] = 1."""
+    return alpha / alpha.mean()
+
+
+def to_zero_two(alpha: Tensor) -> Tensor:
+    """A client's weights stretched to [0, 2], as in the authors' repository; equal weights become 1."""
+    span = alpha.max() - alpha.min()
+    return torch.where(span > 0, 2 * (alpha - alpha.min()) / span, torch.ones_like(alpha))
+
+
+SCALES: dict[str, Callable[[Tensor], Tensor]] = {  # FEDDISK-A5
+    "mean1": to_mean_one,
+    "raw": lambda alpha: alpha,
+    "minmax": to_zero_two,
+}
+
+
+def effective_sample_size(alpha: Tensor) -> float:
+    """`(sum alpha)^2 / sum alpha^2`: n for equal weights, 1 if a single one counts."""
+    return float(alpha.sum().square() / alpha.square().sum())
