@@ -6,6 +6,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 PROFILE ?= smoke
 PAPER ?=
+LAB_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -49,7 +50,7 @@ lint: $(STAMP)  ## ruff and the rules for committed notebook outputs
 	@$(if $(NOTEBOOKS),$(BIN)/python tests/notebook_rules.py $(NOTEBOOKS))
 
 lab: $(STAMP)  ## JupyterLab on notebooks/
-	@$(BIN)/jupyter lab --notebook-dir=notebooks
+	@$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS)
 
 bench: $(STAMP)  ## speed and memory of the engine, written to benchmarks/results
 	@$(BIN)/python -m benchmarks.engine
