@@ -22,6 +22,8 @@ METHODS: dict[str, str | type] = {
     "fedbn": "fedlib.methods.fedbn:FedBN",
     "fedrod": "fedlib.methods.fedrod:FedROD",
     "feddisk": "fedlib.methods.feddisk:FedDisk",
+    "fedmarl": "fedlib.methods.fedmarl:FedMarl",
+    "fedddrl": "fedlib.methods.fedddrl:FedDdrl",
 }
 
 

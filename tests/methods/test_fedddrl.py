@@ -1,0 +1,159 @@
+"""FedDdrl and FedMarl: rewards and state by hand, FedAvg as a special case, exact resume."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "federation"))
+from worlds import make_world
+
+from fedlib.errors import UsageError
+from fedlib.federation import rounds, sample_cohort
+from fedlib.methods.fedavg import FedAvg
+from fedlib.methods.fedddrl import GAIN, FedDdrl, Surroundings, utility, with_mixup
+from fedlib.methods.fedmarl import FedMarl
+from fedlib.system import draw_devices
+
+
+def test_gain_and_rewards_by_hand():
+    """U(0) = -1.7324, slope 1.7324 (7). dA = 0.1, B = 0.5, H = 0.4 with (2.9, 0.1, 0.2):
+
+    r^2 = 0.50240 - 0.08 + 0.0837 = 0.50610, r^1 = r^2 - 0.05; dA = -0.1: -0.50240 - 0.08, no bonus.
+    """
+    assert pytest.approx(1.7324, abs=1e-4) == GAIN
+    deviation = [abs(utility(a) - 1.732 * (a - 1)) for a in np.linspace(0, 1, 101)]  # fig. 5
+    assert max(deviation) == pytest.approx(0.0070, abs=1e-4)
+    first, second = FedDdrl().rewards(np.array([0.1, -0.1]), np.array([0.5, 0.5]), np.array([0.4, 0.4]))
+    np.testing.assert_allclose(second, [0.50610, -0.58240], atol=2e-5)
+    np.testing.assert_allclose(first, [0.45610, -0.63240], atol=2e-5)
+    (only,) = FedMarl().rewards(np.array([0.1]), np.array([0.5]), np.array([0.4]))
+    np.testing.assert_allclose(only, [0.17324 - 0.13], atol=2e-5)
+
+
+def world(**changes):
+    """Six clients of 12 samples in two replicas, four of them in a round."""
+    settings = {"seeds": (0, 1), "sizes": (12,) * 6, "cohort_size": 4, "local_epochs": 5, "rounds": 6}
+    return make_world(**{**settings, **changes})
+
+
+def always(method, state, *choices):
+    """Agents that always take these actions: zero weights, a large bias at the action's output."""
+    for vdn, agent, choice in zip(method.vdns, state.memory["agents"], choices, strict=True):
+        network = torch.zeros_like(agent["team"]["network"])
+        network[:, network.shape[1] - vdn.sizes[-1] + choice] = 100.0
+        agent["team"]["network"] = network
+    return state
+
+
+def run(task, method, state, count):
+    reports = []
+    for r in range(1, count + 1):
+        cohort = sample_cohort(task.seeds, r, task.run.num_clients, task.cohort_size)
+        state, report = method.apply(task, state, cohort)
+        reports.append(report)
+    return state, reports
+
+
+@pytest.mark.parametrize("alpha", [None, 0.4])
+def test_keeping_everyone_for_five_epochs_is_fedavg_bit_for_bit(alpha):
+    task = with_mixup(world(), alpha)
+    average, _ = run(task, FedAvg(), FedAvg().init(task), 3)
+    for method, choices in ((FedDdrl(episodes=0), (1, 1)), (FedMarl(episodes=0), (1,))):
+        state, reports = run(task, method, always(method, method.init(task), *choices), 3)
+        assert all(torch.equal(state.params[n], average.params[n]) for n in average.params)
+        assert reports[0].columns["uploads"] == [4, 4]
+
+
+def test_a_round_by_hand():
+    """VDN 1 drops everyone, so two clients stay (A25); VDN 2 gives them 7 epochs.
+
+    The dropped have weight 0, the kept 1/2 each, since all have 12 samples; the latency is the
+    slower one's 12 * 7 * seconds per sample + upload.
+    """
+    task, method = world(), FedDdrl(episodes=0)
+    _, (report,) = run(task, method, always(method, method.init(task), 0, 2), 1)
+    for r, seed in enumerate(task.seeds):
+        kept = np.array(json.loads(report.columns["kept"][r]), bool)
+        assert kept.tolist() == [True, True, False, False]  # equal values: the lower slots
+        assert json.loads(report.columns["local_epochs"][r]) == [7, 7, 1, 1]
+        assert report.weights[r].tolist() == [0.5, 0.5, 0, 0]
+        devices, clients = draw_devices(seed, 6), report.clients[r][kept]
+        seconds = 84 * devices.compute_seconds[clients] + devices.upload_seconds[clients]
+        assert report.columns["latency_seconds"][r] == seconds.max()
+
+
+def test_state_of_an_agent_by_hand():
+    """First sight of a client with 6 of at most 12 samples: its history is its current value.
+
+    (L; 3 x H^p / (0.75 * 12); 3 x H^u / 2; B; |D| / 12; t / T) with L clipped to 10.
+    """
+    task = world(seeds=(5,), sizes=(12, 6, 12, 12, 12, 12), cohort_size=6)
+    state = FedDdrl().init(task)
+    cohort = sample_cohort(task.seeds, 1, 6, 6)
+    loss = torch.tensor([[0.5, 50.0, 1, 1, 1, 1]])
+    states, histories = Surroundings.of(task, cohort).observe(state.memory, loss, 0.2)
+    devices = draw_devices(5, 6)
+    probing, upload = devices.compute_seconds[1] * 6 / 9, devices.upload_seconds[1] / 2
+    expected = [10.0, *[probing] * 3, *[upload] * 3, 1.0, 0.5, 0.2]
+    np.testing.assert_allclose(states[0, 1], expected, rtol=1e-6)
+    assert float(histories["probing"][0, 1, -1]) == devices.compute_seconds[1] * 6
+
+
+def test_every_episode_restarts_and_the_last_one_learns_nothing():
+    task, method = world(), FedDdrl(episodes=1, episode_rounds=3)
+    state = method.init(task)
+    teams, stored = [], []
+    for r in range(1, 7):
+        cohort = sample_cohort(task.seeds, r, 6, 4)
+        if r == 4:  # the start of the evaluation episode: what came before does not matter
+            spoiled = {n: torch.full_like(t, 7.0) for n, t in state.params.items()}
+            other, _ = method.apply(task, type(state)(3, spoiled, state.buffers, state.memory), cohort)
+        state, report = method.apply(task, state, cohort)
+        if r == 4:
+            assert all(torch.equal(state.params[n], other.params[n]) for n in state.params)
+        teams.append(state.memory["agents"][0]["team"])
+        stored.append(state.memory["agents"][1]["memory"]["done"].tolist())
+        assert report.columns["episode"] == [1 if r <= 3 else 2] * 2
+    assert [len(done[0]) for done in stored] == [0, 1, 3, 3, 3, 3]
+    assert stored[-1] == [[0.0, 0.0, 1.0]] * 2
+    assert torch.equal(teams[2]["network"], teams[5]["network"])
+
+
+def test_resume_is_exact_while_the_agents_learn():
+    """Saved after round 5 of 7 training rounds, in the middle of an episode, with a pending transition."""
+    task, method = world(rounds=8, local_epochs=1), QuickFedDdrl(episodes=1, episode_rounds=7)
+    whole = list(rounds(task, method))
+    saved = io.BytesIO()
+    torch.save(whole[5].state, saved)
+    saved.seek(0)
+    resumed = list(rounds(task, method, torch.load(saved, weights_only=True)))
+    assert [r.rows for r in resumed] == [r.rows for r in whole[6:]]
+    first, last = (whole[i].state["memory"]["agents"][1]["team"] for i in (4, -1))
+    assert last["steps"] > first["steps"] > 0
+    assert torch.equal(resumed[-1].state["memory"]["agents"][1]["team"]["network"], last["network"])
+
+
+class QuickFedDdrl(FedDdrl):
+    """Learns from three transitions on."""
+
+    @property
+    def vdns(self):
+        return [type(vdn)(sizes=vdn.sizes, batch_size=3, epsilon_rounds=7) for vdn in super().vdns]
+
+
+def test_bad_input_is_one_line():
+    with pytest.raises(UsageError, match=r"w2=-0\.1 given; allowed: 0 or more"):
+        FedDdrl(w2=-0.1)
+    with pytest.raises(UsageError, match=r"epochs \[0, 3\] given to choose from; allowed: 1 or more each"):
+        FedDdrl(epoch_choices=(0, 3))
+    with pytest.raises(UsageError, match="cohort_size=1 given; allowed: 2 or more clients selected"):
+        FedDdrl().init(world(cohort_size=1))
+    task = world()
+    task.train.labels[12:24] = 0
+    with pytest.raises(UsageError, match="client 1 has no minority labels"):
+        with_mixup(task, 0.4)
