@@ -27,8 +27,8 @@ from fedlib.partition.draw import Partition, check_int, check_real, class_counts
 FILE_SETTINGS = {
     ("mnist", 10): {"images_per_label": 980, "spread": 0.35},
     ("mnist", 100): {"images_per_label": 96, "spread": 0.09},
-    ("fashion-mnist", 10): {"images_per_label": 1000, "spread": 0.11},
-    ("fashion-mnist", 100): {"images_per_label": 100, "spread": 0.11},
+    ("fmnist", 10): {"images_per_label": 1000, "spread": 0.11},
+    ("fmnist", 100): {"images_per_label": 100, "spread": 0.11},
     ("cifar100", 10): {"images_per_label": 80, "spread": 0.36},
     ("cifar100", 100): {"images_per_label": 8, "spread": 0.35},
 }

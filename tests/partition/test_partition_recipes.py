@@ -75,8 +75,8 @@ def test_nonequal_shards_are_6_to_14_and_use_all_images(seed):
     [  # FILES: size_max and size_total of the CE files with delta = 0.6
         (MNIST, 100, "mnist", 192, 19200),
         (MNIST, 10, "mnist", 1960, 19600),
-        (FASHION, 10, "fashion-mnist", 2000, 20000),
-        (FASHION, 100, "fashion-mnist", 200, 20000),
+        (FASHION, 10, "fmnist", 2000, 20000),
+        (FASHION, 100, "fmnist", 200, 20000),
         (CIFAR100, 10, "cifar100", 1600, 16000),
         (CIFAR100, 100, "cifar100", 160, 16000),
     ],
