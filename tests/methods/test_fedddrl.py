@@ -12,12 +12,20 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1] / "federation"))
 from worlds import make_world
 
+from fedlib.agents.networks import one_thread
 from fedlib.errors import UsageError
 from fedlib.federation import rounds, sample_cohort
 from fedlib.methods.fedavg import FedAvg
 from fedlib.methods.fedddrl import GAIN, FedDdrl, Surroundings, utility, with_mixup
 from fedlib.methods.fedmarl import FedMarl
 from fedlib.system import draw_devices
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Models this small lose more by waiting for a second thread than they gain."""
+    with one_thread():
+        yield
 
 
 def test_gain_and_rewards_by_hand():
