@@ -230,14 +230,13 @@ def make_schedule(work: Work, batch_size: int) -> Schedule:
         np.arange(total)[:, None] + (work.first_epoch * per_epoch)[None, :]
     )  # [S, C] since the round's start
     epoch, within = step // per_epoch, step % per_epoch
-    table = _epoch_tables(work, width, int(work.first_epoch.min(initial=0)), int(epoch.max(initial=0)) + 1)
+    first = int(work.first_epoch.min()) if len(work) else 0  # the epochs before have been run
+    table = _epoch_tables(work, width, first, int(epoch.max(initial=0)) + 1)
     table = table.view(table.shape[0], len(work), -1, batch_size)  # [E, C, steps per epoch, B]
-    at = torch.from_numpy(np.minimum(epoch, table.shape[0] - 1 + int(work.first_epoch.min(initial=0)))).to(
-        device
-    )
+    at = torch.from_numpy(np.minimum(epoch, table.shape[0] - 1 + first)).to(device)
     row = torch.arange(len(work), device=device)
     within_t = torch.from_numpy(within).to(device)
-    position = table[at - int(work.first_epoch.min(initial=0)), row, within_t]  # [S, C, B]
+    position = table[at - first, row, within_t]  # [S, C, B]
     sizes = torch.from_numpy(work.sizes).to(device)
     filled = within_t[..., None] * batch_size + torch.arange(batch_size, device=device) < sizes[:, None]
     live = torch.from_numpy(np.arange(total)[:, None] < steps).to(device)

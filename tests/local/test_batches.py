@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from fedlib import seeds
-from fedlib.local import Samples, make_work, stream_keys
+from fedlib.local import Samples, batches, make_work, stream_keys
 from fedlib.local.batches import make_schedule
 
 
@@ -83,3 +83,20 @@ def test_hash_is_uniform_and_its_bits_are_fixed():
     assert chi_square < 38  # 99.9 % quantile for 15 degrees of freedom
     assert seeds.hash_bits(1, 2) == int(seeds.hash_bits(torch.tensor(1), torch.tensor(2)))
     assert seeds.derive(0, "cohort", 1) != seeds.derive("0", "cohort", 1)
+
+
+def test_continued_work_builds_only_the_epochs_it_runs(monkeypatch):
+    """Training epoch by epoch takes as many orders as epochs, and the orders are those of one go."""
+    lists = [np.arange(5), np.arange(5, 8)]
+
+    def schedule(epochs, first_epoch):
+        work = make_work(lists, replica=[0, 0], client=[0, 1], key=stream_keys([0, 0], 1, [0, 1]),
+                         epochs=epochs, first_epoch=first_epoch, learning_rate=0.1)  # fmt: skip
+        return batches.make_schedule(work, 5)
+
+    whole, made, order = schedule(4, 0), [], batches.epoch_order
+    monkeypatch.setattr(batches, "epoch_order", lambda *given: made.append(1) or order(*given))
+    parts = [schedule(epoch + 1, epoch) for epoch in range(4)]
+    assert len(made) == 4
+    assert torch.equal(torch.cat([part.index for part in parts]), whole.index)
+    assert torch.equal(torch.cat([part.key for part in parts]), whole.key)
