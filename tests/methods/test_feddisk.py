@@ -262,9 +262,10 @@ def two_bernoulli_clients(count=400, features=12, theta=(0.35, 0.65)):
 
 
 def alphas(feed, outputs, epochs):
-    """Unscaled weights [2, count] on the exact densities' outputs."""
+    """Unscaled weights [2, count] on the exact densities' outputs, h trained by full-batch steps."""
     task = make_world(sizes=(400, 400), shape=(3, 4))
-    h, _ = fit_ratio(task, FedDisk(feed=feed, ratio_max_epochs=epochs).ratio, outputs, 0)
+    full = {"ratio_batch_size": 800, "ratio_learning_rate": 0.2, "ratio_least": 0.0}
+    h, _ = fit_ratio(task, FedDisk(feed=feed, ratio_max_epochs=epochs, **full).ratio, outputs, 0)
     return odds(h, 0.01).numpy().reshape(2, -1)
 
 
@@ -283,7 +284,7 @@ def test_weights_follow_the_true_ratio_on_global_outputs_and_not_on_local_ones()
 
 def test_a_longer_trained_classifier_pushes_the_local_weights_to_zero():
     outputs, _ = two_bernoulli_clients()
-    brief, long = alphas("local", outputs, 40), alphas("local", outputs, 120)
+    brief, long = alphas("local", outputs, 40), alphas("local", outputs, 200)
     assert (long.mean(axis=1) < 0.6).all()
     assert (long.mean(axis=1) < 0.8 * brief.mean(axis=1)).all()
 
