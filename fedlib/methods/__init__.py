@@ -24,6 +24,9 @@ METHODS: dict[str, str | type] = {
     "feddisk": "fedlib.methods.feddisk:FedDisk",
     "fedmarl": "fedlib.methods.fedmarl:FedMarl",
     "fedddrl": "fedlib.methods.fedddrl:FedDdrl",
+    "random_drop": "fedlib.methods.rules:RandomDrop",
+    "drop_slowest": "fedlib.methods.rules:DropSlowest",
+    "fewest_epochs": "fedlib.methods.rules:FewestEpochs",
 }
 
 

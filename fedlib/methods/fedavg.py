@@ -20,6 +20,7 @@ from fedlib.federation import (
     train_cohort,
     uniform_shares,
 )
+from fedlib.methods.surroundings import check_episode_rounds, restarted, with_latency, with_mixup
 
 WEIGHTS = {"samples": sample_shares, "uniform": uniform_shares}
 
@@ -34,13 +35,21 @@ class FedAvg:
     """`w^{t+1} = sum_k (n_k / n) w_k^t` over the cohort (FedDRL eq. (1))."""
 
     weights: str = "samples"  # or "uniform": 1 / K, the control without sample counts
+    mixup_alpha: float | None = None  # of Balanced-MixUp on the clients (FedDdrl, sec. 4.2); None: none
+    mixup_kind: str = "strict"
+    episode_rounds: int | None = None  # FedDdrl's setting: again from w_0 after so many, rows with H_t, B_t
 
     def __post_init__(self) -> None:
         check_name("weights of method 'fedavg'", self.weights, WEIGHTS)
+        check_episode_rounds(self.episode_rounds)
 
     def init(self, task: Task) -> ServerState:
         return initial_state(task)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
+        task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
+        state = restarted(task, state, cohort, self.episode_rounds)
         trained = train_cohort(task, state, cohort)  # each client: E epochs of mini-batch SGD from w^t
-        return finish_round(task, state, cohort, trained, cohort_weights(self.weights, task, cohort))
+        weights = cohort_weights(self.weights, task, cohort)
+        after, report = finish_round(task, state, cohort, trained, weights)
+        return after, with_latency(task, cohort, report, self.episode_rounds)

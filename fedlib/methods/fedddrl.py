@@ -13,7 +13,6 @@ of the test set (A9), b fixed at 0.3 * 0.279 of the paper's example (A10), state
 a transition is stored when the next round's state is known (A15), two clients kept (A25).
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,22 +35,19 @@ from fedlib.federation import (
     model_bytes,
     train_cohort,
 )
-from fedlib.local import Objective, Trained, evaluate_segments, make_work, stream_keys
-from fedlib.local.mixup import KINDS, BalancedMixUp
-from fedlib.system import (
-    LATENCY_RULES,
-    Devices,
-    draw_devices,
-    empty_history,
-    latency_unit,
-    recent,
-    record,
-    round_cost,
-    round_latency,
+from fedlib.local import Trained, evaluate_segments, make_work, stream_keys
+from fedlib.local.mixup import KINDS
+from fedlib.methods.surroundings import (
+    HISTORIES,
+    STATE_SIZE,
+    Surroundings,
+    bias_of_traces,
+    check_episode_rounds,
+    first_histories,
+    restarted,
+    with_mixup,
 )
-
-WINDOW = 3  # values of each history in the state (A11)
-STATE_SIZE = 2 * WINDOW + 4
+from fedlib.system import LATENCY_RULES, latency_unit, round_cost, round_latency
 
 
 def utility(accuracy: float) -> float:
@@ -69,7 +65,7 @@ class FedDdrl:
     w1: float = 2.9  # weight of the accuracy gain in the rewards (12), (16)
     w2: float = 0.1  # of the communication cost
     w3: float = 0.2  # of the latency
-    bias: float = 0.0837  # b of (15), (16)
+    bias: float | None = 0.0837  # b of (15), (16), the paper's example; None: of FedAvg's traces (A10)
     adjust_epochs: bool = True  # False: the run's local epochs for every client that is kept
     epoch_choices: Sequence[int] = (3, 5, 7)  # the probing epoch included (A26)
     mixup_alpha: float | None = None  # of Balanced-MixUp; None: none
@@ -78,19 +74,22 @@ class FedDdrl:
     episode_rounds: int = 15  # T
     reward_share: float = 0.1  # of the test set that the rewards are measured on; 1: all of it
     latency_rule: str = "printed"  # or "fedmarl" (A2)
+    history: str = "client"  # whose last values an agent sees; or "slot" (A12)
 
     def __post_init__(self) -> None:
         for name in ("w1", "w2", "w3", "bias"):
-            check(getattr(self, name) >= 0, f"{name}={getattr(self, name)} given; allowed: 0 or more")
+            value = getattr(self, name)
+            check(value is None or value >= 0, f"{name}={value} given; allowed: 0 or more")
         check(
             len(self.epoch_choices) > 0 and min(self.epoch_choices) >= 1,
             f"epochs {list(self.epoch_choices)} given to choose from; allowed: 1 or more each",
         )
         check(self.episodes >= 0, f"episodes={self.episodes} given; allowed: 0 or more")
-        check(self.episode_rounds >= 1, f"episode_rounds={self.episode_rounds} given; allowed: 1 or more")
+        check_episode_rounds(self.episode_rounds)
         check(0 < self.reward_share <= 1, f"reward_share={self.reward_share} given; allowed: above 0 to 1")
         check_name("latency rule", self.latency_rule, LATENCY_RULES)
         check_name("kind of Balanced-MixUp", self.mixup_kind, KINDS)
+        check_name("history", self.history, HISTORIES)
 
     @property
     def vdns(self) -> list[Vdn]:
@@ -104,43 +103,39 @@ class FedDdrl:
             task.cohort_size >= 2,
             f"cohort_size={task.cohort_size} given; allowed: 2 or more clients selected per round",
         )
-        state, replicas = initial_state(task), len(task.runs)
-        history = torch.from_numpy(empty_history(replicas, task.run.num_clients, WINDOW))
         agents = []
         for number, vdn in enumerate(self.vdns, start=1):
             team = vdn.init([seeds.torch_generator(s, "vdn", number) for s in task.seeds])
-            memory = Transitions.empty(replicas, task.cohort_size, STATE_SIZE)
+            memory = Transitions.empty(len(task.runs), task.cohort_size, STATE_SIZE)
             agents.append({"team": dict(vars(team)), "memory": dict(vars(memory)), "pending": []})
-        start = {"params": state.params, "buffers": state.buffers}
-        return replace(
-            state, memory={"start": start, "probing": history, "upload": history.clone(), "agents": agents}
-        )
+        return replace(initial_state(task), memory={**first_histories(task, self.history), "agents": agents})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
         episode, t = divmod(cohort.round - 1, self.episode_rounds)
         learns, last = episode < self.episodes, t == self.episode_rounds - 1
-        if t == 0:  # every episode restarts from w_0
-            state = replace(state, **state.memory["start"])
+        state = restarted(task, state, cohort, self.episode_rounds)
+        before = state.memory["accuracy"].cpu().numpy() if t > 0 else self._accuracy(task, state)
         world = Surroundings.of(task, cohort)
-        probe = train_cohort(task, state, cohort, epochs=1)  # line 2: the probing epoch
+        probe = train_cohort(task, state, cohort, epochs=1)  # line 12: the probing epoch
         loss = probe.loss.view(cohort.clients.shape).cpu()
-        states, histories = world.observe(state.memory, loss, (t + 1) / self.episode_rounds)
+        progress = (t + 1) / self.episode_rounds
+        states, histories = world.observe(state.memory, loss, progress, history=self.history)
 
         agents = _on_cpu(state.memory["agents"])
         if learns and t > 0:  # s_{t+1} of the last round's transition is known now
             agents = self._learn(task, agents, states, cohort.round, done=False)
-        kept, epochs = self._act(task, agents, states, cohort.round, explores=learns)  # line 3
+        kept, epochs = self._act(task, agents, states, cohort.round, explores=learns)  # lines 15, 16
 
-        trained = continue_training(task, cohort, probe, np.where(kept, epochs, 1))  # line 4
+        trained = continue_training(task, cohort, probe, np.where(kept, epochs, 1))  # lines 18 to 23
         weights = torch.from_numpy(kept * world.sizes / (kept * world.sizes).sum(axis=1, keepdims=True))
-        after, report = finish_round(task, state, cohort, trained, weights.float().to(task.device))  # line 5
+        after, report = finish_round(task, state, cohort, trained, weights.float().to(task.device))  # 24
 
-        gain = self._accuracy(task, after) - self._accuracy(task, state)  # line 6
+        accuracy = self._accuracy(task, after)  # lines 25 to 28
         latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept, rule=self.latency_rule)
-        rewards = self.rewards(
-            gain, round_cost(kept) / kept.shape[1], latency / latency_unit(world.largest_client)
-        )
+        share = latency / latency_unit(world.largest_client)
+        bias = self._bias(task)
+        rewards = self.rewards(accuracy - before, round_cost(kept) / kept.shape[1], share, bias)
         if learns:
             agents = self._remember(agents, states, kept, epochs, rewards)
             if last:
@@ -149,19 +144,29 @@ class FedDdrl:
             "episode": [episode + 1] * len(kept),
             **world.columns(loss, kept, epochs),
             "latency_seconds": latency.tolist(),
+            "latency_share": share.tolist(),
             "uplink_bytes": [model_bytes(state.params, state.buffers) * int(n) for n in kept.sum(axis=1)],
-            "accuracy_gain": gain.tolist(),
+            "accuracy_gain": (accuracy - before).tolist(),
+            "bias": bias.tolist(),
             **{f"reward_{n}": reward.tolist() for n, reward in enumerate(rewards, start=1)},
         }
-        report = replace(report, train_loss=loss, columns=columns)
-        return replace(after, memory={**after.memory, **histories, "agents": agents}), report
+        memory = {**after.memory, **histories, "agents": agents, "accuracy": torch.from_numpy(accuracy)}
+        return replace(after, memory=memory), replace(report, train_loss=loss, columns=columns)
 
-    def rewards(self, gain: np.ndarray, cost: np.ndarray, latency: np.ndarray) -> list[Tensor]:
+    def _bias(self, task: Task) -> np.ndarray:
+        """[R] b, fixed for all episodes."""
+        if self.bias is None:
+            return bias_of_traces(task, self.w2, self.w3, self.episode_rounds)
+        return np.full(len(task.runs), self.bias)
+
+    def rewards(
+        self, gain: np.ndarray, cost: np.ndarray, latency: np.ndarray, bias: np.ndarray | float
+    ) -> list[Tensor]:
         """`r^1` (15) and `r^2` (16), [R] each, of dA_t and the normalised B_t and H_t; b = 0 gives (12)."""
-        bonus = np.where(gain > 0, self.bias, 0.0)
+        bonus = np.where(gain > 0, bias, 0.0)
         second = self.w1 * GAIN * gain - self.w3 * latency + bonus
         both = [second - self.w2 * cost, second]
-        return [torch.from_numpy(reward).float() for reward in both][: len(self.vdns)]
+        return [torch.from_numpy(reward).float() for reward in both][: 1 + self.adjust_epochs]
 
     def _act(
         self, task: Task, agents: list[dict[str, Any]], states: Tensor, round_index: int, *, explores: bool
@@ -186,7 +191,7 @@ class FedDdrl:
         epochs: np.ndarray,
         rewards: list[Tensor],
     ) -> list[dict[str, Any]]:
-        """Line 6: hold (s_t, a_t, r_t) of each VDN until s_{t+1} is known."""
+        """Lines 26 to 28: hold (s_t, a_t, r_t) of each VDN until s_{t+1} is known."""
         actions = [kept.astype(np.int64)]
         if self.adjust_epochs:
             actions.append(np.abs(epochs[..., None] - np.asarray(self.epoch_choices)).argmin(axis=-1))
@@ -196,7 +201,7 @@ class FedDdrl:
     def _learn(
         self, task: Task, agents: list[dict[str, Any]], states: Tensor, round_index: int, *, done: bool
     ) -> list[dict[str, Any]]:
-        """Line 7: complete the pending transitions with the next states, one step of each VDN."""
+        """Line 29: complete the pending transitions with the next states, one step of each VDN."""
         learned = []
         for number, (vdn, agent) in enumerate(zip(self.vdns, agents, strict=True), start=1):
             streams = [
@@ -218,62 +223,6 @@ class FedDdrl:
         ]
         found = evaluate_segments(task.trainer, task.test, state.params, state.buffers, index)
         return np.array([float(one.accuracy[0]) for one in found])
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """The simulated devices behind a cohort, all arrays [R, N]; rows number the devices."""
-
-    devices: Devices
-    rows: np.ndarray
-    sizes: np.ndarray
-    clients: np.ndarray
-    largest: np.ndarray  # [R, 1] D_max
-    probing_seconds: np.ndarray
-
-    @classmethod
-    def of(cls, task: Task, cohort: Cohort) -> "Surroundings":
-        """Replica r's client k is device r * K + k: drawn by (seed, client)."""
-        drawn = [draw_devices(seed, task.run.num_clients) for seed in task.seeds]
-        devices = Devices(
-            np.concatenate([d.compute_seconds for d in drawn]),
-            np.concatenate([d.upload_seconds for d in drawn]),
-        )
-        rows = cohort.clients + np.arange(len(drawn))[:, None] * task.run.num_clients
-        sizes = task.sizes(cohort.clients)
-        largest = np.array([[max(len(own) for own in lists)] for lists in task.clients])
-        return cls(devices, rows, sizes, cohort.clients, largest, devices.probing_seconds(rows, sizes))
-
-    @property
-    def largest_client(self) -> np.ndarray:
-        return self.largest[:, 0]
-
-    def observe(
-        self, memory: dict[str, Any], loss: Tensor, progress: float
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """States [R, N, 10] by eq. (11), scaled as in A13, and the histories with this round's values."""
-        seconds = {"probing": self.probing_seconds, "upload": self.devices.upload_seconds[self.rows]}
-        histories = {n: record(memory[n].cpu().numpy(), self.clients, seconds[n]) for n in seconds}
-        probing, upload = (recent(histories[n], self.clients) for n in seconds)
-        ones = np.ones(self.clients.shape)
-        parts = [
-            loss.clamp(max=10).double().numpy()[..., None],  # L
-            probing / (0.75 * self.largest[..., None]),  # H^p
-            upload / 2,  # H^u
-            np.stack([ones, self.sizes / self.largest, progress * ones], axis=-1),  # B, |D|, t / T
-        ]
-        states = torch.from_numpy(np.concatenate(parts, axis=-1)).float()
-        return states, {name: torch.from_numpy(values) for name, values in histories.items()}
-
-    def columns(self, loss: Tensor, kept: np.ndarray, epochs: np.ndarray) -> dict[str, list[Any]]:
-        """The decisions and what they saw, for figures 9 to 13; lists over slots as JSON text."""
-        return {
-            "kept": [json.dumps(row.astype(int).tolist()) for row in kept],
-            "local_epochs": [json.dumps(row.tolist()) for row in np.where(kept, epochs, 1)],
-            "probing_loss": [json.dumps([float(f"{x:.6g}") for x in row]) for row in loss.tolist()],
-            "probing_seconds": [json.dumps(row.tolist()) for row in self.probing_seconds],
-            "uploads": round_cost(kept).tolist(),
-        }
 
 
 def continue_training(task: Task, cohort: Cohort, probe: Trained, epochs: np.ndarray) -> Trained:
@@ -298,13 +247,3 @@ def _on_cpu(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _on_cpu(part) for name, part in value.items()}
     return [_on_cpu(part) for part in value] if isinstance(value, list) else value
-
-
-def with_mixup(task: Task, alpha: float | None, kind: str = "strict") -> Task:
-    """The task whose clients train with Balanced-MixUp (A30 to A33); `alpha=None` changes nothing."""
-    if alpha is None:
-        return task
-    mixup = BalancedMixUp.of(
-        task.clients, task.train.labels, task.dataset.num_classes, alpha=alpha, kind=kind
-    )
-    return replace(task, trainer=replace(task.trainer, objective=Objective(inputs=mixup)))

@@ -17,5 +17,5 @@ class FedMarl(FedDdrl):
     """Row A with the original weights; B is w1=2.9, C is B with `mixup_alpha` (FEDDDRL-A6)."""
 
     w1: float = 1.0
-    bias: float = 0.0
+    bias: float | None = 0.0
     adjust_epochs: bool = False

@@ -19,6 +19,7 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.methods.fedavg import WEIGHTS, cohort_weights
+from fedlib.methods.surroundings import check_episode_rounds, restarted, with_latency, with_mixup
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,24 @@ class FedProx:
 
     mu: float = 0.01  # FedDRL sec. 4.1; FedDisk tunes it over 0.001, 0.01, 0.1, 1
     weights: str = "samples"  # "uniform" reproduces FedDRL's table 3 (FEDDRL-A36)
+    mixup_alpha: float | None = None  # these three as FedAvg's
+    mixup_kind: str = "strict"
+    episode_rounds: int | None = None
+    latency_factor: float = 1.0  # how much dearer a sample is than FedAvg's (FEDDDRL-A40)
 
     def __post_init__(self) -> None:
         check(self.mu >= 0, f"mu={self.mu} given for method 'fedprox'; allowed: 0 or more")
+        check(self.latency_factor > 0, f"latency_factor={self.latency_factor} given; allowed: above 0")
         check_name("weights of method 'fedprox'", self.weights, WEIGHTS)
+        check_episode_rounds(self.episode_rounds)
 
     def init(self, task: Task) -> ServerState:
         return initial_state(task)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
+        task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
+        state = restarted(task, state, cohort, self.episode_rounds)
         trained = train_cohort(task, state, cohort, proximal=self.mu)
-        return finish_round(task, state, cohort, trained, cohort_weights(self.weights, task, cohort))
+        weights = cohort_weights(self.weights, task, cohort)
+        after, report = finish_round(task, state, cohort, trained, weights)
+        return after, with_latency(task, cohort, report, self.episode_rounds, self.latency_factor)

@@ -16,8 +16,9 @@ from fedlib.agents.networks import one_thread
 from fedlib.errors import UsageError
 from fedlib.federation import rounds, sample_cohort
 from fedlib.methods.fedavg import FedAvg
-from fedlib.methods.fedddrl import GAIN, FedDdrl, Surroundings, utility, with_mixup
+from fedlib.methods.fedddrl import GAIN, FedDdrl, utility
 from fedlib.methods.fedmarl import FedMarl
+from fedlib.methods.surroundings import Surroundings, with_mixup
 from fedlib.system import draw_devices
 
 
@@ -36,10 +37,10 @@ def test_gain_and_rewards_by_hand():
     assert pytest.approx(1.7324, abs=1e-4) == GAIN
     deviation = [abs(utility(a) - 1.732 * (a - 1)) for a in np.linspace(0, 1, 101)]  # fig. 5
     assert max(deviation) == pytest.approx(0.0070, abs=1e-4)
-    first, second = FedDdrl().rewards(np.array([0.1, -0.1]), np.array([0.5, 0.5]), np.array([0.4, 0.4]))
+    first, second = FedDdrl().rewards(np.array([0.1, -0.1]), np.array([0.5, 0.5]), np.array([0.4, 0.4]), 0.0837)
     np.testing.assert_allclose(second, [0.50610, -0.58240], atol=2e-5)
     np.testing.assert_allclose(first, [0.45610, -0.63240], atol=2e-5)
-    (only,) = FedMarl().rewards(np.array([0.1]), np.array([0.5]), np.array([0.4]))
+    (only,) = FedMarl().rewards(np.array([0.1]), np.array([0.5]), np.array([0.4]), 0.0)
     np.testing.assert_allclose(only, [0.17324 - 0.13], atol=2e-5)
 
 
