@@ -20,7 +20,7 @@ from fedlib.federation import (
     train_cohort,
     uniform_shares,
 )
-from fedlib.methods.surroundings import check_episode_rounds, restarted, with_latency, with_mixup
+from fedlib.methods.surroundings import check_setting, restarted, with_latency, with_mixup
 
 WEIGHTS = {"samples": sample_shares, "uniform": uniform_shares}
 
@@ -41,7 +41,7 @@ class FedAvg:
 
     def __post_init__(self) -> None:
         check_name("weights of method 'fedavg'", self.weights, WEIGHTS)
-        check_episode_rounds(self.episode_rounds)
+        check_setting(self.mixup_kind, self.episode_rounds)
 
     def init(self, task: Task) -> ServerState:
         return initial_state(task)

@@ -36,13 +36,12 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.local import Trained, evaluate_segments, make_work, stream_keys
-from fedlib.local.mixup import KINDS
 from fedlib.methods.surroundings import (
     HISTORIES,
     STATE_SIZE,
     Surroundings,
     bias_of_traces,
-    check_episode_rounds,
+    check_setting,
     first_histories,
     restarted,
     with_mixup,
@@ -85,10 +84,9 @@ class FedDdrl:
             f"epochs {list(self.epoch_choices)} given to choose from; allowed: 1 or more each",
         )
         check(self.episodes >= 0, f"episodes={self.episodes} given; allowed: 0 or more")
-        check_episode_rounds(self.episode_rounds)
+        check_setting(self.mixup_kind, self.episode_rounds)
         check(0 < self.reward_share <= 1, f"reward_share={self.reward_share} given; allowed: above 0 to 1")
         check_name("latency rule", self.latency_rule, LATENCY_RULES)
-        check_name("kind of Balanced-MixUp", self.mixup_kind, KINDS)
         check_name("history", self.history, HISTORIES)
 
     @property

@@ -19,7 +19,7 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.methods.fedavg import WEIGHTS, cohort_weights
-from fedlib.methods.surroundings import check_episode_rounds, restarted, with_latency, with_mixup
+from fedlib.methods.surroundings import check_setting, restarted, with_latency, with_mixup
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class FedProx:
         check(self.mu >= 0, f"mu={self.mu} given for method 'fedprox'; allowed: 0 or more")
         check(self.latency_factor > 0, f"latency_factor={self.latency_factor} given; allowed: above 0")
         check_name("weights of method 'fedprox'", self.weights, WEIGHTS)
-        check_episode_rounds(self.episode_rounds)
+        check_setting(self.mixup_kind, self.episode_rounds)
 
     def init(self, task: Task) -> ServerState:
         return initial_state(task)

@@ -16,7 +16,7 @@ from torch import Tensor
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Diagnostics, ServerState, Task, initial_state, sample_cohort
 from fedlib.local import Objective
-from fedlib.local.mixup import BalancedMixUp
+from fedlib.local.mixup import KINDS, BalancedMixUp
 from fedlib.system import (
     Devices,
     draw_devices,
@@ -160,7 +160,8 @@ class Surroundings:
         }
 
 
-def check_episode_rounds(episode_rounds: int | None) -> None:
-    """UsageError for an episode without rounds."""
+def check_setting(mixup_kind: str, episode_rounds: int | None) -> None:
+    """UsageError for an unknown kind of Balanced-MixUp or an episode without rounds."""
+    check_name("kind of Balanced-MixUp", mixup_kind, KINDS)
     given = episode_rounds is None or episode_rounds >= 1
     check(given, f"episode_rounds={episode_rounds} given; allowed: 1 or more")

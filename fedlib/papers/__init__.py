@@ -23,6 +23,7 @@ VERDICTS = ("supported", "not supported", "mixed", "not testable at this scale",
 PAPERS: dict[str, str] = {
     "start": "fedlib.papers.start",
     "feddrl": "fedlib.papers.feddrl",
+    "fedddrl": "fedlib.papers.fedddrl",
 }
 
 DEFAULT_SEEDS = {"smoke": 1, "reduced": 3, "paper": 5}

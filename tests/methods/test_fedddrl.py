@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from fedlib.federation import rounds, sample_cohort
 from fedlib.methods.fedavg import FedAvg
 from fedlib.methods.fedddrl import GAIN, FedDdrl, utility
 from fedlib.methods.fedmarl import FedMarl
+from fedlib.methods.fedprox import FedProx
+from fedlib.methods.rules import DropSlowest, FewestEpochs, RandomDrop
 from fedlib.methods.surroundings import Surroundings, with_mixup
 from fedlib.system import draw_devices
 
@@ -37,7 +40,9 @@ def test_gain_and_rewards_by_hand():
     assert pytest.approx(1.7324, abs=1e-4) == GAIN
     deviation = [abs(utility(a) - 1.732 * (a - 1)) for a in np.linspace(0, 1, 101)]  # fig. 5
     assert max(deviation) == pytest.approx(0.0070, abs=1e-4)
-    first, second = FedDdrl().rewards(np.array([0.1, -0.1]), np.array([0.5, 0.5]), np.array([0.4, 0.4]), 0.0837)
+    first, second = FedDdrl().rewards(
+        np.array([0.1, -0.1]), np.array([0.5, 0.5]), np.array([0.4, 0.4]), 0.0837
+    )
     np.testing.assert_allclose(second, [0.50610, -0.58240], atol=2e-5)
     np.testing.assert_allclose(first, [0.45610, -0.63240], atol=2e-5)
     (only,) = FedMarl().rewards(np.array([0.1]), np.array([0.5]), np.array([0.4]), 0.0)
@@ -155,7 +160,99 @@ class QuickFedDdrl(FedDdrl):
         return [type(vdn)(sizes=vdn.sizes, batch_size=3, epsilon_rounds=7) for vdn in super().vdns]
 
 
+@pytest.mark.parametrize("alpha", [None, 0.4])
+def test_fedavg_and_fedprox_take_balanced_mixup_and_restart(alpha):
+    """Episode 2 of 2 rounds is what a run of the mixed task does from w_0 in rounds 3 and 4."""
+    task = world()
+    for method, plain in (
+        (FedAvg(mixup_alpha=alpha, episode_rounds=2), FedAvg()),
+        (FedProx(mixup_alpha=alpha, episode_rounds=2), FedProx()),
+    ):
+        state, reports = run(task, method, method.init(task), 4)
+        other = replace(plain.init(task), round=2)
+        for r in (3, 4):
+            cohort = sample_cohort(task.seeds, r, task.run.num_clients, task.cohort_size)
+            other, _ = plain.apply(with_mixup(task, alpha), other, cohort)
+        assert all(torch.equal(state.params[n], other.params[n]) for n in state.params)
+        assert [report.columns["episode"] for report in reports] == [[1, 1], [1, 1], [2, 2], [2, 2]]
+
+
+def test_latency_of_a_round_without_agents_by_hand():
+    """Everybody trains 5 epochs on 12 samples; FedProx's samples may cost 1.5 times as much."""
+    task = world()
+    _, (average,) = run(task, FedAvg(episode_rounds=6), FedAvg().init(task), 1)
+    _, (proximal,) = run(task, FedProx(episode_rounds=6, latency_factor=1.5), FedAvg().init(task), 1)
+    for r, seed in enumerate(task.seeds):
+        devices, clients = draw_devices(seed, 6), average.clients[r]
+        train, upload = 60 * devices.compute_seconds[clients], devices.upload_seconds[clients]
+        assert average.columns["latency_seconds"][r] == (train + upload).max()
+        assert average.columns["latency_share"][r] == (train + upload).max() / (5 * 0.75 * 12 + 2)
+        assert proximal.columns["latency_seconds"][r] == (1.5 * train + upload).max()
+        assert average.columns["uploads"][r] == 4
+    assert "uploads" not in run(task, FedAvg(), FedAvg().init(task), 1)[1][0].columns
+
+
+def test_b_of_fedavgs_own_traces():
+    """b = 0.3 (w2 B + w3 mean of H): B = 1, H as FedAvg's rows have it over the first episode (A10)."""
+    task = world(local_epochs=5)
+    _, reports = run(task, FedAvg(episode_rounds=3), FedAvg().init(task), 3)
+    latency = np.mean([report.columns["latency_share"] for report in reports], axis=0)
+    method = FedDdrl(episodes=0, episode_rounds=3, bias=None)
+    _, (report,) = run(task, method, method.init(task), 1)
+    np.testing.assert_allclose(report.columns["bias"], 0.3 * (0.1 + 0.2 * latency), rtol=1e-12)
+
+
+def test_history_by_slot_remembers_the_slots_former_client():
+    """A12: after two rounds a slot has seen two clients; by client a first sight is padded."""
+    task = world(sizes=(12, 11, 10, 9, 8, 7))
+    for kind in ("client", "slot"):
+        method = FedDdrl(episodes=0, history=kind)
+        state, reports = run(task, method, method.init(task), 2)
+        seen = state.memory["probing"]
+        assert seen.shape == (2, 6 if kind == "client" else 4, 3)
+        first, second = (json.loads(report.columns["probing_seconds"][0])[1] for report in reports)
+        client = reports[1].clients[0, 1]
+        if kind == "slot":
+            assert seen[0, 1, -2:].tolist() == [first, second]
+        else:
+            assert float(seen[0, client, -1]) == second
+
+
+def test_rules_by_hand():
+    """Four clients, ranks of their probing latency 2, 0, 3, 1: whom each rule keeps, and for how long."""
+    slow, rng = np.array([2, 0, 3, 1]), np.random.default_rng(0)
+    kept, epochs = DropSlowest(keep_share=0.5).decide(slow, rng)
+    assert (kept.tolist(), epochs) == ([False, True, False, True], 0)
+    kept, epochs = FewestEpochs().decide(slow, rng)
+    assert kept.all()
+    assert epochs.tolist() == [5, 7, 3, 7]
+    rule = RandomDrop(keep_share=0.5)
+    drawn = np.array([rule.decide(slow, rng)[0] for _ in range(2000)])
+    assert set(drawn.sum(axis=1)) == {2}
+    np.testing.assert_allclose(drawn.mean(axis=0), 0.5, atol=0.05)
+    assert RandomDrop(keep_share=0.1).decide(slow, rng)[0].sum() == 2  # never fewer (A25)
+
+
+def test_a_rule_that_keeps_everyone_is_fedavg_bit_for_bit():
+    task = world()
+    average, _ = run(task, FedAvg(), FedAvg().init(task), 2)
+    rule = RandomDrop()
+    state, reports = run(task, rule, rule.init(task), 2)
+    assert all(torch.equal(state.params[n], average.params[n]) for n in average.params)
+    assert {"reward_1", "reward_2", "latency_seconds"} <= set(reports[0].columns)
+
+
 def test_bad_input_is_one_line():
+    with pytest.raises(UsageError, match=r"keep_share=1.5 given; allowed: above 0, at most 1"):
+        DropSlowest(keep_share=1.5)
+    with pytest.raises(UsageError, match="episodes=3 given for a rule; allowed: 0"):
+        RandomDrop(episodes=3)
+    with pytest.raises(UsageError, match="unknown history 'nobody'"):
+        FedDdrl(history="nobody")
+    with pytest.raises(UsageError, match="episode_rounds=0 given; allowed: 1 or more"):
+        FedAvg(episode_rounds=0)
+    with pytest.raises(UsageError, match="latency_factor=0 given; allowed: above 0"):
+        FedProx(latency_factor=0)
     with pytest.raises(UsageError, match=r"w2=-0\.1 given; allowed: 0 or more"):
         FedDdrl(w2=-0.1)
     with pytest.raises(UsageError, match=r"epochs \[0, 3\] given to choose from; allowed: 1 or more each"):

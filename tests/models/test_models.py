@@ -24,6 +24,8 @@ def build(name, image_shape=GREY28, num_classes=10, generator_seed=0, **options)
         ("mlp", GREY28, 10, {"hidden": 7}, 784 * 7 + 7 + 7 * 10 + 10),
         ("lenet", GREY28, 10, {}, 260 + 5_020 + 16_050 + 510),
         ("lenet", COLOUR32, 10, {}, 760 + 5_020 + 25_050 + 510),
+        ("cnn-small", GREY28, 10, {}, 160 + 4_640 + 2_890),
+        ("cnn-small", COLOUR32, 7, {"shrink": 1}, 448 + 4_640 + 14_343),
         ("cnn-feddrl", GREY28, 10, {}, 582_026),
         ("cnn-mcmahan", GREY28, 10, {}, 1_663_370),
         ("cnn-feddisk", GREY32, 2, {"width": 32}, 39_442),

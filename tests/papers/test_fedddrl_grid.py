@@ -1,0 +1,97 @@
+"""FedDdrl's grids: every printed setting at `paper`, and profiles that change sizes only."""
+
+import json
+from collections import Counter
+
+import pandas as pd
+import pytest
+
+from fedlib import grid as suite_grid
+from fedlib.papers import PROFILES, artifacts
+from fedlib.papers import fedddrl_grid as grid
+from fedlib.store import project_root
+
+SIZES = {
+    "profile", "dataset", "dataset_options", "partition_options", "model", "model_options", "num_clients",
+    "cohort_size", "rounds", "batch_size", "local_learning_rate", "local_optimizer_options",
+}  # fmt: skip
+METHOD_SIZES = {"episodes", "episode_rounds", "reward_share"}
+
+
+def settings(run):
+    """What must not depend on the profile."""
+    rest = {k: v for k, v in run.describe().items() if k not in SIZES}
+    rest["method_options"] = {k: v for k, v in run.method_options.items() if k not in METHOD_SIZES}
+    return {**rest, "sigma": run.partition_options["sigma"]}
+
+
+def test_table4_has_the_settings_of_the_printed_table_3_at_paper():
+    printed = (
+        pd.read_csv(project_root() / "data" / "published" / "fedddrl_table3.csv").set_index("metric").value
+    )
+    runs = grid.table4("paper")
+    assert len(runs) == 8 * 3
+    for run in runs:
+        assert run.cohort_size == int(printed.clients_per_round_C)
+        assert run.num_clients == (98 if run.dataset == "crisis-ibd" else int(printed.total_clients_K))
+        assert run.local_epochs == int(printed.default_local_epochs)
+        assert run.partition_options["sigma"] == float(printed.sigma)
+        assert run.method_options["episode_rounds"] == int(printed.rounds_T)
+        learns = run.method in ("fedmarl", "fedddrl")
+        assert run.rounds == (41 if learns else 1) * 15
+        assert run.method_options.get("episodes", 40) == int(printed.episodes_N_ep)
+    assert {r.partition_options.get("images_per_client") for r in runs} == {600, 500, None}
+    alphas = {r.dataset: r.method_options["mixup_alpha"] for r in runs if "mixup_alpha" in r.method_options}
+    assert alphas == {"mnist": 0.05, "cifar10": 0.4, "crisis-ibd": 0.2}
+
+
+def test_the_ablation_adds_one_thing_at_a_time():
+    by_name = {
+        grid.name_of(run.method, run.method_options): run for run in grid.table4("paper", among=["MNIST"])
+    }
+    assert list(by_name) == list(grid.TABLE4)
+    a, b, c, d = (by_name[n].method_options for n in ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl"))
+    assert {k: (a[k], b[k]) for k in a if a[k] != b[k]} == {"w1": (1.0, 2.9)}
+    assert set(c.items()) - set(b.items()) == {("mixup_alpha", 0.05)}
+    assert set(d.items()) - set(c.items()) == {("bias", None)}
+    assert [by_name[n].method for n in ("fedmarl", "fedddrl")] == ["fedmarl", "fedddrl"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_changes_sizes_only(profile):
+    for artifact in artifacts("fedddrl").values():
+        roles = set(grid.roles(profile))
+        printed = [r for r in artifact.runs("paper") if grid.ROLE_OF[r.dataset] in roles]
+        runs = artifact.runs(profile)
+        for run in runs:
+            suite_grid.check_names(run)
+            assert grid.name_of(run.method, run.method_options)
+        if artifact.id not in ("fedddrl/sgd-search", "fedddrl/fig2"):
+            ours = [{**settings(run), "profile": ""} for run in runs]
+            assert ours == [{**settings(run), "profile": ""} for run in printed], artifact.id
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_description_has_one_owner(profile):
+    """Equal but for `artifact` would be computed twice."""
+    owners = {}
+    for artifact in artifacts("fedddrl").values():
+        for run in artifact.runs(profile):
+            plain = json.dumps({**run.describe(), "artifact": ""}, sort_keys=True)
+            owners.setdefault(plain, set()).add(run.artifact)
+    assert {len(found) for found in owners.values()} == {1}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_local_setting_in_use_was_tried(profile):
+    assert grid.scale_of(profile).local in grid.scale_of(profile).search
+
+
+def test_names_of_settings_are_unique():
+    for profile in PROFILES:
+        runs = grid.controls(profile) + grid.eq13_14(profile) + grid.table4(profile)
+        names = Counter(
+            (r.dataset, grid.name_of(r.method, r.method_options)) for r in {r.key: r for r in runs}.values()
+        )
+        assert set(names.values()) == {1}
+        assert {name for _, name in names} == set(grid.SETTINGS)
