@@ -16,6 +16,7 @@ epoch counts only on request (A2); bandwidths are absolute values with a floor (
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -167,10 +168,23 @@ def draw_workers(
     return Workers(speed, np.maximum(up, floor_mbps), np.maximum(down, floor_mbps))
 
 
-def _draw_worker(seed: int, worker: int, turn: int) -> tuple[float, float, float]:
+def mean_workers(seed: int, num_workers: int) -> Workers:
+    """The means that `draw_workers` draws around, by which the report sorts its workers (fig. 27)."""
+    kinds = [_worker_kind(seed, worker) for worker in range(num_workers)]
+    values = [(speed, upload[0], download[0]) for speed, upload, download in kinds]
+    return Workers(*np.array(values).reshape(num_workers, 3).T)
+
+
+@lru_cache(maxsize=100_000)
+def _worker_kind(seed: int, worker: int) -> tuple[float, tuple[float, float], tuple[float, float]]:
+    """Mean seconds per batch, and (mean, standard deviation) of upload and download rate."""
     kind = seeds.rng(seed, "worker", worker)
-    mean = kind.choice(BATCH_SECONDS)
-    upload, download = LINKS[kind.integers(len(LINKS))]
+    mean = float(kind.choice(BATCH_SECONDS))
+    return mean, *LINKS[kind.integers(len(LINKS))]
+
+
+def _draw_worker(seed: int, worker: int, turn: int) -> tuple[float, float, float]:
+    mean, upload, download = _worker_kind(seed, worker)
     rng = seeds.rng(seed, "worker", worker, "times", turn)
     return rng.normal(mean, BATCH_SECONDS_SPREAD), rng.normal(*upload), rng.normal(*download)
 

@@ -5,7 +5,7 @@ Everything is evaluated in evaluation mode (dropout off unless the model's optio
 says otherwise, BatchNorm's running statistics; FEDDRL-A4).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +36,37 @@ def evaluate_rows(
     trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]
 ) -> Evaluation:
     """Each row's model on the samples of its own index list (ragged lists are fine)."""
+    totals = torch.zeros(3, len(indices), device=samples.device)
+    for rows, _, index, outputs, mask in _row_passes(trainer, samples, params, buffers, indices):
+        totals[:, rows] += _sums(outputs, samples.labels[index], mask)
+    count = totals[2].clamp(min=1)
+    return Evaluation(totals[0] / count, totals[1] / count, totals[2])
+
+
+def correct_rows(
+    trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]
+) -> Tensor:
+    """[C, largest list] 1.0 where a row's model is right about the sample at that place of its list.
+
+    Places behind the end of a shorter list hold 0.
+    """
+    longest = max((len(i) for i in indices), default=0)
+    found = torch.zeros(len(indices), max(longest, 1), device=samples.device)
+    for rows, start, index, outputs, mask in _row_passes(trainer, samples, params, buffers, indices):
+        right = (outputs.argmax(dim=-1) == samples.labels[index]).float() * mask
+        found[rows, start : start + index.shape[1]] = right
+    return found
+
+
+def _row_passes(
+    trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]
+) -> Iterator[tuple[Tensor, int, Tensor, Tensor, Tensor]]:
+    """Forward passes: (rows [c], first place of the lists, index [c, B], outputs [c, B, classes], mask).
+
+    Rows come with falling length, so those that still have samples are a prefix.
+    """
     device = samples.device
     sizes = np.array([len(i) for i in indices])
-    totals = torch.zeros(3, len(sizes), device=device)
     order = np.argsort(-sizes, kind="stable")
     at = torch.from_numpy(order).to(device)
     rows = {n: t[at] for n, t in params.items()}, {n: t[at] for n, t in buffers.items()}
@@ -48,18 +76,12 @@ def evaluate_rows(
     padded, limit = padded.to(device), torch.from_numpy(sizes[order]).to(device)
     width = max(1, IMAGES_PER_PASS[device.type] // max(len(sizes), 1))
     forward = _inference(trainer)
-    for start in range(0, padded.shape[1], width):
+    for start in range(0, int(sizes.max(initial=0)), width):
         active = int((sizes > start).sum())
         index = padded[:active, start : start + width]
-        outputs = forward(
-            samples, {n: t[:active] for n, t in rows[0].items()}, _prefix(rows[1], active), index
-        )
-        mask = (torch.arange(start, start + index.shape[1], device=device) < limit[:active, None]).float()
-        totals[:, :active] += _sums(outputs, samples.labels[index], mask)
-    result = torch.zeros_like(totals)
-    result[:, at] = totals
-    count = result[2].clamp(min=1)
-    return Evaluation(result[0] / count, result[1] / count, result[2])
+        outputs = forward(samples, _prefix(rows[0], active), _prefix(rows[1], active), index)
+        place = torch.arange(start, start + index.shape[1], device=device)
+        yield at[:active], start, index, outputs, (place < limit[:active, None]).float()
 
 
 def evaluate_segments(

@@ -27,6 +27,8 @@ METHODS: dict[str, str | type] = {
     "random_drop": "fedlib.methods.rules:RandomDrop",
     "drop_slowest": "fedlib.methods.rules:DropSlowest",
     "fewest_epochs": "fedlib.methods.rules:FewestEpochs",
+    "evaluatorfl": "fedlib.methods.evaluatorfl:EvaluatorFL",
+    "schedulerfl": "fedlib.methods.schedulerfl:SchedulerFL",
 }
 
 
