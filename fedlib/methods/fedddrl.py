@@ -106,7 +106,8 @@ class FedDdrl:
             team = vdn.init([seeds.torch_generator(s, "vdn", number) for s in task.seeds])
             memory = Transitions.empty(len(task.runs), task.cohort_size, STATE_SIZE)
             agents.append({"team": dict(vars(team)), "memory": dict(vars(memory)), "pending": []})
-        return replace(initial_state(task), memory={**first_histories(task, self.history), "agents": agents})
+        memory = {**first_histories(task, self.history), "bias": self._bias(task), "agents": agents}
+        return replace(initial_state(task), memory=memory)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
@@ -132,7 +133,7 @@ class FedDdrl:
         accuracy = self._accuracy(task, after)  # lines 25 to 28
         latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept, rule=self.latency_rule)
         share = latency / latency_unit(world.largest_client)
-        bias = self._bias(task)
+        bias = state.memory["bias"].cpu().numpy()
         rewards = self.rewards(accuracy - before, round_cost(kept) / kept.shape[1], share, bias)
         if learns:
             agents = self._remember(agents, states, kept, epochs, rewards)
@@ -151,11 +152,11 @@ class FedDdrl:
         memory = {**after.memory, **histories, "agents": agents, "accuracy": torch.from_numpy(accuracy)}
         return replace(after, memory=memory), replace(report, train_loss=loss, columns=columns)
 
-    def _bias(self, task: Task) -> np.ndarray:
+    def _bias(self, task: Task) -> Tensor:
         """[R] b, fixed for all episodes."""
         if self.bias is None:
-            return bias_of_traces(task, self.w2, self.w3, self.episode_rounds)
-        return np.full(len(task.runs), self.bias)
+            return torch.from_numpy(bias_of_traces(task, self.w2, self.w3, self.episode_rounds))
+        return torch.full((len(task.runs),), self.bias, dtype=torch.float64)
 
     def rewards(
         self, gain: np.ndarray, cost: np.ndarray, latency: np.ndarray, bias: np.ndarray | float

@@ -5,6 +5,7 @@ episode is T rounds of FL from w_0. All methods of the comparison see the same d
 same seed, so their latencies and uploads can be set against each other.
 """
 
+import functools
 import json
 from dataclasses import dataclass, replace
 from typing import Any
@@ -112,12 +113,8 @@ class Surroundings:
     @classmethod
     def of(cls, task: Task, cohort: Cohort) -> "Surroundings":
         """Replica r's client k is device r * K + k: drawn by (seed, client)."""
-        drawn = [draw_devices(seed, task.run.num_clients) for seed in task.seeds]
-        devices = Devices(
-            np.concatenate([d.compute_seconds for d in drawn]),
-            np.concatenate([d.upload_seconds for d in drawn]),
-        )
-        rows = cohort.clients + np.arange(len(drawn))[:, None] * task.run.num_clients
+        devices = _all_devices(tuple(task.seeds), task.run.num_clients)
+        rows = cohort.clients + np.arange(len(task.seeds))[:, None] * task.run.num_clients
         sizes = task.sizes(cohort.clients)
         largest = np.array([[max(len(own) for own in lists)] for lists in task.clients])
         return cls(devices, rows, sizes, cohort.clients, largest, devices.probing_seconds(rows, sizes))
@@ -158,6 +155,16 @@ class Surroundings:
             "upload_seconds": [json.dumps(row.tolist()) for row in self.devices.upload_seconds[self.rows]],
             "uploads": round_cost(kept).tolist(),
         }
+
+
+@functools.lru_cache(maxsize=8)
+def _all_devices(run_seeds: tuple[int, ...], num_clients: int) -> Devices:
+    """The devices of all replicas, one after the other; drawn once, since every round asks for them."""
+    drawn = [draw_devices(seed, num_clients) for seed in run_seeds]
+    arrays = [np.concatenate([getattr(d, n) for d in drawn]) for n in ("compute_seconds", "upload_seconds")]
+    for array in arrays:
+        array.flags.writeable = False
+    return Devices(*arrays)
 
 
 def check_setting(mixup_kind: str, episode_rounds: int | None) -> None:
