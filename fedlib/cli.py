@@ -65,6 +65,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_verdicts(command("verdicts", verdicts_command, "every claim: verdict, evidence, profile, data"))
     _add_data(command("data", data_command, "data sets: list, fetch, check"))
     _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
+    _add_figures(command("figures", figures_command, "draw the figures from stored rows into figures/"))
     _add_notebooks(command("notebooks", notebooks_command, "run the notebooks headless"))
     _add_report(command("report", report_command, "write build/report/index.html from what is stored"))
     _add_reproduce(command("reproduce", reproduce_command, "notebooks, verdicts and report in one go"))
@@ -122,6 +123,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="least time between checkpoints (default: 20)",
     )
     parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
+    parser.add_argument("--again", action="store_true", help="compute kept rows again (timings, searches)")
     parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
     _add_store(parser)
 
@@ -171,7 +173,7 @@ def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any
     failed = False
     for artifact_id, runs in plans.items():
         if not runs:
-            print(suite.load_rows(artifact_id, profile=arguments.profile).to_string(index=False))
+            _show_computed(artifact_id, arguments, store)
             continue
         outcome = suite.run_runs(
             runs,
@@ -185,6 +187,19 @@ def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any
         _print_outcome(artifact_id, outcome)
         failed = failed or bool(outcome.failed)
     return EXIT_FAILED if failed else 0
+
+
+def _show_computed(artifact_id: str, arguments: argparse.Namespace, store: Any) -> None:
+    """Rows of an artifact without training; those that are kept are computed only where they are missing."""
+    from fedlib import kept, suite
+    from fedlib.papers import find_artifact
+
+    artifact = find_artifact(artifact_id)
+    if artifact.keep:
+        rows = kept.compute_kept(artifact, arguments.profile, store, again=arguments.again)
+    else:
+        rows = suite.load_rows(artifact_id, profile=arguments.profile)
+    print(rows.to_string(index=False, max_rows=40))
 
 
 def _print_outcome(artifact_id: str, outcome: "Outcome") -> None:
@@ -263,6 +278,20 @@ def _fetch(names: Sequence[str]) -> int:
         found = data.fetch(name)
         images = f"{len(found.train)} + {len(found.test)} images"
         print(f"{found.name}: {images}, {found.origin}, sha256 {found.checksum}")
+    return 0
+
+
+def _add_figures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="default: all")
+    parser.add_argument("--profile", help="rows of this profile only (default: the largest that has rows)")
+    _add_store(parser)
+
+
+def figures_command(arguments: argparse.Namespace) -> int:
+    from fedlib.publish import draw_figures
+
+    for line in draw_figures(arguments.papers, profile=arguments.profile, store=arguments.store):
+        print(line)
     return 0
 
 

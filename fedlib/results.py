@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import UsageError, check_name
+from fedlib.kept import kept_path, kept_provenance, load_kept
 from fedlib.papers import PROFILES, Artifact, find_artifact
 from fedlib.run import Run, from_description
 from fedlib.store import (
@@ -73,7 +74,7 @@ def load_rows(
     source: `store`, `results` (the committed ones) or `all`; a run that is in both is taken from the
     store. The column `source` says which. Rows of failed runs are included, their column `status`
     says so. Empty, with the identifying columns, if nothing is stored. An artifact without training
-    is computed on the spot.
+    is computed on the spot, unless its rows are kept (`Artifact.keep`).
     """
     import pandas as pd
 
@@ -81,22 +82,58 @@ def load_rows(
     check_name("source", source, ("all", "store", "results"))
     artifact = find_artifact(artifact_id)
     if artifact.compute is not None:
-        return _identified(artifact.compute(profile), artifact, profile)
-    wanted = {run.group_key for run in artifact.runs(profile)}
-    frames = [] if source == "results" else _from_store(artifact_id, wanted, store)
-    known = {frame["run"].iloc[0] for frame in frames}
-    if source != "store":
-        frames += _from_results(artifact_id, profile, wanted, known)
+        return _identified(_computed(artifact, profile, store, source), artifact, profile)
+    frames = []
+    for owner, wanted in _owners(artifact, profile).items():
+        own = [] if source == "results" else _from_store(owner, wanted, store)
+        known = {frame["run"].iloc[0] for frame in own}
+        frames += own if source == "store" else own + _from_results(owner, profile, wanted, known)
     frames = [frame for frame in frames if len(frame)]
     if not frames:
-        return pd.DataFrame(columns=[*_FILE_OF, *_SORTED_BY, "seed", "round", "test_accuracy", "source"])
+        return _no_rows()
     rows = pd.concat(frames, ignore_index=True)
     return rows.sort_values([*_SORTED_BY, "round"], kind="stable", ignore_index=True)
 
 
+def _no_rows() -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(columns=[*_FILE_OF, *_SORTED_BY, "seed", "round", "test_accuracy", "source"])
+
+
+def _owners(artifact: Artifact, profile: str) -> dict[str, set[str]]:
+    """Who owns the runs of this artifact -> their group keys; a figure may be drawn from a table's runs."""
+    owners: dict[str, set[str]] = {}
+    for run in artifact.runs(profile):
+        owners.setdefault(run.id, set()).add(run.group_key)
+    return owners
+
+
+def finished_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Without the runs that failed."""
+    if rows.empty or "status" not in rows or "run" not in rows:
+        return rows
+    return rows[rows.groupby("run")["status"].transform("last") == "ok"]
+
+
+def _computed(
+    artifact: Artifact, profile: str, store: Store | Path | str | None, source: str
+) -> "pd.DataFrame":
+    """Rows of an artifact without training: computed now, or as they were kept."""
+    if not artifact.keep:
+        return artifact.compute(profile).assign(source="computed")
+    path = results_file(artifact.id, profile)
+    store = store if isinstance(store, Store) else Store(store)
+    rows = None if source == "results" else load_kept(artifact, profile, store)
+    if rows is not None:
+        return rows.assign(source="store")
+    if source != "store" and path.is_file():
+        return read_csv_exactly(path).assign(source="results")
+    return _no_rows()
+
+
 def _identified(rows: "pd.DataFrame", artifact: Artifact, profile: str) -> "pd.DataFrame":
-    name = artifact.id.split("/")[1]
-    return rows.assign(paper=artifact.paper, artifact=name, profile=profile, source="computed")
+    return rows.assign(paper=artifact.paper, artifact=artifact.id.split("/")[1], profile=profile)
 
 
 def _from_store(artifact_id: str, wanted: set[str], store: Store | Path | str | None) -> list["pd.DataFrame"]:
@@ -126,11 +163,12 @@ def _from_results(artifact_id: str, profile: str, wanted: set[str], known: set[s
     # Keys are made again from the descriptions, so that a new field with a default orphans no old result.
     current = {key: _current_run(item["description"]) for key, item in _read_details(path).items()}
     frames, stale = [], 0
+    grid = {run.group_key for run in find_artifact(artifact_id).runs(profile)}
     for key, part in rows.groupby("run"):
         run = current.get(key)
-        if run is None or run.group_key not in wanted:
+        if run is None or run.group_key not in grid:
             stale += 1
-        elif run.key not in known:
+        elif run.group_key in wanted and run.key not in known:
             frames.append(part.assign(run=run.key, group=run.group_key))
     if stale:
         warnings.warn(
@@ -171,7 +209,13 @@ def export_results(
         raise UsageError(
             "profile 'smoke' given; allowed for export: reduced, paper (smoke rows show no result)"
         )
+    artifact = find_artifact(artifact_id)
+    owners = _owners(artifact, profile)
+    if owners and artifact_id not in owners:
+        raise UsageError(f"the runs of {artifact_id} belong to {', '.join(owners)}; export that")
     rows = load_rows(artifact_id, profile=profile, store=store)
+    if owners:
+        rows = rows[rows["artifact"] == artifact_id.split("/")[1]]
     if rows.empty:
         raise UsageError(f"nothing stored for {artifact_id} at profile {profile!r}; run it first")
     path = (folder or results_folder()) / f"{artifact_id}-{profile}.csv"
@@ -181,10 +225,24 @@ def export_results(
         index=False, float_format="%.6g", lineterminator="\n"
     )
     write_atomically(path, text.encode())
-    write_atomically(
-        path.with_suffix(".json"), to_json({"artifact": artifact_id, "profile": profile, "runs": details})
-    )
+    about = {"artifact": artifact_id, "profile": profile, "runs": details}
+    about |= _kept_details(artifact, profile, store)
+    write_atomically(path.with_suffix(".json"), to_json(about))
     return path
+
+
+def _kept_details(artifact: Artifact, profile: str, store: Store | Path | str | None) -> dict[str, Any]:
+    """Provenance of kept rows; those committed before keep theirs."""
+    if not artifact.keep:
+        return {}
+    path = kept_path(artifact, profile, store if isinstance(store, Store) else Store(store))
+    if path.with_suffix(".json").is_file():
+        return {"provenance": kept_provenance(path)}
+    return {
+        "provenance": json.loads(results_file(artifact.id, profile).with_suffix(".json").read_text())[
+            "provenance"
+        ]
+    }
 
 
 def _whole_numbers(rows: "pd.DataFrame") -> "pd.DataFrame":
@@ -200,7 +258,7 @@ def _thin(rows: "pd.DataFrame", every: int) -> "pd.DataFrame":
 
 def _details(artifact_id: str, profile: str, store: Store | Path | str | None) -> dict[str, Any]:
     """Description and provenance of every run, those of the store over those committed before."""
-    wanted = {run.group_key for run in find_artifact(artifact_id).runs(profile)}
+    wanted = _owners(find_artifact(artifact_id), profile).get(artifact_id, set())
     path, details = results_file(artifact_id, profile), {}
     if path.is_file():
         for item in _read_details(path).values():
@@ -227,13 +285,19 @@ def _without_round_seconds(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 def stored_counts(artifact: Artifact, store: Store, profiles: Iterable[str] = PROFILES) -> dict[str, str]:
     """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
-    wanted = {profile: {run.group_key for run in artifact.runs(profile)} for profile in profiles}
-    done = [stored.run for stored in store.scan(artifact.id) if stored.status == FINISHED]
     found = {}
-    for profile, keys in wanted.items():
-        count = sum(run.group_key in keys for run in done)
+    for profile in profiles:
+        owners = _owners(artifact, profile)
+        count = sum(
+            stored.status == FINISHED and stored.run.group_key in keys
+            for owner, keys in owners.items()
+            for stored in store.scan(owner)
+        )
         parts = [f"{count} runs"] if count else []
-        parts += ["results"] if results_file(artifact.id, profile).is_file() else []
+        if artifact.keep and kept_path(artifact, profile, store).is_file():
+            parts += ["rows"]
+        if any(results_file(owner, profile).is_file() for owner in owners or [artifact.id]):
+            parts += ["results"]
         if parts:
             found[profile] = " + ".join(parts)
     return found

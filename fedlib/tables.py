@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fedlib.figures import mean_interval
+from fedlib.intervals import mean_interval
 
 
 def format_table(frame: pd.DataFrame) -> str:
@@ -68,19 +68,22 @@ def compare(
 
 def provenance_line(rows: pd.DataFrame) -> str:
     """Where the rows come from, in one line: data, profile, seeds, device, versions, commit."""
-    stand_ins = rows.dataset[rows.stand_in.astype(bool)].unique() if "stand_in" in rows else []
-    names = [f"{d} (stand-in)" if d in stand_ins else d for d in rows.dataset.unique()]
-    seeds = sorted({int(s) for s in rows.seed.dropna()})
-    parts = [
-        f"data {', '.join(names)}",
-        f"profile {_distinct(rows, 'profile')}",
-        f"{len(seeds)} seed{'s' if len(seeds) != 1 else ''} ({', '.join(map(str, seeds))})",
-    ]
+    parts = [f"data {', '.join(dataset_words(rows))}"] if "dataset" in rows else []
+    parts += [f"profile {_distinct(rows, 'profile')}"]
+    if "seed" in rows:
+        seeds = sorted({int(s) for s in rows.seed.dropna()})
+        parts += [f"{len(seeds)} seed{'s' if len(seeds) != 1 else ''} ({', '.join(map(str, seeds))})"]
     for column, word in (("device_name", ""), ("torch", "torch "), ("commit", "commit ")):
         if column in rows:
             values = [str(v)[:10] if column == "commit" else str(v) for v in rows[column].dropna().unique()]
             parts += [word + ", ".join(sorted(set(values)))] if values else []
     return "; ".join(parts)
+
+
+def dataset_words(rows: pd.DataFrame) -> list[str]:
+    """Names of the data sets, each generated one marked."""
+    stand_ins = set(rows.dataset[rows.stand_in.fillna(False).astype(bool)]) if "stand_in" in rows else set()
+    return [f"{name} (stand-in)" if name in stand_ins else name for name in rows.dataset.dropna().unique()]
 
 
 def _distinct(rows: pd.DataFrame, column: str) -> str:

@@ -1,12 +1,16 @@
 """What our stored results say about every claim of the papers."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedlib.errors import DataError
 from fedlib.papers import PROFILES, Claim, Verdict, claims
-from fedlib.results import load_rows
+from fedlib.results import finished_rows, load_rows
 from fedlib.store import Store
+from fedlib.tables import dataset_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,22 +21,29 @@ def decide_claims(
 ) -> list[tuple[Claim, Verdict]]:
     """Every claim with its verdict, at one profile or at the largest that has rows."""
     profiles = [profile] if profile else list(reversed(PROFILES))
-    return [(claim, _decide(claim, profiles, store)) for claim in claims(paper)]
+    load = functools.cache(functools.partial(_rows, store=store))  # many claims rest on the same rows
+    return [(claim, _decide(claim, profiles, load)) for claim in claims(paper)]
 
 
-def _decide(claim: Claim, profiles: list[str], store: Store | Path | str | None) -> Verdict:
+def _decide(claim: Claim, profiles: list[str], load: "Callable[[str, str], pd.DataFrame]") -> Verdict:
     for profile in profiles:
-        rows = load_rows(claim.artifact, profile=profile, store=store)
-        if "status" in rows:
-            rows = rows[rows.groupby("run")["status"].transform("last") == "ok"]
+        rows = load(claim.artifact, profile)
         if rows.empty:
             continue
         verdict = claim.decide(rows)
-        stand_ins = set(rows.loc[rows["stand_in"].astype(bool), "dataset"]) if "stand_in" in rows else set()
-        names = sorted(set(rows["dataset"])) if "dataset" in rows else []
-        data = ", ".join(name + (" (stand-in)" if name in stand_ins else "") for name in names)
+        data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else ""
         return dataclasses.replace(verdict, profile=verdict.profile or profile, data=verdict.data or data)
     return Verdict("not run", f"no rows of {claim.artifact} at {' or '.join(profiles)}")
+
+
+def _rows(artifact_id: str, profile: str, *, store: Store | Path | str | None) -> "pd.DataFrame":
+    """Finished rows of an artifact; none where data for computing them are not at hand."""
+    import pandas as pd
+
+    try:
+        return finished_rows(load_rows(artifact_id, profile=profile, store=store))
+    except DataError:
+        return pd.DataFrame()
 
 
 def verdict_table(

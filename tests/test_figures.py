@@ -34,12 +34,20 @@ def rows(seeds=3, methods=("fedavg", "fedprox"), rounds=5):
     )
 
 
-def test_every_method_has_a_look_of_its_own():
-    assert set(figures.METHOD_STYLES) == METHODS
-    looks = {(style.colour, style.marker) for style in figures.METHOD_STYLES.values()}
-    assert len(looks) == len(METHODS)
-    assert len({style.colour for style in figures.METHOD_STYLES.values()}) == len(METHODS)
-    assert len({style.label for style in figures.METHOD_STYLES.values()}) == len(METHODS)
+def test_every_method_has_a_colour_and_every_entry_a_look_of_its_own():
+    styles = figures.METHOD_STYLES
+    assert set(styles) >= METHODS
+    assert len({styles[name].colour for name in METHODS}) == len(METHODS)
+    assert len({(s.colour, s.marker, s.line) for s in styles.values()}) == len(styles)
+    assert len({s.label for s in styles.values()}) == len(styles)
+
+
+def test_a_variant_of_a_method_has_the_methods_colour():
+    styles = figures.METHOD_STYLES
+    for name, style in styles.items():
+        method = name.split("_")[0]
+        if method in METHODS:
+            assert style.colour == styles[method].colour, name
 
 
 def test_a_method_of_ones_own_keeps_its_look():

@@ -3,10 +3,11 @@
 Nothing here trains, loads results or reads global settings; `use_style` sets the look once.
 """
 
-from fedlib.figures.curves import Interval, mean_interval, plot_curves
+from fedlib.figures.curves import plot_curves
 from fedlib.figures.images import plot_images
 from fedlib.figures.partitions import partition_figsize, plot_partition
 from fedlib.figures.style import METHOD_STYLES, MethodStyle, method_style, save_figure, use_style
+from fedlib.intervals import Interval, mean_interval
 
 __all__ = [
     "METHOD_STYLES",

@@ -1,36 +1,11 @@
-"""Curves over rounds with a band over seeds, and the interval behind the band."""
+"""Curves over rounds with a band over seeds."""
 
-import math
-from dataclasses import dataclass
-
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy import stats
 
 from fedlib.errors import UsageError, check
 from fedlib.figures.style import method_style
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Mean of n values and its 95 % t interval; without width (NaN bounds) for one value."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-
-def mean_interval(values: np.ndarray) -> Interval:
-    """Mean and 95 % t interval, `mean +- t(n-1) * s / sqrt(n)`; NaN values are an error."""
-    values = np.asarray(values, dtype=float)
-    check(
-        values.size > 0 and bool(np.isfinite(values).all()), "an interval needs finite values, at least one"
-    )
-    mean, n = float(values.mean()), values.size
-    half = float(stats.t.ppf(0.975, n - 1) * stats.sem(values)) if n > 1 else math.nan
-    return Interval(mean, mean - half, mean + half, n)
+from fedlib.intervals import mean_interval
 
 
 def plot_curves(

@@ -40,10 +40,23 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "fedddrl": MethodStyle("#332288", ">", "FedDdrl"),
     "evaluatorfl": MethodStyle("#AA4499", "h", "EvaluatorFL"),
     "schedulerfl": MethodStyle("#999933", "d", "SchedulerFL"),
+    # variants of a learned method: its colour, another line and marker
+    "feddrl_online": MethodStyle("#D55E00", "d", "FedDRL, online", "--"),
+    "fedrod_personal": MethodStyle("#CC79A7", "x", "FedROD, personal head", "--"),
+    "feddisk_global": MethodStyle("#882255", "p", "FedDisk, u_glob", "--"),
+    "feddisk_shuffled": MethodStyle("#882255", "2", "FedDisk, alpha shuffled", ":"),
+    "feddisk_mean": MethodStyle("#882255", "+", "FedDisk, alpha = its mean", "-."),
+    # controls: greys and thin lines, so that they stand back
     "random": MethodStyle("#777777", "x", "random policy", ":"),
     "uniform": MethodStyle("#999999", "+", "uniform weights", "-."),
     "untrained": MethodStyle("#555555", "1", "untrained policy", ":"),
-    "shuffled": MethodStyle("#AAAAAA", "2", "shuffled", "-."),
+    "shuffled": MethodStyle("#AAAAAA", "2", "shuffled input", "-."),
+    "best_constant": MethodStyle("#333333", "_", "best constant weights", "--"),
+    "random_drop": MethodStyle("#777777", "3", "random dropping", ":"),
+    "drop_slowest": MethodStyle("#555555", "4", "drop the slowest", "-."),
+    "fewest_epochs": MethodStyle("#AAAAAA", "d", "fewest epochs for the slowest", "--"),
+    "keep_all": MethodStyle("#999999", "o", "keep all", "-."),
+    "fastest": MethodStyle("#333333", "|", "the fastest workers", "--"),
 }
 _OTHERS = ("#117733", "#661100", "#6699CC", "#DDCC77")  # for methods that a user adds
 

@@ -40,22 +40,21 @@ class Artifact:
     id: str  # `<paper>/<name>`, e.g. feddrl/table3
     kind: str  # table, figure or check
     title: str  # what the paper calls it, in a few words
-    runs: Callable[[str], list[Run]] = (
-        _no_runs  # profile -> descriptions with seed 0; the suite expands seeds
-    )
-    compute: "Callable[[str], pd.DataFrame] | None" = (
-        None  # profile -> rows, for an artifact without training
-    )
-    datasets: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # profile -> names; of the runs if absent
-    seeds: Mapping[str, int] = field(
-        default_factory=lambda: dict(DEFAULT_SEEDS)
-    )  # profile -> number of seeds
+    # profile -> descriptions with seed 0 (the suite expands seeds); another artifact may own them (Run.id)
+    runs: Callable[[str], list[Run]] = _no_runs
+    # profile -> rows, for an artifact without training
+    compute: "Callable[[str], pd.DataFrame] | None" = None
+    # `compute` takes long or measures this machine: `run` stores its rows, a table never computes them
+    keep: bool = False
+    # profile -> names of data sets; those of the runs if absent
+    datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # profile -> number of seeds
+    seeds: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_SEEDS))
 
     def __post_init__(self) -> None:
         check_name("kind of artifact", self.kind, KINDS)
         check(self.id.count("/") == 1, f"artifact id {self.id!r} is not of the form paper/name")
+        check(self.compute is not None or not self.keep, f"{self.id}: nothing to keep without `compute`")
 
     @property
     def paper(self) -> str:

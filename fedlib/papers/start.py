@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from fedlib.errors import check_name
-from fedlib.papers import PROFILES, Artifact, Claim, Verdict
+from fedlib.intervals import Interval, mean_interval
+from fedlib.papers import PROFILES, Artifact, Claim, Verdict, decide
 from fedlib.run import Run
 
 CURVE_METHODS = {"singleset": {}, "fedavg": {}, "fedprox": {"mu": 0.01}}
@@ -130,17 +131,8 @@ def measure_families(profile: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def final_accuracy(rows: pd.DataFrame, method: str) -> pd.Series:
-    """Test accuracy after the last round, in percent, by seed."""
-    own = rows[(rows.method == method) & rows.test_accuracy.notna()]
-    last = own[own["round"] == own["round"].max()]
-    return (100 * last.set_index("seed").test_accuracy).sort_index()
-
-
 def _decide_sanity(rows: pd.DataFrame) -> Verdict:
-    from fedlib.figures import mean_interval
-
-    accuracy = mean_interval(final_accuracy(rows, "fedavg").to_numpy())
+    accuracy = mean_interval(decide.final(rows[rows.method == "fedavg"]).to_numpy())
     band = f"95 % [{accuracy.low:.2f}, {accuracy.high:.2f}], {accuracy.n} seeds"
     evidence = f"{accuracy.mean:.2f} % after round {int(rows['round'].max())}, {band}"
     if set(rows.dataset) != {"fmnist"}:
@@ -148,35 +140,23 @@ def _decide_sanity(rows: pd.DataFrame) -> Verdict:
     return Verdict("supported" if accuracy.mean >= 85 else "not supported", evidence)
 
 
-def _paired(rows: pd.DataFrame, method: str, other: str) -> "tuple[float, float, float, int]":
-    """Mean difference in final accuracy over seeds, in points, with its 95 % t interval."""
-    from fedlib.figures import mean_interval
-
-    difference = (final_accuracy(rows, method) - final_accuracy(rows, other)).dropna().to_numpy()
-    interval = mean_interval(difference)
-    return interval.mean, interval.low, interval.high, len(difference)
+def _difference(rows: pd.DataFrame, method: str, other: str) -> tuple[Interval, str]:
+    """Difference in final accuracy over seeds, and the line that tells it."""
+    interval = decide.paired(*(decide.final(rows[rows.method == name]) for name in (method, other)))
+    names = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx"}
+    return interval, f"{names[method]} - {names[other]} = {decide.words(interval)}"
 
 
 def _decide_skew(rows: pd.DataFrame) -> Verdict:
-    mean, low, high, n = _paired(rows, "singleset", "fedavg")
-    evidence = f"SingleSet - FedAvg = {mean:+.2f} points [{low:+.2f}, {high:+.2f}], {n} seeds"
-    return _by_sign(low, high, n, evidence)
+    return decide.by_sign(*_difference(rows, "singleset", "fedavg"))
 
 
 def _decide_prox(rows: pd.DataFrame) -> Verdict:
-    mean, low, high, n = _paired(rows, "fedprox", "fedavg")
-    evidence = f"FedProx - FedAvg = {mean:+.2f} points [{low:+.2f}, {high:+.2f}], {n} seeds"
-    if n < 2:
+    interval, evidence = _difference(rows, "fedprox", "fedavg")
+    if interval.n < 2:
         return Verdict("not testable at this scale", evidence)
-    inside, outside = low > -1 and high < 1, low > 1 or high < -1
+    inside, outside = interval.low > -1 and interval.high < 1, interval.low > 1 or interval.high < -1
     return Verdict("supported" if inside else "not supported" if outside else "mixed", evidence)
-
-
-def _by_sign(low: float, high: float, n: int, evidence: str) -> Verdict:
-    """Supported if the whole interval is above 0, not supported if below, mixed if it holds 0."""
-    if n < 2:
-        return Verdict("not testable at this scale", evidence)
-    return Verdict("supported" if low > 0 else "not supported" if high < 0 else "mixed", evidence)
 
 
 ARTIFACTS = (

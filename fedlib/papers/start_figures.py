@@ -20,3 +20,6 @@ def draw_curves(rows: pd.DataFrame, folder: Path) -> Path:
     path = figures.save_figure(fig, "start/curves", folder)
     plt.close(fig)
     return path
+
+
+FIGURES = {"curves": draw_curves}

@@ -1,0 +1,129 @@
+"""Kept computations are computed once, vouched for, exported; and figures borrow the runs of tables."""
+
+import json
+import sys
+from dataclasses import replace
+from types import ModuleType
+
+import fake_federation
+import pandas as pd
+import pytest
+from fake_federation import grid_runs
+
+from fedlib import results, suite
+from fedlib.cli import main
+from fedlib.errors import DataError, UsageError
+from fedlib.kept import compute_kept, kept_path
+from fedlib.papers import Artifact
+from fedlib.publish import draw_figures
+from fedlib.results import export_results, load_rows
+from fedlib.store import Store, StoreWarning
+from fedlib.verdicts import decide_claims
+
+CALLS = []
+
+
+def measure(profile):
+    CALLS.append(profile)
+    return pd.DataFrame({"seed": [0, 1], "value": [1 / 3, len(CALLS)], "dataset": "made-up"})
+
+
+KEPT = Artifact(id="fake/timing", kind="figure", title="a timing", compute=measure, keep=True)
+BORROWED = Artifact(id="fake/curve", kind="figure", title="one curve", runs=lambda p: grid_runs(p)[:1])
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch, tmp_path):
+    CALLS.clear()
+    monkeypatch.setitem(fake_federation.PAPERS, "fake", "fake_federation")
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], KEPT, BORROWED))
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    monkeypatch.setattr(results, "results_folder", lambda: tmp_path / "committed")
+
+
+def test_a_kept_computation_runs_once_and_loading_never_computes(tmp_path):
+    assert load_rows("fake/timing", profile="reduced").empty
+    assert CALLS == []
+    for _ in range(2):
+        assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    assert CALLS == ["reduced"]
+    rows = load_rows("fake/timing", profile="reduced")
+    assert rows["value"].tolist() == [1 / 3, 1]  # to the last bit
+    assert set(rows["source"]) == {"store"}
+    assert rows["commit"].notna().all()
+    assert main(["run", "fake/timing", "--profile", "reduced", "--again"]) == 0
+    assert load_rows("fake/timing", profile="reduced")["value"].tolist() == [1 / 3, 2]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_damaged_kept_rows_are_set_aside_and_computed_again(suffix):
+    store = Store()
+    compute_kept(KEPT, "reduced", store)
+    path = kept_path(KEPT, "reduced", store).with_suffix(suffix)
+    path.write_text(path.read_text()[:-7])
+    with pytest.warns(StoreWarning, match="is damaged; left out"):
+        assert load_rows("fake/timing", profile="reduced").empty
+    with pytest.warns(StoreWarning, match="set aside"):
+        compute_kept(KEPT, "reduced", store)
+    assert len(CALLS) == 2
+    assert list(path.parent.glob("*.damaged-1"))
+
+
+def test_kept_rows_are_exported_with_their_provenance(tmp_path):
+    compute_kept(KEPT, "reduced", Store())
+    path = export_results("fake/timing", "reduced")
+    about = json.loads(path.with_suffix(".json").read_text())
+    assert about["provenance"]["wall_seconds"] >= 0
+    assert "device" in about["provenance"]
+    committed = load_rows("fake/timing", profile="reduced", store=tmp_path / "empty")
+    assert set(committed["source"]) == {"results"}
+    assert committed["value"].tolist() == [0.333333, 1]
+
+
+def test_only_a_computation_can_be_kept():
+    with pytest.raises(UsageError, match="nothing to keep without `compute`"):
+        Artifact(id="fake/x", kind="table", title="x", keep=True)
+
+
+def test_a_figure_borrows_the_runs_of_a_table():
+    suite.run_artifact("fake/grid", profile="reduced")
+    rows = load_rows("fake/curve", profile="reduced")
+    assert set(rows["method"]) == {"fedavg"}
+    assert set(rows["artifact"]) == {"grid"}
+    assert suite.run_artifact("fake/curve", profile="reduced", seeds=2).computed == 0
+    with pytest.raises(UsageError, match="the runs of fake/curve belong to fake/grid; export that"):
+        export_results("fake/curve", "reduced")
+
+
+def test_borrowing_from_committed_rows_warns_of_nothing(tmp_path, recwarn):
+    suite.run_artifact("fake/grid", profile="reduced")
+    export_results("fake/grid", "reduced")
+    rows = load_rows("fake/curve", profile="reduced", store=tmp_path / "empty")
+    assert set(rows["source"]) == {"results"}
+    assert not recwarn.list
+
+
+def test_a_claim_about_data_that_are_not_at_hand_is_not_run(monkeypatch):
+    def absent(profile):
+        raise DataError("no such file")
+
+    broken = replace(KEPT, compute=absent, keep=False)
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (broken,))
+    claim = replace(fake_federation.CLAIMS[0], artifact="fake/timing")
+    monkeypatch.setattr(fake_federation, "CLAIMS", (claim,))
+    ((_, verdict),) = decide_claims("fake")
+    assert verdict.verdict == "not run"
+
+
+def test_figures_are_drawn_from_the_largest_profile_with_rows(monkeypatch, tmp_path):
+    drawn = []
+    module = ModuleType("fedlib.papers.fake_figures")
+    module.FIGURES = {"grid": lambda rows, folder: drawn.append(rows) or folder / "g"}
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert list(draw_figures(["fake"])) == ["fake/grid: no rows stored at paper or reduced or smoke"]
+    suite.run_artifact("fake/grid", profile="smoke")
+    suite.run_artifact("fake/grid", profile="reduced")
+    assert list(draw_figures(["fake"], folder=tmp_path)) == [f"fake/grid: {tmp_path / 'g'}"]
+    assert set(drawn[0]["profile"]) == {"reduced"}
+    with pytest.raises(UsageError, match="unknown paper 'nonsense'"):
+        list(draw_figures(["nonsense"]))
