@@ -35,7 +35,7 @@ BORROWED = Artifact(id="fake/curve", kind="figure", title="one curve", runs=lamb
 @pytest.fixture(autouse=True)
 def world(monkeypatch, tmp_path):
     CALLS.clear()
-    monkeypatch.setitem(fake_federation.PAPERS, "fake", "fake_federation")
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
     monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], KEPT, BORROWED))
     monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
     monkeypatch.setattr(results, "results_folder", lambda: tmp_path / "committed")
