@@ -1,7 +1,7 @@
 """Everything that stays the same over the rounds of a group of runs: data, partition, model, trainer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from fedlib.partition import Partition, add_client_noise, make_partition, split_
 from fedlib.run import Run
 
 CLIENT_EVALS = ("none", "cohort", "all")
-_OWN_DATASET_OPTIONS = ("train_per_class", "test_per_class", "mean", "std", "client_noise", "local_test")
+_OWN_DATASET_OPTIONS = (
+    "train_per_class", "test_per_class", "mean", "std", "client_noise", "local_test", "num_classes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
     run, device = _check_runs(runs), torch.device(device)
     own = {k: v for k, v in run.dataset_options.items() if k in _OWN_DATASET_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
-    dataset = load_dataset(run.dataset, **loader_options)
+    dataset = _with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
     train = _subset(dataset.train, own.get("train_per_class"))
     test = _subset(dataset.test, own.get("test_per_class"))
     clients = [_partition(r, train, dataset.num_classes) for r in runs]
@@ -114,6 +116,15 @@ def _check_runs(runs: Sequence[Run]) -> Run:
     )
     check_name("client_eval", run.client_eval, CLIENT_EVALS)
     return run
+
+
+def _with_classes(dataset: Dataset, classes: int | None) -> Dataset:
+    """More outputs than the data set has classes, as in FedDRL's CIFAR runs (FEDDRL-A25)."""
+    if classes is None:
+        return dataset
+    least = dataset.num_classes
+    check(classes >= least, f"num_classes={classes} given; allowed: {least} or more, as {dataset.name} has")
+    return replace(dataset, num_classes=classes)
 
 
 def _subset(split: Split, per_class: int | None) -> Split:

@@ -19,6 +19,7 @@ METHODS: dict[str, str | type] = {
     "fedavg": "fedlib.methods.fedavg:FedAvg",
     "fedprox": "fedlib.methods.fedprox:FedProx",
     "feddrl": "fedlib.methods.feddrl:FedDRL",
+    "best_constant": "fedlib.methods.best_constant:BestConstant",
     "fedbn": "fedlib.methods.fedbn:FedBN",
     "fedrod": "fedlib.methods.fedrod:FedROD",
     "feddisk": "fedlib.methods.feddisk:FedDisk",

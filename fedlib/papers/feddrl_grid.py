@@ -5,7 +5,7 @@ for FedProx, delta = 0.6. Which model and partition a data set has: FEDDRL-A25 t
 `SCALES` is the one place where the profiles differ.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fedlib.errors import check_name
@@ -33,6 +33,8 @@ CONTROLS = {
     "shuffled": ("feddrl", {"agent": "shuffled"}),
 }
 VARIANTS = {**PAPER_METHODS, **CONTROLS}
+FEDERATED = tuple(name for name in VARIANTS if name != "singleset")
+TWO_STAGE = ("feddrl", "shuffled")  # those with worker rounds before round 1
 
 
 @dataclass(frozen=True)
@@ -42,33 +44,67 @@ class Scale:
     rounds: int  # T
     local_epochs: int  # E
     datasets: Mapping[str, str]
-    models: Mapping[str, str]
-    # (data set, N) -> images of each class that take part; absent: all
-    train_per_class: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    models: Mapping[str, tuple[str, dict]]
+    # Images of each class in (data set, partition or "any", N); absent: all of them
+    train_per_class: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
+    test_per_class: Mapping[str, int] = field(default_factory=dict)
     as_in_files: bool = False  # images per label of the authors' files, not the most that is possible
+    epochs_singleset: int | None = None  # rounds of SingleSet; None: T
+    worker_rounds: int | None = None  # of stage 1 of FedDRL; None: T
+    cohorts: tuple[int, ...] = (20, 30, 40, 50)  # K of fig. 7 beside 10
+    deltas: tuple[float, ...] = (0.2, 0.3, 0.4, 0.5)  # of fig. 8 beside 0.6
+    small_rounds: int | None = None  # T of the small setting; None: `rounds`
+    small_train_per_class: int | None = None  # its images of each class; None: as in table 3
+    search: Mapping[str, int] = field(default_factory=dict)  # sizes of the search for constant weights
 
 
+_MLP = ("mlp", {})
 SCALES = {
     "smoke": Scale(
         rounds=2,
         local_epochs=1,
-        datasets={"cifar100": "standin-cifar100", "fmnist": "fmnist-embedded", "mnist": "mnist-5k"},
-        models=dict.fromkeys(DATA.values(), "mlp"),
+        datasets={"cifar100": "standin-cifar100", "cifar10": "standin-cifar100", "fmnist": "fmnist-embedded",
+                  "mnist": "mnist-5k"},
+        models={"cifar100": ("mlp", {"hidden": 16}), "cifar10": ("mlp", {"hidden": 16}), "fmnist": _MLP,
+                "mnist": _MLP},
+        test_per_class={"cifar100": 2, "cifar10": 2},
+        cohorts=(20,),
+        deltas=(0.3,),
+        small_train_per_class=60,
+        search={"candidates": 2, "generations": 1, "elite": 2},
     ),
     "reduced": Scale(
         rounds=40,
-        local_epochs=2,
-        datasets={"cifar100": "standin-cifar100", "fmnist": "fmnist", "mnist": "mnist"},
-        models={"cifar100": "lenet", "fmnist": "mlp", "mnist": "mlp"},
+        local_epochs=1,
+        datasets={"cifar100": "standin-cifar100", "cifar10": "cifar10-jpeg", "fmnist": "fmnist",
+                  "mnist": "mnist"},
+        models={"cifar100": ("mlp", {"hidden": 32}), "cifar10": ("mlp", {"hidden": 32}), "fmnist": _MLP,
+                "mnist": _MLP},
+        train_per_class={
+            ("cifar100", "any", 10): 60, ("fmnist", "any", 10): 600, ("mnist", "any", 10): 500,
+            ("fmnist", "pa", 100): 3000, ("mnist", "pa", 100): 3000,
+            ("cifar100", "equal_shards", 10): 20, ("cifar100", "nonequal_shards", 10): 20,
+            ("cifar100", "equal_shards", 100): 200, ("cifar100", "nonequal_shards", 100): 200,
+            ("cifar10", "any", 10): 600,
+        },
+        test_per_class={"cifar100": 20, "cifar10": 200, "fmnist": 500, "mnist": 500},
+        epochs_singleset=15,
+        worker_rounds=20,
+        cohorts=(30, 50),
+        deltas=(0.2, 0.4),
+        small_rounds=100,
+        small_train_per_class=300,
+        search={"candidates": 8, "generations": 4},
     ),
     "paper": Scale(
         rounds=1000,
         local_epochs=5,
-        datasets={name: name for name in DATA.values()},
-        models={"cifar100": "vgg11", "fmnist": "cnn-feddrl", "mnist": "cnn-feddrl"},
+        datasets={name: name for name in (*DATA.values(), "cifar10")},
+        models={"cifar100": ("vgg11", {}), "cifar10": ("vgg11", {}), "fmnist": ("cnn-feddrl", {}),
+                "mnist": ("cnn-feddrl", {})},
         as_in_files=True,
     ),
-}
+}  # fmt: skip
 
 
 def scale_of(profile: str) -> Scale:
@@ -81,17 +117,18 @@ def base_run(profile: str, artifact: str, data: str, partition: str, num_clients
     With full participation (N = 10) every client's loss is in the rows, for fig. 6.
     """
     scale = scale_of(profile)
-    per_class = scale.train_per_class.get((data, num_clients))
+    model, model_options = scale.models[data]
     return Run(
         paper="feddrl",
         artifact=artifact,
         profile=profile,
         dataset=scale.datasets[data],
-        dataset_options={} if per_class is None else {"train_per_class": per_class},
+        dataset_options=image_options(scale, data, partition, num_clients),
         method="fedavg",
         partition=partition,
         partition_options=partition_options(scale, data, partition, num_clients),
-        model=scale.models[data],
+        model=model,
+        model_options=model_options,
         num_clients=num_clients,
         cohort_size=COHORT,
         rounds=scale.rounds,
@@ -102,8 +139,18 @@ def base_run(profile: str, artifact: str, data: str, partition: str, num_clients
     )
 
 
+def image_options(scale: Scale, data: str, partition: str, num_clients: int) -> dict[str, int]:
+    """How many images of each class take part, where that is not all of them."""
+    keys = [(data, scheme, num_clients) for scheme in (partition, "any")]
+    found = [scale.train_per_class[key] for key in keys if key in scale.train_per_class]
+    options = {"train_per_class": found[0]} if found else {}
+    if data in scale.test_per_class:
+        options["test_per_class"] = scale.test_per_class[data]
+    return options
+
+
 def partition_options(scale: Scale, data: str, partition: str, num_clients: int) -> dict[str, float]:
-    """Settings of the authors' partition files (FEDDRL-A25 to A30); PA has none of its own."""
+    """Settings of the authors' partition files (FEDDRL-A25 to A30); only CE and CN have any."""
     if partition not in ("ce", "cn"):
         return {}
     measured = FILE_SETTINGS[data, num_clients]
@@ -115,9 +162,26 @@ def partition_options(scale: Scale, data: str, partition: str, num_clients: int)
     return options
 
 
-def with_methods(run: Run, variants: Mapping[str, tuple[str, dict]]) -> list[Run]:
-    """The same cell under each of these methods."""
-    return [replace(run, method=name, method_options=options) for name, options in variants.values()]
+def variants(scale: Scale, names: Iterable[str] = ()) -> dict[str, tuple[str, dict]]:
+    """Name in our tables -> (method, options) at a scale; all, or those named."""
+    chosen = {name: VARIANTS[name] for name in names} if names else VARIANTS
+    if scale.worker_rounds is None:
+        return dict(chosen)
+    shorter = {"worker_rounds": scale.worker_rounds}
+    return {
+        name: (method, {**options, **shorter} if name in TWO_STAGE else options)
+        for name, (method, options) in chosen.items()
+    }
+
+
+def with_methods(run: Run, names: Iterable[str] = (), scale: Scale | None = None) -> list[Run]:
+    """The same cell under each of these methods; all of `VARIANTS`, at the profile's scale, by default."""
+    scale = scale or scale_of(run.profile)
+    runs = []
+    for method, options in variants(scale, names).values():
+        rounds = scale.epochs_singleset if method == "singleset" else None
+        runs.append(replace(run, method=method, method_options=options, rounds=rounds or run.rounds))
+    return runs
 
 
 def table3(profile: str) -> list[Run]:
@@ -127,8 +191,126 @@ def table3(profile: str) -> list[Run]:
         for data in DATA.values()
         for num_clients in CLIENTS
         for partition in PARTITIONS
-        for run in with_methods(base_run(profile, "table3", data, partition, num_clients), VARIANTS)
+        for run in with_methods(base_run(profile, "table3", data, partition, num_clients))
     ]
+
+
+def lent(
+    profile: str, *, data: Iterable[str], partitions: Iterable[str], clients: Iterable[int]
+) -> list[Run]:
+    """Runs of table 3 in these cells without SingleSet: what the figures draw."""
+    names = {scale_of(profile).datasets[name] for name in data}
+    partitions, clients = set(partitions), set(clients)
+    return [
+        run
+        for run in table3(profile)
+        if run.dataset in names
+        and run.partition in partitions
+        and run.num_clients in clients
+        and run.method != "singleset"
+    ]
+
+
+def fig5(profile: str) -> list[Run]:
+    """Accuracy per round on CIFAR-100 and Fashion-MNIST: runs of table 3."""
+    return lent(profile, data=("cifar100", "fmnist"), partitions=PARTITIONS, clients=CLIENTS)
+
+
+def fig6(profile: str) -> list[Run]:
+    """Losses over the clients on CIFAR-100, N = K = 10: runs of table 3."""
+    return lent(profile, data=("cifar100",), partitions=PARTITIONS, clients=(10,))
+
+
+def fig7(profile: str) -> list[Run]:
+    """K = 10 to 50 of 100 clients on CIFAR-100, CE with delta 0.6 (FEDDRL-A42); K = 10 is table 3's."""
+    base = base_run(profile, "fig7", "cifar100", "ce", 100)
+    runs = lent(profile, data=("cifar100",), partitions=("ce",), clients=(100,))
+    for size in scale_of(profile).cohorts:
+        runs += with_methods(replace(base, cohort_size=size), FEDERATED)
+    return runs
+
+
+def fig8(profile: str) -> list[Run]:
+    """delta = 0.2 to 0.6 on Fashion-MNIST, N = 100, CE and CN (FEDDRL-A43); 0.6 is table 3's.
+
+    Below 0.6 a client has as many images per label as there are, which is what the authors' files
+    have from 0.3 to 0.5.
+    """
+    runs = lent(profile, data=("fmnist",), partitions=("ce", "cn"), clients=(100,))
+    for partition in ("ce", "cn"):
+        base = base_run(profile, "fig8", "fmnist", partition, 100)
+        rest = {k: v for k, v in base.partition_options.items() if k != "images_per_label"}
+        for delta in scale_of(profile).deltas:
+            runs += with_methods(replace(base, partition_options={**rest, "delta": delta}), FEDERATED)
+    return runs
+
+
+def fig10(profile: str) -> list[Run]:
+    """Rounds to a target accuracy in all cells: runs of table 3."""
+    return lent(profile, data=DATA.values(), partitions=PARTITIONS, clients=CLIENTS)
+
+
+def table4(profile: str) -> list[Run]:
+    """Shards of sorted images, Equal and Non-equal, on CIFAR-100 (sec. 5.1)."""
+    return [
+        run
+        for num_clients in CLIENTS
+        for partition in ("equal_shards", "nonequal_shards")
+        for run in with_methods(base_run(profile, "table4", "cifar100", partition, num_clients))
+    ]
+
+
+def cifar10_as_run(profile: str) -> list[Run]:
+    """The CIFAR cells as the authors' logs say they were run (FEDDRL-A25), N = 10.
+
+    CIFAR-10's images and 10 labels, 100 outputs, index lists made from 100 labels that are not theirs.
+    """
+    runs = []
+    for scheme in PARTITIONS:
+        base = base_run(profile, "cifar10_as_run", "cifar10", "foreign_labels", 10)
+        options = partition_options(scale_of(profile), "cifar100", scheme, 10)
+        base = replace(
+            base,
+            dataset_options={**base.dataset_options, "num_classes": 100},
+            partition_options={"scheme": scheme, **options},
+        )
+        runs += with_methods(base)
+    return runs
+
+
+def fedprox_weights(profile: str) -> list[Run]:
+    """FedProx averaged uniformly, as in the authors' runs behind table 3 (FEDDRL-A36), beside n_k.
+
+    The cell whose gap the paper ascribes to FedProx: MNIST, PA, N = 10.
+    """
+    own = replace(
+        base_run(profile, "fedprox_weights", "mnist", "pa", 10),
+        method="fedprox",
+        method_options={"mu": 0.01, "weights": "uniform"},
+    )
+    borrowed = lent(profile, data=("mnist",), partitions=("pa",), clients=(10,))
+    return [own, *(run for run in borrowed if run.method in ("fedavg", "fedprox"))]
+
+
+def small_setting(profile: str) -> list[Run]:
+    """Fashion-MNIST, CE, N = K = 10, with the best constant weights as an upper reference.
+
+    Few images per client and more rounds than elsewhere: an agent gets one experience a round, and
+    here it gets enough of them to learn something at `reduced`.
+    """
+    scale = scale_of(profile)
+    base = base_run(profile, "small_setting", "fmnist", "ce", 10)
+    if scale.small_train_per_class is not None:
+        options = {**base.dataset_options, "train_per_class": scale.small_train_per_class}
+        base = replace(base, dataset_options=options)
+    base = replace(base, rounds=scale.small_rounds or scale.rounds)
+    names = [name for name in FEDERATED if name != "fedprox"]
+    full_length = replace(scale, worker_rounds=None)  # stage 1 takes T rounds here at every profile
+    runs = with_methods(base, names, full_length)
+    known = {run.key for run in table3(profile)}  # at `paper` this is a cell of table 3
+    lent_runs = [replace(run, artifact="table3") for run in runs]
+    runs = [there if there.key in known else run for run, there in zip(runs, lent_runs, strict=True)]
+    return [*runs, replace(base, method="best_constant", method_options=dict(scale.search))]
 
 
 def full_scale_cell(profile: str) -> list[Run]:
@@ -137,4 +319,4 @@ def full_scale_cell(profile: str) -> list[Run]:
     FedDRL here is the online mode: stage 1 of the other takes 2 T worker rounds before round 1.
     """
     cell = base_run(profile, "table3", "fmnist", "ce", 100)
-    return with_methods(cell, {name: VARIANTS[name] for name in ("fedavg", "fedprox", "feddrl_online")})
+    return with_methods(cell, ("fedavg", "fedprox", "feddrl_online"))

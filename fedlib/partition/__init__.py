@@ -13,6 +13,7 @@ would be). `make_partition` builds one by name and checks the options' names and
 | label_volume | labels and volumes of the report's generator | FRL report |
 | natural, sources | a client is a writer; several clients per source | FedDisk |
 | dirichlet | Dirichlet label shares | none of the papers, much of the field |
+| foreign_labels | a scheme over labels that are not the images' own | FedDRL's CIFAR cells as run |
 | from_file | JSON `{client: [index, ...]}` | the FedDRL authors' own partitions |
 """
 
@@ -27,6 +28,7 @@ from fedlib.partition.clusters import FILE_SETTINGS, partition_ce, partition_cn,
 from fedlib.partition.dirichlet import partition_dirichlet
 from fedlib.partition.draw import Partition, check_int
 from fedlib.partition.files import partition_from_file
+from fedlib.partition.foreign import partition_foreign_labels
 from fedlib.partition.majority import partition_majority
 from fedlib.partition.natural import partition_natural, partition_sources
 from fedlib.partition.noise import add_client_noise, split_within_clients
@@ -48,6 +50,7 @@ __all__ = [
     "partition_cn",
     "partition_dirichlet",
     "partition_equal_shards",
+    "partition_foreign_labels",
     "partition_from_file",
     "partition_iid",
     "partition_label_volume",
@@ -76,6 +79,7 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
     "natural": partition_natural,
     "sources": partition_sources,
     "dirichlet": partition_dirichlet,
+    "foreign_labels": partition_foreign_labels,
     "from_file": partition_from_file,
 }
 _GIVEN = ("labels", "num_classes", "num_clients", "rng", "groups")  # all other parameters are options

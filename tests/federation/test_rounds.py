@@ -11,7 +11,7 @@ from worlds import make_run, make_world
 
 from fedlib.data.dataset import Split
 from fedlib.errors import UsageError
-from fedlib.federation import prepare, rounds, sample_cohort
+from fedlib.federation import initial_state, prepare, rounds, sample_cohort
 from fedlib.local import Samples, Trainer, make_optimizer
 from fedlib.methods import make_method
 
@@ -201,3 +201,16 @@ def test_trainer_split_into_passes_gives_the_same_round():
     task = make_world(rounds=2)
     small = replace(task, trainer=Trainer(task.model, "stacked", make_optimizer("sgd"), 4, max_rows=2))
     torch.testing.assert_close(flat(play(task)[-1].state), flat(play(small)[-1].state))
+
+
+def test_a_model_may_have_more_outputs_than_the_data_set_has_classes():
+    """FEDDRL-A25: CIFAR-10's images under a head of 100 outputs; fewer than the classes is refused."""
+    run = make_run(
+        dataset="fmnist-embedded", partition="iid", model="mlp",
+        dataset_options={"num_classes": 100, "train_per_class": 4, "test_per_class": 2},
+    )  # fmt: skip
+    task = prepare([run])
+    assert task.model.fc2.out_features == 100
+    assert initial_state(task).params["fc2.bias"].shape == (1, 100)
+    with pytest.raises(UsageError, match="num_classes=5 given; allowed: 10 or more"):
+        prepare([replace(run, dataset_options={"num_classes": 5})])

@@ -1,21 +1,23 @@
 """FedDRL's grids: every printed setting at `paper`, and profiles that change sizes only."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from fedlib import grid as suite_grid
-from fedlib.papers import PROFILES, find_artifact
+from fedlib.papers import PROFILES, artifacts, find_artifact
 from fedlib.papers import feddrl_grid as grid
 
-SIZES = {"profile", "dataset", "dataset_options", "model", "rounds", "local_epochs"}
+SIZES = {"profile", "dataset", "dataset_options", "model", "model_options", "rounds", "local_epochs"}
 
 
 def settings(run):
     """What must not depend on the profile."""
     partition = {k: v for k, v in run.partition_options.items() if k != "images_per_label"}
+    method = {k: v for k, v in run.method_options.items() if k != "worker_rounds"}
     rest = {k: v for k, v in run.describe().items() if k not in SIZES}
-    return {**rest, "partition_options": partition}
+    return {**rest, "partition_options": partition, "method_options": method}
 
 
 def test_table3_has_the_printed_settings_at_paper():
@@ -50,7 +52,7 @@ def test_the_paper_profile_takes_the_authors_images_per_label():
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_changes_sizes_only(profile):
     for run, printed in zip(grid.table3(profile), grid.table3("paper"), strict=True):
-        assert {**settings(run), "profile": ""} == {**settings(printed), "profile": ""}
+        assert settings(run) == settings(printed)
         suite_grid.check_names(run)
 
 
@@ -61,3 +63,52 @@ def test_the_full_scale_cell_is_part_of_table3():
     assert {run.key for run in runs} <= whole
     assert {run.num_clients for run in runs} == {100}
     assert runs[2].method_options == {"mode": "online"}
+
+
+GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.runs("paper")]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("artifact_id", GRIDS)
+def test_every_grid_names_what_exists_and_each_run_has_one_owner(artifact_id, profile):
+    runs = find_artifact(artifact_id).runs(profile)
+    owners = {run.artifact for run in runs} - {artifact_id.split("/")[1]}
+    assert owners <= {"table3"}
+    assert {run.key for run in runs if run.artifact == "table3"} <= {r.key for r in grid.table3(profile)}
+    for run in runs:
+        suite_grid.check_names(run)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_description_is_computed_twice(profile):
+    runs = {run.key: run for artifact_id in GRIDS for run in find_artifact(artifact_id).runs(profile)}
+    bare = [replace(run, artifact="").key for run in runs.values()]
+    assert len(bare) == len(set(bare))
+
+
+@pytest.mark.parametrize("artifact_id", GRIDS)
+def test_controls_stand_beside_feddrl(artifact_id):
+    if artifact_id in ("feddrl/table3_fmnist_ce_n100", "feddrl/fedprox_weights"):
+        return  # three long runs; baselines alone
+    cells = {}
+    for run in find_artifact(artifact_id).runs("reduced"):
+        options = {k: v for k, v in run.method_options.items() if k != "worker_rounds"}
+        cell = replace(run, method="", method_options={}, rounds=1, artifact="").key
+        cells.setdefault(cell, []).append((run.method, options))
+    for methods in cells.values():
+        assert all(grid.VARIANTS[name] in methods for name in ("feddrl", *grid.CONTROLS, "fedavg"))
+
+
+def test_fig7_and_fig8_span_the_printed_ranges():
+    assert {run.cohort_size for run in grid.fig7("paper")} == {10, 20, 30, 40, 50}
+    deltas = {(run.partition, run.partition_options["delta"]) for run in grid.fig8("paper")}
+    assert deltas == {(name, delta) for name in ("ce", "cn") for delta in (0.2, 0.3, 0.4, 0.5, 0.6)}
+    assert {run.dataset for run in grid.fig8("reduced")} == {"fmnist"}
+
+
+def test_cifar10_is_cut_by_labels_that_are_not_its_own():
+    for run in grid.cifar10_as_run("paper"):
+        assert (run.dataset, run.dataset_options, run.model) == ("cifar10", {"num_classes": 100}, "vgg11")
+        assert run.partition == "foreign_labels"
+    schemes = {run.partition_options["scheme"] for run in grid.cifar10_as_run("paper")}
+    assert schemes == {"pa", "ce", "cn"}
