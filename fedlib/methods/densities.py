@@ -40,6 +40,7 @@ class MadeSettings:
     patience: int
     mask_seed: int
     binarize: bool
+    local_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ def fit_global_made(task: Task, made: MadeSettings, shares: Tensor) -> Fitted:
     """The density model `gd` of all clients' data, rows [R]; every round all clients take part (A15).
 
     shares: [R, N] aggregation weights, N_k / N for eq. (11). A round has as many local epochs as
-    one of the task model (A12).
+    one of the task model, or as many mini-batches with `local_steps` (A12, A13).
     """
     trainer, samples = made_trainer(task, made), pixels(task)
     fit, held = validation_split(task)
@@ -184,7 +185,8 @@ def fit_global_made(task: Task, made: MadeSettings, shares: Tensor) -> Fitted:
         work = row_work(task, fit, made.learning_rate, "made-global", round_index)
         epochs = task.run.local_epochs * running.cpu().numpy().repeat(shares.shape[1])
         state = trainer.start(broadcast(params, work.replica), {})
-        trained = trainer.train(samples, state, replace(work, epochs=epochs))
+        limit = made.local_steps or None
+        trained = trainer.train(samples, state, replace(work, epochs=epochs, steps_limit=limit))
         params, _ = aggregate(trained.state.params, {}, shares)  # eq. (11)
         losses = mean_losses(trainer, samples, broadcast(params, work.replica), check_work)
         validation = losses.view(shares.shape).mean(dim=1)

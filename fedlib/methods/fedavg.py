@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedlib.errors import check_name
+from fedlib.errors import check, check_name
 from fedlib.federation import (
     Cohort,
     Diagnostics,
@@ -35,6 +35,7 @@ class FedAvg:
     """`w^{t+1} = sum_k (n_k / n) w_k^t` over the cohort (FedDRL eq. (1))."""
 
     weights: str = "samples"  # or "uniform": 1 / K, the control without sample counts
+    local_steps: int = 0  # mini-batches per round, as FEDDISK-A13 may be read; 0: all of E epochs
     mixup_alpha: float | None = None  # of Balanced-MixUp on the clients (FedDdrl, sec. 4.2); None: none
     mixup_kind: str = "strict"
     episode_rounds: int | None = None  # FedDdrl's setting: again from w_0 after so many, rows with H_t, B_t
@@ -42,6 +43,10 @@ class FedAvg:
     def __post_init__(self) -> None:
         check_name("weights of method 'fedavg'", self.weights, WEIGHTS)
         check_setting(self.mixup_kind, self.episode_rounds)
+        check(
+            self.local_steps >= 0,
+            f"local_steps={self.local_steps} given for method 'fedavg'; allowed: 0 or more",
+        )
 
     def init(self, task: Task) -> ServerState:
         return initial_state(task)
@@ -49,7 +54,8 @@ class FedAvg:
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
         state = restarted(task, state, cohort, self.episode_rounds)
-        trained = train_cohort(task, state, cohort)  # each client: E epochs of mini-batch SGD from w^t
+        # each client: E epochs of mini-batch SGD from w^t
+        trained = train_cohort(task, state, cohort, steps_limit=self.local_steps or None)
         weights = cohort_weights(self.weights, task, cohort)
         after, report = finish_round(task, state, cohort, trained, weights)
         return after, with_latency(task, cohort, report, self.episode_rounds)

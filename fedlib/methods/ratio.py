@@ -48,19 +48,20 @@ class RatioSettings:
     max_epochs: int
     patience: int
     least: float
-    feed: str
 
 
 @dataclass(frozen=True)
 class Outputs:
     """What both MADEs say about the samples of one replica, client after client: u [M, D] in (0, 1).
 
-    starts: [N + 1] where each client's samples begin.
+    starts: [N + 1] where each client's samples begin. log_ratio: [M] `log gd(x) - log ld_k(x)` in
+    nats, the ratio that the two densities give themselves; the paper does not use it.
     """
 
     local: Tensor
     shared: Tensor
     starts: np.ndarray
+    log_ratio: Tensor | None = None
 
     def rows(self, client: int) -> np.ndarray:
         """Positions of a client's samples in the tables, in the order of `task.clients`."""
@@ -75,21 +76,25 @@ def made_outputs(task: Task, made: MadeSettings, local: Fitted, shared: Fitted, 
     at = slice(replica * len(work), (replica + 1) * len(work))
     own = {name: tensor[at] for name, tensor in local.params.items()}
     both = [own, broadcast(shared.params, work.replica)]
-    tables = [_conditionals(trainer, samples, params, work) for params in both]
-    return Outputs(*tables, np.cumsum([0, *work.sizes]))
+    (u_local, nll_local), (u_shared, nll_shared) = (
+        _conditionals(trainer, samples, params, work) for params in both
+    )
+    return Outputs(u_local, u_shared, np.cumsum([0, *work.sizes]), nll_local - nll_shared)
 
 
-def _conditionals(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
-    """[M, D] sigmoid outputs, row after row."""
+def _conditionals(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> tuple[Tensor, Tensor]:
+    """[M, D] sigmoid outputs and [M] negative log-likelihoods, row after row."""
     parts = []
     for _, logits, batch in evaluate_by_columns(trainer, samples, params, work):
-        parts.append((logits.sigmoid(), batch.mask.bool()))
-    u, mask = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
-    return u[mask]
+        parts.append((logits.sigmoid(), trainer.objective.losses(logits, batch), batch.mask.bool()))
+    u, nll, mask = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
+    return u[mask], nll[mask]
 
 
-def fit_ratio(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -> tuple[Tensor, Tensor]:
-    """h of all clients of one replica, trained together; returns h [M] at `feed` and epochs taken [N].
+def fit_ratio(
+    task: Task, ratio: RatioSettings, outputs: Outputs, replica: int
+) -> tuple[dict[str, Tensor], Tensor]:
+    """h of all clients of one replica, trained together; returns h [M] of each feed and epochs taken [N].
 
     Each client has 2 N_k rows, classes of equal size, so that eq. (15) holds. It stops once its
     training loss has not fallen by `least` for `patience` epochs (A27).
@@ -111,14 +116,22 @@ def fit_ratio(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) 
         patience.update(epoch, trainer.train(samples, state, now).loss)
         if not patience.active.any():
             break
-    fed = replace(samples, inputs=FEEDS[ratio.feed](outputs.local, outputs.shared))
     plan = _work(task, ratio, [outputs.rows(k) for k in clients], replica)
+    h = {}
+    for name, feed in FEEDS.items():
+        fed = replace(samples, inputs=feed(outputs.local, outputs.shared))
+        h[name] = _probabilities(trainer, fed, state.params, plan)
+    return h, torch.from_numpy(epochs)
+
+
+def _probabilities(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
+    """[M] sigmoid of the classifiers' outputs, row after row."""
     parts = [
         (logits[..., 0].sigmoid(), batch.mask.bool())
-        for _, logits, batch in evaluate_by_columns(trainer, fed, state.params, plan)
+        for _, logits, batch in evaluate_by_columns(trainer, samples, params, work)
     ]
     h, mask = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
-    return h[mask], torch.from_numpy(epochs)
+    return h[mask]
 
 
 def make_classifier(features: int, hidden: int, seed: int) -> nn.Sequential:

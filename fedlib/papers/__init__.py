@@ -23,6 +23,7 @@ VERDICTS = ("supported", "not supported", "mixed", "not testable at this scale",
 PAPERS: dict[str, str] = {
     "start": "fedlib.papers.start",
     "feddrl": "fedlib.papers.feddrl",
+    "feddisk": "fedlib.papers.feddisk",
     "fedddrl": "fedlib.papers.fedddrl",
 }
 

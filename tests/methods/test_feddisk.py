@@ -14,7 +14,7 @@ from worlds import make_world
 from fedlib.errors import UsageError
 from fedlib.federation import Cohort, rounds, sample_shares
 from fedlib.local import Samples
-from fedlib.methods import make_method
+from fedlib.methods import make_method, phase_one
 from fedlib.methods.densities import Patience, fit_global_made, fit_local_mades, pixels, validation_split
 from fedlib.methods.feddisk import FedDisk
 from fedlib.methods.ratio import (
@@ -201,11 +201,12 @@ def test_global_made_is_averaged_by_eq_11():
 
 def test_outputs_and_classifier_against_plain_pytorch():
     task = world()
-    method = FedDisk(**{**SHORT, "ratio_batch_size": 1000, "ratio_learning_rate": 0.5, "feed": "mean"})
+    method = FedDisk(**{**SHORT, "ratio_batch_size": 1000, "ratio_learning_rate": 0.5})
     local = fit_local_mades(task, method.made)
     shared = fit_global_made(task, method.made, torch.full((1, 3), 1 / 3))
     outputs = made_outputs(task, method.made, local, shared, 0)
-    h, epochs = fit_ratio(task, method.ratio, outputs, 0)
+    all_h, epochs = fit_ratio(task, method.ratio, outputs, 0)
+    h = all_h["mean"]
     assert epochs.tolist() == [3, 3, 3]
     assert outputs.starts.tolist() == [0, 30, 52, 97]
     model = make_made(12, hidden=5)
@@ -236,7 +237,8 @@ def test_classifier_has_the_paper_s_size_and_stops_without_progress():
     assert count_parameters(make_classifier(784, 100, 0)) == 78_601
     u = torch.full((97, 12), 0.5)  # both models say the same: nothing to learn
     same = Outputs(u, u, np.array([0, 30, 52, 97]))
-    h, epochs = fit_ratio(world(), FedDisk(ratio_learning_rate=1e-6).ratio, same, 0)
+    all_h, epochs = fit_ratio(world(), FedDisk(ratio_learning_rate=1e-6).ratio, same, 0)
+    h = all_h["local"]
     assert epochs.tolist() == [6, 6, 6]  # the first epoch and five without progress
     assert float(h.max() - h.min()) < 1e-6
 
@@ -265,8 +267,8 @@ def alphas(feed, outputs, epochs):
     """Unscaled weights [2, count] on the exact densities' outputs, h trained by full-batch steps."""
     task = make_world(sizes=(400, 400), shape=(3, 4))
     full = {"ratio_batch_size": 800, "ratio_learning_rate": 0.2, "ratio_least": 0.0}
-    h, _ = fit_ratio(task, FedDisk(feed=feed, ratio_max_epochs=epochs, **full).ratio, outputs, 0)
-    return odds(h, 0.01).numpy().reshape(2, -1)
+    h, _ = fit_ratio(task, FedDisk(ratio_max_epochs=epochs, **full).ratio, outputs, 0)
+    return odds(h[feed], 0.01).numpy().reshape(2, -1)
 
 
 def test_weights_follow_the_true_ratio_on_global_outputs_and_not_on_local_ones():
@@ -358,3 +360,68 @@ def test_a_small_client_is_one_line():
 def test_wrong_options_are_one_line(options, message):
     with pytest.raises(UsageError, match=message):
         make_method("feddisk", options)
+
+
+def test_phase_1_is_computed_once_for_runs_that_differ_in_phase_2(monkeypatch):
+    calls, compute = [], phase_one._compute
+    monkeypatch.setattr(phase_one, "_last", {})
+    monkeypatch.setattr(phase_one, "_compute", lambda *given: calls.append(1) or compute(*given))
+    first = FedDisk(**SHORT).init(world())
+    for options in ({"scale": "raw"}, {"control": "shuffled"}, {"feed": "global"}):
+        other = FedDisk(**SHORT, **options).init(world(rounds=7))
+        assert not torch.equal(other.memory["alpha"], first.memory["alpha"])
+    assert len(calls) == 1
+    images = world()
+    images.train.inputs[3, 0, 1, 1] += 1  # one pixel of one image
+    for task in (world(seeds=(1,)), world(local_epochs=3), world(sizes=(31, 21, 45)), images):
+        FedDisk(**SHORT).init(task)
+    FedDisk(**{**SHORT, "ratio_max_epochs": 2}).init(world())
+    assert len(calls) == 6
+
+
+def test_agreement_of_alpha_with_the_ratio_of_the_mades():
+    task = world()
+    ratio = torch.randn(1, 97, generator=torch.Generator().manual_seed(0))
+    alpha = ratio.exp()  # grows with the ratio ...
+    alpha[0, task.clients[0][1]] *= 0  # ... but for client 1, whose weights are all equal,
+    alpha[0, task.clients[0][2]] = -ratio[0, task.clients[0][2]]  # and client 2, whose fall
+    columns = phase_one.weight_columns(task, ratio, alpha, ratio)
+    assert json.loads(columns["alpha_agreement"][0]) == [1, 0, -1]
+
+
+def test_log_ratio_of_the_mades_by_their_likelihoods():
+    task = world()
+    made = FedDisk(**SHORT).made
+    local, shared = fit_local_mades(task, made), fit_global_made(task, made, torch.full((1, 3), 1 / 3))
+    outputs = made_outputs(task, made, local, shared, 0)
+    x = pixels(task).inputs.flatten(1) / 255
+    x = torch.cat([x[index] for index in task.clients[0]])
+    log_p, log_q = (
+        (x * u.log() + (1 - x) * (1 - u).log()).sum(dim=1) for u in (outputs.shared, outputs.local)
+    )
+    torch.testing.assert_close(outputs.log_ratio, log_p - log_q, rtol=1e-3, atol=1e-4)
+
+
+def after_a_round(name, task, **options):
+    method = make_method(name, {**(SHORT if name == "feddisk" else {}), **options})
+    state = method.init(task)
+    return method.apply(task, state, Cohort(1, np.arange(3)[None]))[0].params["fc2.bias"]
+
+
+@pytest.mark.parametrize("name", ["fedavg", "feddisk"])
+def test_steps_instead_of_epochs(name):
+    """FEDDISK-A13: a client of 20 samples takes 5 steps of 4 in an epoch, so 10 steps are two of them."""
+    task = world(batch_size=4, sizes=(20, 20, 20))
+    two, five, ten = (after_a_round(name, task, local_steps=steps) for steps in (2, 5, 10))
+    assert not torch.equal(two, five)
+    assert torch.equal(ten, after_a_round(name, task))
+    with pytest.raises(UsageError, match=f"local_steps=-1 given for method '{name}'; allowed: 0 or more"):
+        make_method(name, {"local_steps": -1})
+
+
+def test_the_global_made_takes_as_many_steps_as_the_task_model():
+    task = world()
+    made = FedDisk(**{**SHORT, "made_batch_size": 5, "made_max_rounds": 1}, local_steps=1).made
+    limited = fit_global_made(task, made, torch.full((1, 3), 1 / 3))
+    whole = fit_global_made(task, replace(made, local_steps=0), torch.full((1, 3), 1 / 3))
+    assert float(limited.validation_loss[0, 0]) > float(whole.validation_loss[0, 0])  # it learned less

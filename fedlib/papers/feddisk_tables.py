@@ -1,0 +1,208 @@
+"""FedDisk's tables: printed beside counted, published beside ours.
+
+* table 1: effective communication rounds (ECR) by FEDDISK-A20, raw and over a moving average;
+* table 2: weights that a client sends per round;
+* fig. 6: effective communication cost, eqs. (18) and (19), and the bytes that the federation counted.
+"""
+
+import math
+
+import pandas as pd
+
+from fedlib.papers.feddisk_grid import CASES, MADE_HIDDEN, METHODS, WIDTH, case_of
+
+ACCURACY = "client_test_accuracy_mean"
+SMOOTHING = 10  # rounds of the moving average, FEDDISK-A20
+PAPER_NAMES = {
+    "feddisk": "FedDisk",
+    "fedavg": "FedAvg",
+    "fedprox": "FedProx",
+    "fedbn": "FedBN",
+    "fedrod": "FedROD",
+}
+SIDES = {"mnist": (28,), "xray": (32,), "femnist": (28, 32)}  # FEDDISK-A18: both for FEMNIST
+CLASSES = {"mnist": 10, "xray": 2, "femnist": 62}
+
+
+def count_sizes(profile: str) -> pd.DataFrame:
+    """Table 2: weights of the classifier and the MADE at the paper's sizes, counted on real models.
+
+    The paper counts the MADE's weight matrices without biases; `counted_all` has them too.
+    """
+    rows = []
+    for case, sides in SIDES.items():
+        for side in sides:
+            for part in ("classifier", "made"):
+                weights, everything = _count(part, case, side)
+                rows.append(
+                    {
+                        "dataset": CASES[case],
+                        "part": part,
+                        "side": side,
+                        "hidden_or_width": (WIDTH if part == "classifier" else MADE_HIDDEN)[case],
+                        "printed": _printed_size(part, case),
+                        "counted": weights,
+                        "counted_all": everything,
+                    }
+                )
+    return pd.DataFrame(rows).assign(seed=0, stand_in=False)
+
+
+def _count(part: str, case: str, side: int) -> tuple[int, int]:
+    """Weights as the paper counts them, and all parameters."""
+    from fedlib.models import count_parameters, make_model
+    from fedlib.models.made import make_made
+
+    if part == "classifier":
+        model = make_model(
+            "cnn-feddisk", image_shape=(1, side, side), num_classes=CLASSES[case], generator_seed=(0,),
+            width=WIDTH[case],
+        )  # fmt: skip
+        return count_parameters(model), count_parameters(model)
+    model = make_made(side * side, hidden=MADE_HIDDEN[case])
+    return sum(p.numel() for p in model.parameters() if p.ndim == 2), count_parameters(model)
+
+
+def _printed_size(part: str, case: str) -> float:
+    from fedlib.papers.published import load_published
+
+    table = load_published("feddisk_table2")
+    row = table[(table.dataset == CASES[case]) & (table.metric == f"model_size_{part}")]
+    return float(row[row.method == "FedDisk"].value.iloc[0])
+
+
+def trial_mean(rows: pd.DataFrame, dataset: str, method: str, value: str = ACCURACY) -> pd.Series:
+    """Mean over trials of the mean accuracy over clients, by round (rounds that all trials have)."""
+    own = rows[(rows.dataset == dataset) & (rows.method == method)].dropna(subset=[value])
+    return own.pivot_table(index="round", columns="seed", values=value).dropna().mean(axis=1)
+
+
+def smooth(curve: pd.Series, rounds: int) -> pd.Series:
+    """Mean of the last `rounds` rounds; the first ones have fewer."""
+    return curve.rolling(rounds, min_periods=1).mean()
+
+
+def first_reaching(curve: pd.Series, target: float) -> float:
+    """First round whose value is at least `target`; NaN if there is none."""
+    there = curve.index[curve >= target]
+    return float(there[0]) if len(there) else float("nan")
+
+
+def effective_rounds(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
+    """Table 1 from the runs of fig. 3, one row per data set and method (FEDDISK-A20).
+
+    Competitors: round of their trial-mean curve's maximum. FedDisk: first round at which it reaches
+    the highest of these maxima (`target`), after `made` rounds of the global MADE, mean over trials.
+    """
+    found = []
+    for dataset in rows.dataset.unique():
+        methods = [m for m in METHODS if ((rows.dataset == dataset) & (rows.method == m)).any()]
+        curves = {m: smooth(trial_mean(rows, dataset, m), smoothing) for m in methods}
+        rivals = {m: c for m, c in curves.items() if m != "feddisk" and len(c)}
+        if not rivals or not len(curves.get("feddisk", ())):
+            continue
+        target = max(c.max() for c in rivals.values())
+        start = rows[(rows.dataset == dataset) & (rows.method == "feddisk") & (rows["round"] == 0)]
+        made = float(start.made_rounds.mean())
+        reached = first_reaching(curves["feddisk"], target)
+        common = {"dataset": dataset, "target": target, "smoothing": smoothing}
+        found.append(
+            {**common, "method": "feddisk", "made": made, "classifier": reached, "total": made + reached,
+             "best": curves["feddisk"].max()}
+        )  # fmt: skip
+        for method, curve in rivals.items():
+            at = float(curve.idxmax())
+            found.append(
+                {**common, "method": method, "made": 0.0, "classifier": at, "total": at, "best": curve.max()}
+            )
+    columns = ["dataset", "method", "smoothing", "made", "classifier", "total", "best", "target"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def sent_per_client(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the federation counted: bytes of one upload of one client, by data set, method and phase."""
+    found = []
+    for (dataset, method), own in rows.groupby(["dataset", "method"], sort=False):
+        clients = float(own.num_clients.iloc[0])
+        first = own[own["round"] == own["round"][own["round"] > 0].min()]
+        found.append((dataset, method, "classifier", float(first.uplink_bytes.mean()) / clients))
+        if method == "feddisk":
+            start = own[own["round"] == 0]
+            per_round = start.uplink_bytes / start.made_rounds_run / clients
+            found.append((dataset, method, "made", float(per_round.mean())))
+    return pd.DataFrame(found, columns=["dataset", "method", "part", "bytes"])
+
+
+def effective_costs(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
+    """Fig. 6: bytes that one client sends and receives until its effective round, eqs. (18) and (19).
+
+    formula: `2 (S_MADE ECR_MADE + S_cls ECR_cls)` with the sizes of one message. counted: the sum of
+    the rows' own up- and downlink bytes over the same rounds, per client; the two must agree.
+    """
+    rounds = effective_rounds(rows, smoothing)
+    sizes = sent_per_client(rows).set_index(["dataset", "method", "part"]).bytes
+    found = []
+    for row in rounds.itertuples():
+        own = rows[(rows.dataset == row.dataset) & (rows.method == row.method)]
+        cost = 2 * sizes[row.dataset, row.method, "classifier"] * row.classifier
+        if row.method == "feddisk":
+            cost += 2 * sizes[row.dataset, row.method, "made"] * row.made
+        found.append((row.dataset, row.method, cost, _counted_bytes(own, row.classifier)))
+    table = pd.DataFrame(found, columns=["dataset", "method", "formula", "counted"])
+    return table.assign(smoothing=smoothing)
+
+
+def _counted_bytes(own: pd.DataFrame, last: float) -> float:
+    """Bytes up and down per client, mean over trials: rounds 1 to `last`, and the MADE's up to its best."""
+    if math.isnan(last):  # never reached
+        return float("nan")
+    clients, seeds = float(own.num_clients.iloc[0]), own.seed.nunique()
+    within = own[(own["round"] >= 1) & (own["round"] <= last)]
+    total = float((within.uplink_bytes + within.downlink_bytes).sum())
+    if "made_rounds" in own:
+        start = own[(own["round"] == 0) & own.made_rounds.notna()]
+        used = start.made_rounds / start.made_rounds_run  # the counter has the rounds of the patience too
+        total += float(((start.uplink_bytes + start.downlink_bytes) * used).sum())
+    return total / clients / seeds
+
+
+def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
+    """Best mean accuracy of each method (FEDDISK-A21) in percent, ours beside the printed ones.
+
+    The paper prints FedDisk's and the best competitor's only.
+    """
+    from fedlib.papers.published import load_published
+
+    text = load_published("feddisk_text")
+    printed = text[(text.artifact == "fig3") & (text.metric == "mean_test_accuracy")]
+    found = []
+    for dataset in rows.dataset.unique():
+        name = CASES[case_of(dataset)]
+        own = printed[printed.dataset == name].set_index("method").value
+        for method in METHODS:
+            curve = trial_mean(rows, dataset, method)
+            if len(curve):
+                value = own.get(PAPER_NAMES[method], float("nan"))
+                best, final = 100 * curve.max(), 100 * curve.iloc[-1]
+                found.append((name, dataset, method, value, best, best - value, final))
+    columns = ["paper_data", "dataset", "method", "published", "ours_best", "difference", "ours_final"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
+    """ECR in all, printed beside ours, raw and smoothed."""
+    from fedlib.papers.published import load_published
+
+    printed = load_published("feddisk_table1")
+    raw, smoothed = (effective_rounds(rows, window) for window in (1, SMOOTHING))
+    table = raw[["dataset", "method", "made", "classifier", "total"]].merge(
+        smoothed[["dataset", "method", "total"]], on=["dataset", "method"], suffixes=("", "_smoothed")
+    )
+    table.insert(2, "published", [_printed_rounds(printed, r.dataset, r.method) for r in table.itertuples()])
+    return table
+
+
+def _printed_rounds(printed: pd.DataFrame, dataset: str, method: str) -> float:
+    kind = "total" if method == "feddisk" else "classifier"
+    own = printed[(printed.dataset == CASES[case_of(dataset)]) & (printed.method == PAPER_NAMES[method])]
+    return float(own[own.metric == f"effective_communication_rounds_{kind}"].value.iloc[0])

@@ -1,0 +1,102 @@
+"""FedDisk's grids: the printed settings at `paper`, and sizes only elsewhere."""
+
+from dataclasses import replace
+
+import pytest
+
+from fedlib.grid import check_names
+from fedlib.papers import PROFILES
+from fedlib.papers import feddisk_grid as grid
+from fedlib.papers.feddisk import ARTIFACTS
+
+SIZES = {
+    "profile", "dataset", "dataset_options", "num_clients", "rounds", "batch_size", "model_options",
+    "partition_options",
+}  # fmt: skip
+
+
+def by_case(profile, artifact=grid.fig3):
+    return {(grid.case_of(run.dataset), run.method): run for run in artifact(profile)}
+
+
+@pytest.mark.parametrize(
+    ("case", "rounds", "width", "hidden", "mu"),
+    [("mnist", 1500, 16, 30, 0.01), ("xray", 500, 32, 50, 0.01), ("femnist", 1500, 128, 400, 1)],
+)
+def test_paper_profile_has_the_printed_settings(case, rounds, width, hidden, mu):
+    runs = by_case("paper")
+    for method in ("feddisk", "fedavg", "fedprox", "fedbn", "fedrod"):
+        run = runs[case, method]
+        assert (run.rounds, run.model_options["width"], run.num_clients) == (rounds, width, 100)
+        assert (run.local_epochs, run.batch_size, run.local_learning_rate) == (2, 32, 0.01)
+        assert run.local_optimizer == "sgd"
+        assert run.cohort_size is None  # all take part
+        assert run.dataset_options["local_test"] == 0.15
+        assert (run.dataset_options["mean"], run.dataset_options["std"]) == ([0.0], [1.0])
+        assert ("client_noise" in run.dataset_options) == (case == "mnist")
+    assert runs[case, "feddisk"].method_options == {"made_hidden": hidden}
+    assert runs[case, "fedprox"].method_options == {"mu": mu}
+    assert not runs[case, "fedrod"].method_options  # mu = 1 is the default
+    if case == "mnist":
+        assert runs[case, "fedavg"].dataset_options["client_noise"] == {"strength": 0.3}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_smaller_profiles_change_sizes_only(profile):
+    paper = by_case("paper")
+    for run in grid.fig3(profile):
+        whole = paper[grid.case_of(run.dataset), run.method]
+        for name, value in whole.describe().items():
+            if name not in SIZES | {"method_options", "partition", "dataset_options"}:
+                assert getattr(run, name) == value, name
+        added = set(run.dataset_options) - set(whole.dataset_options)
+        assert added <= {"train_per_class", "test_per_class", "images", "writers", "client_noise"}
+        sizes = {"made_hidden", "made_batch_size", "made_max_rounds", "ratio_max_epochs"}
+        assert {**run.method_options, **whole.method_options}.keys() <= sizes | {"mu"}
+        assert run.method_options.get("mu") == whole.method_options.get("mu")
+
+
+def test_only_the_x_rays_of_one_source_are_given_noise_instead_of_sources():
+    partitions = {run.dataset: run.partition for run in grid.fig3("reduced")}
+    assert partitions == {
+        "mnist": "iid",
+        "pneumoniamnist-subset": "iid",
+        "standin-xray": "sources",
+        "standin-femnist": "natural",
+    }
+    noisy = {run.dataset for run in grid.fig3("reduced") if "client_noise" in run.dataset_options}
+    assert noisy == {"mnist", "pneumoniamnist-subset"}
+
+
+def test_grids_of_mu():
+    for case, name in grid.CASES.items():
+        assert name
+        prox = [
+            run
+            for run in grid.fedprox_grid("paper")
+            if run.dataset == by_case("paper")[case, "fedavg"].dataset
+        ]
+        assert sorted(run.method_options["mu"] for run in prox) == [0.001, 0.01, 0.1, 1]
+        shared = [run for run in prox if run.artifact == "fig3"]
+        assert [run.method_options["mu"] for run in shared] == [grid.PROX_MU[case]]
+        assert shared[0] == by_case("paper")[case, "fedprox"]
+    rod = grid.fedrod_grid("reduced")
+    assert [run.method_options["mu"] for run in rod] == [1, 5, 10, 20]
+    assert all(run.method_options["personal_trains_body"] for run in rod)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_ablations_change_one_thing_of_a_run_of_fig_3(profile):
+    whole, plain, *others = grid.ablations(profile)
+    assert {whole.key, plain.key} <= {run.key for run in grid.fig3(profile)}
+    assert len(others) == len(grid.ABLATIONS)
+    for run, (method, options) in zip(others, grid.ABLATIONS.values(), strict=True):
+        same = whole if method == "feddisk" else plain
+        assert run == replace(same, artifact="ablations", method_options={**same.method_options, **options})
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_all_runs_have_names_and_options_that_exist(profile):
+    for artifact in ARTIFACTS:
+        for run in artifact.runs(profile):
+            check_names(run)
