@@ -149,7 +149,7 @@ class Surroundings:
         """The decisions and what they saw, for figures 9 to 13; lists over slots as JSON text."""
         return {
             "kept": [json.dumps(row.astype(int).tolist()) for row in kept],
-            "local_epochs": [json.dumps(row.tolist()) for row in np.where(kept, epochs, 1)],
+            "epochs": [json.dumps(row.tolist()) for row in np.where(kept, epochs, 1)],
             "probing_loss": [json.dumps([float(f"{x:.6g}") for x in row]) for row in loss.tolist()],
             "probing_seconds": [json.dumps(row.tolist()) for row in self.probing_seconds],
             "upload_seconds": [json.dumps(row.tolist()) for row in self.devices.upload_seconds[self.rows]],

@@ -94,7 +94,7 @@ def test_a_round_by_hand():
     for r, seed in enumerate(task.seeds):
         kept = np.array(json.loads(report.columns["kept"][r]), bool)
         assert kept.tolist() == [True, True, False, False]  # equal values: the lower slots
-        assert json.loads(report.columns["local_epochs"][r]) == [7, 7, 1, 1]
+        assert json.loads(report.columns["epochs"][r]) == [7, 7, 1, 1]
         assert report.weights[r].tolist() == [0.5, 0.5, 0, 0]
         devices, clients = draw_devices(seed, 6), report.clients[r][kept]
         seconds = 84 * devices.compute_seconds[clients] + devices.upload_seconds[clients]
@@ -263,3 +263,10 @@ def test_bad_input_is_one_line():
     task.train.labels[12:24] = 0
     with pytest.raises(UsageError, match="client 1 has no minority labels"):
         with_mixup(task, 0.4)
+
+
+def test_no_column_of_a_row_has_the_name_of_a_runs_field():
+    """The description of a run stands beside its rows; equal names would hide what the round reports."""
+    task, method = world(), FedDdrl(episodes=0)
+    _, (report,) = run(task, method, method.init(task), 1)
+    assert not set(report.columns) & set(task.run.describe())
