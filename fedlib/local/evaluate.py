@@ -21,6 +21,7 @@ from fedlib.models.layers import step_key
 _PLAIN = Objective()
 # rows * images in one forward pass: on a CPU few enough that activations stay in its cache
 IMAGES_PER_PASS = {"cpu": 500, "cuda": 8000}
+LEAST_PER_ROW = 8  # images: with hundreds of rows, one at a time takes four times as long
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _row_passes(
     for position, row in enumerate(order):
         padded[position, : sizes[row]] = torch.from_numpy(np.asarray(indices[row], np.int64))
     padded, limit = padded.to(device), torch.from_numpy(sizes[order]).to(device)
-    width = max(1, IMAGES_PER_PASS[device.type] // max(len(sizes), 1))
+    width = max(LEAST_PER_ROW, IMAGES_PER_PASS[device.type] // max(len(sizes), 1))
     forward = _inference(trainer)
     for start in range(0, int(sizes.max(initial=0)), width):
         active = int((sizes > start).sum())

@@ -10,7 +10,7 @@ sec. III.ii, Algorithm 1, and sec. IV.iii for the two approaches.
 
 A run holds all episodes one after the other. At the start of each the task model goes back to
 theta_G^0, and moving batch and average are empty (lines 2, 3, 5); agent and data stay. Readings,
-FRL-A1 to A8, are the options below; `CODE` holds those of the released code.
+FRL-A1 to A8, are the options below.
 """
 
 from dataclasses import dataclass, replace
@@ -53,12 +53,6 @@ CHOICES = {
     "returns": RETURNS,
     "likelihood": LIKELIHOODS,
 }
-CODE = {
-    "returns": "immediate",
-    "likelihood": "code",
-    "state_data": "code",
-    "rewarded_model": "old",
-}  # what the released code does otherwise than the report says (A3, A4, A7, A8)
 
 
 @dataclass(frozen=True)

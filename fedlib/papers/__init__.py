@@ -25,6 +25,7 @@ PAPERS: dict[str, str] = {
     "feddrl": "fedlib.papers.feddrl",
     "feddisk": "fedlib.papers.feddisk",
     "fedddrl": "fedlib.papers.fedddrl",
+    "frl": "fedlib.papers.frl",
 }
 
 DEFAULT_SEEDS = {"smoke": 1, "reduced": 3, "paper": 5}

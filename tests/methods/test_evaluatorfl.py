@@ -14,8 +14,9 @@ from fedlib.agents.reinforce import Draw
 from fedlib.errors import UsageError
 from fedlib.federation import rounds, sample_cohort, train_cohort
 from fedlib.local import correct_rows, evaluate_rows, evaluate_segments
-from fedlib.methods.evaluatorfl import CODE, EvaluatorFL, mean_accuracy, worker_tests
+from fedlib.methods.evaluatorfl import EvaluatorFL, mean_accuracy, worker_tests
 from fedlib.methods.fedavg import FedAvg
+from fedlib.papers.frl_grid import CODE
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from fedlib.federation import rounds
 from fedlib.methods.fedavg import FedAvg
 from fedlib.methods.schedulerfl import FIRST_TURN, SchedulerFL, participation_variance
 from fedlib.methods.scheduling import Scheduler, World, to_probabilities, train_scheduler
+from fedlib.papers.frl_grid import DRAWS_STORED
 from fedlib.system import mean_workers
 
 
@@ -83,21 +84,12 @@ class Static:
         return np.where(slow[:, None], [100.0, 80.0, 8.0], [50.0, 5.0, 1.0])
 
 
-CREDIT = {
-    "maximum": "selected",
-    "stored_action": "draw",
-    "critic_decay": 0.0,
-    "critic_rate": 1e-3,
-    "stop_below": None,
-}
-
-
-@pytest.mark.parametrize("sign", [1])
+@pytest.mark.parametrize("sign", [1, -1])
 def test_finds_the_fast_workers_of_a_static_world(sign):
-    """With the draw as stored action and without weight decay the critic can tell who was slow."""
+    """With draws stored, and a critic without weight decay, the agent learns who is slow."""
     for seed in (0, 1):
         world = Static(seed, np.full(10, 600), sign)
-        training = train_scheduler(Scheduler(**CREDIT), world)
+        training = train_scheduler(Scheduler(**DRAWS_STORED, stop_below=None), world)
         chances = training.rounds[-1]["chances"]
         slow = world.slow if sign == 1 else ~world.slow
         assert chances[slow].max() < 0.1
