@@ -6,6 +6,7 @@ and `run` works on a machine without Jupyter.
 """
 
 import argparse
+import os
 import signal
 import sys
 import time
@@ -36,10 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.showwarning = _show_warning
     try:
         arguments = make_parser().parse_args(argv)
-        return arguments.command(arguments)
+        status = arguments.command(arguments)
+        sys.stdout.flush()
+        return status
     except FedlibError as error:
         print(f"fedlib: error: {' '.join(str(error).split())}", file=sys.stderr)
         return error.status
+    except BrokenPipeError:  # `fedlib list | head`: who reads the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("fedlib: interrupted; what was finished is stored, the rest resumes", file=sys.stderr)
         return EXIT_INTERRUPTED

@@ -35,6 +35,8 @@ BAD_INPUT = {
     "run fake/grid --set method.mu=big --method fedprox": "mu='big' given; allowed: a number",
     "run fake/grid --set round=3": "unknown setting 'round' (did you mean 'rounds'?); allowed: dataset, ",
     "run fake/grid --set seed=3": "unknown setting 'seed'",
+    "figures nonsense": "unknown paper 'nonsense'; allowed: ",
+    "figures start --profile full": "unknown profile 'full'; allowed: smoke, reduced, paper",
     "run fake/grid --set rounds=many": 'rounds="many" given; allowed: a whole number',
     "run fake/grid --set rounds=true": "rounds=true given; allowed: a whole number",
     "run fake/grid --set rounds": "setting 'rounds' given; allowed: key=value",
@@ -109,6 +111,13 @@ def test_list_shows_what_is_stored(capsys):
     capsys.readouterr()
     assert main(["list", "--paper", "fake"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split("  ")[-1] == "smoke: 4 runs"
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    command = f"{sys.executable} -m fedlib list | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("artifact")
+    assert done.stderr == ""
 
 
 def test_verdicts(capsys):
