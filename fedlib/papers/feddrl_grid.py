@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from fedlib.errors import check_name
 from fedlib.papers import PROFILES
-from fedlib.partition.clusters import FILE_SETTINGS
 from fedlib.run import Run
 
 DATA = {"CIFAR-100": "cifar100", "Fashion-MNIST": "fmnist", "MNIST": "mnist"}  # the paper's name: ours
@@ -94,7 +93,7 @@ SCALES = {
         deltas=(0.2, 0.4),
         small_rounds=100,
         small_train_per_class=300,
-        search={"candidates": 8, "generations": 4},
+        search={"candidates": 8, "generations": 3},
     ),
     "paper": Scale(
         rounds=1000,
@@ -151,6 +150,8 @@ def image_options(scale: Scale, data: str, partition: str, num_clients: int) -> 
 
 def partition_options(scale: Scale, data: str, partition: str, num_clients: int) -> dict[str, float]:
     """Settings of the authors' partition files (FEDDRL-A25 to A30); only CE and CN have any."""
+    from fedlib.partition import FILE_SETTINGS
+
     if partition not in ("ce", "cn"):
         return {}
     measured = FILE_SETTINGS[data, num_clients]
@@ -276,6 +277,16 @@ def cifar10_as_run(profile: str) -> list[Run]:
         )
         runs += with_methods(base)
     return runs
+
+
+def upper_bound(profile: str) -> list[Run]:
+    """SingleSet against the federated methods in all cells: runs of tables 3 and 4."""
+    return [*table3(profile), *table4(profile)]
+
+
+def impact_factors(profile: str) -> list[Run]:
+    """Who gets which weight under cluster skew, N = K = 10 (sec. 4.2.2): runs of table 3."""
+    return lent(profile, data=DATA.values(), partitions=("ce", "cn"), clients=(10,))
 
 
 def fedprox_weights(profile: str) -> list[Run]:

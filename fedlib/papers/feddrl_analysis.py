@@ -1,0 +1,135 @@
+"""What FedDRL's tables, figures and claims compute from rows: best accuracies, gains, ratios, factors.
+
+rows: as `load_rows` gives them, many cells and methods; part: those of one cell. A series by seed has
+one number per seed. Accuracies and gains are in percent.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from fedlib.papers import decide
+from fedlib.papers.feddrl_grid import CONTROLS, DELTA, PAPER_METHODS, VARIANTS
+from fedlib.papers.variants import with_variant
+from fedlib.results import finished_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BASELINES = ("fedavg", "fedprox")
+THREE = (*BASELINES, "feddrl")
+_NAMES = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), **CONTROLS, **PAPER_METHODS}
+CELL = ("dataset", "partition", "num_clients")
+PAPER_DATA = {
+    "cifar100": "CIFAR-100", "standin-cifar100": "CIFAR-100", "cifar10": "CIFAR-100",
+    "cifar10-jpeg": "CIFAR-100", "fmnist": "Fashion-MNIST", "fmnist-embedded": "Fashion-MNIST",
+    "mnist": "MNIST", "mnist-5k": "MNIST",
+}  # fmt: skip
+PAPER_PARTITIONS = {
+    "pa": "PA", "ce": "CE", "cn": "CN", "equal_shards": "Equal", "nonequal_shards": "Non-equal"
+}  # fmt: skip
+
+
+def named(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Finished rows with a column `variant`, the method's name in our tables."""
+    return with_variant(finished_rows(rows), _NAMES)
+
+
+def cells(rows: "pd.DataFrame", by: tuple[str, ...] = CELL) -> "Iterator[tuple[tuple, pd.DataFrame]]":
+    """Rows of each cell, in the order in which they first appear."""
+    yield from rows.groupby(list(by), sort=False)
+
+
+def cell_name(cell: tuple) -> str:
+    """`Fashion-MNIST/CE/N=100`, with the paper's name of the data set."""
+    dataset, partition, clients = cell
+    return f"{PAPER_DATA[dataset]}/{PAPER_PARTITIONS[partition]}/N={clients}"
+
+
+def best(part: "pd.DataFrame", variant: str) -> "pd.Series":
+    """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
+    return decide.best(part[part.variant == variant])
+
+
+def best_baseline(part: "pd.DataFrame") -> "pd.Series":
+    """The better of FedAvg and FedProx in this cell by its mean over seeds, as impr.(a) takes it."""
+    return max((best(part, name) for name in BASELINES), key=lambda values: values.mean())
+
+
+def worst_baseline(part: "pd.DataFrame") -> "pd.Series":
+    """The worse of the two, as impr.(b) takes it."""
+    return min((best(part, name) for name in BASELINES), key=lambda values: values.mean())
+
+
+def relative_gain(ours: "pd.Series", other: "pd.Series") -> "pd.Series":
+    """Gain in percent of the other's accuracy, by seed."""
+    return 100 * (ours - other) / other
+
+
+def has(part: "pd.DataFrame", *variants: str) -> bool:
+    """Are there rows of all these methods?"""
+    return set(variants) <= set(part.variant)
+
+
+def rounds_to(part: "pd.DataFrame", variant: str, target: "pd.Series") -> "pd.Series":
+    """First evaluated round whose test accuracy reaches the seed's target (FEDDRL-A45); NaN if none does."""
+    rows = part[part.variant == variant].dropna(subset=["test_accuracy"])
+    reached = rows[100 * rows.test_accuracy >= rows.seed.map(target) - 1e-9]
+    return reached.groupby("seed")["round"].min().reindex(target.index)
+
+
+def target_accuracy(part: "pd.DataFrame") -> "pd.Series":
+    """The smallest best accuracy of the three methods, by seed: what all of them reach (fig. 10)."""
+    import pandas as pd
+
+    return pd.concat([best(part, name) for name in THREE], axis=1).dropna().min(axis=1)
+
+
+def loss_ratios(part: "pd.DataFrame", value: str, window: int) -> "pd.DataFrame":
+    """fig. 6: `value` of every method over FedDRL's in the same round and seed, smoothed (FEDDRL-A41).
+
+    value: client_loss_mean or client_loss_variance. Columns variant, seed, round, ratio.
+    """
+    import pandas as pd
+
+    known = part[part[value].notna() & (part["round"] > 0)]
+    table = known.pivot_table(index=["seed", "round"], columns="variant", values=value)
+    ratio = table.div(table["feddrl"], axis=0)
+    smooth = ratio.groupby(level="seed").transform(lambda x: x.rolling(window, min_periods=1).mean())
+    return pd.DataFrame(smooth.stack().rename("ratio")).reset_index()
+
+
+def group_factors(part: "pd.DataFrame", delta: float = DELTA) -> "pd.DataFrame":
+    """Mean impact factor of the main group's clients and of the others, per variant, seed and round.
+
+    The main group is the first delta N clients, as `partition_ce` and `partition_cn` number them.
+    Rounds without a main-group client or without any other are left out.
+    """
+    import numpy as np
+    import pandas as pd
+
+    rows = part[part.weights.notna() & (part.variant != "singleset")]
+    found = []
+    for row in rows.itertuples():
+        clients, weights = np.array(json.loads(row.clients)), np.array(json.loads(row.weights))
+        inside = clients < int(delta * row.num_clients + 0.5)
+        if inside.any() and not inside.all():
+            means = {"main": weights[inside].mean(), "others": weights[~inside].mean()}
+            found.append({"variant": row.variant, "seed": row.seed, "round": row.round, **means})
+    return pd.DataFrame(found, columns=["variant", "seed", "round", "main", "others"])
+
+
+def rewards(part: "pd.DataFrame", variant: str) -> "pd.Series":
+    """Mean over the rounds of eq. (7), negated, from the losses of the new global model, by seed.
+
+    With K = N these are the losses that pay for each round's action (FEDDRL-A2).
+    """
+    rows = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
+    cost = rows.client_loss_mean + rows.client_loss_max - rows.client_loss_min
+    return -cost.groupby(rows.seed).mean()
+
+
+def variant_order(rows: "pd.DataFrame") -> list[str]:
+    """The variants at hand in the order of our tables."""
+    known = [*VARIANTS, "fedprox_uniform", "best_constant"]
+    return [name for name in known if name in set(rows.variant)]

@@ -1,0 +1,246 @@
+"""FedDRL's claims on rows made by hand: each verdict comes out where it should."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from fedlib.papers import feddrl_analysis as analysis
+from fedlib.papers import feddrl_claims as claims
+from fedlib.papers import feddrl_grid as grid
+
+ROUNDS = 8
+
+
+def cell(dataset="fmnist", partition="ce", num_clients=10, cohort_size=10, delta=0.6, early=None, **methods):
+    """Rows of one cell; methods[variant]: final accuracy (%) of each seed, reached along a straight line.
+
+    early: variant -> round from which the final accuracy holds.
+    """
+    rows = []
+    for variant, values in methods.items():
+        method, options = grid.VARIANTS[variant]
+        for seed, value in enumerate(values):
+            for r in range(1, ROUNDS + 1):
+                share = 1.0 if r >= (early or {}).get(variant, ROUNDS) else r / (2 * ROUNDS)
+                rows.append({
+                    "method": method, "method_options": json.dumps(options), "seed": seed, "round": r,
+                    "rounds": ROUNDS, "test_accuracy": value / 100 * share, "dataset": dataset,
+                    "partition": partition, "num_clients": num_clients, "cohort_size": cohort_size,
+                    "partition_options": json.dumps({"delta": delta}), "status": "ok",
+                    "run": f"{dataset}{partition}{num_clients}{cohort_size}{delta}{variant}{seed}",
+                })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def table(**per_cell):
+    """All 18 cells of table 3; per_cell: variant -> function of (dataset, partition, N) -> seeds' values."""
+    frames = []
+    for dataset in ("standin-cifar100", "fmnist", "mnist"):
+        for clients in (10, 100):
+            for partition in ("pa", "ce", "cn"):
+                where = (dataset, partition, clients)
+                values = {name: give(*where) for name, give in per_cell.items()}
+                frames.append(cell(*where, **values))
+    return pd.concat(frames, ignore_index=True)
+
+
+def three(drl, avg=50.0, prox=49.0, single=60.0):
+    """Constant accuracies everywhere, with a little noise over three seeds; FedDRL's may be a function."""
+    noise = (-0.1, 0.0, 0.1)
+
+    def around(value):
+        return lambda *where: [(value(*where) if callable(value) else value) + e for e in noise]
+
+    given = {"feddrl": drl, "fedavg": avg, "fedprox": prox, "singleset": single}
+    return table(**{name: around(value) for name, value in given.items()})
+
+
+def verdict_of(claim, rows):
+    return next(c for c in claims.CLAIMS if c.id == f"FEDDRL-{claim}").decide(rows).verdict
+
+
+def only(dataset, clients, there, elsewhere):
+    return lambda d, p, n: there if (d, n) == (dataset, clients) else elsewhere
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "verdict"),
+    [
+        ("C1", three(52.0), "supported"),
+        ("C1", three(only("mnist", 10, 45.0, 52.0)), "not supported"),
+        ("C2", three(52.5), "supported"),  # 5 % over the best, 7.1 % over the worst baseline
+        ("C2", three(50.5), "not supported"),  # 1 %
+        ("C3", three(only("standin-cifar100", 100, 54.0, 40.0)), "supported"),
+        ("C3", three(only("standin-cifar100", 100, 50.5, 60.0)), "not supported"),
+        ("C4", three(56.0), "supported"),  # 14 % over 49
+        ("C4", three(52.0), "not supported"),
+        ("C5", three(lambda d, p, n: 51.0 + (n == 100)), "supported"),
+        ("C5", three(lambda d, p, n: 51.0 - (n == 100)), "not supported"),
+        ("C6", three(50.1, prox=49.9), "supported"),
+        ("C6", three(55.0), "not supported"),
+        ("C6", three(only("mnist", 10, 50.0, 55.0), prox=50.0), "mixed"),
+        ("C7", three(52.0, avg=lambda d, p, n: 55 if p == "pa" else 50,
+                     prox=lambda d, p, n: 55 if p == "pa" else 50), "supported"),
+        ("C7", three(52.0, avg=lambda d, p, n: 45 if p == "pa" else 50), "not supported"),
+        ("C8", three(52.0), "supported"),
+        ("C8", three(65.0), "not supported"),
+        ("C14", three(52.0), "supported"),
+        ("C14", three(48.0), "not supported"),
+    ],
+)  # fmt: skip
+def test_table_claims(claim, rows, verdict):
+    assert verdict_of(claim, rows) == verdict
+
+
+@pytest.mark.parametrize("claim", ["C1", "C2", "C6", "C8", "C14", "C15"])
+def test_one_seed_decides_nothing(claim):
+    rows = three(52.0)
+    assert verdict_of(claim, rows[rows.seed == 0]) == "not testable at this scale"
+
+
+def test_noise_as_large_as_the_gain_is_mixed():
+    wide = {"feddrl": [45, 52, 58], "fedavg": [51, 50, 49], "fedprox": [48, 49, 50]}
+    assert verdict_of("C1", cell(**wide)) == "mixed"
+
+
+def with_losses(later, at_first):
+    """Client losses of FedAvg and FedProx relative to FedDRL's in the later and the first rounds."""
+    rows = cell("standin-cifar100", feddrl=[50, 51, 52], fedavg=[50, 51, 52], fedprox=[50, 51, 52])
+    factor = rows["round"].map(lambda r: at_first if r <= 0.25 * ROUNDS else later)
+    base = 1 + 0.01 * rows.seed
+    loss = base.where(rows.method == "feddrl", base * factor)
+    return rows.assign(client_loss_mean=loss, client_loss_variance=loss**2)
+
+
+@pytest.mark.parametrize(
+    ("later", "at_first", "verdict"),
+    [(1.2, 0.9, "supported"), (0.8, 0.9, "not supported"), (1.2, 1.1, "not supported")],
+)
+def test_c9_needs_lower_losses_later_and_higher_ones_at_first(later, at_first, verdict):
+    assert verdict_of("C9", with_losses(later, at_first)) == verdict
+
+
+def with_weights(main):
+    """Ten clients; FedDRL gives `main` of the weight to the first six, the untrained policy 1/10 to each."""
+    rows = cell(feddrl=[50, 51, 52], untrained=[50, 51, 52])
+
+    def weights(row):
+        if "untrained" in row.method_options:
+            return json.dumps([0.1] * 10)
+        share = main + 0.01 * row.seed
+        return json.dumps([share / 6] * 6 + [(1 - share) / 4] * 4)
+
+    texts = [weights(row) for row in rows.itertuples()]
+    return rows.assign(clients=json.dumps(list(range(10))), weights=texts)
+
+
+@pytest.mark.parametrize(("main", "verdict"), [(0.4, "supported"), (0.8, "not supported")])
+def test_c10_compares_the_groups(main, verdict):
+    assert verdict_of("C10", with_weights(main)) == verdict
+
+
+def test_group_factors_by_hand():
+    found = analysis.group_factors(analysis.named(with_weights(0.42)))
+    row = found[(found.variant == "feddrl") & (found.seed == 0)].iloc[0]
+    assert row.main == pytest.approx(0.07)
+    assert row.others == pytest.approx(0.145)
+
+
+def over_k(change, lead):
+    frames = []
+    for size, extra in ((10, 0.0), (50, change)):
+        accuracy = {"feddrl": 50 + extra + lead, "fedavg": 50 + extra, "fedprox": 49 + extra}
+        values = {name: [value + e for e in (-0.1, 0, 0.1)] for name, value in accuracy.items()}
+        frames.append(cell("standin-cifar100", num_clients=100, cohort_size=size, **values))
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "lead", "verdict"),
+    [(0.3, 1.0, "supported"), (5.0, 1.0, "not supported"), (0.3, -1.0, "not supported")],
+)
+def test_c11_needs_the_same_accuracy_and_a_lead(change, lead, verdict):
+    assert verdict_of("C11", over_k(change, lead)) == verdict
+
+
+def over_delta(fall, lead):
+    frames = []
+    for partition in ("ce", "cn"):
+        for delta, loss in ((0.2, 0.0), (0.6, fall)):
+            accuracy = {"feddrl": 60 - loss + lead, "fedavg": 60 - loss, "fedprox": 59 - loss}
+            values = {name: [value + e * (1 + (name == "feddrl")) for e in (-0.1, 0, 0.1)]
+                      for name, value in accuracy.items()}  # fmt: skip
+            frames.append(cell(partition=partition, num_clients=100, delta=delta, **values))
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("claim", "fall", "lead", "verdict"),
+    [
+        ("C12", 5, 0, "supported"),
+        ("C12", -5, 0, "not supported"),
+        ("C13", 5, 1.5, "supported"),  # 1.5 of 55 points is 2.7 %
+        ("C13", 5, 0.2, "not supported"),
+    ],
+)
+def test_delta_claims(claim, fall, lead, verdict):
+    assert verdict_of(claim, over_delta(fall, lead)) == verdict
+
+
+def speeds(drl, avg, prox=7):
+    return cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
+                early={"feddrl": drl, "fedavg": avg, "fedprox": prox})  # fmt: skip
+
+
+@pytest.mark.parametrize(("drl", "avg", "verdict"), [(3, 5, "supported"), (6, 3, "not supported")])
+def test_c15_counts_rounds_to_what_all_reach(drl, avg, verdict):
+    assert verdict_of("C15", speeds(drl, avg)) == verdict
+
+
+def test_rounds_to_a_target_by_hand():
+    part = analysis.named(speeds(3, 5))
+    target = analysis.target_accuracy(part)
+    assert target.tolist() == [50.0] * 3
+    assert analysis.rounds_to(part, "fedavg", target).tolist() == [5, 5, 5]
+    assert math.isnan(analysis.rounds_to(part, "feddrl", target + 1).iloc[0])
+
+
+def timings(decision, cnn, vgg):
+    rows = [{"what": "decision", "model": m, "cohort_size": k, "median_ms": decision}
+            for m in ("mlp", "cnn-feddrl", "vgg11") for k in (10, 50)]  # fmt: skip
+    rows += [{"what": "averaging", "model": m, "cohort_size": 10, "median_ms": ms}
+             for m, ms in (("cnn-feddrl", cnn), ("vgg11", vgg))]  # fmt: skip
+    return pd.DataFrame(rows).assign(device_name="a machine")
+
+
+@pytest.mark.parametrize(
+    ("decision", "vgg", "verdict"), [(0.1, 45, "supported"), (9.0, 45, "mixed"), (9.0, 3, "mixed")]
+)
+def test_c16_needs_a_cheap_agent_and_averaging_that_grows(decision, vgg, verdict):
+    assert verdict_of("C16", timings(decision, 3, vgg)) == verdict
+
+
+@pytest.mark.parametrize(("two_stage", "verdict"), [(52, "supported"), (48, "not supported")])
+def test_c17_compares_the_modes(two_stage, verdict):
+    rows = cell(feddrl=[two_stage, two_stage + 0.1, two_stage + 0.2], feddrl_online=[50, 50.1, 50.3])
+    rows = rows.assign(client_loss_mean=1.0, client_loss_max=1.5, client_loss_min=0.5)
+    assert verdict_of("C17", rows) == verdict
+
+
+def test_loss_ratios_by_hand():
+    """FedAvg's loss is twice FedDRL's in round 1 and equal in round 2: ratios 2 and, over two rounds, 1.5."""
+    rows = cell("standin-cifar100", feddrl=[50], fedavg=[50])
+    rows = rows[rows["round"] <= 2]
+    loss = 1.0 + ((rows.method == "fedavg") & (rows["round"] == 1))
+    ratios = analysis.loss_ratios(analysis.named(rows.assign(client_loss_mean=loss)), "client_loss_mean", 2)
+    assert ratios[ratios.variant == "fedavg"].ratio.tolist() == [2.0, 1.5]
+    assert ratios[ratios.variant == "feddrl"].ratio.tolist() == [1.0, 1.0]
+
+
+def test_there_are_17_claims_and_their_artifacts_exist():
+    from fedlib.papers import artifacts
+
+    assert [claim.id for claim in claims.CLAIMS] == [f"FEDDRL-C{n}" for n in range(1, 18)]
+    assert {claim.artifact for claim in claims.CLAIMS} <= set(artifacts("feddrl"))
