@@ -19,10 +19,30 @@ and `fedlib.system`.
 | `fedddrl/sgd-search` | which local SGD the runs use, chosen on FedAvg alone |
 """
 
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from fedlib.papers import Artifact
 from fedlib.papers import fedddrl_grid as grid
+from fedlib.papers.fedddrl_claims import CLAIMS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ARTIFACTS", "CLAIMS"]
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
+
+
+def _computed(name: str) -> "Callable[[str], pd.DataFrame]":
+    """A function of `fedddrl_computed`, imported when it is called."""
+
+    def compute(profile: str) -> "pd.DataFrame":
+        return getattr(importlib.import_module("fedlib.papers.fedddrl_computed"), name)(profile)
+
+    return compute
+
 
 ARTIFACTS = (
     Artifact(
@@ -89,6 +109,30 @@ ARTIFACTS = (
         runs=grid.controls,
         seeds=SEEDS,
     ),
+    Artifact(
+        id="fedddrl/fig5",
+        kind="figure",
+        title="The utility U(A) and its line",
+        compute=_computed("utility_line"),
+    ),
+    Artifact(
+        id="fedddrl/sec5.5-emd",
+        kind="table",
+        title="EMD with and without Balanced-MixUp",
+        compute=_computed("emd_table"),
+    ),
+    Artifact(
+        id="fedddrl/table1",
+        kind="table",
+        title="Features of related methods",
+        compute=_computed("feature_table"),
+    ),
+    Artifact(
+        id="fedddrl/sec5.4",
+        kind="table",
+        title="Time and memory of the agents beside the formula",
+        compute=_computed("agents_cost"),
+        keep=True,
+        datasets={profile: (scale.datasets["MNIST"],) for profile, scale in grid.SCALES.items()},
+    ),
 )
-
-CLAIMS = ()
