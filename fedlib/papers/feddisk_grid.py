@@ -87,8 +87,8 @@ SCALES = {
                 "iid", num_clients=20, rounds=30, width=16, phase_one=_SMALL,
             ),
             Setting(
-                "xray", "standin-xray", {**_AS_PIXELS, "images": 3000}, "sources",
-                num_clients=40, rounds=15, width=16, made_hidden=20, phase_one=_SMALL,
+                "xray", "standin-xray", {**_AS_PIXELS, "images": 2400}, "sources",
+                num_clients=30, rounds=12, width=16, made_hidden=20, phase_one=_SMALL,
             ),
             Setting(
                 "femnist", "standin-femnist", {**_AS_PIXELS, "writers": 25}, "natural",
@@ -214,11 +214,12 @@ def made_widths(profile: str) -> list[tuple[Run, tuple[int, ...]]]:
     """
     if profile == "paper":
         return [(run, MADE_WIDTHS) for run in fig5(profile)]
-    settings = [replace(s, num_clients=s.num_clients // 2, rounds=1) for s in scale_of(profile).settings[:2]]
     runs = []
-    for setting in settings:
+    for setting in scale_of(profile).settings[:2]:
+        clients = max(10, setting.num_clients // 5) if profile == "reduced" else setting.num_clients
         images = {**setting.dataset_options}
-        if "train_per_class" in images:
-            images["train_per_class"] //= 2  # as many for each client as in fig. 3
-        runs.append(run_of(profile, replace(setting, dataset_options=images), "feddisk", "made-width"))
+        if "train_per_class" in images:  # as many for each client as in fig. 3
+            images["train_per_class"] = images["train_per_class"] * clients // setting.num_clients
+        smaller = replace(setting, num_clients=clients, dataset_options=images)
+        runs.append(run_of(profile, smaller, "feddisk", "made-width"))
     return [(run, MADE_WIDTHS[:2] if profile == "smoke" else MADE_WIDTHS[:4]) for run in runs]

@@ -1,0 +1,265 @@
+"""FedDisk's verdicts, tables and errata: on rows made by hand, and against numbers worked out by hand."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.papers import feddisk_claims as claims
+from fedlib.papers import feddisk_errata as errata
+from fedlib.papers import feddisk_tables as tables
+from fedlib.papers.feddisk import CLAIMS
+from fedlib.papers.published import errata_table
+
+RIVALS = ("fedavg", "fedprox", "fedbn", "fedrod")
+SIZES = {"made": 400, "classifier": 100}  # bytes of one message
+CLIENTS = 2
+
+
+def rows(feddisk, others, *, dataset="mnist", made=2, run=3, seeds=3, noise=0.0, **columns):
+    """Trials whose accuracies over rounds 1, 2, ... are given; rivals after the first are 0.1 lower."""
+    found = []
+    curves = {"feddisk": feddisk, **{m: np.array(others) - 0.1 * (m != "fedavg") for m in RIVALS}}
+    for method, curve in curves.items():
+        for seed in range(seeds):
+            for number, value in enumerate([0.05, *curve]):
+                value += noise * (seed - 1) * (method == "feddisk")
+                traffic = SIZES["made"] * run if method == "feddisk" else None
+                traffic = CLIENTS * (SIZES["classifier"] if number else traffic or 0)
+                found.append(
+                    {
+                        "dataset": dataset, "method": method, "seed": seed, "round": number,
+                        "client_test_accuracy_mean": value, "num_clients": CLIENTS,
+                        "client_test_accuracy_lower_quartile": value - 0.1,
+                        "client_test_accuracy_median": value,
+                        "client_test_accuracy_upper_quartile": value + 0.1,
+                        "client_test_accuracy_min": value - 0.3, "client_loss_mean": 1 - value,
+                        "uplink_bytes": traffic or None, "downlink_bytes": traffic or None,
+                        "made_rounds": made if method == "feddisk" and number == 0 else None,
+                        "made_rounds_run": run if method == "feddisk" and number == 0 else None,
+                        "method_options": "{}", **columns,
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def decide(number, frame):
+    return next(c for c in CLAIMS if c.id == f"FEDDISK-C{number}").decide(frame)
+
+
+@pytest.mark.parametrize(
+    ("feddisk", "others", "seeds", "verdict"),
+    [
+        ([0.3, 0.9], [0.3, 0.8], 3, "supported"),
+        ([0.3, 0.7], [0.3, 0.8], 3, "not supported"),
+        ([0.3, 0.8], [0.3, 0.8], 3, "mixed"),
+        ([0.3, 0.9], [0.3, 0.8], 1, "not testable at this scale"),
+    ],
+)
+def test_highest_accuracy(feddisk, others, seeds, verdict):
+    assert decide(1, rows(feddisk, others, seeds=seeds, noise=0.01)).verdict == verdict
+
+
+def test_one_data_set_against_another_is_mixed():
+    won, lost = rows([0.9], [0.8]), rows([0.7], [0.8], dataset="standin-xray")
+    assert decide(1, pd.concat([won, lost])).verdict == "mixed"
+    single = rows([0.7], [0.8], dataset="standin-xray", seeds=1)
+    assert decide(1, pd.concat([won, single])).verdict == "supported"  # one seed cannot tell
+
+
+def test_the_best_round_counts_not_the_last():
+    frame = rows([0.9, 0.2], [0.8, 0.8])
+    assert decide(1, frame).verdict == "supported"
+    assert "after the last round -60.00" in decide(1, frame).evidence
+
+
+def test_gaps_are_held_to_the_printed_ones():
+    assert [claims.printed_gap(case) for case in ("mnist", "xray", "femnist")] == pytest.approx(
+        [2.8, 1.5, 22]
+    )
+    assert decide(2, rows([0.85], [0.8])).verdict == "supported"  # 5 points
+    assert decide(2, rows([0.81], [0.8])).verdict == "mixed"  # 1 point: positive, but not 2.8
+    assert decide(2, rows([0.79], [0.8])).verdict == "not supported"
+
+
+def test_boxes_need_every_quantity():
+    frame = rows([0.9], [0.8], dataset="standin-femnist")
+    assert decide(3, frame).verdict == "supported"
+    worse = frame.assign(
+        client_test_accuracy_min=frame.client_test_accuracy_min - 0.5 * (frame.method == "feddisk")
+    )
+    assert decide(3, worse).verdict == "mixed"
+    assert decide(3, worse.assign(dataset="mnist")).verdict == "supported"  # no claim about its outliers
+
+
+def test_effective_rounds_by_hand():
+    """All others are highest in round 3, FedAvg with 0.8; FedDisk is there in round 2, with 2 before."""
+    frame = rows([0.5, 0.8, 0.9, 0.9], [0.2, 0.4, 0.8, 0.7])
+    table = tables.effective_rounds(frame).set_index("method")
+    assert table.total.to_dict() == {"feddisk": 4, **dict.fromkeys(RIVALS, 3)}
+    assert (table.made["feddisk"], table.classifier["feddisk"]) == (2, 2)
+    assert table.target["feddisk"] == pytest.approx(0.8)
+    smoothed = tables.effective_rounds(frame, smoothing=2).set_index("method")
+    assert smoothed.classifier["fedavg"] == 4  # means of two: 0.2, 0.3, 0.6, 0.75
+    assert smoothed.classifier["feddisk"] == 3  # 0.5, 0.65, 0.85
+    never = tables.effective_rounds(rows([0.1], [0.8])).set_index("method")
+    assert np.isnan(never.total["feddisk"])
+
+
+def test_total_rounds():
+    late = [0.1] * 8 + [0.8]
+    assert decide(4, rows([0.8] * 9, late)).verdict == "supported"  # 3 against 9
+    assert decide(4, rows(late, [0.8] * 9)).verdict == "not supported"
+    assert decide(4, rows([0.1] * 9, late)).verdict == "not supported"  # never there: 9 and 2
+    assert "FedDisk not reached" in decide(4, rows([0.1] * 9, late)).evidence
+
+
+def test_costs_formula_and_counter_agree():
+    """2 (400 * 2 + 100 * 2) = 2000 bytes, and 2 * 100 * 3 = 600 for a competitor of three rounds."""
+    table = tables.effective_costs(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
+    assert table.formula.to_dict() == {"feddisk": 2000, **dict.fromkeys(RIVALS, 600)}
+    pd.testing.assert_series_equal(table.formula, table.counted, check_names=False)
+
+
+def test_traffic_is_held_to_the_printed_factor():
+    """MNIST: 1.6 times. FedDisk costs 400 * 2 + 100 = 900 per direction, the competitor 100 a round."""
+    for last, verdict in ((20, "supported"), (10, "mixed"), (5, "not supported")):
+        frame = rows([0.8] * last, [*[0.1] * (last - 1), 0.8])
+        assert decide(5, frame).verdict == verdict
+        assert claims.reduction(frame).tolist() == pytest.approx([last / 9] * 3)
+    never = rows([0.1] * 20, [*[0.1] * 19, 0.8])
+    assert decide(5, never).verdict == "not supported"
+    assert "not reached in 3 of 3 trials" in decide(5, never).evidence
+
+
+def test_loss_falls_faster():
+    assert decide(6, rows([0.5, 0.9], [0.3, 0.9])).verdict == "supported"
+    assert decide(6, rows([0.2, 0.9], [0.3, 0.9])).verdict == "not supported"
+
+
+@pytest.mark.parametrize(
+    ("best", "run", "cap", "verdict"),
+    [
+        (70, 75, 500, "supported"),
+        (170, 175, 500, "not supported"),
+        (500, 500, 500, "not supported"),
+        (80, 80, 80, "not testable at this scale"),
+        (60, 65, 80, "supported"),
+    ],
+)
+def test_made_stops(best, run, cap, verdict):
+    frame = rows([0.5], [0.5], made=best, run=run, method_options=json.dumps({"made_max_rounds": cap}))
+    assert decide(7, frame).verdict == verdict
+
+
+def test_width():
+    def widths(*losses):
+        pairs = [(30, losses[0]), (50, losses[1]), (100, losses[2])]
+        return pd.DataFrame(
+            {"dataset": "mnist", "seed": s, "hidden": h, "chosen": 30, "validation_loss": loss + s / 1000}
+            for s in range(3)
+            for h, loss in pairs
+        )
+
+    assert decide(8, widths(100, 99.5, 101)).verdict == "supported"
+    assert decide(8, widths(100, 99.5, 90)).verdict == "not supported"
+    assert decide(8, widths(100, 99, 99.2)).verdict == "mixed"
+    top = widths(100, 90, 80).assign(chosen=400)
+    assert decide(8, top).verdict == "not testable at this scale"
+
+
+def test_mu_of_fedrod():
+    def grid(*finals):
+        frames = [
+            rows([f], [f], method_options=json.dumps({"mu": mu})).query("method == 'feddisk'")
+            for mu, f in zip((1, 5, 10, 20), finals, strict=True)
+        ]
+        return pd.concat(frames)
+
+    assert decide(9, grid(0.8, 0.805, 0.802, 0.8)).verdict == "supported"
+    assert decide(9, grid(0.8, 0.9, 0.9, 0.9)).verdict == "not supported"
+    assert decide(9, grid(0.8, 0.8, 0.8, 0.9)).verdict == "mixed"
+
+
+def test_agreement_of_alpha():
+    frame = rows([0.5], [0.5])
+    for values, verdict in (([0.4, 0.2], "supported"), ([-0.4, -0.2], "not supported")):
+        told = json.dumps(values)
+        start = (frame.method == "feddisk") & (frame["round"] == 0)
+        own = frame.assign(alpha_agreement=np.where(start, told, None))
+        assert decide(11, own).verdict == verdict
+        assert "0.30" in decide(11, own).evidence
+
+
+@pytest.fixture(scope="module")
+def table_of_errata():
+    return errata_table("feddisk").set_index("erratum")
+
+
+@pytest.mark.parametrize(
+    ("number", "recomputed"),
+    [
+        (1, "MNIST 1.39, Chest-Xray 1.42, FEMNIST 8.08"),
+        (2, "FedROD 907,410,000, FedDisk 112,290,000"),
+        (3, "627,200 for 784-400-784; 614,400 for 1024-300-1024"),
+        (4, "465,838 (32x32), 447,406 (28x28)"),
+        (5, "11,178; 12,062 with 62 outputs"),
+        (6, "57 % (VI.C.2)"),
+        (7, "q_1 + ... + q_K integrates to 100, sum_i c_i q_i to 1"),
+        (8, "the three sources hold 27,683"),
+        (9, "fig. 3b"),
+        (10, "K = 100 clients, K = 30, 50, 400 hidden units"),
+    ],
+)
+def test_errata(table_of_errata, number, recomputed):
+    assert table_of_errata.recomputed[f"FEDDISK-E{number}"] == recomputed
+    assert not table_of_errata.agrees[f"FEDDISK-E{number}"]
+
+
+def test_costs_of_the_printed_tables():
+    """Protocol sheet 2.5: all recomputed costs, in millions of weights."""
+    expected = {
+        "Chest-Xray": {"FedDisk": 24.12, "FedProx": 34.32, "FedAvg": 35.10, "FedBN": 35.646, "FedROD": 37.44},
+        "FEMNIST": {
+            "FedDisk": 112.29,
+            "FedROD": 907.41,
+            "FedAvg": 983.4,
+            "FedProx": 1072.8,
+            "FedBN": 1121.97,
+        },
+        "MNIST": {"FedDisk": 8.62, "FedAvg": 12.0, "FedROD": 13.2, "FedBN": 14.4, "FedProx": 19.2},
+    }
+    for dataset, costs in expected.items():
+        found = errata.printed_costs(dataset) / 1e6
+        assert list(found.index) == list(costs)  # cheapest first
+        assert found.tolist() == pytest.approx(list(costs.values()))
+
+
+def test_published_beside_ours():
+    table = tables.published_beside_ours(rows([0.3, 0.6], [0.3, 0.5])).set_index("method")
+    assert table.published["feddisk"] == 54.5
+    assert table.published["fedavg"] == 51.7  # "others", whoever is best
+    assert table.difference["feddisk"] == pytest.approx(60 - 54.5)
+    assert table.published.notna().sum() == 2
+    femnist = tables.published_beside_ours(rows([0.3], [0.2], dataset="standin-femnist")).set_index("method")
+    assert femnist.published.dropna().to_dict() == {"feddisk": 78, "fedrod": 56}
+
+
+def test_table_1_beside_ours():
+    table = tables.table1_beside_ours(rows([0.3, 0.6], [0.3, 0.5])).set_index("method")
+    assert table.published.to_dict() == {
+        "feddisk": 155, "fedavg": 500, "fedprox": 800, "fedbn": 600, "fedrod": 550
+    }  # fmt: skip
+    assert table.total["feddisk"] == 4
+
+
+def test_counted_sizes():
+    table = tables.count_sizes("smoke").set_index(["dataset", "part", "side"])
+    counted = table.counted
+    assert counted["MNIST", "classifier", 28] == 11_178
+    assert counted["Chest-Xray", "classifier", 32] == 39_442
+    assert counted["FEMNIST", "classifier", 28] == 447_406
+    assert counted["Chest-Xray", "made", 32] == 102_400
+    assert table.printed["FEMNIST", "made", 28] == 614_000
+    assert table.counted_all["MNIST", "made", 28] == 2 * 784 * 30 + 30 + 784
