@@ -46,6 +46,9 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "feddisk_global": MethodStyle("#882255", "p", "FedDisk, u_glob", "--"),
     "feddisk_shuffled": MethodStyle("#882255", "2", "FedDisk, alpha shuffled", ":"),
     "feddisk_mean": MethodStyle("#882255", "+", "FedDisk, alpha = its mean", "-."),
+    "feddisk_raw": MethodStyle("#882255", "x", "FedDisk, raw odds", "--"),
+    "feddisk_2_steps": MethodStyle("#882255", "1", "FedDisk, 2 steps a round", ":"),
+    "fedavg_2_steps": MethodStyle("#0072B2", "1", "FedAvg, 2 steps a round", ":"),
     # controls: greys and thin lines, so that they stand back
     "random": MethodStyle("#777777", "x", "random policy", ":"),
     "uniform": MethodStyle("#999999", "+", "uniform weights", "-."),

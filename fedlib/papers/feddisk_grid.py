@@ -108,12 +108,13 @@ SCALES = {
     ),
 }  # fmt: skip
 
-# what a reader will ask for, beside FedDisk and FedAvg: name -> (method, options)
+# what a reader will ask for, beside FedDisk and FedAvg: name -> (method, options);
+# of two that fit a run the first is its name
 ABLATIONS = {
     "feddisk_shuffled": ("feddisk", {"control": "shuffled"}),
     "feddisk_global": ("feddisk", {"feed": "global"}),  # FEDDISK-A3
-    "feddisk_raw": ("feddisk", {"scale": "raw"}),  # FEDDISK-A5
     "feddisk_mean": ("feddisk", {"scale": "raw", "control": "mean"}),  # a learning rate times mean alpha
+    "feddisk_raw": ("feddisk", {"scale": "raw"}),  # FEDDISK-A5
     "fedavg_2_steps": ("fedavg", {"local_steps": 2}),  # FEDDISK-A13, as the next
     "feddisk_2_steps": ("feddisk", {"local_steps": 2}),
 }

@@ -1,0 +1,211 @@
+"""FedDisk's figures, drawn from stored rows into figures/feddisk.
+
+Bands and bars are 95 % t intervals over trials (the paper's fig. 3 shows the standard deviation).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedlib import figures, tables
+from fedlib.intervals import mean_interval
+from fedlib.papers import decide
+from fedlib.papers.feddisk_grid import ABLATIONS, CASES, METHODS, case_of
+from fedlib.papers.feddisk_samples import unpack_images
+from fedlib.papers.feddisk_tables import ACCURACY, effective_costs
+from fedlib.papers.variants import with_variant
+
+
+def panels(rows: pd.DataFrame, *, height: float = 3.4) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
+    """A row of axes, one for each data set, titled with ours and the paper's name."""
+    figures.use_style()
+    names = list(rows.dataset.unique())
+    fig, axes = plt.subplots(1, len(names), figsize=(3.3 * len(names) + 1.2, height), squeeze=False)
+    pairs = []
+    for ax, name in zip(axes[0], names, strict=True):
+        stand_in = " (stand-in)" if rows[rows.dataset == name].stand_in.astype(bool).any() else ""
+        ax.set_title(f"{name}{stand_in}\npaper: {CASES[case_of(name)]}", fontsize=9)
+        pairs.append((ax, rows[rows.dataset == name]))
+    return fig, pairs
+
+
+def finish(fig: Figure, rows: pd.DataFrame, name: str, folder: Path, note: str = "") -> Path:
+    """One legend at the right, the provenance below; saved as feddisk/<name>.png."""
+    handles: dict[str, object] = {}
+    for ax in fig.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+        if ax.get_legend():
+            ax.get_legend().remove()
+    if handles:
+        fig.legend(handles.values(), handles.keys(), loc="outside right upper", title=note, title_fontsize=8)
+    line = tables.provenance_line(rows).split("; ")
+    fig.supxlabel("; ".join(line[:3]) + "\n" + "; ".join(line[3:]), fontsize=7)
+    path = figures.save_figure(fig, f"feddisk/{name}", folder)
+    plt.close(fig)
+    return path
+
+
+def _curves(column: str, label: str, name: str, scale: float = 1.0) -> Callable[[pd.DataFrame, Path], Path]:
+    """A drawing of a column per round and method, one panel for each data set."""
+
+    def draw(rows: pd.DataFrame, folder: Path) -> Path:
+        fig, pairs = panels(rows)
+        for ax, own in pairs:
+            later = own[own["round"] > 0].assign(**{column: scale * own[column]})
+            figures.plot_curves(later.sort_values("method", key=_order), ax, y=column, y_label=label)
+        return finish(fig, rows, name, folder, "mean, 95 % interval\nover n trials")
+
+    return draw
+
+
+def _order(methods: pd.Series) -> pd.Series:
+    return methods.map({name: at for at, name in enumerate(METHODS)})
+
+
+def draw_samples(rows: pd.DataFrame, folder: Path) -> Path:
+    """`feddisk/fig2`: the first images of five clients of each data set."""
+    fig, pairs = panels(rows, height=3.8)
+    for ax, own in pairs:
+        images = np.concatenate([unpack_images(row.shape, row.images) for row in own.itertuples()])
+        names = [
+            f"{row.client}" + (f", var {row.noise_variance:.2f}" if own.noise_variance.max() > 0 else "")
+            for row in own.itertuples()
+        ]
+        title = ax.get_title()
+        figures.plot_images(images, ax, columns=len(images) // len(own), row_names=names)
+        ax.set_title(title, fontsize=9)
+        ax.set_ylabel("client")
+    return finish(fig, rows, "fig2", folder)
+
+
+def draw_boxes(rows: pd.DataFrame, folder: Path) -> Path:
+    """`feddisk/fig4`: accuracy on every client's own test part after the last round, all trials together."""
+    fig, pairs = panels(rows)
+    for ax, own in pairs:
+        told = own[own.client_test_accuracies.notna()]
+        methods = [m for m in METHODS if (told.method == m).any()]
+        values = [
+            100 * np.concatenate(tables.json_column(told[told.method == m].client_test_accuracies).tolist())
+            for m in methods
+        ]
+        boxes = ax.boxplot(values, patch_artist=True, widths=0.6, medianprops={"color": "black"})
+        for box, points, method in zip(boxes["boxes"], boxes["fliers"], methods, strict=True):
+            colour = figures.method_style(method).colour
+            box.set(facecolor=colour, alpha=0.6)
+            points.set(marker=".", markersize=3, markeredgecolor=colour)
+        labels = [figures.method_style(m).label for m in methods]
+        ax.set_xticks(range(1, len(methods) + 1), labels, rotation=40, ha="right", fontsize=8)
+        ax.set_ylabel("test accuracy of a client (%)")
+    return finish(fig, rows, "fig4", folder)
+
+
+def draw_made(rows: pd.DataFrame, folder: Path) -> Path:
+    """`feddisk/fig5`: loss of the global MADE per round, every trial a line; dots: the best round."""
+    start = rows[(rows["round"] == 0) & rows.made_rounds.notna()]
+    fig, pairs = panels(start)
+    for ax, own in pairs:
+        for number, row in enumerate(own.itertuples()):
+            train, held = (
+                tables.json_column(pd.Series([text])).iloc[0]
+                for text in (row.made_train_loss, row.made_validation_loss)
+            )
+            at, first = np.arange(1, len(held) + 1), number == 0
+            ax.plot(at, train, color="#0072B2", lw=0.8, label="training" if first else None)
+            ax.plot(at, held, color="#D55E00", lw=0.8, label="validation" if first else None)
+            best = int(row.made_rounds)
+            ax.plot(best, held[best - 1], "k.", label="best round" if first else None)
+        ax.set(xlabel="round", ylabel="negative log-likelihood (nats)")
+    return finish(fig, start, "fig5", folder)
+
+
+def draw_costs(rows: pd.DataFrame, folder: Path) -> Path:
+    """`feddisk/fig6`: bytes of one client until the effective round, eqs. (18) and (19)."""
+    costs = effective_costs(rows)
+    fig, pairs = panels(rows)
+    for ax, own in pairs:
+        table = costs[costs.dataset == own.dataset.iloc[0]].reset_index(drop=True)
+        for at, row in table.iterrows():
+            style = figures.method_style(row.method)
+            if np.isfinite(row.formula):
+                ax.bar(at, row.formula / 1e6, color=style.colour, alpha=0.7)
+            else:
+                ax.annotate("not\nreached", (at, 0), ha="center", va="bottom", fontsize=7)
+        labels = [figures.method_style(m).label for m in table.method]
+        ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
+        ax.set_ylabel("sent and received (MB)")
+    return finish(fig, rows, "fig6", folder)
+
+
+def draw_widths(rows: pd.DataFrame, folder: Path) -> Path:
+    """`feddisk/made-width`: least validation loss against the width of the hidden layer."""
+    fig, pairs = panels(rows)
+    for ax, own in pairs:
+        by_width = {
+            width: mean_interval(part.validation_loss.to_numpy()) for width, part in own.groupby("hidden")
+        }
+        mean = [i.mean for i in by_width.values()]
+        half = [i.high - i.mean if i.n > 1 else 0.0 for i in by_width.values()]
+        ax.errorbar(list(by_width), mean, yerr=half, fmt="o-", color="#882255", capsize=3)
+        ax.axvline(own.chosen.iloc[0], color="grey", ls=":", label="the paper's width")
+        ax.set(xlabel="hidden units", ylabel="least validation loss (nats)")
+    return finish(fig, rows, "made-width", folder)
+
+
+def draw_privacy(rows: pd.DataFrame, folder: Path) -> Path:
+    """`feddisk/sec5-privacy`: leakage about one draw and its bound, against the number of clients."""
+    figures.use_style()
+    fig, ax = plt.subplots(figsize=(5.6, 3.6))
+    equal = rows[rows.kappa == "equal"].groupby("clients")[["leakage", "bound"]].mean()
+    for name, colour in (("bound", "#D55E00"), ("leakage", "#0072B2")):
+        ax.loglog(equal.index, equal[name], "o-", color=colour, label=name)
+    ax.loglog(equal.index, equal.bound.iloc[0] * 2 / equal.index, "k:", lw=1, label="1 / K")
+    ax.set(xlabel="clients K", ylabel="nats, mean over clients and trials")
+    ax.legend()
+    path = figures.save_figure(fig, "feddisk/sec5-privacy", folder)
+    plt.close(fig)
+    return path
+
+
+def draw_ablations(rows: pd.DataFrame, folder: Path) -> Path:
+    """`feddisk/ablations`: accuracy after the last round minus FedAvg's, paired by trial."""
+    fig, pairs = panels(rows, height=3.6)
+    for ax, own in pairs:
+        table = ablation_table(own).iloc[::-1].reset_index(drop=True)
+        for at, row in table.iterrows():
+            style = figures.method_style(row.variant)
+            half = 0.0 if np.isnan(row.low) else row["mean"] - row.low
+            ax.errorbar(row["mean"], at, xerr=half, fmt=style.marker, color=style.colour, capsize=3)
+        ax.axvline(0, color="grey", lw=0.8)
+        ax.set_yticks(range(len(table)), [figures.method_style(v).label for v in table.variant])
+        ax.set_xlabel("mean client accuracy\nminus FedAvg's (points)")
+    return finish(fig, rows, "ablations", folder)
+
+
+def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every variant's accuracy after the last round (%), and its difference to FedAvg's in points."""
+    named = with_variant(rows, ABLATIONS)
+    last = {name: decide.final(own, ACCURACY) for name, own in named.groupby("variant")}
+    found = []
+    for name in ["feddisk", *ABLATIONS]:
+        interval = decide.paired(last[name], last["fedavg"])
+        found.append((name, last[name].mean(), interval.mean, interval.low, interval.high, interval.n))
+    return pd.DataFrame(found, columns=["variant", "accuracy", "mean", "low", "high", "n"])
+
+
+FIGURES = {
+    "fig2": draw_samples,
+    "fig3": _curves(ACCURACY, "mean client accuracy (%)", "fig3", 100.0),
+    "fig4": draw_boxes,
+    "fig5": draw_made,
+    "fig6": draw_costs,
+    "fig7": _curves("client_loss_mean", "training loss (nats)", "fig7"),
+    "made-width": draw_widths,
+    "sec5-privacy": draw_privacy,
+    "ablations": draw_ablations,
+}
