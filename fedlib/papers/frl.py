@@ -190,5 +190,3 @@ ARTIFACTS = (
         runs=grid.scheduler_runs, seeds=SCHEDULER_SEEDS,
     ),
 )  # fmt: skip
-
-CLAIMS = ()

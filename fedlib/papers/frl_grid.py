@@ -81,7 +81,7 @@ SCALES = {
         evaluator={
             **_MLP,
             "dataset": "mnist",
-            "dataset_options": {"train_per_class": 2000},
+            "dataset_options": {"train_per_class": 1500},
             "local_epochs": 1,
         },
         scheduler={**_MLP, "dataset": "mnist", "rounds": 20},
@@ -140,15 +140,15 @@ def case_runs(profile: str) -> list[Run]:
 def evaluator_runs(profile: str, figure: str) -> list[Run]:
     """Figs. 14, 15 (approach 1, 20 and 100 workers), 19, 20 (approach 2) with their controls.
 
-    The control aggregates as many workers as the agent drew, but whichever. Approach 2 is run
-    as the report describes it and as its code works (FRL-A3, A4, A7, A8).
+    Each as the report describes it and as its code works (FRL-A3, A4, A7, A8). The control of approach
+    1 aggregates as many workers as its agent drew, but whichever.
     """
     sizes, approach = scale(profile), 1 if figure in ("fig14", "fig15") else 2
     workers = sizes.workers[0 if figure in ("fig14", "fig19") else 1]
     rounds = {"rounds": sizes.episodes * sizes.episode_rounds, "num_clients": workers}
     run = base(profile, figure, method="evaluatorfl", partition_options=SKEWED, **rounds, **sizes.evaluator)
     own = {"approach": approach, "episode_rounds": sizes.episode_rounds}
-    options = [own, {**own, **CODE} if approach == 2 else {**own, "agent": "shuffled"}]
+    options = [own, {**own, **CODE}, *([{**own, "agent": "shuffled"}] if approach == 1 else [])]
     return [replace(run, method_options=chosen) for chosen in options]
 
 

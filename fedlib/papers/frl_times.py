@@ -88,7 +88,7 @@ def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> 
                 "chance_slow_half": float(chances[half:].mean()),
                 "before_stop": not stopped,
                 "chances": json.dumps(np.round(100 * chances).astype(int).tolist(), separators=(",", ":")),
-                "drawn": "".join("1" if one else "0" for one in drawn),
+                "drawn": "".join("x" if one else "." for one in drawn),
             }
         )
     return rows

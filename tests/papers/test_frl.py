@@ -156,7 +156,7 @@ def test_traces_of_the_scheduler_at_smoke():
     assert set(rows.method) == set(AGENTS)
     first = rows.iloc[0]
     assert len(json.loads(first.chances)) == len(first.drawn) == 20
-    assert first.drawn.count("1") == first.selected
+    assert first.drawn.count("x") == first.selected
     half = np.array(json.loads(first.chances)).reshape(2, 10).mean(axis=1) / 100
     assert [first.chance_fast_half, first.chance_slow_half] == pytest.approx(half.tolist(), abs=0.01)
     ends = trace_one_sign("smoke").set_index("reward")
