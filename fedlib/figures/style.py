@@ -58,6 +58,12 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "random_drop": MethodStyle("#777777", "3", "random dropping", ":"),
     "drop_slowest": MethodStyle("#555555", "4", "drop the slowest", "-."),
     "fewest_epochs": MethodStyle("#AAAAAA", "d", "fewest epochs for the slowest", "--"),
+    "evaluatorfl_code": MethodStyle("#661100", "H", "EvaluatorFL as coded", "--"),
+    "evaluatorfl_shuffled": MethodStyle("#888888", "2", "as many, at random", "-."),
+    "schedulerfl_unit": MethodStyle("#DDCC77", "d", "SchedulerFL, state as coded", "--"),
+    "schedulerfl_draws": MethodStyle("#117733", "d", "SchedulerFL, draws stored", "-."),
+    "learned_rate": MethodStyle("#6699CC", "x", "random at the learned rate", ":"),
+    "fedavg_uniform": MethodStyle("#999999", "+", "FedAvg, equal weights", "-."),
     "keep_all": MethodStyle("#999999", "o", "keep all", "-."),
     "fastest": MethodStyle("#333333", "|", "the fastest workers", "--"),
 }

@@ -24,12 +24,15 @@ from typing import TYPE_CHECKING
 
 from fedlib.papers import Artifact
 from fedlib.papers import frl_grid as grid
+from fedlib.papers.frl_claims import CLAIMS
 from fedlib.papers.frl_embedding import METHODS as EMBEDDINGS
 from fedlib.papers.frl_embedding import measure_embeddings
 from fedlib.papers.frl_times import trace_one_sign, trace_training
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["ARTIFACTS", "CLAIMS"]
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
 SCHEDULER_SEEDS = {"smoke": 2, "reduced": 5, "paper": 5}  # single runs with a heavy tail (FRL-A31)
