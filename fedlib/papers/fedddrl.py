@@ -11,6 +11,7 @@ and `fedlib.system`.
 | `fedddrl/table5`, `fig2` | FedAvg with 5 and with 10 clients per round, with and without Balanced-MixUp |
 | `fedddrl/fig8`, `fig9` | latency and uploads, normalised by FedAvg's |
 | `fedddrl/fig10` to `fig13` | FedDdrl's decisions over probing loss, probing latency and round |
+| `fedddrl/episode` | one episode of FedDdrl on the simulated clock, beside FedAvg |
 | `fedddrl/controls` | random dropping, dropping the slowest, fewest epochs for the slowest |
 | `fedddrl/alg1-weights` | Algorithm 1 on FedAvg's traces: the complete feasible set |
 | `fedddrl/eq13-14` | what the bias b of the reward changes |
@@ -101,6 +102,13 @@ ARTIFACTS = (
             ("fig12", "How long the kept clients train, by probing latency"),
             ("fig13", "The same in another run"),
         )
+    ),
+    Artifact(
+        id="fedddrl/episode",
+        kind="figure",
+        title="One episode unfolds: who is dropped, who trains how long, what it costs",
+        runs=grid.one_episode,
+        seeds=SEEDS,
     ),
     Artifact(
         id="fedddrl/controls",

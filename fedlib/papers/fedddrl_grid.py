@@ -263,6 +263,11 @@ def decisions(profile: str) -> list[Run]:
     return table4(profile, ("fedddrl",))
 
 
+def one_episode(profile: str) -> list[Run]:
+    """FedDdrl and FedAvg, both with Balanced-MixUp, on CIFAR-10."""
+    return table4(profile, ("fedavg_mixup", "fedddrl"), one_role(profile, "CIFAR-10"))
+
+
 def sgd_search(profile: str) -> list[Run]:
     """FedAvg, one episode, under every local setting, on the data sets whose images are real.
 

@@ -1,65 +1,14 @@
 """FedDdrl's claims on rows made by hand: every one comes out each way; quantities and Algorithm 1 by hand."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
+from fedddrl_by_hand import ROUNDS, decided, frame
 
 from fedlib.papers import fedddrl_claims as claims
-from fedlib.papers import fedddrl_grid as grid
 from fedlib.papers import fedddrl_rows as quantities
 from fedlib.papers.fedddrl_computed import agents_cost, emd, emd_table, feature_table, utility_line
 from fedlib.papers.fedddrl_weights import PRINTED, choose, search_weights, weights_of_traces
-
-ROUNDS, SEEDS = 15, (0, 1, 2)
-NOISE = (-0.004, 0.0, 0.004)  # of the three seeds, so that an interval has a width
-
-
-def episode(
-    variant, role="MNIST", *, seed=0, cohort=10, accuracy=0.5, wobble=0.0, kept=10, latency=100.0, **more
-):
-    """Rows of one evaluation episode (after one of training, if the setting learns), straight to `accuracy`.
-
-    kept, latency: per round, or one value. more: lists over slots for every round, as JSON text.
-    """
-    run = grid.make_run("reduced", "x", role, grid.SETTINGS[variant])
-    options = dict(run.method_options)
-    learns = "episodes" in options
-    options["episodes" if learns else "episode_rounds"] = 1 if learns else ROUNDS
-    start = ROUNDS if learns else 0
-    common = {
-        "dataset": run.dataset, "method": run.method, "method_options": json.dumps(options),
-        "cohort_size": cohort, "seed": seed, "run": f"{variant}{role}{seed}{cohort}", "status": "ok",
-    }  # fmt: skip
-    rows = [{**common, "round": 0, "test_accuracy": 0.1}]
-    if learns:  # rounds of training count nowhere
-        rows += [
-            {**common, "round": t, "episode": 1, "test_accuracy": 0.99, "uploads": 1.0} for t in range(1, 16)
-        ]
-    for t in range(1, ROUNDS + 1):
-        rows.append(
-            {
-                **common, "round": start + t, "episode": 2 if learns else 1,
-                "test_accuracy": 0.1 + (accuracy - 0.1) * t / ROUNDS + wobble * (-1) ** t * (t < ROUNDS),
-                "uploads": float(np.broadcast_to(kept, ROUNDS)[t - 1]), "latency_seconds": latency,
-                "latency_share": latency / 100, "accuracy_gain": (accuracy - 0.1) / ROUNDS,
-                **{name: json.dumps(values) for name, values in more.items()},
-            }
-        )  # fmt: skip
-    return rows
-
-
-def frame(cells, **shared):
-    """cells: (variant, role) -> accuracy, or a dict of `episode`'s arguments; three seeds each."""
-    rows = []
-    for (variant, role), given in cells.items():
-        given = given if isinstance(given, dict) else {"accuracy": given}
-        for seed, noise in zip(SEEDS, NOISE, strict=True):
-            own = {**shared, **given}
-            noisy = own.get("accuracy", 0.5) + noise * own.pop("sway", 0.1)
-            rows += episode(variant, role, seed=seed, **{**own, "accuracy": noisy})
-    return pd.DataFrame(rows)
 
 
 def decide(number, rows):
@@ -155,19 +104,6 @@ def test_savings_of_the_abstract():
 )
 def test_fewer_kept_in_the_first_rounds(kept, verdict):
     assert decide(7, frame({("fedddrl", "CIFAR-10"): {"kept": kept}})).verdict == verdict
-
-
-def decided(kept, epochs, loss, seconds):
-    """FedDdrl's rows with the same decisions in every round; the losses differ a little over seeds."""
-    tables = []
-    for seed, noise in zip(SEEDS, NOISE, strict=True):
-        noisy = [x + noise * (slot + 1) for slot, x in enumerate(loss)]
-        table = pd.DataFrame(
-            episode("fedddrl", "MNIST", seed=seed, clients=[0, 1, 2, 3], upload_seconds=[1.0] * 4,
-                    epochs=epochs, probing_loss=noisy, probing_seconds=seconds)
-        )  # fmt: skip
-        tables.append(table.assign(kept=np.where(table["round"] > ROUNDS, json.dumps(kept), None)))
-    return pd.concat(tables, ignore_index=True)
 
 
 def test_whom_the_agents_keep_and_for_how_long():

@@ -1,0 +1,394 @@
+"""FedDdrl's figures, drawn from stored rows into figures/fedddrl."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from fedlib import figures, tables
+from fedlib.intervals import mean_interval
+from fedlib.papers import fedddrl_claims as claims
+from fedlib.papers import fedddrl_grid as grid
+from fedlib.papers import fedddrl_rows as quantities
+from fedlib.papers import fedddrl_tables as ours
+from fedlib.papers.fedddrl_weights import PRINTED, choose, search_weights
+
+KEPT, DROPPED, PROBE, UPLOAD = "#0072B2", "#D55E00", "#BBBBBB", "#E69F00"
+EPOCH_COLOURS = ("#9ECAE1", "#4292C6", "#084594")  # of the fewest, middle and most epochs
+MEAN = "mean over seeds, bar = 95 % interval"
+
+
+def draw_table4(rows: pd.DataFrame, folder: Path) -> Path:
+    """Accuracy of the eight settings, the published value beside ours."""
+    table = ours.table4(rows)
+    fig, axes = _panels(table.dataset.unique(), height=3.6)
+    for role, ax in axes.items():
+        own = table[table.dataset == role].reset_index(drop=True)
+        place = np.arange(len(own))[::-1]
+        ax.errorbar(
+            own.ours, place, xerr=_arms(own.ours, own.low, own.high), fmt="o", color=KEPT, label="ours"
+        )
+        ax.plot(own.published, place, "D", mfc="none", color=DROPPED, label="published")
+        ax.set_yticks(place, [text.split(" (w1")[0] for text in own.method])
+        ax.set(title=role, xlabel="accuracy after round T (%)")
+    _share_y(axes)
+    next(iter(axes.values())).legend(loc="lower left")
+    return _finish(fig, "table4", rows, folder, MEAN)
+
+
+def draw_fig2(rows: pd.DataFrame, folder: Path) -> Path:
+    """FedAvg's accuracy per round, half as many clients per round beside all of them."""
+    own = quantities.evaluations(rows)
+    own = own.assign(clients="FedAvg, C = " + own.cohort_size.astype(int).astype(str))
+    mean = own.groupby(["clients", "t", "seed"], as_index=False).test_accuracy.mean()
+    fig, ax = plt.subplots(figsize=(6.6, 3.8))
+    percent = mean.assign(test_accuracy=100 * mean.test_accuracy)
+    figures.plot_curves(percent, ax, x="t", by="clients", x_label="round", y_label="test accuracy (%)")
+    ax.set_title(f"{own.role.iloc[0]}, majority label, sigma 0.8")
+    return _finish(fig, "fig2", rows, folder, "mean over seeds of the mean over evaluation episodes")
+
+
+def draw_fig5(rows: pd.DataFrame, folder: Path) -> Path:
+    """U(A) with its line, and the difference."""
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2))
+    left.plot(rows.accuracy, rows.utility, color=KEPT, label="U(A), eq. (4)")
+    left.plot(rows.accuracy, rows.line, color=DROPPED, linestyle="--", label="line, eq. (8)")
+    left.set(xlabel="accuracy A", ylabel="utility")
+    left.legend()
+    right.plot(rows.accuracy, 1000 * rows.deviation, color=KEPT)
+    right.set(xlabel="accuracy A", ylabel="U(A) - line (1/1000)")
+    return _finish(fig, "fig5", rows, folder, "analytic, no data")
+
+
+def draw_fig8(rows: pd.DataFrame, folder: Path) -> Path:
+    return _draw_normalised(rows, folder, "fig8", "latency_seconds", "total latency (% of FedAvg's)")
+
+
+def draw_fig9(rows: pd.DataFrame, folder: Path) -> Path:
+    return _draw_normalised(rows, folder, "fig9", "uploads", "total uploads (% of FedAvg's)")
+
+
+def _draw_normalised(rows: pd.DataFrame, folder: Path, name: str, value: str, label: str) -> Path:
+    """Bars in groups by data set, all methods with Balanced-MixUp."""
+    share = claims.normalised(rows, value)
+    roles = [role for role in grid.ALPHAS if role in share.index.get_level_values("role")]
+    fig, ax = plt.subplots(figsize=(7.2, 3.6))
+    for place, variant in enumerate(grid.FIG8):
+        cells = {at: quantities.cell(share, role, variant) for at, role in enumerate(roles)}
+        found = [mean_interval(values.to_numpy()) for values in cells.values() if len(values)]
+        at = np.array([at for at, values in cells.items() if len(values)]) + 0.2 * (place - 1.5)
+        style = figures.method_style(grid.SETTINGS[variant].method)
+        means, lows, highs = (np.array([getattr(i, n) for i in found]) for n in ("mean", "low", "high"))
+        ax.bar(
+            at, means, 0.18, yerr=_arms(means, lows, highs), color=style.colour, label=style.label, capsize=2
+        )
+    ax.set_xticks(range(len(roles)), roles)
+    ax.set(ylabel=label)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, name, rows, folder, f"all with Balanced-MixUp; {MEAN}")
+
+
+def draw_controls(rows: pd.DataFrame, folder: Path) -> Path:
+    """Accuracy against uploads and against latency: the rules as lines, what is learned as points."""
+    parts = {
+        "uploads": claims.normalised(rows, "uploads"),
+        "latency": claims.normalised(rows, "latency_seconds"),
+        "accuracy": quantities.final_accuracy(rows),
+    }
+    table = pd.DataFrame(parts).reset_index()
+    roles = [role for role in grid.ALPHAS if role in set(table.role)]
+    fig, axes = plt.subplots(2, len(roles), figsize=(1.2 + 3.1 * len(roles), 6), squeeze=False, sharey="col")
+    for column, role in enumerate(roles):
+        for row, cost in enumerate(("uploads", "latency")):
+            _plot_frontier(axes[row, column], table[table.role == role], cost)
+            axes[row, column].set_xlabel(f"{cost} (% of FedAvg's)")
+        axes[0, column].set_title(role)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("accuracy after round T (%)")
+    axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, "controls", rows, folder, f"all with Balanced-MixUp; {MEAN}")
+
+
+def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
+    for rule in (ours.RANDOM, ours.FASTEST):
+        own = table[table.variant.str.startswith(rule) | (table.variant == "fedavg_mixup")]
+        mean = own.groupby("variant")[["uploads", "latency", "accuracy"]].mean().sort_values("uploads")
+        style = figures.method_style(rule)
+        ax.plot(
+            mean[cost], mean.accuracy, style.line, marker=style.marker, color=style.colour, label=style.label
+        )
+    for variant in ("fewest_epochs", "fedavg_mixup", "fedmarl", "fedddrl"):
+        own, style = table[table.variant == variant], figures.method_style(grid.SETTINGS[variant].method)
+        if len(own):
+            x, y = mean_interval(own[cost].to_numpy()), mean_interval(own.accuracy.to_numpy())
+            ax.errorbar(
+                x.mean, y.mean, yerr=_arms(*([v] for v in (y.mean, y.low, y.high))),
+                xerr=_arms(*([v] for v in (x.mean, x.low, x.high))),
+                fmt=style.marker, color=style.colour, label=style.label,
+            )  # fmt: skip
+
+
+def draw_weights(rows: pd.DataFrame, folder: Path) -> Path:
+    """Algorithm 1: the complete feasible set of each data set, one seed, and of A5's constant traces."""
+    traces = quantities.traces(rows)
+    traces = traces[(traces.seed == traces.seed.min()) & (traces.episode == traces.episode.min())]
+    panels = {
+        role: tuple(own[name].to_numpy() for name in ("dA", "B", "H"))
+        for role in grid.ALPHAS
+        if len(own := traces[traces.role == role])
+    }
+    panels["B = 1, H = 0.33, gain 0.53 (A5)"] = (np.full(15, 0.53 / 15), np.ones(15), np.full(15, 0.33))
+    fig, axes = _panels(panels, height=3.4)
+    for title, ax in axes.items():
+        plot_feasible(search_weights(*panels[title]), ax)
+        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=8)
+    next(iter(axes.values())).set_ylabel("w3")
+    shades = zip(EPOCH_COLOURS, ("0.1", "0.2", "0.3 or more"), strict=True)
+    marks = [("o", colour, f"feasible, w2 = {text}") for colour, text in shades]
+    marks += [
+        (".", PROBE, "breaks (10d) only"),
+        ("v", "#000000", "smallest R"),
+        ("^", "#000000", "largest R"),
+    ]
+    marks += [("x", DROPPED, "printed, w2 = 0.1")]
+    list(axes.values())[-1].legend(handles=_handles(marks), loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, "alg1-weights", rows, folder, "first evaluation episode of one seed of FedAvg")
+
+
+def plot_feasible(table: pd.DataFrame, ax: Axes) -> Axes:
+    """The points of `search_weights` in the plane of w1 and w3, w2 as colour."""
+    nearly = table[table.c10b & table.c10c & table.c10e & ~table.c10d]
+    ax.plot(nearly.w1, nearly.w3, ".", ms=2, color=PROBE)
+    points = table[table.feasible].sort_values("w2")
+    shades = [EPOCH_COLOURS[min(round(10 * w2), 3) - 1] for w2 in points.w2]
+    ax.scatter(points.w1, points.w3, s=45 - 12 * np.arange(len(points)) / max(len(points), 1), color=shades)
+    for chosen, marker in ((choose(table), "v"), (choose(table, largest=True), "^")):
+        if chosen:
+            ax.plot(chosen[0], chosen[2], marker, ms=12, mfc="none", color="#000000")
+    ax.plot(PRINTED[0], PRINTED[2], "x", ms=9, color=DROPPED)
+    ax.set(title=f"{len(points)} feasible of {len(table):,}", xlabel="w1", xlim=(0, 3.2), ylim=(0, 1.05))
+    return ax
+
+
+def draw_bias(rows: pd.DataFrame, folder: Path) -> Path:
+    """Gain and penalty of reward (12) per round, and clients kept with it and with the bias."""
+    terms = quantities.reward_terms(quantities.evaluations(rows))
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.4))
+    plain = terms[terms.variant == "fedmarl_b"]
+    for name, colour in (("gain", KEPT), ("penalty", DROPPED)):
+        _plot_mean(left, plain, name, colour, name)
+    left.axhline(0, color="#999999", linewidth=0.8)
+    left.set(xlabel="round", ylabel="term of reward (12)")
+    for variant, colour, label in (
+        ("fedmarl_b", DROPPED, "reward (12)"),
+        ("fedmarl_bias", KEPT, "with the bias b"),
+    ):
+        _plot_mean(right, terms[terms.variant == variant], "uploads", colour, label)
+    right.set(xlabel="round", ylabel="clients kept", ylim=(0, terms.cohort_size.max() + 0.5))
+    for ax in (left, right):
+        ax.legend()
+    return _finish(
+        fig, "eq13-14", rows, folder, "mean over seeds of the mean over episodes, band = 95 % interval"
+    )
+
+
+def draw_fig10(rows: pd.DataFrame, folder: Path) -> Path:
+    return _draw_kept(rows, folder, "fig10", "probing_loss", "probing loss (nats)")
+
+
+def draw_fig11(rows: pd.DataFrame, folder: Path) -> Path:
+    return _draw_kept(rows, folder, "fig11", "probing_seconds", "probing latency (s)")
+
+
+def _draw_kept(rows: pd.DataFrame, folder: Path, name: str, value: str, label: str) -> Path:
+    """Left: every client of one episode. Right: clients kept per round, all seeds and episodes."""
+    own, title = one_episode(rows)
+    fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(3, 2))
+    for kept, colour, words in ((True, KEPT, "kept"), (False, DROPPED, "dropped")):
+        part = own[own.kept == kept]
+        left.scatter(_beside_each_other(part), part[value], s=22, color=colour, label=words)
+    left.set(xlabel="round", ylabel=label, title=title)
+    left.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=2)
+    kept = quantities.kept_by_round(rows)
+    for role, colour in zip(grid.ALPHAS, (KEPT, DROPPED, "#009E73"), strict=True):
+        part = kept[kept.role == role]
+        if len(part):
+            _plot_mean(right, part, "uploads", colour, role)
+    right.set(xlabel="round", ylabel="clients kept", ylim=(0, rows.cohort_size.max() + 0.5))
+    right.legend(fontsize="x-small")
+    return _finish(fig, name, rows, folder, "right: mean over seeds, band = 95 % interval")
+
+
+def draw_fig12(rows: pd.DataFrame, folder: Path) -> Path:
+    return _draw_epochs(rows, folder, "fig12", 0)
+
+
+def draw_fig13(rows: pd.DataFrame, folder: Path) -> Path:
+    return _draw_epochs(rows, folder, "fig13", 1)
+
+
+def _draw_epochs(rows: pd.DataFrame, folder: Path, name: str, which: int) -> Path:
+    """Kept clients of one episode: probing latency by round, larger and darker dots train longer."""
+    own, title = one_episode(rows, which)
+    own = own[own.kept]
+    choices = sorted(own.epochs.unique())
+    fig, ax = plt.subplots(figsize=(7.2, 3.6))
+    for epochs in choices:
+        part = own[own.epochs == epochs]
+        ax.scatter(
+            _beside_each_other(part), part.probing_seconds, s=10 * (epochs - 2), color=_epoch_colour(epochs),
+            label=f"{epochs} epochs",
+        )  # fmt: skip
+    ax.set(xlabel="round", ylabel="probing latency (s)", title=title)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, name, rows, folder, "one evaluation episode")
+
+
+def draw_episode(rows: pd.DataFrame, folder: Path) -> Path:
+    """One episode on the simulated clock: who is dropped, who trains how long, what it costs."""
+    fig, (top, bottom) = plt.subplots(2, 1, figsize=(11, 6), height_ratios=(1, 2), sharex=True)
+    plot_accuracy_over_time(rows, top)
+    own, title = one_episode(rows)
+    plot_timeline(own, bottom)
+    top.set_title(title)
+    return _finish(fig, "episode", rows, folder, "one evaluation episode, one seed")
+
+
+def one_episode(rows: pd.DataFrame, which: int = 0) -> tuple[pd.DataFrame, str]:
+    """FedDdrl's decisions in the first evaluation episode of one seed, on CIFAR-10 if it was run."""
+    table = quantities.decisions(quantities.evaluations(rows)[lambda t: t.variant == "fedddrl"])
+    roles = set(table.role)
+    role = "CIFAR-10" if "CIFAR-10" in roles else sorted(roles)[-1]
+    own = table[table.role == role]
+    seeds = sorted(own.seed.unique())
+    seed = seeds[which % len(seeds)]
+    own = own[own.seed == seed]
+    return own[own.episode == own.episode.min()], f"{role}, seed {seed}, first evaluation episode"
+
+
+def plot_timeline(episode: pd.DataFrame, ax: Axes) -> Axes:
+    """Bars of one episode's clients on the simulated clock, one line per slot of the cohort.
+
+    episode: `decisions` of one episode. Grey is the probing epoch, blue the further ones (darker:
+    more in total), orange the upload, a cross a dropped client. A round ends with its last upload
+    and waits for no dropped client.
+    """
+    starts = episode.groupby("t").latency_seconds.first().cumsum().shift(fill_value=0.0)
+    begin = episode.t.map(starts).to_numpy()
+    probe = episode.probing_seconds.to_numpy()
+    rest = np.where(episode.kept, episode.epochs - 1, 0) * probe
+    colours = [_epoch_colour(epochs) for epochs in episode.epochs]
+    upload = np.where(episode.kept, episode.upload_seconds, 0.0)
+    probe = np.where(episode.kept, probe, np.minimum(probe, episode.latency_seconds))  # nobody waits (A2)
+    bars = {"height": 0.7, "linewidth": 0}
+    ax.barh(episode.slot, probe, left=begin, color=PROBE, **bars)
+    ax.barh(episode.slot, rest, left=begin + probe, color=colours, **bars)
+    ax.barh(episode.slot, upload, left=begin + probe + rest, color=UPLOAD, **bars)
+    dropped = ~episode.kept.to_numpy()
+    ax.plot((begin + probe)[dropped], episode.slot[dropped], "x", color=DROPPED, ms=4)
+    for t, start in starts.items():
+        ax.axvline(start, color="#444444", linewidth=0.6)
+        ax.text(start, -0.9, f" {t}", fontsize=7, va="bottom")
+    ax.set(xlabel="simulated time (s)", ylabel="slot of the cohort", ylim=(episode.slot.max() + 0.6, -1.6))
+    ax.set_yticks(range(episode.slot.max() + 1))
+    marks = [("s", PROBE, "probing epoch")]
+    marks += [
+        ("s", _epoch_colour(e), f"{e} epochs in total") for e in sorted(episode[episode.kept].epochs.unique())
+    ]
+    marks += [("s", UPLOAD, "upload"), ("x", DROPPED, "dropped")]
+    ax.legend(handles=_handles(marks), loc="upper left", bbox_to_anchor=(1.01, 1))
+    return ax
+
+
+def plot_accuracy_over_time(rows: pd.DataFrame, ax: Axes) -> Axes:
+    """Accuracy against simulated time of FedDdrl's episode, and of FedAvg's first one if it is in `rows`."""
+    own, _ = one_episode(rows)
+    role, seed = own.role.iloc[0], own.seed.iloc[0]
+    found = quantities.evaluations(rows)
+    for variant in ("fedddrl", "fedavg_mixup"):
+        part = found[(found.variant == variant) & (found.role == role) & (found.seed == seed)]
+        if len(part):
+            part = part[part.episode == part.episode.min()].sort_values("t")
+            style = figures.method_style(grid.SETTINGS[variant].method)
+            label = f"{style.label}: {part.uploads.sum():.0f} uploads"
+            ax.plot(part.latency_seconds.cumsum(), 100 * part.test_accuracy, color=style.colour,
+                    marker=style.marker, label=label)  # fmt: skip
+    ax.set_ylabel("test accuracy (%)")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return ax
+
+
+def _epoch_colour(epochs: int) -> str:
+    return EPOCH_COLOURS[min(max((int(epochs) - 2) // 2, 0), 2)]
+
+
+def _beside_each_other(part: pd.DataFrame) -> np.ndarray:
+    """Rounds, clients of one round a little apart, since many have the same latency."""
+    return part.t.to_numpy() + 0.06 * (part.slot.to_numpy() - 4.5)
+
+
+def _plot_mean(ax: Axes, rows: pd.DataFrame, value: str, colour: str, label: str) -> None:
+    """Mean over seeds of the mean over episodes per round, with its band."""
+    by_seed = rows.groupby(["t", "seed"])[value].mean()
+    found = by_seed.groupby("t").agg(lambda part: [mean_interval(part.to_numpy())]).map(lambda one: one[0])
+    at = found.index.to_numpy()
+    ax.plot(at, [one.mean for one in found], color=colour, label=label)
+    ax.fill_between(
+        at, [o.low for o in found], [o.high for o in found], color=colour, alpha=0.15, linewidth=0
+    )
+
+
+def _arms(mean: object, low: object, high: object) -> np.ndarray:
+    """[2, n] lengths of error bars; none where there is no interval."""
+    mean, low, high = (np.asarray(values, dtype=float) for values in (mean, low, high))
+    return np.nan_to_num(np.stack([mean - low, high - mean]))
+
+
+def _panels(names: object, height: float) -> tuple[Figure, dict[str, Axes]]:
+    names = list(names)
+    fig, axes = plt.subplots(1, len(names), figsize=(2.4 + 2.6 * len(names), height), squeeze=False)
+    return fig, dict(zip(names, axes[0], strict=True))
+
+
+def _share_y(axes: dict[str, Axes]) -> None:
+    for ax in list(axes.values())[1:]:
+        ax.tick_params(labelleft=False)
+
+
+def _handles(marks: list[tuple[str, str, str]]) -> list[Line2D]:
+    return [Line2D([], [], marker=m, color=c, linestyle="", label=text) for m, c, text in marks]
+
+
+def _finish(fig: Figure, name: str, rows: pd.DataFrame, folder: Path, what: str) -> Path:
+    """Caption with what is shown and where it comes from; written and closed."""
+    for ax in fig.axes:
+        if ax.get_xlabel() == "round":
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    line = tables.provenance_line(rows).split("; ")
+    fig.supxlabel(f"{what}\n" + "; ".join(line[:3]) + "\n" + "; ".join(line[3:]), fontsize=7)
+    path = figures.save_figure(fig, f"fedddrl/{name}", folder)
+    plt.close(fig)
+    return path
+
+
+FIGURES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {
+    "table4": draw_table4,
+    "fig2": draw_fig2,
+    "fig5": draw_fig5,
+    "fig8": draw_fig8,
+    "fig9": draw_fig9,
+    "fig10": draw_fig10,
+    "fig11": draw_fig11,
+    "fig12": draw_fig12,
+    "fig13": draw_fig13,
+    "episode": draw_episode,
+    "controls": draw_controls,
+    "alg1-weights": draw_weights,
+    "eq13-14": draw_bias,
+}
