@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BASELINES = ("fedavg", "fedprox")
 THREE = (*BASELINES, "feddrl")
 _NAMES = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), **CONTROLS, **PAPER_METHODS}
+_ORDER = (*VARIANTS, "fedprox_uniform", "best_constant")
 CELL = ("dataset", "partition", "num_clients")
 PAPER_DATA = {
     "cifar100": "CIFAR-100", "standin-cifar100": "CIFAR-100", "cifar10": "CIFAR-100",
@@ -31,13 +32,34 @@ PAPER_PARTITIONS = {
 
 
 def named(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Finished rows with a column `variant`, the method's name in our tables."""
-    return with_variant(finished_rows(rows), _NAMES)
+    """Finished rows with a column `variant`, the method's name in our tables, in their order.
+
+    Cells cut by labels that are not the images' own count under the scheme that cut them.
+    """
+    found = with_variant(finished_rows(rows), _NAMES)
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    found = found.sort_values("variant", key=lambda names: names.map(ranks), kind="stable")
+    foreign = found.partition == "foreign_labels"
+    if foreign.any():
+        schemes = found.partition_options[foreign].map(lambda text: json.loads(text)["scheme"])
+        found = found.assign(partition=found.partition.where(~foreign, schemes))
+    return found
 
 
-def cells(rows: "pd.DataFrame", by: tuple[str, ...] = CELL) -> "Iterator[tuple[tuple, pd.DataFrame]]":
-    """Rows of each cell, in the order in which they first appear."""
-    yield from rows.groupby(list(by), sort=False)
+def cells(
+    rows: "pd.DataFrame", by: tuple[str, ...] = CELL, needs: tuple[str, ...] = ()
+) -> "Iterator[tuple[tuple, pd.DataFrame]]":
+    """Rows of each cell, in the paper's order; a cell without all of `needs` is left out."""
+    found = {cell: part for cell, part in rows.groupby(list(by)) if set(needs) <= set(part.variant)}
+    for cell in sorted(found, key=_place):
+        yield cell, found[cell]
+
+
+def _place(cell: tuple) -> tuple:
+    """Data sets and partitions as the paper has them, N rising before partitions."""
+    known = [*PAPER_DATA, *PAPER_PARTITIONS]
+    ranks = [known.index(value) if value in known else value for value in cell]
+    return (ranks[0], *reversed(ranks[1:]))
 
 
 def cell_name(cell: tuple) -> str:
@@ -66,14 +88,9 @@ def relative_gain(ours: "pd.Series", other: "pd.Series") -> "pd.Series":
     return 100 * (ours - other) / other
 
 
-def has(part: "pd.DataFrame", *variants: str) -> bool:
-    """Are there rows of all these methods?"""
-    return set(variants) <= set(part.variant)
-
-
 def rounds_to(part: "pd.DataFrame", variant: str, target: "pd.Series") -> "pd.Series":
     """First evaluated round whose test accuracy reaches the seed's target (FEDDRL-A45); NaN if none does."""
-    rows = part[part.variant == variant].dropna(subset=["test_accuracy"])
+    rows = part[(part.variant == variant) & (part["round"] > 0)].dropna(subset=["test_accuracy"])
     reached = rows[100 * rows.test_accuracy >= rows.seed.map(target) - 1e-9]
     return reached.groupby("seed")["round"].min().reindex(target.index)
 
@@ -131,5 +148,4 @@ def rewards(part: "pd.DataFrame", variant: str) -> "pd.Series":
 
 def variant_order(rows: "pd.DataFrame") -> list[str]:
     """The variants at hand in the order of our tables."""
-    known = [*VARIANTS, "fedprox_uniform", "best_constant"]
-    return [name for name in known if name in set(rows.variant)]
+    return [name for name in _ORDER if name in set(rows.variant)]

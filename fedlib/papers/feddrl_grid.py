@@ -66,10 +66,15 @@ SCALES = {
                   "mnist": "mnist-5k"},
         models={"cifar100": ("mlp", {"hidden": 16}), "cifar10": ("mlp", {"hidden": 16}), "fmnist": _MLP,
                 "mnist": _MLP},
-        test_per_class={"cifar100": 2, "cifar10": 2},
+        train_per_class={
+            ("cifar100", "any", 10): 12, ("cifar100", "any", 100): 70, ("fmnist", "any", 10): 60,
+            ("mnist", "any", 10): 60, ("fmnist", "any", 100): 120, ("mnist", "any", 100): 120,
+            ("cifar10", "any", 10): 10,
+        },
+        test_per_class={"cifar100": 2, "cifar10": 2, "fmnist": 20, "mnist": 20},
         cohorts=(20,),
         deltas=(0.3,),
-        small_train_per_class=60,
+        small_train_per_class=24,
         search={"candidates": 2, "generations": 1, "elite": 2},
     ),
     "reduced": Scale(
@@ -93,7 +98,7 @@ SCALES = {
         deltas=(0.2, 0.4),
         small_rounds=100,
         small_train_per_class=300,
-        search={"candidates": 8, "generations": 3},
+        search={"candidates": 8, "generations": 4},
     ),
     "paper": Scale(
         rounds=1000,

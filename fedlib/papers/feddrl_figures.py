@@ -1,0 +1,287 @@
+"""FedDRL's figures, drawn from stored rows into figures/feddrl."""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedlib import figures, tables
+from fedlib.intervals import mean_interval
+from fedlib.papers import feddrl_analysis as analysis
+from fedlib.papers import feddrl_tables
+
+CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online")
+SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
+GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
+
+
+def _caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
+    """Under the figure: what is drawn, data, profile, seeds, device, commit."""
+    line = tables.provenance_line(rows) if "seed" in rows else "timings, no data"
+    text = "\n".join(textwrap.wrap(f"{note} {line}".strip(), 150))
+    fig.supxlabel(text, fontsize=7)
+    return fig
+
+
+def _grid(rows: int, columns: int, size: tuple[float, float] = (3.0, 2.4)) -> tuple[Figure, np.ndarray]:
+    figures.use_style()
+    fig, axes = plt.subplots(
+        rows, columns, figsize=(columns * size[0], rows * size[1] + 1.0), squeeze=False, sharex="row"
+    )
+    return fig, axes
+
+
+def _one_legend(fig: Figure, axes: Sequence[Axes]) -> None:
+    """One legend above all panels instead of one beside each."""
+    found = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label.split(" (n =")[0], handle)
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+    fig.legend(found.values(), found.keys(), loc="outside upper center", ncols=min(5, len(found)))
+
+
+def _curve_panels(rows: pd.DataFrame, columns: int, variants: Sequence[str] = CURVES) -> Figure:
+    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
+    named = analysis.named(rows)
+    named = named[named.variant.isin(variants)]
+    cells = list(analysis.cells(named))
+    fig, axes = _grid(-(-len(cells) // columns), columns)
+    for ax, (cell, part) in zip(axes.flat, cells, strict=False):
+        _accuracy_curves(part, ax)
+        ax.set_title(analysis.cell_name(cell))
+    for ax in axes.flat[len(cells) :]:
+        ax.set_axis_off()
+    _one_legend(fig, axes.flat[: len(cells)])
+    return _caption(fig, named, "Mean over seeds, band = 95 % t interval.")
+
+
+def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
+    window = max(1, int(part["rounds"].max()) // SMOOTHED)
+    smooth = part.groupby(["variant", "seed"]).test_accuracy.transform(
+        lambda values: values.rolling(window, min_periods=1).mean()
+    )
+    figures.plot_curves(part.assign(test_accuracy=100 * smooth), ax, by="variant", y_label="accuracy (%)")
+
+
+def plot_fig4(rows: pd.DataFrame) -> Figure:
+    """Images of each label on each client under PA, CE and CN."""
+    fig, axes = _grid(1, 3, (3.4, 3.2))
+    for ax, (partition, part) in zip(axes[0], rows.groupby("partition", sort=False), strict=True):
+        labels = np.repeat(part.label.to_numpy(), part.images)
+        owners = np.repeat(part.client.to_numpy(), part.images)
+        lists = [np.flatnonzero(owners == client) for client in range(10)]
+        figures.plot_partition(lists, labels, ax=ax, num_classes=10)
+        ax.set(title=analysis.PAPER_PARTITIONS[partition], ylabel="label" if partition == "pa" else "")
+    return _caption(fig, rows, "Area of a bubble = images, scaled per panel.")
+
+
+def plot_fig5(rows: pd.DataFrame) -> Figure:
+    """Accuracy per round on CIFAR-100 and Fashion-MNIST."""
+    return _curve_panels(rows, 3)
+
+
+def plot_fig6(rows: pd.DataFrame) -> Figure:
+    """Mean and variance over the clients of the global model's loss, over FedDRL's in the same round."""
+    named = analysis.named(rows)
+    cells = list(analysis.cells(named, needs=("feddrl",)))
+    fig, axes = _grid(2, len(cells))
+    window = max(1, int(named["rounds"].max()) // SMOOTHED)
+    kinds = {"client_loss_mean": "mean loss", "client_loss_variance": "variance of the loss"}
+    for line, (value, name) in zip(axes, kinds.items(), strict=True):
+        for ax, (cell, part) in zip(line, cells, strict=True):
+            ratios = analysis.loss_ratios(part, value, window)
+            shown = ratios[ratios.variant.isin(("fedavg", "fedprox", "uniform"))]
+            figures.plot_curves(shown, ax, y="ratio", by="variant", y_label=f"{name} / FedDRL's")
+            ax.axhline(1, color="black", linewidth=0.8)
+            ax.set_title(analysis.cell_name(cell))
+    _one_legend(fig, axes.flat)
+    return _caption(fig, named, "Above 1: larger than with FedDRL.")
+
+
+def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
+    """Best accuracy against a setting, one panel per partition, bars = 95 % t interval over seeds."""
+    found = feddrl_tables.over(rows, column)
+    partitions = list(found.partition.unique())
+    fig, axes = _grid(1, len(partitions), (4.2, 3.2))
+    for ax, partition in zip(axes[0], partitions, strict=True):
+        part = found[found.partition == partition]
+        figures.plot_curves(part, ax, x=column, y="best", by="variant", y_label="best accuracy (%)")
+        ax.set(title=analysis.PAPER_PARTITIONS[partition], xlabel=x_label)
+        ax.set_xticks(sorted(part[column].unique()))
+    _one_legend(fig, axes[0])
+    return _caption(fig, rows, "Mean over seeds, band = 95 % t interval.")
+
+
+def plot_fig7(rows: pd.DataFrame) -> Figure:
+    """Best accuracy against the number of participants."""
+    return _plot_over(rows, "cohort_size", "participants K of 100")
+
+
+def plot_fig8(rows: pd.DataFrame) -> Figure:
+    """Best accuracy against the share of clients in the main cluster."""
+    return _plot_over(rows, "delta", "delta, share of the main cluster")
+
+
+def plot_fig9(rows: pd.DataFrame) -> Figure:
+    """Decision and averaging time per network, on a logarithmic axis, with deciles."""
+    fig, axes = _grid(1, 2, (4.2, 3.0))
+    ten = rows[rows.cohort_size == 10]
+    for what, colour, shift in (("decision", "#D55E00", -0.2), ("averaging", "#0072B2", 0.2)):
+        part = ten[ten.what == what]
+        ends = [part.median_ms - part.p10_ms, part.p90_ms - part.median_ms]
+        at = np.arange(len(part)) + shift
+        axes[0, 0].bar(at, part.median_ms, 0.4, yerr=ends, color=colour, label=what, capsize=3)
+        axes[0, 0].set_xticks(np.arange(len(part)), part.model)
+    axes[0, 0].set(yscale="log", ylabel="ms per round", title="K = 10")
+    axes[0, 0].legend()
+    agent = rows[(rows.what == "decision") & (rows.model == "mlp")]
+    spread = [agent.median_ms - agent.p10_ms, agent.p90_ms - agent.median_ms]
+    axes[0, 1].errorbar(agent.cohort_size, agent.median_ms, spread, color="#D55E00", marker="D", capsize=3)
+    axes[0, 1].set(xlabel="participants K", ylabel="decision (ms)", title="agent", ylim=(0, None))
+    device = f"{rows.device_name.iloc[0]}; " if "device_name" in rows else ""
+    note = f"Median, whiskers = first and last decile; {device}{int(rows.threads.iloc[0])} thread(s)."
+    return _caption(fig, rows, note)
+
+
+def plot_fig10(rows: pd.DataFrame) -> Figure:
+    """Rounds of the baselines to the target, over FedDRL's, per cell."""
+    found = feddrl_tables.rounds_table(rows)
+    figures.use_style()
+    fig, ax = plt.subplots(figsize=(7.0, 0.34 * len(found) + 1.8))
+    at = np.arange(len(found))
+    for column, method, shift in (
+        ("FedAvg / FedDRL", "fedavg", -0.2),
+        ("FedProx / FedDRL", "fedprox", 0.2),
+    ):
+        style = figures.method_style(method)
+        ax.barh(at + shift, found[column], 0.4, color=style.colour, label=column)
+    ax.axvline(1, color="black", linewidth=0.8)
+    names = [
+        f"{data}/{partition}/N={clients}" for data, partition, clients in found[feddrl_tables.CELL].values
+    ]
+    ax.set_yticks(at, names)
+    ax.invert_yaxis()
+    ax.set_xlabel("rounds to the accuracy that all three reach, over FedDRL's")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _caption(fig, rows, "Above 1: slower than FedDRL; stage 1 is not counted.")
+
+
+def plot_table3(rows: pd.DataFrame) -> Figure:
+    """FedDRL less each baseline and control in best accuracy, per cell, with its interval."""
+    found = feddrl_tables.control_table(rows)
+    controls = list(found.control.unique())
+    cells = list(found[feddrl_tables.CELL].drop_duplicates().itertuples(index=False, name=None))
+    figures.use_style()
+    fig, axes = plt.subplots(1, len(controls), figsize=(2.0 * len(controls), 0.28 * len(cells) + 1.8),
+                             sharey=True, sharex=True, squeeze=False)  # fmt: skip
+    for ax, control in zip(axes[0], controls, strict=True):
+        part, style = found[found.control == control], figures.method_style(control)
+        at = [cells.index(cell) for cell in part[feddrl_tables.CELL].itertuples(index=False, name=None)]
+        ends = [part["mean"] - part.low, part.high - part["mean"]]
+        ax.errorbar(part["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=2)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_title(f"less {style.label}", fontsize=8)
+    axes[0, 0].set_yticks(range(len(cells)), [f"{d}/{p}/N={n}" for d, p, n in cells])
+    axes[0, 0].invert_yaxis()
+    note = "FedDRL's best accuracy less that of each control (points), whiskers = 95 % t interval."
+    return _caption(fig, rows, note)
+
+
+def plot_impact_factors(rows: pd.DataFrame) -> Figure:
+    """Mean impact factor of a main-group client and of another over the rounds."""
+    named = analysis.named(rows)
+    shown = [name for name in ("feddrl", "feddrl_online", "untrained") if name in set(named.variant)]
+    cells = list(analysis.cells(named))
+    fig, axes = _grid(len(shown), len(cells), (2.6, 2.2))
+    for line, variant in zip(axes, shown, strict=True):
+        for ax, (cell, part) in zip(line, cells, strict=True):
+            factors = analysis.group_factors(part[part.variant == variant])
+            for group, (colour, dash, label) in GROUPS.items():
+                _band(ax, factors, group, colour, dash, label)
+            style = figures.method_style(variant)
+            ax.set_title(f"{style.label}\n{analysis.cell_name(cell)}", fontsize=8)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("impact factor (%)")
+    _one_legend(fig, axes.flat)
+    return _caption(fig, named, "Mean over seeds, band = 95 % t interval.")
+
+
+def _band(ax: Axes, factors: pd.DataFrame, group: str, colour: str, dash: str, label: str) -> None:
+    points = [(at, mean_interval(100 * values.to_numpy())) for at, values in factors.groupby("round")[group]]
+    at, intervals = [p[0] for p in points], [p[1] for p in points]
+    ax.plot(at, [i.mean for i in intervals], color=colour, linestyle=dash, label=label)
+    low, high = [i.low for i in intervals], [i.high for i in intervals]
+    ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def plot_small_setting(rows: pd.DataFrame) -> Figure:
+    """Accuracy and reward per round of both modes, the controls and the best constant weights."""
+    named = analysis.named(rows)
+    cost = named.client_loss_mean + named.client_loss_max - named.client_loss_min
+    shown = named.assign(accuracy=100 * named.test_accuracy, reward=-cost)
+    fig, axes = _grid(1, 2, (4.6, 3.4))
+    figures.plot_curves(shown, axes[0, 0], y="accuracy", by="variant", y_label="accuracy (%)")
+    after = shown[shown["round"] > 0]
+    figures.plot_curves(after, axes[0, 1], y="reward", by="variant", y_label="reward (nats)")
+    _one_legend(fig, axes[0])
+    return _caption(fig, named, "Mean over seeds, band = 95 % t interval.")
+
+
+def plot_table4(rows: pd.DataFrame) -> Figure:
+    """Accuracy per round under shards."""
+    return _curve_panels(rows, 2)
+
+
+def plot_cifar10_as_run(rows: pd.DataFrame) -> Figure:
+    """Accuracy per round of the CIFAR cells as they were run."""
+    return _curve_panels(rows, 3)
+
+
+def plot_full_scale(rows: pd.DataFrame) -> Figure:
+    """The full-scale cell as far as it has got."""
+    return _curve_panels(rows.assign(status="ok"), 1)
+
+
+PLOTS: dict[str, Callable[[pd.DataFrame], Figure]] = {
+    "fig4": plot_fig4,
+    "fig5": plot_fig5,
+    "fig6": plot_fig6,
+    "fig7": plot_fig7,
+    "fig8": plot_fig8,
+    "fig9": plot_fig9,
+    "fig10": plot_fig10,
+    "table3": plot_table3,
+    "table4": plot_table4,
+    "impact_factors": plot_impact_factors,
+    "small_setting": plot_small_setting,
+    "cifar10_as_run": plot_cifar10_as_run,
+    "full_scale_curves": plot_full_scale,
+}
+
+
+def _draw(name: str, rows: pd.DataFrame, folder: Path) -> Path:
+    fig = PLOTS[name](rows)
+    path = figures.save_figure(fig, f"feddrl/{name}", folder)
+    plt.close(fig)
+    return path
+
+
+FIGURES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {name: partial(_draw, name) for name in PLOTS}
+
+
+def show(name: str, dpi: int = 55) -> None:
+    """A figure from its artifact's stored rows, for a notebook; one line where there are none."""
+    rows = feddrl_tables.stored(name)
+    if rows.empty:
+        print(f"no rows stored; python -m fedlib run feddrl/{name} --profile reduced")
+        return
+    PLOTS[name](rows).set_dpi(dpi)
+    plt.show()

@@ -1,0 +1,243 @@
+"""FedDRL's tables: published beside ours, and FedDRL beside its controls, with intervals over seeds."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fedlib.papers import decide
+from fedlib.papers import feddrl_analysis as analysis
+from fedlib.papers.feddrl_errata import printed_gain
+from fedlib.papers.published import load_published
+from fedlib.tables import compare
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Maker = Callable[["pd.DataFrame"], "pd.DataFrame"]
+PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
+CELL = ["data", "partition", "N"]
+
+
+def best_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Mean over seeds of the best accuracy (%): data, partition, N, variant, mean, low, high, n."""
+    import pandas as pd
+
+    from fedlib.intervals import mean_interval
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named):
+        for variant in analysis.variant_order(part):
+            interval = mean_interval(analysis.best(part, variant).to_numpy())
+            found.append({**_cell(cell), "variant": variant, **vars(interval)})
+    return pd.DataFrame(found, columns=[*CELL, "variant", "mean", "low", "high", "n"])
+
+
+def _cell(cell: tuple) -> dict[str, object]:
+    dataset, partition, clients = cell
+    return {
+        "data": analysis.PAPER_DATA[dataset],
+        "partition": analysis.PAPER_PARTITIONS[partition],
+        "N": clients,
+    }
+
+
+def accuracy_table(rows: "pd.DataFrame", table: str = "feddrl_table3") -> "pd.DataFrame":
+    """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods."""
+    printed = load_published(table)
+    printed = printed[printed.metric == "best_top1_accuracy"].rename(
+        columns={"dataset": "data", "n_clients": "N", "method": "name"}
+    )
+    names = {name: variant for variant, name in PRINTED.items()}
+    printed = printed.assign(variant=printed.name.map(names), N=printed.N.astype(int))
+    return compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2)
+
+
+def wide(table: "pd.DataFrame") -> "pd.DataFrame":
+    """One line per cell: for each method published, ours and difference."""
+    columns = {"published": "paper", "ours": "ours", "difference": "diff"}
+    found = table.set_index([*CELL, "variant"])[list(columns)].rename(columns=columns).unstack("variant")
+    order = [(kind, name) for name in PRINTED for kind in columns.values()]
+    cells = table[CELL].drop_duplicates()
+    found = found.loc[list(cells.itertuples(index=False, name=None)), order]
+    found.columns = [f"{PRINTED[name]} {kind}" for kind, name in found.columns]
+    return found.reset_index()
+
+
+def gain_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """impr.(a) and impr.(b) of table 3 (%): printed, ours with its interval."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=analysis.THREE):
+        line = _cell(cell)
+        for over, baseline in (("best", analysis.best_baseline), ("worst", analysis.worst_baseline)):
+            gain = analysis.relative_gain(analysis.best(part, "feddrl"), baseline(part))
+            interval = decide.paired(gain, 0 * gain)
+            line[f"{over}: paper"] = printed_gain(*line_key(line), over)
+            line |= {f"{over}: ours": interval.mean, f"{over}: low": interval.low}
+            line[f"{over}: high"] = interval.high
+        found.append(line)
+    return pd.DataFrame(found).round(2)
+
+
+def line_key(line: dict[str, object]) -> tuple[str, str, int]:
+    """The published tables' key of a cell."""
+    return line["data"], line["partition"], line["N"]
+
+
+def control_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """FedDRL less each control in best accuracy (points), per cell, with its interval over seeds."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=("feddrl",)):
+        ours = analysis.best(part, "feddrl")
+        for control in analysis.variant_order(part):
+            if control not in ("feddrl", "singleset"):
+                interval = decide.paired(ours, analysis.best(part, control))
+                found.append({**_cell(cell), "control": control, **vars(interval)})
+    return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"]).round(2)
+
+
+def pooled_controls(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """FedDRL less each control, mean over all cells of a seed, then over seeds; and in how many cells."""
+    import pandas as pd
+
+    named = analysis.named(rows)
+    each, found = control_table(rows), []
+    for control in each.control.unique():
+        parts = [part for _, part in analysis.cells(named, needs=("feddrl", control))]
+        pairs = [(analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts]
+        interval = decide.pooled(pairs)
+        mine = each[each.control == control]
+        ahead, behind = int((mine.low > 0).sum()), int((mine.high < 0).sum())
+        line = {"FedDRL less": control, "points": interval.mean, "low": interval.low, "high": interval.high}
+        found.append({**line, "clearly ahead": ahead, "clearly behind": behind, "cells": len(mine)})
+    return pd.DataFrame(found).round(2)
+
+
+def rounds_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """fig. 10: target (%), mean rounds to it, and the baselines' rounds over FedDRL's.
+
+    "with stage 1" adds the rounds of FedDRL's workers, which run side by side (FEDDRL-A24).
+    """
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=analysis.THREE):
+        target = analysis.target_accuracy(part)
+        needed = {name: analysis.rounds_to(part, name, target).mean() for name in analysis.THREE}
+        first = part[part.variant == "feddrl"].iloc[0]
+        stage_1 = json.loads(first.method_options).get("worker_rounds", first.rounds)
+        line = {**_cell(cell), "target": target.mean(), **{PRINTED[n]: value for n, value in needed.items()}}
+        line["with stage 1"] = needed["feddrl"] + stage_1
+        line["FedAvg / FedDRL"] = needed["fedavg"] / needed["feddrl"]
+        line["FedProx / FedDRL"] = needed["fedprox"] / needed["feddrl"]
+        found.append(line)
+    return pd.DataFrame(found).round(2)
+
+
+def over(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
+    """Best accuracy (%) of every seed against a setting: variant, partition, <column>, seed, best."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    if column not in named:
+        named = named.assign(**{column: [json.loads(text)[column] for text in named.partition_options]})
+    for (partition, at), part in named.groupby(["partition", column], sort=True):
+        for variant in analysis.variant_order(part):
+            for seed, value in analysis.best(part, variant).items():
+                found.append(
+                    {"variant": variant, "partition": partition, column: at, "seed": seed, "best": value}
+                )
+    return pd.DataFrame(found)
+
+
+def factor_table(rows: "pd.DataFrame", early: float = 0.25) -> "pd.DataFrame":
+    """Mean impact factor (%) of a main-group client and of another, later rounds, mean over seeds.
+
+    With ten equal clients every factor is 10 % under FedAvg (CE).
+    """
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named):
+        factors = analysis.group_factors(part)
+        later = factors[factors["round"] > early * factors["round"].max()]
+        for variant in analysis.variant_order(later):
+            seeds = later[later.variant == variant].groupby("seed")[["main", "others"]].mean() * 100
+            interval = decide.paired(seeds.others, seeds.main)
+            line = {**_cell(cell), "variant": variant, "main": seeds.main.mean()}
+            line |= {"others": seeds.others.mean(), "others - main": interval.mean}
+            found.append({**line, "low": interval.low, "high": interval.high})
+    return pd.DataFrame(found).round(3)
+
+
+def small_setting_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Best accuracy (%) and mean reward (nats) of every variant, and FedDRL's lead, with intervals."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    ours, reward = analysis.best(named, "feddrl"), analysis.rewards(named, "feddrl")
+    for variant in analysis.variant_order(named):
+        best, earned = analysis.best(named, variant), analysis.rewards(named, variant)
+        lead, gain = decide.paired(ours, best), decide.paired(reward, earned)
+        line = {"variant": variant, "best accuracy": best.mean(), "FedDRL's lead": lead.mean}
+        line |= {"low": lead.low, "high": lead.high, "mean reward": earned.mean(), "gain": gain.mean}
+        found.append({**line, "gain low": gain.low, "gain high": gain.high})
+    return pd.DataFrame(found).round(3)
+
+
+def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """fig. 9: printed means beside our medians (ms) with deciles, K = 10."""
+    import pandas as pd
+
+    text = load_published("feddrl_text").set_index(["artifact", "metric"]).value
+    drl, averaging = text["fig9", "drl_time"], text["fig9", "aggregation_time"]
+    printed = {("averaging", "vgg11"): averaging.iloc[0], ("averaging", "cnn-feddrl"): averaging.iloc[1]}
+    printed |= {("decision", model): drl.iloc[0] for model in ("vgg11", "cnn-feddrl")}
+    ten = rows[rows.cohort_size == 10]
+    paper = [float(printed[key]) if key in printed else None for key in zip(ten.what, ten.model, strict=True)]
+    shown = ten[["what", "model", "median_ms", "p10_ms", "p90_ms"]]
+    shown.insert(2, "paper_ms", pd.array(paper, dtype="Float64"))
+    return shown.round(3).reset_index(drop=True)
+
+
+def agent_share(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Decision, and decision with Algorithm 1, in percent of a round of each network, on this machine."""
+    import pandas as pd
+
+    median = rows[rows.cohort_size == 10].set_index(["what", "model"]).median_ms
+    learning = {what: ms for (what, _), ms in median.items() if what.startswith("learning")}
+    found = []
+    for model, whole in median["round"].items():
+        decision = median["decision", model]
+        line = {"model": model, "round_ms": whole, "decision_%": 100 * decision / whole}
+        found.append(
+            line | {f"with {what}_%": 100 * (decision + ms) / whole for what, ms in learning.items()}
+        )
+    return pd.DataFrame(found).round(2)
+
+
+def stored(name: str) -> "pd.DataFrame":
+    """Finished rows of an artifact of this paper at the largest profile that has any; empty if none has."""
+    from fedlib.papers import PROFILES
+    from fedlib.results import finished_rows, load_rows
+
+    for profile in reversed(PROFILES):
+        rows = finished_rows(load_rows(f"feddrl/{name}", profile=profile))
+        if len(rows):
+            return rows
+    return rows
+
+
+def shown(name: str, *makers: "Maker") -> str:
+    """Tables made of an artifact's stored rows, as text, with where the rows come from below them."""
+    from fedlib.tables import format_table, provenance_line
+
+    rows = stored(name)
+    if rows.empty:
+        return f"no rows stored; python -m fedlib run feddrl/{name} --profile reduced"
+    texts = [format_table(make(rows)) for make in makers]
+    source = provenance_line(rows) if "seed" in rows else f"profile {rows.profile.iloc[0]}"
+    return "\n\n".join([*texts, source])

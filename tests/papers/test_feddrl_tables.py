@@ -1,0 +1,180 @@
+"""FedDRL's tables against numbers worked by hand, its measurements, and its figures drawn from made rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_feddrl_claims import ROUNDS, cell, over_delta, over_k, three, timings, with_weights
+
+from fedlib.papers import PROFILES, feddrl_figures, feddrl_measures, feddrl_tables, feddrl_timing
+from fedlib.papers import feddrl_grid as grid
+from fedlib.papers.feddrl_analysis import named
+
+
+def finished(rows, **more):
+    """Rows with the columns that captions need."""
+    return rows.assign(profile="reduced", stand_in=False, **more)
+
+
+def line(table, **where):
+    for column, value in where.items():
+        table = table[table[column] == value]
+    assert len(table) == 1
+    return table.iloc[0]
+
+
+def test_published_ours_and_difference_stand_side_by_side():
+    """Fashion-MNIST, CE, N = 10: FedDRL 82.59 in the paper, 52.0 +- 0.1 in the made rows."""
+    table = feddrl_tables.accuracy_table(three(52.0))
+    row = line(table, data="Fashion-MNIST", partition="CE", N=10, variant="feddrl")
+    assert (row.published, row.ours, row.difference, row.n) == (82.59, 52.0, -30.59, 3)
+    half = 4.3027 * 0.1 / np.sqrt(3)  # t(2) at 97.5 %
+    assert (row.low, row.high) == (round(52 - half, 2), round(52 + half, 2))
+    assert len(table) == 18 * 4
+    wide = feddrl_tables.wide(table)
+    assert len(wide) == 18
+    assert line(wide, data="Fashion-MNIST", partition="CE", N=10)["FedDRL diff"] == -30.59
+    assert list(wide.columns[3:6]) == ["SingleSet paper", "SingleSet ours", "SingleSet diff"]
+
+
+def test_gains_are_relative():
+    """52 against 50 is 4 %, against 49 it is 6.12 %."""
+    row = line(feddrl_tables.gain_table(three(52.0)), data="MNIST", partition="PA", N=10)
+    assert (row["best: paper"], row["worst: paper"]) == (0.08, 8.63)
+    assert row["best: ours"] == pytest.approx(4.0, abs=0.02)
+    assert row["worst: ours"] == pytest.approx(6.12, abs=0.02)
+
+
+def test_controls_are_pooled_over_cells():
+    pooled = feddrl_tables.pooled_controls(three(lambda d, p, n: 52.0 if n == 10 else 50.0))
+    row = line(pooled, **{"FedDRL less": "fedavg"})
+    assert row.points == 1.0
+    assert (row["clearly ahead"], row["cells"]) == (9, 18)
+
+
+def test_rounds_with_and_without_stage_1():
+    rows = cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
+                early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
+    row = feddrl_tables.rounds_table(rows).iloc[0]
+    assert (row.FedDRL, row.FedAvg, row.FedProx, row["FedAvg / FedDRL"]) == (2, 4, 6, 2)
+    assert row["with stage 1"] == 2 + ROUNDS
+    shorter = rows.method_options.where(rows.method != "feddrl", json.dumps({"worker_rounds": 3}))
+    assert feddrl_tables.rounds_table(rows.assign(method_options=shorter)).iloc[0]["with stage 1"] == 5
+
+
+def test_factors_by_group_in_percent():
+    row = line(feddrl_tables.factor_table(with_weights(0.42)), variant="untrained")
+    assert (row.main, row.others, row["others - main"]) == (10, 10, 0)
+
+
+def test_agent_share_by_hand():
+    """Decision 0.1 ms of a 100 ms round; with 19.9 ms of learning 20 %."""
+    rows = timings(0.1, 3, 45)
+    extra = [("learning, 40 in D", "any", 19.9), ("round", "mlp", 100.0)]
+    extra = [{"what": w, "model": m, "cohort_size": 10, "median_ms": ms} for w, m, ms in extra]
+    row = feddrl_tables.agent_share(pd.concat([rows, pd.DataFrame(extra)])).iloc[0]
+    assert row["decision_%"] == 0.1
+    assert row["with learning, 40 in D_%"] == 20.0
+
+
+def test_cells_come_in_the_papers_order():
+    order = feddrl_tables.accuracy_table(three(52.0))[["data", "N", "partition"]].drop_duplicates()
+    assert order.iloc[0].tolist() == ["CIFAR-100", 10, "PA"]
+    ours = feddrl_tables.best_accuracies(three(52.0)).drop_duplicates(["data", "N", "partition"])
+    assert ours[["data", "N", "partition"]].iloc[[0, 3, 17]].to_numpy().tolist() == [
+        ["CIFAR-100", 10, "PA"], ["CIFAR-100", 100, "PA"], ["MNIST", 100, "CN"]
+    ]  # fmt: skip
+
+
+def test_foreign_labels_count_under_their_scheme():
+    rows = cell("cifar10-jpeg", "foreign_labels", feddrl=[50])
+    rows = rows.assign(partition_options=json.dumps({"scheme": "cn"}))
+    assert set(named(rows).partition) == {"cn"}
+
+
+# --- without training ---------------------------------------------------------------------------
+
+
+def test_table1_agrees_with_the_defaults():
+    table = feddrl_measures.table1("paper")
+    assert len(table) == 8
+    assert np.allclose(table.printed, table.ours)
+
+
+def test_fig1_holds_words_and_nothing_invented():
+    assert feddrl_measures.fig1("paper").note.tolist() == ["three groups: diabetes, hypertension, others"]
+
+
+def test_fig4_counts_images_of_ten_clients():
+    rows = feddrl_measures.fig4("smoke")
+    main = rows[(rows.partition == "ce") & (rows.client < 6)]
+    assert set(main.label) == {0, 1}
+    assert set(main.images) == {100}  # 600 of each label among six clients
+
+
+def test_label_mix_of_foreign_labels_is_that_of_a_random_deal():
+    rows = feddrl_measures.label_mix("smoke").groupby("made_from").label_distance.mean()
+    assert rows["as run"] == pytest.approx(rows["random deal"], abs=0.05)
+    assert rows["own labels"] > 1.5
+
+
+@pytest.fixture(scope="module")
+def timed():
+    return feddrl_timing.fig9("smoke")
+
+
+def test_timings_have_every_row_of_the_figure(timed):
+    rows = timed
+    assert set(rows.what) == {"decision", "averaging", "round", "learning, 40 in D", "learning, 1000 in D"}
+    assert (rows.p10_ms <= rows.median_ms).all()
+    assert (rows.median_ms <= rows.p90_ms).all()
+    assert set(rows[rows.what == "averaging"].model) == {"mlp", "cnn-feddrl", "vgg11"}
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def losses(rows):
+    known = {"client_loss_mean": 1.0, "client_loss_max": 1.5, "client_loss_min": 0.5}
+    return rows.assign(**known, client_loss_variance=0.2)
+
+
+def two_cells():
+    rows = three(52.0)
+    return rows[(rows.dataset == "fmnist") & (rows.partition == "ce")]
+
+
+FIGURE_ROWS = {
+    "fig5": two_cells,
+    "fig6": lambda: losses(cell("standin-cifar100", feddrl=[50, 51], fedavg=[49, 50], fedprox=[50, 50])),
+    "fig7": lambda: over_k(0.3, 1.0),
+    "fig8": lambda: over_delta(5, 1),
+    "fig10": two_cells,
+    "table3": two_cells,
+    "table4": two_cells,
+    "impact_factors": lambda: with_weights(0.4),
+    "small_setting": lambda: losses(cell(feddrl=[50, 51], feddrl_online=[50, 50], uniform=[49, 50])),
+    "cifar10_as_run": lambda: cell("cifar10-jpeg", feddrl=[50, 51], fedavg=[49, 50]),
+    "full_scale_curves": lambda: cell(num_clients=100, fedavg=[50]).drop(columns=["status", "run"]),
+    "fig4": lambda: feddrl_measures.fig4("smoke"),
+}
+
+
+def test_every_figure_has_rows_here():
+    assert {*FIGURE_ROWS, "fig9"} == set(feddrl_figures.FIGURES)
+
+
+def test_fig9_is_written(timed, tmp_path):
+    assert feddrl_figures.FIGURES["fig9"](timed, tmp_path).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", FIGURE_ROWS)
+def test_figure_is_written(name, tmp_path):
+    path = feddrl_figures.FIGURES[name](finished(FIGURE_ROWS[name]()), tmp_path)
+    assert path == tmp_path / "feddrl" / f"{name}.png"
+    assert path.stat().st_size > 10_000
+
+
+def test_scales_are_for_all_profiles():
+    assert tuple(grid.SCALES) == PROFILES
