@@ -47,7 +47,7 @@ def group_name(runs: Sequence[Run]) -> str:
 
 
 class GroupFolder:
-    """The checkpoints of one group of runs that differ in their seed only."""
+    """The checkpoints of one group of runs that train as replicas."""
 
     def __init__(self, store: Store, runs: Sequence[Run]):
         self.runs = list(runs)
@@ -86,11 +86,11 @@ class GroupFolder:
                 shutil.rmtree(self.path, ignore_errors=True)
 
 
-def unfinished_groups(store: Store, artifact_id: str, group_key: str) -> Iterator[GroupFolder]:
-    """Groups of one description, whatever their seeds, that left a checkpoint."""
+def unfinished_groups(store: Store, artifact_id: str, *group_keys: str) -> Iterator[GroupFolder]:
+    """Groups with a member of one of these descriptions, whatever their seeds, that left a checkpoint."""
     for folder in sorted((store.artifact_folder(artifact_id) / "groups").glob("*")):
         runs = _members(folder)
-        if runs and runs[0].group_key == group_key:
+        if any(run.group_key in group_keys for run in runs):
             yield GroupFolder(store, runs)
 
 

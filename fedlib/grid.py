@@ -122,24 +122,33 @@ def _distinct(runs: Iterable[Run]) -> list[Run]:
     return list({run.key: run for run in runs}.values())
 
 
-def group(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs that differ in their seed only, together; in the order of their first member."""
+def group(runs: Sequence[Run], *, joined: bool = False) -> list[list[Run]]:
+    """Runs that differ in their seed only, together; in the order of their first member.
+
+    joined: also runs of FedAvg and FedProx that differ in method, its options or partition.
+    """
     groups: dict[str, list[Run]] = {}
     for run in runs:
-        groups.setdefault(run.group_key, []).append(run)
+        groups.setdefault(run.joint_key if joined else run.group_key, []).append(run)
     return list(groups.values())
 
 
 def group_label(members: Sequence[Run]) -> str:
-    """Short text for progress lines about runs that differ in their seed only."""
-    run, seeds = members[0], ",".join(str(run.seed) for run in members)
-    return f"{run.id} {run.dataset} {run.partition} N={run.num_clients} {run.method} seeds {seeds}"
+    """Short text for progress lines about runs that train as one computation."""
+    run = members[0]
+    partitions, methods, seeds = (
+        ",".join(dict.fromkeys(str(value) for value in values))
+        for values in zip(*((r.partition, r.method, r.seed) for r in members), strict=True)
+    )
+    different = len({member.group_key for member in members})
+    several = f" ({different} descriptions joined)" if different > 1 else ""
+    return f"{run.id} {run.dataset} {partitions} N={run.num_clients} {methods} seeds {seeds}{several}"
 
 
 def check_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
     from fedlib.data import dataset_names
-    from fedlib.local import make_optimizer
+    from fedlib.local import PRECISIONS, make_optimizer
     from fedlib.methods import make_method, method_options
     from fedlib.models import MODELS, model_options
     from fedlib.partition import check_options, partition_options
@@ -153,6 +162,7 @@ def check_names(run: Run) -> None:
     _check_values("model", run.model, run.model_options, model_options(run.model))
     _check_values("local optimizer", run.local_optimizer, run.local_optimizer_options, None)
     make_optimizer(run.local_optimizer, run.local_optimizer_options)
+    check_name("precision", run.precision, PRECISIONS)
 
 
 def _check_values(kind: str, name: str, given: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> None:

@@ -9,6 +9,12 @@ from typing import Any
 
 Options = Mapping[str, Any]
 
+# Methods that differ in numbers only: their runs may also differ in method, its options and partition.
+JOINED_METHODS = ("fedavg", "fedprox")
+
+# Fields that came later: at their default they are left out of the key, so that stored runs keep theirs.
+_LATER_FIELDS = {"precision": "float32"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -40,6 +46,7 @@ class Run:
     local_optimizer_options: Options = field(default_factory=dict)
     eval_every: int = 1  # rounds between evaluations on the test set
     client_eval: str = "cohort"  # whose training data the global model is evaluated on: none, cohort, all
+    precision: str = "float32"  # of local training: float32, tf32, bf16 (fedlib.local.precision)
 
     @property
     def id(self) -> str:
@@ -53,13 +60,22 @@ class Run:
     @property
     def key(self) -> str:
         """16 hex digits that name this run: the hash of its canonical JSON form."""
-        text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        named = {k: v for k, v in self.describe().items() if k not in _LATER_FIELDS or v != _LATER_FIELDS[k]}
+        text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def group_key(self) -> str:
         """The key of the description without its seed: equal for all replicas of a group."""
         return dataclasses.replace(self, seed=-1).key
+
+    @property
+    def joint_key(self) -> str:
+        """Equal for runs that may train as one computation: replicas, and what `JOINED_METHODS` adds."""
+        if self.method not in JOINED_METHODS:
+            return self.group_key
+        own = {"method": "", "method_options": {}, "partition": "", "partition_options": {}}
+        return dataclasses.replace(self, seed=-1, **own).key
 
     def label(self) -> str:
         """Short text for progress lines."""

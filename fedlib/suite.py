@@ -1,6 +1,7 @@
 """Runs a grid: skips what is stored, resumes what was interrupted, shares the work with other processes.
 
-Runs that differ in their seed only form a group and train as replicas. A process claims runs by
+Runs that differ in their seed only form a group and train as replicas; on a GPU runs of FedAvg and
+FedProx that share all shapes join them. A process claims runs by
 their locks, without waiting; what another process is at work on is left for the end and then
 waited for, so that two processes on one grid divide it between them.
 """
@@ -105,15 +106,21 @@ def run_runs(
     max_replicas: int | None = None,
     progress: Progress | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    join_methods: bool | None = None,
 ) -> Outcome:
-    """Compute those of `runs` that are not in the store; return all of them, in the order given."""
+    """Compute those of `runs` that are not in the store; return all of them, in the order given.
+
+    join_methods: train runs of FedAvg and FedProx that share all shapes as one computation. None: on a
+    GPU; a CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14).
+    """
     check(max_replicas is None or max_replicas >= 1, f"max_replicas={max_replicas} given; allowed: 1 or more")
-    groups = grid.group(runs)
-    for members in groups:
+    for members in grid.group(runs):
         grid.check_names(members[0])
+    where = resolve_device(device)
+    groups = grid.group(runs, joined=where.type == "cuda" if join_methods is None else join_methods)
     context = Context(
         store=store if isinstance(store, Store) else Store(store),
-        device=resolve_device(device),
+        device=where,
         budget=budget or Budget(),
         progress=progress or Progress(),
         checkpoint_seconds=checkpoint_seconds,
@@ -147,12 +154,12 @@ class _Suite:
             busy = [left for members in busy if (left := self._work_on(members))]
 
     def _work_on(self, members: Sequence[Run]) -> list[Run]:
-        """Compute the members of one description that are missing and free; return those held elsewhere."""
+        """Compute the members of one group that are missing and free; return those held elsewhere."""
         with ExitStack() as locks:
             with self.context.store.claiming(members[0].id):
                 claimed, busy = self._claim(members, locks)
                 missing = [run for run in claimed if self._is_missing(run)]
-                resumed, fresh, held = self._resumable(members[0], missing, locks)
+                resumed, fresh, held = self._resumable(members, missing, locks)
             for folder in resumed:
                 self._say_resumed(folder, missing)
                 self._train(folder.runs, folder)
@@ -187,12 +194,13 @@ class _Suite:
         return stored is None
 
     def _resumable(
-        self, any_run: Run, missing: Sequence[Run], locks: ExitStack
+        self, members: Sequence[Run], missing: Sequence[Run], locks: ExitStack
     ) -> tuple[list[GroupFolder], list[Run], list[Run]]:
         """Interrupted groups of missing runs with all their members claimed; the other runs; those held."""
         left = {run.key: run for run in missing}
         resumed, held = [], []
-        for folder in unfinished_groups(self.context.store, any_run.id, any_run.group_key):
+        descriptions = {run.group_key for run in members}
+        for folder in unfinished_groups(self.context.store, members[0].id, *descriptions):
             inside = [left.pop(run.key) for run in folder.runs if run.key in left]
             if not inside:
                 self._remove_if_done(folder)
@@ -217,7 +225,7 @@ class _Suite:
         extra = {run.key for run in folder.runs} - {run.key for run in asked}
         if extra:
             self.context.progress.say(
-                f"{folder.runs[0].label()}: resumed with all {len(folder.runs)} seeds it was begun with, "
+                f"{folder.runs[0].label()}: resumed with all {len(folder.runs)} runs it was begun with, "
                 f"{len(extra)} of them beside those asked for, because replicas train as one computation"
             )
 

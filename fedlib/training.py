@@ -39,7 +39,7 @@ class Context:
 
 
 def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | None = None) -> None:
-    """Compute a group of runs that differ in their seed only, and store each of them.
+    """Compute a group of runs that train as replicas, and store each of them.
 
     folder: where to resume from, with exactly these runs as members. Raises BudgetExhausted and
     KeyboardInterrupt after a checkpoint of the last finished round has been written.
@@ -79,7 +79,7 @@ class _Session:
         budget, progress = self.context.budget, self.context.progress
         budget.new_group()
         self._require_time()
-        method = methods.make_method(self.runs[0].method, self.runs[0].method_options)
+        method = methods.join([methods.make_method(run.method, run.method_options) for run in self.runs])
         self.task = federation.prepare(self.runs, device=self.context.device)
         budget.took(time.monotonic() - self.started)
         self._say_where_from()

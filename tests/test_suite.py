@@ -135,7 +135,7 @@ def test_asking_for_one_member_resumes_the_whole_group(store, straight, capsys):
     assert outcome.computed == 3
     assert [files(store, run) for run in TRIPLE] == straight
     assert (
-        "resumed with all 3 seeds it was begun with, 2 of them beside those asked for"
+        "resumed with all 3 runs it was begun with, 2 of them beside those asked for"
         in capsys.readouterr().out
     )
 

@@ -43,7 +43,7 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
         started = time.perf_counter()
         server = method.init(task)
         rows = _first_rows(task, method, server, failed)
-        yield RoundResult(server.round, rows, {}, _pack(server, failed), time.perf_counter() - started)
+        yield RoundResult(server.round, rows, {}, _pack(task, server, failed), time.perf_counter() - started)
     else:
         server, failed = _unpack(task, state)
     while server.round < 0 and len(failed) < len(task.runs):
@@ -54,12 +54,12 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
         rows = _first_rows(task, method, server, failed)
         for replica, why in new.items():
             rows[replica] = [{"round": server.round, "status": why}]
-        yield RoundResult(server.round, rows, new, _pack(server, failed), time.perf_counter() - started)
+        yield RoundResult(server.round, rows, new, _pack(task, server, failed), time.perf_counter() - started)
     while server.round < task.run.rounds and len(failed) < len(task.runs):
         started = time.perf_counter()
         server, rows, new = _one_round(task, method, server, failed)
         failed = {**failed, **new}
-        yield RoundResult(server.round, rows, new, _pack(server, failed), time.perf_counter() - started)
+        yield RoundResult(server.round, rows, new, _pack(task, server, failed), time.perf_counter() - started)
 
 
 def _one_round(
@@ -68,6 +68,8 @@ def _one_round(
     run = task.run
     cohort = sample_cohort(task.seeds, server.round + 1, run.num_clients, task.cohort_size)
     server, report = method.apply(task, server, cohort)
+    if task.trainer.limit.rows is not None:
+        task.facts["clients_per_pass_by_memory"] = task.trainer.limit.rows
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
     rows = _report_rows(task, method, server, cohort, report, evaluates)
     new = {}
@@ -145,16 +147,16 @@ def _add_evaluation(
     if _has_global_model(task, server):
         whole = [[np.arange(len(task.test.labels))]] * len(rows)
         tests = evaluate_segments(task.trainer, task.test, server.params, server.buffers, whole)
-        for row, test in zip(rows, tests, strict=True):
+        for row, test in zip(rows, (test.on_host() for test in tests), strict=True):
             row["test_accuracy"], row["test_loss"] = float(test.accuracy[0]), float(test.loss[0])
     if clients is not None:
         results = _evaluate_clients(task, method, server, clients, task.clients)
         for row, result in zip(rows, results, strict=True):
-            row.update(client_columns(result))
+            row.update(client_columns(result.on_host()))
     if task.held_out is not None:
         results = _evaluate_clients(task, method, server, _everyone(task), task.held_out)
         for row, result in zip(rows, results, strict=True):
-            row.update(held_out_columns(result, every_client=server.round == task.run.rounds))
+            row.update(held_out_columns(result.on_host(), every_client=server.round == task.run.rounds))
 
 
 def _has_global_model(task: Task, server: ServerState) -> bool:
@@ -210,13 +212,14 @@ def held_out_columns(result: Evaluation, *, every_client: bool) -> Row:
     return row
 
 
-def _pack(server: ServerState, failed: dict[int, str]) -> dict[str, Any]:
+def _pack(task: Task, server: ServerState, failed: dict[int, str]) -> dict[str, Any]:
     return {
         "round": server.round,
         "params": server.params,
         "buffers": server.buffers,
         "memory": server.memory,
         "failed": dict(failed),
+        "clients_per_pass": task.trainer.limit.rows,  # found when memory ran out; decides the last digits
     }
 
 
@@ -228,5 +231,6 @@ def _unpack(task: Task, state: dict[str, Any]) -> tuple[ServerState, dict[int, s
             return {k: move(v) for k, v in value.items()}
         return [move(v) for v in value] if isinstance(value, list) else value
 
+    task.trainer.limit.rows = state.get("clients_per_pass")
     tensors = {name: move(state[name]) for name in ("params", "buffers", "memory")}
     return ServerState(round=state["round"], **tensors), dict(state["failed"])

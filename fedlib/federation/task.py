@@ -12,10 +12,10 @@ from fedlib import seeds
 from fedlib.data import load_dataset
 from fedlib.data.dataset import Dataset, Split
 from fedlib.errors import UsageError, check, check_name
-from fedlib.local import Samples, Trainer, choose_backend, make_optimizer
+from fedlib.local import Samples, Trainer, check_precision, choose_backend, make_optimizer, pass_rows
 from fedlib.models import count_parameters, make_model
 from fedlib.partition import Partition, add_client_noise, make_partition, split_within_clients
-from fedlib.run import Run
+from fedlib.run import JOINED_METHODS, Run
 
 CLIENT_EVALS = ("none", "cohort", "all")
 _OWN_DATASET_OPTIONS = (
@@ -25,7 +25,7 @@ _OWN_DATASET_OPTIONS = (
 
 @dataclass(frozen=True)
 class Task:
-    """A group of R runs that differ in their seed only, ready to train as replicas.
+    """A group of R runs with equal `Run.joint_key`, ready to train as replicas.
 
     clients[r][k]: positions in `train` of client k's samples in replica r. held_out[r][k]:
     those of the client's own test part, which it does not train on (data-set option
@@ -46,7 +46,7 @@ class Task:
 
     @property
     def run(self) -> Run:
-        """The settings that all runs of the group share (its seed is the first one's)."""
+        """The settings that all runs of the group share (what differs is the first one's)."""
         return self.runs[0]
 
     @property
@@ -69,7 +69,8 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
     Raises UsageError for settings out of range or runs that differ in more than the seed, and
     DataError for an absent data set.
     """
-    run, device = _check_runs(runs), torch.device(device)
+    device = torch.device(device)
+    run = _check_runs(runs, device)
     own = {k: v for k, v in run.dataset_options.items() if k in _OWN_DATASET_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
     dataset = _with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
@@ -85,6 +86,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
     backend = choose_backend(model, device, backend)
+    widest = pass_rows(count_parameters(model), backend, device)
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     return Task(
         runs=tuple(runs),
@@ -93,16 +95,22 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
         test=Samples.from_arrays(test.images, test.labels, **scale),
         clients=clients,
         model=model.to(device),
-        trainer=Trainer(model.to(device), backend, optimizer, run.batch_size),
+        trainer=Trainer(
+            model.to(device), backend, optimizer, run.batch_size, max_rows=widest, precision=run.precision
+        ),
         device=device,
-        facts=_facts(model, backend, clients),
+        facts={**_facts(model, backend, clients), "clients_per_pass": widest},
         held_out=held_out,
     )
 
 
-def _check_runs(runs: Sequence[Run]) -> Run:
+def _check_runs(runs: Sequence[Run], device: torch.device) -> Run:
     run = runs[0]
-    check(len({r.group_key for r in runs}) == 1, "runs of a group may differ in their seed only")
+    check(
+        len({r.joint_key for r in runs}) == 1,
+        f"runs of a group may differ in their seed only, those of {' and '.join(JOINED_METHODS)} also in "
+        "method, its options and partition",
+    )
     size = run.num_clients if run.cohort_size is None else run.cohort_size
     check(run.num_clients >= 1, f"num_clients={run.num_clients} given; allowed: 1 or more")
     check(
@@ -115,6 +123,7 @@ def _check_runs(runs: Sequence[Run]) -> Run:
         run.local_learning_rate > 0, f"local_learning_rate={run.local_learning_rate} given; allowed: above 0"
     )
     check_name("client_eval", run.client_eval, CLIENT_EVALS)
+    check_precision(run.precision, device)
     return run
 
 

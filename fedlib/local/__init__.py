@@ -5,19 +5,24 @@ from fedlib.local.evaluate import Evaluation, correct_rows, evaluate_rows, evalu
 from fedlib.local.forward import BACKENDS, choose_backend
 from fedlib.local.objective import Objective, cross_entropy
 from fedlib.local.optimizers import LocalOptimizer, make_optimizer
+from fedlib.local.passes import MemoryWarning, pass_rows
+from fedlib.local.precision import PRECISIONS, check_precision
 from fedlib.local.train import LocalState, Trained, Trainer
 
 __all__ = [
     "BACKENDS",
+    "PRECISIONS",
     "Batch",
     "Evaluation",
     "LocalOptimizer",
     "LocalState",
+    "MemoryWarning",
     "Objective",
     "Samples",
     "Trained",
     "Trainer",
     "Work",
+    "check_precision",
     "choose_backend",
     "correct_rows",
     "cross_entropy",
@@ -25,6 +30,7 @@ __all__ = [
     "evaluate_segments",
     "make_optimizer",
     "make_work",
+    "pass_rows",
     "per_sample",
     "stream_keys",
 ]

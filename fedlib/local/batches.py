@@ -67,6 +67,14 @@ class Samples:
         )
 
 
+def on_device(values: np.ndarray, device: torch.device | str) -> Tensor:
+    """A copy on the device. To a GPU it goes by page-locked memory, so that the host does not wait."""
+    tensor = torch.from_numpy(np.array(values))
+    if torch.device(device).type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
 @dataclass(frozen=True)
 class Work:
     """What each row does in a round: which samples, how long, how fast.
@@ -93,7 +101,7 @@ class Work:
 
     def select(self, rows: np.ndarray) -> "Work":
         """The work of some rows, in the order given."""
-        at = torch.from_numpy(np.asarray(rows)).to(self.index.device)
+        at = on_device(rows, self.index.device)
         width = int(self.sizes[rows].max(initial=1))
         return Work(
             self.replica[at],
@@ -158,14 +166,14 @@ def make_work(
     check(bool((host["epochs"] >= 0).all()), f"local epochs {epochs} given; allowed: 0 or more")
 
     def per_row(value: float | Sequence[float]) -> Tensor:
-        return torch.as_tensor(np.broadcast_to(np.asarray(value, np.float32), (count,)).copy()).to(device)
+        return on_device(np.broadcast_to(np.asarray(value, np.float32), (count,)), device)
 
     return Work(
-        replica=torch.as_tensor(np.asarray(replica, np.int64)).to(device),
-        client=torch.as_tensor(np.asarray(client, np.int64)).to(device),
-        index=torch.from_numpy(padded).to(device),
+        replica=on_device(np.asarray(replica, np.int64), device),
+        client=on_device(np.asarray(client, np.int64), device),
+        index=on_device(padded, device),
         sizes=sizes,
-        key=key.to(device),
+        key=on_device(key.numpy(), device),
         learning_rate=per_row(learning_rate),
         proximal=None if proximal is None else per_row(proximal),
         steps_limit=steps_limit,
@@ -221,39 +229,49 @@ def epoch_order(key: Tensor, epoch: Tensor, sizes: Tensor, width: int) -> Tensor
 
 
 def make_schedule(work: Work, batch_size: int) -> Schedule:
-    """The mini-batches of rows that are sorted by falling number of steps."""
+    """The mini-batches of rows that are sorted by falling number of steps.
+
+    What steers the host (active, full) is computed on the host, the tensors on the device, from a
+    few numbers per row.
+    """
     device = work.index.device
-    steps = work.steps(batch_size)
-    per_epoch = work.steps_per_epoch(batch_size)
-    total, width = int(steps.max(initial=0)), int(per_epoch.max(initial=1)) * batch_size
-    step = (
-        np.arange(total)[:, None] + (work.first_epoch * per_epoch)[None, :]
-    )  # [S, C] since the round's start
-    epoch, within = step // per_epoch, step % per_epoch
-    first = int(work.first_epoch.min()) if len(work) else 0  # the epochs before have been run
-    table = _epoch_tables(work, width, first, int(epoch.max(initial=0)) + 1)
+    steps, per_epoch = work.steps(batch_size), work.steps_per_epoch(batch_size)
+    total, first_step = int(steps.max(initial=0)), work.first_epoch * per_epoch
+    count, each, begin, sizes = (on_device(v, device) for v in (steps, per_epoch, first_step, work.sizes))
+    since = torch.arange(total, device=device)[:, None]
+    step = since + begin  # [S, C] since the round's start
+    epoch, within = step // each, step % each
+    table, first = _epoch_tables(work, int(per_epoch.max(initial=1)) * batch_size)
     table = table.view(table.shape[0], len(work), -1, batch_size)  # [E, C, steps per epoch, B]
-    at = torch.from_numpy(np.minimum(epoch, table.shape[0] - 1 + first)).to(device)
     row = torch.arange(len(work), device=device)
-    within_t = torch.from_numpy(within).to(device)
-    position = table[at - first, row, within_t]  # [S, C, B]
-    sizes = torch.from_numpy(work.sizes).to(device)
-    filled = within_t[..., None] * batch_size + torch.arange(batch_size, device=device) < sizes[:, None]
-    live = torch.from_numpy(np.arange(total)[:, None] < steps).to(device)
-    partial = ((within + 1) * batch_size > work.sizes) & (np.arange(total)[:, None] < steps)
+    position = table[(epoch - first).clamp(max=table.shape[0] - 1), row, within]  # [S, C, B]
+    filled = within[..., None] * batch_size + torch.arange(batch_size, device=device) < sizes[:, None]
     return Schedule(
         index=work.index[row[:, None], position.clamp(max=work.index.shape[1] - 1)],
-        mask=(filled & live[..., None]).to(torch.float32),
-        key=seeds.hash_bits(work.key, torch.from_numpy(step).to(device)),
-        active=[int(n) for n in (np.arange(total)[:, None] < steps).sum(axis=1)],
-        full=[bool(x) for x in ~partial.any(axis=1)],
+        mask=(filled & (since < count)[..., None]).to(torch.float32),
+        key=seeds.hash_bits(work.key, step),
+        **_host_part(steps, first_step, per_epoch, work.sizes, batch_size),
     )
 
 
-def _epoch_tables(work: Work, width: int, first: int, stop: int) -> Tensor:
-    """[E, C, width] the order of each row's samples in epochs first .. stop - 1."""
-    sizes = torch.from_numpy(work.sizes).to(work.index.device)
+def _host_part(
+    steps: np.ndarray, first_step: np.ndarray, per_epoch: np.ndarray, sizes: np.ndarray, batch_size: int
+) -> dict[str, list]:
+    since = np.arange(int(steps.max(initial=0)))[:, None]
+    works = since < steps
+    partial = (((since + first_step) % per_epoch + 1) * batch_size > sizes) & works
+    return {"active": works.sum(axis=1).tolist(), "full": (~partial.any(axis=1)).tolist()}
+
+
+def _epoch_tables(work: Work, width: int) -> tuple[Tensor, int]:
+    """[E, C, width] the order of each row's samples in the epochs to run, and the first one's number.
+
+    A row of few samples is through with its epochs long before the others and needs no further ones.
+    """
+    first = int(work.first_epoch.min()) if len(work) else 0  # the epochs before have been run
+    stop = int(work.epochs.max(initial=0))
+    sizes = on_device(work.sizes, work.index.device)
     orders = []
     for epoch in range(first, max(stop, first + 1)):
         orders.append(epoch_order(work.key, torch.full_like(work.key, epoch), sizes, width))
-    return torch.stack(orders)
+    return torch.stack(orders), first

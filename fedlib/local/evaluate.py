@@ -32,6 +32,12 @@ class Evaluation:
     accuracy: Tensor
     count: Tensor
 
+    def on_host(self) -> "Evaluation":
+        """The same numbers on the CPU, by one copy; nothing to do if they are there."""
+        if self.loss.device.type == "cpu":
+            return self
+        return Evaluation(*torch.stack([self.loss, self.accuracy, self.count]).cpu())
+
 
 def evaluate_rows(
     trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]

@@ -53,26 +53,56 @@ class Forward(Protocol):
         self, samples: Samples, batch: Batch, objective: Objective, full: bool
     ) -> tuple[Tensor, Batch]: ...
 
+    def fetch(self, samples: Samples, index: Tensor) -> Tensor:
+        """Inputs of several steps, index [S, C, B], in this forward pass's layout: [S, ...]."""
+        ...
 
-class StackedForward:
+    def inputs(self, samples: Samples, batch: Batch, objective: Objective) -> tuple[Tensor, Batch]:
+        """Inputs of one step in this forward pass's layout, made by the objective if it makes its own."""
+        ...
+
+    def outputs(self, x: Tensor, batch: Batch, full: bool) -> Tensor:
+        """Outputs [C, B, ...] of the bound rows."""
+        ...
+
+
+class _Forward:
+    def __call__(self, samples, batch, objective, full):
+        x, batch = self.inputs(samples, batch, objective)
+        return self.outputs(x, batch, full), batch
+
+    def inputs(self, samples, batch, objective):
+        if objective.inputs is None:
+            return self.fetch(samples, batch.index[None])[0], batch
+        x, batch = objective.inputs(samples, batch)
+        return self.arrange(x), batch
+
+
+class StackedForward(_Forward):
     """Forward pass through client-stacked layers."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = StackedModel(model)
         self.bind = self.model.bind
 
-    def __call__(self, samples, batch, objective, full):
-        if objective.inputs is not None:
-            x, batch = objective.inputs(samples, batch)
-            x = fold_rows(x) if x.ndim == 5 else x
-        elif samples.inputs.ndim == 4:  # gather straight into the folded layout
-            x = samples.fetch(batch.index.t()).flatten(1, 2)
-        else:
-            x = samples.fetch(batch.index)
+    def arrange(self, x):
+        """x [C, B, ...] in the layout of the first layer."""
+        if x.ndim == 5:
+            return x.flatten(2) if self.model.starts_flat else fold_rows(x)
+        return x
+
+    def fetch(self, samples, index):
+        if samples.inputs.ndim != 4:
+            return samples.fetch(index)
+        if self.model.starts_flat:
+            return samples.fetch(index).flatten(3)
+        return samples.fetch(index.transpose(1, 2)).flatten(2, 3)  # straight into the folded layout
+
+    def outputs(self, x, batch, full):
         if x.ndim == 4 and x.device.type == "cpu" and self.model.convolves:
             x = _channels_last(x)
         with step_key(batch.key), sample_mask(None if full else batch.mask):
-            return self.model(x), batch
+            return self.model(x)
 
 
 def _channels_last(x: Tensor) -> Tensor:
@@ -83,7 +113,7 @@ def _channels_last(x: Tensor) -> Tensor:
     return x.contiguous().as_strided(x.shape, (height * width, 1, width, 1))
 
 
-class VmapForward:
+class VmapForward(_Forward):
     """Forward pass through `torch.vmap`: any module, one call."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -91,16 +121,17 @@ class VmapForward:
         self.params: dict[str, Tensor] = {}
         self.buffers: dict[str, Tensor] = {}
 
-    def bind(self, params, buffers, *, training):
+    def bind(self, params, buffers, *, training, updates=None):
         self.params, self.buffers = params, buffers
         self.module.train(training)
 
-    def __call__(self, samples, batch, objective, full):
-        if objective.inputs is not None:
-            x, batch = objective.inputs(samples, batch)
-        else:
-            x = samples.fetch(batch.index)
+    def arrange(self, x):
+        return x
 
+    def fetch(self, samples, index):
+        return samples.fetch(index)
+
+    def outputs(self, x, batch, full):
         def one(params, buffers, x, key, mask):
             with step_key(key), sample_mask(None if full else mask):
                 outputs = functional_call(self.module, (params, buffers), (x,))
@@ -112,7 +143,7 @@ class VmapForward:
         outputs, copies = run(self.params, copies, x, batch.key, batch.mask)
         for name, value in copies.items():
             self.buffers[name].copy_(value)
-        return outputs, batch
+        return outputs
 
 
 def make_forward(model: nn.Module, backend: str) -> StackedForward | VmapForward:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -25,10 +26,33 @@ Inputs = Callable[[Samples, Batch], tuple[Tensor, Batch]]
 def cross_entropy(outputs: Tensor, batch: Batch) -> Tensor:
     """[*C, B] cross-entropy in nats of logits [*C, B, classes] with hard or soft targets."""
     targets = batch.targets
+    if outputs.dtype == torch.bfloat16:
+        outputs = outputs.float()
     if targets.is_floating_point():
         return -(targets * F.log_softmax(outputs, dim=-1)).sum(dim=-1)
-    losses = F.cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="none")
-    return losses.view(targets.shape)
+    if outputs.ndim == 3:
+        return _StackedCrossEntropy.apply(outputs, targets)
+    return F.cross_entropy(outputs, targets, reduction="none")
+
+
+class _StackedCrossEntropy(torch.autograd.Function):
+    """-log softmax(logits)[target], whose gradient is softmax - one-hot.
+
+    The same numbers as PyTorch's with half of its operations: for small networks these cost as much
+    as the products (benchmarks/NOTES.md, note 9).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
+        logs, targets = F.log_softmax(logits, dim=-1), targets.unsqueeze(-1)
+        ctx.save_for_backward(logs, targets)
+        return logs.gather(-1, targets).squeeze(-1).neg_()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        logs, targets = ctx.saved_tensors
+        grad = grad.unsqueeze(-1)
+        return logs.exp().mul_(grad).scatter_add_(-1, targets, -grad), None
 
 
 @dataclass(frozen=True)
@@ -39,6 +63,6 @@ class Objective:
     inputs: Inputs | None = None
 
 
-def batch_mean(losses: Tensor, mask: Tensor) -> Tensor:
-    """[*C] mean of per-sample losses [*C, B] over the real samples."""
-    return (losses * mask).sum(dim=-1) / mask.sum(dim=-1)
+def batch_mean(losses: Tensor, share: Tensor) -> Tensor:
+    """[*C] mean of per-sample losses [*C, B] over the real samples; share: mask over their number."""
+    return (losses * share).sum(dim=-1)

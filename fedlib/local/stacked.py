@@ -7,6 +7,7 @@ needs no change) and [C, B, features] after it. The model's own `forward` runs u
 """
 
 import copy
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 import torch.nn.functional as F
@@ -23,17 +24,22 @@ from fedlib.models.layers import (
 )
 from fedlib.models.made import MaskedLinear
 
+# weight <- weight - rate * (grad^T x + ...), in place; grad [C, B, out], x [C, B, in]
+Update = Callable[[Tensor, Tensor, Tensor], None]
+
 
 class _StackedLinearFunction(torch.autograd.Function):
     """The product with a weight gradient in the weight's own layout.
 
     Autograd's would be a transposed view, and adding that to a 1024 x 512 weight takes ten
-    times as long as adding a contiguous one (benchmarks/NOTES.md).
+    times as long as adding a contiguous one (benchmarks/NOTES.md, note 1). With `update` the
+    gradient is never made: the backward pass adds it to the weight (note 8).
     """
 
     @staticmethod
-    def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor | None, update: Update | None) -> Tensor:
         ctx.save_for_backward(x, weight)
+        ctx.update = update
         product = weight.transpose(1, 2)
         return torch.bmm(x, product) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, product)
 
@@ -42,32 +48,76 @@ class _StackedLinearFunction(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         grad_x = torch.bmm(grad, weight) if ctx.needs_input_grad[0] else None
         grad_bias = grad.sum(dim=1) if ctx.needs_input_grad[2] else None
-        return grad_x, torch.bmm(grad.transpose(1, 2), x), grad_bias
+        if ctx.update is None:
+            return grad_x, torch.bmm(grad.transpose(1, 2), x), grad_bias, None
+        ctx.update(weight, grad, x)  # behind grad_x, which is taken at the old weight
+        return grad_x, None, grad_bias, None
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None, update: Update | None = None) -> Tensor:
+    if torch.is_autocast_enabled(x.device.type):  # autograd's own casts the gradients back
+        product = torch.bmm(x, weight.transpose(1, 2))
+        return product if bias is None else product + bias.unsqueeze(1)
+    return _StackedLinearFunction.apply(x, weight, bias, update)
 
 
 class StackedLinear(nn.Linear):
     """x [C, B, in], weight [C, out, in], bias [C, out] -> [C, B, out]."""
 
+    update: Update | None = None
+
     def forward(self, x: Tensor) -> Tensor:
-        return _StackedLinearFunction.apply(x, self.weight, self.bias)
+        return _linear(x, self.weight, self.bias, self.update)
 
 
 class StackedMaskedLinear(MaskedLinear):
     """StackedLinear with the weight entries outside of the layer's mask, the same for all rows, at 0."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return _StackedLinearFunction.apply(x, self.weight * self.mask, self.bias)
+        return _linear(x, self.weight * self.mask, self.bias)
 
 
 class StackedConv2d(nn.Conv2d):
-    """x [B, C * in, H, W], weight [C, out, in / groups, k, k] -> [B, C * out, H', W']."""
+    """x [B, C * in, H, W], weight [C, out, in / groups, k, k] -> [B, C * out, H', W'].
+
+    by_products: unfold and batched matrix products instead of one grouped convolution; None: by rule.
+    """
+
+    by_products: bool | None = None
 
     def forward(self, x: Tensor) -> Tensor:
+        products = self.by_products
+        if products is None:
+            products = prefers_products(self.weight, self.groups, self.dilation, x.device)
+        return self._products(x) if products else self._grouped(x)
+
+    def _grouped(self, x: Tensor) -> Tensor:
         rows = self.weight.shape[0]
         bias = None if self.bias is None else self.bias.flatten()
         return F.conv2d(
             x, self.weight.flatten(0, 1), bias, self.stride, self.padding, self.dilation, self.groups * rows
         )
+
+    def _products(self, x: Tensor) -> Tensor:
+        rows, out = self.weight.shape[:2]
+        (high, wide), (down, right) = self.kernel_size, self.stride
+        x = F.pad(x, (self.padding[1], self.padding[1], self.padding[0], self.padding[0]))
+        patches = x.unfold(2, high, down).unfold(3, wide, right).unflatten(1, (rows, -1))
+        batch, sides = patches.shape[0], patches.shape[3:5]  # patches [B, C, in, H', W', k, k]
+        columns = patches.permute(1, 2, 5, 6, 0, 3, 4).reshape(rows, -1, batch * sides.numel())
+        product = torch.bmm(self.weight.flatten(2), columns)
+        if self.bias is not None:
+            product = product + self.bias.unsqueeze(2)
+        return product.view(rows, out, batch, *sides).permute(2, 0, 1, 3, 4).flatten(1, 2)
+
+
+def prefers_products(weight: Tensor, groups: int, dilation: tuple[int, ...], device: torch.device) -> bool:
+    """The fixed rule for a layer with weight [C, out, in / groups, k, k].
+
+    On a CPU grouped convolutions win (benchmarks/NOTES.md, notes 2 and 5). On a GPU several
+    clients' dense convolutions are batched products, a depthwise one or a single client's is not.
+    """
+    return device.type == "cuda" and weight.shape[0] > 1 and groups == 1 and set(dilation) == {1}
 
 
 class StackedBatchNorm2d(BatchNorm2d):
@@ -141,6 +191,8 @@ _UNCHANGED = (
     nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.MaxPool2d, nn.AvgPool2d,
     nn.AdaptiveAvgPool2d, nn.Identity, RepeatChannels, Resize,
 )  # fmt: skip
+# Layers whose printed form says all that decides what they compute
+KNOWN_LAYERS = {*_STACKED, *_UNCHANGED, nn.Sequential} - {MaskedLinear}
 _ELEMENTWISE_CONTAINERS = {
     "torchvision.models.mobilenetv2.InvertedResidual"
 }  # x + layers(x); by name: no import
@@ -161,7 +213,7 @@ def _knows(module: nn.Module) -> bool:
         return module.start_dim == 1 and module.end_dim == -1
     if kind is nn.Softmax:
         return module.dim == -1
-    if kind is nn.Conv2d and module.padding_mode != "zeros":
+    if kind is nn.Conv2d and (module.padding_mode != "zeros" or isinstance(module.padding, str)):
         return False
     if kind in _STACKED or kind in _UNCHANGED or isinstance(module, nn.Sequential):
         return True
@@ -171,24 +223,51 @@ def _knows(module: nn.Module) -> bool:
 
 
 class StackedModel:
-    """The stacked form of a model. `bind` gives it the parameters and buffers of C rows."""
+    """The stacked form of a model. `bind` gives it the parameters and buffers of C rows.
+
+    starts_flat: the first layer flattens, so images may come as vectors. fusable: the names of
+    weights whose gradient the backward pass may add at once: of layers that are used once.
+    """
 
     def __init__(self, model: nn.Module) -> None:
         self.module = copy.deepcopy(model)
         for layer in self.module.modules():
             layer.__class__ = _STACKED.get(type(layer), type(layer))
         self.convolves = any(isinstance(layer, StackedConv2d) for layer in self.module.modules())
+        self.starts_flat = isinstance(_first_layer(self.module), StackedFlatten)
         self._owners = {name: _owner(self.module, name) for name, _ in _named_tensors(self.module)}
         self._row_layers = [
             m for m in self.module.modules() if isinstance(m, (StackedFlatten, StackedDropout))
         ]
+        self.fusable = frozenset(self._fusable())
 
-    def bind(self, params: dict[str, Tensor], buffers: dict[str, Tensor], *, training: bool) -> None:
-        """Use these [C, ...] tensors, by reference: buffers are updated in place."""
+    def _fusable(self) -> Iterator[str]:
+        layers = [m for _, m in self.module.named_modules(remove_duplicate=False)]
+        repeated = len(layers) > len({id(layer) for layer in layers})
+        if repeated or any([*m.children()] and not _is_chain(m) for m in layers):
+            return
+        for name, (owner, local_name) in self._owners.items():
+            if type(owner) is StackedLinear and local_name == "weight" and owner.bias is not None:
+                yield name
+
+    def bind(
+        self,
+        params: dict[str, Tensor],
+        buffers: dict[str, Tensor],
+        *,
+        training: bool,
+        updates: Mapping[str, Update] | None = None,
+    ) -> None:
+        """Use these [C, ...] tensors, by reference: buffers are updated in place.
+
+        updates: for some of `fusable`, what the backward pass does instead of making their gradient.
+        """
         for tensors, registry in ((params, "_parameters"), (buffers, "_buffers")):
             for name, tensor in tensors.items():
                 owner, local_name = self._owners[name]
                 getattr(owner, registry)[local_name] = tensor
+        for name in self.fusable:
+            self._owners[name][0].update = (updates or {}).get(name)
         rows = len(next(iter(params.values())))
         for layer in self._row_layers:
             layer.rows = rows
@@ -197,6 +276,20 @@ class StackedModel:
     def __call__(self, x: Tensor) -> Tensor:
         """x [B, C * channels, H, W] images or [C, B, features] vectors."""
         return self.module(x)
+
+
+def _is_chain(module: nn.Module) -> bool:
+    """A container that runs each of its layers once."""
+    kind = type(module)
+    return (
+        isinstance(module, nn.Sequential) or f"{kind.__module__}.{kind.__name__}" in _ELEMENTWISE_CONTAINERS
+    )
+
+
+def _first_layer(module: nn.Module) -> nn.Module:
+    while isinstance(module, nn.Sequential) and len(module):
+        module = module[0]
+    return module
 
 
 def _named_tensors(module: nn.Module) -> list[tuple[str, Tensor]]:

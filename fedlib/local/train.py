@@ -5,7 +5,6 @@ a prefix of the stacked tensors: ragged clients cost no masked work, and a finis
 out of reach of the step. Only the last, smaller batch of an epoch needs a mask.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,11 +12,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedlib.local.batches import Batch, Samples, Schedule, Work, make_schedule
+from fedlib.local.batches import Samples, Work, make_schedule, on_device
+from fedlib.local.capture import forget_captures, run_captured
 from fedlib.local.forward import StackedForward, VmapForward, make_forward
+from fedlib.local.fused import fuses, sgd_updates
 from fedlib.local.loop import train_one_client
-from fedlib.local.objective import Objective, batch_mean
+from fedlib.local.objective import Objective
 from fedlib.local.optimizers import LocalOptimizer, State
+from fedlib.local.passes import PassLimit, by_falling_steps, cut
+from fedlib.local.precision import products_in
+from fedlib.local.stacked import Update
+from fedlib.local.steps import run_steps
 
 Tensors = dict[str, Tensor]
 
@@ -39,6 +44,20 @@ class LocalState:
             {slot: [t[rows] for t in tensors] for slot, tensors in self.optimizer.items()},
             self.steps[rows],
         )
+
+    def empty(self) -> "LocalState":
+        """Zeros of the same shapes, in memory of their own."""
+        return LocalState(
+            {n: torch.zeros_like(t) for n, t in self.params.items()},
+            {n: torch.zeros_like(t) for n, t in self.buffers.items()},
+            {slot: [torch.zeros_like(t) for t in tensors] for slot, tensors in self.optimizer.items()},
+            torch.zeros_like(self.steps),
+        )
+
+    def copy_(self, other: "LocalState") -> None:
+        """Take over the values of `other`."""
+        for mine, theirs in zip(self._tensors(), other._tensors(), strict=True):
+            mine.copy_(theirs)
 
     def write(self, rows: Tensor, other: "LocalState") -> None:
         """Put `other`'s rows at the row numbers `rows`."""
@@ -62,7 +81,9 @@ class Trained:
 class Trainer:
     """How clients train: everything that is the same for all rows.
 
-    max_rows: at most so many rows in one pass (memory); rows of like length share a pass.
+    max_rows: at most so many rows in one pass; rows of like length share a pass. limit: what was
+    learned about the device's memory, shared by all trainers made from this one. capture: record
+    steps as CUDA graphs; None: on a GPU.
     """
 
     model: nn.Module
@@ -71,6 +92,9 @@ class Trainer:
     batch_size: int
     objective: Objective = field(default_factory=Objective)
     max_rows: int | None = None
+    precision: str = "float32"  # of local training; see `fedlib.local.precision`
+    capture: bool | None = None
+    limit: PassLimit = field(default_factory=PassLimit, compare=False)
 
     @cached_property
     def forward(self) -> StackedForward | VmapForward:
@@ -91,19 +115,31 @@ class Trainer:
         """Run `work` on `state`, which is changed in place and returned.
 
         anchor: parameters w^t [C, ...] that FedProx's term pulls to; needed with `work.proximal`.
+        A pass that runs out of the GPU's memory is begun anew as two halves, with a warning.
         """
-        steps = work.steps(self.batch_size)
         loss = torch.zeros(len(work), device=samples.device)
-        for rows in self._passes(steps):
-            self._train_pass(samples, state, work, anchor, rows, loss)
+        anchor = None if work.proximal is None else anchor
+        with products_in(self.precision, samples.device):
+            for part in cut(by_falling_steps(work.steps(self.batch_size)), self.max_rows):
+                while len(part):
+                    rows = part[: self.limit.width(len(part))]
+                    if self._fits(samples, state, work, anchor, rows, loss):
+                        part = part[len(rows) :]
+                    else:
+                        forget_captures()
+                        self.limit.too_wide(len(rows), samples.device)
         return Trained(state, loss)
 
-    def _passes(self, steps: np.ndarray) -> Iterator[np.ndarray]:
-        """Row numbers by falling number of steps, cut at `max_rows`; rows without work are left out."""
-        order = np.argsort(-steps, kind="stable")
-        order = order[: int((steps > 0).sum())]
-        width = self.max_rows or max(len(order), 1)
-        yield from (order[at : at + width] for at in range(0, len(order), width))
+    def _fits(self, samples, state, work, anchor, rows, loss) -> bool:
+        """Train some rows; False, with `state` as it was, if memory does not suffice for them."""
+        try:
+            self._train_pass(samples, state, work, anchor, rows, loss)
+        except torch.OutOfMemoryError:
+            if len(rows) == 1:
+                raise
+            return False
+        self.limit.proven[self.batch_size] = max(self.limit.proven.get(self.batch_size, 0), len(rows))
+        return True
 
     def _train_pass(
         self,
@@ -114,83 +150,42 @@ class Trainer:
         rows: np.ndarray,
         loss: Tensor,
     ) -> None:
-        in_place = len(rows) == len(work) and bool((rows == np.arange(len(work))).all())
-        at = torch.from_numpy(rows).to(samples.device)
+        whole = len(rows) == len(work) and bool((rows == np.arange(len(work))).all())
+        proven = len(rows) <= self.limit.proven.get(self.batch_size, 0)
+        in_place = whole and proven and not self._captures(samples)
+        at = on_device(rows, samples.device)
         part = state if in_place else state.select(at)
-        part_work = work if in_place else work.select(rows)
-        near = None
-        if work.proximal is not None:
-            near = anchor if in_place else {n: t[at] for n, t in anchor.items()}
+        part_work = work if whole else work.select(rows)
+        near = anchor if whole or anchor is None else {n: t[at] for n, t in anchor.items()}
         schedule = make_schedule(part_work, self.batch_size)
         if self.backend == "loop":
-            losses = [
-                train_one_client(self, samples, part, part_work, schedule, near, row)
-                for row in range(len(rows))
-            ]
-            loss[at] = torch.stack(losses)
+            losses = torch.stack(
+                [
+                    train_one_client(self, samples, part, part_work, schedule, near, row)
+                    for row in range(len(rows))
+                ]
+            )
+        elif self._captures(samples):
+            part, losses = run_captured(self, samples, part, part_work, schedule, near)
         else:
-            loss[at] = self._train_stacked(samples, part, part_work, schedule, near)
+            losses = run_steps(self, samples, part, part_work, schedule, near)
+        loss[at] = losses
         if not in_place:
             state.write(at, part)
 
-    def _train_stacked(
-        self, samples: Samples, state: LocalState, work: Work, schedule: Schedule, anchor: Tensors | None
-    ) -> Tensor:
-        """All steps of the schedule; returns the rows' mean training loss [C]."""
-        forward = self.forward
-        total = torch.zeros(len(work), device=samples.device)
-        rate = _uniform_rate(work)
-        active = 0
-        for step in range(len(schedule)):
-            if schedule.active[step] != active:
-                active = schedule.active[step]
-                part = state.select(slice(0, active))
-                params = {n: t.detach().requires_grad_() for n, t in part.params.items()}
-                near = None if anchor is None else [t[:active] for t in anchor.values()]
-                forward.bind(params, part.buffers, training=True)
-                leaves = [*params.values()]
-            batch = _batch(samples, work, schedule, step, active)
-            outputs, batch = forward(samples, batch, self.objective, schedule.full[step])
-            losses = batch_mean(self.objective.losses(outputs, batch), batch.mask)
-            grads = [*torch.autograd.grad(losses.sum(), leaves)]
-            with torch.no_grad():
-                total[:active] += losses * batch.mask.sum(dim=-1)
-                self._descend(leaves, grads, part, work, near, rate)
-        return total / schedule.mask.sum(dim=(0, 2))
+    def _captures(self, samples: Samples) -> bool:
+        wanted = samples.device.type == "cuda" if self.capture is None else self.capture
+        return wanted and self.backend != "loop"
 
-    def _descend(
-        self,
-        leaves: list[Tensor],
-        grads: list[Tensor],
-        part: LocalState,
-        work: Work,
-        near: list[Tensor] | None,
-        rate,
-    ) -> None:
-        active = len(part.steps)
-        if near is not None:  # gradient of (mu / 2) ||w - w^t||^2, FEDDRL-A40
-            for grad, w, w_t in zip(grads, leaves, near, strict=True):
-                mu = work.proximal[:active].view(-1, *[1] * (w.ndim - 1))
-                grad.addcmul_(mu, w - w_t)
-        if decay := self.optimizer.options.get("weight_decay", 0.0):
-            torch._foreach_add_(grads, leaves, alpha=decay)
-        part.steps.add_(1)
-        rates = rate if isinstance(rate, float) else rate[:active]
-        self.optimizer.update(leaves, grads, part.optimizer, rates, part.steps)
+    @property
+    def fuses(self) -> bool:
+        """Whether the backward pass updates the weights of linear layers by itself (`fedlib.local.fused`)."""
+        return self.backend == "stacked" and self.precision != "bf16" and fuses(self.optimizer)
 
-
-def _uniform_rate(work: Work) -> float | Tensor:
-    rates = work.learning_rate
-    return float(rates[0]) if bool((rates == rates[0]).all()) else rates
-
-
-def _batch(samples: Samples, work: Work, schedule: Schedule, step: int, active: int) -> Batch:
-    index = schedule.index[step, :active]
-    return Batch(
-        index=index,
-        mask=schedule.mask[step, :active],
-        targets=samples.labels[index],
-        replica=work.replica[:active],
-        client=work.client[:active],
-        key=schedule.key[step, :active],
-    )
+    def fused_updates(
+        self, params: Tensors, near: Tensors | None, proximal: Tensor | None, rate: float | Tensor
+    ) -> dict[str, Update]:
+        """The weights that it updates, and how."""
+        if not self.fuses:
+            return {}
+        return sgd_updates(self.forward.model.fusable, params, near, proximal, rate)

@@ -7,7 +7,7 @@ a session, put its class into `METHODS` and name it in a run.
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedlib.errors import UsageError, check_name
@@ -55,3 +55,12 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
             raise UsageError(f"method {name!r} has no options, but {option!r} was given")
         check_name(f"option of method {name!r}", option, allowed)
     return method_class(name)(**(options or {}))
+
+
+def join(members: Sequence[Method]) -> Method:
+    """The method of a group whose replicas have these methods: the one they share, or all of them joined."""
+    if all(member == members[0] for member in members):
+        return members[0]
+    from fedlib.methods.joined import Joined
+
+    return Joined(tuple(members))

@@ -1,0 +1,57 @@
+"""In which arithmetic clients train: float32, or one of two faster forms that round more.
+
+| precision | what it changes | where |
+|---|---|---|
+| float32 | nothing: 24 bits of mantissa everywhere; the papers' setting and the default | CPU, CUDA |
+| tf32 | products and convolutions read 11 bits of mantissa, sums stay float32 | CUDA |
+| bf16 | the forward pass runs in bfloat16 (8 bits), parameters and updates stay float32 | CPU, CUDA |
+
+Only local training is affected: evaluation is always float32, so that accuracies of two precisions
+differ by what was learned. Left to itself PyTorch lets cuDNN use TF32; here float32 means float32.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import torch
+
+from fedlib.errors import check, check_name
+
+PRECISIONS = ("float32", "tf32", "bf16")
+
+
+def check_precision(name: str, device: torch.device) -> str:
+    """The name if it exists and the device has it, else a UsageError."""
+    check_name("precision", name, PRECISIONS)
+    check(
+        name != "tf32" or device.type == "cuda",
+        f"precision 'tf32' given on {device.type}; allowed there: float32, bf16 (tf32 is a GPU's format)",
+    )
+    return name
+
+
+@contextmanager
+def products_in(precision: str, device: torch.device) -> Iterator[None]:
+    """Within this context CUDA's products and convolutions use TF32 if asked for, else float32."""
+    if device.type != "cuda":
+        yield
+        return
+    flags = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = [flag.allow_tf32 for flag in flags]
+    try:
+        for flag in flags:
+            flag.allow_tf32 = precision == "tf32"
+        yield
+    finally:
+        for flag, value in zip(flags, before, strict=True):
+            flag.allow_tf32 = value
+
+
+def forward_in(precision: str, device: torch.device) -> AbstractContextManager:
+    """The context of a training step's forward pass.
+
+    Casts are not cached: the weights change in place between steps.
+    """
+    if precision != "bf16":
+        return nullcontext()
+    return torch.autocast(device.type, torch.bfloat16, cache_enabled=False)

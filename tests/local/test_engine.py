@@ -1,0 +1,252 @@
+"""The engine's own machinery: recorded steps, the written-out chain, passes, memory, precision."""
+
+import copy
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from test_backends import SIZES, assert_same, make_rows, make_samples, start_state
+
+from fedlib.errors import UsageError
+from fedlib.local import Objective, Trainer, cross_entropy, make_optimizer
+from fedlib.local import capture as capture_module
+from fedlib.local.capture import forget_captures
+from fedlib.local.chain import ChainStep, make_step
+from fedlib.local.passes import MemoryWarning, cut, pass_rows
+from fedlib.local.precision import check_precision
+from fedlib.local.stacked import StackedConv2d, prefers_products
+from fedlib.local.step import PrefixStep
+from fedlib.models import make_model
+
+CPU = torch.device("cpu")
+
+
+def make_trainer(name="mlp", backend="stacked", *, optimizer="sgd", options=None, **fields):
+    model = make_model(name, image_shape=(1, 28, 28), num_classes=10, generator_seed=1)
+    return Trainer(model, backend, make_optimizer(optimizer, options or {}), 4, **fields)
+
+
+def run(trainer, *, sizes=SIZES, device="cpu", **work):
+    model = copy.deepcopy(trainer.model)
+    anchor = {n: p.detach().expand(len(sizes), *p.shape).clone() for n, p in model.named_parameters()}
+    plan = make_rows(sizes, device=device, **work)
+    samples = make_samples((1, 28, 28), 10)
+    if device != "cpu":
+        tensors = {n: getattr(samples, n).to(device) for n in ("inputs", "labels", "mean", "std")}
+        samples = replace(samples, **tensors)
+    return trainer.train(samples, start_state(trainer, model, len(sizes)), plan, anchor)
+
+
+def assert_equal(a, b):
+    for ours, theirs in ((a.state.params, b.state.params), (a.state.buffers, b.state.buffers)):
+        assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    slots = zip(a.state.optimizer.values(), b.state.optimizer.values(), strict=True)
+    assert all(torch.equal(x, y) for mine, other in slots for x, y in zip(mine, other, strict=True))
+    assert torch.equal(a.state.steps, b.state.steps)
+    assert torch.equal(a.loss, b.loss)
+
+
+# learning rates that differ: a single one is a number in eager steps and a tensor in recorded ones
+RATES = [0.05, 0.04, 0.05, 0.03]
+RECORDED = {
+    "chain": {"name": "mlp", "learning_rate": RATES},
+    "chain with FedProx": {"name": "mlp", "learning_rate": RATES, "proximal": [0.0, 0.1, 1.0, 2.0]},
+    "convolutions": {"name": "lenet", "learning_rate": RATES, "proximal": 0.1},
+    "dropout": {"name": "cnn-feddrl", "learning_rate": RATES, "epochs": 1},
+    "Adam": {"name": "cnn-feddisk", "sizes": [7, 4, 12], "learning_rate": RATES[:3], "optimizer": "adam"},
+    "momentum": {"name": "mlp", "learning_rate": RATES, "options": {"momentum": 0.9}},
+    "vmap": {"name": "lenet", "backend": "vmap", "learning_rate": RATES, "epochs": 1},
+}  # fmt: skip
+TRAINER_FIELDS = ("name", "backend", "optimizer", "options")
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_recorded_steps_equal_eager_steps(case):
+    """On the CPU a recording is the step itself: what is tested is the memory it works in."""
+    forget_captures()
+    settings = dict(RECORDED[case])
+    fields = {name: settings.pop(name) for name in TRAINER_FIELDS if name in settings}
+    eager = run(make_trainer(**fields), **settings)
+    for seed in (0, 5, 0):  # a stage that has trained other clients before gives the same again
+        recorded = run(make_trainer(**fields, capture=True), seed=seed, **settings)
+    assert_equal(recorded, eager)
+    assert len(capture_module._STAGES) == 1
+
+
+def test_a_stage_serves_fewer_rows_other_rates_and_other_methods():
+    forget_captures()
+    run(make_trainer(capture=True), learning_rate=RATES)
+    stage = next(iter(capture_module._STAGES.values()))
+    few = {"sizes": [5, 3], "learning_rate": [0.1, 0.2]}
+    assert_equal(run(make_trainer(capture=True), **few), run(make_trainer(), **few))
+    assert next(iter(capture_module._STAGES.values())) is stage
+    assert {rows for rows, _ in stage.recorded} <= {1, 2, 3, 4}
+
+
+def test_a_method_that_makes_its_objective_anew_each_round_keeps_its_stage():
+    forget_captures()
+    alpha = torch.linspace(0.5, 2, 40)
+
+    def weighted(tensor):
+        return Objective(losses=lambda outputs, batch: tensor[batch.index] * cross_entropy(outputs, batch))
+
+    for _ in range(3):
+        recorded = run(make_trainer(capture=True, objective=weighted(alpha)), learning_rate=RATES)
+    assert len(capture_module._STAGES) == 1
+    assert_equal(recorded, run(make_trainer(objective=weighted(alpha)), learning_rate=RATES))
+    run(make_trainer(capture=True, objective=weighted(alpha.clone())), learning_rate=RATES)
+    assert len(capture_module._STAGES) == 2
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("case", RECORDED)
+def test_cuda_graphs_equal_the_loop_on_the_cpu(case):
+    forget_captures()
+    settings = dict(RECORDED[case])
+    fields = {name: settings.pop(name) for name in TRAINER_FIELDS if name in settings}
+    reference = run(make_trainer(**{**fields, "backend": "loop"}), **settings)
+    trainer = make_trainer(**fields)
+    trainer.model.to("cuda")
+    for _ in range(2):
+        result = run(trainer, device="cuda", **settings)
+    moved = {n: t.cpu() for n, t in result.state.params.items()}
+    for name, tensor in reference.state.params.items():
+        torch.testing.assert_close(moved[name], tensor, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(result.loss.cpu(), reference.loss, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_training_on_a_gpu_waits_for_nothing():
+    trainer = make_trainer("lenet")
+    trainer.model.to("cuda")
+    run(trainer, device="cuda")
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        run(trainer, device="cuda")
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.parametrize("work", [{}, {"learning_rate": RATES}, {"proximal": 0.5}])
+def test_written_out_chain_equals_autograd(work, monkeypatch):
+    chain = run(make_trainer(), **work)
+    monkeypatch.setattr("fedlib.local.steps.make_step", PrefixStep)
+    assert_equal(run(make_trainer(), **work), chain)
+
+
+def test_which_step_is_taken():
+    def kind(trainer):
+        state = start_state(trainer, trainer.model, 2)
+        return type(make_step(trainer, state, None, None, 0.1))
+
+    assert kind(make_trainer()) is ChainStep
+    assert kind(make_trainer("lenet")) is PrefixStep
+    assert kind(make_trainer(options={"momentum": 0.9})) is PrefixStep
+    assert kind(make_trainer(precision="bf16")) is PrefixStep
+    assert kind(make_trainer(objective=Objective(losses=lambda o, b: cross_entropy(o, b)))) is PrefixStep
+
+
+class Starved(Trainer):
+    """A trainer on a machine whose memory holds two clients, and now and then fails in mid-pass."""
+
+    def fused_updates(self, params, near, proximal, rate):
+        if len(next(iter(params.values()))) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return super().fused_updates(params, near, proximal, rate)
+
+
+@pytest.mark.parametrize("capture", [False, True])
+def test_out_of_memory_is_answered_by_half_the_clients(capture):
+    forget_captures()
+    plain = make_trainer()
+    starved = Starved(plain.model, "stacked", plain.optimizer, 4, capture=capture)
+    with pytest.warns(MemoryWarning, match="training 4 clients in one pass does not fit .*going on with 2"):
+        halved = run(starved)
+    assert starved.limit.rows == 2
+    assert_same(halved, run(plain))
+    with warnings.catch_warnings():  # it is known now, also to trainers made from this one
+        warnings.simplefilter("error")
+        run(replace(starved, batch_size=4))
+
+
+def test_memory_that_does_not_hold_one_client_is_an_error(monkeypatch):
+    def never(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("fedlib.local.steps.make_step", never)
+    with pytest.warns(MemoryWarning), pytest.raises(torch.OutOfMemoryError):
+        run(make_trainer())
+
+
+def test_a_pass_that_fails_late_leaves_the_state_as_it_was(monkeypatch):
+    calls = []
+
+    def sometimes(*settings):
+        calls.append(len(settings[1].steps))
+        if calls == [4, 2]:  # two rows go on when the others are done
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return make_step(*settings)
+
+    reference = run(make_trainer())
+    monkeypatch.setattr("fedlib.local.steps.make_step", sometimes)
+    with pytest.warns(MemoryWarning):
+        assert_same(run(make_trainer()), reference)
+
+
+def test_passes_are_of_nearly_equal_width():
+    assert [len(part) for part in cut(np.arange(7), 3)] == [3, 2, 2]
+    assert [len(part) for part in cut(np.arange(4), None)] == [4]
+    assert list(cut(np.arange(0), 3)) == []
+
+
+def test_pass_width_follows_the_number_of_parameters():
+    assert pass_rows(582_026, "stacked", CPU) < pass_rows(79_510, "stacked", CPU)
+    assert pass_rows(10**9, "stacked", CPU) == 10
+    assert pass_rows(10**9, "loop", CPU) is None
+    assert pass_rows(582_026, "stacked", torch.device("cuda")) is None
+
+
+def test_bf16_trains_nearly_as_float32_and_keeps_float32_parameters():
+    exact, rough = (run(make_trainer("lenet", precision=p)) for p in ("float32", "bf16"))
+    for name, tensor in exact.state.params.items():
+        assert rough.state.params[name].dtype == torch.float32
+        torch.testing.assert_close(rough.state.params[name], tensor, rtol=0.1, atol=0.01)
+    assert not torch.equal(exact.loss, rough.loss)
+
+
+def test_precisions_that_do_not_exist_are_one_line():
+    with pytest.raises(UsageError, match="unknown precision 'float16'"):
+        check_precision("float16", CPU)
+    with pytest.raises(UsageError, match="precision 'tf32' given on cpu; allowed there: float32, bf16"):
+        check_precision("tf32", CPU)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding"), [(5, 1, 0), (3, 2, 1), (1, 1, 0), ((3, 2), (1, 2), (1, 0))]
+)
+def test_convolution_by_products_equals_the_grouped_one(kernel, stride, padding):
+    torch.manual_seed(0)
+    layer = StackedConv2d(3, 4, kernel, stride, padding)
+    rows, batch = 3, 2
+    grads, outputs = [], []
+    weight, bias = torch.randn(rows, *layer.weight.shape), torch.randn(rows, 4)
+    image = torch.randn(batch, rows * 3, 9, 8)
+    for by_products in (True, False):
+        tensors = [t.clone().requires_grad_() for t in (weight, bias, image)]
+        layer._parameters.update(weight=tensors[0], bias=tensors[1])
+        layer.by_products = by_products
+        outputs.append(layer(tensors[2]))
+        grads.append(torch.autograd.grad(outputs[-1].square().sum(), tensors))
+    torch.testing.assert_close(*outputs, rtol=1e-4, atol=1e-4)
+    for ours, theirs in zip(*grads, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-3)
+
+
+def test_which_convolutions_become_products():
+    weight, gpu = torch.zeros(10, 4, 3, 5, 5), torch.device("cuda")
+    assert prefers_products(weight, 1, (1, 1), gpu)
+    assert not prefers_products(weight, 1, (1, 1), CPU)
+    assert not prefers_products(weight[:1], 1, (1, 1), gpu)
+    assert not prefers_products(weight, 3, (1, 1), gpu)
