@@ -52,9 +52,11 @@ lint: $(STAMP)  ## ruff and the rules for committed notebook outputs
 lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS)
 
-bench: $(STAMP)  ## speed and memory of the engine, written to benchmarks/results
+bench: $(STAMP)  ## speed, memory, roofline and growth of cost, written to benchmarks/results
 	@$(BIN)/python -m benchmarks.engine
-	@$(BIN)/python -m benchmarks.round_loop
+	@for part in roofline growth convolutions round_loop precision artifacts; do \
+		$(BIN)/python -m benchmarks.$$part; \
+	done
 
 clean:  ## remove .venv, caches and what is made in build/, but not the stored runs
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis *.egg-info

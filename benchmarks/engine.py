@@ -1,200 +1,194 @@
 """Client-steps per second and peak memory of the engine, beside other libraries.
 
-    python -m benchmarks.engine [--clients 10 100] [--models mlp lenet cnn-feddrl] [--out FOLDER]
+    python -m benchmarks.engine [--clients 10 100 1000] [--models mlp …] [--fedjax PYTHON] [--flower PYTHON]
 
-A client-step is one mini-batch of one client: forward, backward, SGD. Contestants run in one
-process, alternating, on the same clients (batch 10, one epoch, lr 0.01); the median of five
-repeats counts, after one warm-up. Peak memory is that of a child process which runs one
-contestant alone, over a child that only imports. Contestants that are not installed are left out:
+A client-step is one mini-batch of one client: forward, backward, SGD. All contestants train the same
+numbers of clients and mini-batches (batch 10, one epoch, lr 0.01) and alternate; the median of the
+repeats counts, after one warm-up. Peak memory is that of a process which runs one contestant alone,
+over its imports. A contestant that is not installed is left out:
 
-- loop, vmap, stacked: the engine's three backends, schedule and local state included;
-- pfl-research: `FederatedAveraging.train_one_user` for each client (`pip install "pfl[pytorch]"`),
-  on float images made beforehand, without the cost of its backend and callbacks.
+- plain loop: one model, loaded for each client in turn, written as papers' code has it;
+- engine: fedlib as it is used, with its own choice of backend and clients per pass;
+- loop, vmap, stacked: fedlib's three backends, all clients in one pass;
+- pfl-research: in this environment (`pip install "pfl[pytorch]"`);
+- fedjax, flower: in environments of their own, whose interpreters the options or the variables
+  FEDLIB_BENCH_FEDJAX and FEDLIB_BENCH_FLOWER name. Flower's figure is that of whole rounds of its
+  simulation, one actor per core, without the first.
 """
 
 import argparse
 import importlib.util
-import json
 import multiprocessing
+import os
 import re
 import statistics
-import time
-from collections.abc import Callable
+import subprocess
+from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import torch
 
-from fedlib.local import Samples, Trainer, make_optimizer, make_work, stream_keys
-from fedlib.models import count_parameters, make_model
-from fedlib.models.layers import step_key
-from fedlib.provenance import environment
+from benchmarks.common import (
+    BATCH,
+    RATE,
+    RESULTS,
+    SHAPES,
+    Clients,
+    Contestant,
+    default_device,
+    engine,
+    make_network,
+    seconds_of,
+    write_results,
+)
+from benchmarks.peers.child import Child
+from benchmarks.peers.pfl_research import pfl_research
+from benchmarks.peers.plain import plain_loop
+from fedlib.models import count_parameters
 
-BATCH, RATE, REPEATS = 10, 0.01, 5
-STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10}  # mini-batches per client in one repeat
-RESULTS = Path(__file__).parent / "results"
-
-Contestant = Callable[[], None]
-
-
-def make_clients(num_clients: int, steps: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-    """Random images [n, 28, 28], labels [n] and one index list per client."""
-    rng, size = np.random.default_rng(0), BATCH * steps
-    images = rng.integers(0, 256, (num_clients * size, 28, 28), dtype=np.uint8)
-    labels = rng.integers(0, 10, len(images))
-    return images, labels, list(np.arange(len(images)).reshape(num_clients, size))
-
-
-def engine(backend: str, model_name: str, num_clients: int, steps: int) -> Contestant:
-    """One epoch of all clients on a backend of fedlib."""
-    images, labels, lists = make_clients(num_clients, steps)
-    samples = Samples.from_arrays(images, labels, mean=[0.13], std=[0.31])
-    model = make_model(model_name, image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
-    trainer = Trainer(model, backend, make_optimizer("sgd"), BATCH)
-    rows = range(num_clients)
-    key = stream_keys([0] * num_clients, 1, rows)
-    work = make_work(lists, replica=[0] * num_clients, client=rows, key=key, epochs=1, learning_rate=RATE)
-    params = {n: p.detach().expand(num_clients, *p.shape) for n, p in model.named_parameters()}
-    buffers = {n: b.expand(num_clients, *b.shape) for n, b in model.named_buffers()}
-
-    def run() -> None:
-        trainer.train(samples, trainer.start(params, buffers), work)
-
-    return run
+# mini-batches per client in one repeat, for 10 clients; fewer for more clients
+STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 1, "mobilenetv2": 1}
+FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
+COPIES = 4  # of all clients' parameters: start, local, results, and a pass at work
 
 
-def pfl_research(model_name: str, num_clients: int, steps: int) -> Contestant:
-    """The same epoch with Apple's pfl-research, one user after the other as it does."""
-    from pfl.algorithm.federated_averaging import FederatedAveraging
-    from pfl.data.dataset import Dataset
-    from pfl.hyperparam import NNTrainHyperParams
-    from pfl.model.pytorch import PyTorchModel
-
-    images, labels, lists = make_clients(num_clients, steps)
-    x = (torch.from_numpy(images).float()[:, None] / 255 - 0.13) / 0.31
-    y = torch.from_numpy(labels)
-    network = make_model(model_name, image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
-
-    class Module(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = network
-
-        def loss(self, x, y, eval=False):
-            with step_key(torch.tensor(1)):
-                return torch.nn.functional.cross_entropy(self.network(x), y)
-
-        def metrics(self, x, y, eval=False):
-            return {}
-
-    module = Module()
-    model = PyTorchModel(module, torch.optim.SGD, torch.optim.SGD(module.parameters(), lr=1.0))
-    users = [Dataset((x[i], y[i])) for i in map(torch.from_numpy, lists)]
-    settings = NNTrainHyperParams(local_num_epochs=1, local_learning_rate=RATE, local_batch_size=BATCH)
-    algorithm, context = FederatedAveraging(), SimpleNamespace(model_train_params=settings)
-
-    def run() -> None:
-        start = model.get_parameters()
-        for user in users:
-            model.set_parameters(start)
-            algorithm.train_one_user(start, model, user, context)
-        model.set_parameters(start)
-
-    return run
+def repeats_for(model: str, count: int) -> int:
+    """Five repeats count, three where one takes seconds."""
+    return 5 if count == 10 and model in FEDJAX_NETWORKS else 3
 
 
-def contestants(model: str, num_clients: int) -> dict[str, Callable[[], Contestant]]:
-    """Name -> a builder, of everything that is installed."""
-    steps = STEPS[model]
+def steps_for(model: str, count: int) -> int:
+    return max(1, STEPS[model] * 10 // count)
+
+
+def fits(model: str, count: int) -> bool:
+    """Whether the clients' models fit in half of the free memory, and one repeat in a few seconds."""
+    if count > 10 and model in ("vgg11", "mobilenetv2"):
+        return torch.cuda.is_available()
+    free = int(re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text()).group(1)) * 1024
+    return COPIES * 4 * count_parameters(make_network(model)) * count < free / 2
+
+
+def builders(model: str, count: int) -> dict[str, Contestant]:
+    """Name -> a function that gives the contestant, of those in this environment."""
+    clients = Clients.of(model, count, steps_for(model, count))
     found = {
-        backend: lambda backend=backend: engine(backend, model, num_clients, steps)
-        for backend in ("loop", "vmap", "stacked")
+        "plain loop": lambda: plain_loop(model, clients),
+        "engine": lambda: engine(model, clients),
     }
-    if importlib.util.find_spec("pfl"):
-        found["pfl-research"] = lambda: pfl_research(model, num_clients, steps)
+    if count == 10:
+        for backend in ("loop", "vmap", "stacked"):
+            found[backend] = lambda backend=backend: engine(model, clients, backend=backend)
+    if importlib.util.find_spec("pfl") and not torch.cuda.is_available():
+        found["pfl-research"] = lambda: pfl_research(model, clients)
     return found
 
 
-def measure_speed(model: str, num_clients: int) -> dict[str, list[float]]:
+def measure_speed(model: str, count: int, fedjax: str | None) -> dict[str, list[float]]:
     """Client-steps per second of each contestant, one figure per repeat, alternating."""
-    ready = {name: build() for name, build in contestants(model, num_clients).items()}
-    for run in ready.values():
-        run()
-    speeds: dict[str, list[float]] = {name: [] for name in ready}
-    for _ in range(REPEATS):
-        for name, run in ready.items():
-            started = time.perf_counter()
+    work = count * steps_for(model, count)
+    with ExitStack() as children:
+        ready = {name: build() for name, build in builders(model, count).items()}
+        for run in ready.values():
             run()
-            speeds[name].append(num_clients * STEPS[model] / (time.perf_counter() - started))
+        asks = {name: lambda run=run: seconds_of(run) for name, run in ready.items()}
+        if fedjax and model in FEDJAX_NETWORKS:
+            settings = [model, count, steps_for(model, count), BATCH, RATE]
+            child = children.enter_context(Child(fedjax, "fedjax_child.py", settings))
+            asks["fedjax"] = lambda: child.ask("run")
+        speeds: dict[str, list[float]] = {name: [] for name in asks}
+        for _ in range(repeats_for(model, count)):
+            for name, ask in asks.items():
+                speeds[name].append(work / ask())
     return speeds
 
 
-def _peak_kib(model: str | None, num_clients: int, name: str, result: multiprocessing.Queue) -> None:
+def flower_speed(interpreter: str, model: str, count: int) -> list[float]:
+    """Client-steps per second of Flower's simulation, one figure per round behind the first."""
+    script = Path(__file__).parent / "peers" / "flower_child.py"
+    settings = [model, count, steps_for(model, count), BATCH, RATE]
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        [interpreter, str(script), *map(str, settings)], env=path, capture_output=True, text=True, check=True
+    )
+    seconds = re.findall(r"^round:([\d.]+)$", done.stdout, re.MULTILINE)
+    return [count * steps_for(model, count) / float(value) for value in seconds]
+
+
+def _peak_kib(model: str | None, count: int, name: str, result: multiprocessing.Queue) -> None:
     if model is not None:
-        contestants(model, num_clients)[name]()()
+        builders(model, count)[name]()()
+    if torch.cuda.is_available():
+        result.put(torch.cuda.max_memory_allocated() // 1024)
+        return
     status = Path("/proc/self/status").read_text()  # not ru_maxrss, which a child inherits from its parent
     result.put(int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)))
 
 
-def measure_memory(model: str | None, num_clients: int, name: str) -> float:
-    """Peak resident memory in MiB of a fresh process that runs one contestant (none: imports only)."""
+def measure_memory(model: str | None, count: int, name: str) -> float:
+    """Peak memory in MiB of a fresh process that runs one contestant (none: imports only)."""
     context = multiprocessing.get_context("spawn")
     result = context.Queue()
-    child = context.Process(target=_peak_kib, args=(model, num_clients, name, result))
+    child = context.Process(target=_peak_kib, args=(model, count, name, result))
     child.start()
     peak = result.get()
     child.join()
     return peak / 1024
 
 
+def measure(model: str, count: int, fedjax: str | None, flower: str | None, empty: float) -> list[dict]:
+    """One record per contestant."""
+    speeds = measure_speed(model, count, fedjax)
+    if flower and count == 10 and model == "lenet":
+        speeds["flower"] = flower_speed(flower, model, count)
+    plain = statistics.median(speeds["plain loop"])
+    records = []
+    for name, values in speeds.items():
+        median = statistics.median(values)
+        record = {
+            "model": model, "parameters": count_parameters(make_network(model)), "clients": count,
+            "contestant": name, "client_steps_per_second": median, "times_plain_loop": median / plain,
+            "repeats": values, "steps_per_client": steps_for(model, count),
+        }  # fmt: skip
+        if name in ("plain loop", "engine", "pfl-research"):
+            record["peak_mib"] = measure_memory(model, count, name) - empty
+        records.append(record)
+        print(
+            f"{model:12} {count:4} clients  {name:13} {median:9,.1f} client-steps/s {median / plain:6.2f}x",
+            flush=True,
+        )
+    return records
+
+
 def table(records: list[dict]) -> str:
-    """One row per network and number of clients, one column per contestant."""
-
+    """One row per network, number of clients and contestant."""
     frame = pd.DataFrame(records)
-    frame["speed"] = frame.apply(lambda r: f"{r.client_steps_per_second:,.0f} ({r.times_loop:.2f}x)", axis=1)
-    frame["memory"] = frame.peak_mib.map("{:,.0f} MiB".format)
-    wide = frame.pivot(
-        index=["model", "parameters", "clients"], columns="contestant", values=["speed", "memory"]
-    )
-    wide.columns = [f"{name} {what}" if what == "memory" else name for what, name in wide.columns]
-    return wide.reset_index().to_string(index=False)
-
-
-def slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    frame["speed"] = frame["client_steps_per_second"].map("{:,.1f}".format)
+    frame["of plain loop"] = frame["times_plain_loop"].map("{:.2f}x".format)
+    frame["peak MiB"] = frame["peak_mib"].map(lambda mib: "" if pd.isna(mib) else f"{mib:,.0f}")
+    columns = ["model", "parameters", "clients", "contestant", "speed", "of plain loop", "peak MiB"]
+    return frame[columns].to_string(index=False)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--clients", type=int, nargs="+", default=[10, 100])
-    parser.add_argument("--models", nargs="+", default=list(STEPS), choices=list(STEPS))
+    parser.add_argument("--clients", type=int, nargs="+", default=[10, 100, 1000])
+    parser.add_argument("--models", nargs="+", default=list(STEPS), choices=list(SHAPES))
+    parser.add_argument("--fedjax", default=os.environ.get("FEDLIB_BENCH_FEDJAX"), metavar="PYTHON")
+    parser.add_argument("--flower", default=os.environ.get("FEDLIB_BENCH_FLOWER"), metavar="PYTHON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
-    empty = measure_memory(None, 0, "")
-    records = []
+    empty, records = measure_memory(None, 0, ""), []
     for model in args.models:
-        template = make_model(model, image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
-        for num_clients in args.clients:
-            speeds = measure_speed(model, num_clients)
-            loop = statistics.median(speeds["loop"])
-            for name, values in speeds.items():
-                median = statistics.median(values)
-                record = {"model": model, "parameters": count_parameters(template), "clients": num_clients}
-                record |= {"contestant": name, "client_steps_per_second": median, "times_loop": median / loop}
-                record |= {"repeats": values, "peak_mib": measure_memory(model, num_clients, name) - empty}
-                records.append(record)
-                print(
-                    f"{model:12} {num_clients:4} clients  {name:13} {median:9,.0f} client-steps/s", flush=True
-                )
-    args.out.mkdir(parents=True, exist_ok=True)
-    facts = environment(torch.device("cpu"))
-    path = args.out / f"engine-{slug(facts['device_name'])}.json"
-    settings = {"batch_size": BATCH, "repeats": REPEATS, "threads": torch.get_num_threads()}
-    path.write_text(json.dumps({"machine": facts, "settings": settings, "records": records}, indent=1) + "\n")
+        for count in args.clients:
+            if fits(model, count):
+                records += measure(model, count, args.fedjax, args.flower, empty)
+            else:
+                print(f"{model:12} {count:4} clients  left out: too large for this machine", flush=True)
+    settings = {"batch_size": BATCH, "threads": torch.get_num_threads()}
+    write_results("engine", args.out, default_device(), settings=settings, records=records)
     print(table(records))
-    print(f"written: {path}")
 
 
 if __name__ == "__main__":

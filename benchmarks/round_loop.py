@@ -8,7 +8,6 @@ setting of `start/sanity`, on random images of Fashion-MNIST's size, so that no 
 
 import argparse
 import io
-import json
 import statistics
 import time
 from pathlib import Path
@@ -16,13 +15,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.engine import RESULTS, slug
+from benchmarks.common import RESULTS, write_results
 from fedlib.data.dataset import Dataset, Split
 from fedlib.federation import Task, rounds
 from fedlib.local import Samples, Trainer, make_optimizer
 from fedlib.methods import make_method
 from fedlib.models import make_model
-from fedlib.provenance import environment
 from fedlib.run import Run
 
 CLIENTS, TRAIN, TEST = 10, 60_000, 10_000
@@ -40,12 +38,12 @@ class TimedTrainer(Trainer):
         return result
 
 
-def make_task(num_rounds: int) -> Task:
-    """A task on random images of Fashion-MNIST's size."""
+def make_task(num_rounds: int, *, train: int = TRAIN, test: int = TEST) -> Task:
+    """A task on random images, Fashion-MNIST's number of them unless told otherwise."""
     rng = np.random.default_rng(0)
     splits = [
         Split(rng.integers(0, 256, (n, 28, 28), dtype=np.uint8), rng.integers(0, 10, n))
-        for n in (TRAIN, TEST)
+        for n in (train, test)
     ]
     dataset = Dataset("random", *splits, 10, tuple("0123456789"), "made here", "0", "none")
     run = Run(
@@ -54,10 +52,10 @@ def make_task(num_rounds: int) -> Task:
         local_learning_rate=0.05, client_eval="none",
     )  # fmt: skip
     model = make_model("lenet", image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
-    train, test = (Samples.from_arrays(s.images, s.labels, mean=[0.29], std=[0.35]) for s in splits)
-    lists = [list(np.arange(TRAIN).reshape(CLIENTS, -1))]
+    samples = [Samples.from_arrays(s.images, s.labels, mean=[0.29], std=[0.35]) for s in splits]
+    lists = [list(np.arange(train).reshape(CLIENTS, -1))]
     trainer = TimedTrainer(model, "stacked", make_optimizer("sgd"), run.batch_size)
-    return Task((run,), dataset, train, test, lists, model, trainer, torch.device("cpu"))
+    return Task((run,), dataset, *samples, lists, model, trainer, torch.device("cpu"))
 
 
 def measure(num_rounds: int) -> list[dict[str, float]]:
@@ -81,17 +79,11 @@ def main() -> None:
     args = parser.parse_args()
     records = measure(args.rounds)
     share = statistics.median(r["share"] for r in records)
-    facts = environment(torch.device("cpu"))
-    args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / f"round-loop-{slug(facts['device_name'])}.json"
-    path.write_text(
-        json.dumps({"machine": facts, "share_median": share, "records": records}, indent=1) + "\n"
-    )
+    write_results("round-loop", args.out, torch.device("cpu"), share_median=share, records=records)
     seconds = statistics.median(r["round_seconds"] for r in records)
     print(
         f"round {seconds:.2f} s, of which around local training {share:.1%} (median of {len(records)} rounds)"
     )
-    print(f"written: {path}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,116 @@
+"""What the benchmarks share: networks, random clients, one row of settings, and where results go."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fedlib.local import Samples, Trainer, choose_backend, make_optimizer, make_work, pass_rows, stream_keys
+from fedlib.models import count_parameters, make_model
+from fedlib.provenance import environment
+
+BATCH, RATE = 10, 0.01
+RESULTS = Path(__file__).parent / "results"
+FIGURES = Path(__file__).parents[1] / "figures" / "benchmarks"
+GREY, COLOUR = (1, 28, 28), (3, 32, 32)
+SHAPES = {"mlp": GREY, "lenet": GREY, "cnn-feddrl": GREY, "vgg11": COLOUR, "mobilenetv2": COLOUR}
+
+Contestant = Callable[[], None]
+
+
+def default_device() -> torch.device:
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def make_network(name: str, **options: Any) -> nn.Module:
+    """A network of the suite with ten classes."""
+    return make_model(name, image_shape=SHAPES[name], num_classes=10, generator_seed=0, **options)
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Random images [n, ...], labels [n] and one index list per client."""
+
+    images: np.ndarray
+    labels: np.ndarray
+    lists: list[np.ndarray]
+
+    @classmethod
+    def of(cls, model: str, count: int, steps: int) -> "Clients":
+        """`count` clients with `steps` mini-batches each."""
+        rng, size = np.random.default_rng(0), BATCH * steps
+        channels, *sides = SHAPES[model]
+        shape = sides if channels == 1 else [*sides, channels]
+        images = rng.integers(0, 256, (count * size, *shape), dtype=np.uint8)
+        lists = list(np.arange(len(images)).reshape(count, size))
+        return cls(images, rng.integers(0, 10, len(images)), lists)
+
+    def samples(self, device: torch.device) -> Samples:
+        """For the engine: uint8 on the device."""
+        channels = self.images.shape[3] if self.images.ndim == 4 else 1
+        scale = {"mean": [0.13] * channels, "std": [0.31] * channels}
+        return Samples.from_arrays(self.images, self.labels, **scale, device=device)
+
+    def floats(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """For the others: normalised float images [n, channels, height, width] and labels."""
+        samples = self.samples(torch.device("cpu"))
+        return samples.fetch(torch.arange(len(self.labels))), samples.labels
+
+
+def engine(
+    model: str, clients: Clients, *, backend: str = "auto", widest: int | None = None, device=None, **options
+) -> Contestant:
+    """One epoch of all clients on fedlib's engine; backend auto: its own choice, passes included."""
+    device, count = device or default_device(), len(clients.lists)
+    network = make_network(model, **options).to(device)
+    if backend == "auto":
+        backend = choose_backend(network, device)
+        widest = widest or pass_rows(count_parameters(network), backend, device)
+    trainer = Trainer(network, backend, make_optimizer("sgd"), BATCH, max_rows=widest)
+    samples = clients.samples(device)
+    key, rows = stream_keys([0] * count, 1, range(count)), range(count)
+    work = make_work(
+        clients.lists, replica=[0] * count, client=rows, key=key, epochs=1, learning_rate=RATE, device=device
+    )
+    params = {n: p.detach().expand(count, *p.shape) for n, p in network.named_parameters()}
+    buffers = {n: b.expand(count, *b.shape) for n, b in network.named_buffers()}
+
+    def run() -> None:
+        trainer.train(samples, trainer.start(params, buffers), work)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    return run
+
+
+def seconds_of(run: Contestant) -> float:
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
+
+
+def best_seconds(run: Contestant, repeats: int = 3) -> float:
+    """The least of a few runs after a warm-up: what the code costs without what disturbed it."""
+    run()
+    return min(seconds_of(run) for _ in range(repeats))
+
+
+def slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def write_results(name: str, folder: Path, device: torch.device | None = None, **payload: Any) -> Path:
+    """`<name>-<device>.json` with the machine's description."""
+    facts = environment(device or default_device())
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-{slug(facts['device_name'])}.json"
+    path.write_text(json.dumps({"machine": facts, **payload}, indent=1) + "\n")
+    print(f"written: {path.name}", flush=True)
+    return path
