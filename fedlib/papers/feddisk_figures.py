@@ -3,6 +3,7 @@
 Bands and bars are 95 % t intervals over trials (the paper's fig. 3 shows the standard deviation).
 """
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from fedlib import figures, tables
 from fedlib.intervals import mean_interval
@@ -196,6 +198,16 @@ def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
         interval = decide.paired(last[name], last["fedavg"])
         found.append((name, last[name].mean(), interval.mean, interval.low, interval.high, interval.n))
     return pd.DataFrame(found, columns=["variant", "accuracy", "mean", "low", "high", "n"])
+
+
+def small(path: Path, width: int = 900, colours: int = 64) -> bytes:
+    """A drawing as a small PNG for a notebook: at most `width` pixels wide, few colours."""
+    with Image.open(path) as picture:
+        height = round(picture.height * width / picture.width)
+        reduced = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS).quantize(colours)
+    buffer = io.BytesIO()
+    reduced.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
 
 
 FIGURES = {

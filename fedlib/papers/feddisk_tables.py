@@ -6,10 +6,16 @@
 """
 
 import math
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from fedlib.papers import PROFILES
 from fedlib.papers.feddisk_grid import CASES, MADE_HIDDEN, METHODS, WIDTH, case_of
+from fedlib.results import finished_rows, load_rows
+from fedlib.store import Store
+from fedlib.tables import json_column, summarise_seeds
 
 ACCURACY = "client_test_accuracy_mean"
 SMOOTHING = 10  # rounds of the moving average, FEDDISK-A20
@@ -222,3 +228,48 @@ def _printed_rounds(printed: pd.DataFrame, dataset: str, method: str) -> float:
     kind = "total" if method == "feddisk" else "classifier"
     own = printed[(printed.dataset == CASES[case_of(dataset)]) & (printed.method == PAPER_NAMES[method])]
     return float(own[own.metric == f"effective_communication_rounds_{kind}"].value.iloc[0])
+
+
+def weight_report(rows: pd.DataFrame) -> pd.DataFrame:
+    """FedDisk's weights from the rows of round 0, one row per data set: means over clients and trials.
+
+    h: median. alpha_low, alpha_high: quartiles. effective: effective sample size over the client's
+    samples. agreement: rank correlation of alpha with the ratio of the MADEs (see `phase_one`).
+    """
+    start = rows[(rows["round"] == 0) & rows.alpha_quantiles.notna()]
+    found = []
+    for dataset, own in start.groupby("dataset", sort=False):
+        h, alpha, size, agreement = (
+            np.array(json_column(own[name]).tolist())
+            for name in ("h_quantiles", "alpha_quantiles", "effective_sample_size", "alpha_agreement")
+        )
+        found.append(
+            {
+                "dataset": dataset,
+                "h": h[..., 2].mean(),
+                "alpha_low": alpha[..., 1].mean(),
+                "alpha_high": alpha[..., 3].mean(),
+                "alpha_max": alpha[..., 4].mean(),
+                "effective_samples": size.mean(),
+                "agreement": agreement.mean(),
+                "trials": len(own),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def by_mu(rows: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy (%) after the last round by data set, method and mu: mean over trials, 95 % interval."""
+    last = rows[rows["round"] == rows.groupby("run")["round"].transform("max")]
+    mu = json_column(last.method_options).map(lambda options: f"{options['mu']:g}")
+    last = last.assign(mu=mu, accuracy=100 * last[ACCURACY])
+    return summarise_seeds(last, ["dataset", "method", "mu"], "accuracy")
+
+
+def stored_rows(name: str, store: Store | Path | str | None = None) -> pd.DataFrame:
+    """Finished rows of `feddisk/<name>` at the largest profile that has any; empty if none has."""
+    for profile in reversed(PROFILES):
+        rows = finished_rows(load_rows(f"feddisk/{name}", profile=profile, store=store))
+        if len(rows):
+            return rows
+    return rows

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fedlib.papers import feddisk_privacy as privacy
+from fedlib.papers import feddisk_toy
 from fedlib.papers.feddisk import CLAIMS
 from fedlib.papers.feddisk_samples import sample_images, unpack_images
 from fedlib.papers.feddisk_width import measure_widths
@@ -56,3 +57,15 @@ def test_sample_images_survive_the_table():
         images = unpack_images(row.shape, row.images)
         assert images.shape[0] == 6
         assert images.std() > 0
+
+
+def test_toy_has_the_true_ratio_and_weights_that_know_the_first_pixel_only():
+    toy = feddisk_toy.toy_weights()
+    for client, own in toy.groupby("client"):
+        assert own["true"].mean() == pytest.approx(1, abs=4 * own["true"].std() / np.sqrt(len(own)))
+        for feed in ("local", "global"):
+            assert own[feed].mean() == pytest.approx(1, rel=1e-4)
+            inside = own[own.x1.between(0, 1)].sort_values("x1")
+            steps = np.diff(inside[feed])
+            assert (steps >= -1e-6).all() or (steps <= 1e-6).all()  # a monotone function of x1
+        assert set(feddisk_toy.agreement(toy).client) >= {client}

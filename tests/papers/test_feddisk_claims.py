@@ -263,3 +263,24 @@ def test_counted_sizes():
     assert counted["Chest-Xray", "made", 32] == 102_400
     assert table.printed["FEMNIST", "made", 28] == 614_000
     assert table.counted_all["MNIST", "made", 28] == 2 * 784 * 30 + 30 + 784
+
+
+def test_report_of_the_weights():
+    """Two clients of one trial: medians of h 0.1 and 0.3, 4 and 8 effective samples."""
+    quantiles = [[0, 0.05, 0.1, 0.2, 0.4], [0, 0.05, 0.3, 0.4, 0.6]]
+    told = {
+        "h_quantiles": json.dumps(quantiles), "alpha_quantiles": json.dumps(quantiles),
+        "effective_sample_size": "[4, 8]", "alpha_agreement": "[0.5, -0.1]",
+    }  # fmt: skip
+    frame = pd.DataFrame([{"dataset": "mnist", "round": 0, **told}, {"dataset": "mnist", "round": 1}])
+    (row,) = tables.weight_report(frame).to_dict("records")
+    assert row["h"] == pytest.approx(0.2)
+    assert (row["alpha_low"], row["alpha_high"]) == (pytest.approx(0.05), pytest.approx(0.3))
+    assert (row["effective_samples"], row["agreement"], row["trials"]) == (6, pytest.approx(0.2), 1)
+
+
+def test_by_mu_takes_the_last_round():
+    frame = rows([0.3, 0.6], [0.3, 0.5], method_options='{"mu": 0.001}')
+    table = tables.by_mu(frame.assign(run=frame.method)).set_index("method")
+    assert set(table.mu) == {"0.001"}
+    assert table["mean"]["feddisk"] == pytest.approx(60)

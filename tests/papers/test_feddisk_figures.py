@@ -38,6 +38,7 @@ def test_figures_of_the_runs_are_written(rows, tmp_path, name):
     path = drawing.FIGURES[name](rows, tmp_path)
     assert path == tmp_path / "feddisk" / f"{name}.png"
     assert path.stat().st_size > 8_000
+    assert len(drawing.small(path)) < path.stat().st_size
 
 
 def test_figures_without_runs_are_written(tmp_path):
