@@ -218,11 +218,14 @@ def _draw_kept(rows: pd.DataFrame, folder: Path, name: str, value: str, label: s
     kept = quantities.kept_by_round(rows)
     for role, colour in zip(grid.ALPHAS, (KEPT, DROPPED, "#009E73"), strict=True):
         part = kept[kept.role == role]
+        for _, own in part.groupby("seed"):
+            right.plot(own.t, own.uploads, color=colour, linewidth=0.6, alpha=0.6)
         if len(part):
-            _plot_mean(right, part, "uploads", colour, role)
+            mean = part.groupby("t").uploads.mean()
+            right.plot(mean.index, mean, color=colour, linewidth=2.2, label=role)
     right.set(xlabel="round", ylabel="clients kept", ylim=(0, rows.cohort_size.max() + 0.5))
     right.legend(fontsize="x-small")
-    return _finish(fig, name, rows, folder, "right: mean over seeds, band = 95 % interval")
+    return _finish(fig, name, rows, folder, "right: thick = mean over seeds, thin = each seed")
 
 
 def draw_fig12(rows: pd.DataFrame, folder: Path) -> Path:
