@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedlib.papers import decide
 from fedlib.papers import feddrl_analysis as analysis
-from fedlib.papers.feddrl_errata import printed_gain
+from fedlib.papers.feddrl_errata import from_text, printed_gain
 from fedlib.papers.published import load_published
 from fedlib.tables import compare
 
@@ -192,12 +192,12 @@ def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     """fig. 9: printed means beside our medians (ms) with deciles, K = 10."""
     import pandas as pd
 
-    text = load_published("feddrl_text").set_index(["artifact", "metric"]).value
-    drl, averaging = text["fig9", "drl_time"], text["fig9", "aggregation_time"]
-    printed = {("averaging", "vgg11"): averaging.iloc[0], ("averaging", "cnn-feddrl"): averaging.iloc[1]}
-    printed |= {("decision", model): drl.iloc[0] for model in ("vgg11", "cnn-feddrl")}
+    cnn = "MNIST,Fashion-MNIST"
+    printed = {("decision", model): from_text("drl_time") for model in ("vgg11", "cnn-feddrl")}
+    printed["averaging", "vgg11"] = from_text("aggregation_time", dataset="CIFAR-100")
+    printed["averaging", "cnn-feddrl"] = from_text("aggregation_time", dataset=cnn)
     ten = rows[rows.cohort_size == 10]
-    paper = [float(printed[key]) if key in printed else None for key in zip(ten.what, ten.model, strict=True)]
+    paper = [printed.get(key) for key in zip(ten.what, ten.model, strict=True)]
     shown = ten[["what", "model", "median_ms", "p10_ms", "p90_ms"]]
     shown.insert(2, "paper_ms", pd.array(paper, dtype="Float64"))
     return shown.round(3).reset_index(drop=True)

@@ -78,6 +78,16 @@ def test_agent_share_by_hand():
     assert row["with learning, 40 in D_%"] == 20.0
 
 
+def test_printed_times_stand_beside_ours():
+    rows = timings(0.1, 4, 40).assign(p10_ms=0.0, p90_ms=99.0)
+    table = feddrl_tables.time_table(rows)
+    row = line(table, what="averaging", model="vgg11")
+    assert (row.paper_ms, row.median_ms) == (45, 40)
+    assert line(table, what="averaging", model="cnn-feddrl").paper_ms == 3
+    assert line(table, what="decision", model="vgg11").paper_ms == 3
+    assert pd.isna(line(table, what="decision", model="mlp").paper_ms)
+
+
 def test_cells_come_in_the_papers_order():
     order = feddrl_tables.accuracy_table(three(52.0))[["data", "N", "partition"]].drop_duplicates()
     assert order.iloc[0].tolist() == ["CIFAR-100", 10, "PA"]
