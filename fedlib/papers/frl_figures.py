@@ -18,13 +18,11 @@ from fedlib.papers.frl_grid import CASES
 SCHEDULER_ORDER = ("schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_draws")
 
 
-def _save(fig: Figure, rows: pd.DataFrame, name: str, folder: Path) -> Path:
+def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
     """With the line that says where the rows come from."""
     parts = tables.provenance_line(rows).split("; ") if "dataset" in rows else _own_line(rows)
     fig.supxlabel("; ".join(parts[:3]) + "\n" + "; ".join(parts[3:]), fontsize=7)
-    path = figures.save_figure(fig, f"frl/{name}", folder)
-    plt.close(fig)
-    return path
+    return fig
 
 
 def _own_line(rows: pd.DataFrame) -> list[str]:
@@ -33,7 +31,7 @@ def _own_line(rows: pd.DataFrame) -> list[str]:
     return ["simulated times, no data", f"profile {rows['profile'].iloc[0]}", f"{count} seeds"]
 
 
-def draw_partitions(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_partitions(rows: pd.DataFrame) -> Figure:
     """Fig. 9: stacked images per label, one colour per worker, as the report draws them."""
     figures.use_style()
     cases = list(dict.fromkeys(rows["case"]))
@@ -47,10 +45,10 @@ def draw_partitions(rows: pd.DataFrame, folder: Path) -> Path:
             bottom += table[worker].to_numpy()
         ax.set(title=case, xlabel="label", xticks=range(len(table)))
     axes[0].set_ylabel("images (a colour per worker)")
-    return _save(fig, rows, "fig9", folder)
+    return _caption(fig, rows)
 
 
-def draw_case(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_case(rows: pd.DataFrame) -> Figure:
     """Figs. 10 to 13, one each: accuracy per round."""
     figures.use_style()
     name = rows["artifact"].iloc[0]
@@ -58,10 +56,10 @@ def draw_case(rows: pd.DataFrame, folder: Path) -> Path:
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"])
     figures.plot_curves(percent, ax, y_label="weighted local test accuracy (%)")
     ax.set(title=f"FedAvg: {CASES[name][0]}", ylim=(0, 100))
-    return _save(fig, rows, name, folder)
+    return _caption(fig, rows)
 
 
-def draw_cases(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_cases(rows: pd.DataFrame) -> Figure:
     """Figs. 10 to 13 in one picture, mean over seeds with its 95 % t interval."""
     figures.use_style()
     fig, ax = plt.subplots(figsize=(8, 4.2))
@@ -69,10 +67,10 @@ def draw_cases(rows: pd.DataFrame, folder: Path) -> Path:
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"], case=rows["artifact"].map(titles))
     figures.plot_curves(percent, ax, by="case", y_label="weighted local test accuracy (%)")
     ax.set(title="FedAvg in the report's four cases", ylim=(0, 100))
-    return _save(fig, rows, "cases", folder)
+    return _caption(fig, rows)
 
 
-def draw_selections(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
+def plot_selections(rows: pd.DataFrame) -> Figure:
     """Figs. 14, 15, 19, 20: who entered the average, seed 0; the agent as described and as coded."""
     figures.use_style()
     rows = measure.named(rows)
@@ -90,10 +88,10 @@ def draw_selections(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
         ax.set(title=f"{label}: mean {own['selected'].mean():.1f} of {chosen.shape[1]}", ylabel="worker")
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("round (lines between episodes)")
-    return _save(fig, rows, name, folder)
+    return _caption(fig, rows)
 
 
-def draw_rewards(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
+def plot_rewards(rows: pd.DataFrame) -> Figure:
     """Figs. 16, 21: the reward R and the accuracy Rhat that it is made of, mean over seeds."""
     figures.use_style()
     rows = measure.named(rows)
@@ -108,10 +106,10 @@ def draw_rewards(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
             if column < len(sizes) - 1 or value == "value":
                 ax.get_legend().remove()
         axes[1, column].set_xlabel("round")
-    return _save(fig, rows, name, folder)
+    return _caption(fig, rows)
 
 
-def draw_accuracies(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
+def plot_accuracies(rows: pd.DataFrame) -> Figure:
     """Figs. 17, 18, 22, 23: accuracy by episode and round, mean over seeds."""
     figures.use_style()
     rows = measure.named(rows)
@@ -124,10 +122,10 @@ def draw_accuracies(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
     ax.set(xlabel="episode", ylabel="round", title=f"EvaluatorFL, {rows['num_clients'].iloc[0]} workers")
     ax.grid(visible=False)
     fig.colorbar(image, ax=ax, label="test accuracy (%)")
-    return _save(fig, rows, name, folder)
+    return _caption(fig, rows)
 
 
-def draw_evaluators(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_evaluators(rows: pd.DataFrame) -> Figure:
     """Sec. V: final accuracy of the last episodes less FedAvg's, with its 95 % t interval."""
     from fedlib.papers.frl_tables import evaluators
 
@@ -149,10 +147,10 @@ def draw_evaluators(rows: pd.DataFrame, folder: Path) -> Path:
     ax.axvline(0, color="#333333", linewidth=0.8)
     ax.set(xlabel="final accuracy - FedAvg's (points)", title="Does choosing whom to aggregate help?")
     ax.invert_yaxis()
-    return _save(fig, rows, "sec5", folder)
+    return _caption(fig, rows)
 
 
-def draw_embedding(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
+def plot_embedding(rows: pd.DataFrame, *, name: str) -> Figure:
     """Figs. 24, 25, 31 to 34: the workers' updates in two dimensions, seed 0, a colour per cluster."""
     figures.use_style()
     method = next(method for method, (figure, _) in EMBEDDINGS.items() if figure == name)
@@ -167,10 +165,10 @@ def draw_embedding(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
     index = ", ".join(f"{value:.2f}" for value in own.sort_values("seed")["rand_index"])
     ax.set(title=f"{EMBEDDINGS[method][1]}: adjusted Rand index {index}", xlabel="first", ylabel="second")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return _save(fig, own, name, folder)
+    return _caption(fig, own)
 
 
-def draw_scheduler_reward(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_scheduler_reward(rows: pd.DataFrame) -> Figure:
     """Fig. 26: reward per decision, mean over seeds, running mean of 19 (an experiment)."""
     figures.use_style()
     fig, ax = plt.subplots(figsize=(9, 4))
@@ -183,10 +181,10 @@ def draw_scheduler_reward(rows: pd.DataFrame, folder: Path) -> Path:
         xlabel="decision", ylabel="reward", title="SchedulerFL: reward while it trains (running mean of 19)"
     )
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return _save(fig, rows, "fig26", folder)
+    return _caption(fig, rows)
 
 
-def draw_scheduler_map(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
+def plot_scheduler_map(rows: pd.DataFrame, *, name: str) -> Figure:
     """Figs. 27, 28: probabilities or draws per decision, seed 0, workers from fast (bottom) to slow."""
     figures.use_style()
     rows = rows[rows["seed"] == 0]
@@ -208,10 +206,10 @@ def draw_scheduler_map(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("decision (dashed: fewer than ten selected, training would stop)")
     fig.colorbar(image, ax=axes[:, 0], label="probability" if name == "fig27" else "selected")
-    return _save(fig, rows, name, folder)
+    return _caption(fig, rows)
 
 
-def draw_maximum_time(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_maximum_time(rows: pd.DataFrame) -> Figure:
     """Fig. 29: maximum time per experiment (mean over its rounds), mean over seeds with its interval."""
     figures.use_style()
     means = rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)["max_seconds"].mean()
@@ -220,10 +218,10 @@ def draw_maximum_time(rows: pd.DataFrame, folder: Path) -> Path:
         figures.plot_curves(means, ax, x="experiment", y="max_seconds", y_label="maximum time (s)")
         ax.set(yscale=scale, title=scale)
     axes[0].get_legend().remove()
-    return _save(fig, rows, "fig29", folder)
+    return _caption(fig, rows)
 
 
-def draw_one_sign(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_one_sign(rows: pd.DataFrame) -> Figure:
     """Sec. V: mean probability at the end of training under rewards of one sign, one dot per seed."""
     figures.use_style()
     fig, ax = plt.subplots(figsize=(6.4, 3.4))
@@ -234,10 +232,10 @@ def draw_one_sign(rows: pd.DataFrame, folder: Path) -> Path:
     shares = [100 * rows.loc[rows["reward"] == kind, "rewards_above_0"].mean() for kind in kinds]
     ax.set_yticks(range(len(kinds)), [f"{k} ({s:.0f} % above 0)" for k, s in zip(kinds, shares, strict=True)])
     ax.set(xlim=(-0.03, 1.03), xlabel="mean selection probability at the end", title="Rewards of one sign")
-    return _save(fig, rows, "sec5-rewards", folder)
+    return _caption(fig, rows)
 
 
-def draw_schedulers(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_schedulers(rows: pd.DataFrame) -> Figure:
     """Fig. 30: accuracy per round, and over simulated time, IID and non-IID, mean over seeds."""
     figures.use_style()
     rows = measure.named(rows)
@@ -249,10 +247,10 @@ def draw_schedulers(rows: pd.DataFrame, folder: Path) -> Path:
         figures.plot_curves(own, ax, by="variant", y_label="test accuracy (%)")
         ax.set(title=f"{case}, {rows['num_clients'].iloc[0]} workers", ylim=(0, 100))
     axes[0].get_legend().remove()
-    return _save(fig, rows, "fig30", folder)
+    return _caption(fig, rows)
 
 
-def draw_times(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
+def plot_times(rows: pd.DataFrame) -> Figure:
     """Tables 2, 3: the maximum time of each round of every policy, all seeds, and their means."""
     figures.use_style()
     rows = measure.named(rows)
@@ -268,10 +266,10 @@ def draw_times(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
     ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
     case = rows["case"].iloc[0]
     ax.set(yscale="log", ylabel="maximum time of a round (s)", title=f"{case} (bars: means)")
-    return _save(fig, rows, name, folder)
+    return _caption(fig, rows)
 
 
-def draw_fairness(rows: pd.DataFrame, folder: Path) -> Path:
+def plot_fairness(rows: pd.DataFrame) -> Figure:
     """Variance of participation per round (the report's table 1), mean over seeds with its interval."""
     figures.use_style()
     rows = measure.named(rows)
@@ -284,26 +282,36 @@ def draw_fairness(rows: pd.DataFrame, folder: Path) -> Path:
         )
         ax.set_title(case)
     axes[0].get_legend().remove()
-    return _save(fig, rows, "fairness", folder)
+    return _caption(fig, rows)
 
 
-FIGURES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {
-    "fig9": draw_partitions,
-    **dict.fromkeys(CASES, draw_case),
-    "cases": draw_cases,
-    **{name: partial(draw_selections, name=name) for name in ("fig14", "fig15", "fig19", "fig20")},
-    "fig16": partial(draw_rewards, name="fig16"),
-    "fig21": partial(draw_rewards, name="fig21"),
-    **{name: partial(draw_accuracies, name=name) for name in ("fig17", "fig18", "fig22", "fig23")},
-    "sec5": draw_evaluators,
-    **{figure: partial(draw_embedding, name=figure) for figure, _ in EMBEDDINGS.values()},
-    "fig26": draw_scheduler_reward,
-    "fig27": partial(draw_scheduler_map, name="fig27"),
-    "fig28": partial(draw_scheduler_map, name="fig28"),
-    "fig29": draw_maximum_time,
-    "sec5-rewards": draw_one_sign,
-    "fig30": draw_schedulers,
-    "table2": partial(draw_times, name="table2"),
-    "table3": partial(draw_times, name="table3"),
-    "fairness": draw_fairness,
+def draw(rows: pd.DataFrame, folder: Path, *, name: str) -> Path:
+    """Draw an artifact's figure into `folder`/frl."""
+    fig = PLOTS[name](rows)
+    path = figures.save_figure(fig, f"frl/{name}", folder)
+    plt.close(fig)
+    return path
+
+
+PLOTS: dict[str, Callable[[pd.DataFrame], Figure]] = {
+    "fig9": plot_partitions,
+    **dict.fromkeys(CASES, plot_case),
+    "cases": plot_cases,
+    **dict.fromkeys(("fig14", "fig15", "fig19", "fig20"), plot_selections),
+    "fig16": plot_rewards,
+    "fig21": plot_rewards,
+    **dict.fromkeys(("fig17", "fig18", "fig22", "fig23"), plot_accuracies),
+    "sec5": plot_evaluators,
+    **{figure: partial(plot_embedding, name=figure) for figure, _ in EMBEDDINGS.values()},
+    "fig26": plot_scheduler_reward,
+    "fig27": partial(plot_scheduler_map, name="fig27"),
+    "fig28": partial(plot_scheduler_map, name="fig28"),
+    "fig29": plot_maximum_time,
+    "sec5-rewards": plot_one_sign,
+    "fig30": plot_schedulers,
+    "table2": plot_times,
+    "table3": plot_times,
+    "fairness": plot_fairness,
 }
+
+FIGURES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {name: partial(draw, name=name) for name in PLOTS}

@@ -1,0 +1,50 @@
+"""What a notebook shows of stored rows: tables as text and figures, each with where its rows come from."""
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fedlib.papers import PROFILES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def stored(artifact_id: str) -> "pd.DataFrame":
+    """Finished rows of an artifact at the largest profile that has any; empty if none has."""
+    from fedlib.results import finished_rows, load_rows
+
+    for profile in reversed(PROFILES):
+        rows = finished_rows(load_rows(artifact_id, profile=profile))
+        if len(rows):
+            return rows
+    return rows
+
+
+def shown(artifact_id: str, *makers: "Callable[[pd.DataFrame], pd.DataFrame]", digits: int = 2) -> str:
+    """Tables made of an artifact's stored rows, as text, with where the rows come from below them."""
+    from fedlib.tables import format_table, provenance_line
+
+    rows = stored(artifact_id)
+    if rows.empty:
+        return _nothing(artifact_id)
+    texts = [format_table(make(rows).round(digits)) for make in makers]
+    known = "seed" in rows and "dataset" in rows
+    return "\n\n".join([*texts, provenance_line(rows) if known else f"profile {rows['profile'].iloc[0]}"])
+
+
+def show(artifact_id: str, dpi: int = 45) -> None:
+    """A figure of the paper's `PLOTS` from its artifact's stored rows; one line where there are none."""
+    import matplotlib.pyplot as plt
+
+    rows = stored(artifact_id)
+    if rows.empty:
+        print(_nothing(artifact_id))
+        return
+    paper, name = artifact_id.split("/")
+    importlib.import_module(f"fedlib.papers.{paper}_figures").PLOTS[name](rows).set_dpi(dpi)
+    plt.show()
+
+
+def _nothing(artifact_id: str) -> str:
+    return f"no rows stored; python -m fedlib run {artifact_id} --profile reduced"
