@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedlib.papers import Verdict, frl_tables
+from fedlib.papers import Verdict, frl, frl_tables
 from fedlib.papers import frl_measures as measure
 from fedlib.papers.frl_claims import CLAIMS, all_of
 from fedlib.papers.frl_errata import ERRATA, times
+from fedlib.papers.frl_figures import FIGURES
 from fedlib.papers.frl_grid import CODE
 from fedlib.papers.published import errata_table
 
@@ -308,3 +309,48 @@ def test_errata_against_worked_numbers():
     for erratum, text in wanted.items():
         assert text in table.loc[erratum, "recomputed"]
     assert table.loc["FRL-E1", "printed"] == "210.685 ± 5.14 s"
+
+
+def figure_rows(name):
+    """Rows made by hand for a figure, with what its caption needs."""
+    small = both(evaluator(20, 1, seeds=(0, 1)), evaluator(20, 5, seeds=(0, 1), options=CODE))
+    fedavg = (
+        evaluator(20, 1, artifact="sec5").query("round <= 10").assign(method="fedavg", method_options="{}")
+    )
+    race_of_all = pd.concat(
+        [
+            race((4, 4, 4), (2, 2, 2), skew=skew).assign(
+                method_options=lambda rows, o=options: [o] * len(rows)
+            )
+            for skew in ("{}", SKEWED)
+            for options in ('{"policy": "random"}', '{"policy": "fastest"}', "{}")
+        ]
+    ).drop_duplicates(["seed", "round", "method_options", "partition_options"])
+    made = {
+        "cases": cases((0.9, 0.8, 0.7, 0.6)).assign(method="fedavg"),
+        "fig14": small,
+        "fig16": small,
+        "fig17": small,
+        "sec5": both(small, fedavg),
+        "fig30": race_of_all,
+        "fairness": race_of_all,
+        "sec5-rewards": signs(1.0, 0.1),
+        "fig29": trace(ahead=0.3),
+        "fig26": trace(ahead=0.3),
+    }[name]
+    return made.assign(profile="reduced", dataset="mnist")
+
+
+@pytest.mark.parametrize(
+    "name", ["cases", "fig14", "fig16", "fig17", "sec5", "fig30", "fairness", "fig26", "fig29"]
+)
+def test_figures_are_written(name, tmp_path):
+    path = FIGURES[name](figure_rows(name), tmp_path)
+    assert path == tmp_path / "frl" / f"{name}.png"
+    assert path.stat().st_size > 10_000
+
+
+def test_every_figure_belongs_to_an_artifact_and_no_artifact_lacks_one():
+    names = {artifact.id.split("/")[1] for artifact in frl.ARTIFACTS}
+    assert names - set(FIGURES) == {"table1"}
+    assert set(FIGURES) <= names
