@@ -38,7 +38,7 @@ def draw_table4(rows: pd.DataFrame, folder: Path) -> Path:
         ax.set_yticks(place, [text.split(" (w1")[0] for text in own.method])
         ax.set(title=role, xlabel="accuracy after round T (%)")
     _share_y(axes)
-    next(iter(axes.values())).legend(loc="lower left")
+    list(axes.values())[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     return _finish(fig, "table4", rows, folder, MEAN)
 
 
