@@ -26,6 +26,9 @@ PAPER_DATA = {
     "cifar10-jpeg": "CIFAR-100", "fmnist": "Fashion-MNIST", "fmnist-embedded": "Fashion-MNIST",
     "mnist": "MNIST", "mnist-5k": "MNIST",
 }  # fmt: skip
+_OTHER_NAMES = {
+    "standin-cifar100": "CIFAR-100 stand-in", "cifar10": "CIFAR-10", "cifar10-jpeg": "CIFAR-10 (JPEG)"
+}  # fmt: skip
 PAPER_PARTITIONS = {
     "pa": "PA", "ce": "CE", "cn": "CN", "equal_shards": "Equal", "nonequal_shards": "Non-equal"
 }  # fmt: skip
@@ -63,9 +66,10 @@ def _place(cell: tuple) -> tuple:
 
 
 def cell_name(cell: tuple) -> str:
-    """`Fashion-MNIST/CE/N=100`, with the paper's name of the data set."""
+    """`Fashion-MNIST/CE/N=100`; a data set that stands in for the paper's is called so."""
     dataset, partition, clients = cell
-    return f"{PAPER_DATA[dataset]}/{PAPER_PARTITIONS[partition]}/N={clients}"
+    name = _OTHER_NAMES.get(dataset, PAPER_DATA[dataset])
+    return f"{name}/{PAPER_PARTITIONS[partition]}/N={clients}"
 
 
 def best(part: "pd.DataFrame", variant: str) -> "pd.Series":

@@ -1,7 +1,7 @@
 """FedDRL's figures, drawn from stored rows into figures/feddrl."""
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -29,10 +29,12 @@ def _caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
     return fig
 
 
-def _grid(rows: int, columns: int, size: tuple[float, float] = (3.0, 2.4)) -> tuple[Figure, np.ndarray]:
+def _grid(
+    rows: int, columns: int, size: tuple[float, float] = (3.0, 2.4), *, sharex: str = "row"
+) -> tuple[Figure, np.ndarray]:
     figures.use_style()
     fig, axes = plt.subplots(
-        rows, columns, figsize=(columns * size[0], rows * size[1] + 1.0), squeeze=False, sharex="row"
+        rows, columns, figsize=(columns * size[0], rows * size[1] + 1.0), squeeze=False, sharex=sharex
     )
     return fig, axes
 
@@ -132,7 +134,7 @@ def plot_fig8(rows: pd.DataFrame) -> Figure:
 
 def plot_fig9(rows: pd.DataFrame) -> Figure:
     """Decision and averaging time per network, on a logarithmic axis, with deciles."""
-    fig, axes = _grid(1, 2, (4.2, 3.0))
+    fig, axes = _grid(1, 2, (4.2, 3.0), sharex="none")
     ten = rows[rows.cohort_size == 10]
     for what, colour, shift in (("decision", "#D55E00", -0.2), ("averaging", "#0072B2", 0.2)):
         part = ten[ten.what == what]
@@ -149,6 +151,14 @@ def plot_fig9(rows: pd.DataFrame) -> Figure:
     device = f"{rows.device_name.iloc[0]}; " if "device_name" in rows else ""
     note = f"Median, whiskers = first and last decile; {device}{int(rows.threads.iloc[0])} thread(s)."
     return _caption(fig, rows, note)
+
+
+def _labels(rows: pd.DataFrame, cells: Iterable[tuple[str, str, int]]) -> list[str]:
+    """`CIFAR-100 stand-in/CE/N=10` for cells that go by the paper's names."""
+    names = {
+        analysis.PAPER_DATA[d]: analysis.cell_name((d, "pa", 0)).split("/")[0] for d in rows.dataset.unique()
+    }
+    return [f"{names[data]}/{partition}/N={clients}" for data, partition, clients in cells]
 
 
 def plot_fig10(rows: pd.DataFrame) -> Figure:
@@ -181,7 +191,7 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
     cells = list(found[feddrl_tables.CELL].drop_duplicates().itertuples(index=False, name=None))
     figures.use_style()
     fig, axes = plt.subplots(1, len(controls), figsize=(2.0 * len(controls), 0.28 * len(cells) + 1.8),
-                             sharey=True, sharex=True, squeeze=False)  # fmt: skip
+                             sharey=True, squeeze=False)  # fmt: skip
     for ax, control in zip(axes[0], controls, strict=True):
         part, style = found[found.control == control], figures.method_style(control)
         at = [cells.index(cell) for cell in part[feddrl_tables.CELL].itertuples(index=False, name=None)]
@@ -189,9 +199,9 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
         ax.errorbar(part["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=2)
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_title(f"less {style.label}", fontsize=8)
-    axes[0, 0].set_yticks(range(len(cells)), [f"{d}/{p}/N={n}" for d, p, n in cells])
+    axes[0, 0].set_yticks(range(len(cells)), _labels(rows, cells))
     axes[0, 0].invert_yaxis()
-    note = "FedDRL's best accuracy less that of each control (points), whiskers = 95 % t interval."
+    note = "FedDRL's best accuracy less that of each control (points), 95 % t interval; axes differ."
     return _caption(fig, rows, note)
 
 
@@ -277,7 +287,7 @@ def _draw(name: str, rows: pd.DataFrame, folder: Path) -> Path:
 FIGURES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {name: partial(_draw, name) for name in PLOTS}
 
 
-def show(name: str, dpi: int = 55) -> None:
+def show(name: str, dpi: int = 60) -> None:
     """A figure from its artifact's stored rows, for a notebook; one line where there are none."""
     rows = feddrl_tables.stored(name)
     if rows.empty:

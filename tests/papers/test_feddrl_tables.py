@@ -7,9 +7,13 @@ import pandas as pd
 import pytest
 from test_feddrl_claims import ROUNDS, cell, over_delta, over_k, three, timings, with_weights
 
+from fedlib import suite
+from fedlib.checkpoints import Checkpoint, GroupFolder
 from fedlib.papers import PROFILES, feddrl_figures, feddrl_measures, feddrl_tables, feddrl_timing
 from fedlib.papers import feddrl_grid as grid
 from fedlib.papers.feddrl_analysis import named
+from fedlib.progress import Silent
+from fedlib.store import Store
 
 
 def finished(rows, **more):
@@ -101,6 +105,25 @@ def test_foreign_labels_count_under_their_scheme():
     rows = cell("cifar10-jpeg", "foreign_labels", feddrl=[50])
     rows = rows.assign(partition_options=json.dumps({"scheme": "cn"}))
     assert set(named(rows).partition) == {"cn"}
+
+
+def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkeypatch):
+    """FedAvg finished, FedProx interrupted after a checkpoint of round 1, FedDRL not begun."""
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path))
+    fedavg, fedprox, _ = grid.full_scale_cell("smoke")
+    suite.run_runs([fedavg], device="cpu", progress=Silent())
+    folder = GroupFolder(Store(), [fedprox])
+    rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
+    folder.save(Checkpoint(1, rows, {}, [], {}))
+    found = feddrl_measures.full_scale_curves("smoke")
+    assert found.groupby("method")["round"].max().to_dict() == {"fedavg": 2, "fedprox": 1}
+    assert found[found.method == "fedprox"].test_accuracy.tolist() == [0.0, 0.1]
+    assert set(found.rounds) == {2}
+
+
+def test_figures_call_a_stand_in_a_stand_in():
+    rows = cell("standin-cifar100", feddrl=[50])
+    assert feddrl_figures._labels(rows, [("CIFAR-100", "CE", 10)]) == ["CIFAR-100 stand-in/CE/N=10"]
 
 
 # --- without training ---------------------------------------------------------------------------
