@@ -1,10 +1,12 @@
 """Rows of an artifact as one tidy data frame, from the store and from the committed results.
 
-`data/results/<paper>/<artifact>-<profile>.csv` holds committed rows, and the `.json` beside it the
-full description and provenance of every run in them. Only runs of the artifact's present grid
-count, whatever their seeds: rows of an experiment with `--set` never slip into a table.
+`data/results/<paper>/<artifact>-<profile>.csv` (`.csv.gz` from 1 MB on, which pandas reads as it is)
+holds committed rows, and the `.json` beside it the full description and provenance of every run in
+them. Only runs of the artifact's present grid count, whatever their seeds: rows of an experiment
+with `--set` never slip into a table.
 """
 
+import gzip
 import json
 import warnings
 from collections.abc import Iterable, Mapping
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _SORTED_BY = ("dataset", "partition", "partition_options", "num_clients", "method", "method_options", "run")
 _OPTIONS = ("dataset", "partition", "method", "model", "local_optimizer")
+_PACKED_FROM_BYTES = 1_000_000
 _FILE_OF = ("paper", "artifact", "profile")
 
 
@@ -38,8 +41,24 @@ def results_folder() -> Path:
     return project_root() / "data" / "results"
 
 
-def results_file(artifact_id: str, profile: str) -> Path:
-    return results_folder() / f"{artifact_id}-{profile}.csv"
+def results_file(artifact_id: str, profile: str, folder: Path | None = None) -> Path:
+    """The file of committed rows: the compressed one where there is one."""
+    plain = (folder or results_folder()) / f"{artifact_id}-{profile}.csv"
+    packed = plain.with_name(f"{plain.name}.gz")
+    return packed if packed.is_file() else plain
+
+
+def _details_file(rows_file: Path) -> Path:
+    return rows_file.with_name(rows_file.name.removesuffix(".gz")).with_suffix(".json")
+
+
+def _write_rows(plain: Path, data: bytes) -> Path:
+    """Write a CSV file, compressed if it is large; the same rows give the same bytes."""
+    packed = plain.with_name(f"{plain.name}.gz")
+    path, other = (packed, plain) if len(data) >= _PACKED_FROM_BYTES else (plain, packed)
+    write_atomically(path, gzip.compress(data, mtime=0) if path is packed else data)
+    other.unlink(missing_ok=True)
+    return path
 
 
 def columns_of(run: Run, provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +197,7 @@ def _from_results(artifact_id: str, profile: str, wanted: set[str], known: set[s
 
 
 def _read_details(path: Path) -> dict[str, Any]:
-    details = path.with_suffix(".json")
+    details = _details_file(path)
     try:
         return json.loads(details.read_text())["runs"]
     except (OSError, ValueError, KeyError) as error:
@@ -218,17 +237,16 @@ def export_results(
         rows = rows[rows["artifact"] == artifact_id.split("/")[1]]
     if rows.empty:
         raise UsageError(f"nothing stored for {artifact_id} at profile {profile!r}; run it first")
-    path = (folder or results_folder()) / f"{artifact_id}-{profile}.csv"
+    plain = (folder or results_folder()) / f"{artifact_id}-{profile}.csv"
     details = _details(artifact_id, profile, store) if "run" in rows else {}
     kept = _thin(rows, every) if "run" in rows else rows
     text = _whole_numbers(kept.drop(columns="source")).to_csv(
         index=False, float_format="%.6g", lineterminator="\n"
     )
-    write_atomically(path, text.encode())
     about = {"artifact": artifact_id, "profile": profile, "runs": details}
     about |= _kept_details(artifact, profile, store)
-    write_atomically(path.with_suffix(".json"), to_json(about))
-    return path
+    write_atomically(plain.with_suffix(".json"), to_json(about))
+    return _write_rows(plain, text.encode())
 
 
 def _kept_details(artifact: Artifact, profile: str, store: Store | Path | str | None) -> dict[str, Any]:
@@ -238,11 +256,8 @@ def _kept_details(artifact: Artifact, profile: str, store: Store | Path | str | 
     path = kept_path(artifact, profile, store if isinstance(store, Store) else Store(store))
     if path.with_suffix(".json").is_file():
         return {"provenance": kept_provenance(path)}
-    return {
-        "provenance": json.loads(results_file(artifact.id, profile).with_suffix(".json").read_text())[
-            "provenance"
-        ]
-    }
+    before = json.loads(_details_file(results_file(artifact.id, profile)).read_text())
+    return {"provenance": before["provenance"]}
 
 
 def _whole_numbers(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -356,6 +356,21 @@ def test_committed_rows_serve_without_a_store_and_give_way_to_it(exported, tmp_p
     assert set(load_rows("fake/grid", profile="reduced")["source"]) == {"store"}
 
 
+def test_many_rows_are_committed_compressed_and_load_the_same(exported, store, monkeypatch):
+    plain = load_rows("fake/grid", profile="reduced", source="results")
+    monkeypatch.setattr(results, "_PACKED_FROM_BYTES", 100)
+    packed = export_results("fake/grid", "reduced", store=store, every=5)
+    assert packed.name == "grid-reduced.csv.gz"
+    assert not exported.exists()
+    before = packed.read_bytes()
+    assert load_rows("fake/grid", profile="reduced", source="results").equals(plain)
+    export_results("fake/grid", "reduced", store=store, every=5)
+    assert packed.read_bytes() == before
+    monkeypatch.setattr(results, "_PACKED_FROM_BYTES", 1_000_000)
+    assert export_results("fake/grid", "reduced", store=store, every=5) == exported
+    assert not packed.exists()
+
+
 def test_an_export_adds_to_what_is_committed(exported, tmp_path):
     other = Store(tmp_path / "other")
     compute([replace(grid_runs("reduced")[0], seed=9)], store=other)
