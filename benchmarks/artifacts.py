@@ -1,6 +1,6 @@
 """How long named artifacts take from nothing to stored rows.
 
-    python -m benchmarks.artifacts [ARTIFACT[:PROFILE[:SEEDS]] …] [--minutes 3] [--out FOLDER]
+    python -m benchmarks.artifacts [ARTIFACT[:PROFILE[:SEEDS]] …] [--minutes 2] [--out FOLDER]
 
 Each one is computed in a store of its own that is thrown away. Profile smoke and the artifact's own
 number of seeds if not told. Artifacts that the budget of minutes does not reach are left out, and said.
@@ -36,7 +36,7 @@ def time_to_finish(name: str, minutes: float) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("artifacts", nargs="*", default=DEFAULT, metavar="ARTIFACT[:PROFILE[:SEEDS]]")
-    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     records, ends = [], time.monotonic() + 60 * args.minutes

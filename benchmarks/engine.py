@@ -50,7 +50,11 @@ from fedlib.models import count_parameters
 # mini-batches per client in one repeat, for 10 clients; fewer for more clients
 STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 1, "mobilenetv2": 1}
 FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
+ALONE = ("plain loop", "engine")  # contestants whose memory is measured
 COPIES = 4  # of all clients' parameters: start, local, results, and a pass at work
+
+
+Case = tuple[str | None, int, str]  # network, clients, contestant
 
 
 def repeats_for(model: str, count: int) -> int:
@@ -126,18 +130,33 @@ def _peak_kib(model: str | None, count: int, name: str, result: multiprocessing.
     result.put(int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)))
 
 
-def measure_memory(model: str | None, count: int, name: str) -> float:
-    """Peak memory in MiB of a fresh process that runs one contestant (none: imports only)."""
+def _memory_server(wanted: list[Case], result: multiprocessing.Queue) -> None:
+    """Fork one process per case: this one has imported everything and computed nothing."""
+    context, found = multiprocessing.get_context("fork"), {}
+    for case in wanted:
+        answer = context.Queue()
+        child = context.Process(target=_peak_kib, args=(*case, answer))
+        child.start()
+        found[case] = answer.get() / 1024
+        child.join()
+    result.put(found)
+
+
+def measure_memory(cases: list[Case]) -> dict[Case, float]:
+    """Peak memory in MiB of a process that runs one contestant alone, over one that only imports."""
+    nothing: Case = (None, 0, "")
     context = multiprocessing.get_context("spawn")
     result = context.Queue()
-    child = context.Process(target=_peak_kib, args=(model, count, name, result))
-    child.start()
-    peak = result.get()
-    child.join()
-    return peak / 1024
+    server = context.Process(target=_memory_server, args=([nothing, *cases], result))
+    server.start()
+    peaks = result.get()
+    server.join()
+    return {case: peaks[case] - peaks[nothing] for case in cases}
 
 
-def measure(model: str, count: int, fedjax: str | None, flower: str | None, empty: float) -> list[dict]:
+def measure(
+    model: str, count: int, fedjax: str | None, flower: str | None, memory: dict[Case, float]
+) -> list[dict]:
     """One record per contestant."""
     speeds = measure_speed(model, count, fedjax)
     if flower and count == 10 and model == "lenet":
@@ -150,9 +169,8 @@ def measure(model: str, count: int, fedjax: str | None, flower: str | None, empt
             "model": model, "parameters": count_parameters(make_network(model)), "clients": count,
             "contestant": name, "client_steps_per_second": median, "times_plain_loop": median / plain,
             "repeats": values, "steps_per_client": steps_for(model, count),
+            "peak_mib": memory.get((model, count, name)),
         }  # fmt: skip
-        if name in ("plain loop", "engine", "pfl-research"):
-            record["peak_mib"] = measure_memory(model, count, name) - empty
         records.append(record)
         print(
             f"{model:12} {count:4} clients  {name:13} {median:9,.1f} client-steps/s {median / plain:6.2f}x",
@@ -179,13 +197,13 @@ def main() -> None:
     parser.add_argument("--flower", default=os.environ.get("FEDLIB_BENCH_FLOWER"), metavar="PYTHON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
-    empty, records = measure_memory(None, 0, ""), []
-    for model in args.models:
-        for count in args.clients:
-            if fits(model, count):
-                records += measure(model, count, args.fedjax, args.flower, empty)
-            else:
-                print(f"{model:12} {count:4} clients  left out: too large for this machine", flush=True)
+    cases = [(model, count) for model in args.models for count in args.clients if fits(model, count)]
+    memory = measure_memory([(*case, name) for case in cases for name in ALONE])
+    records = []
+    for case in cases:
+        records += measure(*case, args.fedjax, args.flower, memory)
+    for model, count in {(m, n) for m in args.models for n in args.clients} - set(cases):
+        print(f"{model:12} {count:4} clients  left out: too large for this machine or for minutes")
     settings = {"batch_size": BATCH, "threads": torch.get_num_threads()}
     write_results("engine", args.out, default_device(), settings=settings, records=records)
     print(table(records))
