@@ -1,0 +1,127 @@
+"""100 MADEs trained stacked, beside the same MADEs trained one after the other.
+
+    python -m benchmarks.made [--clients 100] [--repeats 3] [--out FOLDER]
+
+FedDisk trains a density model on every client: 784-30-784 units, Adagrad, one epoch a repeat, on one
+thread. Two sizes: the paper's MNIST clients (510 images, batch 100) and those of profile reduced (51
+images, batch 10). Contestants alternate in one process; the median of the processor time counts,
+which other programs on the machine disturb less than the clock; one warm-up.
+
+- stacked: all clients as one computation, as phase 1 does (`fedlib.methods.densities`);
+- loop: the engine's readable reference, one client after the other with torch.optim;
+- plain: PyTorch as one would write it for a single MADE, without any part of the engine.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.common import RESULTS, Contestant, write_results
+from fedlib.local import Batch, Objective, Samples, Trainer, make_optimizer, make_work, stream_keys
+from fedlib.models.made import make_made, negative_log_likelihood
+
+FEATURES, HIDDEN, RATE = 784, 30, 0.01
+SIZES = {"paper": (510, 100), "reduced": (51, 10)}  # images of a client, batch
+
+
+def make_images(num_clients: int, images: int) -> Tensor:
+    """[clients * images, 784] random values in [0, 1]."""
+    return torch.rand(num_clients * images, FEATURES, generator=torch.Generator().manual_seed(0))
+
+
+def engine(backend: str, num_clients: int, images: int, batch: int) -> Contestant:
+    """One epoch of all clients on a backend of the engine."""
+    pixels = make_images(num_clients, images)
+    samples = Samples(pixels, torch.zeros(len(pixels), dtype=torch.int64))
+    objective = Objective(lambda logits, b: negative_log_likelihood(logits, b.targets), _inputs_as_targets)
+    model = make_made(FEATURES, hidden=HIDDEN)
+    trainer = Trainer(model, backend, make_optimizer("adagrad"), batch, objective)
+    rows = range(num_clients)
+    lists = list(np.arange(len(pixels)).reshape(num_clients, images))
+    key = stream_keys([0] * num_clients, 1, rows)
+    work = make_work(lists, replica=[0] * num_clients, client=rows, key=key, epochs=1, learning_rate=RATE)
+    start = {n: p.detach().expand(num_clients, *p.shape) for n, p in model.named_parameters()}
+
+    def run() -> None:
+        trainer.train(samples, trainer.start(start, {}), work)
+
+    return run
+
+
+def _inputs_as_targets(samples: Samples, batch: Batch) -> tuple[Tensor, Batch]:
+    x = samples.fetch(batch.index)
+    return x, replace(batch, targets=x)
+
+
+def plain(num_clients: int, images: int, batch: int) -> Contestant:
+    """The same epoch with nothing but PyTorch, one MADE after the other."""
+    pixels = make_images(num_clients, images).view(num_clients, images, FEATURES)
+    model = make_made(FEATURES, hidden=HIDDEN)
+    start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+    def run() -> None:
+        for own in pixels:
+            model.load_state_dict(start)
+            optimizer = torch.optim.Adagrad(model.parameters(), lr=RATE)
+            for at in torch.randperm(images).split(batch):
+                optimizer.zero_grad()
+                negative_log_likelihood(model(own[at]), own[at]).mean().backward()
+                optimizer.step()
+
+    return run
+
+
+def measure(num_clients: int, size: str, repeats: int) -> list[dict]:
+    """One record per contestant; speed-up against the quicker of the two that go one after the other."""
+    given = (num_clients, *SIZES[size])
+    makers: dict[str, Callable[[], Contestant]] = {
+        "stacked": lambda: engine("stacked", *given),
+        "loop": lambda: engine("loop", *given),
+        "plain": lambda: plain(*given),
+    }
+    ready = {name: make() for name, make in makers.items()}
+    for run in ready.values():
+        run()
+    seconds: dict[str, list[float]] = {name: [] for name in ready}
+    for _ in range(repeats):
+        for name, run in ready.items():
+            began = time.process_time()
+            run()
+            seconds[name].append(time.process_time() - began)
+    median = {name: statistics.median(values) for name, values in seconds.items()}
+    slow = min(median["loop"], median["plain"])
+    common = {"size": size, "clients": num_clients, "images": given[1], "batch": given[2]}
+    return [
+        {**common, "contestant": n, "cpu_seconds": median[n], "times": slow / median[n], "repeats": values}
+        for n, values in seconds.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--clients", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    records = []
+    for size in SIZES:
+        for record in measure(args.clients, size, args.repeats):
+            records.append(record)
+            print(
+                f"{size:8} {record['contestant']:8} {record['cpu_seconds']:.3f} s ({record['times']:.2f}x)",
+                flush=True,
+            )
+    settings = {"features": FEATURES, "hidden": HIDDEN, "optimizer": "adagrad", "threads": 1}
+    write_results("made", args.out, torch.device("cpu"), settings=settings, records=records)
+
+
+if __name__ == "__main__":
+    main()
