@@ -67,8 +67,12 @@ def _sgd(momentum: float = 0.0, nesterov: bool = False) -> Callable:
 def _adagrad(eps: float = 1e-10, lr_decay: float = 0.0, initial_accumulator_value: float = 0.0) -> Callable:
     def update(params, grads, state, rate, steps):
         torch._foreach_addcmul_(state["sum"], grads, grads)
+        denominators = torch._foreach_sqrt(state["sum"])
+        torch._foreach_add_(denominators, eps)
+        if isinstance(rate, float) and not lr_decay:  # the same rate for all: one pass over the memory
+            torch._foreach_addcdiv_(params, grads, denominators, -rate)
+            return
         rates = torch.as_tensor(rate, device=steps.device) / (1 + (steps - 1) * lr_decay)
-        denominators = torch._foreach_add(torch._foreach_sqrt(state["sum"]), eps)
         _descend(params, torch._foreach_div(grads, denominators), rates)
 
     return update
