@@ -6,15 +6,11 @@
 """
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fedlib.papers import PROFILES
 from fedlib.papers.feddisk_grid import CASES, MADE_HIDDEN, METHODS, WIDTH, case_of
-from fedlib.results import finished_rows, load_rows
-from fedlib.store import Store
 from fedlib.tables import json_column, summarise_seeds
 
 ACCURACY = "client_test_accuracy_mean"
@@ -264,12 +260,3 @@ def by_mu(rows: pd.DataFrame) -> pd.DataFrame:
     mu = json_column(last.method_options).map(lambda options: f"{options['mu']:g}")
     last = last.assign(mu=mu, accuracy=100 * last[ACCURACY])
     return summarise_seeds(last, ["dataset", "method", "mu"], "accuracy")
-
-
-def stored_rows(name: str, store: Store | Path | str | None = None) -> pd.DataFrame:
-    """Finished rows of `feddisk/<name>` at the largest profile that has any; empty if none has."""
-    for profile in reversed(PROFILES):
-        rows = finished_rows(load_rows(f"feddisk/{name}", profile=profile, store=store))
-        if len(rows):
-            return rows
-    return rows
