@@ -210,13 +210,7 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
             after = rule.normalise(known)
             maximum = rule.maximum_time(after, chances, selected)  # line 30
             reward, before = rule.reward_of(maximum, before), maximum
-            action = chances if rule.stored_action == "probabilities" else selected
-            replay = replay.add(  # line 32
-                *(_row(values) for values in (state, action)),
-                torch.tensor([reward], dtype=torch.float32),
-                _row(after),
-                capacity=rule.capacity,
-            )
+            replay = _remember(rule, replay, state, chances, selected, reward, after)  # line 32
             if len(replay) > rule.batch_size:  # lines 33 to 40
                 agent, _ = rule.ddpg(workers).learn(
                     agent, replay, [rng], batch_size=rule.batch_size, updates=1
@@ -234,6 +228,21 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
                 }
             )
     return Training(kept, agent, rounds)
+
+
+def _remember(
+    rule: Scheduler,
+    replay: Replay,
+    state: np.ndarray,
+    chances: np.ndarray,
+    selected: np.ndarray,
+    reward: float,
+    after: np.ndarray,
+) -> Replay:
+    """The memory with (S_t, A_t, R_t, S_{t+1}); A_t are the probabilities, or the draw (A14)."""
+    action = chances if rule.stored_action == "probabilities" else selected
+    earned = torch.tensor([reward], dtype=torch.float32)
+    return replay.add(_row(state), _row(action), earned, _row(after), capacity=rule.capacity)
 
 
 def _row(values: np.ndarray) -> Tensor:

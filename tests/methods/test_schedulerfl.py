@@ -94,8 +94,8 @@ def test_finds_the_fast_workers_of_a_static_world(sign):
         slow = world.slow if sign == 1 else ~world.slow
         assert chances[slow].max() < 0.1
         assert chances[~slow].mean() > 0.15
-        late = [row["max_seconds"] for row in training.rounds[-50:]]
-        assert np.mean(late) < 110 < 180 < np.mean([row["max_seconds"] for row in training.rounds[:20]])
+        seconds = [row["max_seconds"] for row in training.rounds]
+        assert np.mean(seconds[-50:]) < 0.7 * np.mean(seconds[:20])
 
 
 @pytest.mark.parametrize(("offset", "end"), [(1.0, 1.0), (-1.0, 0.0)])
