@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fedlib.intervals import Interval, mean_interval
 from fedlib.papers import Claim, Verdict
 from fedlib.papers import fedddrl_grid as grid
-from fedlib.papers.decide import by_sign, paired, words
+from fedlib.papers.decide import by_sign, paired, pooled, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,21 +281,25 @@ def decide_c15(rows: "pd.DataFrame") -> Verdict:
 
 def decide_c16(rows: "pd.DataFrame") -> Verdict:
     """Against FedAvg with Balanced-MixUp, pooled over data sets; "about 30 %" holds above 20 % (A41)."""
-    parts = []
-    for value, what in (("latency_seconds", "latency"), ("uploads", "uploads")):
-        saved = 100 - _pooled(normalised(rows, value), "fedddrl")
-        parts.append(Part(f"{what} saved", mean_interval(saved), "%", margin=20))
-    accuracy = accuracy_of(rows)
-    ours, average = (_pooled(accuracy, name) for name in ("fedddrl", "fedavg_mixup"))
-    parts.append(Part("accuracy D - FedAvg+", paired(ours, average)))
-    b = _pooled(accuracy, "fedmarl_b")
-    note = f"against B {words(paired(ours, b), digits=1)}" if len(b) else ""
-    return all_of(parts, note)
+    share = {value: normalised(rows, value) for value in ("latency_seconds", "uploads")}
+    parts = [
+        *_pooled(share["latency_seconds"], "fedavg_mixup", "fedddrl", "latency saved", "%", margin=20),
+        *_pooled(share["uploads"], "fedavg_mixup", "fedddrl", "uploads saved", "%", margin=20),
+        *_pooled(accuracy_of(rows), "fedddrl", "fedavg_mixup", "accuracy D - FedAvg+", "points"),
+    ]
+    note = _pooled(accuracy_of(rows), "fedddrl", "fedmarl_b", "accuracy D - B", "points")
+    return all_of(parts, str(note[0]) if note else "")
 
 
-def _pooled(values: "pd.Series", variant: str) -> "pd.Series":
-    """By seed, mean over data sets."""
-    return values[values.index.get_level_values("variant") == variant].groupby("seed").mean()
+def _pooled(
+    values: "pd.Series", first: str, second: str, what: str, unit: str, *, margin: float = 0.0
+) -> list[Part]:
+    """`first - second`, mean over the data sets that both were run on."""
+    from fedlib.papers.fedddrl_rows import cell
+
+    cells = [(cell(values, role, first), cell(values, role, second)) for role in ROLES]
+    both = [(a, b) for a, b in cells if len((a - b).dropna())]
+    return [Part(what, pooled(both), unit, margin)] if both else []
 
 
 CLAIMS = tuple(

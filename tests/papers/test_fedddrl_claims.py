@@ -96,6 +96,8 @@ def test_savings_of_the_abstract():
         cells = {("fedavg_mixup", "MNIST"): 0.5, ("fedmarl_b", "MNIST"): 0.5}
         cells["fedddrl", "MNIST"] = {"accuracy": accuracy, "kept": kept, "latency": 10.0 * kept}
         assert decide(16, frame(cells)).verdict == verdict
+        cells["fedavg_mixup", "CrisisIBD"] = 0.1  # FedDdrl was not run there: it does not count
+        assert decide(16, frame(cells)).verdict == verdict
 
 
 @pytest.mark.parametrize(
