@@ -14,7 +14,6 @@ they made, so that it shows if a decision differed.
 """
 
 import argparse
-import json
 import statistics
 import time
 from dataclasses import replace
@@ -22,11 +21,10 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.engine import RESULTS, slug
+from benchmarks.common import RESULTS, write_results
 from fedlib.federation import prepare, rounds
 from fedlib.methods import make_method
 from fedlib.papers import fedddrl_grid as grid
-from fedlib.provenance import environment
 from fedlib.run import Run
 
 
@@ -74,18 +72,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     records = measure(args.role, args.seeds, args.repeats)
-    facts = environment(torch.device("cpu"))
     ratio, cpu_ratio = (statistics.median(r[name] for r in records) for name in ("ratio", "cpu_ratio"))
-    facts |= {"role": args.role, "seeds": args.seeds, "ratio_median": ratio, "cpu_ratio_median": cpu_ratio}
-    content = {"machine": facts, "records": records}
-    args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / f"episode-{slug(facts['device_name'])}.json"
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    summary = {"role": args.role, "seeds": args.seeds, "ratio_median": ratio, "cpu_ratio_median": cpu_ratio}
+    write_results("episode", args.out, torch.device("cpu"), **summary, records=records)
     print(
         f"one episode, {args.role}, {args.seeds} seeds: {ratio:.2f} times as fast as one by one "
         f"({cpu_ratio:.2f} in CPU seconds), medians"
     )
-    print(f"written: {path}")
 
 
 if __name__ == "__main__":
