@@ -4,6 +4,7 @@ The paper compares with the best competitor. Accuracies are those of the round a
 trial-mean curve is highest (FEDDISK-A21), per trial; the final ones are in the evidence.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 
@@ -49,6 +50,19 @@ def each_dataset(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.
     return decide_all
 
 
+def against_rivals(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
+    """A comparison on one data set needs FedDisk and all four competitors: else it cannot be made."""
+
+    @functools.wraps(decide_one)
+    def decide_or_not(rows: pd.DataFrame) -> Verdict:
+        missing = [PAPER_NAMES[m] for m in METHODS if not (rows.method == m).any()]
+        if missing:
+            return Verdict(NOT_TESTABLE, f"no runs of {', '.join(missing)}")
+        return decide_one(rows)
+
+    return decide_or_not
+
+
 def at_the_best_round(rows: pd.DataFrame, method: str, value: str = ACCURACY) -> pd.Series:
     """`value` in percent, by seed, at the round where the method's trial-mean accuracy is highest."""
     own = rows[rows.method == method]
@@ -57,14 +71,9 @@ def at_the_best_round(rows: pd.DataFrame, method: str, value: str = ACCURACY) ->
 
 
 def best_rival(rows: pd.DataFrame) -> str:
-    """The competitor with the highest trial-mean accuracy on one data set."""
+    """The competitor with the highest trial-mean accuracy on one data set; of equals the first."""
     dataset = rows.dataset.iloc[0]
-    return max(_rivals(rows), key=lambda m: trial_mean(rows, dataset, m).max())
-
-
-def _rivals(rows: pd.DataFrame) -> list[str]:
-    """The competitors that have rows, in the order of the paper: of equals the first is taken."""
-    return [method for method in RIVALS if (rows.method == method).any()]
+    return max(RIVALS, key=lambda m: trial_mean(rows, dataset, m).max())
 
 
 def _gap(rows: pd.DataFrame) -> tuple[Interval, str]:
@@ -77,11 +86,13 @@ def _gap(rows: pd.DataFrame) -> tuple[Interval, str]:
     )
 
 
+@against_rivals
 def highest(rows: pd.DataFrame) -> Verdict:
     """C1 on one data set."""
     return decide.by_sign(*_gap(rows))
 
 
+@against_rivals
 def gap_as_printed(rows: pd.DataFrame) -> Verdict:
     """C2 on one data set: a gap as large as the printed one is not ruled out by a positive interval."""
     interval, evidence = _gap(rows)
@@ -107,6 +118,7 @@ def _as_large(interval: Interval, none: float, printed: float, evidence: str) ->
     return Verdict("not supported" if interval.high < none else "mixed", evidence)
 
 
+@against_rivals
 def boxes(rows: pd.DataFrame) -> Verdict:
     """C3 on one data set: quartiles and median over clients, on X-rays and FEMNIST the lowest client too."""
     rival = best_rival(rows)
@@ -126,6 +138,7 @@ def _by_trial(rows: pd.DataFrame) -> Iterable[tuple[int, pd.DataFrame]]:
     return ((int(seed), own) for seed, own in rows.groupby("seed"))
 
 
+@against_rivals
 def total_rounds(rows: pd.DataFrame) -> Verdict:
     """C4 on one data set: the quickest competitor's rounds minus FedDisk's, both phases, per trial.
 
@@ -172,6 +185,7 @@ def reduction(rows: pd.DataFrame) -> pd.Series:
     return pd.Series(found)
 
 
+@against_rivals
 def traffic(rows: pd.DataFrame) -> Verdict:
     """C5 on one data set."""
     factors = reduction(rows)
@@ -182,13 +196,14 @@ def traffic(rows: pd.DataFrame) -> Verdict:
     return _as_large(interval, 1.0, printed, evidence)
 
 
+@against_rivals
 def loss_falls(rows: pd.DataFrame) -> Verdict:
     """C6 on one data set: the clients' training loss under the global model, mean over all rounds."""
 
     def area(method: str) -> pd.Series:
         return rows[(rows.method == method) & (rows["round"] > 0)].groupby("seed").client_loss_mean.mean()
 
-    rival = min(_rivals(rows), key=lambda m: area(m).mean())
+    rival = min(RIVALS, key=lambda m: area(m).mean())
     interval = decide.paired(area(rival), area("feddisk"))
     evidence = (
         f"mean loss over the rounds, {PAPER_NAMES[rival]} - FedDisk = {decide.words(interval, 'nats', 3)}"

@@ -284,3 +284,12 @@ def test_by_mu_takes_the_last_round():
     table = tables.by_mu(frame.assign(run=frame.method)).set_index("method")
     assert set(table.mu) == {"0.001"}
     assert table["mean"]["feddisk"] == pytest.approx(60)
+
+
+def test_an_unfinished_grid_decides_what_it_can():
+    whole, part = rows([0.9], [0.8]), rows([0.7], [0.8], dataset="standin-xray")
+    verdict = decide(1, pd.concat([whole, part[part.method != "fedbn"]]))
+    assert verdict.verdict == "supported"
+    assert "standin-xray: no runs of FedBN" in verdict.evidence
+    only = whole[whole.method == "fedavg"]
+    assert [decide(n, only).verdict for n in range(1, 7)] == ["not testable at this scale"] * 6
