@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedlib.errors import DataError
-from fedlib.papers import PROFILES, Claim, Verdict, claims
+from fedlib.papers import PROFILES, Claim, Verdict, claims, find_artifact
 from fedlib.results import finished_rows, load_rows
 from fedlib.store import Store
 from fedlib.tables import dataset_words
@@ -19,21 +19,30 @@ if TYPE_CHECKING:
 def decide_claims(
     paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
 ) -> list[tuple[Claim, Verdict]]:
-    """Every claim with its verdict, at one profile or at the largest that has rows."""
+    """Every claim with its verdict, at one profile or at the largest whose grid is complete, else begun."""
     profiles = [profile] if profile else list(reversed(PROFILES))
     load = functools.cache(functools.partial(_rows, store=store))  # many claims rest on the same rows
     return [(claim, _decide(claim, profiles, load)) for claim in claims(paper)]
 
 
 def _decide(claim: Claim, profiles: list[str], load: "Callable[[str, str], pd.DataFrame]") -> Verdict:
-    for profile in profiles:
-        rows = load(claim.artifact, profile)
+    # A finished cell of a larger grid must not speak for the whole: complete grids come first.
+    found = {profile: load(claim.artifact, profile) for profile in profiles}
+    whole = [profile for profile in profiles if _is_whole(claim.artifact, profile, found[profile])]
+    for profile in [*whole, *profiles]:
+        rows = found[profile]
         if rows.empty:
             continue
         verdict = claim.decide(rows)
         data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else ""
         return dataclasses.replace(verdict, profile=verdict.profile or profile, data=verdict.data or data)
     return Verdict("not run", f"no rows of {claim.artifact} at {' or '.join(profiles)}")
+
+
+def _is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:
+    """Is every description of the artifact's grid among the rows?"""
+    wanted = {run.group_key for run in find_artifact(artifact_id).runs(profile)}
+    return len(rows) > 0 and (not wanted or wanted <= set(rows["group"]))
 
 
 def _rows(artifact_id: str, profile: str, *, store: Store | Path | str | None) -> "pd.DataFrame":

@@ -403,6 +403,16 @@ def test_verdicts_name_their_profile_and_data():
     assert verdict.data == "fmnist-embedded (stand-in)"
 
 
+def test_a_cell_of_a_larger_grid_does_not_speak_for_the_whole():
+    compute([replace(run, seed=seed) for run in grid_runs("smoke") for seed in (0, 1)])
+    compute([grid_runs("paper")[0]])
+    ((_, verdict),) = decide_claims("fake")
+    assert (verdict.profile, verdict.evidence) == ("smoke", "2 seeds")
+    compute([grid_runs("paper")[1]])
+    ((_, verdict),) = decide_claims("fake")
+    assert (verdict.profile, verdict.evidence) == ("paper", "1 seeds")
+
+
 def test_round_seconds_stay_out_of_the_stored_rows_and_come_back_as_a_column(tmp_path):
     provenance = {"segments": [{"round_seconds": {"0": 0.5, "1": 2.0}}, {"round_seconds": {"1": 3.0}}, {}]}
     assert results.round_seconds(provenance) == {0: 0.5, 1: 3.0}

@@ -271,3 +271,12 @@ def test_there_are_17_claims_and_their_artifacts_exist():
 
     assert [claim.id for claim in claims.CLAIMS] == [f"FEDDRL-C{n}" for n in range(1, 18)]
     assert {claim.artifact for claim in claims.CLAIMS} <= set(artifacts("feddrl"))
+
+
+@pytest.mark.parametrize("claim", ["C2", "C3", "C4"])
+def test_a_number_printed_for_cifar100_is_not_decided_on_generated_images(claim):
+    rows = three(56.0)
+    marked = rows.assign(stand_in=rows.dataset == "standin-cifar100")
+    assert verdict_of(claim, rows) != "not testable at this scale"
+    assert verdict_of(claim, marked) == "not testable at this scale"
+    assert verdict_of("C1", marked) == verdict_of("C1", rows)
