@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedlib.errors import DataError
+from fedlib.errors import DataError, UsageError
 from fedlib.papers import PROFILES, Claim, Verdict, claims, find_artifact
 from fedlib.results import finished_rows, load_rows
 from fedlib.store import Store
@@ -33,10 +33,20 @@ def _decide(claim: Claim, profiles: list[str], load: "Callable[[str, str], pd.Da
         rows = found[profile]
         if rows.empty:
             continue
-        verdict = claim.decide(rows)
+        verdict = _decide_on(claim, rows, profile in whole)
         data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else ""
         return dataclasses.replace(verdict, profile=verdict.profile or profile, data=verdict.data or data)
     return Verdict("not run", f"no rows of {claim.artifact} at {' or '.join(profiles)}")
+
+
+def _decide_on(claim: Claim, rows: "pd.DataFrame", whole: bool) -> Verdict:
+    """The verdict; rows that lack what it compares decide nothing as long as the grid is not complete."""
+    try:
+        return claim.decide(rows)
+    except UsageError as error:
+        if whole:
+            raise
+        return Verdict("not testable at this scale", f"the grid is not complete: {error}")
 
 
 def _is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:

@@ -16,6 +16,7 @@ from fake_federation import BASE, grid_runs
 from fedlib import results, suite, training
 from fedlib.budget import Budget, BudgetExhausted
 from fedlib.errors import UsageError
+from fedlib.papers import Verdict
 from fedlib.progress import Progress, Silent
 from fedlib.results import export_results, load_rows
 from fedlib.store import Store, StoreError, StoreWarning
@@ -411,6 +412,22 @@ def test_a_cell_of_a_larger_grid_does_not_speak_for_the_whole():
     compute([grid_runs("paper")[1]])
     ((_, verdict),) = decide_claims("fake")
     assert (verdict.profile, verdict.evidence) == ("paper", "1 seeds")
+
+
+def test_an_incomplete_grid_that_lacks_what_a_claim_compares_decides_nothing(monkeypatch):
+    def needs_both(rows):
+        if rows.method.nunique() < 2:
+            raise UsageError("no seed in common")
+        return Verdict("supported", "both")
+
+    claim = replace(fake_federation.CLAIMS[0], decide=needs_both)
+    monkeypatch.setattr(fake_federation, "CLAIMS", (claim,))
+    compute([grid_runs("smoke")[0]])
+    ((_, verdict),) = decide_claims("fake")
+    assert verdict.verdict == "not testable at this scale"
+    assert "no seed in common" in verdict.evidence
+    compute([grid_runs("smoke")[1]])
+    assert decide_claims("fake")[0][1].verdict == "supported"
 
 
 def test_round_seconds_stay_out_of_the_stored_rows_and_come_back_as_a_column(tmp_path):
