@@ -194,7 +194,7 @@ def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
     named = with_variant(rows, ABLATIONS)
     last = {name: decide.final(own, ACCURACY) for name, own in named.groupby("variant")}
     found = []
-    for name in ["feddisk", *ABLATIONS]:
+    for name in (n for n in ["feddisk", *ABLATIONS] if n in last and "fedavg" in last):
         interval = decide.paired(last[name], last["fedavg"])
         found.append((name, last[name].mean(), interval.mean, interval.low, interval.high, interval.n))
     return pd.DataFrame(found, columns=["variant", "accuracy", "mean", "low", "high", "n"])

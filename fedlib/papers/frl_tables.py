@@ -101,8 +101,11 @@ def cases(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Sec. V: final accuracy of the last episodes less FedAvg's, share selected, when it settles."""
+    from math import nan
+
     import pandas as pd
 
+    from fedlib.intervals import Interval
     from fedlib.papers import decide
 
     rows, found = measure.named(rows), []
@@ -112,7 +115,8 @@ def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
         for (approach, variant), own in same.groupby([_approach(same), "variant"], sort=True):
             learns = own["method"].iloc[0] == "evaluatorfl"
             final = measure.by_seed(own, measure.late_final) if learns else decide.final(own)
-            gap = decide.paired(final, fedavg)
+            both = final.index.intersection(fedavg.index)  # none while FedAvg's runs are missing
+            gap = decide.paired(final, fedavg) if len(both) else Interval(nan, nan, nan, 0)
             line = {
                 "workers": workers,
                 "approach": approach or "-",
