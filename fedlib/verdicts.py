@@ -27,9 +27,10 @@ def decide_claims(
 
 def _decide(claim: Claim, profiles: list[str], load: "Callable[[str, str], pd.DataFrame]") -> Verdict:
     # A finished cell of a larger grid must not speak for the whole: complete grids come first.
+    # Smoke rows show no result: they speak only where there is nothing else.
     found = {profile: load(claim.artifact, profile) for profile in profiles}
     whole = [profile for profile in profiles if _is_whole(claim.artifact, profile, found[profile])]
-    for profile in [*whole, *profiles]:
+    for profile in sorted([*whole, *profiles], key="smoke".__eq__):
         rows = found[profile]
         if rows.empty:
             continue

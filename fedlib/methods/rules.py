@@ -4,6 +4,7 @@ Everything but the decision is FedDdrl's (probing epoch, devices, aggregation, r
 compare one to one. The paper has no such controls; they are ours.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from fedlib.methods.surroundings import PROBING
 
 
 @dataclass(frozen=True)
-class Rule(FedDdrl):
+class Rule(FedDdrl, ABC):
     """FedDdrl whose clients are stopped by a rule; nothing learns, every episode is an evaluation."""
 
     episodes: int = 0
@@ -33,12 +34,12 @@ class Rule(FedDdrl):
     def vdns(self) -> list[Vdn]:
         return []
 
+    @abstractmethod
     def decide(self, slow: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | int]:
         """Keep decisions [N] and epochs ([N], or 0 for the run's own E).
 
         slow: [N] ranks by probing latency, 0 is the fastest; equal ones by slot.
         """
-        raise NotImplementedError
 
     def _act(
         self, task: Task, agents: list[dict[str, Any]], states: Tensor, round_index: int, *, explores: bool
