@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedlib.errors import DataError, UsageError
-from fedlib.papers import PROFILES, Claim, Verdict, claims, find_artifact
+from fedlib.papers import NOT_TESTABLE, PROFILES, Claim, Verdict, claims, find_artifact
 from fedlib.results import finished_rows, load_rows
 from fedlib.store import Store
 from fedlib.tables import dataset_words
@@ -47,7 +47,7 @@ def _decide_on(claim: Claim, rows: "pd.DataFrame", whole: bool) -> Verdict:
     except UsageError as error:
         if whole:
             raise
-        return Verdict("not testable at this scale", f"the grid is not complete: {error}")
+        return Verdict(NOT_TESTABLE, f"the grid is not complete: {error}")
 
 
 def _is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:

@@ -16,6 +16,7 @@ from fedlib.federation.aggregate import Tensors, aggregate, model_bytes
 from fedlib.federation.cohort import Cohort
 from fedlib.federation.task import Task
 from fedlib.local import LocalState, Trained, make_work, stream_keys
+from fedlib.local.memory import rows_of
 from fedlib.models import make_model
 
 
@@ -97,7 +98,7 @@ def _stack(models: list[dict[str, Tensor]]) -> Tensors:
 
 def broadcast(tensors: Tensors, replica: Tensor) -> Tensors:
     """The download: row c gets the tensors of its replica, [R, ...] -> [C, ...]."""
-    return {name: tensor[replica] for name, tensor in tensors.items()}
+    return {name: rows_of(tensor, replica) for name, tensor in tensors.items()}
 
 
 def train_cohort(

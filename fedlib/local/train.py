@@ -17,6 +17,7 @@ from fedlib.local.capture import forget_captures, run_captured
 from fedlib.local.forward import StackedForward, VmapForward, make_forward
 from fedlib.local.fused import fuses, sgd_updates
 from fedlib.local.loop import train_one_client
+from fedlib.local.memory import copy_of
 from fedlib.local.objective import Objective
 from fedlib.local.optimizers import LocalOptimizer, State
 from fedlib.local.passes import PassLimit, by_falling_steps, cut
@@ -103,7 +104,7 @@ class Trainer:
 
     def start(self, params: Tensors, buffers: Tensors) -> LocalState:
         """Fresh local state from [C, ...] tensors (copied): what a client has after a download."""
-        copies = {n: t.clone() for n, t in params.items()}
+        copies = {n: copy_of(t) for n, t in params.items()}
         steps = torch.zeros(len(next(iter(params.values()))), device=next(iter(params.values())).device)
         return LocalState(
             copies, {n: t.clone() for n, t in buffers.items()}, self.optimizer.init([*copies.values()]), steps
@@ -151,10 +152,9 @@ class Trainer:
         loss: Tensor,
     ) -> None:
         whole = len(rows) == len(work) and bool((rows == np.arange(len(work))).all())
-        proven = len(rows) <= self.limit.proven.get(self.batch_size, 0)
-        in_place = whole and proven and not self._captures(samples)
-        at = on_device(rows, samples.device)
-        part = state if in_place else state.select(at)
+        in_place = self._in_place(samples, rows)
+        at = slice(rows[0], rows[-1] + 1) if in_place else on_device(rows, samples.device)
+        part = state.select(at)
         part_work = work if whole else work.select(rows)
         near = anchor if whole or anchor is None else {n: t[at] for n, t in anchor.items()}
         schedule = make_schedule(part_work, self.batch_size)
@@ -172,6 +172,11 @@ class Trainer:
         loss[at] = losses
         if not in_place:
             state.write(at, part)
+
+    def _in_place(self, samples: Samples, rows: np.ndarray) -> bool:
+        """Whether a pass may work on the state itself: neighbouring rows that surely fit in memory."""
+        fits = samples.device.type == "cpu" or len(rows) <= self.limit.proven.get(self.batch_size, 0)
+        return fits and not self._captures(samples) and bool((np.diff(rows) == 1).all())
 
     def _captures(self, samples: Samples) -> bool:
         wanted = samples.device.type == "cuda" if self.capture is None else self.capture

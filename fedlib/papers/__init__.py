@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 PROFILES = ("smoke", "reduced", "paper")
 KINDS = ("table", "figure", "check")
-VERDICTS = ("supported", "not supported", "mixed", "not testable at this scale", "not run")
+NOT_TESTABLE = "not testable at this scale"
+VERDICTS = ("supported", "not supported", "mixed", NOT_TESTABLE, "not run")
 
 PAPERS: dict[str, str] = {
     "start": "fedlib.papers.start",

@@ -1,7 +1,8 @@
 """From rows to verdicts: what all papers' claims share.
 
 A verdict rests on an interval over seeds: the whole interval on the claim's side is `supported`, on
-the other `not supported`, neither is `mixed`; one seed decides nothing.
+the other `not supported`, neither is `mixed`; one seed decides nothing. Of several parts all must hold:
+one that is refuted refutes the claim.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fedlib.errors import check
 from fedlib.intervals import Interval, mean_interval
-from fedlib.papers import Verdict
+from fedlib.papers import NOT_TESTABLE, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ def words(interval: Interval, unit: str = "points", digits: int = 2) -> str:
 def by_sign(interval: Interval, evidence: str, *, margin: float = 0.0) -> Verdict:
     """Supported if the whole interval lies above `margin`, not supported if below, mixed if it holds it."""
     if interval.n < 2:
-        return Verdict("not testable at this scale", evidence)
+        return Verdict(NOT_TESTABLE, evidence)
     if interval.low > margin:
         return Verdict("supported", evidence)
     return Verdict("not supported" if interval.high < margin else "mixed", evidence)
@@ -81,5 +82,48 @@ def by_sign(interval: Interval, evidence: str, *, margin: float = 0.0) -> Verdic
 def by_count(flags: Sequence[bool], evidence: str) -> Verdict:
     """Supported if it holds in every case, not supported if in none, else mixed; no case decides nothing."""
     if not flags:
-        return Verdict("not testable at this scale", evidence)
+        return Verdict(NOT_TESTABLE, evidence)
     return Verdict("supported" if all(flags) else "mixed" if any(flags) else "not supported", evidence)
+
+
+def in_every_cell(found: dict[str, Interval], what: str, unit: str, expected: int | None = None) -> Verdict:
+    """A claim about all cells: one cell clearly below 0 refutes it, all at least 0 support it.
+
+    expected: how many cells there are; None: those found. Cells that have not been run cannot support it.
+    """
+    if not found:
+        return Verdict(NOT_TESTABLE, "none of the cells that it needs has been run yet")
+    ahead = [cell for cell, interval in found.items() if interval.low >= 0]
+    behind = [cell for cell, interval in found.items() if interval.high < 0]
+    worst = min(found, key=lambda cell: found[cell].mean)
+    total = expected or len(found)
+    evidence = (
+        f"{what}: clearly at least 0 in {len(ahead)}, clearly below in {len(behind)} of {total} cells; "
+        f"smallest in {worst}, {words(found[worst], unit)}"
+    )
+    if behind:
+        return Verdict("not supported", evidence)
+    return Verdict("supported" if len(ahead) == total else "mixed", evidence)
+
+
+def against_printed(interval: Interval | None, printed: float, what: str) -> Verdict:
+    """Supported if clearly above 0 and up to the printed size, not supported if clearly below that size."""
+    if interval is None:
+        return Verdict(NOT_TESTABLE, "none of the cells that it needs has been run yet")
+    evidence = f"{what} {words(interval, '%')}, printed {printed:g} %"
+    if interval.n < 2:
+        return Verdict("not testable at this scale", evidence)
+    if interval.high < printed:
+        return Verdict("not supported", evidence)
+    return Verdict("supported" if interval.low > 0 else "mixed", evidence)
+
+
+def all_of(parts: Iterable[Verdict]) -> Verdict:
+    """A claim of several parts: all must be supported, and one that is refuted refutes the claim."""
+    parts = list(parts)
+    evidence = "; ".join(part.evidence for part in parts)
+    found = {part.verdict for part in parts}
+    for verdict in (NOT_TESTABLE, "not supported", "mixed"):
+        if verdict in found:
+            return Verdict(verdict, evidence)
+    return Verdict("supported", evidence)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedlib.intervals import Interval, mean_interval
-from fedlib.papers import Claim, Verdict
+from fedlib.papers import NOT_TESTABLE, Claim, Verdict, decide
 from fedlib.papers import fedddrl_grid as grid
 from fedlib.papers.decide import by_sign, paired, pooled, words
 
@@ -38,25 +38,21 @@ class Part:
     digits: int = 1
 
     @property
-    def verdict(self) -> str:
-        return by_sign(self.interval, "", margin=self.margin).verdict
+    def verdict(self) -> Verdict:
+        return by_sign(self.interval, str(self), margin=self.margin)
 
     def __str__(self) -> str:
         return f"{self.what} {words(self.interval, self.unit, self.digits)}"
 
 
-def all_of(parts: Sequence[Part], note: str = "", shown: int | None = None) -> Verdict:
+def all_parts(parts: Sequence[Part], note: str = "", shown: int | None = None) -> Verdict:
     """Every part has to hold; one that is refuted refutes the claim. shown: parts in the evidence, the
     weakest first (all, in their order, by default)."""
     if not parts:
-        return Verdict("not testable at this scale", note or "no cell of this claim was run")
+        return Verdict(NOT_TESTABLE, note or "no cell of this claim was run")
     listed = parts if shown is None else sorted(parts, key=lambda p: p.interval.mean - p.margin)[:shown]
     evidence = "; ".join([*map(str, listed), *([note] if note else [])])
-    found = {part.verdict for part in parts}
-    for verdict in ("not testable at this scale", "not supported", "mixed"):
-        if verdict in found:
-            return Verdict(verdict, evidence)
-    return Verdict("supported", evidence)
+    return Verdict(decide.all_of(part.verdict for part in parts).verdict, evidence)
 
 
 def differences(
@@ -94,7 +90,9 @@ def rivals(values: "pd.Series", best: str, others: Iterable[str], roles: Iterabl
 
 def decide_c1(rows: "pd.DataFrame") -> Verdict:
     others = [name for name in grid.TABLE4 if name != "fedddrl"]
-    return all_of(rivals(accuracy_of(rows), "fedddrl", others, HARD), "the two closest of 14 shown", shown=2)
+    return all_parts(
+        rivals(accuracy_of(rows), "fedddrl", others, HARD), "the two closest of 14 shown", shown=2
+    )
 
 
 def decide_c2(rows: "pd.DataFrame") -> Verdict:
@@ -103,19 +101,19 @@ def decide_c2(rows: "pd.DataFrame") -> Verdict:
     others = [name for name in grid.TABLE4 if not name.startswith("fedprox")]
     beaten = ("fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl")
     parts = rivals(accuracy, "fedprox", others, ("MNIST",)) + rivals(accuracy, "fedddrl", beaten, ("MNIST",))
-    return all_of(parts, "the three weakest of 11 shown", shown=3)
+    return all_parts(parts, "the three weakest of 11 shown", shown=3)
 
 
 def decide_c3(rows: "pd.DataFrame") -> Verdict:
     accuracy = accuracy_of(rows)
     strict = differences(accuracy, [("fedmarl_b", "fedmarl_a")], ROLES)
     loose = differences(accuracy, [("fedmarl", "fedmarl_b"), ("fedddrl", "fedmarl")], ROLES, margin=AS_GOOD)
-    return all_of(strict + loose, f"<= is taken to hold within {-AS_GOOD:g} point")
+    return all_parts(strict + loose, f"<= is taken to hold within {-AS_GOOD:g} point")
 
 
 def decide_c4(rows: "pd.DataFrame") -> Verdict:
     pairs = [(fixed, marl) for marl in ("fedmarl_a", "fedmarl_b") for fixed in ("fedavg", "fedprox")]
-    return all_of(differences(accuracy_of(rows), pairs, ROLES))
+    return all_parts(differences(accuracy_of(rows), pairs, ROLES))
 
 
 def normalised(rows: "pd.DataFrame", value: str) -> "pd.Series":
@@ -132,7 +130,7 @@ def decide_c5(rows: "pd.DataFrame") -> Verdict:
     """FedProx's samples cost what FedAvg's do by default (A40), so its place is not decided here."""
     pairs = [("fedmarl", "fedddrl"), ("fedavg_mixup", "fedmarl")]
     parts = differences(normalised(rows, "latency_seconds"), pairs, ROLES, unit="% of FedAvg's latency")
-    return all_of(parts, "FedProx = FedAvg by construction, its longer steps are not modelled (A40)")
+    return all_parts(parts, "FedProx = FedAvg by construction, its longer steps are not modelled (A40)")
 
 
 def decide_c6(rows: "pd.DataFrame") -> Verdict:
@@ -140,7 +138,7 @@ def decide_c6(rows: "pd.DataFrame") -> Verdict:
     fewer = differences(
         share, [("fedavg_mixup", "fedddrl"), ("fedavg_mixup", "fedmarl")], ROLES, unit=unit, margin=10
     )
-    return all_of(
+    return all_parts(
         fewer + differences(share, [("fedmarl", "fedddrl")], HARD, unit=unit), "clearly: 10 % or more"
     )
 
@@ -154,7 +152,7 @@ def decide_c7(rows: "pd.DataFrame") -> Verdict:
     later = kept[kept.t > EARLY].groupby("seed").uploads.mean()
     cohort = int(rows.cohort_size.max())
     note = f"{early.mean():.1f} of {cohort} kept in rounds 1-{EARLY}, {later.mean():.1f} later"
-    return all_of([Part("later - first rounds", paired(later, early), "clients")], note)
+    return all_parts([Part("later - first rounds", paired(later, early), "clients")], note)
 
 
 def decide_c8(rows: "pd.DataFrame") -> Verdict:
@@ -169,7 +167,7 @@ def decide_c8(rows: "pd.DataFrame") -> Verdict:
             by_seed = (means[False] - means[True]).groupby("seed").mean()
             words_of = name.replace("_seconds", " latency").replace("_", " ")
             parts.append(Part(f"{words_of}, dropped - kept", mean_interval(by_seed), unit, digits=2))
-    return all_of(parts)
+    return all_parts(parts)
 
 
 def epochs_against_latency(rows: "pd.DataFrame") -> "pd.Series":
@@ -188,8 +186,10 @@ def epochs_against_latency(rows: "pd.DataFrame") -> "pd.Series":
 def decide_c9(rows: "pd.DataFrame") -> Verdict:
     found = epochs_against_latency(rows)
     if found.empty:
-        return Verdict("not testable at this scale", "no seed kept both a fast and a slow client")
-    return all_of([Part("epochs of fast - of slow kept clients", mean_interval(found), "epochs", digits=2)])
+        return Verdict(NOT_TESTABLE, "no seed kept both a fast and a slow client")
+    return all_parts(
+        [Part("epochs of fast - of slow kept clients", mean_interval(found), "epochs", digits=2)]
+    )
 
 
 def decide_c10(rows: "pd.DataFrame") -> Verdict:
@@ -200,7 +200,7 @@ def decide_c10(rows: "pd.DataFrame") -> Verdict:
         for part in differences(accuracy, [("fedavg_mixup", "fedavg")], HARD, cohort_size=size)
     ]
     top = max((part.interval.mean for part in parts), default=float("nan"))
-    return all_of(parts, f"largest gain {top:+.1f} points, published +17.0")
+    return all_parts(parts, f"largest gain {top:+.1f} points, published +17.0")
 
 
 def decide_c11(rows: "pd.DataFrame") -> Verdict:
@@ -209,7 +209,7 @@ def decide_c11(rows: "pd.DataFrame") -> Verdict:
 
     sizes = sorted(rows.cohort_size.unique())
     if len(sizes) < 2:
-        return Verdict("not testable at this scale", f"only C = {sizes[0]:g} was run")
+        return Verdict(NOT_TESTABLE, f"only C = {sizes[0]:g} was run")
     few, many = sizes[0], sizes[-1]
     parts = []
     for role in ROLES:
@@ -221,7 +221,7 @@ def decide_c11(rows: "pd.DataFrame") -> Verdict:
             if len((a - b).dropna()):
                 order = f"C={many:g} - C={few:g}" if sign > 0 else f"C={few:g} - C={many:g}"
                 parts.append(Part(f"{role} {what} {order}", paired(sign * a, sign * b)))
-    return all_of(parts)
+    return all_parts(parts)
 
 
 def decide_c12(rows: "pd.DataFrame") -> Verdict:
@@ -250,7 +250,7 @@ def decide_c14(rows: "pd.DataFrame") -> Verdict:
     plain, biased = (late[late.variant == name].groupby("seed") for name in ("fedmarl_b", "fedmarl_bias"))
     earlier = terms[(terms.variant == "fedmarl_b") & (terms.t <= terms.t.max() - LATE)].groupby("seed")
     if not len(plain) or not len(biased):
-        return Verdict("not testable at this scale", "one of the two rewards was not run")
+        return Verdict(NOT_TESTABLE, "one of the two rewards was not run")
     gain, penalty = plain.gain.mean(), plain.penalty.mean()
     parts = [
         Part("half the penalty - gain, last 5 rounds", paired(0.5 * penalty, gain), "", digits=3),
@@ -271,12 +271,12 @@ def decide_c14(rows: "pd.DataFrame") -> Verdict:
             "clients",
         ),
     ]
-    return all_of(parts, f"gain {gain.mean():.4f}, penalty {penalty.mean():.3f}; published 0.0273, 0.279")
+    return all_parts(parts, f"gain {gain.mean():.4f}, penalty {penalty.mean():.3f}; published 0.0273, 0.279")
 
 
 def decide_c15(rows: "pd.DataFrame") -> Verdict:
     parts = differences(accuracy_of(rows), [("fedmarl_b", "fedmarl_a")], ROLES)
-    return all_of(parts, "published +1.7, +6.2, +2.0")
+    return all_parts(parts, "published +1.7, +6.2, +2.0")
 
 
 def decide_c16(rows: "pd.DataFrame") -> Verdict:
@@ -288,7 +288,7 @@ def decide_c16(rows: "pd.DataFrame") -> Verdict:
         *_pooled(accuracy_of(rows), "fedddrl", "fedavg_mixup", "accuracy D - FedAvg+", "points"),
     ]
     note = _pooled(accuracy_of(rows), "fedddrl", "fedmarl_b", "accuracy D - B", "points")
-    return all_of(parts, str(note[0]) if note else "")
+    return all_parts(parts, str(note[0]) if note else "")
 
 
 def _pooled(

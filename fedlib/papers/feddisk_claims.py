@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.intervals import Interval, mean_interval
-from fedlib.papers import Verdict, decide
+from fedlib.papers import NOT_TESTABLE, Verdict, decide
 from fedlib.papers.feddisk_grid import CASES, METHODS, case_of
 from fedlib.papers.feddisk_tables import (
     ACCURACY,
@@ -24,7 +24,6 @@ from fedlib.papers.feddisk_tables import (
 from fedlib.papers.published import load_published
 from fedlib.tables import json_column
 
-NOT_TESTABLE = "not testable at this scale"
 RIVALS = tuple(m for m in METHODS if m != "feddisk")
 STEP = 1.0  # points of accuracy that count as a difference for FEDDISK-C9
 NOTICEABLE = 1.0  # percent of the validation loss for FEDDISK-C8

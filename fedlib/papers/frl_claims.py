@@ -1,26 +1,17 @@
 """The report's claims FRL-C1 to C15, decided from rows with the interval that decided."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fedlib.papers import Claim, Verdict, decide
+from fedlib.papers import NOT_TESTABLE, Claim, Verdict, decide
 from fedlib.papers import frl_measures as measure
+from fedlib.papers.decide import all_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 EPISODES, WORKERS = 20, (20, 100)  # the claims about EvaluatorFL need all of them
-TOO_SMALL = "not testable at this scale"
-
-
-def all_of(parts: Sequence[Verdict]) -> Verdict:
-    """A claim of several parts: all supported, none supported, or mixed."""
-    evidence = "; ".join(part.evidence for part in parts)
-    found = {part.verdict for part in parts}
-    if TOO_SMALL in found:
-        return Verdict(TOO_SMALL, evidence)
-    return Verdict(found.pop() if len(found) == 1 else "mixed", evidence)
 
 
 def not_above(interval, evidence: str, margin: float) -> Verdict:
@@ -74,7 +65,7 @@ def decide_cases(rows: "pd.DataFrame") -> Verdict:
 def decide_settling(rows: "pd.DataFrame") -> Verdict:
     """C2: 20 workers from episode 1 or 2 on, 100 workers from one of 15 to 20 on."""
     if reason := _too_few_episodes(rows):
-        return Verdict(TOO_SMALL, reason)
+        return Verdict(NOT_TESTABLE, reason)
     small, large = (measure.by_seed(_of_size(rows, k), measure.settled_from) for k in WORKERS)
     flags = [bool(e <= 2) for e in small] + [bool(15 <= e <= 20) for e in large]
     evidence = f"settled from episode {_list(small)} (20 workers), {_list(large)} (100); - is never"
@@ -84,7 +75,7 @@ def decide_settling(rows: "pd.DataFrame") -> Verdict:
 def decide_rewards(rows: "pd.DataFrame") -> Verdict:
     """C3 on Rhat, whose moving average the reward lacks: late episodes over early ones, and its spread."""
     if reason := _too_few_episodes(rows):
-        return Verdict(TOO_SMALL, reason)
+        return Verdict(NOT_TESTABLE, reason)
     parts, spread = [], {}
     for workers in WORKERS:
         own = _of_size(rows, workers)
@@ -112,13 +103,13 @@ def decide_no_faster(rows: "pd.DataFrame") -> Verdict:
         evidence = f"{workers} workers, late - early episodes: {decide.words(interval)}"
         parts.append(not_above(interval, evidence, 1.0))
     reason = _too_few_episodes(rows)
-    return Verdict(TOO_SMALL, reason) if reason else all_of(parts)
+    return Verdict(NOT_TESTABLE, reason) if reason else all_of(parts)
 
 
 def decide_second_settling(rows: "pd.DataFrame") -> Verdict:
     """C5: no selection is kept, and at least 80 % of the workers are used at the end."""
     if reason := _too_few_episodes(rows):
-        return Verdict(TOO_SMALL, reason)
+        return Verdict(NOT_TESTABLE, reason)
     flags, texts = [], []
     for variant in ("evaluatorfl", "evaluatorfl_code"):
         for workers in WORKERS:
@@ -142,7 +133,7 @@ def decide_first_round(rows: "pd.DataFrame") -> Verdict:
         inside, outside = found.low > 80 and found.high < 90, found.high < 80 or found.low > 90
         parts.append(Verdict("supported" if inside else "not supported" if outside else "mixed", text))
     if set(rows["model"]) != {"cnn-frl"} or set(rows["local_epochs"]) != {3}:
-        return Verdict(TOO_SMALL, all_of(parts).evidence + "; the claim is about the CNN and 3 epochs")
+        return Verdict(NOT_TESTABLE, all_of(parts).evidence + "; the claim is about the CNN and 3 epochs")
     return all_of(parts)
 
 
@@ -164,7 +155,7 @@ def decide_pca(rows: "pd.DataFrame") -> Verdict:
     """C8: 15 to 35 % on two components, a Rand index of 0.9, 35 to 39 components for 95 %."""
     own = rows[rows["method"] == "pca"].set_index("seed").sort_index()
     if own["workers"].min() < 40:
-        return Verdict(TOO_SMALL, f"{own['workers'].min()} workers; the claim is about 40")
+        return Verdict(NOT_TESTABLE, f"{own['workers'].min()} workers; the claim is about 40")
     explained, index, needed = own["explained_2"], own["rand_index"], own["components_95"]
     flags = [*explained.between(0.15, 0.35), *(index >= 0.9), *needed.between(35, 39)]
     evidence = (
@@ -179,7 +170,7 @@ def decide_spectral(rows: "pd.DataFrame") -> Verdict:
     index = rows.set_index("seed")["rand_index"].sort_index()
     evidence = f"adjusted Rand index {_list(index, 2)}, {len(index)} seeds"
     if rows["workers"].min() < 40:
-        return Verdict(TOO_SMALL, evidence + f", {rows['workers'].min()} workers of 40")
+        return Verdict(NOT_TESTABLE, evidence + f", {rows['workers'].min()} workers of 40")
     return decide.by_count([bool(value >= 0.9) for value in index], evidence)
 
 
@@ -195,7 +186,7 @@ def _enough(rows: "pd.DataFrame", verdict: Callable[[], Verdict]) -> Verdict:
     experiments, workers = int(rows["experiment"].max()), len(rows["drawn"].iloc[0])
     if experiments < 20 or workers < 100:
         return Verdict(
-            TOO_SMALL, f"{experiments} experiments of {workers} workers; the claim is about 30 of 100"
+            NOT_TESTABLE, f"{experiments} experiments of {workers} workers; the claim is about 30 of 100"
         )
     return verdict()
 
@@ -256,7 +247,7 @@ def decide_iid(rows: "pd.DataFrame") -> Verdict:
     agent, random = (measure.of_variant(table, v, "rounds") for v in ("schedulerfl", "random"))
     pairs = (agent - random).dropna()
     if len(pairs) < 2 or rows["num_clients"].min() < 100:
-        return Verdict(TOO_SMALL, f"{_rounds_words(table)}, {rows['num_clients'].min()} workers")
+        return Verdict(NOT_TESTABLE, f"{_rounds_words(table)}, {rows['num_clients'].min()} workers")
     gap = _of_seeds(pairs)
     inside, outside = gap.low > -2 and gap.high < 2, gap.low > 2 or gap.high < -2
     speed = Verdict(
@@ -273,7 +264,7 @@ def decide_non_iid(rows: "pd.DataFrame") -> Verdict:
     table = _compared(rows)
     agent, random = (measure.of_variant(table, v, "rounds") for v in ("schedulerfl", "random"))
     if len(random) < 2 or rows["num_clients"].min() < 100:
-        return Verdict(TOO_SMALL, f"{_rounds_words(table)}, {rows['num_clients'].min()} workers")
+        return Verdict(NOT_TESTABLE, f"{_rounds_words(table)}, {rows['num_clients'].min()} workers")
     slower = [bool(a != a or a >= 1.5 * b) for a, b in zip(agent, random, strict=True)]
     times = [measure.of_variant(table, v, "max_seconds") for v in ("random", "schedulerfl")]
     gain = decide.paired(*times)
@@ -291,7 +282,7 @@ def decide_one_sign(rows: "pd.DataFrame") -> Verdict:
         flags += [bool(last < 0.1) for last in own.loc[share == 0, "last_chance"]]
     evidence = "mean probability at the end: " + "; ".join(texts)
     if rows["seed"].nunique() < 2:
-        return Verdict(TOO_SMALL, evidence)
+        return Verdict(NOT_TESTABLE, evidence)
     return decide.by_count(flags, evidence)
 
 

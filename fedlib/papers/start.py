@@ -17,7 +17,7 @@ import pandas as pd
 
 from fedlib.errors import check_name
 from fedlib.intervals import Interval, mean_interval
-from fedlib.papers import PROFILES, Artifact, Claim, Verdict, decide
+from fedlib.papers import NOT_TESTABLE, PROFILES, Artifact, Claim, Verdict, decide
 from fedlib.run import Run
 
 CURVE_METHODS = {"singleset": {}, "fedavg": {}, "fedprox": {"mu": 0.01}}
@@ -136,7 +136,7 @@ def _decide_sanity(rows: pd.DataFrame) -> Verdict:
     band = f"95 % [{accuracy.low:.2f}, {accuracy.high:.2f}], {accuracy.n} seeds"
     evidence = f"{accuracy.mean:.2f} % after round {int(rows['round'].max())}, {band}"
     if set(rows.dataset) != {"fmnist"}:
-        return Verdict("not testable at this scale", evidence + "; the claim is about all of Fashion-MNIST")
+        return Verdict(NOT_TESTABLE, evidence + "; the claim is about all of Fashion-MNIST")
     return Verdict("supported" if accuracy.mean >= 85 else "not supported", evidence)
 
 
@@ -154,7 +154,7 @@ def _decide_skew(rows: pd.DataFrame) -> Verdict:
 def _decide_prox(rows: pd.DataFrame) -> Verdict:
     interval, evidence = _difference(rows, "fedprox", "fedavg")
     if interval.n < 2:
-        return Verdict("not testable at this scale", evidence)
+        return Verdict(NOT_TESTABLE, evidence)
     inside, outside = interval.low > -1 and interval.high < 1, interval.low > 1 or interval.high < -1
     return Verdict("supported" if inside else "not supported" if outside else "mixed", evidence)
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.papers import decide
+from fedlib.papers import Verdict, decide
 from fedlib.papers.published import errata_table, load_published
 from fedlib.papers.variants import with_variant
 
@@ -78,6 +78,20 @@ def test_by_sign(values, margin, verdict):
 )
 def test_by_count(flags, verdict):
     assert decide.by_count(flags, "").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        (["supported", "supported"], "supported"),
+        (["supported", "mixed"], "mixed"),
+        (["supported", "not supported", "mixed"], "not supported"),
+        (["not supported", "not testable at this scale"], "not testable at this scale"),
+    ],
+)
+def test_a_claim_of_several_parts(parts, verdict):
+    found = decide.all_of(Verdict(name, str(at)) for at, name in enumerate(parts))
+    assert found == Verdict(verdict, "; ".join(map(str, range(len(parts)))))
 
 
 def test_words():

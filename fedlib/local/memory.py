@@ -1,0 +1,67 @@
+"""Large blocks of a CPU's memory, used again when nothing holds them any more.
+
+The local models of a cohort are hundreds of MB that are needed anew in every round. A fresh block
+costs a page fault per 4 KiB, and that was more than half of a round with 100 clients of one
+mini-batch (benchmarks/NOTES.md, note 15). On a GPU PyTorch's own allocator does the same.
+"""
+
+import sys
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+LEAST_BYTES = 1 << 20  # smaller blocks stay with the allocator, which keeps them anyway
+IDLE_REQUESTS = 64  # a block that lay idle for so many requests is given back
+ALIGNMENT = 64  # bytes, as PyTorch's own
+
+
+class Blocks:
+    """Blocks that were lent; one is idle as soon as no tensor, nor a view of one, uses its memory."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, np.ndarray] = {0: np.empty(0, np.uint8)}  # by the request last served
+        self.requests = 0
+        self.idle_holders = self._holders(0)  # the dictionary, and the call that counts
+        self.lock = threading.Lock()
+
+    def _holders(self, at: int) -> int:
+        return sys.getrefcount(self.blocks[at])
+
+    def take(self, nbytes: int) -> np.ndarray:
+        """`nbytes` bytes [nbytes] uint8: an idle block of that size if there is any, else a new one."""
+        size = nbytes + ALIGNMENT
+        with self.lock:
+            self.requests += 1
+            idle = [at for at in self.blocks if self._holders(at) == self.idle_holders]
+            fitting = next((at for at in idle if self.blocks[at].nbytes == size), None)
+            for at in idle:
+                if at != fitting and at < self.requests - IDLE_REQUESTS:
+                    del self.blocks[at]
+            block = np.empty(size, np.uint8) if fitting is None else self.blocks.pop(fitting)
+            self.blocks[self.requests] = block
+        start = -block.ctypes.data % ALIGNMENT
+        return block[start : start + nbytes]  # what is lent holds the block through its `base`
+
+
+_BLOCKS = Blocks()
+
+
+def empty(shape: Sequence[int], like: Tensor) -> Tensor:
+    """An uninitialised tensor of `shape` with the dtype and device of `like`, in reused memory if large."""
+    nbytes = int(np.prod(shape, dtype=np.int64)) * like.element_size()
+    if like.device.type != "cpu" or nbytes < LEAST_BYTES:
+        return torch.empty(tuple(shape), dtype=like.dtype, device=like.device)
+    return torch.from_numpy(_BLOCKS.take(nbytes)).view(like.dtype).view(tuple(shape))
+
+
+def copy_of(tensor: Tensor) -> Tensor:
+    """A contiguous copy, in reused memory if large."""
+    return empty(tensor.shape, tensor).copy_(tensor)
+
+
+def rows_of(tensor: Tensor, at: Tensor) -> Tensor:
+    """`tensor[at]` for row numbers `at` [C], in reused memory if large."""
+    return torch.index_select(tensor, 0, at, out=empty((len(at), *tensor.shape[1:]), tensor))
