@@ -211,7 +211,8 @@ def main() -> None:
     for model, count in {(m, n) for m in args.models for n in args.clients} - set(cases):
         print(f"{model:12} {count:4} clients  left out: too large for this machine or for minutes")
     settings = {"batch_size": BATCH, "threads": torch.get_num_threads()}
-    write_results("engine", args.out, default_device(), settings=settings, records=records)
+    path = write_results("engine", args.out, default_device(), settings=settings, records=records)
+    path.with_suffix(".txt").write_text(table(records) + "\n")
     print(table(records))
 
 

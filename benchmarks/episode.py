@@ -1,6 +1,6 @@
 """One episode of FedDdrl at the reduced profile: all clients together, and one client after the other.
 
-    python -m benchmarks.episode [--role CIFAR-10] [--seeds 3] [--repeats 3] [--out FOLDER]
+    python -m benchmarks.episode [--roles MNIST CIFAR-10] [--seeds 3] [--repeats 3] [--out FOLDER]
 
 An episode is 15 rounds with 10 clients each: a probing epoch, decisions, 0, 2, 4 or 6 further epochs,
 aggregation, accuracy for the reward and for the row, one step of each VDN. Two ways take turns:
@@ -66,19 +66,22 @@ def measure(role: str, num_seeds: int, repeats: int) -> list[dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--role", default="CIFAR-10", choices=list(grid.ALPHAS))
+    parser.add_argument("--roles", nargs="+", default=["MNIST", "CIFAR-10"], choices=list(grid.ALPHAS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
-    records = measure(args.role, args.seeds, args.repeats)
-    ratio, cpu_ratio = (statistics.median(r[name] for r in records) for name in ("ratio", "cpu_ratio"))
-    summary = {"role": args.role, "seeds": args.seeds, "ratio_median": ratio, "cpu_ratio_median": cpu_ratio}
-    write_results("episode", args.out, torch.device("cpu"), **summary, records=records)
-    print(
-        f"one episode, {args.role}, {args.seeds} seeds: {ratio:.2f} times as fast as one by one "
-        f"({cpu_ratio:.2f} in CPU seconds), medians"
-    )
+    found = []
+    for role in args.roles:
+        records = measure(role, args.seeds, args.repeats)
+        ratio, cpu_ratio = (statistics.median(r[name] for r in records) for name in ("ratio", "cpu_ratio"))
+        found.append({"role": role, "ratio_median": ratio, "cpu_ratio_median": cpu_ratio, "records": records})
+        print(
+            f"one episode, {role}, {args.seeds} seeds: {ratio:.2f} times as fast as one by one "
+            f"({cpu_ratio:.2f} in CPU seconds), medians",
+            flush=True,
+        )
+    write_results("episode", args.out, torch.device("cpu"), seeds=args.seeds, episodes=found)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,10 @@ def draw(records: list[dict], folder: Path, caption: str) -> Path:
             style = {"engine": ("o-", "tab:blue"), "plain loop": ("s--", "tab:gray")}[name]
             axis.loglog(points["x"], points["seconds"], style[0], color=style[1], label=name)
         axis.set_xlabel(label)
+        axis.xaxis.set_minor_formatter("")  # decades and measured places only
+        axis.yaxis.set_minor_formatter("")
+        if sweep == "rounds":
+            axis.set_xticks(sorted(part["x"].unique()), [f"{x:g}" for x in sorted(part["x"].unique())])
         axis.set_ylabel("seconds")
         axis.legend(frameon=False)
     figure.suptitle(caption, fontsize=9)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fedlib.local.batches import Batch, Samples
-from fedlib.local.loop import load_row
+from fedlib.local.loop import at_row
 from fedlib.local.objective import Objective, cross_entropy
 from fedlib.local.train import Tensors, Trainer
 from fedlib.models.layers import step_key
@@ -167,8 +167,8 @@ def _loop_inference(trainer: Trainer):
         trainer.model.eval()
         outputs = []
         for row in range(len(index)):
-            load_row(trainer.model, params, buffers, row)
-            with step_key(torch.zeros((), dtype=torch.int64, device=index.device)):
+            key = step_key(torch.zeros((), dtype=torch.int64, device=index.device))
+            with at_row(trainer.model, params, buffers, row), key:
                 outputs.append(trainer.model(samples.fetch(index[row])))
         return torch.stack(outputs)
 

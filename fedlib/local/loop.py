@@ -7,6 +7,8 @@ backends are held to it by the tests. No padding occurs here: a small last batch
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
@@ -30,7 +32,20 @@ def train_one_client(
 ) -> Tensor:
     """Train row `row` of `state` in place; returns its mean training loss (scalar tensor, nats)."""
     model = trainer.model.train()
-    load_row(model, state.params, state.buffers, row)
+    with at_row(model, state.params, state.buffers, row):
+        return _train(trainer, model, samples, state, work, schedule, anchor, row)
+
+
+def _train(
+    trainer: Trainer,
+    model: nn.Module,
+    samples: Samples,
+    state: LocalState,
+    work: Work,
+    schedule: Schedule,
+    anchor: Tensors | None,
+    row: int,
+) -> Tensor:
     names = dict(model.named_parameters())
     optimizer = _torch_optimizer(trainer, names, state, float(work.learning_rate[row]), row)
     near = None if anchor is None else {n: anchor[n][row] for n in names}
@@ -49,17 +64,23 @@ def train_one_client(
         loss.backward()
         optimizer.step()
         state.steps[row] += 1
-    _store_row(model, optimizer, state, row)
+    _store_slots(names, optimizer, state, row)
     return total / max(count, 1)
 
 
-def load_row(model: nn.Module, params: Tensors, buffers: Tensors, row: int) -> None:
-    """Copy row `row` of stacked tensors into a module."""
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            p.copy_(params[name][row])
-        for name, b in model.named_buffers():
-            b.copy_(buffers[name][row])
+@contextmanager
+def at_row(model: nn.Module, params: Tensors, buffers: Tensors, row: int) -> Iterator[None]:
+    """Inside, the module's parameters and buffers are row `row` of stacked tensors, not copies of it."""
+    pairs = [(p, params[name][row]) for name, p in model.named_parameters()]
+    pairs += [(b, buffers[name][row]) for name, b in model.named_buffers()]
+    own = [tensor.data for tensor, _ in pairs]
+    for tensor, values in pairs:
+        tensor.data = values
+    try:
+        yield
+    finally:
+        for (tensor, _), values in zip(pairs, own, strict=True):
+            tensor.data = values
 
 
 def _batch(samples: Samples, work: Work, schedule: Schedule, step: int, row: int) -> Batch:
@@ -97,11 +118,9 @@ def _torch_optimizer(
     return optimizer
 
 
-def _store_row(model: nn.Module, optimizer: torch.optim.Optimizer, state: LocalState, row: int) -> None:
-    with torch.no_grad():
-        for at, (name, p) in enumerate(model.named_parameters()):
-            state.params[name][row] = p
-            for slot, tensors in state.optimizer.items():
-                tensors[at][row] = optimizer.state[p][slot]
-        for name, b in model.named_buffers():
-            state.buffers[name][row] = b
+def _store_slots(
+    names: dict[str, nn.Parameter], optimizer: torch.optim.Optimizer, state: LocalState, row: int
+) -> None:
+    for at, p in enumerate(names.values()):
+        for slot, tensors in state.optimizer.items():
+            tensors[at][row] = optimizer.state[p][slot]

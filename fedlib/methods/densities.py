@@ -14,13 +14,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedlib import seeds
 from fedlib.errors import UsageError, check
 from fedlib.federation import Task, aggregate, broadcast, method_rng
 from fedlib.federation.aggregate import Tensors
-from fedlib.local import Batch, Objective, Samples, Trainer, Work, make_optimizer, make_work
+from fedlib.local import (
+    Batch,
+    LocalOptimizer,
+    Objective,
+    Samples,
+    Trainer,
+    Work,
+    make_optimizer,
+    make_work,
+    pass_rows,
+)
+from fedlib.models import count_parameters
 from fedlib.models.made import make_made, negative_log_likelihood
 from fedlib.partition import split_within_clients
 
@@ -100,7 +111,15 @@ def made_trainer(task: Task, made: MadeSettings) -> Trainer:
 
     objective = Objective(lambda logits, batch: negative_log_likelihood(logits, batch.targets), inputs)
     model = _make_made(task, made, task.run.seed).to(task.device)
-    return Trainer(model, "stacked", make_optimizer(made.optimizer), made.batch_size, objective)
+    return stacked_trainer(model, make_optimizer(made.optimizer), made.batch_size, objective, task.device)
+
+
+def stacked_trainer(
+    model: nn.Module, optimizer: LocalOptimizer, batch_size: int, objective: Objective, device: torch.device
+) -> Trainer:
+    """A trainer of stacked copies, as many in one pass as the engine's rule for the device has it."""
+    widest = pass_rows(count_parameters(model), "stacked", device)
+    return Trainer(model, "stacked", optimizer, batch_size, objective, max_rows=widest)
 
 
 def initial_made(task: Task, made: MadeSettings) -> Tensors:

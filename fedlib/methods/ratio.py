@@ -29,6 +29,7 @@ from fedlib.methods.densities import (
     made_trainer,
     pixels,
     row_work,
+    stacked_trainer,
 )
 
 FEEDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # FEDDISK-A3
@@ -104,7 +105,8 @@ def fit_ratio(
         torch.cat([outputs.local, outputs.shared]), torch.arange(2 * count, device=task.device) // count
     )
     model = make_classifier(outputs.local.shape[1], ratio.hidden, task.seeds[replica]).to(task.device)
-    trainer = Trainer(model, "stacked", make_optimizer("sgd"), ratio.batch_size, Objective(_logistic))
+    objective = Objective(_logistic)
+    trainer = stacked_trainer(model, make_optimizer("sgd"), ratio.batch_size, objective, task.device)
     lists = [np.concatenate([outputs.rows(k), count + outputs.rows(k)]) for k in clients]
     work = _work(task, ratio, lists, replica)
     start = {n: p.detach().expand(len(work), *p.shape) for n, p in model.named_parameters()}

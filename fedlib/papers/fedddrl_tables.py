@@ -9,22 +9,11 @@ import numpy as np
 import pandas as pd
 
 from fedlib import tables
-from fedlib.papers import PROFILES
 from fedlib.papers import fedddrl_grid as grid
 from fedlib.papers import fedddrl_rows as quantities
 from fedlib.papers.published import load_published
-from fedlib.results import finished_rows, load_rows
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
-
-
-def stored(name: str) -> pd.DataFrame:
-    """Finished rows of an artifact at the largest profile that has any; empty if none has."""
-    for profile in reversed(PROFILES):
-        rows = finished_rows(load_rows(f"fedddrl/{name}", profile=profile))
-        if len(rows):
-            return rows
-    return rows
 
 
 def table4(rows: pd.DataFrame) -> pd.DataFrame:

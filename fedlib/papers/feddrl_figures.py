@@ -285,13 +285,3 @@ def _draw(name: str, rows: pd.DataFrame, folder: Path) -> Path:
 
 
 FIGURES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {name: partial(_draw, name) for name in PLOTS}
-
-
-def show(name: str, dpi: int = 50) -> None:
-    """A figure from its artifact's stored rows, for a notebook; one line where there are none."""
-    rows = feddrl_tables.stored(name)
-    if rows.empty:
-        print(f"no rows stored; python -m fedlib run feddrl/{name} --profile reduced")
-        return
-    PLOTS[name](rows).set_dpi(dpi)
-    plt.show()

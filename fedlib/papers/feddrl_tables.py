@@ -1,7 +1,6 @@
 """FedDRL's tables: published beside ours, and FedDRL beside its controls, with intervals over seeds."""
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fedlib.papers import decide
@@ -13,7 +12,6 @@ from fedlib.tables import compare
 if TYPE_CHECKING:
     import pandas as pd
 
-Maker = Callable[["pd.DataFrame"], "pd.DataFrame"]
 PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
 CELL = ["data", "partition", "N"]
 
@@ -61,6 +59,11 @@ def wide(table: "pd.DataFrame") -> "pd.DataFrame":
     found = found.loc[list(cells.itertuples(index=False, name=None)), order]
     found.columns = [f"{PRINTED[name]} {kind}" for kind, name in found.columns]
     return found.reset_index()
+
+
+def side_by_side(rows: "pd.DataFrame", table: str = "feddrl_table3") -> "pd.DataFrame":
+    """Table 3 or 4 with one line per cell, see `wide`."""
+    return wide(accuracy_table(rows, table))
 
 
 def gain_table(rows: "pd.DataFrame") -> "pd.DataFrame":
@@ -217,27 +220,3 @@ def agent_share(rows: "pd.DataFrame") -> "pd.DataFrame":
             line | {f"with {what}_%": 100 * (decision + ms) / whole for what, ms in learning.items()}
         )
     return pd.DataFrame(found).round(2)
-
-
-def stored(name: str) -> "pd.DataFrame":
-    """Finished rows of an artifact of this paper at the largest profile that has any; empty if none has."""
-    from fedlib.papers import PROFILES
-    from fedlib.results import finished_rows, load_rows
-
-    for profile in reversed(PROFILES):
-        rows = finished_rows(load_rows(f"feddrl/{name}", profile=profile))
-        if len(rows):
-            return rows
-    return rows
-
-
-def shown(name: str, *makers: "Maker") -> str:
-    """Tables made of an artifact's stored rows, as text, with where the rows come from below them."""
-    from fedlib.tables import format_table, provenance_line
-
-    rows = stored(name)
-    if rows.empty:
-        return f"no rows stored; python -m fedlib run feddrl/{name} --profile reduced"
-    texts = [format_table(make(rows)) for make in makers]
-    source = provenance_line(rows) if "seed" in rows else f"profile {rows.profile.iloc[0]}"
-    return "\n\n".join([*texts, source])
