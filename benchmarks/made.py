@@ -126,7 +126,7 @@ def main() -> None:
         for record in measure(args.clients, size, args.repeats):
             records.append(record)
             print(
-                f"{size:8} {record['contestant']:8} {record['cpu_seconds']:.3f} s ({record['times']:.2f}x)",
+                f"{size:8} {record['contestant']:8} {record['seconds']:.3f} s ({record['times']:.2f}x)",
                 flush=True,
             )
     threads = torch.get_num_threads()
