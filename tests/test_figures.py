@@ -178,3 +178,21 @@ def test_saved_figures_are_the_same_bytes(tmp_path):
 def test_figure_names_are_plain(ax, tmp_path, name):
     with pytest.raises(UsageError, match="allowed: a relative name without extension"):
         figures.save_figure(ax.figure, name, tmp_path)
+
+
+def test_means_side_by_side_over_a_few_settings(ax):
+    frame = pd.DataFrame(
+        {"K": k, "method": method, "seed": seed, "test_accuracy": 10.0 * k + seed + (method == "fedavg")}
+        for k in (10, 30)
+        for method in ("feddrl", "fedavg")
+        for seed in range(3)
+    )
+    figures.plot_settings(frame, ax, x="K")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "30"]
+    first, second = (container[0].get_xydata() for container in ax.containers)
+    np.testing.assert_allclose(first[:, 1], [101, 301])
+    np.testing.assert_allclose(second[:, 1], [102, 302])
+    assert (first[:, 0] < second[:, 0]).all()
+    bar = ax.containers[0][2][0].get_segments()[0]
+    interval = figures.mean_interval(np.array([100.0, 101.0, 102.0]))
+    np.testing.assert_allclose(bar[:, 1], [interval.low, interval.high])

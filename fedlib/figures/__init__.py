@@ -3,7 +3,7 @@
 Nothing here trains, loads results or reads global settings; `use_style` sets the look once.
 """
 
-from fedlib.figures.curves import plot_curves
+from fedlib.figures.curves import plot_curves, plot_settings
 from fedlib.figures.images import plot_images
 from fedlib.figures.partitions import partition_figsize, plot_partition
 from fedlib.figures.style import METHOD_STYLES, MethodStyle, method_style, save_figure, use_style
@@ -19,6 +19,7 @@ __all__ = [
     "plot_curves",
     "plot_images",
     "plot_partition",
+    "plot_settings",
     "save_figure",
     "use_style",
 ]

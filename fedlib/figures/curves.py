@@ -1,11 +1,15 @@
-"""Curves over rounds with a band over seeds."""
+"""Curves over rounds with a band over seeds, and means over a few settings with bars."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from fedlib.errors import UsageError, check
-from fedlib.figures.style import method_style
-from fedlib.intervals import mean_interval
+from fedlib.figures.style import MethodStyle, method_style
+from fedlib.intervals import Interval, mean_interval
 
 
 def plot_curves(
@@ -18,30 +22,72 @@ def plot_curves(
     seed: str = "seed",
     x_label: str | None = None,
     y_label: str | None = None,
+    styles: Mapping[str, MethodStyle] | None = None,
 ) -> Axes:
     """One curve per value of `by`: mean over seeds of `y` against `x`, band = 95 % t interval.
 
     frame: tidy rows, at most one per (by, x, seed); rows where `y` is missing are left out. The
     legend names the number of seeds; where it varies along a curve, the smallest and largest.
+    styles: of values of `by` that are no methods.
     """
     _check_rows(frame, [x, y, by, seed])
-    for name, rows in frame.dropna(subset=[y]).groupby(by, sort=False):
-        style = method_style(str(name))
-        points = [(at, mean_interval(group[y].to_numpy())) for at, group in rows.groupby(x)]
-        at = [position for position, _ in points]
-        counts = sorted({interval.n for _, interval in points})
-        number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+    for name, points, number in _means(frame, x, y, by):
+        style, at = (styles or {}).get(name) or method_style(name), list(points)
         ax.plot(
             at,
-            [interval.mean for _, interval in points],
+            [interval.mean for interval in points.values()],
             color=style.colour,
             linestyle=style.line,
             marker=style.marker,
             markevery=max(1, len(at) // 8),
             label=f"{style.label} (n = {number})",
         )
-        low, high = ([getattr(interval, bound) for _, interval in points] for bound in ("low", "high"))
+        low, high = ([getattr(i, bound) for i in points.values()] for bound in ("low", "high"))
         ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)
+    if x == "round":
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return _finish(ax, x, y, x_label, y_label)
+
+
+def plot_settings(
+    frame: pd.DataFrame,
+    ax: Axes,
+    *,
+    x: str,
+    y: str = "test_accuracy",
+    by: str = "method",
+    seed: str = "seed",
+    x_label: str | None = None,
+    y_label: str | None = None,
+) -> Axes:
+    """As `plot_curves` for a few values of `x`: means side by side, bars = 95 % t interval over seeds."""
+    _check_rows(frame, [x, y, by, seed])
+    drawn = list(_means(frame, x, y, by))
+    ticks = sorted(frame.dropna(subset=[y])[x].unique())
+    for place, (name, points, number) in enumerate(drawn):
+        style = method_style(name)
+        shift = 0.7 * ((place + 0.5) / len(drawn) - 0.5)
+        means = [interval.mean for interval in points.values()]
+        ends = [
+            [m - i.low for m, i in zip(means, points.values(), strict=True)],
+            [i.high - m for m, i in zip(means, points.values(), strict=True)],
+        ]
+        at = [ticks.index(value) + shift for value in points]
+        label = f"{style.label} (n = {number})"
+        ax.errorbar(at, means, yerr=ends, fmt=style.marker, color=style.colour, capsize=2, label=label)
+    ax.set_xticks(range(len(ticks)), [f"{value:g}" for value in ticks])
+    return _finish(ax, x, y, x_label, y_label)
+
+
+def _means(frame: pd.DataFrame, x: str, y: str, by: str) -> Iterator[tuple[str, dict[Any, Interval], str]]:
+    """Per value of `by`: its name, the mean over seeds at each x, and the number of seeds in words."""
+    for name, rows in frame.dropna(subset=[y]).groupby(by, sort=False):
+        points = {at: mean_interval(group[y].to_numpy()) for at, group in rows.groupby(x)}
+        counts = sorted({interval.n for interval in points.values()})
+        yield str(name), points, f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+
+
+def _finish(ax: Axes, x: str, y: str, x_label: str | None, y_label: str | None) -> Axes:
     ax.set_xlabel(x_label or x.replace("_", " "))
     ax.set_ylabel(y_label or y.replace("_", " "))
     title = "mean, 95 % interval\nover n seeds"  # beside the axes: curves may be anywhere inside

@@ -18,13 +18,15 @@ from fedlib.papers import feddrl_tables
 
 CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online")
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
+LETTERS_PER_INCH = 15  # of captions
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 
 
 def _caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
     """Under the figure: what is drawn, data, profile, seeds, device, commit."""
     line = tables.provenance_line(rows) if "seed" in rows else "timings, no data"
-    text = "\n".join(textwrap.wrap(f"{note} {line}".strip(), 150))
+    width = int(LETTERS_PER_INCH * fig.get_figwidth())
+    text = "\n".join(textwrap.wrap(f"{note} {line}".strip(), width))
     fig.supxlabel(text, fontsize=7)
     return fig
 
@@ -47,7 +49,8 @@ def _one_legend(fig: Figure, axes: Sequence[Axes]) -> None:
             found.setdefault(label.split(" (n =")[0], handle)
         if ax.get_legend() is not None:
             ax.get_legend().remove()
-    fig.legend(found.values(), found.keys(), loc="outside upper center", ncols=min(5, len(found)))
+    columns = min(5, len(found), int(fig.get_figwidth() / 1.7))
+    fig.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
 
 
 def _curve_panels(rows: pd.DataFrame, columns: int, variants: Sequence[str] = CURVES) -> Figure:
@@ -58,7 +61,7 @@ def _curve_panels(rows: pd.DataFrame, columns: int, variants: Sequence[str] = CU
     fig, axes = _grid(-(-len(cells) // columns), columns)
     for ax, (cell, part) in zip(axes.flat, cells, strict=False):
         _accuracy_curves(part, ax)
-        ax.set_title(analysis.cell_name(cell))
+        ax.set_title(analysis.cell_name(cell), fontsize=8)
     for ax in axes.flat[len(cells) :]:
         ax.set_axis_off()
     _one_legend(fig, axes.flat[: len(cells)])
@@ -112,14 +115,13 @@ def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
     """Best accuracy against a setting, one panel per partition, bars = 95 % t interval over seeds."""
     found = feddrl_tables.over(rows, column)
     partitions = list(found.partition.unique())
-    fig, axes = _grid(1, len(partitions), (4.2, 3.2))
+    fig, axes = _grid(1, len(partitions), (4.6, 3.2))
     for ax, partition in zip(axes[0], partitions, strict=True):
         part = found[found.partition == partition]
-        figures.plot_curves(part, ax, x=column, y="best", by="variant", y_label="best accuracy (%)")
+        figures.plot_settings(part, ax, x=column, y="best", by="variant", y_label="best accuracy (%)")
         ax.set(title=analysis.PAPER_PARTITIONS[partition], xlabel=x_label)
-        ax.set_xticks(sorted(part[column].unique()))
     _one_legend(fig, axes[0])
-    return _caption(fig, rows, "Mean over seeds, band = 95 % t interval.")
+    return _caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
 
 
 def plot_fig7(rows: pd.DataFrame) -> Figure:
@@ -174,11 +176,8 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
         style = figures.method_style(method)
         ax.barh(at + shift, found[column], 0.4, color=style.colour, label=column)
     ax.axvline(1, color="black", linewidth=0.8)
-    names = [
-        f"{data}/{partition}/N={clients}" for data, partition, clients in found[feddrl_tables.CELL].values
-    ]
-    ax.set_yticks(at, names)
-    ax.invert_yaxis()
+    ax.set_yticks(at, _labels(rows, found[feddrl_tables.CELL].itertuples(index=False, name=None)))
+    ax.set_ylim(len(found) - 0.4, -0.6)
     ax.set_xlabel("rounds to the accuracy that all three reach, over FedDRL's")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     return _caption(fig, rows, "Above 1: slower than FedDRL; stage 1 is not counted.")

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fedlib import figures, tables
 from fedlib.papers import frl_measures as measure
@@ -20,15 +21,10 @@ SCHEDULER_ORDER = ("schedulerfl", "random", "learned_rate", "fastest", "keep_all
 
 def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
     """With the line that says where the rows come from."""
-    parts = tables.provenance_line(rows).split("; ") if "dataset" in rows else _own_line(rows)
+    parts = [] if "dataset" in rows else ["simulated times, no data"]
+    parts += tables.provenance_line(rows).split("; ")
     fig.supxlabel("; ".join(parts[:3]) + "\n" + "; ".join(parts[3:]), fontsize=7)
     return fig
-
-
-def _own_line(rows: pd.DataFrame) -> list[str]:
-    """Of rows without a data set: simulated times."""
-    count = rows["seed"].nunique()
-    return ["simulated times, no data", f"profile {rows['profile'].iloc[0]}", f"{count} seeds"]
 
 
 def plot_partitions(rows: pd.DataFrame) -> Figure:
@@ -65,9 +61,20 @@ def plot_cases(rows: pd.DataFrame) -> Figure:
     fig, ax = plt.subplots(figsize=(8, 4.2))
     titles = {figure: title for figure, (title, _) in CASES.items()}
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"], case=rows["artifact"].map(titles))
-    figures.plot_curves(percent, ax, by="case", y_label="weighted local test accuracy (%)")
+    figures.plot_curves(
+        percent, ax, by="case", y_label="weighted local test accuracy (%)", styles=_case_styles()
+    )
     ax.set(title="FedAvg in the report's four cases", ylim=(0, 100))
     return _caption(fig, rows)
+
+
+def _case_styles() -> dict[str, figures.MethodStyle]:
+    """A colour, marker and line for each of the four cases, which are all FedAvg's."""
+    looks = zip(("#0072B2", "#56B4E9", "#E69F00", "#D55E00"), "os^D", ("-", "--", "-.", ":"), strict=True)
+    return {
+        title: figures.MethodStyle(colour, marker, title, line)
+        for (title, _), (colour, marker, line) in zip(CASES.values(), looks, strict=True)
+    }
 
 
 def plot_selections(rows: pd.DataFrame) -> Figure:
@@ -85,6 +92,7 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
         for start in range(length, len(own), length):
             ax.axvline(start - 0.5, color="#888888", linewidth=0.4)
         label = figures.method_style(variant).label
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(title=f"{label}: mean {own['selected'].mean():.1f} of {chosen.shape[1]}", ylabel="worker")
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("round (lines between episodes)")
@@ -145,7 +153,10 @@ def plot_evaluators(rows: pd.DataFrame) -> Figure:
     ]
     ax.set_yticks(range(len(table)), names)
     ax.axvline(0, color="#333333", linewidth=0.8)
-    ax.set(xlabel="final accuracy - FedAvg's (points)", title="Does choosing whom to aggregate help?")
+    ax.set(
+        xlabel="final accuracy - FedAvg's (points), 95 % interval",
+        title="Does choosing whom to aggregate help?",
+    )
     ax.invert_yaxis()
     return _caption(fig, rows)
 
@@ -176,7 +187,13 @@ def plot_scheduler_reward(rows: pd.DataFrame) -> Figure:
         style = figures.method_style(str(agent))
         mean = own.groupby("round")["reward"].mean()
         ax.plot(mean.index, mean, color=style.colour, alpha=0.15, linewidth=0.6)
-        ax.plot(mean.index, mean.rolling(19, min_periods=1).mean(), color=style.colour, label=style.label)
+        ax.plot(
+            mean.index,
+            mean.rolling(19, min_periods=1).mean(),
+            color=style.colour,
+            linestyle=style.line,
+            label=style.label,
+        )
     ax.set(
         xlabel="decision", ylabel="reward", title="SchedulerFL: reward while it trains (running mean of 19)"
     )
@@ -217,6 +234,8 @@ def plot_maximum_time(rows: pd.DataFrame) -> Figure:
     for ax, scale in zip(axes, ("log", "linear"), strict=True):
         figures.plot_curves(means, ax, x="experiment", y="max_seconds", y_label="maximum time (s)")
         ax.set(yscale=scale, title=scale)
+    axes[0].set_ylim(bottom=10)
+    axes[1].set_ylim(bottom=0)  # intervals over three seeds reach below
     axes[0].get_legend().remove()
     return _caption(fig, rows)
 
