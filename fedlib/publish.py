@@ -76,9 +76,12 @@ def draw_figures(
     A figure takes the largest profile that has rows; one without rows is named and left out.
     Raises UsageError for an unknown paper or profile.
     """
+    from fedlib import figures
+
     for paper in papers:
         check_name("paper", paper, PAPERS)
     profiles = [check_name("profile", profile, PROFILES)] if profile else list(reversed(PROFILES))
+    figures.use_style()
     for paper in papers or PAPERS:
         drawing = importlib.import_module(f"fedlib.papers.{paper}_figures").FIGURES
         for name, draw in drawing.items():

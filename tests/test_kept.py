@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import ModuleType
 
 import fake_federation
+import matplotlib as mpl
 import pandas as pd
 import pytest
 from fake_federation import grid_runs
@@ -123,7 +124,11 @@ def test_figures_are_drawn_from_the_largest_profile_with_rows(monkeypatch, tmp_p
     assert list(draw_figures(["fake"])) == ["fake/grid: no rows stored at paper or reduced or smoke"]
     suite.run_artifact("fake/grid", profile="smoke")
     suite.run_artifact("fake/grid", profile="reduced")
-    assert list(draw_figures(["fake"], folder=tmp_path)) == [f"fake/grid: {tmp_path / 'g'}"]
+    with mpl.rc_context(
+        {"figure.constrained_layout.use": False}
+    ):  # every paper is drawn in the suite's style
+        assert list(draw_figures(["fake"], folder=tmp_path)) == [f"fake/grid: {tmp_path / 'g'}"]
+        assert mpl.rcParams["figure.constrained_layout.use"]
     assert set(drawn[0]["profile"]) == {"reduced"}
     with pytest.raises(UsageError, match="unknown paper 'nonsense'"):
         list(draw_figures(["nonsense"]))

@@ -1,6 +1,7 @@
 """FedDdrl's figures, drawn from stored rows into figures/fedddrl."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -8,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from fedlib import figures, tables
@@ -17,10 +17,22 @@ from fedlib.papers import fedddrl_claims as claims
 from fedlib.papers import fedddrl_grid as grid
 from fedlib.papers import fedddrl_rows as quantities
 from fedlib.papers import fedddrl_tables as ours
+from fedlib.papers.fedddrl_episode import (
+    DROPPED,
+    EPOCH_COLOURS,
+    KEPT,
+    PROBE,
+    beside_each_other,
+    epoch_colour,
+    handles_of,
+    one_episode,
+    plot_accuracy_over_time,
+    plot_timeline,
+    rows_of,
+)
 from fedlib.papers.fedddrl_weights import PRINTED, choose, search_weights
 
-KEPT, DROPPED, PROBE, UPLOAD = "#0072B2", "#D55E00", "#BBBBBB", "#E69F00"
-EPOCH_COLOURS = ("#9ECAE1", "#4292C6", "#084594")  # of the fewest, middle and most epochs
+FEWER = figures.MethodStyle("#56B4E9", "v", "fewer clients", "--")
 MEAN = "mean over seeds, bar = 95 % interval"
 
 
@@ -49,9 +61,16 @@ def draw_fig2(rows: pd.DataFrame, folder: Path) -> Path:
     mean = own.groupby(["clients", "t", "seed"], as_index=False).test_accuracy.mean()
     fig, ax = plt.subplots(figsize=(6.6, 3.8))
     percent = mean.assign(test_accuracy=100 * mean.test_accuracy)
-    figures.plot_curves(percent, ax, x="t", by="clients", x_label="round", y_label="test accuracy (%)")
+    fewer = dict.fromkeys(own.clients[own.cohort_size == own.cohort_size.min()], FEWER)
+    all_of_them = dict.fromkeys(own.clients, figures.method_style("fedavg"))
+    labels = {"x_label": "round", "y_label": "test accuracy (%)"}
+    figures.plot_curves(percent, ax, x="t", by="clients", styles=_named(all_of_them | fewer), **labels)
     ax.set_title(f"{own.role.iloc[0]}, majority label, sigma 0.8")
     return _finish(fig, "fig2", rows, folder, "mean over seeds of the mean over evaluation episodes")
+
+
+def _named(styles: dict[str, figures.MethodStyle]) -> dict[str, figures.MethodStyle]:
+    return {name: replace(style, label=name) for name, style in styles.items()}
 
 
 def draw_fig5(rows: pd.DataFrame, folder: Path) -> Path:
@@ -90,6 +109,7 @@ def _draw_normalised(rows: pd.DataFrame, folder: Path, name: str, value: str, la
         )
     ax.set_xticks(range(len(roles)), roles)
     ax.set(ylabel=label)
+    ax.set_ylim(bottom=0)  # intervals over three seeds reach below
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     return _finish(fig, name, rows, folder, f"all with Balanced-MixUp; {MEAN}")
 
@@ -157,7 +177,7 @@ def draw_weights(rows: pd.DataFrame, folder: Path) -> Path:
         ("^", "#000000", "largest R"),
     ]
     marks += [("x", DROPPED, "printed, w2 = 0.1")]
-    list(axes.values())[-1].legend(handles=_handles(marks), loc="upper left", bbox_to_anchor=(1.01, 1))
+    list(axes.values())[-1].legend(handles=handles_of(marks), loc="upper left", bbox_to_anchor=(1.01, 1))
     return _finish(fig, "alg1-weights", rows, folder, "first evaluation episode of one seed of FedAvg")
 
 
@@ -212,7 +232,7 @@ def _draw_kept(rows: pd.DataFrame, folder: Path, name: str, value: str, label: s
     fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(3, 2))
     for kept, colour, words in ((True, KEPT, "kept"), (False, DROPPED, "dropped")):
         part = own[own.kept == kept]
-        left.scatter(_beside_each_other(part), part[value], s=22, color=colour, label=words)
+        left.scatter(beside_each_other(part), part[value], s=22, color=colour, label=words)
     left.set(xlabel="round", ylabel=label, title=title)
     left.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=2)
     kept = quantities.kept_by_round(rows)
@@ -239,13 +259,13 @@ def draw_fig13(rows: pd.DataFrame, folder: Path) -> Path:
 def _draw_epochs(rows: pd.DataFrame, folder: Path, name: str, which: int) -> Path:
     """Kept clients of one episode: probing latency by round, larger and darker dots train longer."""
     own, title = one_episode(rows, which)
-    own = own[own.kept]
+    rows, own = rows_of(rows, own), own[own.kept]
     choices = sorted(own.epochs.unique())
     fig, ax = plt.subplots(figsize=(7.2, 3.6))
     for epochs in choices:
         part = own[own.epochs == epochs]
         ax.scatter(
-            _beside_each_other(part), part.probing_seconds, s=10 * (epochs - 2), color=_epoch_colour(epochs),
+            beside_each_other(part), part.probing_seconds, s=10 * (epochs - 2), color=epoch_colour(epochs),
             label=f"{epochs} epochs",
         )  # fmt: skip
     ax.set(xlabel="round", ylabel="probing latency (s)", title=title)
@@ -260,80 +280,7 @@ def draw_episode(rows: pd.DataFrame, folder: Path) -> Path:
     own, title = one_episode(rows)
     plot_timeline(own, bottom)
     top.set_title(title)
-    return _finish(fig, "episode", rows, folder, "one evaluation episode, one seed")
-
-
-def one_episode(rows: pd.DataFrame, which: int = 0) -> tuple[pd.DataFrame, str]:
-    """FedDdrl's decisions in the first evaluation episode of one seed, on CIFAR-10 if it was run."""
-    table = quantities.decisions(quantities.evaluations(rows)[lambda t: t.variant == "fedddrl"])
-    roles = set(table.role)
-    role = "CIFAR-10" if "CIFAR-10" in roles else sorted(roles)[-1]
-    own = table[table.role == role]
-    seeds = sorted(own.seed.unique())
-    seed = seeds[which % len(seeds)]
-    own = own[own.seed == seed]
-    return own[own.episode == own.episode.min()], f"{role}, seed {seed}, first evaluation episode"
-
-
-def plot_timeline(episode: pd.DataFrame, ax: Axes) -> Axes:
-    """Bars of one episode's clients on the simulated clock, one line per slot of the cohort.
-
-    episode: `decisions` of one episode. Grey is the probing epoch, blue the further ones (darker:
-    more in total), orange the upload, a cross a dropped client. A round ends with its last upload
-    and waits for no dropped client.
-    """
-    starts = episode.groupby("t").latency_seconds.first().cumsum().shift(fill_value=0.0)
-    begin = episode.t.map(starts).to_numpy()
-    probe = episode.probing_seconds.to_numpy()
-    rest = np.where(episode.kept, episode.epochs - 1, 0) * probe
-    colours = [_epoch_colour(epochs) for epochs in episode.epochs]
-    upload = np.where(episode.kept, episode.upload_seconds, 0.0)
-    probe = np.where(episode.kept, probe, np.minimum(probe, episode.latency_seconds))  # nobody waits (A2)
-    bars = {"height": 0.7, "linewidth": 0}
-    ax.barh(episode.slot, probe, left=begin, color=PROBE, **bars)
-    ax.barh(episode.slot, rest, left=begin + probe, color=colours, **bars)
-    ax.barh(episode.slot, upload, left=begin + probe + rest, color=UPLOAD, **bars)
-    dropped = ~episode.kept.to_numpy()
-    ax.plot((begin + probe)[dropped], episode.slot[dropped], "x", color=DROPPED, ms=4)
-    for t, start in starts.items():
-        ax.axvline(start, color="#444444", linewidth=0.6)
-        ax.text(start, -0.9, f" {t}", fontsize=7, va="bottom")
-    ax.set(xlabel="simulated time (s)", ylabel="slot of the cohort", ylim=(episode.slot.max() + 0.6, -1.6))
-    ax.set_yticks(range(episode.slot.max() + 1))
-    marks = [("s", PROBE, "probing epoch")]
-    marks += [
-        ("s", _epoch_colour(e), f"{e} epochs in total") for e in sorted(episode[episode.kept].epochs.unique())
-    ]
-    marks += [("s", UPLOAD, "upload"), ("x", DROPPED, "dropped")]
-    ax.legend(handles=_handles(marks), loc="upper left", bbox_to_anchor=(1.01, 1))
-    return ax
-
-
-def plot_accuracy_over_time(rows: pd.DataFrame, ax: Axes) -> Axes:
-    """Accuracy against simulated time of FedDdrl's episode, and of FedAvg's first one if it is in `rows`."""
-    own, _ = one_episode(rows)
-    role, seed = own.role.iloc[0], own.seed.iloc[0]
-    found = quantities.evaluations(rows)
-    for variant in ("fedddrl", "fedavg_mixup"):
-        part = found[(found.variant == variant) & (found.role == role) & (found.seed == seed)]
-        if len(part):
-            part = part[part.episode == part.episode.min()].sort_values("t")
-            style = figures.method_style(grid.SETTINGS[variant].method)
-            label = f"{style.label}: {part.uploads.sum():.0f} uploads"
-            ax.plot(part.latency_seconds.cumsum(), 100 * part.test_accuracy, color=style.colour,
-                    marker=style.marker, label=label)  # fmt: skip
-    ax.set_ylabel("test accuracy (%)")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return ax
-
-
-def _epoch_colour(epochs: int) -> str:
-    return EPOCH_COLOURS[min(max((int(epochs) - 2) // 2, 0), 2)]
-
-
-def _beside_each_other(part: pd.DataFrame) -> np.ndarray:
-    """Rounds, clients of one round a little apart, since many have the same latency."""
-    return part.t.to_numpy() + 0.06 * (part.slot.to_numpy() - 4.5)
+    return _finish(fig, "episode", rows_of(rows, own), folder, "one evaluation episode, one seed")
 
 
 def _plot_mean(ax: Axes, rows: pd.DataFrame, value: str, colour: str, label: str) -> None:
@@ -362,10 +309,6 @@ def _panels(names: object, height: float) -> tuple[Figure, dict[str, Axes]]:
 def _share_y(axes: dict[str, Axes]) -> None:
     for ax in list(axes.values())[1:]:
         ax.tick_params(labelleft=False)
-
-
-def _handles(marks: list[tuple[str, str, str]]) -> list[Line2D]:
-    return [Line2D([], [], marker=m, color=c, linestyle="", label=text) for m, c, text in marks]
 
 
 def _finish(fig: Figure, name: str, rows: pd.DataFrame, folder: Path, what: str) -> Path:

@@ -185,7 +185,7 @@ def draw_ablations(rows: pd.DataFrame, folder: Path) -> Path:
             ax.errorbar(row["mean"], at, xerr=half, fmt=style.marker, color=style.colour, capsize=3)
         ax.axvline(0, color="grey", lw=0.8)
         ax.set_yticks(range(len(table)), [figures.method_style(v).label for v in table.variant])
-        ax.set_xlabel("mean client accuracy less FedAvg's\nof as many steps (points), 95 % interval")
+        ax.set_xlabel("mean client accuracy\nless FedAvg's of as many\nsteps (points), 95 % interval")
     return finish(fig, rows, "ablations", folder)
 
 
