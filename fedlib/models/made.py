@@ -53,7 +53,11 @@ def draw_masks(features: int, hidden: int, rng: np.random.Generator) -> tuple[Te
 
     `M^in_{k,d} = 1[m(k) >= d]` and `M^out_{d,k} = 1[d > m(k)]`, m(k) uniform in 1..D-1 (sec. III).
     """
-    degree = torch.from_numpy(rng.integers(1, features, hidden))  # m(k)
+    return masks_of(torch.from_numpy(rng.integers(1, features, hidden)), features)
+
+
+def masks_of(degree: Tensor, features: int) -> tuple[Tensor, Tensor]:
+    """The masks of `draw_masks` for given m(k), degree [hidden] in 1..D-1."""
     pixel = torch.arange(1, features + 1)  # d
     return degree[:, None] >= pixel, pixel[:, None] > degree
 

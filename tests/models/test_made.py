@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch.distributions import Bernoulli, Independent
+from zuko.nn import MaskedMLP
 
 from fedlib.errors import UsageError
 from fedlib.local import Objective, Samples, Trainer, choose_backend, make_optimizer, make_work, stream_keys
 from fedlib.models import count_parameters
-from fedlib.models.made import draw_masks, make_made, negative_log_likelihood
+from fedlib.models.made import draw_masks, make_made, masks_of, negative_log_likelihood
 
 
 def trained_looking(features, hidden=9, seed=0):
@@ -60,6 +62,23 @@ def test_log_likelihood_agrees_with_a_loop_over_pixels():
         expected.append(total)
     x = torch.from_numpy(x)
     np.testing.assert_allclose(-negative_log_likelihood(model(x), x).detach().numpy(), expected, rtol=1e-10)
+
+
+def test_network_and_likelihood_agree_with_zuko():
+    """Masks built from "output i sees inputs before i" alone, and the same weights: the same log p(x)."""
+    features, hidden = 7, 12
+    theirs = MaskedMLP(torch.ones(features, features).tril(-1).bool(), [hidden])
+    degree = theirs[0].mask.sum(dim=1)
+    into, out = masks_of(degree, features)
+    assert torch.equal(into, theirs[0].mask)
+    assert torch.equal(out, theirs[2].mask)
+    ours = make_made(features, hidden=hidden)
+    for layer, other in ((ours.hidden, theirs[0]), (ours.output, theirs[2])):
+        layer.mask = other.mask.to(layer.weight.dtype)
+        layer.load_state_dict({"weight": other.weight, "bias": other.bias})
+    x = torch.bernoulli(torch.full((50, features), 0.4), generator=torch.Generator().manual_seed(0))
+    log_p = Independent(Bernoulli(logits=theirs(x)), 1).log_prob(x)
+    torch.testing.assert_close(negative_log_likelihood(ours(x), x), -log_p)
 
 
 def test_masks_by_hand():
