@@ -45,9 +45,13 @@ def parse_setting(text: str) -> tuple[str, Any]:
         f"setting {text!r} given; allowed: key=value, e.g. rounds=5 or partition.delta=0.4",
     )
     try:
-        return key, json.loads(value)
+        return key, json.loads(value, parse_constant=_refuse)
     except ValueError:
         return key, value
+
+
+def _refuse(constant: str) -> None:
+    raise UsageError(f"{constant} given in a setting; allowed: finite numbers")
 
 
 def override(run: Run, settings: Mapping[str, Any]) -> Run:

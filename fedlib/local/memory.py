@@ -30,6 +30,14 @@ class Blocks:
     def _holders(self, at: int) -> int:
         return sys.getrefcount(self.blocks[at])
 
+    def _new(self, size: int, idle: list[int]) -> np.ndarray:
+        try:
+            return np.empty(size, np.uint8)
+        except MemoryError:  # what lies idle may be what is missing
+            for at in idle:
+                self.blocks.pop(at, None)
+            return np.empty(size, np.uint8)
+
     def take(self, nbytes: int) -> np.ndarray:
         """`nbytes` bytes [nbytes] uint8: an idle block of that size if there is any, else a new one."""
         size = nbytes + ALIGNMENT
@@ -40,19 +48,21 @@ class Blocks:
             for at in idle:
                 if at != fitting and at < self.requests - IDLE_REQUESTS:
                     del self.blocks[at]
-            block = np.empty(size, np.uint8) if fitting is None else self.blocks.pop(fitting)
+            block = self._new(size, idle) if fitting is None else self.blocks.pop(fitting)
             self.blocks[self.requests] = block
         start = -block.ctypes.data % ALIGNMENT
         return block[start : start + nbytes]  # what is lent holds the block through its `base`
 
 
+# Without a global interpreter lock reference counts are no exact numbers of holders.
+_COUNTS_HOLDERS = getattr(sys, "_is_gil_enabled", lambda: True)()
 _BLOCKS = Blocks()
 
 
 def empty(shape: Sequence[int], like: Tensor) -> Tensor:
     """An uninitialised tensor of `shape` with the dtype and device of `like`, in reused memory if large."""
     nbytes = int(np.prod(shape, dtype=np.int64)) * like.element_size()
-    if like.device.type != "cpu" or nbytes < LEAST_BYTES:
+    if like.device.type != "cpu" or nbytes < LEAST_BYTES or not _COUNTS_HOLDERS:
         return torch.empty(tuple(shape), dtype=like.dtype, device=like.device)
     return torch.from_numpy(_BLOCKS.take(nbytes)).view(like.dtype).view(tuple(shape))
 

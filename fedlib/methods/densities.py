@@ -227,6 +227,10 @@ def _mask_stopped(running: Tensor, *losses: Tensor) -> Tensor:
 
 def _fitted(best: Tensors, patience: Patience, history: list[Tensor]) -> Fitted:
     train_loss, validation_loss = torch.stack(history, dim=1)
+    check(
+        bool((patience.at > 0).all()),
+        "a density model never had a finite validation loss; allowed: a smaller made_learning_rate",
+    )
     return Fitted(best, patience.at, train_loss, validation_loss)
 
 

@@ -94,6 +94,8 @@ class FedDisk:
         for option in ("made_learning_rate", "ratio_learning_rate"):
             value = getattr(self, option)
             check(value > 0, f"{option}={value} given for method 'feddisk'; allowed: above 0")
+        given = self.ratio_least
+        check(given >= 0, f"ratio_least={given} given for method 'feddisk'; allowed: 0 or more")
 
     def init(self, task: Task) -> ServerState:
         found = phase_one(task, self.made, self.ratio, self.density)

@@ -76,6 +76,11 @@ class Scheduler:
             given = getattr(self, name)
             check(given >= low, f"{name}={given} given for SchedulerFL; allowed: {low} or more")
         check(
+            self.capacity > self.batch_size,
+            f"capacity={self.capacity} given for SchedulerFL; allowed: above batch_size={self.batch_size}, "
+            "or it never learns",
+        )
+        check(
             self.stop_below is None or self.stop_below >= 1,
             f"stop_below={self.stop_below} given for SchedulerFL; allowed: 1 or more",
         )

@@ -16,6 +16,7 @@ from fedlib.papers import NOT_TESTABLE, Verdict, decide
 from fedlib.papers.feddisk_grid import CASES, METHODS, case_of
 from fedlib.papers.feddisk_tables import (
     ACCURACY,
+    CLASSES,
     PAPER_NAMES,
     effective_rounds,
     sent_per_client,
@@ -31,13 +32,16 @@ TENS = 100  # rounds: "tens of rounds" are fewer, FEDDISK-C7
 
 
 def together(parts: Iterable[tuple[str, Verdict]]) -> Verdict:
-    """One verdict for all data sets: that of those which can tell, if they agree; else mixed."""
+    """One verdict for all data sets: that of those which can tell, if they agree; else mixed.
+
+    Where fewer than half of them can tell, nothing is decided.
+    """
     parts = list(parts)
-    told = {part.verdict for _, part in parts} - {NOT_TESTABLE}
-    if not told:
-        return Verdict(NOT_TESTABLE, "; ".join(f"{name}: {part.evidence}" for name, part in parts))
+    told = [part.verdict for _, part in parts if part.verdict != NOT_TESTABLE]
     evidence = "; ".join(f"{name}: {part.evidence} ({part.verdict})" for name, part in parts)
-    return Verdict(told.pop() if len(told) == 1 else "mixed", evidence)
+    if not told or 2 * len(told) < len(parts):
+        return Verdict(NOT_TESTABLE, evidence)
+    return Verdict(told[0] if len(set(told)) == 1 else "mixed", evidence)
 
 
 def each_dataset(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
@@ -50,13 +54,19 @@ def each_dataset(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.
 
 
 def against_rivals(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-    """A comparison on one data set needs FedDisk and all four competitors: else it cannot be made."""
+    """A comparison on one data set needs FedDisk, all four competitors, and a FedAvg above chance."""
 
     @functools.wraps(decide_one)
     def decide_or_not(rows: pd.DataFrame) -> Verdict:
         missing = [PAPER_NAMES[m] for m in METHODS if not (rows.method == m).any()]
         if missing:
             return Verdict(NOT_TESTABLE, f"no runs of {', '.join(missing)}")
+        chance = 100 / CLASSES[case_of(rows.dataset.iloc[0])]
+        last = mean_interval(decide.final(rows[rows.method == "fedavg"], ACCURACY).to_numpy())
+        if not (last.n < 2 or last.low > chance):
+            return Verdict(
+                NOT_TESTABLE, f"FedAvg ends at {decide.words(last, '%')}, chance is {chance:.1f} %"
+            )
         return decide_one(rows)
 
     return decide_or_not
@@ -133,11 +143,38 @@ def boxes(rows: pd.DataFrame) -> Verdict:
     return Verdict(whole.verdict, f"FedDisk - {PAPER_NAMES[rival]}: {whole.evidence}")
 
 
+def counts_rounds(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
+    """A comparison of rounds needs maxima before the last round, and phase 1 shorter than phase 2."""
+
+    @functools.wraps(decide_one)
+    def decide_or_not(rows: pd.DataFrame) -> Verdict:
+        verdict = decide_one(rows)
+        why = "; ".join(_cut_short(rows))
+        return Verdict(NOT_TESTABLE, f"{why}; {verdict.evidence}") if why else verdict
+
+    return decide_or_not
+
+
+def _cut_short(rows: pd.DataFrame) -> list[str]:
+    """What the numbers of rounds of one data set were cut off by."""
+    last, reasons = int(rows["round"].max()), []
+    if all(trial_mean(rows, rows.dataset.iloc[0], m).idxmax() == last for m in RIVALS):
+        reasons.append(f"all competitors still rise in the last round, {last}")
+    start = rows[(rows["round"] == 0) & rows.made_rounds.notna()]
+    cut = int((start.made_rounds_run >= _option(start, "made_max_rounds", 500)).sum())
+    if cut:
+        reasons.append(f"the MADE was cut off in {cut} of {len(start)} trials")
+    if start.made_rounds.mean() >= last:
+        reasons.append(f"phase 1 alone takes {start.made_rounds.mean():.0f} rounds, the task {last}")
+    return reasons
+
+
 def _by_trial(rows: pd.DataFrame) -> Iterable[tuple[int, pd.DataFrame]]:
     return ((int(seed), own) for seed, own in rows.groupby("seed"))
 
 
 @against_rivals
+@counts_rounds
 def total_rounds(rows: pd.DataFrame) -> Verdict:
     """C4 on one data set: the quickest competitor's rounds minus FedDisk's, both phases, per trial.
 
@@ -185,6 +222,7 @@ def reduction(rows: pd.DataFrame) -> pd.Series:
 
 
 @against_rivals
+@counts_rounds
 def traffic(rows: pd.DataFrame) -> Verdict:
     """C5 on one data set."""
     factors = reduction(rows)
@@ -236,7 +274,10 @@ def wider_is_no_better(rows: pd.DataFrame) -> Verdict:
     gain = 100 * (chosen - wider.groupby("seed").validation_loss.min()) / chosen
     interval = mean_interval(gain.to_numpy())
     evidence = f"loss lower by {decide.words(interval, '%')} than with {int(rows.chosen.iloc[0])} units"
-    if interval.n < 2:
+    cut = sorted({int(h) for h in rows.hidden[rows.made_rounds >= rows.made_rounds_run]})
+    if cut:
+        evidence += f"; cut off before they had stopped: {', '.join(map(str, cut))} units"
+    if interval.n < 2 or cut:
         return Verdict(NOT_TESTABLE, evidence)
     if interval.high < NOTICEABLE:
         return Verdict("supported", evidence)
@@ -244,7 +285,11 @@ def wider_is_no_better(rows: pd.DataFrame) -> Verdict:
 
 
 def mu_does_not_matter(rows: pd.DataFrame) -> Verdict:
-    """C9 on one data set: every other mu within a point of mu = 1 after the last round."""
+    """C9 on one data set: every other mu within a point of mu = 1 after the last round.
+
+    The runs are of FedROD whose personal head's loss reaches the body; in the default, mu cannot
+    matter to the generic model at all (A25).
+    """
     by_mu = {
         mu: decide.final(own, ACCURACY)
         for mu, own in rows.groupby(json_column(rows.method_options).map(lambda options: options["mu"]))
@@ -253,7 +298,9 @@ def mu_does_not_matter(rows: pd.DataFrame) -> Verdict:
     for mu, accuracy in by_mu.items():
         if mu != 1 and 1 in by_mu:
             interval = decide.paired(accuracy, by_mu[1])
-            parts.append((f"mu {mu:g} - mu 1", _within(interval, STEP, decide.words(interval))))
+            parts.append(
+                (f"personal_trains_body, mu {mu:g} - mu 1", _within(interval, STEP, decide.words(interval)))
+            )
     return together(parts)
 
 

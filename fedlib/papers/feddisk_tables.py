@@ -197,12 +197,14 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
         name = CASES[case_of(dataset)]
         own = printed[printed.dataset == name].set_index("method").value
         curves = {m: trial_mean(rows, dataset, m) for m in METHODS}
+        stand_in = rows[rows.dataset == dataset].stand_in.astype(bool).any()
+        shown = f"{dataset} (stand-in)" if stand_in else dataset
         rival = max((m for m in METHODS if m != "feddisk"), key=lambda m: curves[m].max())
         for method, curve in curves.items():
             value = own.get(PAPER_NAMES[method], float("nan"))
             value = own.get("best other", value) if method == rival else value
             best, final = 100 * curve.max(), 100 * curve.iloc[-1]
-            found.append((name, dataset, method, value, best, best - value, final, method == rival))
+            found.append((name, shown, method, value, best, best - value, final, method == rival))
     columns = ["paper_data", "dataset", "method", "published", "ours_best", "difference", "ours_final"]
     return pd.DataFrame(found, columns=[*columns, "best_competitor"])
 

@@ -1,5 +1,6 @@
 """Reused memory is reused only when nothing can see it any more."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -78,3 +79,24 @@ def test_a_copy_of_a_spread_tensor_is_written_out():
     copy = copy_of(torch.ones(1, LARGE).expand(3, LARGE))
     copy[0] = 2
     assert copy[1:].eq(1).all()
+
+
+def test_memory_that_lies_idle_makes_room(blocks, monkeypatch):
+    copy_of(large())
+    real, asked = np.empty, []
+
+    def scarce(size, dtype):
+        asked.append(size)
+        if len(asked) == 1:
+            raise MemoryError
+        return real(size, dtype)
+
+    monkeypatch.setattr(memory.np, "empty", scarce)
+    assert empty((LARGE + 1,), large()).numel() == LARGE + 1
+    assert LEAST_BYTES + ALIGNMENT not in [len(b) for b in blocks.blocks.values()]
+
+
+def test_without_an_interpreter_lock_nothing_is_shared(blocks, monkeypatch):
+    monkeypatch.setattr(memory, "_COUNTS_HOLDERS", False)
+    assert copy_of(large(3.0)).eq(3).all()
+    assert blocks.requests == 0

@@ -30,6 +30,7 @@ def rows(feddisk, others, *, dataset="mnist", made=2, run=3, seeds=3, noise=0.0,
                 found.append(
                     {
                         "dataset": dataset, "method": method, "seed": seed, "round": number,
+                        "stand_in": dataset.startswith("standin"),
                         "client_test_accuracy_mean": value, "num_clients": CLIENTS,
                         "client_test_accuracy_lower_quartile": value - 0.1,
                         "client_test_accuracy_median": value,
@@ -108,11 +109,42 @@ def test_effective_rounds_by_hand():
 
 
 def test_total_rounds():
-    late = [0.1] * 8 + [0.8]
-    assert decide(4, rows([0.8] * 9, late)).verdict == "supported"  # 3 against 9
-    assert decide(4, rows(late, [0.8] * 9)).verdict == "not supported"
-    assert decide(4, rows([0.1] * 9, late)).verdict == "not supported"  # never there: 9 and 2
-    assert "FedDisk not reached" in decide(4, rows([0.1] * 9, late)).evidence
+    late = [0.1] * 8 + [0.8, 0.75]
+    assert decide(4, rows([0.8] * 10, late)).verdict == "supported"  # 3 against 9
+    assert decide(4, rows(late, [0.8] * 10)).verdict == "not supported"
+    assert decide(4, rows([0.1] * 10, late)).verdict == "not supported"  # never there: 10 and 2
+    assert "FedDisk not reached" in decide(4, rows([0.1] * 10, late)).evidence
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (rows([0.8] * 3, [0.2, 0.4, 0.8]), "all competitors still rise in the last round, 3"),
+        (rows([0.8] * 3, [0.2, 0.8, 0.7], made=3, run=5), "phase 1 alone takes 3 rounds, the task 3"),
+        (
+            rows([0.8] * 9, [0.2, *[0.8] * 8], run=4, method_options=json.dumps({"made_max_rounds": 4})),
+            "the MADE was cut off in 3 of 3 trials",
+        ),
+    ],
+)
+def test_rounds_that_were_cut_off_decide_nothing(frame, why):
+    for number in (4, 5):
+        verdict = decide(number, frame)
+        assert verdict.verdict == "not testable at this scale"
+        assert why in verdict.evidence
+
+
+def test_a_data_set_at_chance_decides_nothing():
+    at_chance = rows([0.6, 0.7], [0.5, 0.5], dataset="standin-xray")
+    assert decide(1, at_chance).verdict == "not testable at this scale"
+    assert "chance is 50.0 %" in decide(1, at_chance).evidence
+
+
+def test_one_data_set_of_four_does_not_speak_for_all():
+    frames = [rows([0.9], [0.8], dataset=name) for name in ("mnist", "standin-femnist", "standin-xray")]
+    assert decide(1, pd.concat(frames)).verdict == "supported"
+    silent = [frame if at == 0 else frame[frame.method != "fedbn"] for at, frame in enumerate(frames)]
+    assert decide(1, pd.concat(silent)).verdict == "not testable at this scale"
 
 
 def test_costs_formula_and_counter_agree():
@@ -125,10 +157,10 @@ def test_costs_formula_and_counter_agree():
 def test_traffic_is_held_to_the_printed_factor():
     """MNIST: 1.6 times. FedDisk costs 400 * 2 + 100 = 900 per direction, the competitor 100 a round."""
     for last, verdict in ((20, "supported"), (10, "mixed"), (5, "not supported")):
-        frame = rows([0.8] * last, [*[0.1] * (last - 1), 0.8])
+        frame = rows([0.8] * (last + 1), [*[0.1] * (last - 1), 0.8, 0.75])
         assert decide(5, frame).verdict == verdict
         assert claims.reduction(frame).tolist() == pytest.approx([last / 9] * 3)
-    never = rows([0.1] * 20, [*[0.1] * 19, 0.8])
+    never = rows([0.1] * 20, [*[0.1] * 18, 0.8, 0.75])
     assert decide(5, never).verdict == "not supported"
     assert "not reached in 3 of 3 trials" in decide(5, never).evidence
 
@@ -157,7 +189,15 @@ def test_width():
     def widths(*losses):
         pairs = [(30, losses[0]), (50, losses[1]), (100, losses[2])]
         return pd.DataFrame(
-            {"dataset": "mnist", "seed": s, "hidden": h, "chosen": 30, "validation_loss": loss + s / 1000}
+            {
+                "dataset": "mnist",
+                "seed": s,
+                "hidden": h,
+                "chosen": 30,
+                "validation_loss": loss + s / 1000,
+                "made_rounds": 50,
+                "made_rounds_run": 60,
+            }
             for s in range(3)
             for h, loss in pairs
         )
@@ -165,6 +205,9 @@ def test_width():
     assert decide(8, widths(100, 99.5, 101)).verdict == "supported"
     assert decide(8, widths(100, 99.5, 90)).verdict == "not supported"
     assert decide(8, widths(100, 99, 99.2)).verdict == "mixed"
+    cut = decide(8, widths(100, 99.5, 90).assign(made_rounds=60))
+    assert cut.verdict == "not testable at this scale"
+    assert "cut off before they had stopped: 30, 50, 100 units" in cut.evidence
     top = widths(100, 90, 80).assign(chosen=400)
     assert decide(8, top).verdict == "not testable at this scale"
 
