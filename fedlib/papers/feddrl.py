@@ -24,6 +24,7 @@ Data in Federated Learning", https://doi.org/10.1145/3545008.3545085.
 | `feddrl/impact_factors` | weights of the main group's clients and of the others |
 | `feddrl/small_setting` | the agent's two modes beside the best constant weights |
 | `feddrl/table3_fmnist_ce_n100` | the cell of table 3 that a CPU can approach at the paper's full scale |
+| `feddrl/authors_partitions` | cells of table 3 on the authors' partition files, where these are at hand |
 | `feddrl/full_scale_curves` | how far its runs have got |
 """
 
@@ -75,6 +76,7 @@ ARTIFACTS = (
     _trained("small_setting", "check", "The agent beside the best constant weights", grid.small_setting),
     _trained("cifar10_as_run", "check", "The CIFAR cells as they were run", grid.cifar10_as_run),
     _measured("label_mix", "check", "Label mixes of the CIFAR cells as they were run", ("cifar10",)),
+    _trained("authors_partitions", "check", "Table 3 on the authors' own files", grid.authors_partitions),
     _trained("fedprox_weights", "check", "FedProx by n_k and uniform weights", grid.fedprox_weights),
     Artifact(
         id="feddrl/table3_fmnist_ce_n100",

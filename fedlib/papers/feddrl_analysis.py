@@ -37,11 +37,16 @@ PAPER_PARTITIONS = {
 def named(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Finished rows with a column `variant`, the method's name in our tables, in their order.
 
-    Cells cut by labels that are not the images' own count under the scheme that cut them.
+    Cells cut by labels that are not the images' own, or by the authors' files, count under the scheme
+    that cut them.
     """
     found = with_variant(finished_rows(rows), _NAMES)
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
     found = found.sort_values("variant", key=lambda names: names.map(ranks), kind="stable")
+    files = found.partition == "from_file"
+    if files.any():
+        schemes = found.partition_options[files].map(lambda text: json.loads(text)["path"].split("_")[-2])
+        found = found.assign(partition=found.partition.where(~files, schemes))
     foreign = found.partition == "foreign_labels"
     if foreign.any():
         schemes = found.partition_options[foreign].map(lambda text: json.loads(text)["scheme"])

@@ -5,6 +5,7 @@ for FedProx, delta = 0.6. Which model and partition a data set has: FEDDRL-A25 t
 `SCALES` is the one place where the profiles differ.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -199,6 +200,29 @@ def table3(profile: str) -> list[Run]:
         for partition in PARTITIONS
         for run in with_methods(base_run(profile, "table3", data, partition, num_clients))
     ]
+
+
+AUTHORS_FILES = "feddrl_partitions/{data}_{partition}_n{clients}.json"  # below the data folder
+_FILE_NAMES = {"fmnist": "fashion_mnist", "mnist": "mnist"}
+
+
+def authors_partitions(profile: str) -> list[Run]:
+    """The twelve cells of MNIST and Fashion-MNIST on the authors' own files instead of our draws.
+
+    The files name images of the full training sets, so there is nothing to run at `smoke`. Their PA
+    files repeat images (FEDDRL-A32).
+    """
+    if profile == "smoke":
+        return []
+    runs = []
+    for data, clients, partition in itertools.product(_FILE_NAMES, CLIENTS, PARTITIONS):
+        base = base_run(profile, "authors_partitions", data, partition, clients)
+        images = {k: v for k, v in base.dataset_options.items() if k != "train_per_class"}
+        path = AUTHORS_FILES.format(data=_FILE_NAMES[data], partition=partition, clients=clients)
+        options = {"path": path, **({"allow_repeats": True} if partition == "pa" else {})}
+        base = replace(base, dataset_options=images, partition="from_file", partition_options=options)
+        runs += with_methods(base, FEDERATED)
+    return runs
 
 
 def lent(

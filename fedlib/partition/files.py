@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fedlib.data.folders import data_folder
 from fedlib.errors import UsageError, check
 from fedlib.partition.draw import Partition, check_choice, finish
 
@@ -14,7 +15,8 @@ def partition_from_file(
 ) -> Partition:
     """Read the indices of every client; whole-number client names are put in rising order.
 
-    labels: [n], only their number counts: indices are 0..n-1. allow_repeats: accept an image that
+    path: as it is, or below the data folder. labels: [n], only their number counts: indices are
+    0..n-1. allow_repeats: accept an image that
     occurs more than once, within a client or over clients, as in the authors' PA files
     (FEDDRL-A32); within a client it then counts as often as it is named.
     """
@@ -32,7 +34,7 @@ def partition_from_file(
 
 def _read(path: str | Path) -> dict[str, list[int]]:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = _found(path).read_text(encoding="utf-8")
         content = json.loads(text)
     except (OSError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -48,6 +50,11 @@ def _read(path: str | Path) -> dict[str, list[int]]:
         f"partition file {path} is not of the form {{client: [index, ...]}}",
     )
     return content
+
+
+def _found(path: str | Path) -> Path:
+    here = Path(path)
+    return here if here.is_absolute() or here.is_file() else data_folder() / here
 
 
 def _ordered(content: dict[str, list[int]]) -> list[str]:

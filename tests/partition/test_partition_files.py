@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.partition import make_partition
+from fedlib.partition import make_partition, partition_from_file
 
 LABELS = np.zeros(20, dtype=int)
 
@@ -80,3 +80,13 @@ def test_bytes_that_are_not_text(tmp_path):
     path.write_bytes(b"\xff\xfe\x00{")
     with pytest.raises(UsageError, match="is not JSON"):
         load(path)
+
+
+def test_a_file_is_looked_for_below_the_data_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path))
+    (tmp_path / "cuts").mkdir()
+    (tmp_path / "cuts" / "two.json").write_text('{"0": [1], "1": [0]}')
+    assert [c.tolist() for c in partition_from_file(LABELS, num_clients=2, path="cuts/two.json")] == [
+        [1],
+        [0],
+    ]
