@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fedlib.data.folders import data_folder
 from fedlib.errors import UsageError, check
 from fedlib.partition.draw import Partition, check_choice, finish
 
@@ -53,6 +52,8 @@ def _read(path: str | Path) -> dict[str, list[int]]:
 
 
 def _found(path: str | Path) -> Path:
+    from fedlib.data.folders import data_folder
+
     here = Path(path)
     return here if here.is_absolute() or here.is_file() else data_folder() / here
 
