@@ -178,7 +178,13 @@ def _check_values(kind: str, name: str, given: Mapping[str, Any], defaults: Mapp
             check(bool(defaults), f"{kind} {name!r} has no options, but {option!r} was given")
             check_name(f"option of {kind} {name!r}", option, defaults)
             default = defaults[option]
-        if isinstance(default, int | float) and isinstance(value, str):
+        number = isinstance(default, int | float) and not isinstance(default, bool)
+        if number and isinstance(value, str):
             raise UsageError(
                 f"{kind} {name!r}: {option}={value!r} given; allowed: a number (default {default})"
+            )
+        whole = number and isinstance(default, int) and defaults is not None
+        if whole and isinstance(value, float) and not value.is_integer():
+            raise UsageError(
+                f"{kind} {name!r}: {option}={value!r} given; allowed: a whole number (default {default})"
             )

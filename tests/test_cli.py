@@ -9,7 +9,7 @@ import pytest
 
 from fedlib import results
 from fedlib.cli import main
-from fedlib.errors import DataError
+from fedlib.errors import DataError, UsageError
 from fedlib.grid import override, parse_seeds, parse_setting
 
 
@@ -33,6 +33,7 @@ BAD_INPUT = {
     "run fake/grid --partition ce --set partition.delta=x": "delta='x' given; allowed: a number",
     "run fake/grid --set method.nu=1 --method fedprox": "unknown option of method 'fedprox' 'nu'",
     "run fake/grid --set method.mu=big --method fedprox": "mu='big' given; allowed: a number",
+    "run fake/grid --set method.workers=1.5 --method feddrl": "workers=1.5 given; allowed: a whole number",
     "run fake/grid --set round=3": "unknown setting 'round' (did you mean 'rounds'?); allowed: dataset, ",
     "run fake/grid --set seed=3": "unknown setting 'seed'",
     "figures nonsense": "unknown paper 'nonsense'; allowed: ",
@@ -155,3 +156,15 @@ def test_list_and_errors_do_not_import_torch():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("method.share=NaN", "NaN given in a setting; allowed: finite numbers"),
+        ("method.share=-Infinity", "-Infinity given in a setting"),
+    ],
+)
+def test_settings_are_finite(setting, reason):
+    with pytest.raises(UsageError, match=reason):
+        parse_setting(setting)

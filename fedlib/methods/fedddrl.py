@@ -79,9 +79,13 @@ class FedDdrl:
         for name in ("w1", "w2", "w3", "bias"):
             value = getattr(self, name)
             check(value is None or value >= 0, f"{name}={value} given; allowed: 0 or more")
+        choices = self.epoch_choices
         check(
-            len(self.epoch_choices) > 0 and min(self.epoch_choices) >= 1,
-            f"epochs {list(self.epoch_choices)} given to choose from; allowed: 1 or more each",
+            isinstance(choices, list | tuple)
+            and len(set(choices)) == len(choices) > 0
+            and all(isinstance(epochs, int) and epochs >= 1 for epochs in choices),
+            f"epochs {choices!r} given to choose from; allowed: a list of whole numbers, 1 or more each, "
+            "none twice",
         )
         check(self.episodes >= 0, f"episodes={self.episodes} given; allowed: 0 or more")
         check_setting(self.mixup_kind, self.episode_rounds)

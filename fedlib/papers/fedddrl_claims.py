@@ -91,12 +91,12 @@ def rivals(values: "pd.Series", best: str, others: Iterable[str], roles: Iterabl
 def decide_c1(rows: "pd.DataFrame") -> Verdict:
     others = [name for name in grid.TABLE4 if name != "fedddrl"]
     return all_parts(
-        rivals(accuracy_of(rows), "fedddrl", others, HARD), "the two closest of 14 shown", shown=2
+        rivals(accuracy_of(rows), "fedddrl", others, HARD), "the two weakest of 14 shown", shown=2
     )
 
 
 def decide_c2(rows: "pd.DataFrame") -> Verdict:
-    """FedProx by the better of its two rows, as in the paper's table (95.6 without Balanced-MixUp)."""
+    """FedProx without Balanced-MixUp, the better of its two rows in the paper's table (95.6)."""
     accuracy = accuracy_of(rows)
     others = [name for name in grid.TABLE4 if not name.startswith("fedprox")]
     beaten = ("fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl")

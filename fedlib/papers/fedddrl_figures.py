@@ -107,7 +107,7 @@ def _draw_normalised(rows: pd.DataFrame, folder: Path, name: str, value: str, la
         ax.bar(
             at, means, 0.18, yerr=_arms(means, lows, highs), color=style.colour, label=style.label, capsize=2
         )
-    ax.set_xticks(range(len(roles)), roles)
+    ax.set_xticks(range(len(roles)), [quantities.shown_roles(rows)[role] for role in roles])
     ax.set(ylabel=label)
     ax.set_ylim(bottom=0)  # intervals over three seeds reach below
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
@@ -128,7 +128,7 @@ def draw_controls(rows: pd.DataFrame, folder: Path) -> Path:
         for row, cost in enumerate(("uploads", "latency")):
             _plot_frontier(axes[row, column], table[table.role == role], cost)
             axes[row, column].set_xlabel(f"{cost} (% of FedAvg's)")
-        axes[0, column].set_title(role)
+        axes[0, column].set_title(quantities.shown_roles(rows)[role])
     for ax in axes[:, 0]:
         ax.set_ylabel("accuracy after round T (%)")
     axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))

@@ -30,6 +30,12 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def shown_roles(rows: pd.DataFrame) -> dict[str, str]:
+    """The paper's data sets as tables and figures call them: stand-ins are called so."""
+    stands = rows.groupby(rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset)).stand_in
+    return {role: f"{role} (stand-in)" if own.astype(bool).any() else role for role, own in stands}
+
+
 def evaluations(rows: pd.DataFrame) -> pd.DataFrame:
     """The rounds of the evaluation episodes."""
     rows = rows if "variant" in rows else labelled(rows)

@@ -21,7 +21,8 @@ def table4(rows: pd.DataFrame) -> pd.DataFrame:
     ours = _spread(quantities.final_accuracy(rows), ["role", "variant"])
     labels = {name: setting.label for name, setting in grid.TABLE4.items()}
     ours = ours[ours.variant.isin(labels)].assign(method=lambda t: t.variant.map(labels))
-    return _beside(load_published("fedddrl_table4"), ours, ["dataset", "method"])
+    table = _beside(load_published("fedddrl_table4"), ours, ["dataset", "method"])
+    return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
 
 
 def table5(rows: pd.DataFrame) -> pd.DataFrame:
@@ -33,7 +34,8 @@ def table5(rows: pd.DataFrame) -> pd.DataFrame:
         note=np.where(ours.cohort_size == few, "C=5", "C=10"),
     )
     printed = load_published("fedddrl_table5")
-    return _beside(printed, ours, ["dataset", "method", "note"]).rename(columns={"note": "clients"})
+    table = _beside(printed, ours, ["dataset", "method", "note"]).rename(columns={"note": "clients"})
+    return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
 
 
 def _spread(values: pd.Series, by: list[str]) -> pd.DataFrame:
@@ -72,6 +74,7 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     joined = joined.sort_values("variant", key=lambda names: names.map(order), kind="stable")
     joined = joined.sort_values("role", key=lambda names: names.map(list(grid.ALPHAS).index), kind="stable")
     joined.insert(1, "method", joined.variant.map(lambda name: grid.SETTINGS[name].label))
+    joined = joined.assign(role=joined.role.map(quantities.shown_roles(rows)))
     return joined.drop(columns="variant").round(1).reset_index(drop=True)
 
 

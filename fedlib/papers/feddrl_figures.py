@@ -176,7 +176,8 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
         style = figures.method_style(method)
         ax.barh(at + shift, found[column], 0.4, color=style.colour, label=column)
     ax.axvline(1, color="black", linewidth=0.8)
-    ax.set_yticks(at, _labels(rows, found[feddrl_tables.CELL].itertuples(index=False, name=None)))
+    names = [f"{d}/{p}/N={n}" for d, p, n in found[feddrl_tables.CELL].itertuples(index=False, name=None)]
+    ax.set_yticks(at, names)
     ax.set_ylim(len(found) - 0.4, -0.6)
     ax.set_xlabel("rounds to the accuracy that all three reach, over FedDRL's")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))

@@ -255,8 +255,9 @@ def test_bad_input_is_one_line():
         FedProx(latency_factor=0)
     with pytest.raises(UsageError, match=r"w2=-0\.1 given; allowed: 0 or more"):
         FedDdrl(w2=-0.1)
-    with pytest.raises(UsageError, match=r"epochs \[0, 3\] given to choose from; allowed: 1 or more each"):
-        FedDdrl(epoch_choices=(0, 3))
+    for choices in ((0, 3), (2.5,), (5, 5), 5, "abc", ()):
+        with pytest.raises(UsageError, match="given to choose from; allowed: a list of whole numbers, 1 or"):
+            FedDdrl(epoch_choices=choices)
     with pytest.raises(UsageError, match="cohort_size=1 given; allowed: 2 or more clients selected"):
         FedDdrl().init(world(cohort_size=1))
     task = world()
