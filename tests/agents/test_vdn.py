@@ -1,8 +1,12 @@
-"""VDN: Q_tot by hand, one agent against DQN in NumPy, a matrix game with a known optimum."""
+"""VDN: Q_tot by hand, one agent against DQN in NumPy and in TorchRL, a matrix game with a known optimum."""
 
 import numpy as np
 import pytest
 import torch
+from tensordict import TensorDict
+from torch import nn
+from torchrl.modules import QValueActor
+from torchrl.objectives import DQNLoss, HardUpdate, ValueEstimators
 
 from fedlib import seeds
 from fedlib.agents.vdn import Transitions, Vdn, keep_at_least
@@ -85,6 +89,61 @@ def test_one_agent_is_dqn():
     clear = np.abs(gradient) > 1e-5
     assert clear.sum() > 50
     np.testing.assert_allclose(after.network[0].numpy()[clear], expected[clear], atol=2e-5)
+
+
+def test_one_agent_is_dqn_of_torchrl():
+    """Twelve steps of TorchRL's DQN with Adam, its target copied every five, on the same mini-batches."""
+    vdn = Vdn(sizes=(3, 8, 4), batch_size=16, rate=0.01)
+    team, memory = make_team(vdn, 1), random_memory(1, 40, 1, 3, 4)
+    network = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 4))
+    load(network, team.network[0])
+    actor = QValueActor(network, in_keys=["observation"], action_space="categorical")
+    dqn = DQNLoss(actor, action_space="categorical", loss_function="l2", delay_value=True)
+    dqn.make_value_estimator(ValueEstimators.TD0, gamma=0.99)
+    copy_target = HardUpdate(dqn, value_network_update_interval=0)  # at every call
+    optimizer = torch.optim.Adam(dqn.parameters(), lr=0.01)
+    ours, theirs, start = streams(1, "pick"), seeds.rng(0, "pick"), team.network
+    for step in range(1, 13):
+        team, loss = vdn.learn(team, memory, ours)
+        batch = transitions(memory, theirs.choice(40, 16, replace=False))
+        expected = dqn(batch)["loss"]
+        torch.testing.assert_close(loss[0], expected.detach(), rtol=1e-4, atol=1e-6)
+        optimizer.zero_grad()
+        expected.backward()
+        optimizer.step()
+        if step % 5 == 0:
+            copy_target.step()
+    learned = torch.cat([dqn.value_network_params[key].flatten() for key in order(dqn)]).detach()
+    torch.testing.assert_close(learned, rows_first(team.network[0]), rtol=1e-3, atol=1e-4)
+    assert (team.network - start).abs().max() > 0.05
+
+
+def rows_first(flat):
+    """Our flat network with weights as nn.Linear has them, [out, in]."""
+    w1, b1, w2, b2 = flat.split([24, 8, 32, 4])
+    return torch.cat([w1.view(3, 8).T.flatten(), b1, w2.view(8, 4).T.flatten(), b2])
+
+
+def load(network, flat):
+    with torch.no_grad():
+        nn.utils.vector_to_parameters(rows_first(flat), network.parameters())
+
+
+def order(dqn):
+    """Keys of TorchRL's parameters: first layer's weight and bias, then the second's."""
+    keys = [k for k in dqn.value_network_params.keys(True, True) if k[-1] in ("weight", "bias")]
+    return sorted(keys, key=lambda key: (key[:-1], key[-1] == "bias"))
+
+
+def transitions(memory, pick):
+    """Transitions of one agent as TorchRL takes them."""
+    done = memory.done[0, pick].bool()[:, None]
+    following = {"observation": memory.next_states[0, pick, 0], "reward": memory.rewards[0, pick][:, None]}
+    return TensorDict(
+        {"observation": memory.states[0, pick, 0], "action": memory.actions[0, pick, 0],
+         "next": {**following, "done": done, "terminated": done}},
+        [len(pick)],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
