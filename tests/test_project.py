@@ -13,6 +13,8 @@ import yaml
 from notebook_rules import problems
 from packaging.requirements import Requirement
 
+from fedlib.verdicts import decide_claims
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -85,3 +87,15 @@ def test_ci_calls_make_test():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebooks_keep_the_rules(path):
     assert problems(path) == []
+
+
+def test_readme_counts_the_verdicts_of_the_committed_rows(tmp_path):
+    lines = re.findall(
+        r"^\| (\w+)(?: report)?, (\d+) claims \|(.*)\|$", (ROOT / "README.md").read_text(), re.M
+    )
+    assert [name for name, _, _ in lines] == ["FedDRL", "FedDisk", "FedDdrl", "FRL"]
+    order = ("supported", "mixed", "not supported", "not testable at this scale")
+    for name, claims, cells in lines:
+        verdicts = [verdict.verdict for _, verdict in decide_claims(name.lower(), store=tmp_path)]
+        assert len(verdicts) == int(claims)
+        assert [int(cell) for cell in cells.split("|")] == [verdicts.count(kind) for kind in order], name
