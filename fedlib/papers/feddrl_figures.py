@@ -53,23 +53,32 @@ def _one_legend(fig: Figure, axes: Sequence[Axes]) -> None:
     fig.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
 
 
-def _curve_panels(rows: pd.DataFrame, columns: int, variants: Sequence[str] = CURVES) -> Figure:
+def _curve_panels(
+    rows: pd.DataFrame, columns: int, variants: Sequence[str] = CURVES, size: tuple[float, float] = (3.0, 2.4)
+) -> Figure:
     """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
     named = analysis.named(rows)
     named = named[named.variant.isin(variants)]
     cells = list(analysis.cells(named))
-    fig, axes = _grid(-(-len(cells) // columns), columns)
+    fig, axes = _grid(-(-len(cells) // columns), columns, size)
     for ax, (cell, part) in zip(axes.flat, cells, strict=False):
         _accuracy_curves(part, ax)
         ax.set_title(analysis.cell_name(cell), fontsize=8)
     for ax in axes.flat[len(cells) :]:
         ax.set_axis_off()
     _one_legend(fig, axes.flat[: len(cells)])
-    return _caption(fig, named, "Mean over seeds, band = 95 % t interval.")
+    window = _window(named)
+    smooth = f" of moving averages over {window} rounds" if window > 1 else ""
+    return _caption(fig, named, f"Mean over seeds{smooth}, band = 95 % t interval.")
+
+
+def _window(part: pd.DataFrame) -> int:
+    """Rounds of the moving average, as the paper smooths its curves."""
+    return max(1, int(part["rounds"].max()) // SMOOTHED)
 
 
 def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
-    window = max(1, int(part["rounds"].max()) // SMOOTHED)
+    window = _window(part)
     smooth = part.groupby(["variant", "seed"]).test_accuracy.transform(
         lambda values: values.rolling(window, min_periods=1).mean()
     )
@@ -257,7 +266,7 @@ def plot_cifar10_as_run(rows: pd.DataFrame) -> Figure:
 
 def plot_full_scale(rows: pd.DataFrame) -> Figure:
     """The full-scale cell as far as it has got."""
-    return _curve_panels(rows.assign(status="ok"), 1)
+    return _curve_panels(rows.assign(status="ok"), 1, size=(6.4, 3.4))
 
 
 PLOTS: dict[str, Callable[[pd.DataFrame], Figure]] = {
