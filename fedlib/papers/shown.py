@@ -1,6 +1,7 @@
 """What a notebook shows of stored rows: tables as text and figures, each with where its rows come from."""
 
 import importlib
+import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from fedlib.papers import PROFILES
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 def stored(artifact_id: str) -> "pd.DataFrame":
@@ -33,17 +35,34 @@ def shown(artifact_id: str, *makers: "Callable[[pd.DataFrame], pd.DataFrame]", d
     return "\n\n".join([*texts, provenance_line(rows) if known else f"profile {rows['profile'].iloc[0]}"])
 
 
-def show(artifact_id: str, dpi: int = 45) -> None:
-    """A figure of the paper's `PLOTS` from its artifact's stored rows; one line where there are none."""
+def show(artifact_id: str, dpi: int = 80, colours: int = 48) -> None:
+    """A figure of the paper's `PLOTS` from its artifact's stored rows; one line where there are none.
+
+    colours: of the picture; few keep a notebook small while its figures stay large enough to read.
+    """
     import matplotlib.pyplot as plt
+    from IPython.display import Image, display
 
     rows = stored(artifact_id)
     if rows.empty:
         print(_nothing(artifact_id))
         return
     paper, name = artifact_id.split("/")
-    importlib.import_module(f"fedlib.papers.{paper}_figures").PLOTS[name](rows).set_dpi(dpi)
-    plt.show()
+    figure = importlib.import_module(f"fedlib.papers.{paper}_figures").PLOTS[name](rows)
+    picture = _picture(figure, dpi, colours)
+    plt.close(figure)
+    display(Image(picture))
+
+
+def _picture(figure: "Figure", dpi: int, colours: int) -> bytes:
+    """A PNG with a palette."""
+    import PIL.Image
+
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, dpi=dpi)
+    with PIL.Image.open(drawn) as picture:
+        picture.convert("RGB").quantize(colours).save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 def _nothing(artifact_id: str) -> str:
