@@ -152,7 +152,7 @@ def group_label(members: Sequence[Run]) -> str:
 def check_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
     from fedlib.data import dataset_names
-    from fedlib.local import PRECISIONS, make_optimizer
+    from fedlib.local import PRECISIONS, SAMPLE_ORDERS, make_optimizer
     from fedlib.methods import make_method, method_options
     from fedlib.models import MODELS, model_options
     from fedlib.partition import check_options, partition_options
@@ -167,6 +167,7 @@ def check_names(run: Run) -> None:
     _check_values("local optimizer", run.local_optimizer, run.local_optimizer_options, None)
     make_optimizer(run.local_optimizer, run.local_optimizer_options)
     check_name("precision", run.precision, PRECISIONS)
+    check_name("sample order", run.sample_order, SAMPLE_ORDERS)
 
 
 def _check_values(kind: str, name: str, given: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> None:

@@ -13,7 +13,7 @@ Options = Mapping[str, Any]
 JOINED_METHODS = ("fedavg", "fedprox")
 
 # Fields that came later: at their default they are left out of the key, so that stored runs keep theirs.
-_LATER_FIELDS = {"precision": "float32"}
+_LATER_FIELDS = {"precision": "float32", "sample_order": "shuffled"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,7 @@ class Run:
     eval_every: int = 1  # rounds between evaluations on the test set
     client_eval: str = "cohort"  # whose training data the global model is evaluated on: none, cohort, all
     precision: str = "float32"  # of local training: float32, tf32, bf16 (fedlib.local.precision)
+    sample_order: str = "shuffled"  # in a local epoch; "stored": always front to back (fedlib.local.batches)
 
     @property
     def id(self) -> str:

@@ -108,10 +108,16 @@ def train_cohort(
 
     personal: parameters and buffers that the clients keep, [R * K, ...]; they complete or replace
     the downloaded ones. work: overrides of `make_work` (epochs, learning_rate, proximal,
-    steps_limit, first_epoch); scalars or one value per row.
+    steps_limit, first_epoch, order); scalars or one value per row.
     """
     indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
-    settings = {"epochs": task.run.local_epochs, "learning_rate": task.run.local_learning_rate, **work}
+    run = task.run
+    settings = {
+        "epochs": run.local_epochs,
+        "learning_rate": run.local_learning_rate,
+        "order": run.sample_order,
+    }
+    settings |= work
     key = stream_keys([task.seeds[r] for r in cohort.replica], cohort.round, cohort.client)
     plan = make_work(
         indices, replica=cohort.replica, client=cohort.client, key=key, device=task.device, **settings

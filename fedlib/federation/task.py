@@ -12,7 +12,15 @@ from fedlib import seeds
 from fedlib.data import load_dataset
 from fedlib.data.dataset import Dataset, Split
 from fedlib.errors import UsageError, check, check_name
-from fedlib.local import Samples, Trainer, check_precision, choose_backend, make_optimizer, pass_rows
+from fedlib.local import (
+    SAMPLE_ORDERS,
+    Samples,
+    Trainer,
+    check_precision,
+    choose_backend,
+    make_optimizer,
+    pass_rows,
+)
 from fedlib.models import count_parameters, make_model
 from fedlib.partition import Partition, add_client_noise, make_partition, split_within_clients
 from fedlib.run import JOINED_METHODS, Run
@@ -124,6 +132,7 @@ def _check_runs(runs: Sequence[Run], device: torch.device) -> Run:
     )
     check_name("client_eval", run.client_eval, CLIENT_EVALS)
     check_precision(run.precision, device)
+    check_name("sample order", run.sample_order, SAMPLE_ORDERS)
     return run
 
 

@@ -1,6 +1,6 @@
 """The engine: the clients of a round train together, as one vectorised computation."""
 
-from fedlib.local.batches import Batch, Samples, Work, make_work, stream_keys
+from fedlib.local.batches import SAMPLE_ORDERS, Batch, Samples, Work, make_work, stream_keys
 from fedlib.local.evaluate import Evaluation, correct_rows, evaluate_rows, evaluate_segments, per_sample
 from fedlib.local.forward import BACKENDS, choose_backend
 from fedlib.local.objective import Objective, cross_entropy
@@ -12,6 +12,7 @@ from fedlib.local.train import LocalState, Trained, Trainer
 __all__ = [
     "BACKENDS",
     "PRECISIONS",
+    "SAMPLE_ORDERS",
     "Batch",
     "Evaluation",
     "LocalOptimizer",

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from fedlib import seeds
-from fedlib.errors import check
+from fedlib.errors import check, check_name
 
 _PADDING = 1 << 33  # sorts behind every 32-bit hash
+SAMPLE_ORDERS = ("shuffled", "stored")
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ class Work:
     index: [C, max size] positions of the row's samples, padded with 0. key: [C] int64, the
     row's random stream for this round (see `stream_keys`). Epoch numbers count from the
     start of the round, so that work can be continued: epochs first_epoch .. epochs - 1 run.
+    order: "shuffled" draws a new order of the samples for every epoch, "stored" goes through `index`
+    from front to back in each (a DataLoader without shuffling; code of the FRL report, protocols 4.2).
     """
 
     replica: Tensor
@@ -95,6 +98,7 @@ class Work:
     learning_rate: Tensor  # [C]
     proximal: Tensor | None = None  # [C], mu of FedProx; None: no term
     steps_limit: int | None = None  # at most so many mini-batches in the round (FedSGD: 1)
+    order: str = "shuffled"
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -114,6 +118,7 @@ class Work:
             self.learning_rate[at],
             None if self.proximal is None else self.proximal[at],
             self.steps_limit,
+            self.order,
         )
 
     def steps_per_epoch(self, batch_size: int) -> np.ndarray:
@@ -148,12 +153,14 @@ def make_work(
     first_epoch: int | Sequence[int] = 0,
     proximal: float | Sequence[float] | None = None,
     steps_limit: int | None = None,
+    order: str = "shuffled",
     device: torch.device | str = "cpu",
 ) -> Work:
     """Pad the clients' index lists and spread scalars over the rows.
 
-    Raises UsageError for an empty client or a negative number of epochs.
+    Raises UsageError for an empty client, a negative number of epochs or an unknown order.
     """
+    check_name("sample order", order, SAMPLE_ORDERS)
     count = len(indices)
     sizes = np.array([len(samples) for samples in indices], dtype=np.int64)
     for k in np.flatnonzero(sizes == 0):
@@ -177,6 +184,7 @@ def make_work(
         learning_rate=per_row(learning_rate),
         proximal=None if proximal is None else per_row(proximal),
         steps_limit=steps_limit,
+        order=order,
         **host,
     )
 
@@ -266,9 +274,12 @@ def _host_part(
 def _epoch_tables(work: Work, width: int) -> tuple[Tensor, int]:
     """[E, C, width] the order of each row's samples in the epochs to run, and the first one's number.
 
+    One table serves all epochs where the order is the stored one.
     A row of few samples is through with its epochs long before the others and needs no further ones.
     """
     first = int(work.first_epoch.min()) if len(work) else 0  # the epochs before have been run
+    if work.order == "stored":
+        return torch.arange(width, device=work.index.device).expand(1, len(work), width), first
     stop = int(work.epochs.max(initial=0))
     sizes = on_device(work.sizes, work.index.device)
     orders = []

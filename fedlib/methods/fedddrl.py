@@ -238,6 +238,7 @@ def continue_training(task: Task, cohort: Cohort, probe: Trained, epochs: np.nda
         epochs=epochs.ravel(),
         first_epoch=1,
         learning_rate=task.run.local_learning_rate,
+        order=task.run.sample_order,
         device=task.device,
     )
     return task.trainer.train(task.train, probe.state, work)

@@ -34,6 +34,7 @@ class SingleSet:
             key=stream_keys(task.seeds, cohort.round, np.zeros_like(replicas)),
             epochs=1,
             learning_rate=task.run.local_learning_rate,
+            order=task.run.sample_order,
             device=task.device,
         )
         own = broadcast(state.params, work.replica), broadcast(state.buffers, work.replica)

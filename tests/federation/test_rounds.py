@@ -12,7 +12,7 @@ from worlds import make_run, make_world
 from fedlib.data.dataset import Split
 from fedlib.errors import UsageError
 from fedlib.federation import initial_state, prepare, rounds, sample_cohort
-from fedlib.local import Samples, Trainer, make_optimizer
+from fedlib.local import Samples, Trainer, batches, make_optimizer
 from fedlib.methods import make_method
 
 
@@ -82,6 +82,25 @@ def test_replicas_equal_separate_runs(method):
         ours, theirs = together[-1].rows[position][0], alone[-1].rows[0][0]
         assert ours["clients"] == theirs["clients"]
         assert ours["test_loss"] == pytest.approx(theirs["test_loss"], rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["fedavg", "singleset", "fedrod", "fedddrl", "evaluatorfl"])
+def test_stored_order_draws_no_order_and_ends_elsewhere(method, monkeypatch):
+    shuffled = play(make_world(), method)
+
+    def refuse(*_):
+        raise AssertionError("an order was drawn")
+
+    monkeypatch.setattr(batches, "epoch_order", refuse)
+    stored = play(make_world(sample_order="stored"), method)
+    assert torch.equal(flat(stored[0].state), flat(shuffled[0].state))
+    assert not torch.equal(flat(stored[-1].state), flat(shuffled[-1].state))
+
+
+def test_a_later_setting_leaves_the_keys_of_stored_runs_alone():
+    run = make_run()
+    assert run.key == "10dc92726a753c13"  # before `precision` and `sample_order` came
+    assert replace(run, sample_order="stored").key != run.key != replace(run, precision="bf16").key
 
 
 @pytest.mark.parametrize("method", ["fedavg", "singleset"])
@@ -173,6 +192,7 @@ def test_cohorts_depend_on_seed_and_round_only():
         ({"rounds": 0}, "rounds=0 given; allowed: 1 or more"),
         ({"local_learning_rate": 0.0}, "local_learning_rate=0.0 given; allowed: above 0"),
         ({"client_eval": "some"}, "unknown client_eval 'some'"),
+        ({"sample_order": "random"}, "unknown sample order 'random'"),
         ({"dataset": "mnits"}, "unknown data set 'mnits'"),
     ],
 )

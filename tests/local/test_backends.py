@@ -1,6 +1,7 @@
 """The vectorised backends against the loop, for each model family, optimiser and ragged clients."""
 
 import copy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -162,6 +163,29 @@ def test_one_sgd_step_by_hand():
         torch.testing.assert_close(result.state.params["1.weight"], expected)
         torch.testing.assert_close(result.state.params["1.bias"], torch.tensor([[0.25, -0.25]]))
         torch.testing.assert_close(result.loss, torch.tensor([np.log(2)], dtype=torch.float32))
+
+
+@pytest.mark.parametrize("backend", ["loop", "vmap", "stacked"])
+def test_stored_order_equals_a_data_loader_that_does_not_shuffle(backend):
+    """Each client's samples once more through torch's own DataLoader and Adadelta (FRL report's code)."""
+    _, samples, trained = train("mlp", backend, optimizer="adadelta", learning_rate=1.0, order="stored")
+    starts = np.cumsum([0, *SIZES])
+    for row, (start, stop) in enumerate(pairwise(starts)):
+        model = make_model("mlp", image_shape=(1, 28, 28), num_classes=10, generator_seed=1)
+        optimizer = torch.optim.Adadelta(model.parameters(), lr=1.0)
+        own = torch.arange(start, stop)
+        pairs = torch.utils.data.TensorDataset(samples.fetch(own), samples.labels[own])
+        for _ in range(2):
+            for x, labels in torch.utils.data.DataLoader(pairs, batch_size=4, shuffle=False):
+                optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(model(x), labels).backward()
+                optimizer.step()
+        for name, expected in model.named_parameters():
+            torch.testing.assert_close(
+                trained.state.params[name][row], expected.detach(), rtol=1e-4, atol=1e-5
+            )
+    _, _, shuffled = train("mlp", backend, optimizer="adadelta", learning_rate=1.0)
+    assert not torch.allclose(shuffled.state.params[name], trained.state.params[name], atol=1e-3)
 
 
 @pytest.mark.parametrize("backend", ["loop", "vmap", "stacked"])

@@ -1,14 +1,16 @@
 """Mini-batch schedules: every sample once per epoch, the same on every device, for one row or many."""
 
 import numpy as np
+import pytest
 import torch
 
 from fedlib import seeds
+from fedlib.errors import UsageError
 from fedlib.local import Samples, batches, make_work, stream_keys
 from fedlib.local.batches import make_schedule
 
 
-def rows(sizes, epochs, first_epoch=0, steps_limit=None, seed=0):
+def rows(sizes, epochs, first_epoch=0, steps_limit=None, seed=0, order="shuffled"):
     starts = np.cumsum([0, *sizes[:-1]])
     indices = [np.arange(a, a + n) for a, n in zip(starts, sizes, strict=True)]
     clients = range(len(sizes))
@@ -21,6 +23,7 @@ def rows(sizes, epochs, first_epoch=0, steps_limit=None, seed=0):
         first_epoch=first_epoch,
         learning_rate=0.1,
         steps_limit=steps_limit,
+        order=order,
     )
 
 
@@ -37,6 +40,24 @@ def test_every_epoch_visits_every_sample_once_in_a_new_order():
         half = len(order) // 2
         assert sorted(order[:half]) == sorted(order[half:]) == list(samples)
         assert order[:half] != order[half:]
+
+
+def test_stored_order_goes_through_every_epoch_from_front_to_back():
+    """Samples 0..9 and 10..16 in batches of 3, two epochs: the last batch of an epoch is what is left."""
+    schedule = make_schedule(rows([10, 7], epochs=2, order="stored"), 3)
+    assert visited(schedule, 0) == [*range(10), *range(10)]
+    assert visited(schedule, 1) == [*range(10, 17), *range(10, 17)]
+    assert schedule.active == [2] * 6 + [1] * 2
+    assert schedule.full == [True, True, False, False, True, False, True, False]
+    other = make_schedule(rows([10, 7], epochs=2, order="stored", seed=1), 3)
+    assert torch.equal(other.index, schedule.index)  # no stream decides it
+    rest = make_schedule(rows([10, 7], epochs=2, first_epoch=1, order="stored").select(np.array([1])), 3)
+    assert visited(rest, 0) == list(range(10, 17))
+
+
+def test_an_unknown_order_is_one_line():
+    with pytest.raises(UsageError, match=r"unknown sample order 'sorted'.*allowed: shuffled, stored"):
+        rows([3], epochs=1, order="sorted")
 
 
 def test_a_row_is_scheduled_alike_alone_and_among_others():
