@@ -152,22 +152,45 @@ def run_command(arguments: argparse.Namespace) -> int:
             grid.check_names(members[0])
     store = Store(arguments.store)
     if arguments.dry_run:
-        return _show_plan(plans, store)
+        _show_plan(plans, store)
+    _show_budget(plans, arguments.profile, store, again=arguments.again)
+    if arguments.dry_run:
+        return 0
     return _run_plans(plans, arguments, store)
 
 
-def _show_plan(plans: dict[str, list], store: Any) -> int:
+def _show_plan(plans: dict[str, list], store: Any) -> None:
     from fedlib import grid
+    from fedlib.expected import Timings
 
-    for artifact_id, runs in plans.items():
-        done = {run.key for run in runs if store.get(run) is not None}
+    timings = Timings()
+    for runs in plans.values():
         for members in grid.group(runs):
-            count = sum(run.key in done for run in members)
-            print(
-                f"{grid.group_label(members)}: {members[0].rounds} rounds, {count} of {len(members)} stored"
-            )
-        print(f"{artifact_id}: {len(runs)} runs, {len(done)} of them stored")
-    return 0
+            missing = [run for run in members if store.get(run) is None]
+            count = f"{len(members) - len(missing)} of {len(members)} stored"
+            time = f", {timings.of_runs(missing).text()}" if missing else ""
+            print(f"{grid.group_label(members)}: {members[0].rounds} rounds, {count}{time}")
+
+
+def _show_budget(plans: dict[str, list], profile: str, store: Any, *, again: bool) -> None:
+    """One line per artifact: what is there, and what the rest will take; then all of it."""
+    from fedlib.expected import Expected, Timings, expected_kept
+    from fedlib.kept import load_kept
+    from fedlib.papers import find_artifact
+
+    total, timings = Expected(), Timings()
+    for artifact_id, runs in plans.items():
+        missing, artifact = [run for run in runs if store.get(run) is None], find_artifact(artifact_id)
+        if runs:
+            time, stored = timings.of_runs(missing), f"{len(runs)} runs, {len(runs) - len(missing)} stored"
+        elif artifact.keep and (again or load_kept(artifact, profile, store) is None):
+            time, stored = expected_kept(artifact, profile), "computed once and kept"
+        else:
+            time, stored = Expected(), "no training"
+        total += time
+        print(f"{artifact_id} at {profile}: {stored}; {time.text()}")
+    if len(plans) > 1:
+        print(f"{len(plans)} artifacts: {total.text()}")
 
 
 def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any) -> int:

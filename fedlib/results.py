@@ -9,7 +9,7 @@ with `--set` never slip into a table.
 import gzip
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,6 +204,21 @@ def _read_details(path: Path) -> dict[str, Any]:
         raise UsageError(f"{details} cannot be read ({error}); it has to lie beside {path.name}") from error
 
 
+def committed_runs(artifact_id: str, profile: str) -> Iterator[tuple[Run, dict[str, Any]]]:
+    """The committed runs that can still be described, each with its provenance."""
+    path = results_file(artifact_id, profile)
+    for item in _read_details(path).values() if path.is_file() else ():
+        run = _current_run(item["description"])
+        if run is not None:
+            yield run, item["provenance"]
+
+
+def committed_provenance(artifact_id: str, profile: str) -> dict[str, Any] | None:
+    """That of committed kept rows; None if there are none."""
+    path = _details_file(results_file(artifact_id, profile))
+    return json.loads(path.read_text()).get("provenance") if path.is_file() else None
+
+
 def _current_run(description: Mapping[str, Any]) -> Run | None:
     try:
         return from_description(description)
@@ -256,8 +271,7 @@ def _kept_details(artifact: Artifact, profile: str, store: Store | Path | str | 
     path = kept_path(artifact, profile, store if isinstance(store, Store) else Store(store))
     if path.with_suffix(".json").is_file():
         return {"provenance": kept_provenance(path)}
-    before = json.loads(_details_file(results_file(artifact.id, profile)).read_text())
-    return {"provenance": before["provenance"]}
+    return {"provenance": committed_provenance(artifact.id, profile)}
 
 
 def _whole_numbers(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -1,5 +1,6 @@
 """Commands: what they print, and one line with exit status 2 for every kind of bad input."""
 
+import json
 import os
 import subprocess
 import sys
@@ -102,9 +103,28 @@ def test_a_used_up_budget_is_status_3(capsys):
 def test_dry_run_computes_nothing(capsys, tmp_path):
     assert main(["run", "fake/grid", "--dry-run", "--seeds", "3", "--set", "rounds=5"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "fake/grid fmnist-embedded iid N=2 fedavg seeds 0,1,2: 5 rounds, 0 of 3 stored"
-    assert lines[-1] == "fake/grid: 6 runs, 0 of them stored"
+    untimed = "time not known (no committed run to go by)"
+    group = "fake/grid fmnist-embedded iid N=2 fedavg seeds 0,1,2"
+    assert lines[0] == f"{group}: 5 rounds, 0 of 3 stored, {untimed}"
+    assert lines[-1] == f"fake/grid at smoke: 6 runs, 0 stored; {untimed}"
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_time_that_runs_will_take_is_printed_before_they_start(capsys):
+    run = ["run", "fake/grid", "--profile", "reduced", "--seeds", "1"]
+    assert main(run) == 0
+    assert "; time not known" in capsys.readouterr().out.splitlines()[0]
+    main(["export", "fake/grid", "--profile", "reduced"])
+    path = results.results_folder() / "fake" / "grid-reduced.json"
+    details = json.loads(path.read_text())
+    for item in details["runs"].values():  # groups of one seed
+        item["provenance"] |= {"group_wall_seconds": 100.0, "device_name": "Abacus"}
+    path.write_text(json.dumps(details))
+    capsys.readouterr()
+    assert main([*run[:-1], "3"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    # two descriptions with two seeds missing in each
+    assert first == "fake/grid at reduced: 6 runs, 2 stored; about 7 min (measured on cpu, Abacus)"
 
 
 def test_list_shows_what_is_stored(capsys):
