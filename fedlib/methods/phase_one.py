@@ -2,7 +2,8 @@
 
 Runs of a grid that differ in phase 2 only (scale, clip, control, feed, rounds) have the same phase 1:
 it is a pure function of images, clients, seeds and settings, and takes longer than some grids'
-rounds. The last one is therefore kept in the process, under the digest of all that it depends on.
+rounds. The last ones are therefore kept in the process, under the digest of all that they depend on:
+as many as a grid has data sets, so that what comes after all of them finds its own.
 """
 
 import hashlib
@@ -33,14 +34,16 @@ class PhaseOne:
     columns: dict[str, list[Any]]
 
 
-_last: dict[str, PhaseOne] = {}
+_KEPT = 4
+_last: dict[str, PhaseOne] = {}  # oldest first
 
 
 def phase_one(task: Task, made: MadeSettings, ratio: RatioSettings, density: str) -> PhaseOne:
-    """Steps 2 to 4 of the method for all replicas of a task, unless they are the last ones asked for."""
+    """Steps 2 to 4 of the method for all replicas of a task, unless they are among the last asked for."""
     key = _digest(task, made, ratio, density)
     if key not in _last:
-        _last.clear()
+        if len(_last) >= _KEPT:
+            _last.pop(next(iter(_last)))
         _last[key] = _compute(task, made, ratio, density)
     return _last[key]
 

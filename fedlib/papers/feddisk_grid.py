@@ -54,7 +54,7 @@ class Scale:
     ablated: str = "mnist"  # the case of the ablations
 
 
-_SMALL = {"made_batch_size": 10, "made_max_rounds": 80, "ratio_max_epochs": 60}
+_SMALL = {"made_batch_size": 10}  # no caps of its own: phase 1 ends by its stopping rules
 _TINY = {"made_batch_size": 10, "made_max_rounds": 6, "ratio_max_epochs": 5}
 
 SCALES = {
@@ -84,7 +84,7 @@ SCALES = {
             ),
             Setting(
                 "xray", "pneumoniamnist-subset", {**_NOISE, "train_per_class": 388, "test_per_class": 100},
-                "iid", num_clients=20, rounds=30, width=16, phase_one=_SMALL,
+                "iid", num_clients=20, rounds=80, width=16, phase_one=_SMALL,
             ),
             Setting(
                 "xray", "standin-xray", {**_AS_PIXELS, "images": 2400}, "sources",
