@@ -14,6 +14,7 @@ they made, so that it shows if a decision differed.
 """
 
 import argparse
+import itertools
 import statistics
 import time
 from dataclasses import replace
@@ -32,7 +33,7 @@ def make_runs(role: str, num_seeds: int) -> list[Run]:
     """FedDdrl's first training episode at the reduced profile."""
     run = grid.make_run("reduced", "benchmark", role, grid.TABLE4["fedddrl"])
     options = {**run.method_options, "episodes": 1}
-    one = replace(run, method_options=options, rounds=grid.scale_of("reduced").rounds)
+    one = replace(run, method_options=options, rounds=2 * grid.scale_of("reduced").rounds)
     return [replace(one, seed=seed) for seed in range(num_seeds)]
 
 
@@ -40,7 +41,7 @@ def play(runs: list[Run], backend: str) -> tuple[float, float, int]:
     """Wall and CPU seconds of the rounds (data and partition are ready before), and uploads made."""
     task = prepare(runs, backend=backend)
     method = make_method(runs[0].method, runs[0].method_options)
-    results = iter(rounds(task, method))
+    results = itertools.islice(rounds(task, method), 1 + method.episode_rounds)
     next(results)  # the initial models and their accuracy
     wall, cpu = time.perf_counter(), time.process_time()
     uploads = sum(row["uploads"] for result in results for rows in result.rows for row in rows)

@@ -11,6 +11,7 @@ Options = Mapping[str, Any]
 
 # Methods that differ in numbers only: their runs may also differ in method, its options and partition.
 JOINED_METHODS = ("fedavg", "fedprox")
+JOINED_OPTIONS = {"mu", "weights"}  # what a replica of a joined computation may have of its own
 
 # Fields that came later: at their default they are left out of the key, so that stored runs keep theirs.
 _LATER_FIELDS = {"precision": "float32", "sample_order": "shuffled"}
@@ -73,7 +74,7 @@ class Run:
     @property
     def joint_key(self) -> str:
         """Equal for runs that may train as one computation: replicas, and what `JOINED_METHODS` adds."""
-        if self.method not in JOINED_METHODS:
+        if self.method not in JOINED_METHODS or set(self.method_options) - JOINED_OPTIONS:
             return self.group_key
         own = {"method": "", "method_options": {}, "partition": "", "partition_options": {}}
         return dataclasses.replace(self, seed=-1, **own).key

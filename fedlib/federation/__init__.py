@@ -2,7 +2,7 @@
 
 from fedlib.federation.aggregate import aggregate, model_bytes, weighted_mean
 from fedlib.federation.cohort import Cohort, sample_cohort
-from fedlib.federation.rounds import RoundResult, rounds
+from fedlib.federation.rounds import RoundResult, next_cohort, rounds
 from fedlib.federation.server import (
     Diagnostics,
     Method,
@@ -21,6 +21,7 @@ from fedlib.federation.task import Task, prepare
 
 __all__ = [
     "Cohort", "Diagnostics", "Method", "RoundResult", "ServerState", "Task", "aggregate", "broadcast",
-    "finish_round", "gather", "initial_state", "method_rng", "model_bytes", "prepare", "put_back", "rounds",
-    "sample_cohort", "sample_shares", "train_cohort", "uniform_shares", "weighted_mean",
+    "finish_round", "gather", "initial_state", "method_rng", "model_bytes", "next_cohort", "prepare",
+    "put_back", "rounds", "sample_cohort", "sample_shares", "train_cohort", "uniform_shares",
+    "weighted_mean",
 ]  # fmt: skip

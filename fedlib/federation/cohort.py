@@ -12,7 +12,7 @@ from fedlib import seeds
 class Cohort:
     """The clients of one round: clients [R, K], ascending ids for each of R replicas (FEDDRL-A5)."""
 
-    round: int  # the round that they train for, 1..T
+    round: int  # the number of their draws: the round 1..T, or what `Method.draw_number` makes of it
     clients: np.ndarray
 
     @property

@@ -62,11 +62,17 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
         yield RoundResult(server.round, rows, new, _pack(task, server, failed), time.perf_counter() - started)
 
 
+def next_cohort(task: Task, method: Method, round_index: int) -> Cohort:
+    """The clients of a round of the run, drawn under the number that the method gives that round."""
+    number = method.draw_number(round_index) if hasattr(method, "draw_number") else round_index
+    return sample_cohort(task.seeds, number, task.run.num_clients, task.cohort_size)
+
+
 def _one_round(
     task: Task, method: Method, server: ServerState, failed: dict[int, str]
 ) -> tuple[ServerState, list[list[Row]], dict[int, str]]:
     run = task.run
-    cohort = sample_cohort(task.seeds, server.round + 1, run.num_clients, task.cohort_size)
+    cohort = next_cohort(task, method, server.round + 1)
     server, report = method.apply(task, server, cohort)
     if task.trainer.limit.rows is not None:
         task.facts["clients_per_pass_by_memory"] = task.trainer.limit.rows

@@ -59,12 +59,13 @@ class Diagnostics:
 class Method(Protocol):
     """A federated algorithm: hyper-parameters as fields, two pure functions over the server's state.
 
-    Three more are optional. `client_models(task, state, clients) -> (params, buffers)`: the models
-    that clients [R, K] are evaluated with, rows [R * K, ...] in `task.model`'s names, where these
-    are not the global one. `initial_columns(task, state) -> {name: [R] values}`: what `init` did,
-    for the row of round 0. `warm_up(task, state) -> (state, failed)`: one round of the method's own
-    before the run, for an `init` whose state has round -n; it counts the round up to 0. failed:
-    replica -> why.
+    More are optional. `draw_number(round) -> int`: the number under which a round draws its cohort
+    and local training (`Cohort.round`), where it is not the round's own. `client_models(task, state,
+    clients) -> (params, buffers)`: the models that clients [R, K] are evaluated with, rows
+    [R * K, ...] in `task.model`'s names, where these are not the global one. `initial_columns(task,
+    state) -> {name: [R] values}`: what `init` did, for the row of round 0. `warm_up(task, state) ->
+    (state, failed)`: one round of the method's own before the run, for an `init` whose state has
+    round -n; it counts the round up to 0. failed: replica -> why.
 
     A part of the model that is not in the state's `params` and `buffers` belongs to the clients:
     it is neither sent nor averaged.

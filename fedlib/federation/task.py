@@ -28,7 +28,9 @@ from fedlib.run import JOINED_METHODS, Run
 CLIENT_EVALS = ("none", "cohort", "all")
 _OWN_DATASET_OPTIONS = (
     "train_per_class", "test_per_class", "mean", "std", "client_noise", "local_test", "num_classes",
+    "server_share",
 )  # fmt: skip
+_ROUNDING = 1e-9  # 30 * 0.1 is 3
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Task:
 
     clients[r][k]: positions in `train` of client k's samples in replica r. held_out[r][k]:
     those of the client's own test part, which it does not train on (data-set option
-    `local_test`); None: the clients have none. facts: provenance that is known once the task
+    `local_test`); None: the clients have none. server: the part of the test data that the server
+    measures its rewards on, disjoint from `test` (option `server_share`, FEDDDRL-A9); None: it has
+    none. facts: provenance that is known once the task
     is built (parameters, backend, client sizes).
     """
 
@@ -51,6 +55,7 @@ class Task:
     device: torch.device
     facts: dict[str, Any] = field(default_factory=dict)
     held_out: list[Partition] | None = None
+    server: Samples | None = None
 
     @property
     def run(self) -> Run:
@@ -83,7 +88,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
     dataset = _with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
     train = _subset(dataset.train, own.get("train_per_class"))
-    test = _subset(dataset.test, own.get("test_per_class"))
+    test, server = _server_part(_subset(dataset.test, own.get("test_per_class")), own.get("server_share"))
     clients = [_partition(r, train, dataset.num_classes) for r in runs]
     model = make_model(
         run.model, image_shape=dataset.image_shape, num_classes=dataset.num_classes,
@@ -109,6 +114,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
         device=device,
         facts={**_facts(model, backend, clients), "clients_per_pass": widest},
         held_out=held_out,
+        server=None if server is None else Samples.from_arrays(server.images, server.labels, **scale),
     )
 
 
@@ -150,11 +156,33 @@ def _subset(split: Split, per_class: int | None) -> Split:
     if per_class is None:
         return split
     check(per_class >= 1, f"samples per class {per_class} given; allowed: 1 or more")
+    return _where(split, _rank_in_class(split) < per_class)
+
+
+def _server_part(split: Split, share: float | None) -> tuple[Split, Split | None]:
+    """(test, server): `share` of each class goes to the server, evenly spaced over the original order.
+
+    The same images for every seed and method, so that all of a comparison are tested on the same rest.
+    """
+    if share is None:
+        return split, None
+    check(0 < share < 1, f"server_share={share} given; allowed: between 0 and 1 (share of the test data)")
+    rank = _rank_in_class(split)
+    takes = np.floor((rank + 1) * share + _ROUNDING) > np.floor(rank * share + _ROUNDING)
+    check(takes.any(), f"server_share={share} given; no class has the {1 / share:.0f} test samples for one")
+    return _where(split, ~takes), _where(split, takes)
+
+
+def _rank_in_class(split: Split) -> np.ndarray:
+    """[n] how many samples of the same class come before."""
     rank = np.zeros(len(split), dtype=np.int64)
     for label in np.unique(split.labels):
         at = np.flatnonzero(split.labels == label)
         rank[at] = np.arange(len(at))
-    keep = rank < per_class
+    return rank
+
+
+def _where(split: Split, keep: np.ndarray) -> Split:
     groups = None if split.groups is None else split.groups[keep]
     return Split(split.images[keep], split.labels[keep], groups)
 

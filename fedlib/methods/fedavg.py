@@ -5,6 +5,7 @@ Data", AISTATS 2017, https://arxiv.org/abs/1602.05629, Algorithm 1.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -20,7 +21,7 @@ from fedlib.federation import (
     train_cohort,
     uniform_shares,
 )
-from fedlib.methods.surroundings import check_setting, restarted, with_latency, with_mixup
+from fedlib.methods.surroundings import check_setting, restarted, server_columns, with_costs, with_mixup
 
 WEIGHTS = {"samples": sample_shares, "uniform": uniform_shares}
 
@@ -51,6 +52,9 @@ class FedAvg:
     def init(self, task: Task) -> ServerState:
         return initial_state(task)
 
+    def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
+        return {} if self.episode_rounds is None else server_columns(task, state)
+
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
         state = restarted(task, state, cohort, self.episode_rounds)
@@ -58,4 +62,4 @@ class FedAvg:
         trained = train_cohort(task, state, cohort, steps_limit=self.local_steps or None)
         weights = cohort_weights(self.weights, task, cohort)
         after, report = finish_round(task, state, cohort, trained, weights)
-        return after, with_latency(task, cohort, report, self.episode_rounds)
+        return after, with_costs(task, after, cohort, report, self.episode_rounds)

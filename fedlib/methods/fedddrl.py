@@ -4,13 +4,16 @@ Y. J. Wong et al., "FedDdrl: Federated Double Deep Reinforcement Learning for He
 with Adaptive Early Client Termination and Local Epoch Adjustment", Sensors 23 (2023) 2494,
 https://doi.org/10.3390/s23052494, Algorithm 2.
 
-A run holds the training episodes one after the other and an evaluation episode at the end: it
-has (episodes + 1) * episode_rounds rounds, every episode starts from w_0, and the last one acts
-with epsilon = 0 and learns nothing (FEDDDRL-A23). Hence resume is the round loop's own.
+A run holds the training episodes one after the other and evaluation episodes at the end; every
+episode starts from w_0, and an evaluation acts with epsilon = 0 and learns nothing (FEDDDRL-A23).
+Hence resume is the round loop's own. Cohorts and local training are drawn by the number of the
+round counted from the first evaluation: evaluation round r is FedAvg's round r (same clients, same
+mini-batches), and the agents learn in rounds 0, -1, ..., which no evaluation meets.
 
-Readings (FEDDDRL-): penalties normalised (A3), U(dA) = (U(1) - U(0)) dA by (9), reward on a part
-of the test set (A9), b fixed at 0.3 * 0.279 of the paper's example (A10), state by A11 to A14,
-a transition is stored when the next round's state is known (A15), two clients kept (A25).
+Readings (FEDDDRL-): penalties normalised (A3), U(dA) = (U(1) - U(0)) dA by (9), reward on images
+that the server holds out of the test set (A9), b of FedAvg's traces, fixed for all episodes (A10),
+state by A11 to A14, a transition is stored when the next round's state is known (A15), two clients
+kept (A25).
 """
 
 from collections.abc import Sequence
@@ -35,15 +38,17 @@ from fedlib.federation import (
     model_bytes,
     train_cohort,
 )
-from fedlib.local import Trained, evaluate_segments, make_work, stream_keys
+from fedlib.local import Trained, make_work, stream_keys
 from fedlib.methods.surroundings import (
     HISTORIES,
+    REWARD_DATA,
     STATE_SIZE,
     Surroundings,
     bias_of_traces,
     check_setting,
     first_histories,
-    restarted,
+    reward_accuracy,
+    server_columns,
     with_mixup,
 )
 from fedlib.system import LATENCY_RULES, latency_unit, round_cost, round_latency
@@ -64,14 +69,14 @@ class FedDdrl:
     w1: float = 2.9  # weight of the accuracy gain in the rewards (12), (16)
     w2: float = 0.1  # of the communication cost
     w3: float = 0.2  # of the latency
-    bias: float | None = 0.0837  # b of (15), (16), the paper's example; None: of FedAvg's traces (A10)
+    bias: float | None = None  # b of (15), (16); None: of FedAvg's traces; the paper's example: 0.0837 (A10)
     adjust_epochs: bool = True  # False: the run's local epochs for every client that is kept
     epoch_choices: Sequence[int] = (3, 5, 7)  # the probing epoch included (A26)
     mixup_alpha: float | None = None  # of Balanced-MixUp; None: none
     mixup_kind: str = "strict"
     episodes: int = 40  # of training
     episode_rounds: int = 15  # T
-    reward_share: float = 0.1  # of the test set that the rewards are measured on; 1: all of it
+    reward_data: str = "server"  # images held out of the test set; or "test": those that are reported (A9)
     latency_rule: str = "printed"  # or "fedmarl" (A2)
     history: str = "client"  # whose last values an agent sees; or "slot" (A12)
 
@@ -89,7 +94,7 @@ class FedDdrl:
         )
         check(self.episodes >= 0, f"episodes={self.episodes} given; allowed: 0 or more")
         check_setting(self.mixup_kind, self.episode_rounds)
-        check(0 < self.reward_share <= 1, f"reward_share={self.reward_share} given; allowed: above 0 to 1")
+        check_name("reward data", self.reward_data, REWARD_DATA)
         check_name("latency rule", self.latency_rule, LATENCY_RULES)
         check_name("history", self.history, HISTORIES)
 
@@ -105,6 +110,11 @@ class FedDdrl:
             task.cohort_size >= 2,
             f"cohort_size={task.cohort_size} given; allowed: 2 or more clients selected per round",
         )
+        check(
+            self.reward_data == "test" or task.server is not None,
+            "reward_data='server' given, but the server has no images of its own; allowed: the data-set "
+            "option server_share (dataset.server_share=0.1), or reward_data='test' (FEDDDRL-A9)",
+        )
         agents = []
         for number, vdn in enumerate(self.vdns, start=1):
             team = vdn.init([seeds.torch_generator(s, "vdn", number) for s in task.seeds])
@@ -113,12 +123,21 @@ class FedDdrl:
         memory = {**first_histories(task, self.history), "bias": self._bias(task), "agents": agents}
         return replace(initial_state(task), memory=memory)
 
+    def draw_number(self, round_index: int) -> int:
+        """1 for the first round of the first evaluation, 0 and below while the agents learn."""
+        return round_index - self.episodes * self.episode_rounds
+
+    def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
+        return server_columns(task, state) if self.reward_data == "server" else {}
+
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
-        episode, t = divmod(cohort.round - 1, self.episode_rounds)
+        number = state.round + 1  # of the run, from the first training episode
+        episode, t = divmod(number - 1, self.episode_rounds)
         learns, last = episode < self.episodes, t == self.episode_rounds - 1
-        state = restarted(task, state, cohort, self.episode_rounds)
-        before = state.memory["accuracy"].cpu().numpy() if t > 0 else self._accuracy(task, state)
+        if t == 0:
+            state = self._reset(task, state)  # lines 5, 6
+        before = state.memory["accuracy"].cpu().numpy()
         world = Surroundings.of(task, cohort)
         probe = train_cohort(task, state, cohort, epochs=1)  # line 12: the probing epoch
         loss = probe.loss.view(cohort.clients.shape).cpu()
@@ -127,14 +146,14 @@ class FedDdrl:
 
         agents = _on_cpu(state.memory["agents"])
         if learns and t > 0:  # s_{t+1} of the last round's transition is known now
-            agents = self._learn(task, agents, states, cohort.round, done=False)
-        kept, epochs = self._act(task, agents, states, cohort.round, explores=learns)  # lines 15, 16
+            agents = self._learn(task, agents, states, number, done=False)
+        kept, epochs = self._act(task, agents, states, number, explores=learns)  # lines 15, 16
 
         trained = continue_training(task, cohort, probe, np.where(kept, epochs, 1))  # lines 18 to 23
         weights = torch.from_numpy(kept * world.sizes / (kept * world.sizes).sum(axis=1, keepdims=True))
         after, report = finish_round(task, state, cohort, trained, weights.float().to(task.device))  # 24
 
-        accuracy = self._accuracy(task, after)  # lines 25 to 28
+        accuracy = reward_accuracy(task, after, self.reward_data)  # lines 25 to 28
         latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept, rule=self.latency_rule)
         share = latency / latency_unit(world.largest_client)
         bias = state.memory["bias"].cpu().numpy()
@@ -142,7 +161,7 @@ class FedDdrl:
         if learns:
             agents = self._remember(agents, states, kept, epochs, rewards)
             if last:
-                agents = self._learn(task, agents, states, cohort.round, done=True)
+                agents = self._learn(task, agents, states, number, done=True)
         columns = {
             "episode": [episode + 1] * len(kept),
             **world.columns(loss, kept, epochs),
@@ -151,10 +170,18 @@ class FedDdrl:
             "uplink_bytes": [model_bytes(state.params, state.buffers) * int(n) for n in kept.sum(axis=1)],
             "accuracy_gain": (accuracy - before).tolist(),
             "bias": bias.tolist(),
+            **({"server_accuracy": accuracy.tolist()} if self.reward_data == "server" else {}),
             **{f"reward_{n}": reward.tolist() for n, reward in enumerate(rewards, start=1)},
         }
         memory = {**after.memory, **histories, "agents": agents, "accuracy": torch.from_numpy(accuracy)}
         return replace(after, memory=memory), replace(report, train_loss=loss, columns=columns)
+
+    def _reset(self, task: Task, state: ServerState) -> ServerState:
+        """The FL environment at the start of an episode: w_0, its accuracy, no client seen yet."""
+        start = initial_state(task)
+        accuracy = torch.from_numpy(reward_accuracy(task, start, self.reward_data))
+        memory = {**state.memory, **first_histories(task, self.history), "accuracy": accuracy}
+        return replace(state, params=start.params, buffers=start.buffers, memory=memory)
 
     def _bias(self, task: Task) -> Tensor:
         """[R] b, fixed for all episodes."""
@@ -216,16 +243,6 @@ class FedDdrl:
             team, _ = vdn.learn(Team(**agent["team"]), memory, streams)
             learned.append({"team": dict(vars(team)), "memory": dict(vars(memory)), "pending": []})
         return learned
-
-    def _accuracy(self, task: Task, state: ServerState) -> np.ndarray:
-        """[R] accuracy of the global models on the reward's part of the test set."""
-        count = len(task.test.labels)
-        part = max(round(self.reward_share * count), 1)
-        index = [
-            [np.sort(seeds.rng(s, "method", "reward part").permutation(count)[:part])] for s in task.seeds
-        ]
-        found = evaluate_segments(task.trainer, task.test, state.params, state.buffers, index)
-        return np.array([float(one.accuracy[0]) for one in found])
 
 
 def continue_training(task: Task, cohort: Cohort, probe: Trained, epochs: np.ndarray) -> Trained:

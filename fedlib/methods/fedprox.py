@@ -7,6 +7,7 @@ papers here use no partial work.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from fedlib.errors import check, check_name
 from fedlib.federation import (
@@ -19,7 +20,7 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.methods.fedavg import WEIGHTS, cohort_weights
-from fedlib.methods.surroundings import check_setting, restarted, with_latency, with_mixup
+from fedlib.methods.surroundings import check_setting, restarted, server_columns, with_costs, with_mixup
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,13 @@ class FedProx:
     def init(self, task: Task) -> ServerState:
         return initial_state(task)
 
+    def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
+        return {} if self.episode_rounds is None else server_columns(task, state)
+
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
         state = restarted(task, state, cohort, self.episode_rounds)
         trained = train_cohort(task, state, cohort, proximal=self.mu)
         weights = cohort_weights(self.weights, task, cohort)
         after, report = finish_round(task, state, cohort, trained, weights)
-        return after, with_latency(task, cohort, report, self.episode_rounds, self.latency_factor)
+        return after, with_costs(task, after, cohort, report, self.episode_rounds, self.latency_factor)

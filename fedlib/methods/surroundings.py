@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Diagnostics, ServerState, Task, initial_state, sample_cohort
-from fedlib.local import Objective
+from fedlib.local import Objective, evaluate_segments
 from fedlib.local.mixup import KINDS, BalancedMixUp
 from fedlib.system import (
     Devices,
@@ -33,6 +33,7 @@ WINDOW = 3  # values of each history in the state (FEDDDRL-A11)
 STATE_SIZE = 2 * WINDOW + 4
 LOSS, PROBING = 0, WINDOW  # where a state has L and the present H^p
 HISTORIES = ("client", "slot")
+REWARD_DATA = ("server", "test")
 BIAS_SHARE = 0.3  # b = 0.3 E[w2 B + w3 H], sec. 4.1.1
 
 
@@ -54,12 +55,31 @@ def with_mixup(task: Task, alpha: float | None, kind: str = "strict") -> Task:
     return replace(task, trainer=replace(task.trainer, objective=Objective(inputs=mixup)))
 
 
-def with_latency(
-    task: Task, cohort: Cohort, report: Diagnostics, episode_rounds: int | None, factor: float = 1.0
-) -> Diagnostics:
-    """The report of a round in which everybody trains E epochs and uploads, with B_t and H_t.
+def reward_accuracy(task: Task, state: ServerState, data: str = "server") -> np.ndarray:
+    """[R] A_t of the rewards: the global models' accuracy on the server's images or the test set (A9)."""
+    samples = task.server if data == "server" else task.test
+    whole = [[np.arange(len(samples.labels))]] * len(task.runs)
+    found = evaluate_segments(task.trainer, samples, state.params, state.buffers, whole)
+    return np.array([float(one.accuracy[0]) for one in found])
 
-    factor: how much dearer a method's sample is than FedAvg's (A40). `episode_rounds=None`: as it was.
+
+def server_columns(task: Task, state: ServerState) -> dict[str, list[float]]:
+    """The column `server_accuracy`, where the server has images of its own."""
+    return {} if task.server is None else {"server_accuracy": reward_accuracy(task, state).tolist()}
+
+
+def with_costs(
+    task: Task,
+    state: ServerState,
+    cohort: Cohort,
+    report: Diagnostics,
+    episode_rounds: int | None,
+    factor: float = 1.0,
+) -> Diagnostics:
+    """The report of a round in which everybody trains E epochs and uploads, with A_t, B_t and H_t.
+
+    state: after the round. factor: how much dearer a method's sample is than FedAvg's (A40).
+    `episode_rounds=None`: the report as it was.
     """
     if episode_rounds is None:
         return report
@@ -72,6 +92,7 @@ def with_latency(
         "uploads": round_cost(everyone).tolist(),
         "latency_seconds": latency.tolist(),
         "latency_share": (latency / latency_unit(world.largest_client)).tolist(),
+        **server_columns(task, state),
     }
     return replace(report, columns={**report.columns, **columns})
 

@@ -4,7 +4,8 @@ Sec. 5 and table 3 of the paper: K = 100 clients (98 for CrisisIBD), 10 of them 
 E = 5, sigma = 0.8, mu = 0.01, alpha of Balanced-MixUp 0.05, 0.4, 0.2, 40 episodes. Local optimiser,
 learning rate, batch and image size are not printed (FEDDDRL-A34, A35): `Scale.local` is chosen by
 `fedddrl/sgd-search` on FedAvg alone, and kept for all methods. `SCALES` is the one place where the
-profiles differ.
+profiles differ. All methods are tested on the same images, none of which a reward or the choice of
+local SGD has seen: `Scale.server_share` of the test set is the server's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -92,12 +93,12 @@ class Scale:
     cohort: int
     rounds: int  # T of an episode
     episodes: int  # in which the agents learn
-    evaluations: int  # episodes after these, with cohorts of their own
+    evaluations: int  # episodes after these, the same rounds for every method
     model: str
     local: Local
     search: tuple[Local, ...]  # what `sgd-search` tries
     test_per_class: int | None = None
-    reward_share: float = 0.1  # of the test set: 1,000 of 10,000 images at `paper` (FEDDDRL-A9)
+    server_share: float = 0.1  # of the test set, for the rewards: 1,000 images at `paper` (FEDDDRL-A9)
 
 
 def _search(batch_size: int, rates: Iterable[float], sizes: Iterable[int | None]) -> tuple[Local, ...]:
@@ -117,8 +118,8 @@ SCALES = {
         model="cnn-small",
         local=Local(0.1, 0.0, 10),
         search=_search(10, (0.03, 0.1), (None,)),
-        test_per_class=20,
-        reward_share=0.5,
+        test_per_class=40,
+        server_share=0.5,
     ),
     "reduced": Scale(
         datasets={"MNIST": "mnist", "CIFAR-10": "cifar10-jpeg", "CrisisIBD": "standin-crisis"},
@@ -131,8 +132,8 @@ SCALES = {
         model="cnn-small",
         local=Local(0.1, 0.0, 10),
         search=_search(10, (0.01, 0.03, 0.1), (None,)),
-        test_per_class=100,
-        reward_share=0.3,
+        test_per_class=200,
+        server_share=0.5,
     ),
     "paper": Scale(
         datasets={"MNIST": "mnist", "CIFAR-10": "cifar10", "CrisisIBD": "crisis-ibd"},
@@ -157,13 +158,14 @@ def base_run(profile: str, artifact: str, role: str, local: Local | None = None)
     """FedAvg on the data set of a role (MNIST, CIFAR-10, CrisisIBD), one evaluation episode."""
     scale = scale_of(profile)
     local = local or scale.local
-    images, per_class = scale.images[role], scale.test_per_class
+    images = scale.images[role]
+    tests = {} if scale.test_per_class is None else {"test_per_class": scale.test_per_class}
     return Run(
         paper="fedddrl",
         artifact=artifact,
         profile=profile,
         dataset=scale.datasets[role],
-        dataset_options={} if per_class is None else {"test_per_class": per_class},
+        dataset_options={**tests, "server_share": scale.server_share},
         method="fedavg",
         method_options={"episode_rounds": scale.rounds},
         partition="majority",
@@ -186,9 +188,7 @@ def make_run(profile: str, artifact: str, role: str, setting: Setting) -> Run:
     if setting.mixup:
         options["mixup_alpha"] = ALPHAS[role]
     if setting.learns:
-        options |= {"episodes": scale.episodes, "reward_share": scale.reward_share}
-    elif setting.method not in ("fedavg", "fedprox"):
-        options["reward_share"] = scale.reward_share
+        options["episodes"] = scale.episodes
     episodes = scale.evaluations + (scale.episodes if setting.learns else 0)
     return replace(run, method=setting.method, method_options=options, rounds=episodes * scale.rounds)
 

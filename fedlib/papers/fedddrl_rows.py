@@ -1,7 +1,8 @@
 """From stored rows of FedDdrl's runs to the quantities that its tables, figures and claims speak of.
 
-A run holds episodes of T rounds; agents learn in the first ones, the rest are evaluations with
-cohorts of their own (FEDDDRL-A23). Everything here is about evaluations, unless it says otherwise.
+A run holds episodes of T rounds; agents learn in the first ones, the rest are evaluations
+(FEDDDRL-A23), whose cohorts and devices are the same for every method. Everything here is about
+evaluations, unless it says otherwise.
 """
 
 import json
@@ -85,16 +86,19 @@ def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def traces(rows: pd.DataFrame) -> pd.DataFrame:
-    """What Algorithm 1 records of FedAvg: by role, seed, episode and t the columns dA, B, H."""
+    """What Algorithm 1 records of FedAvg: by role, seed, episode and t the columns dA, B, H.
+
+    dA: of the accuracy on the images that the server holds out (FEDDDRL-A9).
+    """
     rows = labelled(rows)
-    start = rows[rows["round"] == 0].set_index(["role", "seed"]).test_accuracy
+    start = rows[rows["round"] == 0].set_index(["role", "seed"]).server_accuracy
     own = evaluations(rows).sort_values(["role", "seed", "episode", "t"])
-    before = own.groupby(["role", "seed", "episode"]).test_accuracy.shift()
+    before = own.groupby(["role", "seed", "episode"]).server_accuracy.shift()
     first = pd.Series([start[key] for key in zip(own.role, own.seed, strict=True)], index=own.index)
     return pd.DataFrame(
         {
             **{name: own[name] for name in ("role", "seed", "episode", "t")},
-            "dA": own.test_accuracy - before.fillna(first),
+            "dA": own.server_accuracy - before.fillna(first),
             "B": own.uploads / own.cohort_size,
             "H": own.latency_share,
         }

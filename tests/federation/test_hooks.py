@@ -48,6 +48,23 @@ def test_held_out_samples_have_their_clients_noise_and_replicas_their_own_images
 def test_wrong_share_is_one_line(share):
     with pytest.raises(UsageError, match=f"local_test={share} given; allowed: between 0 and 1"):
         prepared(share)
+    with pytest.raises(UsageError, match=f"server_share={share} given; allowed: between 0 and 1"):
+        prepared(None, server_share=share)
+
+
+def test_the_servers_images_and_the_test_set_are_two_parts_of_one():
+    """10 test images of each class, 0.3 of them the server's: three of each, and the other seven tested."""
+    whole = prepared(None, test_per_class=10)
+    parts = prepared(None, test_per_class=10, server_share=0.3)
+    assert whole.server is None
+    assert torch.bincount(parts.server.labels).tolist() == [3] * 10
+    assert torch.bincount(parts.test.labels).tolist() == [7] * 10
+    images = {image.numpy().tobytes() for image in whole.test.inputs}
+    tested, held = ({image.numpy().tobytes() for image in p.inputs} for p in (parts.test, parts.server))
+    assert tested | held == images
+    assert not tested & held
+    with pytest.raises(UsageError, match=r"server_share=0.1 given; no class has the 10 test samples for one"):
+        prepared(None, server_share=0.1)
 
 
 def test_rows_tell_the_spread_over_clients():

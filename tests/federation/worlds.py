@@ -50,4 +50,5 @@ def make_world(
     device = torch.device(device)
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     trainer = Trainer(template.to(device), choose_backend(template, device), optimizer, run.batch_size)
-    return Task(runs, dataset, samples, samples, [lists] * len(runs), template, trainer, device)
+    lists = [lists] * len(runs)
+    return Task(runs, dataset, samples, samples, lists, template, trainer, device, server=samples)

@@ -15,7 +15,7 @@ from worlds import make_world
 
 from fedlib.agents.networks import one_thread
 from fedlib.errors import UsageError
-from fedlib.federation import rounds, sample_cohort
+from fedlib.federation import next_cohort, rounds, sample_cohort
 from fedlib.methods.fedavg import FedAvg
 from fedlib.methods.fedddrl import GAIN, FedDdrl, utility
 from fedlib.methods.fedmarl import FedMarl
@@ -64,10 +64,10 @@ def always(method, state, *choices):
     return state
 
 
-def run(task, method, state, count):
+def run(task, method, state, count, start=1):
     reports = []
-    for r in range(1, count + 1):
-        cohort = sample_cohort(task.seeds, r, task.run.num_clients, task.cohort_size)
+    for r in range(start, start + count):
+        cohort = next_cohort(task, method, r)
         state, report = method.apply(task, state, cohort)
         reports.append(report)
     return state, reports
@@ -123,7 +123,7 @@ def test_every_episode_restarts_and_the_last_one_learns_nothing():
     state = method.init(task)
     teams, stored = [], []
     for r in range(1, 7):
-        cohort = sample_cohort(task.seeds, r, 6, 4)
+        cohort = next_cohort(task, method, r)
         if r == 4:  # the start of the evaluation episode: what came before does not matter
             spoiled = {n: torch.full_like(t, 7.0) for n, t in state.params.items()}
             other, _ = method.apply(task, type(state)(3, spoiled, state.buffers, state.memory), cohort)
@@ -136,6 +136,75 @@ def test_every_episode_restarts_and_the_last_one_learns_nothing():
     assert [len(done[0]) for done in stored] == [0, 1, 3, 3, 3, 3]
     assert stored[-1] == [[0.0, 0.0, 1.0]] * 2
     assert torch.equal(teams[2]["network"], teams[5]["network"])
+
+
+def evaluation_rows(task, method, episodes):
+    """Replica 0's rows of the two evaluation episodes of 3 rounds after `episodes` of training."""
+    task = replace(task, runs=tuple(replace(run, rounds=3 * (episodes + 2)) for run in task.runs))
+    return [result.rows[0][0] for result in rounds(task, method)][1 + 3 * episodes :]
+
+
+@pytest.mark.parametrize("method", [FedDdrl, FedMarl])
+def test_every_method_meets_the_same_clients_and_devices_in_an_evaluation_round(method):
+    """Common random numbers: evaluation round r is FedAvg's round r, however long the agents learned."""
+    task = world(local_epochs=2)
+    average = evaluation_rows(task, FedAvg(episode_rounds=3), 0)
+    rule = evaluation_rows(task, RandomDrop(episode_rounds=3), 0)
+    for episodes in (1, 2):
+        learned = evaluation_rows(task, method(episodes=episodes, episode_rounds=3), episodes)
+        for column in ("clients", "upload_seconds", "probing_seconds", "probing_loss"):
+            expected = average if column == "clients" else rule
+            expected = [row[column] for row in expected]
+            if column == "probing_loss":  # of other models from round 2 on
+                assert learned[0][column] == expected[0]
+                assert learned[3][column] == expected[3]
+            else:
+                assert [row[column] for row in learned] == expected
+
+
+def test_keeping_everyone_after_training_is_fedavgs_evaluation_bit_for_bit():
+    """Mini-batches and mixing partners, too, are those of FedAvg's rounds."""
+    task = world(local_epochs=5)
+    average, expected = run(task, FedAvg(mixup_alpha=0.4, episode_rounds=3), FedAvg().init(task), 2)
+    method = FedDdrl(episodes=2, episode_rounds=3, mixup_alpha=0.4)
+    state, _ = run(task, method, method.init(task), 6)
+    state, reports = run(task, method, always(method, state, 1, 1), 2, start=7)
+    assert all(torch.equal(state.params[n], average.params[n]) for n in average.params)
+    for column in ("server_accuracy", "latency_seconds", "latency_share", "uploads"):
+        assert [r.columns[column] for r in reports] == [r.columns[column] for r in expected]
+
+
+def test_agents_learn_on_draws_that_no_evaluation_has():
+    method = FedDdrl(episodes=2, episode_rounds=3)
+    numbers = [method.draw_number(r) for r in range(1, 10)]
+    assert numbers == [-5, -4, -3, -2, -1, 0, 1, 2, 3]
+    task = world()
+    cohorts = {next_cohort(task, method, r).clients.tobytes() for r in range(1, 7)}
+    assert len(cohorts) > 1
+    assert next_cohort(task, method, 7).clients.tolist() == sample_cohort((0, 1), 1, 6, 4).clients.tolist()
+
+
+def test_the_reward_is_measured_on_the_servers_images():
+    """dA of the rewards is that of w_1 and w_0 on seven images, or, by option, on all of the test set."""
+    task = world()
+    own = replace(task.server, inputs=task.server.inputs[:7], labels=task.server.labels[:7])
+    task = replace(task, server=own)
+    for data, samples in (("server", own), ("test", task.test)):
+        method = FedDdrl(episodes=0, reward_data=data)
+        start = method.init(task)
+        state, (report,) = run(task, method, start, 1)
+        for r in range(2):
+            reached = []
+            for params in (start.params, state.params):
+                task.model.load_state_dict({n: t[r] for n, t in params.items()})
+                found = task.model(samples.fetch(torch.arange(len(samples.labels)))).argmax(dim=1)
+                reached.append((found == samples.labels).double().mean().item())
+            assert report.columns["accuracy_gain"][r] == pytest.approx(reached[1] - reached[0], abs=1e-6)
+            if data == "server":
+                assert report.columns["server_accuracy"][r] == pytest.approx(reached[1], abs=1e-6)
+        assert ("server_accuracy" in report.columns) == (data == "server")
+    with pytest.raises(UsageError, match=r"no images of its own.*server_share.*reward_data='test'"):
+        FedDdrl().init(replace(task, server=None))
 
 
 def test_resume_is_exact_while_the_agents_learn():
@@ -197,7 +266,7 @@ def test_b_of_fedavgs_own_traces():
     task = world(local_epochs=5)
     _, reports = run(task, FedAvg(episode_rounds=3), FedAvg().init(task), 3)
     latency = np.mean([report.columns["latency_share"] for report in reports], axis=0)
-    method = FedDdrl(episodes=0, episode_rounds=3, bias=None)
+    method = FedDdrl(episodes=0, episode_rounds=3)
     _, (report,) = run(task, method, method.init(task), 1)
     np.testing.assert_allclose(report.columns["bias"], 0.3 * (0.1 + 0.2 * latency), rtol=1e-12)
 
@@ -247,6 +316,8 @@ def test_bad_input_is_one_line():
         DropSlowest(keep_share=1.5)
     with pytest.raises(UsageError, match="episodes=3 given for a rule; allowed: 0"):
         RandomDrop(episodes=3)
+    with pytest.raises(UsageError, match="unknown reward data 'train'; allowed: server, test"):
+        FedDdrl(reward_data="train")
     with pytest.raises(UsageError, match="unknown history 'nobody'"):
         FedDdrl(history="nobody")
     with pytest.raises(UsageError, match="episode_rounds=0 given; allowed: 1 or more"):

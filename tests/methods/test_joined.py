@@ -64,6 +64,8 @@ def test_what_shares_a_group():
     assert [len(members) for members in groups] == [8, 1, 1, 1]
     assert [len(members) for members in grid.group(runs)] == [2, 2, 2, 2]
     assert "4 descriptions joined" in grid.group_label(groups[0])
+    episodes = [replace(run, method_options={**run.method_options, "episode_rounds": 2}) for run in runs]
+    assert [len(members) for members in grid.group(episodes, joined=True)] == [2] * 4
     with pytest.raises(UsageError, match="may differ in their seed only, those of fedavg and fedprox also"):
         prepare([BASE, others[0]])
 

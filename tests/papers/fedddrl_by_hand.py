@@ -30,16 +30,17 @@ def episode(
         "stand_in": False, "local_learning_rate": run.local_learning_rate,
         "local_optimizer_options": "{}", "model_options": "{}",
     }  # fmt: skip
-    rows = [{**common, "round": 0, "test_accuracy": 0.1}]
+    rows = [{**common, "round": 0, "test_accuracy": 0.1, "server_accuracy": 0.1}]
     if learns:  # rounds of training count nowhere
         rows += [
             {**common, "round": t, "episode": 1, "test_accuracy": 0.99, "uploads": 1.0} for t in range(1, 16)
         ]
     for t in range(1, ROUNDS + 1):
+        reached = 0.1 + (accuracy - 0.1) * t / ROUNDS + wobble * (-1) ** t * (t < ROUNDS)
         rows.append(
             {
                 **common, "round": start + t, "episode": 2 if learns else 1,
-                "test_accuracy": 0.1 + (accuracy - 0.1) * t / ROUNDS + wobble * (-1) ** t * (t < ROUNDS),
+                "test_accuracy": reached, "server_accuracy": reached,
                 "uploads": float(np.broadcast_to(kept, ROUNDS)[t - 1]), "latency_seconds": latency,
                 "latency_share": latency / 100, "accuracy_gain": (accuracy - 0.1) / ROUNDS,
                 **{name: json.dumps(values) for name, values in more.items()},

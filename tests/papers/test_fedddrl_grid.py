@@ -15,7 +15,7 @@ SIZES = {
     "profile", "dataset", "dataset_options", "partition_options", "model", "model_options", "num_clients",
     "cohort_size", "rounds", "batch_size", "local_learning_rate", "local_optimizer_options",
 }  # fmt: skip
-METHOD_SIZES = {"episodes", "episode_rounds", "reward_share"}
+METHOD_SIZES = {"episodes", "episode_rounds"}
 
 
 def settings(run):
