@@ -101,9 +101,12 @@ class Scale:
     server_share: float = 0.1  # of the test set, for the rewards: 1,000 images at `paper` (FEDDDRL-A9)
 
 
-def _search(batch_size: int, rates: Iterable[float], sizes: Iterable[int | None]) -> tuple[Local, ...]:
-    rates, sizes = tuple(rates), tuple(sizes)
-    return tuple(Local(r, m, batch_size, s) for s in sizes for m in (0.0, 0.9) for r in rates)
+def _search(
+    rates: Mapping[float, Iterable[float]], batches: Iterable[int], sizes: Iterable[int | None] = (None,)
+) -> tuple[Local, ...]:
+    """All combinations; rates: momentum -> steps (with 0.9 a step moves ten times as far in the end)."""
+    steps = [(momentum, rate) for momentum, own in rates.items() for rate in own]
+    return tuple(Local(r, m, b, s) for s in sizes for b in batches for m, r in steps)
 
 
 SCALES = {
@@ -117,7 +120,7 @@ SCALES = {
         evaluations=1,
         model="cnn-small",
         local=Local(0.1, 0.0, 10),
-        search=_search(10, (0.03, 0.1), (None,)),
+        search=_search({0.0: (0.03, 0.1), 0.9: (0.03, 0.1)}, (10,)),
         test_per_class=40,
         server_share=0.5,
     ),
@@ -131,7 +134,7 @@ SCALES = {
         evaluations=5,
         model="cnn-small",
         local=Local(0.1, 0.0, 10),
-        search=_search(10, (0.01, 0.03, 0.1), (None,)),
+        search=_search({0.0: (0.01, 0.03, 0.1, 0.3, 1.0), 0.9: (0.003, 0.01, 0.03, 0.1)}, (10, 32)),
         test_per_class=200,
         server_share=0.5,
     ),
@@ -145,7 +148,7 @@ SCALES = {
         evaluations=1,
         model="mobilenetv2",
         local=Local(0.01, 0.9, 32, 96),
-        search=_search(32, (0.003, 0.01, 0.03), (None, 96)),
+        search=_search({0.0: (0.01, 0.03, 0.1, 0.3), 0.9: (0.001, 0.003, 0.01, 0.03)}, (10, 32), (None, 96)),
     ),
 }
 

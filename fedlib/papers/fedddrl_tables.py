@@ -135,24 +135,24 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
     Rule: the setting with the smallest mean absolute difference to the published accuracies of
     FedAvg (table 4) over the data sets whose images are real; `in use` marks the one that the grids
     have, `smallest` the one that the rule takes. First evaluation episode of every seed, on the
-    images that the server holds out, so that the reported test data choose nothing.
+    images that the server holds out, so that the reported test data choose nothing. A setting of which
+    a run diverged has no distance.
     """
     printed = load_published("fedddrl_table4")
     printed = (
         printed[(printed.method == "FedAvg") & (printed.metric == "accuracy_mean")].set_index("dataset").value
     )
-    labelled = quantities.labelled(rows)
-    names = {pair: local_of(*pair) for pair in zip(rows.local_learning_rate, _options(rows), strict=True)}
-    labelled = labelled.assign(
-        local=[names[pair] for pair in zip(rows.local_learning_rate, _options(rows), strict=True)]
-    )
+    settings = zip(rows.local_learning_rate, rows.batch_size, _options(rows), strict=True)
+    labelled = quantities.labelled(rows).assign(local=[local_of(*setting) for setting in settings])
+    diverged = set(labelled.local[labelled.status != "ok"])
     first = labelled[(labelled.episode == 1) & (labelled.t == labelled.t.max())]
     table = (100 * first.groupby(["local", "role"]).server_accuracy.mean()).unstack("role")
-    distance = (table - printed.astype(float)[table.columns]).abs().mean(axis=1)
-    table["mean distance"] = distance
-    table["smallest"] = distance == distance.min()
-    scale = grid.scale_of(rows.profile.iloc[0])
-    table["in use"] = table.index == local_of(scale.local.rate, json.dumps(_extra(scale.local)))
+    table = table.reindex(sorted(set(labelled.local), key=list(labelled.local.unique()).index))
+    distance = (table - printed.astype(float)[table.columns]).abs().mean(axis=1, skipna=False)
+    table["mean distance"] = distance.mask(distance.index.isin(diverged))
+    table["smallest"] = table["mean distance"] == table["mean distance"].min()
+    local = grid.scale_of(rows.profile.iloc[0]).local
+    table["in use"] = table.index == local_of(local.rate, local.batch_size, json.dumps(_extra(local)))
     return table.round(1).reset_index().rename_axis(columns=None)
 
 
@@ -166,11 +166,11 @@ def _extra(local: grid.Local) -> dict[str, float]:
     return extra | ({"resize": local.resize} if local.resize else {})
 
 
-def local_of(rate: float, options: str) -> str:
-    """SGD's step, momentum and image size in words; options: JSON text."""
+def local_of(rate: float, batch: int, options: str) -> str:
+    """SGD's step, momentum, batch and image size in words; options: JSON text."""
     given = json.loads(options)
     size = f", {given['resize']} px" if "resize" in given else ""
-    return f"lr {rate:g}, momentum {given.get('momentum', 0):g}{size}"
+    return f"lr {rate:g}, momentum {given.get('momentum', 0):g}, batch {batch}{size}"
 
 
 def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:

@@ -27,7 +27,7 @@ def episode(
         "dataset": run.dataset, "method": run.method, "method_options": json.dumps(options),
         "cohort_size": cohort, "seed": seed, "run": f"{variant}{role}{seed}{cohort}", "status": "ok",
         "profile": "reduced",
-        "stand_in": False, "local_learning_rate": run.local_learning_rate,
+        "stand_in": False, "local_learning_rate": run.local_learning_rate, "batch_size": run.batch_size,
         "local_optimizer_options": "{}", "model_options": "{}",
     }  # fmt: skip
     rows = [{**common, "round": 0, "test_accuracy": 0.1, "server_accuracy": 0.1}]

@@ -87,6 +87,19 @@ def test_the_local_setting_in_use_was_tried(profile):
     assert grid.scale_of(profile).local in grid.scale_of(profile).search
 
 
+@pytest.mark.parametrize("profile", ["reduced", "paper"])
+def test_the_search_goes_beyond_the_setting_in_use(profile):
+    """Smaller and larger steps with its momentum, another batch; FedAvg alone, nothing twice."""
+    scale = grid.scale_of(profile)
+    same = [one for one in scale.search if one.momentum == scale.local.momentum]
+    assert min(one.rate for one in same) < scale.local.rate < max(one.rate for one in same)
+    assert len({one.batch_size for one in scale.search}) > 1
+    assert len({one.resize for one in scale.search}) == (2 if profile == "paper" else 1)
+    runs = grid.sgd_search(profile)
+    assert {run.method for run in runs} == {"fedavg"}
+    assert len({run.key for run in runs}) == len(runs) == 2 * len(scale.search)
+
+
 def test_names_of_settings_are_unique():
     for profile in PROFILES:
         runs = grid.controls(profile) + grid.eq13_14(profile) + grid.table4(profile)
