@@ -8,7 +8,7 @@ waited for, so that two processes on one grid divide it between them.
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,12 @@ def resolve_device(name: str = "auto") -> "torch.device":
     if name == "auto":
         name = "cuda" if found else "cpu"
     return torch.device(name)
+
+
+def _current(device: "torch.device") -> AbstractContextManager:
+    from fedlib.local.gpu import current
+
+    return current(device)
 
 
 def run_artifact(
@@ -126,7 +132,8 @@ def run_runs(
         checkpoint_seconds=checkpoint_seconds,
     )
     suite = _Suite(context, retry_failed, max_replicas)
-    suite.compute(groups)
+    with _current(where):
+        suite.compute(groups)
     stored = [context.store.get(run) for run in runs]
     return Outcome([found for found in stored if found is not None], suite.computed)
 

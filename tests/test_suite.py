@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import fake_federation
 import pytest
 from fake_federation import BASE, grid_runs
 
+import fedlib.federation
 from fedlib import results, suite, training
 from fedlib.budget import Budget, BudgetExhausted
 from fedlib.errors import UsageError
@@ -100,6 +102,32 @@ def test_a_finished_run_is_never_computed_twice(tmp_path):
     outcome = compute(TRIPLE)
     assert (len(outcome.runs), outcome.computed) == (3, 1)
     assert {line.split()[1] for line in logged(tmp_path)} == {"2"}
+
+
+def test_a_second_gpu_is_the_current_device_while_runs_train(monkeypatch, store):
+    """Streams and graphs belong to the current device: on another one nothing would be trained."""
+    import torch
+
+    entered, inside = [], []
+
+    @contextmanager
+    def on_device(device):
+        entered.append(str(device))
+        yield
+        entered.pop()
+
+    def rounds(*arguments):
+        inside.append(list(entered))
+        return fake_federation.rounds(*arguments)
+
+    monkeypatch.setattr(fedlib.federation, "rounds", rounds)
+    monkeypatch.setattr(torch.cuda, "device", on_device)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a GPU")
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 1)
+    monkeypatch.setattr(suite, "resolve_device", lambda name: torch.device(name))
+    assert suite.run_runs(TRIPLE[:1], device="cuda:1", store=store, progress=Silent()).computed == 1
+    assert inside == [["cuda:1"]]
+    assert entered == []
 
 
 def test_max_replicas_splits_a_group(tmp_path):

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from fedlib.local.batches import Batch, Samples, Schedule, Work
 from fedlib.local.chain import make_step
+from fedlib.local.gpu import current, side_stream
 from fedlib.local.stacked import KNOWN_LAYERS
 from fedlib.local.steps import Chunk, chunk_steps, mean_over_steps, segments
 
@@ -43,16 +44,17 @@ class CudaRecorder:
         self.device, self.pool = device, None
 
     def __call__(self, warm_up: Callable[[], None], step: Callable[[], None]) -> Callable[[], None]:
-        """Run `warm_up` on a stream of its own, record `step` and return the replay."""
-        current, side = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
-        side.wait_stream(current)
-        with torch.cuda.stream(side):
-            for _ in range(WARM_UP):
-                warm_up()
-        current.wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
-            step()
+        """Run `warm_up` on the device's side stream, record `step` there and return the replay."""
+        with current(self.device):
+            now, side = torch.cuda.current_stream(), side_stream(self.device)
+            side.wait_stream(now)
+            with torch.cuda.stream(side):
+                for _ in range(WARM_UP):
+                    warm_up()
+            now.wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=self.pool, stream=side):
+                step()
         self.pool = graph.pool()
         return graph.replay
 
