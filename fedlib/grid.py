@@ -1,13 +1,15 @@
 """Which runs a command means: an artifact's grid, narrowed, changed, and checked before any work."""
 
 import dataclasses
+import inspect
 import json
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fedlib.errors import UsageError, check, check_name
+from fedlib.option_types import check_option
 from fedlib.papers import PROFILES, Artifact
 from fedlib.run import Run
 
@@ -152,40 +154,42 @@ def group_label(members: Sequence[Run]) -> str:
 def check_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
     from fedlib.data import dataset_names
+    from fedlib.federation.task import OWN_DATASET_OPTIONS
     from fedlib.local import PRECISIONS, SAMPLE_ORDERS, make_optimizer
-    from fedlib.methods import make_method, method_options
+    from fedlib.local.optimizers import OPTION_TYPES
+    from fedlib.methods import make_method, method_class, method_options
     from fedlib.models import MODELS, model_options
-    from fedlib.partition import check_options, partition_options
+    from fedlib.partition import PARTITIONS, check_options, partition_options
 
     check_name("data set", run.dataset, dataset_names())
+    for option, hint in OWN_DATASET_OPTIONS.items():
+        if option in run.dataset_options:
+            check_option(f"data set {run.dataset!r}", option, run.dataset_options[option], hint)
     check_options(run.partition, dict(run.partition_options))
-    _check_values("partition", run.partition, run.partition_options, partition_options(run.partition))
-    _check_values("method", run.method, run.method_options, method_options(run.method))
+    makers = (
+        ("partition", PARTITIONS[run.partition], partition_options(run.partition)),
+        ("method", method_class(run.method), method_options(run.method)),
+        ("model", MODELS[check_name("model", run.model, MODELS)], model_options(run.model)),
+    )
+    for kind, maker, defaults in makers:
+        _check_values(kind, getattr(run, kind), getattr(run, f"{kind}_options"), maker, defaults)
     make_method(run.method, run.method_options)
-    check_name("model", run.model, MODELS)
-    _check_values("model", run.model, run.model_options, model_options(run.model))
-    _check_values("local optimizer", run.local_optimizer, run.local_optimizer_options, None)
+    for option, value in run.local_optimizer_options.items():
+        hint = OPTION_TYPES.get(option, float)
+        check_option(f"local optimizer {run.local_optimizer!r}", option, value, hint)
     make_optimizer(run.local_optimizer, run.local_optimizer_options)
     check_name("precision", run.precision, PRECISIONS)
     check_name("sample order", run.sample_order, SAMPLE_ORDERS)
 
 
-def _check_values(kind: str, name: str, given: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> None:
-    """Options must exist, and text must not stand where a number belongs (or the other way round)."""
+def _check_values(
+    kind: str, name: str, given: Mapping[str, Any], maker: Callable[..., Any], defaults: Mapping[str, Any]
+) -> None:
+    """Options must exist and have a type that the maker's annotations allow; null only where these do."""
+    hints = typing.get_type_hints(maker)
     for option, value in given.items():
-        if defaults is None:  # all options of an optimiser are numbers or switches
-            default: Any = 0.0
-        else:
-            check(bool(defaults), f"{kind} {name!r} has no options, but {option!r} was given")
-            check_name(f"option of {kind} {name!r}", option, defaults)
-            default = defaults[option]
-        number = isinstance(default, int | float) and not isinstance(default, bool)
-        if number and isinstance(value, str):
-            raise UsageError(
-                f"{kind} {name!r}: {option}={value!r} given; allowed: a number (default {default})"
-            )
-        whole = number and isinstance(default, int) and defaults is not None
-        if whole and isinstance(value, float) and not value.is_integer():
-            raise UsageError(
-                f"{kind} {name!r}: {option}={value!r} given; allowed: a whole number (default {default})"
-            )
+        check(bool(defaults), f"{kind} {name!r} has no options, but {option!r} was given")
+        check_name(f"option of {kind} {name!r}", option, defaults)
+        default = defaults[option]
+        told = "" if default is inspect.Parameter.empty else f" (default {default})"
+        check_option(f"{kind} {name!r}", option, value, hints.get(option, Any), told)

@@ -1,6 +1,6 @@
 """Everything that stays the same over the rounds of a group of runs: data, partition, model, trainer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,10 +26,13 @@ from fedlib.partition import Partition, add_client_noise, make_partition, split_
 from fedlib.run import JOINED_METHODS, Run
 
 CLIENT_EVALS = ("none", "cohort", "all")
-_OWN_DATASET_OPTIONS = (
-    "train_per_class", "test_per_class", "mean", "std", "client_noise", "local_test", "num_classes",
-    "server_share",
-)  # fmt: skip
+OWN_DATASET_OPTIONS: dict[str, Any] = {  # those of the task, beside the loader's; their types
+    **dict.fromkeys(("train_per_class", "test_per_class", "num_classes"), int | None),
+    **dict.fromkeys(("local_test", "server_share"), float | None),
+    "mean": Sequence[float],
+    "std": Sequence[float],
+    "client_noise": Mapping | None,
+}
 _ROUNDING = 1e-9  # 30 * 0.1 is 3
 
 
@@ -84,7 +87,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
     """
     device = torch.device(device)
     run = _check_runs(runs, device)
-    own = {k: v for k, v in run.dataset_options.items() if k in _OWN_DATASET_OPTIONS}
+    own = {k: v for k, v in run.dataset_options.items() if k in OWN_DATASET_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
     dataset = _with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
     train = _subset(dataset.train, own.get("train_per_class"))

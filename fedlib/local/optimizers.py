@@ -6,7 +6,7 @@ loop backend can hand its state over. The rows that take part are a prefix: the 
 given are views [:active] of the full ones, hence the others cannot change.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +122,10 @@ _OPTIONS = {
     "adam": ("betas", "eps", "weight_decay"),
     "adadelta": ("rho", "eps", "weight_decay"),
 }
+
+
+# Of their values; those not named here are numbers.
+OPTION_TYPES: dict[str, Any] = {"nesterov": bool, "betas": Sequence[float]}
 
 
 def make_optimizer(name: str, options: Mapping[str, Any] | None = None) -> LocalOptimizer:
