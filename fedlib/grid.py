@@ -173,7 +173,9 @@ def check_names(run: Run) -> None:
     )
     for kind, maker, defaults in makers:
         _check_values(kind, getattr(run, kind), getattr(run, f"{kind}_options"), maker, defaults)
-    make_method(run.method, run.method_options)
+    method = make_method(run.method, run.method_options)
+    if hasattr(method, "check_run"):
+        method.check_run(run)
     for option, value in run.local_optimizer_options.items():
         hint = OPTION_TYPES.get(option, float)
         check_option(f"local optimizer {run.local_optimizer!r}", option, value, hint)

@@ -59,7 +59,8 @@ class Diagnostics:
 class Method(Protocol):
     """A federated algorithm: hyper-parameters as fields, two pure functions over the server's state.
 
-    More are optional. `draw_number(round) -> int`: the number under which a round draws its cohort
+    More are optional. `check_run(run)`: UsageError for a run that the method cannot work with, told
+    before anything is computed. `draw_number(round) -> int`: the number under which a round draws its cohort
     and local training (`Cohort.round`), where it is not the round's own. `client_models(task, state,
     clients) -> (params, buffers)`: the models that clients [R, K] are evaluated with, rows
     [R * K, ...] in `task.model`'s names, where these are not the global one. `initial_columns(task,

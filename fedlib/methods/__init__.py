@@ -43,8 +43,8 @@ def method_class(name: str) -> type:
 
 
 def method_options(name: str) -> dict[str, Any]:
-    """The options of a method and their defaults."""
-    return {f.name: f.default for f in dataclasses.fields(method_class(name))}
+    """The options of a method and their defaults; fields that its constructor does not take are none."""
+    return {f.name: f.default for f in dataclasses.fields(method_class(name)) if f.init}
 
 
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:

@@ -21,7 +21,15 @@ from fedlib.federation import (
     train_cohort,
     uniform_shares,
 )
-from fedlib.methods.surroundings import check_setting, restarted, server_columns, with_costs, with_mixup
+from fedlib.methods.surroundings import (
+    check_episodes,
+    check_setting,
+    restarted,
+    server_columns,
+    with_costs,
+    with_mixup,
+)
+from fedlib.run import Run
 
 WEIGHTS = {"samples": sample_shares, "uniform": uniform_shares}
 
@@ -49,7 +57,11 @@ class FedAvg:
             f"local_steps={self.local_steps} given for method 'fedavg'; allowed: 0 or more",
         )
 
+    def check_run(self, run: Run) -> None:
+        check_episodes(run.rounds, self.episode_rounds)
+
     def init(self, task: Task) -> ServerState:
+        self.check_run(task.run)
         return initial_state(task)
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:

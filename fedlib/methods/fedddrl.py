@@ -45,12 +45,14 @@ from fedlib.methods.surroundings import (
     STATE_SIZE,
     Surroundings,
     bias_of_traces,
+    check_episodes,
     check_setting,
     first_histories,
     reward_accuracy,
     server_columns,
     with_mixup,
 )
+from fedlib.run import Run
 from fedlib.system import LATENCY_RULES, latency_unit, round_cost, round_latency
 
 
@@ -105,16 +107,18 @@ class FedDdrl:
         actions = [2, len(self.epoch_choices)] if self.adjust_epochs else [2]
         return [Vdn(sizes=(STATE_SIZE, 256, 256, n), epsilon_rounds=rounds) for n in actions]
 
-    def init(self, task: Task) -> ServerState:
+    def check_run(self, run: Run) -> None:
+        size = run.cohort_size or run.num_clients
+        check(size >= 2, f"cohort_size={size} given; allowed: 2 or more clients selected per round")
+        check_episodes(run.rounds, self.episode_rounds, self.episodes)
         check(
-            task.cohort_size >= 2,
-            f"cohort_size={task.cohort_size} given; allowed: 2 or more clients selected per round",
-        )
-        check(
-            self.reward_data == "test" or task.server is not None,
+            self.reward_data == "test" or run.dataset_options.get("server_share") is not None,
             "reward_data='server' given, but the server has no images of its own; allowed: the data-set "
             "option server_share (dataset.server_share=0.1), or reward_data='test' (FEDDDRL-A9)",
         )
+
+    def init(self, task: Task) -> ServerState:
+        self.check_run(task.run)
         agents = []
         for number, vdn in enumerate(self.vdns, start=1):
             team = vdn.init([seeds.torch_generator(s, "vdn", number) for s in task.seeds])

@@ -7,7 +7,8 @@ own local epochs for every client that is kept (E = 5). It trains for as many ep
 FedDdrl (FEDDDRL-A24).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from fedlib.methods.fedddrl import FedDdrl
 
@@ -18,4 +19,5 @@ class FedMarl(FedDdrl):
 
     w1: float = 1.0
     bias: float | None = 0.0
-    adjust_epochs: bool = False
+    adjust_epochs: bool = field(default=False, init=False)  # it has no second VDN, hence no option
+    epoch_choices: Sequence[int] = field(default=(3, 5, 7), init=False)

@@ -20,7 +20,15 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.methods.fedavg import WEIGHTS, cohort_weights
-from fedlib.methods.surroundings import check_setting, restarted, server_columns, with_costs, with_mixup
+from fedlib.methods.surroundings import (
+    check_episodes,
+    check_setting,
+    restarted,
+    server_columns,
+    with_costs,
+    with_mixup,
+)
+from fedlib.run import Run
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,11 @@ class FedProx:
         check_name("weights of method 'fedprox'", self.weights, WEIGHTS)
         check_setting(self.mixup_kind, self.episode_rounds)
 
+    def check_run(self, run: Run) -> None:
+        check_episodes(run.rounds, self.episode_rounds)
+
     def init(self, task: Task) -> ServerState:
+        self.check_run(task.run)
         return initial_state(task)
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:

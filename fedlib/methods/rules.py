@@ -5,7 +5,8 @@ compare one to one. The paper has no such controls; they are ours.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class Rule(FedDdrl, ABC):
     """FedDdrl whose clients are stopped by a rule; nothing learns, every episode is an evaluation."""
 
     episodes: int = 0
+    adjust_epochs: bool = field(default=True, init=False)  # rows have both rewards
     keep_share: float = 1.0  # of the selected clients; never fewer than two (FEDDDRL-A25)
 
     def __post_init__(self) -> None:
@@ -61,6 +63,8 @@ class Rule(FedDdrl, ABC):
 class RandomDrop(Rule):
     """As many clients as the share says, whoever they are."""
 
+    epoch_choices: Sequence[int] = field(default=(3, 5, 7), init=False)  # everybody kept trains E epochs
+
     def decide(self, slow: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | int]:
         return rng.permutation(len(slow)) < self.kept_of(len(slow)), 0
 
@@ -69,6 +73,8 @@ class RandomDrop(Rule):
 class DropSlowest(Rule):
     """The clients with the longest probing epochs are dropped."""
 
+    epoch_choices: Sequence[int] = field(default=(3, 5, 7), init=False)
+
     def decide(self, slow: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | int]:
         return slow < self.kept_of(len(slow)), 0
 
@@ -76,6 +82,8 @@ class DropSlowest(Rule):
 @dataclass(frozen=True)
 class FewestEpochs(Rule):
     """Everybody stays; the slowest third trains the fewest epochs, the fastest third the most."""
+
+    keep_share: float = field(default=1.0, init=False)
 
     def decide(self, slow: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | int]:
         falling = np.sort(self.epoch_choices)[::-1]

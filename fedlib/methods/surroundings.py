@@ -188,6 +188,22 @@ def _all_devices(run_seeds: tuple[int, ...], num_clients: int) -> Devices:
     return Devices(*arrays)
 
 
+def check_episodes(rounds: int, episode_rounds: int | None, training: int = 0) -> None:
+    """UsageError unless the rounds of a run are whole episodes, one of evaluation at the least.
+
+    training: episodes in which agents learn first. `episode_rounds=None`: the run is one episode.
+    """
+    if episode_rounds is None:
+        return
+    least = (training + 1) * episode_rounds
+    first = f" ({training} episodes of training, then 1 of evaluation)" if training else ""
+    check(
+        rounds % episode_rounds == 0 and rounds >= least,
+        f"rounds={rounds} given for episodes of episode_rounds={episode_rounds}; allowed: multiples of "
+        f"{episode_rounds} from {least} on{first}",
+    )
+
+
 def check_setting(mixup_kind: str, episode_rounds: int | None) -> None:
     """UsageError for an unknown kind of Balanced-MixUp or an episode without rounds."""
     check_name("kind of Balanced-MixUp", mixup_kind, KINDS)

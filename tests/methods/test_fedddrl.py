@@ -50,8 +50,11 @@ def test_gain_and_rewards_by_hand():
 
 
 def world(**changes):
-    """Six clients of 12 samples in two replicas, four of them in a round."""
-    settings = {"seeds": (0, 1), "sizes": (12,) * 6, "cohort_size": 4, "local_epochs": 5, "rounds": 6}
+    """Six clients of 12 samples in two replicas, four of them in a round; rounds for 40 episodes of 15."""
+    settings = {
+        "seeds": (0, 1), "sizes": (12,) * 6, "cohort_size": 4, "local_epochs": 5, "rounds": 690,
+        "dataset_options": {"server_share": 0.5},
+    }  # fmt: skip
     return make_world(**{**settings, **changes})
 
 
@@ -204,12 +207,12 @@ def test_the_reward_is_measured_on_the_servers_images():
                 assert report.columns["server_accuracy"][r] == pytest.approx(reached[1], abs=1e-6)
         assert ("server_accuracy" in report.columns) == (data == "server")
     with pytest.raises(UsageError, match=r"no images of its own.*server_share.*reward_data='test'"):
-        FedDdrl().init(replace(task, server=None))
+        FedDdrl().init(world(dataset_options={}))
 
 
 def test_resume_is_exact_while_the_agents_learn():
     """Saved after round 5 of 7 training rounds, in the middle of an episode, with a pending transition."""
-    task, method = world(rounds=8, local_epochs=1), QuickFedDdrl(episodes=1, episode_rounds=7)
+    task, method = world(rounds=14, local_epochs=1), QuickFedDdrl(episodes=1, episode_rounds=7)
     whole = list(rounds(task, method))
     saved = io.BytesIO()
     torch.save(whole[5].state, saved)
@@ -331,6 +334,20 @@ def test_bad_input_is_one_line():
             FedDdrl(epoch_choices=choices)
     with pytest.raises(UsageError, match="cohort_size=1 given; allowed: 2 or more clients selected"):
         FedDdrl().init(world(cohort_size=1))
+    for method, rounds_of_run, allowed in (
+        (FedDdrl(), 600, r"multiples of 15 from 615 on \(40 episodes of training, then 1 of evaluation\)"),
+        (FedMarl(), 620, "multiples of 15 from 615 on"),
+        (FedDdrl(episodes=2, episode_rounds=4), 10, "multiples of 4 from 12 on"),
+        (FewestEpochs(episode_rounds=4), 9, "multiples of 4 from 4 on$"),
+        (FedAvg(episode_rounds=4), 9, "multiples of 4 from 4 on$"),
+        (FedProx(episode_rounds=4), 3, "multiples of 4 from 4 on$"),
+    ):
+        told = (
+            f"rounds={rounds_of_run} given for episodes of episode_rounds={method.episode_rounds}; allowed: "
+        )
+        with pytest.raises(UsageError, match=told + allowed):
+            method.init(world(rounds=rounds_of_run))
+        method.check_run(world(rounds=690 if method.episode_rounds == 15 else 12).run)
     task = world()
     task.train.labels[12:24] = 0
     with pytest.raises(UsageError, match="client 1 has no minority labels"):
