@@ -7,9 +7,11 @@ FedDisk (IEEE TAI), section IV.B; FEDDISK-A7, A9 to A12.
 * Global MADE `gd`: rounds of local training and averaging, eq. (11), until the validation loss,
   averaged over the clients, has had no new minimum for `patience` rounds.
 * Both return to their best epoch or round. A tenth of a client's training part is for validation.
+
+Both go a few steps at a time, from one `Course` to the next, so that phase 1 can be left and resumed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +25,7 @@ from fedlib.federation.aggregate import Tensors
 from fedlib.local import (
     Batch,
     LocalOptimizer,
+    LocalState,
     Objective,
     Samples,
     Trainer,
@@ -67,21 +70,76 @@ class Fitted:
     validation_loss: Tensor
 
 
-class Patience:
-    """Which rows still train: those with a new minimum, lower by `least`, within `patience` steps."""
+@dataclass(frozen=True)
+class Course:
+    """Models of G rows on their way: all that their next epoch or round depends on, and what was.
 
-    def __init__(self, rows: int, patience: int, device: torch.device, least: float = 0.0) -> None:
+    step: epochs or rounds done. params, best: [G, ...] now, and at the least validation loss. patience:
+    `Patience.state`. losses: [2, step, G] training and validation, NaN once stopped. optimizer, taken:
+    state and steps [G] of an optimiser that goes on from epoch to epoch, as the local MADEs' does.
+    `vars` of it are plain values for a checkpoint.
+    """
+
+    step: int
+    params: Tensors
+    best: Tensors
+    patience: Tensors
+    losses: Tensor
+    optimizer: dict[str, list[Tensor]]
+    taken: Tensor
+
+    def is_over(self, most: int) -> bool:
+        """Whether all rows are out of patience, or `most` steps done."""
+        return self.step >= most or not bool(self.patience["active"].any())
+
+    def local_state(self, trainer: Trainer) -> LocalState:
+        """A copy to train on."""
+        state = trainer.start(self.params, {})
+        state.copy_(LocalState(self.params, {}, self.optimizer, self.taken))
+        return state
+
+
+class Patience:
+    """Which rows still train: those with a new minimum, lower by `least`, within `patience` steps.
+
+    state: what another one needs to go on from here.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        patience: int,
+        device: torch.device,
+        least: float = 0.0,
+        state: Tensors | None = None,
+    ) -> None:
         self.patience, self.least = patience, least
-        self.minimum = torch.full((rows,), torch.inf, device=device)
-        self.at = torch.zeros(rows, dtype=torch.int64, device=device)
-        self.active = torch.ones(rows, dtype=torch.bool, device=device)
+        self.state = state or {
+            "minimum": torch.full((rows,), torch.inf, device=device),
+            "at": torch.zeros(rows, dtype=torch.int64, device=device),
+            "active": torch.ones(rows, dtype=torch.bool, device=device),
+        }
+
+    @property
+    def at(self) -> Tensor:
+        """[rows] step of the minimum, 0 before there is one."""
+        return self.state["at"]
+
+    @property
+    def active(self) -> Tensor:
+        """[rows] bool."""
+        return self.state["active"]
 
     def update(self, step: int, losses: Tensor) -> Tensor:
         """[rows] whether this step (counted from 1) is a row's new best; ends rows out of patience."""
-        better = self.active & (losses < self.minimum - self.least)
-        self.minimum = torch.where(better, losses, self.minimum)
-        self.at = torch.where(better, step, self.at)
-        self.active &= step - self.at < self.patience
+        minimum, at, active = self.state.values()
+        better = active & (losses < minimum - self.least)
+        at = torch.where(better, step, at)
+        self.state = {
+            "minimum": torch.where(better, losses, minimum),
+            "at": at,
+            "active": active & (step - at < self.patience),
+        }
         return better
 
 
@@ -167,71 +225,109 @@ def validation_split(task: Task) -> tuple[list[list[np.ndarray]], list[list[np.n
 
 def fit_local_mades(task: Task, made: MadeSettings) -> Fitted:
     """The clients' own density models `ld_k`, rows [R * N] replica by replica."""
+    return fitted(train_local(task, made, start_local(task, made), made.max_rounds))
+
+
+def start_local(task: Task, made: MadeSettings) -> Course:
+    """The local MADEs before their first epoch; UsageError for images or clients that cannot be used."""
+    pixels(task)
+    rows = row_work(task, validation_split(task)[0], made.learning_rate, "made-local")
+    return start_course(made_trainer(task, made), broadcast(initial_made(task, made), rows.replica))
+
+
+def train_local(task: Task, made: MadeSettings, course: Course, steps: int) -> Course:
+    """Up to `steps` more epochs of the clients that have not stopped; `course` stays as it is."""
     trainer, samples = made_trainer(task, made), pixels(task)
     fit, held = validation_split(task)
     work = row_work(task, fit, made.learning_rate, "made-local")
     check_work = row_work(task, held, made.learning_rate, "made-local")
-    state = trainer.start(broadcast(initial_made(task, made), work.replica), {})
-    best = {name: tensor.clone() for name, tensor in state.params.items()}
-    patience, history = Patience(len(work), made.patience, task.device), []
-    for epoch in range(1, made.max_rounds + 1):
-        running = patience.active.clone()
-        epochs = epoch - 1 + running.cpu().numpy().astype(np.int64)
-        now = replace(work, epochs=epochs, first_epoch=np.full(len(work), epoch - 1))
-        train_loss = trainer.train(samples, state, now).loss
-        validation = mean_losses(trainer, samples, state.params, check_work)
-        _keep(best, state.params, patience.update(epoch, validation))
-        history.append(_mask_stopped(running, train_loss, validation))
-        if not patience.active.any():
-            break
-    return _fitted(best, patience, history)
+    state = course.local_state(trainer)
+
+    def epoch(number: int, params: Tensors, running: Tensor) -> tuple[Tensors, Tensor, Tensor]:
+        epochs = number - 1 + running.cpu().numpy().astype(np.int64)
+        now = replace(work, epochs=epochs, first_epoch=np.full(len(work), number - 1))
+        loss = trainer.train(samples, state, now).loss
+        return state.params, loss, mean_losses(trainer, samples, state.params, check_work)
+
+    course = _advance(replace(course, params=state.params), made, steps, epoch)
+    return replace(course, optimizer=state.optimizer, taken=state.steps)
 
 
 def fit_global_made(task: Task, made: MadeSettings, shares: Tensor) -> Fitted:
     """The density model `gd` of all clients' data, rows [R]; every round all clients take part (A15).
 
-    shares: [R, N] aggregation weights, N_k / N for eq. (11). A round has as many local epochs as
-    one of the task model, or as many mini-batches with `local_steps` (A12, A13).
+    shares: [R, N] aggregation weights, N_k / N for eq. (11).
+    """
+    return fitted(train_global(task, made, shares, start_global(task, made), made.max_rounds))
+
+
+def start_global(task: Task, made: MadeSettings) -> Course:
+    """The global MADEs before round 1."""
+    return start_course(made_trainer(task, made), initial_made(task, made))
+
+
+def train_global(task: Task, made: MadeSettings, shares: Tensor, course: Course, steps: int) -> Course:
+    """Up to `steps` more rounds; `course` stays as it is.
+
+    A round has as many local epochs as one of the task model, or as many mini-batches with
+    `local_steps` (A12, A13).
     """
     trainer, samples = made_trainer(task, made), pixels(task)
     fit, held = validation_split(task)
     check_work = row_work(task, held, made.learning_rate, "made-global")
-    params = initial_made(task, made)
-    best = {name: tensor.clone() for name, tensor in params.items()}
-    patience, history = Patience(len(shares), made.patience, task.device), []
-    for round_index in range(1, made.max_rounds + 1):
-        running = patience.active.clone()
-        work = row_work(task, fit, made.learning_rate, "made-global", round_index)
+
+    def one_round(number: int, params: Tensors, running: Tensor) -> tuple[Tensors, Tensor, Tensor]:
+        work = row_work(task, fit, made.learning_rate, "made-global", number)
         epochs = task.run.local_epochs * running.cpu().numpy().repeat(shares.shape[1])
         state = trainer.start(broadcast(params, work.replica), {})
         limit = made.local_steps or None
         trained = trainer.train(samples, state, replace(work, epochs=epochs, steps_limit=limit))
         params, _ = aggregate(trained.state.params, {}, shares)  # eq. (11)
         losses = mean_losses(trainer, samples, broadcast(params, work.replica), check_work)
-        validation = losses.view(shares.shape).mean(dim=1)
-        _keep(best, params, patience.update(round_index, validation))
-        history.append(_mask_stopped(running, trained.loss.view(shares.shape).mean(dim=1), validation))
-        if not patience.active.any():
-            break
-    return _fitted(best, patience, history)
+        return params, *(loss.view(shares.shape).mean(dim=1) for loss in (trained.loss, losses))
+
+    return _advance(course, made, steps, one_round)
 
 
-def _keep(best: Tensors, params: Tensors, better: Tensor) -> None:
-    for name, tensor in best.items():
-        tensor[better] = params[name][better]
+def start_course(trainer: Trainer, params: Tensors) -> Course:
+    """Models [G, ...] before their first step."""
+    state = trainer.start(params, {})
+    rows, device = len(state.steps), state.steps.device
+    best = {name: tensor.clone() for name, tensor in state.params.items()}
+    losses, patience = torch.empty(2, 0, rows, device=device), Patience(rows, 1, device).state
+    return Course(0, state.params, best, patience, losses, state.optimizer, state.steps)
 
 
-def _mask_stopped(running: Tensor, *losses: Tensor) -> Tensor:
-    return torch.stack([torch.where(running, loss, torch.nan) for loss in losses])
+def _advance(
+    course: Course,
+    made: MadeSettings,
+    steps: int,
+    train: Callable[[int, Tensors, Tensor], tuple[Tensors, Tensor, Tensor]],
+) -> Course:
+    """Up to `steps` times `train(number, params, running) -> (params, training, validation losses [G])`."""
+    step, params, losses = course.step, course.params, [course.losses]
+    best = {name: tensor.clone() for name, tensor in course.best.items()}
+    patience = Patience(len(course.taken), made.patience, course.losses.device, state=course.patience)
+    while step < min(course.step + steps, made.max_rounds) and bool(patience.active.any()):
+        step, running = step + 1, patience.active
+        params, *now = train(step, params, running)
+        better = patience.update(step, now[1])
+        for name, tensor in best.items():
+            tensor[better] = params[name][better]
+        losses.append(torch.stack([torch.where(running, loss, torch.nan) for loss in now])[:, None])
+    return replace(
+        course, step=step, params=params, best=best, patience=patience.state, losses=torch.cat(losses, dim=1)
+    )
 
 
-def _fitted(best: Tensors, patience: Patience, history: list[Tensor]) -> Fitted:
-    train_loss, validation_loss = torch.stack(history, dim=1)
+def fitted(course: Course) -> Fitted:
+    """The models at their best step; UsageError if a validation loss was never finite."""
+    at = course.patience["at"]
     check(
-        bool((patience.at > 0).all()),
+        bool((at > 0).all()),
         "a density model never had a finite validation loss; allowed: a smaller made_learning_rate",
     )
-    return Fitted(best, patience.at, train_loss, validation_loss)
+    return Fitted(course.best, at, *course.losses)
 
 
 def evaluate_by_columns(

@@ -6,8 +6,9 @@ weights", IEEE TAI, manuscript TAI-2023-May-A-00417, section IV.
 Clients differ in q_k(x) and share p(y|x), so the global risk is the sum of client risks in which a
 sample counts `alpha(x) = p(x) / q_k(x)`, eqs. (2) to (9).
 
-* Phase 1 (`init`): local and global MADEs (`densities`), ratio classifiers and weights (`ratio`),
-  put together in `phase_one`. It ends before round 1; its traffic and its course are in the row of round 0.
+* Phase 1 (`warm_up`): local and global MADEs (`densities`), ratio classifiers and weights (`ratio`),
+  put together in `phase_one`. The state's round counts up to 0 meanwhile; its traffic and its course
+  are in the row of round 0.
 * Phase 2 (`apply`): FedAvg with the weights in the local loss, eqs. (9) and (16).
 
 Departures and readings
@@ -37,12 +38,12 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.local import Batch, Objective, cross_entropy
+from fedlib.methods import phase_one
 from fedlib.methods.densities import MadeSettings
-from fedlib.methods.phase_one import DENSITIES, phase_one, weight_columns
 from fedlib.methods.ratio import FEEDS, SCALES, RatioSettings, odds
 
 _CHOICES = {
-    "made_optimizer": ("adagrad", "sgd"), "density": DENSITIES, "feed": FEEDS, "scale": SCALES,
+    "made_optimizer": ("adagrad", "sgd"), "density": phase_one.DENSITIES, "feed": FEEDS, "scale": SCALES,
     "control": ("none", "shuffled", "mean"),
 }  # fmt: skip
 _COUNTS = (
@@ -56,7 +57,7 @@ class FedDisk:
     """FedAvg whose clients weight their samples by estimated density ratios.
 
     State: `memory["alpha"]` and `memory["h"]` [R, n], for every position in `task.train` (1 and NaN
-    where a replica does not use the sample).
+    where a replica does not use the sample); before round 0 the progress of phase 1.
     """
 
     made_hidden: int = 30  # 50, 400 and 30 for Chest X-ray, FEMNIST and MNIST (sec. VI.B.3)
@@ -98,11 +99,34 @@ class FedDisk:
         check(given >= 0, f"ratio_least={given} given for method 'feddisk'; allowed: 0 or more")
 
     def init(self, task: Task) -> ServerState:
-        found = phase_one(task, self.made, self.ratio, self.density)
+        """The state before phase 1, or after it if this process has done it already."""
+        state, known = initial_state(task), phase_one.recall(task, self.plan)
+        if known is not None:
+            return self._weigh(task, state, known)
+        return self._before(task, state, phase_one.begin(task, self.plan))
+
+    def warm_up(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
+        """Some epochs or rounds of phase 1; the last of them gives the weights."""
+        progress = phase_one.advance(task, self.plan, state.memory)
+        if phase_one.steps_left(task, self.plan, progress):
+            return self._before(task, state, progress), {}
+        return self._weigh(task, state, phase_one.finish(task, self.plan, progress)), {}
+
+    def start(self, task: Task) -> ServerState:
+        """The state before round 1: all of phase 1 in one call."""
+        state = self.init(task)
+        while state.round < 0:
+            state, _ = self.warm_up(task, state)
+        return state
+
+    def _before(self, task: Task, state: ServerState, progress: phase_one.Progress) -> ServerState:
+        return replace(state, round=-phase_one.steps_left(task, self.plan, progress), memory=progress)
+
+    def _weigh(self, task: Task, state: ServerState, found: phase_one.PhaseOne) -> ServerState:
         h = found.h[self.feed]
         alpha = self.sample_weights(task, h)
-        report = {**found.columns, **weight_columns(task, h, alpha, found.log_ratio)}
-        return replace(initial_state(task), memory={"alpha": alpha, "h": h, "phase1": report})
+        report = {**found.columns, **phase_one.weight_columns(task, h, alpha, found.log_ratio)}
+        return replace(state, round=0, memory={"alpha": alpha, "h": h, "phase1": report})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         alpha = state.memory["alpha"]
@@ -123,6 +147,11 @@ class FedDisk:
         agrees with the ratio that the MADEs give (`phase_one.weight_columns`).
         """
         return state.memory["phase1"]
+
+    @property
+    def plan(self) -> phase_one.Plan:
+        """All that decides phase 1 beside the task."""
+        return phase_one.Plan(self.made, self.ratio, self.density)
 
     @property
     def made(self) -> MadeSettings:

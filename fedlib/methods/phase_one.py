@@ -1,5 +1,10 @@
 """FedDisk, phase 1 as a whole: from a task to h of every sample, and what is told about it.
 
+It goes in steps of a few epochs or rounds, each a function of a task and of plain values (`progress`):
+local MADEs, then the global one, then the ratio classifiers of one replica after the other. The round
+loop counts these steps as rounds before round 1 and can leave a checkpoint after each; a resumed run
+ends bit for bit where the uninterrupted one does.
+
 Runs of a grid that differ in phase 2 only (scale, clip, control, feed, rounds) have the same phase 1:
 it is a pure function of images, clients, seeds and settings, and takes longer than some grids'
 rounds. The last ones are therefore kept in the process, under the digest of all that they depend on:
@@ -18,11 +23,40 @@ from torch import Tensor
 
 from fedlib.federation import Task, model_bytes, sample_shares, uniform_shares
 from fedlib.federation.cohort import sample_cohort
-from fedlib.methods.densities import Fitted, MadeSettings, fit_global_made, fit_local_mades
-from fedlib.methods.ratio import FEEDS, RatioSettings, effective_sample_size, fit_ratio, made_outputs
+from fedlib.methods.densities import (
+    Course,
+    Fitted,
+    MadeSettings,
+    fitted,
+    start_global,
+    start_local,
+    train_global,
+    train_local,
+)
+from fedlib.methods.ratio import (
+    FEEDS,
+    RatioSettings,
+    effective_sample_size,
+    epochs_taken,
+    made_outputs,
+    probabilities,
+    start_ratio,
+    train_ratio,
+)
 
 DENSITIES = {"mixture": sample_shares, "sum": uniform_shares}  # how the global MADE is averaged
+STEP = 10  # epochs or rounds from one possible checkpoint to the next
+Progress = dict[str, Any]  # plain values and tensors
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What decides phase 1 beside the task. density: a key of `DENSITIES`."""
+
+    made: MadeSettings
+    ratio: RatioSettings
+    density: str
 
 
 @dataclass(frozen=True)
@@ -38,18 +72,13 @@ _KEPT = 4
 _last: dict[str, PhaseOne] = {}  # oldest first
 
 
-def phase_one(task: Task, made: MadeSettings, ratio: RatioSettings, density: str) -> PhaseOne:
-    """Steps 2 to 4 of the method for all replicas of a task, unless they are among the last asked for."""
-    key = _digest(task, made, ratio, density)
-    if key not in _last:
-        if len(_last) >= _KEPT:
-            _last.pop(next(iter(_last)))
-        _last[key] = _compute(task, made, ratio, density)
-    return _last[key]
+def recall(task: Task, plan: Plan) -> PhaseOne | None:
+    """A phase 1 that this process has done already, if it is among the last ones."""
+    return _last.get(_digest(task, plan))
 
 
-def _digest(task: Task, made: MadeSettings, ratio: RatioSettings, density: str) -> str:
-    parts = (task.device, task.seeds, task.run.local_epochs, made, ratio, density)
+def _digest(task: Task, plan: Plan) -> str:
+    parts = (task.device, task.seeds, task.run.local_epochs, plan)
     digest = hashlib.sha256(repr(parts).encode())
     digest.update(repr([task.train.inputs.shape, task.train.inputs.dtype]).encode())
     digest.update(task.train.inputs.cpu().contiguous().numpy().data)
@@ -59,29 +88,86 @@ def _digest(task: Task, made: MadeSettings, ratio: RatioSettings, density: str) 
     return digest.hexdigest()
 
 
-def _compute(task: Task, made: MadeSettings, ratio: RatioSettings, density: str) -> PhaseOne:
+def begin(task: Task, plan: Plan) -> Progress:
+    """Before the first epoch of the local MADEs; UsageError for images or clients that cannot be used."""
+    return {"stage": "local", "course": vars(start_local(task, plan.made))}
+
+
+def steps_left(task: Task, plan: Plan, progress: Progress) -> int:
+    """Most calls of `advance` until phase 1 is done; falls with every call, 0 at the end."""
+    made, ratio = (-(-most // STEP) for most in (plan.made.max_rounds, plan.ratio.max_epochs))
+    done = progress["course"]["step"] // STEP if progress["course"] else 0
+    stage, replicas = progress["stage"], len(task.runs)
+    if stage == "ratio":
+        return (replicas - len(progress["epochs"])) * ratio - done
+    return made * (2 if stage == "local" else 1) - done + replicas * ratio
+
+
+def advance(task: Task, plan: Plan, progress: Progress) -> Progress:
+    """The next `STEP` epochs or rounds of the stage that `progress` is in."""
+    return _STAGES[progress["stage"]](task, plan, progress)
+
+
+def _advance_local(task: Task, plan: Plan, progress: Progress) -> Progress:
+    course = train_local(task, plan.made, Course(**progress["course"]), STEP)  # ld_k
+    if not course.is_over(plan.made.max_rounds):
+        return {**progress, "course": vars(course)}
+    return {"stage": "global", "local": vars(fitted(course)), "course": vars(start_global(task, plan.made))}
+
+
+def _advance_global(task: Task, plan: Plan, progress: Progress) -> Progress:
     everyone = sample_cohort(task.seeds, 0, task.run.num_clients, task.run.num_clients)
-    local = fit_local_mades(task, made)  # ld_k
-    shared = fit_global_made(task, made, DENSITIES[density](task, everyone))  # gd
-    h, log_ratio, epochs = _ratios(task, made, ratio, local, shared)
-    return PhaseOne(h, log_ratio, _course(task, local, shared, epochs))
-
-
-def _ratios(
-    task: Task, made: MadeSettings, ratio: RatioSettings, local: Fitted, shared: Fitted
-) -> tuple[dict[str, Tensor], Tensor, list[list[int]]]:
-    """h and the MADEs' log ratio, and the classifiers' epochs; replica by replica, to bound memory."""
+    shares = DENSITIES[plan.density](task, everyone)
+    course = train_global(task, plan.made, shares, Course(**progress["course"]), STEP)  # gd
+    if not course.is_over(plan.made.max_rounds):
+        return {**progress, "course": vars(course)}
     shape = (len(task.runs), len(task.train.labels))
     tables = {name: torch.full(shape, torch.nan, device=task.device) for name in (*FEEDS, "log_ratio")}
-    epochs = []
-    for replica, lists in enumerate(task.clients):
-        outputs = made_outputs(task, made, local, shared, replica)
-        values, taken = fit_ratio(task, ratio, outputs, replica)
-        at = torch.from_numpy(np.concatenate(lists)).to(task.device)
-        for name, found in {**values, "log_ratio": outputs.log_ratio}.items():
-            tables[name][replica, at] = found
-        epochs.append(taken.tolist())
-    return tables, tables.pop("log_ratio"), epochs
+    after = {"stage": "ratio", "local": progress["local"], "shared": vars(fitted(course))}
+    return _next_replica(task, plan, {**after, "tables": tables, "epochs": []})
+
+
+def _next_replica(task: Task, plan: Plan, progress: Progress) -> Progress:
+    """The classifiers of the next replica before their first epoch, if there is one."""
+    replica = len(progress["epochs"])
+    if replica == len(task.runs):
+        return {**progress, "course": {}}
+    outputs = made_outputs(task, plan.made, *_fitted(progress), replica)
+    return {**progress, "course": vars(start_ratio(task, plan.ratio, outputs, replica))}
+
+
+def _advance_ratio(task: Task, plan: Plan, progress: Progress) -> Progress:
+    """One replica at a time, to bound memory."""
+    replica = len(progress["epochs"])
+    outputs = made_outputs(task, plan.made, *_fitted(progress), replica)
+    course = train_ratio(task, plan.ratio, outputs, replica, Course(**progress["course"]), STEP)
+    if not course.is_over(plan.ratio.max_epochs):
+        return {**progress, "course": vars(course)}
+    found = probabilities(task, plan.ratio, outputs, replica, course)
+    tables = {name: table.clone() for name, table in progress["tables"].items()}
+    at = torch.from_numpy(np.concatenate(task.clients[replica])).to(task.device)
+    for name, values in {**found, "log_ratio": outputs.log_ratio}.items():
+        tables[name][replica, at] = values
+    epochs = [*progress["epochs"], epochs_taken(course).tolist()]
+    return _next_replica(task, plan, {**progress, "tables": tables, "epochs": epochs})
+
+
+_STAGES = {"local": _advance_local, "global": _advance_global, "ratio": _advance_ratio}
+
+
+def _fitted(progress: Progress) -> tuple[Fitted, Fitted]:
+    return Fitted(**progress["local"]), Fitted(**progress["shared"])
+
+
+def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
+    """What phase 1 found, once no step is left; kept for later runs of this process."""
+    h = dict(progress["tables"])
+    log_ratio = h.pop("log_ratio")
+    found = PhaseOne(h, log_ratio, _course(task, *_fitted(progress), progress["epochs"]))
+    if len(_last) >= _KEPT:
+        _last.pop(next(iter(_last)))
+    _last[_digest(task, plan)] = found
+    return found
 
 
 def _course(task: Task, local: Fitted, shared: Fitted, ratio_epochs: list[list[int]]) -> dict[str, list[Any]]:

@@ -19,10 +19,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedlib import seeds
+from fedlib.errors import check
 from fedlib.federation import Task, broadcast
 from fedlib.federation.aggregate import Tensors
 from fedlib.local import Batch, Objective, Samples, Trainer, Work, make_optimizer, make_work
 from fedlib.methods.densities import (
+    Course,
     Fitted,
     MadeSettings,
     Patience,
@@ -31,6 +33,7 @@ from fedlib.methods.densities import (
     pixels,
     row_work,
     stacked_trainer,
+    start_course,
 )
 
 FEEDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # FEDDISK-A3
@@ -101,39 +104,85 @@ def fit_ratio(
     Each client has 2 N_k rows, classes of equal size, so that eq. (15) holds. It stops once its
     training loss has not fallen by `least` for `patience` epochs (A27).
     """
+    start = start_ratio(task, ratio, outputs, replica)
+    course = train_ratio(task, ratio, outputs, replica, start, ratio.max_epochs)
+    return probabilities(task, ratio, outputs, replica, course), epochs_taken(course)
+
+
+def start_ratio(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -> Course:
+    """One replica's classifiers before their first epoch."""
+    trainer = _trainer(task, ratio, outputs, replica)
+    clients = task.run.num_clients
+    template = trainer.model.named_parameters()
+    return start_course(trainer, {n: p.detach().expand(clients, *p.shape) for n, p in template})
+
+
+def train_ratio(
+    task: Task, ratio: RatioSettings, outputs: Outputs, replica: int, course: Course, steps: int
+) -> Course:
+    """Up to `steps` more epochs of the classifiers that have not stopped; `course` stays as it is.
+
+    Of its two rows of losses only that of training is one.
+    """
     count, clients = len(outputs.local), range(task.run.num_clients)
-    samples = Samples(
-        torch.cat([outputs.local, outputs.shared]), torch.arange(2 * count, device=task.device) // count
-    )
+    labels = torch.arange(2 * count, device=task.device) // count
+    samples = Samples(torch.cat([outputs.local, outputs.shared]), labels)
+    lists = [np.concatenate([outputs.rows(k), count + outputs.rows(k)]) for k in clients]
+    work, trainer = _work(task, ratio, lists, replica), _trainer(task, ratio, outputs, replica)
+    state, step, losses = course.local_state(trainer), course.step, [course.losses]
+    patience = Patience(len(work), ratio.patience, task.device, ratio.least, course.patience)
+    while step < min(course.step + steps, ratio.max_epochs) and bool(patience.active.any()):
+        running = patience.active
+        epochs = step + running.cpu().numpy().astype(np.int64)
+        now = replace(work, epochs=epochs, first_epoch=np.full(len(work), step))
+        step += 1
+        loss = trainer.train(samples, state, now).loss
+        patience.update(step, loss)
+        masked = torch.where(running, loss, torch.nan)
+        losses.append(masked.expand(2, 1, -1))
+    return replace(
+        course, step=step, params=state.params, best={}, patience=patience.state,
+        losses=torch.cat(losses, dim=1), optimizer=state.optimizer, taken=state.steps,
+    )  # fmt: skip
+
+
+def epochs_taken(course: Course) -> Tensor:
+    """[N] epochs until each classifier stopped."""
+    return course.losses[0].isfinite().sum(dim=0).cpu()
+
+
+def probabilities(
+    task: Task, ratio: RatioSettings, outputs: Outputs, replica: int, course: Course
+) -> dict[str, Tensor]:
+    """h [M] of each feed, client after client."""
+    trainer = _trainer(task, ratio, outputs, replica)
+    plan = _work(task, ratio, [outputs.rows(k) for k in range(task.run.num_clients)], replica)
+    labels = torch.zeros(len(outputs.local), dtype=torch.int64, device=task.device)
+    return {
+        name: _probabilities(
+            trainer, Samples(feed(outputs.local, outputs.shared), labels), course.params, plan
+        )
+        for name, feed in FEEDS.items()
+    }
+
+
+def _trainer(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -> Trainer:
     model = make_classifier(outputs.local.shape[1], ratio.hidden, task.seeds[replica]).to(task.device)
     objective = Objective(_logistic)
-    trainer = stacked_trainer(model, make_optimizer("sgd"), ratio.batch_size, objective, task.device)
-    lists = [np.concatenate([outputs.rows(k), count + outputs.rows(k)]) for k in clients]
-    work = _work(task, ratio, lists, replica)
-    start = {n: p.detach().expand(len(work), *p.shape) for n, p in model.named_parameters()}
-    state = trainer.start(start, {})
-    patience, epochs = Patience(len(work), ratio.patience, task.device, ratio.least), work.epochs * 0
-    for epoch in range(1, ratio.max_epochs + 1):
-        epochs = epochs + patience.active.cpu().numpy()
-        now = replace(work, epochs=epochs, first_epoch=np.full(len(work), epoch - 1))
-        patience.update(epoch, trainer.train(samples, state, now).loss)
-        if not patience.active.any():
-            break
-    plan = _work(task, ratio, [outputs.rows(k) for k in clients], replica)
-    h = {}
-    for name, feed in FEEDS.items():
-        fed = replace(samples, inputs=feed(outputs.local, outputs.shared))
-        h[name] = _probabilities(trainer, fed, state.params, plan)
-    return h, torch.from_numpy(epochs)
+    return stacked_trainer(model, make_optimizer("sgd"), ratio.batch_size, objective, task.device)
 
 
 def _probabilities(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
-    """[M] sigmoid of the classifiers' outputs, row after row."""
+    """[M] sigmoid of the classifiers' outputs, row after row; UsageError if one is no number."""
     parts = [
         (logits[..., 0].sigmoid(), batch.mask.bool())
         for _, logits, batch in evaluate_by_columns(trainer, samples, params, work)
     ]
     h, mask = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
+    check(
+        bool(h[mask].isfinite().all()),
+        "a ratio classifier's output is no number; allowed: a smaller ratio_learning_rate",
+    )
     return h[mask]
 
 

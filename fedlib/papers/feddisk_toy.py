@@ -42,7 +42,7 @@ def toy_weights(seed: int = 0) -> pd.DataFrame:
             ratio_learning_rate=0.5, ratio_batch_size=2 * COUNT, ratio_max_epochs=300, ratio_least=0.0,
             feed=feed,
         )  # fmt: skip
-        frame[feed] = method.init(task).memory["alpha"][0].numpy()
+        frame[feed] = method.start(task).memory["alpha"][0].numpy()
     return frame
 
 

@@ -293,7 +293,7 @@ def test_a_longer_trained_classifier_pushes_the_local_weights_to_zero():
 
 def test_row_of_round_0_tells_phase_1():
     task = world(seeds=(0, 1), rounds=1)
-    first, last = rounds(task, FedDisk(**SHORT))
+    first, last = (result for result in rounds(task, FedDisk(**SHORT)) if result.round >= 0)
     for replica in range(2):
         row = first.rows[replica][0]
         sizes = 2 * 12 * 5 + 5 + 12
@@ -314,12 +314,13 @@ def test_row_of_round_0_tells_phase_1():
 def test_replicas_equal_separate_runs_and_resume_is_bit_for_bit():
     method = FedDisk(**SHORT)
     together = [*rounds(world(seeds=(0, 1), cohort_size=2), method)]
+    saved_round = next(result for result in together if result.round == 1)
     alone = [*rounds(world(seeds=(1,), cohort_size=2), method)]
     alpha = together[-1].state["memory"]["alpha"]
     torch.testing.assert_close(alpha[1], alone[-1].state["memory"]["alpha"][0], rtol=1e-4, atol=1e-4)
     assert not torch.equal(alpha[0], alpha[1])
     saved = io.BytesIO()
-    torch.save(together[1].state, saved)
+    torch.save(saved_round.state, saved)
     saved.seek(0)
     state = torch.load(saved, weights_only=True)
     resumed = [*rounds(world(seeds=(0, 1), cohort_size=2), method, state)]
@@ -363,20 +364,85 @@ def test_wrong_options_are_one_line(options, message):
 
 
 def test_phase_1_is_computed_once_for_runs_that_differ_in_phase_2(monkeypatch):
-    calls, compute = [], phase_one._compute
+    calls, finish = [], phase_one.finish
     monkeypatch.setattr(phase_one, "_last", {})
-    monkeypatch.setattr(phase_one, "_compute", lambda *given: calls.append(1) or compute(*given))
-    first = FedDisk(**SHORT).init(world())
+    monkeypatch.setattr(phase_one, "finish", lambda *given: calls.append(1) or finish(*given))
+    first = FedDisk(**SHORT).start(world())
     for options in ({"scale": "raw"}, {"control": "shuffled"}, {"feed": "global"}):
-        other = FedDisk(**SHORT, **options).init(world(rounds=7))
+        other = FedDisk(**SHORT, **options).start(world(rounds=7))
         assert not torch.equal(other.memory["alpha"], first.memory["alpha"])
     assert len(calls) == 1
     images = world()
     images.train.inputs[3, 0, 1, 1] += 1  # one pixel of one image
     for task in (world(seeds=(1,)), world(local_epochs=3), world(sizes=(31, 21, 45)), images):
-        FedDisk(**SHORT).init(task)
-    FedDisk(**{**SHORT, "ratio_max_epochs": 2}).init(world())
+        FedDisk(**SHORT).start(task)
+    FedDisk(**{**SHORT, "ratio_max_epochs": 2}).start(world())
     assert len(calls) == 6
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    """Replicas 0 and 1 with a phase 1 of several steps in each of its stages."""
+    phase_one._last.clear()
+    task = world(seeds=(0, 1), rounds=2)
+    return task, [*rounds(task, FedDisk(**STAGES))]
+
+
+STAGES = {
+    "made_hidden": 5, "made_learning_rate": 0.05, "made_max_rounds": 35, "made_patience": 12,
+    "made_batch_size": 8, "ratio_hidden": 4, "ratio_max_epochs": 25, "ratio_least": 0.0,
+}  # fmt: skip
+
+
+def stage_of(result):
+    memory = result.state["memory"]
+    return memory.get("stage", "weights"), len(memory.get("epochs", ()))
+
+
+def test_phase_1_counts_its_steps_as_rounds_before_round_1(uninterrupted):
+    _, results = uninterrupted
+    counted = [result.round for result in results]
+    assert counted == sorted(set(counted))
+    assert counted[0] == -(4 + 4 + 2 * 3)  # 35 epochs, 35 rounds and twice 25 epochs, ten at a time
+    assert counted[-3:] == [0, 1, 2]
+    stages = [stage_of(result) for result in results]
+    for stage in (("local", 0), ("global", 0), ("ratio", 0), ("ratio", 1)):
+        assert stages.count(stage) >= 2, stage
+    assert all(result.rows == [[], []] for result in results if result.round < 0)
+
+
+@pytest.mark.parametrize("stage", [("local", 0), ("global", 0), ("ratio", 0), ("ratio", 1), ("weights", 0)])
+def test_a_run_left_within_phase_1_ends_bit_for_bit_where_the_whole_one_does(uninterrupted, stage):
+    task, results = uninterrupted
+    phase_one._last.clear()  # nothing is remembered by a new process
+    left = [result for result in results if stage_of(result) == stage][1]
+    saved = io.BytesIO()
+    torch.save(left.state, saved)
+    saved.seek(0)
+    resumed = [*rounds(task, FedDisk(**STAGES), torch.load(saved, weights_only=True))]
+    whole = {result.round: result for result in results}
+    for result in resumed:
+        assert result.rows == whole[result.round].rows
+    for name in ("alpha", "h"):
+        ours, theirs = (run[-1].state["memory"][name] for run in (resumed, results))
+        assert torch.equal(ours, theirs)
+    for name, tensor in results[-1].state["params"].items():
+        assert torch.equal(resumed[-1].state["params"][name], tensor)
+
+
+def test_a_step_of_phase_1_leaves_the_state_before_it_as_it_was():
+    """An interrupt in the middle of a step writes the last finished one."""
+    task, method = world(), FedDisk(**STAGES)
+    phase_one._last.clear()
+    state = method.init(task)
+    while state.round < 0:
+        saved = io.BytesIO()
+        torch.save(state.memory, saved)
+        after, _ = method.warm_up(task, state)
+        again = io.BytesIO()
+        torch.save(state.memory, again)
+        assert saved.getvalue() == again.getvalue(), state.memory["stage"]
+        state = after
 
 
 def test_agreement_of_alpha_with_the_ratio_of_the_mades():
@@ -404,7 +470,7 @@ def test_log_ratio_of_the_mades_by_their_likelihoods():
 
 def after_a_round(name, task, **options):
     method = make_method(name, {**(SHORT if name == "feddisk" else {}), **options})
-    state = method.init(task)
+    state = method.start(task) if name == "feddisk" else method.init(task)
     return method.apply(task, state, Cohort(1, np.arange(3)[None]))[0].params["fc2.bias"]
 
 
