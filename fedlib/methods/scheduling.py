@@ -55,6 +55,7 @@ class Scheduler:
     normalisation: str = "z"  # F8; "unit": over the column's norm besides, as the code (A12)
     first_times: str = "jittered"  # of who was not in round 1: mean times U(0.9, 1.1); or "mean" (A13)
     stored_action: str = "probabilities"  # or "draw" (A14)
+    noise: float = 0.0  # standard deviation of normal noise on the probabilities in training (A14)
     draws: str = "round"  # times vary around each worker's own means; "once": they never change
     data_factor: int = 5  # MNIST counts five times in the simulated times (A16)
     time_epochs: int = 3  # E in T^c, at every profile
@@ -71,6 +72,7 @@ class Scheduler:
         for name, allowed in CHOICES.items():
             check_name(f"{name} of SchedulerFL", getattr(self, name), allowed)
         check(0 < self.share <= 1, f"share={self.share} given for SchedulerFL; allowed: above 0 to 1")
+        check(0 <= self.noise < np.inf, f"noise={self.noise} given for SchedulerFL; allowed: 0 or more")
         least = {"experiments": 1, "experiment_rounds": 2, "capacity": 1, "batch_size": 1, "data_factor": 1}
         for name, low in {**least, "time_epochs": 1, "time_batch_size": 1}.items():
             given = getattr(self, name)
@@ -132,6 +134,10 @@ class Scheduler:
         signed = {"difference": before - maximum, "printed": -maximum - before, "positive": maximum + before}
         return signed[self.reward] + self.offset
 
+    def explore(self, chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """[k] the probabilities that are drawn from and stored: with DDPG's noise, if there is any (A14)."""
+        return np.clip(chances + rng.normal(0, self.noise, len(chances)), 0, 1) if self.noise else chances
+
     def choose(self, chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """[k] one Bernoulli draw per worker; nobody may come out (A18)."""
         return rng.random(len(chances)) < chances
@@ -173,6 +179,8 @@ class World:
 class Training:
     """An agent and the rounds it was trained in, one dictionary per round with a decision.
 
+    Of a round: chances [k], what the actor put out, and action [k], what the critic was told of it.
+
     actor [1, P]: the last one that selected at least `stop_below` workers.
     """
 
@@ -197,6 +205,7 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
     kept, rounds, turn = agent.policy, [], 0
     for experiment in range(1, rule.experiments + 1):
         rng = seeds.rng(world.seed, "scheduler", "experiment", experiment)
+        noise = seeds.rng(world.seed, "scheduler", "noise", experiment)
         turn += 1
         times, took = world.times(turn), rule.first_round(workers, rng)
         known, before = rule.first_times_of(times, took, rng), 0.0  # lines 10 to 18
@@ -204,7 +213,8 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
             turn += 1
             state = rule.normalise(known)  # line 21
             chances = act(rule, agent.policy, state)  # line 22
-            selected = rule.choose(chances, rng)
+            action = rule.explore(chances, noise)
+            selected = rule.choose(action, rng)
             if rule.stop_below is not None and selected.sum() < rule.stop_below:  # A17
                 return Training(kept, agent, rounds)
             if not selected.any():  # A18
@@ -213,9 +223,9 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
             times = world.times(turn)
             known = np.where(selected[:, None], times, known)  # lines 27, 28
             after = rule.normalise(known)
-            maximum = rule.maximum_time(after, chances, selected)  # line 30
+            maximum = rule.maximum_time(after, action, selected)  # line 30
             reward, before = rule.reward_of(maximum, before), maximum
-            replay = _remember(rule, replay, state, chances, selected, reward, after)  # line 32
+            replay = _remember(rule, replay, state, action, selected, reward, after)  # line 32
             if len(replay) > rule.batch_size:  # lines 33 to 40
                 agent, _ = rule.ddpg(workers).learn(
                     agent, replay, [rng], batch_size=rule.batch_size, updates=1
@@ -230,6 +240,7 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
                     "max_seconds": float(times.sum(axis=1)[selected].max()),
                     "selected": selected,
                     "chances": chances,
+                    "action": action if rule.stored_action == "probabilities" else selected.astype(float),
                 }
             )
     return Training(kept, agent, rounds)

@@ -14,6 +14,7 @@ Readings FRL-A1 to A32: see `fedlib.methods.evaluatorfl`, `fedlib.methods.schedu
 | `frl/sec5` | both approaches beside FedAvg and keep-all on the same workers |
 | `frl/fig24`, `fig25`, `fig31` to `fig34` | embeddings of local updates of workers with swapped labels |
 | `frl/fig26` to `fig29` | SchedulerFL's training on times alone |
+| `frl/static` | who finds the fast workers where times never change |
 | `frl/sec5-rewards` | rewards that are always positive or always negative |
 | `frl/fig30`, `table2`, `table3` | the trained scheduler beside random selection and controls |
 | `frl/fairness` | variance of participation of every scheduler |
@@ -27,6 +28,7 @@ from fedlib.papers import frl_grid as grid
 from fedlib.papers.frl_claims import CLAIMS
 from fedlib.papers.frl_embedding import METHODS as EMBEDDINGS
 from fedlib.papers.frl_embedding import measure_embeddings
+from fedlib.papers.frl_static import trace_static
 from fedlib.papers.frl_times import trace_one_sign, trace_training
 
 if TYPE_CHECKING:
@@ -171,6 +173,10 @@ ARTIFACTS = (
             ("fig28", "selections, workers sorted by speed"),
             ("fig29", "maximum time per experiment"),
         )
+    ),
+    Artifact(
+        id="frl/static", kind="check", title="SchedulerFL where times never change", compute=trace_static,
+        keep=True, datasets=_NO_DATA,
     ),
     Artifact(
         id="frl/sec5-rewards", kind="check", title="Rewards of one sign", compute=trace_one_sign,

@@ -240,6 +240,28 @@ def plot_maximum_time(rows: pd.DataFrame) -> Figure:
     return _caption(fig, rows)
 
 
+def plot_static(rows: pd.DataFrame) -> Figure:
+    """Static times: mean probability of the fast and the largest one of the slow, a dot per run."""
+    figures.use_style()
+    sizes, agents = sorted(set(rows["workers"])), list(dict.fromkeys(rows["method"]))
+    fig, axes = plt.subplots(1, len(sizes), figsize=(5.2 * len(sizes) + 2, 3.6), sharey=True, squeeze=False)
+    looks = (
+        ("fast", -0.12, "o", "#0072B2", "fast, mean"),
+        ("slow_max", 0.12, "X", "#D55E00", "slow, largest"),
+    )
+    for ax, workers in zip(axes[0], sizes, strict=True):
+        for place, agent in enumerate(agents):
+            own = rows[(rows["workers"] == workers) & (rows["method"] == agent)]
+            for column, shift, marker, colour, label in looks:
+                at = np.full(len(own), place + shift)
+                ax.plot(own[column], at, marker, color=colour, alpha=0.7, label=None if place else label)
+        ax.set(xlim=(-0.03, 1.03), xlabel="probability at the end", title=f"{workers} workers")
+    axes[0, 0].set_yticks(range(len(agents)), [figures.method_style(agent).label for agent in agents])
+    axes[0, 0].invert_yaxis()
+    axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _caption(fig, rows)
+
+
 def plot_one_sign(rows: pd.DataFrame) -> Figure:
     """Sec. V: mean probability at the end of training under rewards of one sign, one dot per seed."""
     figures.use_style()
@@ -326,6 +348,7 @@ PLOTS: dict[str, Callable[[pd.DataFrame], Figure]] = {
     "fig27": partial(plot_scheduler_map, name="fig27"),
     "fig28": partial(plot_scheduler_map, name="fig28"),
     "fig29": plot_maximum_time,
+    "static": plot_static,
     "sec5-rewards": plot_one_sign,
     "fig30": plot_schedulers,
     "table2": plot_times,

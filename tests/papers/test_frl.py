@@ -11,6 +11,8 @@ from fedlib import seeds
 from fedlib.errors import UsageError
 from fedlib.papers import PROFILES, frl, frl_grid
 from fedlib.papers.frl_embedding import METHODS, embed, explained_variance, separation, swap_labels
+from fedlib.papers.frl_static import AGENTS as STATIC_AGENTS
+from fedlib.papers.frl_static import trace_static
 from fedlib.papers.frl_times import AGENTS, ONE_SIGN, trace_one_sign, trace_training
 from fedlib.papers.variants import with_variant
 from fedlib.results import load_rows
@@ -163,6 +165,16 @@ def test_traces_of_the_scheduler_at_smoke():
     assert set(ends.index) == set(ONE_SIGN)
     assert ends.loc["plus_10", "rewards_above_0"] == 1
     assert ends.loc["minus_10", "rewards_above_0"] == 0
+
+
+def test_static_world_at_smoke():
+    rows = trace_static("smoke")
+    assert list(dict.fromkeys(rows["method"])) == list(STATIC_AGENTS)
+    assert rows.groupby("method").size().tolist() == [2] * len(STATIC_AGENTS)  # one seed, both sides
+    assert (rows["slow"] <= rows["slow_max"]).all()
+    assert (rows["found"] == ((rows["slow_max"] < 0.1) & (rows["fast"] > 0.1))).all()
+    assert rows["on_one_line"].between(0, 1).all()
+    assert (rows["stops_after"] <= rows["round"]).all()
 
 
 def test_table_1_is_recomputed_from_the_printed_counts():

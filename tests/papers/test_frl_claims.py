@@ -324,13 +324,19 @@ def figure_rows(name):
         "fairness": race_of_all,
         "sec5-rewards": signs(1.0, 0.1),
         "fig29": trace(ahead=0.3),
+        "static": pd.DataFrame(
+            {"method": agent, "workers": k, "seed": s, "fast": 0.4, "slow_max": 0.1, "round": 9}
+            for agent in ("schedulerfl", "schedulerfl_explores")
+            for k in (10, 100)
+            for s in range(2)
+        ),
         "fig26": trace(ahead=0.3),
     }[name]
     return made.assign(profile="reduced", dataset="mnist")
 
 
 @pytest.mark.parametrize(
-    "name", ["cases", "fig14", "fig16", "fig17", "sec5", "fig30", "fairness", "fig26", "fig29"]
+    "name", ["cases", "fig14", "fig16", "fig17", "sec5", "fig30", "fairness", "fig26", "fig29", "static"]
 )
 def test_figures_are_written(name, tmp_path):
     path = FIGURES[name](figure_rows(name), tmp_path)
