@@ -64,7 +64,7 @@ class BalancedMixUp:
 
         Raises UsageError for alpha outside (0, 1] and for a client that holds a single label.
         """
-        check(0 < alpha <= 1, f"alpha={alpha} given for Balanced-MixUp; allowed: above 0, at most 1")
+        check_alpha(alpha)
         check_name("kind of Balanced-MixUp", kind, KINDS)
         host = labels.cpu().numpy()
         counts = np.array([[np.bincount(host[i], minlength=num_classes) for i in lists] for lists in clients])
@@ -109,6 +109,11 @@ class BalancedMixUp:
         """A uniform sample of `label` for each place, with replacement."""
         at = (*owner, label)
         return self.order[(*owner, self.starts[at] + _below(self.counts[at], key, stream, place))]
+
+
+def check_alpha(alpha: float) -> None:
+    """UsageError for an alpha that `beta` cannot draw with."""
+    check(0 < alpha <= 1, f"alpha={alpha} given for Balanced-MixUp; allowed: above 0, at most 1")
 
 
 def _check_labels(counts: np.ndarray) -> None:

@@ -51,7 +51,7 @@ class FedAvg:
 
     def __post_init__(self) -> None:
         check_name("weights of method 'fedavg'", self.weights, WEIGHTS)
-        check_setting(self.mixup_kind, self.episode_rounds)
+        check_setting(self.mixup_alpha, self.mixup_kind, self.episode_rounds)
         check(
             self.local_steps >= 0,
             f"local_steps={self.local_steps} given for method 'fedavg'; allowed: 0 or more",

@@ -83,9 +83,13 @@ class FedDdrl:
     history: str = "client"  # whose last values an agent sees; or "slot" (A12)
 
     def __post_init__(self) -> None:
-        for name in ("w1", "w2", "w3", "bias"):
+        for name in ("w1", "w2", "w3"):
             value = getattr(self, name)
-            check(value is None or value >= 0, f"{name}={value} given; allowed: 0 or more")
+            check(value is not None and value >= 0, f"{name}={value} given; allowed: 0 or more")
+        check(
+            self.bias is None or self.bias >= 0,
+            f"bias={self.bias} given; allowed: 0 or more, or None for 0.3 of the mean penalty of FedAvg",
+        )
         choices = self.epoch_choices
         check(
             isinstance(choices, list | tuple)
@@ -95,7 +99,7 @@ class FedDdrl:
             "none twice",
         )
         check(self.episodes >= 0, f"episodes={self.episodes} given; allowed: 0 or more")
-        check_setting(self.mixup_kind, self.episode_rounds)
+        check_setting(self.mixup_alpha, self.mixup_kind, self.episode_rounds)
         check_name("reward data", self.reward_data, REWARD_DATA)
         check_name("latency rule", self.latency_rule, LATENCY_RULES)
         check_name("history", self.history, HISTORIES)

@@ -46,7 +46,7 @@ class FedProx:
         check(self.mu >= 0, f"mu={self.mu} given for method 'fedprox'; allowed: 0 or more")
         check(self.latency_factor > 0, f"latency_factor={self.latency_factor} given; allowed: above 0")
         check_name("weights of method 'fedprox'", self.weights, WEIGHTS)
-        check_setting(self.mixup_kind, self.episode_rounds)
+        check_setting(self.mixup_alpha, self.mixup_kind, self.episode_rounds)
 
     def check_run(self, run: Run) -> None:
         check_episodes(run.rounds, self.episode_rounds)

@@ -17,7 +17,7 @@ from torch import Tensor
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Diagnostics, ServerState, Task, initial_state, sample_cohort
 from fedlib.local import Objective, evaluate_segments
-from fedlib.local.mixup import KINDS, BalancedMixUp
+from fedlib.local.mixup import KINDS, BalancedMixUp, check_alpha
 from fedlib.system import (
     Devices,
     draw_devices,
@@ -204,8 +204,10 @@ def check_episodes(rounds: int, episode_rounds: int | None, training: int = 0) -
     )
 
 
-def check_setting(mixup_kind: str, episode_rounds: int | None) -> None:
-    """UsageError for an unknown kind of Balanced-MixUp or an episode without rounds."""
+def check_setting(mixup_alpha: float | None, mixup_kind: str, episode_rounds: int | None) -> None:
+    """UsageError for a Balanced-MixUp that does not exist or an episode without rounds."""
+    if mixup_alpha is not None:
+        check_alpha(mixup_alpha)
     check_name("kind of Balanced-MixUp", mixup_kind, KINDS)
     given = episode_rounds is None or episode_rounds >= 1
     check(given, f"episode_rounds={episode_rounds} given; allowed: 1 or more")

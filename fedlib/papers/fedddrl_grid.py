@@ -3,9 +3,10 @@
 Sec. 5 and table 3 of the paper: K = 100 clients (98 for CrisisIBD), 10 of them per round, T = 15,
 E = 5, sigma = 0.8, mu = 0.01, alpha of Balanced-MixUp 0.05, 0.4, 0.2, 40 episodes. Local optimiser,
 learning rate, batch and image size are not printed (FEDDDRL-A34, A35): `Scale.local` is chosen by
-`fedddrl/sgd-search` on FedAvg alone, and kept for all methods. `SCALES` is the one place where the
-profiles differ. All methods are tested on the same images, none of which a reward or the choice of
-local SGD has seen: `Scale.server_share` of the test set is the server's.
+`fedddrl/sgd-search` on FedAvg alone, and kept for all methods; at `paper`, where the search has not
+been run, it is A34's own proposal. `SCALES` is the one place where the profiles differ. All methods
+are tested on the same images, which no reward and no choice of local SGD has seen: the rest,
+`Scale.server_share` of the test set, is the server's.
 """
 
 from collections.abc import Iterable, Mapping

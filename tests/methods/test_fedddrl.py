@@ -329,6 +329,15 @@ def test_bad_input_is_one_line():
         FedProx(latency_factor=0)
     with pytest.raises(UsageError, match=r"w2=-0\.1 given; allowed: 0 or more"):
         FedDdrl(w2=-0.1)
+    with pytest.raises(UsageError, match=r"w1=None given; allowed: 0 or more"):
+        FedDdrl(w1=None)
+    with pytest.raises(UsageError, match=r"bias=-1 given; allowed: 0 or more, or None for 0.3 of the mean"):
+        FedMarl(bias=-1)
+    for method in (FedAvg, FedProx, FedMarl, FedDdrl):
+        with pytest.raises(
+            UsageError, match=r"alpha=1.5 given for Balanced-MixUp; allowed: above 0, at most"
+        ):
+            method(mixup_alpha=1.5)
     for choices in ((0, 3), (2.5,), (5, 5), 5, "abc", ()):
         with pytest.raises(UsageError, match="given to choose from; allowed: a list of whole numbers, 1 or"):
             FedDdrl(epoch_choices=choices)
