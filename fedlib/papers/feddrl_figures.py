@@ -67,14 +67,15 @@ def _curve_panels(
     for ax in axes.flat[len(cells) :]:
         ax.set_axis_off()
     _one_legend(fig, axes.flat[: len(cells)])
-    window = _window(named)
-    smooth = f" of moving averages over {window} rounds" if window > 1 else ""
+    window = max(_window(part) for _, part in cells)
+    smooth = f" (Fashion-MNIST: of moving averages over {window} rounds)" if window > 1 else ""
     return _caption(fig, named, f"Mean over seeds{smooth}, band = 95 % t interval.")
 
 
 def _window(part: pd.DataFrame) -> int:
-    """Rounds of the moving average, as the paper smooths its curves."""
-    return max(1, int(part["rounds"].max()) // SMOOTHED)
+    """Rounds of the moving average: the paper smooths its curves of Fashion-MNIST only."""
+    smooths = analysis.PAPER_DATA[part.dataset.iloc[0]] == "Fashion-MNIST"
+    return max(1, int(part["rounds"].max()) // SMOOTHED) if smooths else 1
 
 
 def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
@@ -144,24 +145,35 @@ def plot_fig8(rows: pd.DataFrame) -> Figure:
 
 
 def plot_fig9(rows: pd.DataFrame) -> Figure:
-    """Decision and averaging time per network, on a logarithmic axis, with deciles."""
-    fig, axes = _grid(1, 2, (4.2, 3.0), sharex="none")
-    ten = rows[rows.cohort_size == 10]
-    for what, colour, shift in (("decision", "#D55E00", -0.2), ("averaging", "#0072B2", 0.2)):
-        part = ten[ten.what == what]
-        ends = [part.median_ms - part.p10_ms, part.p90_ms - part.median_ms]
-        at = np.arange(len(part)) + shift
-        axes[0, 0].bar(at, part.median_ms, 0.4, yerr=ends, color=colour, label=what, capsize=3)
-        axes[0, 0].set_xticks(np.arange(len(part)), part.model)
-    axes[0, 0].set(yscale="log", ylabel="ms per round", title="K = 10")
+    """Decision and averaging time per network and data set, on a logarithmic axis, with deciles."""
+    devices = list(rows.timed_on.unique())
+    fig, axes = _grid(1, len(devices) + 1, (4.6, 3.2), sharex="none")
+    for ax, device in zip(axes[0], devices, strict=False):
+        _time_bars(rows[(rows.timed_on == device) & (rows.cohort_size == 10)], ax)
+        ax.set(yscale="log", ylabel="ms per round", title=f"K = 10, clients on {device}")
     axes[0, 0].legend()
-    agent = rows[(rows.what == "decision") & (rows.model == "mlp")]
-    spread = [agent.median_ms - agent.p10_ms, agent.p90_ms - agent.median_ms]
-    axes[0, 1].errorbar(agent.cohort_size, agent.median_ms, spread, color="#D55E00", marker="D", capsize=3)
-    axes[0, 1].set(xlabel="participants K", ylabel="decision (ms)", title="agent", ylim=(0, None))
+    agent = rows[(rows.what == "decision") & (rows.model == "mlp") & (rows.timed_on == devices[0])]
+    agent = agent.sort_values("cohort_size")
+    last = axes[0, -1]
+    last.errorbar(agent.cohort_size, agent.median_ms, _deciles(agent), color="#D55E00", marker="D", capsize=3)
+    last.set(xlabel="participants K", ylabel="decision (ms)", title="agent, MLP", ylim=(0, None))
     device = f"{rows.device_name.iloc[0]}; " if "device_name" in rows else ""
     note = f"Median, whiskers = first and last decile; {device}{int(rows.threads.iloc[0])} thread(s)."
     return _caption(fig, rows, note)
+
+
+def _deciles(part: pd.DataFrame) -> list[pd.Series]:
+    return [part.median_ms - part.p10_ms, part.p90_ms - part.median_ms]
+
+
+def _time_bars(rows: pd.DataFrame, ax: Axes) -> None:
+    averaged = rows[rows.what == "averaging"]
+    places = {setting: at for at, setting in enumerate(zip(averaged.model, averaged.data, strict=True))}
+    for what, colour, shift in (("decision", "#D55E00", -0.2), ("averaging", "#0072B2", 0.2)):
+        part = rows[rows.what == what]
+        at = [places[setting] + shift for setting in zip(part.model, part.data, strict=True)]
+        ax.bar(at, part.median_ms, 0.4, yerr=_deciles(part), color=colour, label=what, capsize=3)
+    ax.set_xticks(range(len(places)), [f"{model}\n{data}" for model, data in places], fontsize=7)
 
 
 def _labels(rows: pd.DataFrame, cells: Iterable[tuple[str, str, int]]) -> list[str]:

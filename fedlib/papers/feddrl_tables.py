@@ -200,7 +200,7 @@ def factor_table(rows: "pd.DataFrame", early: float = 0.25) -> "pd.DataFrame":
             line = {**_cell(cell), "variant": variant, "main": seeds.main.mean()}
             line |= {"others": seeds.others.mean(), "others - main": interval.mean}
             found.append({**line, "low": interval.low, "high": interval.high})
-    return pd.DataFrame(found).round(3)
+    return _marked(pd.DataFrame(found).round(3), rows)
 
 
 def small_setting_table(rows: "pd.DataFrame") -> "pd.DataFrame":
@@ -228,8 +228,8 @@ def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     printed["averaging", "cnn-feddrl"] = from_text("aggregation_time", dataset=cnn)
     ten = rows[rows.cohort_size == 10]
     paper = [printed.get(key) for key in zip(ten.what, ten.model, strict=True)]
-    shown = ten[["what", "model", "median_ms", "p10_ms", "p90_ms"]]
-    shown.insert(2, "paper_ms", pd.array(paper, dtype="Float64"))
+    shown = ten[["what", "model", "data", "timed_on", "median_ms", "p10_ms", "p90_ms"]]
+    shown.insert(4, "paper_ms", pd.array(paper, dtype="Float64"))
     return shown.round(3).reset_index(drop=True)
 
 
@@ -237,13 +237,19 @@ def agent_share(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Decision, and decision with Algorithm 1, in percent of a round of each network, on this machine."""
     import pandas as pd
 
-    median = rows[rows.cohort_size == 10].set_index(["what", "model"]).median_ms
-    learning = {what: ms for (what, _), ms in median.items() if what.startswith("learning")}
+    ten = rows[(rows.cohort_size == 10) & rows.data.isin(("fmnist", "any"))]
+    learning = {row.what: row.median_ms for row in ten[ten.what.str.startswith("learning")].itertuples()}
     found = []
-    for model, whole in median["round"].items():
-        decision = median["decision", model]
-        line = {"model": model, "round_ms": whole, "decision_%": 100 * decision / whole}
-        found.append(
-            line | {f"with {what}_%": 100 * (decision + ms) / whole for what, ms in learning.items()}
-        )
+    for (device, model), part in ten[ten.model != "any"].groupby(["timed_on", "model"], sort=False):
+        median = part.set_index("what").median_ms
+        if "round" in median:
+            decision, whole = median["decision"], median["round"]
+            line = {
+                "timed_on": device,
+                "model": model,
+                "round_ms": whole,
+                "decision_%": 100 * decision / whole,
+            }
+            share = {f"with {what}_%": 100 * (decision + ms) / whole for what, ms in learning.items()}
+            found.append(line | share)
     return pd.DataFrame(found).round(2)

@@ -13,48 +13,59 @@ import numpy as np
 from fedlib.errors import check_name
 from fedlib.papers import PROFILES
 from fedlib.papers.feddrl_grid import base_run
+from fedlib.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
-    import torch
 
 CALLS = {"smoke": 5, "reduced": 100, "paper": 100}
 WARM_UPS = {"smoke": 1, "reduced": 10, "paper": 10}
 LENGTHS = (40, 1000)  # experiences in D when the updates of Algorithm 1 are timed
-MODELS = {"mlp": (1, 28, 28), "cnn-feddrl": (1, 28, 28), "vgg11": (3, 32, 32)}
-COHORTS = {"smoke": (10,), "reduced": (10, 20, 30, 40, 50), "paper": (10, 20, 30, 40, 50)}
+SETTINGS = (("mlp", "fmnist"), ("cnn-feddrl", "fmnist"), ("cnn-feddrl", "mnist"), ("vgg11", "cifar100"))
+TRAINED = {"smoke": SETTINGS[:2], "reduced": SETTINGS, "paper": SETTINGS}  # where decisions are timed
+COHORTS = {"smoke": (), "reduced": (20, 30, 40, 50), "paper": (20, 30, 40, 50)}  # beside 10
 
 
 def fig9(profile: str) -> "pd.DataFrame":
     """Median, quartiles and deciles (ms) of the decision, the averaging, Algorithm 1, and whole rounds.
 
-    Algorithm 1 is not in the paper's figure; it makes floor(|D| / 4) updates a round (FEDDRL-A19), so
-    that its time grows with the rounds: it is told for the end of a run of 40 and of 1000 rounds.
+    Column timed_on: where the clients train and the models are averaged (the CPU and, where there is
+    one, the GPU); the agent is on the CPU. The decision is timed within rounds, right after clients of
+    that network trained on those data. Algorithm 1 is not in the paper's figure; it makes floor(|D| / 4)
+    updates a round (FEDDRL-A19), so that its time grows with the rounds: it is told for the end of a run
+    of 40 and of 1000 rounds.
     """
     import pandas as pd
     import torch
 
     check_name("profile", profile, PROFILES)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    calls = CALLS[profile], WARM_UPS[profile]
+    calls, few = (CALLS[profile], WARM_UPS[profile]), max(2, CALLS[profile] // 20)
     rows = []
-    for model in MODELS:
+    for device in ("cpu", *(["cuda"] if torch.cuda.is_available() else [])):
+        found = []
+        for model, data in TRAINED[profile]:
+            decisions, _ = time_rounds(one_batch_run(profile, model, data, 10), device, *calls)
+            found.append(_row("decision", model, data, 10, decisions))
+        for model, data in SETTINGS:
+            found.append(_row("averaging", model, data, 10, time_averaging(model, 10, device, *calls)))
         for size in COHORTS[profile]:
-            rows.append(_row("decision", model, size, time_decision(size, *calls)))
-        rows.append(_row("averaging", model, 10, time_averaging(model, 10, device, *calls)))
+            decisions, _ = time_rounds(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
+            found.append(_row("decision", "mlp", "fmnist", size, decisions))
+        for model in ("mlp", "cnn-feddrl"):
+            _, rounds = time_rounds(whole_run(profile, model), device, few, 1)
+            found.append(_row("round", model, "fmnist", 10, rounds))
+        rows += [row | {"timed_on": device} for row in found]
     for length in LENGTHS:
-        times = time_learning(10, length, max(2, calls[0] // 20))
-        rows.append(_row(f"learning, {length} in D", "any", 10, times))
-    for model in ("mlp", "cnn-feddrl"):
-        rows.append(_row("round", model, 10, time_round(profile, model, max(2, calls[0] // 20))))
+        times = time_learning(10, length, few)
+        rows.append(_row(f"learning, {length} in D", "any", "any", 10, times) | {"timed_on": "cpu"})
     return pd.DataFrame(rows).assign(threads=torch.get_num_threads())
 
 
-def _row(what: str, model: str, size: int, seconds: list[float]) -> dict[str, Any]:
+def _row(what: str, model: str, data: str, size: int, seconds: list[float]) -> dict[str, Any]:
     ms = 1000 * np.array(seconds)
     names = {"p10_ms": 10, "p25_ms": 25, "median_ms": 50, "p75_ms": 75, "p90_ms": 90}
     spread = {name: float(np.percentile(ms, level)) for name, level in names.items()}
-    return {"what": what, "model": model, "cohort_size": size, "calls": len(ms), **spread}
+    return {"what": what, "model": model, "data": data, "cohort_size": size, "calls": len(ms), **spread}
 
 
 def timed(call: Callable[[], Any], calls: int, warm_ups: int) -> list[float]:
@@ -70,19 +81,6 @@ def timed(call: Callable[[], Any], calls: int, warm_ups: int) -> list[float]:
         if number >= warm_ups:
             seconds.append(time.perf_counter() - began)
     return seconds
-
-
-def time_decision(size: int, calls: int, warm_ups: int) -> list[float]:
-    """From the clients' reports to alpha, the agent not learning: lines 13 to 15 of Algorithm 2."""
-    import torch
-
-    from fedlib.methods.feddrl import FedDRL
-
-    method = FedDRL(mode="online", agent="untrained")
-    mind, rng = method.start([0], size), np.random.default_rng(0)
-    before, after = (torch.from_numpy(rng.random((1, size), np.float32)) for _ in range(2))
-    sizes = torch.full((1, size), 200.0)
-    return timed(lambda: method.step(mind, before, after, sizes, lambda name: [rng]), calls, warm_ups)
 
 
 def time_learning(size: int, length: int, calls: int) -> list[float]:
@@ -102,7 +100,7 @@ def time_learning(size: int, length: int, calls: int) -> list[float]:
     return timed(lambda: ddpg.learn(agent, replay, [rng], batch_size=method.batch_size), calls, 1)
 
 
-def time_averaging(model: str, size: int, device: "torch.device", calls: int, warm_ups: int) -> list[float]:
+def time_averaging(model: str, size: int, device: str, calls: int, warm_ups: int) -> list[float]:
     """Eq. (4) over `size` stacked local models."""
     import torch
 
@@ -110,7 +108,8 @@ def time_averaging(model: str, size: int, device: "torch.device", calls: int, wa
     from fedlib.models import make_model
 
     classes = 100 if model == "vgg11" else 10
-    built = make_model(model, image_shape=MODELS[model], num_classes=classes, generator_seed=0)
+    shape = (3, 32, 32) if model == "vgg11" else (1, 28, 28)
+    built = make_model(model, image_shape=shape, num_classes=classes, generator_seed=0)
     params = {
         name: p.detach().expand(size, *p.shape).clone().to(device) for name, p in built.named_parameters()
     }
@@ -118,14 +117,42 @@ def time_averaging(model: str, size: int, device: "torch.device", calls: int, wa
     return timed(lambda: aggregate(params, {}, weights), calls, warm_ups)
 
 
-def time_round(profile: str, model: str, calls: int) -> list[float]:
-    """Whole rounds without learning on Fashion-MNIST, CE, 10 of 100 clients with E = 5."""
-    from fedlib.federation import prepare, sample_cohort
-    from fedlib.methods import make_method
+def one_batch_run(profile: str, model: str, data: str, size: int) -> Run:
+    """`size` clients of one mini-batch each: the least that trains before a decision."""
+    run = base_run(profile, "fig9", data, "iid", 10)
+    per_class = max(1, size * run.batch_size // (100 if data == "cifar100" else 10))
+    images = {**run.dataset_options, "train_per_class": per_class}
+    return replace(
+        run, model=model, model_options={}, num_clients=size, cohort_size=size, local_epochs=1,
+        dataset_options=images, partition_options={},
+    )  # fmt: skip
 
+
+def whole_run(profile: str, model: str) -> Run:
+    """Fashion-MNIST, CE, 10 of 100 clients with E = 5."""
     run = base_run(profile, "fig9", "fmnist", "ce", 100)
-    task = prepare([replace(run, model=model, model_options={}, local_epochs=5)])
-    method = make_method("feddrl", {"mode": "online", "agent": "untrained"})
+    return replace(run, model=model, model_options={}, local_epochs=5)
+
+
+def time_rounds(run: Run, device: str, calls: int, warm_ups: int) -> tuple[list[float], list[float]]:
+    """Seconds of the decisions and of the whole rounds of a run whose agent does not learn.
+
+    The decision is all from the clients' reports to alpha: lines 13 to 15 of Algorithm 2.
+    """
+    from fedlib.federation import prepare, sample_cohort
+    from fedlib.methods.feddrl import FedDRL
+
+    decisions: list[float] = []
+
+    class Timed(FedDRL):
+        def step(self, *reports: Any) -> Any:
+            began = time.perf_counter()
+            decided = super().step(*reports)
+            decisions.append(time.perf_counter() - began)
+            return decided
+
+    task = prepare([run], device=device)
+    method = Timed(mode="online", agent="untrained")
     states = [method.init(task)]
 
     def play() -> None:
@@ -133,4 +160,5 @@ def time_round(profile: str, model: str, calls: int) -> list[float]:
         cohort = sample_cohort(task.seeds, number, run.num_clients, task.cohort_size)
         states[:] = [method.apply(task, states[-1], cohort)[0]]
 
-    return timed(play, calls, 1)
+    rounds = timed(play, calls, warm_ups)
+    return decisions[warm_ups:], rounds

@@ -75,8 +75,9 @@ def test_factors_by_group_in_percent():
 def test_agent_share_by_hand():
     """Decision 0.1 ms of a 100 ms round; with 19.9 ms of learning 20 %."""
     rows = timings(0.1, 3, 45)
-    extra = [("learning, 40 in D", "any", 19.9), ("round", "mlp", 100.0)]
-    extra = [{"what": w, "model": m, "cohort_size": 10, "median_ms": ms} for w, m, ms in extra]
+    extra = [("learning, 40 in D", "any", "any", 19.9), ("round", "mlp", "fmnist", 100.0)]
+    columns = ["what", "model", "data", "median_ms"]
+    extra = [dict(zip(columns, row, strict=True), cohort_size=10, timed_on="cpu") for row in extra]
     row = feddrl_tables.agent_share(pd.concat([rows, pd.DataFrame(extra)])).iloc[0]
     assert row["decision_%"] == 0.1
     assert row["with learning, 40 in D_%"] == 20.0
@@ -181,7 +182,7 @@ def two_cells():
 FIGURE_ROWS = {
     "fig5": two_cells,
     "fig6": lambda: losses(cell("standin-cifar100", feddrl=[50, 51], fedavg=[49, 50], fedprox=[50, 50])),
-    "fig7": lambda: over_k(0.3, 1.0),
+    "fig7": lambda: over_k(0.3, 1.0, (5, 3)),
     "fig8": lambda: over_delta(5, 1),
     "fig10": two_cells,
     "table3": two_cells,
