@@ -1,4 +1,7 @@
-"""The report's claims FRL-C1 to C15, decided from rows with the interval that decided."""
+"""The report's claims FRL-C1 to C15, decided from rows with the interval that decided.
+
+C10 to C14 are about the scheduler: their evidence has both readings of its state (FRL-A12).
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING
 from fedlib.papers import NOT_TESTABLE, Claim, Verdict, decide
 from fedlib.papers import frl_measures as measure
 from fedlib.papers.decide import all_of
+from fedlib.papers.frl_readings import in_both_readings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,6 +195,7 @@ def _enough(rows: "pd.DataFrame", verdict: Callable[[], Verdict]) -> Verdict:
     return verdict()
 
 
+@in_both_readings
 def decide_reward_to_zero(rows: "pd.DataFrame") -> Verdict:
     """C10: |R| falls from the first to the last experiments, and the fastest tenth stands out at the end."""
 
@@ -211,6 +216,7 @@ def _ahead(rows: "pd.DataFrame") -> "pd.Series":
     return rows["chance_fastest_tenth"] - rows["expected_selected"] / rows["drawn"].str.len()
 
 
+@in_both_readings
 def decide_concentration(rows: "pd.DataFrame") -> Verdict:
     """C11: where training would stop, the fastest tenth is more probable than the mean by 10 points."""
 
@@ -227,13 +233,14 @@ def decide_concentration(rows: "pd.DataFrame") -> Verdict:
     return _enough(rows, verdict)
 
 
+@in_both_readings
 def decide_maximum_time(rows: "pd.DataFrame") -> Verdict:
     """C12: mean of the rounds' maximum times, first less last 5 experiments."""
     return _enough(rows, lambda: _difference("first - last 5 experiments", *_ends(rows, "max_seconds"), "s"))
 
 
 def _compared(rows: "pd.DataFrame") -> "pd.DataFrame":
-    return measure.rounds_to_threshold(measure.named(rows))
+    return measure.rounds_to_threshold(rows if "variant" in rows else measure.named(rows))
 
 
 def _rounds_words(table: "pd.DataFrame") -> str:
@@ -241,6 +248,7 @@ def _rounds_words(table: "pd.DataFrame") -> str:
     return f"rounds {_list(agent)} against {_list(random)} (- is not reached)"
 
 
+@in_both_readings
 def decide_iid(rows: "pd.DataFrame") -> Verdict:
     """C13: rounds within 2 of random's, and a shorter maximum time."""
     table = _compared(rows)
@@ -259,6 +267,7 @@ def decide_iid(rows: "pd.DataFrame") -> Verdict:
     return all_of([speed, _difference(f"maximum time {ratio:.2f} times; random - agent", *times, "s")])
 
 
+@in_both_readings
 def decide_non_iid(rows: "pd.DataFrame") -> Verdict:
     """C14: at least 1.5 times the rounds of random (never reached counts), and no shorter maximum time."""
     table = _compared(rows)

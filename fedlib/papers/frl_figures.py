@@ -16,7 +16,9 @@ from fedlib.papers import frl_measures as measure
 from fedlib.papers.frl_embedding import METHODS as EMBEDDINGS
 from fedlib.papers.frl_grid import CASES
 
-SCHEDULER_ORDER = ("schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_draws")
+SCHEDULER_ORDER = (
+    "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit", "schedulerfl_draws",
+)  # fmt: skip
 
 
 def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
@@ -297,13 +299,14 @@ def plot_times(rows: pd.DataFrame) -> Figure:
     rows = measure.named(rows)
     own = rows[rows["round"] > 0]
     fig, ax = plt.subplots(figsize=(8, 4))
-    for place, variant in enumerate(SCHEDULER_ORDER):
+    shown = [variant for variant in SCHEDULER_ORDER if (own["variant"] == variant).any()]
+    for place, variant in enumerate(shown):
         values = own.loc[own["variant"] == variant, "max_seconds"].to_numpy()
         style = figures.method_style(variant)
         spread = np.random.default_rng(0).uniform(-0.25, 0.25, len(values))
         ax.plot(place + spread, values, ".", color=style.colour, alpha=0.4)
         ax.plot([place - 0.35, place + 0.35], [values.mean()] * 2, color="black", linewidth=1.5)
-    labels = [figures.method_style(v).label for v in SCHEDULER_ORDER]
+    labels = [figures.method_style(v).label for v in shown]
     ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
     case = rows["case"].iloc[0]
     ax.set(yscale="log", ylabel="maximum time of a round (s)", title=f"{case} (bars: means)")

@@ -28,6 +28,7 @@ SKEWED = {"label_skew": "balanced", "volume_skew": True}  # "non-IID labels and 
 
 # What the released code of EvaluatorFL does otherwise than the report says (FRL-A3, A4, A7, A8)
 CODE = {"returns": "immediate", "likelihood": "code", "state_data": "code", "rewarded_model": "old"}
+UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
 # Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
 DRAWS_STORED = {
     "maximum": "selected", "stored_action": "draw", "discount": 0.0, "critic_rate": 1e-3,
@@ -45,6 +46,7 @@ SCHEDULERS = {
     "learned_rate": ("schedulerfl", {"policy": "shuffled"}),
     "fastest": ("schedulerfl", {"policy": "fastest"}),
     "keep_all": ("schedulerfl", {"policy": "all"}),
+    "schedulerfl_unit": ("schedulerfl", UNIT),
     "schedulerfl_draws": ("schedulerfl", DRAWS_STORED),
 }
 VARIANTS = {**EVALUATORS, **SCHEDULERS}
@@ -177,7 +179,8 @@ def scheduler_runs(profile: str) -> list[Run]:
     for skew in ({}, SKEWED):
         fields = {"num_clients": 100, "partition_options": skew, **sizes.scheduler}
         run = base(profile, "fig30", method="schedulerfl", **fields)
-        policies = ({}, *({"policy": p} for p in ("random", "shuffled", "fastest", "all")), DRAWS_STORED)
+        controls = ({"policy": p} for p in ("random", "shuffled", "fastest", "all"))
+        policies = ({}, *controls, UNIT, DRAWS_STORED)
         found += [replace(run, method_options={**sizes.training, **options}) for options in policies]
     return found
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import check_name
 from fedlib.papers import PROFILES
-from fedlib.papers.frl_grid import DRAWS_STORED
+from fedlib.papers.frl_grid import DRAWS_STORED, UNIT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ UNDECAYED: dict[str, Any] = {"critic_decay": 0.0}
 EXPLORES: dict[str, Any] = {**UNDECAYED, "noise": 0.3, "capacity": 500, "batch_size": 32}
 AGENTS: dict[str, Mapping[str, Any]] = {
     "schedulerfl": {},
-    "schedulerfl_unit": {"normalisation": "unit"},
+    "schedulerfl_unit": UNIT,
     "schedulerfl_undecayed": UNDECAYED,
     "schedulerfl_explores": EXPLORES,
     "schedulerfl_draws": DRAWS_STORED,

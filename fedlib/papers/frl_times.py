@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import check_name
 from fedlib.papers import PROFILES
-from fedlib.papers.frl_grid import DRAWS_STORED
+from fedlib.papers.frl_grid import DRAWS_STORED, UNIT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 AGENTS: dict[str, Mapping[str, Any]] = {
     "schedulerfl": {},
-    "schedulerfl_unit": {"normalisation": "unit"},  # the code's state (FRL-A12)
+    "schedulerfl_unit": UNIT,
     "schedulerfl_draws": DRAWS_STORED,
 }
 ONE_SIGN: dict[str, Mapping[str, Any]] = {

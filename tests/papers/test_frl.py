@@ -104,8 +104,9 @@ def test_variants_have_names_of_their_own():
     )
     named = with_variant(rows, frl_grid.VARIANTS).variant
     assert set(named) == {"fedavg", "evaluatorfl", "schedulerfl", *frl_grid.VARIANTS}
-    assert named.iloc[:6].tolist() == [
-        "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_draws"
+    assert named.iloc[:7].tolist() == [
+        "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit",
+        "schedulerfl_draws",
     ]  # fmt: skip
 
 

@@ -252,6 +252,33 @@ def test_scheduler_against_random():
     assert decide("C13", small).verdict == "not testable at this scale"
 
 
+def test_both_readings_of_the_state_stand_in_the_evidence():
+    """FRL-A12: the verdict is our reading's; what the other gives follows, or that it was not run."""
+    iid, unit = {"skew": "{}"}, '{"normalisation": "unit"}'
+
+    def with_other(ours, other):
+        own = other[other.method_options == "{}"] if "method_options" in other else other
+        column = "method_options" if "method_options" in other else "method"
+        return pd.concat([ours, own.assign(**{column: unit if column != "method" else "schedulerfl_unit"})])
+
+    good, bad = trace(ahead=0.5), trace(ahead=-0.1, reward_end=0.9, seconds_end=900.0)
+    cases = {claim: (good, bad) for claim in ("C10", "C11", "C12")}
+    cases["C13"] = race((3, 3, 3), (3, 3, 3), **iid), race((9, 9, 9), (3, 3, 3), agent_seconds=600.0, **iid)
+    cases["C14"] = race((15, 14, None), (7, 7, 7), agent_seconds=300.0), race((7, 7, 7), (7, 7, 7))
+    for claim, (first, second) in cases.items():
+        alone, other = decide(claim, first), decide(claim, second)
+        mixed, swapped = decide(claim, with_other(first, second)), decide(claim, with_other(second, first))
+        assert alone.evidence.endswith("; the code's reading of A12 was not run")
+        assert (
+            (mixed.verdict, swapped.verdict)
+            == ("supported", "not supported")
+            == (alone.verdict, other.verdict)
+        )
+        theirs = other.evidence.removesuffix("; the code's reading of A12 was not run")
+        assert mixed.evidence.endswith(f"in the code's reading of A12 it would be not supported: {theirs}")
+        assert "in the code's reading of A12 the same: " in decide(claim, with_other(first, first)).evidence
+
+
 def test_published_times_beside_ours():
     table = frl_tables.compare_times(race((4, 4, 4), (2, 2, 2), skew="{}"), "table2")
     cell = table.set_index(["method", "quantity"])
