@@ -97,7 +97,8 @@ def list_command(arguments: argparse.Namespace) -> int:
     for artifact in artifacts(arguments.paper).values():
         needs = "; ".join(", ".join(artifact.needs(profile)) or "none" for profile in PROFILES)
         stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
-        rows.append((artifact.id, artifact.kind, needs, stored or "none"))
+        absent = "computed on demand" if artifact.compute and not artifact.keep else "none"
+        rows.append((artifact.id, artifact.kind, needs, stored or absent))
     _print_table(rows)
     return 0
 
@@ -181,6 +182,7 @@ def _show_budget(plans: dict[str, list], profile: str, store: Any, *, again: boo
     total, timings = Expected(), Timings()
     for artifact_id, runs in plans.items():
         missing, artifact = [run for run in runs if store.get(run) is None], find_artifact(artifact_id)
+        artifact = find_artifact(artifact.lender) if artifact.lender else artifact
         if runs:
             time, stored = timings.of_runs(missing), f"{len(runs)} runs, {len(runs) - len(missing)} stored"
         elif artifact.keep and (again or load_kept(artifact, profile, store) is None):
@@ -219,15 +221,15 @@ def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any
 
 
 def _show_computed(artifact_id: str, arguments: argparse.Namespace, store: Any) -> None:
-    """Rows of an artifact without training; those that are kept are computed only where they are missing."""
+    """Rows of an artifact without training; kept ones, its own or its lender's, are computed if missing."""
     from fedlib import kept, suite
     from fedlib.papers import find_artifact
 
     artifact = find_artifact(artifact_id)
-    if artifact.keep:
-        rows = kept.compute_kept(artifact, arguments.profile, store, again=arguments.again)
-    else:
-        rows = suite.load_rows(artifact_id, profile=arguments.profile)
+    owner = find_artifact(artifact.lender) if artifact.lender else artifact
+    if owner.keep:
+        kept.compute_kept(owner, arguments.profile, store, again=arguments.again)
+    rows = suite.load_rows(artifact_id, profile=arguments.profile, store=store)
     print(rows.to_string(index=False, max_rows=40))
 
 

@@ -93,13 +93,17 @@ def load_rows(
     source: `store`, `results` (the committed ones) or `all`; a run that is in both is taken from the
     store. The column `source` says which. Rows of failed runs are included, their column `status`
     says so. Empty, with the identifying columns, if nothing is stored. An artifact without training
-    is computed on the spot, unless its rows are kept (`Artifact.keep`).
+    is computed on the spot, unless its rows are kept (`Artifact.keep`); one that borrows has its lender's
+    rows (`Artifact.lender`).
     """
     import pandas as pd
 
     check_name("profile", profile, PROFILES)
     check_name("source", source, ("all", "store", "results"))
     artifact = find_artifact(artifact_id)
+    if artifact.lender:
+        rows = load_rows(artifact.lender, profile=profile, store=store, source=source)
+        return _identified(_picked(rows, artifact.lent), artifact, profile)
     if artifact.compute is not None:
         return _identified(_computed(artifact, profile, store, source), artifact, profile)
     frames = []
@@ -112,6 +116,12 @@ def load_rows(
         return _no_rows()
     rows = pd.concat(frames, ignore_index=True)
     return rows.sort_values([*_SORTED_BY, "round"], kind="stable", ignore_index=True)
+
+
+def _picked(rows: "pd.DataFrame", wanted: Mapping[str, str]) -> "pd.DataFrame":
+    for column, value in wanted.items():
+        rows = rows[rows[column] == value]
+    return rows.reset_index(drop=True)
 
 
 def _no_rows() -> "pd.DataFrame":
@@ -244,6 +254,8 @@ def export_results(
             "profile 'smoke' given; allowed for export: reduced, paper (smoke rows show no result)"
         )
     artifact = find_artifact(artifact_id)
+    if artifact.lender:
+        raise UsageError(f"the rows of {artifact_id} belong to {artifact.lender}; export that")
     owners = _owners(artifact, profile)
     if owners and artifact_id not in owners:
         raise UsageError(f"the runs of {artifact_id} belong to {', '.join(owners)}; export that")
@@ -313,7 +325,13 @@ def _without_round_seconds(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_counts(artifact: Artifact, store: Store, profiles: Iterable[str] = PROFILES) -> dict[str, str]:
-    """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
+    """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out.
+
+    Kept rows of another artifact say whose they are: `rows + results of frl/fig24`.
+    """
+    if artifact.lender:
+        lent = stored_counts(find_artifact(artifact.lender), store, profiles)
+        return {profile: f"{what} of {artifact.lender}" for profile, what in lent.items()}
     found = {}
     for profile in profiles:
         owners = _owners(artifact, profile)

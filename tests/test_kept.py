@@ -30,6 +30,7 @@ def measure(profile):
 
 
 KEPT = Artifact(id="fake/timing", kind="figure", title="a timing", compute=measure, keep=True)
+LENT = Artifact(id="fake/one", kind="figure", title="seed 1", lender="fake/timing", lent={"seed": 1})
 BORROWED = Artifact(id="fake/curve", kind="figure", title="one curve", runs=lambda p: grid_runs(p)[:1])
 
 
@@ -37,7 +38,7 @@ BORROWED = Artifact(id="fake/curve", kind="figure", title="one curve", runs=lamb
 def world(monkeypatch, tmp_path):
     CALLS.clear()
     fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], KEPT, BORROWED))
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], KEPT, BORROWED, LENT))
     monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
     monkeypatch.setattr(results, "results_folder", lambda: tmp_path / "committed")
 
@@ -84,6 +85,39 @@ def test_kept_rows_are_exported_with_their_provenance(tmp_path):
 def test_only_a_computation_can_be_kept():
     with pytest.raises(UsageError, match="nothing to keep without `compute`"):
         Artifact(id="fake/x", kind="table", title="x", keep=True)
+
+
+def listed(capsys, artifact_id):
+    capsys.readouterr()
+    assert main(["list", "--paper", "fake"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return next(line.split("  ")[-1].strip() for line in lines if line.startswith(artifact_id))
+
+
+def test_an_artifact_shows_the_kept_rows_of_another_and_whose_they_are(capsys, tmp_path, monkeypatch):
+    assert load_rows("fake/one", profile="reduced").empty
+    assert listed(capsys, "fake/one") == "none"
+    assert main(["run", "fake/one", "--profile", "reduced", "--dry-run"]) == 0
+    assert "fake/one at reduced: computed once and kept" in capsys.readouterr().out
+    assert main(["run", "fake/one", "--profile", "reduced"]) == 0  # its lender's rows are what is missing
+    assert main(["run", "fake/one", "--profile", "reduced"]) == 0
+    assert CALLS == ["reduced"]
+    rows = load_rows("fake/one", profile="reduced")
+    assert rows[["seed", "value", "source", "artifact"]].values.tolist() == [[1, 1, "store", "one"]]
+    assert load_rows("fake/one", profile="reduced", store=tmp_path / "empty").empty
+    assert listed(capsys, "fake/one") == "reduced: rows of fake/timing"
+    export_results("fake/timing", "reduced")
+    assert listed(capsys, "fake/one") == "reduced: rows + results of fake/timing"
+    assert listed(capsys, "fake/timing") == "reduced: rows + results"
+    quick = replace(KEPT, id="fake/quick", keep=False)
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (*fake_federation.ARTIFACTS, quick))
+    assert listed(capsys, "fake/quick") == "computed on demand"
+    with pytest.raises(UsageError, match="the rows of fake/one belong to fake/timing; export that"):
+        export_results("fake/one", "reduced")
+    with pytest.raises(
+        UsageError, match="fake/one: rows of its own and of fake/timing; allowed: one of them"
+    ):
+        replace(LENT, compute=measure)
 
 
 def test_a_figure_borrows_the_runs_of_a_table():

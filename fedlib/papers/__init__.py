@@ -49,6 +49,9 @@ class Artifact:
     compute: "Callable[[str], pd.DataFrame] | None" = None
     # `compute` takes long or measures this machine: `run` stores its rows, a table never computes them
     keep: bool = False
+    # id of the artifact that lends its kept rows, and the values of columns that pick those of this one
+    lender: str = ""
+    lent: Mapping[str, str] = field(default_factory=dict)
     # profile -> names of data sets; those of the runs if absent
     datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # profile -> number of seeds
@@ -58,6 +61,10 @@ class Artifact:
         check_name("kind of artifact", self.kind, KINDS)
         check(self.id.count("/") == 1, f"artifact id {self.id!r} is not of the form paper/name")
         check(self.compute is not None or not self.keep, f"{self.id}: nothing to keep without `compute`")
+        check(
+            not self.lender or self.compute is None,
+            f"{self.id}: rows of its own and of {self.lender}; allowed: one of them",
+        )
 
     @property
     def paper(self) -> str:

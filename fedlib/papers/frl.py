@@ -40,16 +40,6 @@ SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
 SCHEDULER_SEEDS = {"smoke": 2, "reduced": 5, "paper": 5}  # single runs with a heavy tail (FRL-A31)
 
 
-def borrow(artifact_id: str, profile: str, **wanted: str) -> "pd.DataFrame":
-    """Kept rows of another artifact, those with the values `wanted` of their columns."""
-    from fedlib.results import load_rows
-
-    rows = load_rows(artifact_id, profile=profile)
-    for column, value in wanted.items():
-        rows = rows[rows[column] == value]
-    return rows.reset_index(drop=True)
-
-
 def measure_participation(profile: str) -> "pd.DataFrame":
     """Table 1 from its printed counts: sample and population variance at each time."""
     from fedlib.methods.schedulerfl import participation_variance
@@ -154,7 +144,7 @@ ARTIFACTS = (
     *(
         Artifact(
             id=f"frl/{figure}", kind="figure", title=f"{name} of the same updates",
-            compute=partial(borrow, "frl/fig24", method=method), datasets=_data("mnist"),
+            lender="frl/fig24", lent={"method": method}, datasets=_data("mnist"),
         )
         for method, (figure, name) in EMBEDDINGS.items()
         if figure != "fig24"
@@ -166,7 +156,7 @@ ARTIFACTS = (
     *(
         Artifact(
             id=f"frl/{figure}", kind="figure", title=f"SchedulerFL: {what}",
-            compute=partial(borrow, "frl/fig26"), datasets=_NO_DATA,
+            lender="frl/fig26", datasets=_NO_DATA,
         )
         for figure, what in (
             ("fig27", "probabilities, workers sorted by speed"),
