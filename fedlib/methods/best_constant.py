@@ -83,7 +83,7 @@ class BestConstant:
         """One round of all candidates; after their last one the next generation is drawn from the best."""
         done = self.generations * self.length(task) + state.round
         generation, t = divmod(done, self.length(task))
-        team, memory = search_task(task, self.candidates), dict(state.memory)
+        team, memory = search_task(task, self.candidates), _at_home(state.memory)
         if t == 0:
             fresh = initial_state(team)
             memory |= {"z": self._draw(task, memory, generation), "params": fresh.params}
@@ -136,6 +136,11 @@ class BestConstant:
         trained = train_cohort(task, state, cohort)
         factors = torch.softmax(state.memory["best"], dim=-1)
         return finish_round(task, state, cohort, trained, factors.to(task.device))
+
+
+def _at_home(memory: dict[str, Any]) -> dict[str, Any]:
+    """The search is made on the host, also after a resume has put its tensors on the device of the models."""
+    return {n: v.cpu() if isinstance(v, Tensor) else v for n, v in memory.items()}
 
 
 def improve(z: Tensor, returns: Tensor, elite: int) -> tuple[Tensor, Tensor]:

@@ -34,6 +34,7 @@ from fedlib.local import (
     make_work,
     pass_rows,
 )
+from fedlib.local.batches import on_device
 from fedlib.models import count_parameters
 from fedlib.models.made import make_made, negative_log_likelihood
 from fedlib.partition import split_within_clients
@@ -337,7 +338,7 @@ def evaluate_by_columns(
 
     The batch's mask [C, columns] is 0 where a row has fewer samples.
     """
-    sizes = torch.from_numpy(work.sizes).to(samples.device)
+    sizes = on_device(work.sizes, samples.device)
     values = len(work) * samples.inputs[0].numel()
     width = max(1, _VALUES_PER_PASS // values)
     for start in range(0, work.index.shape[1], width):
@@ -356,4 +357,4 @@ def mean_losses(trainer: Trainer, samples: Samples, params: Tensors, work: Work)
     total = torch.zeros(len(work), device=samples.device)
     for _, outputs, batch in evaluate_by_columns(trainer, samples, params, work):
         total += (trainer.objective.losses(outputs, batch) * batch.mask).sum(dim=1)
-    return total / torch.from_numpy(work.sizes).to(total)
+    return total / on_device(work.sizes, samples.device).to(total.dtype)
