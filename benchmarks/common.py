@@ -106,11 +106,16 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
+def results_path(name: str, folder: Path, device: torch.device | None = None) -> Path:
+    """`<name>-<device>.json`."""
+    return folder / f"{name}-{slug(environment(device or default_device())['device_name'])}.json"
+
+
 def write_results(name: str, folder: Path, device: torch.device | None = None, **payload: Any) -> Path:
     """`<name>-<device>.json` with the machine's description."""
     facts = environment(device or default_device())
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}-{slug(facts['device_name'])}.json"
+    path = results_path(name, folder, device)
     path.write_text(json.dumps({"machine": facts, **payload}, indent=1) + "\n")
     print(f"written: {path.name}", flush=True)
     return path

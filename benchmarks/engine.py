@@ -1,6 +1,6 @@
 """Client-steps per second and peak memory of the engine, beside other libraries.
 
-    python -m benchmarks.engine [--clients 10 100 1000] [--models mlp …] [--fedjax PYTHON] [--flower PYTHON]
+    python -m benchmarks.engine [--clients 10 100 1000] [--models mlp …] [--fedjax PYTHON] [--flower PYTHON] [--keep]
 
 A client-step is one mini-batch of one client: forward, backward, SGD. All contestants train the same
 numbers of clients and mini-batches (batch 10, one epoch, lr 0.01) and alternate; the median of the
@@ -18,6 +18,7 @@ over its imports. A contestant that is not installed is left out:
 
 import argparse
 import importlib.util
+import json
 import multiprocessing
 import os
 import re
@@ -39,6 +40,7 @@ from benchmarks.common import (
     default_device,
     engine,
     make_network,
+    results_path,
     seconds_of,
     write_results,
 )
@@ -46,13 +48,14 @@ from benchmarks.peers.child import Child
 from benchmarks.peers.pfl_research import pfl_research
 from benchmarks.peers.plain import plain_loop
 from fedlib.models import count_parameters
+from fedlib.provenance import environment, now
 
 # mini-batches per client in one repeat, for 10 clients; fewer for more clients
 STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 1, "mobilenetv2": 1}
 FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
 FLOWER_SECONDS = 120
 ALONE = ("plain loop", "engine")  # contestants whose memory is measured
-COPIES = 4  # of all clients' parameters: start, local, results, and a pass at work
+COPIES = 2.2  # of all clients' parameters: the plain loop's list, the engine's rows, a pass at work
 
 
 Case = tuple[str | None, int, str]  # network, clients, contestant
@@ -68,11 +71,9 @@ def steps_for(model: str, count: int) -> int:
 
 
 def fits(model: str, count: int) -> bool:
-    """Whether the clients' models fit in half of the free memory, and one repeat in a few seconds."""
-    if count > 10 and model in ("vgg11", "mobilenetv2"):
-        return torch.cuda.is_available()
+    """Whether the clients' local models fit in the free memory for all contestants at once."""
     free = int(re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text()).group(1)) * 1024
-    return COPIES * 4 * count_parameters(make_network(model)) * count < free / 2
+    return COPIES * 4 * count_parameters(make_network(model)) * count < free
 
 
 def builders(model: str, count: int) -> dict[str, Contestant]:
@@ -168,13 +169,15 @@ def measure(
     if flower and count == 10 and model == "lenet":
         speeds |= {"flower": found} if (found := flower_speed(flower, model, count)) else {}
     plain = statistics.median(speeds["plain loop"])
+    facts = environment(default_device())
+    sitting = {"measured": now(), "commit": facts["commit"], "dirty": facts["dirty"]}
     records = []
     for name, values in speeds.items():
         median = statistics.median(values)
         record = {
             "model": model, "parameters": count_parameters(make_network(model)), "clients": count,
             "contestant": name, "client_steps_per_second": median, "times_plain_loop": median / plain,
-            "repeats": values, "steps_per_client": steps_for(model, count),
+            "repeats": values, "steps_per_client": steps_for(model, count), **sitting,
             "peak_mib": memory.get((model, count, name)),
         }  # fmt: skip
         records.append(record)
@@ -195,6 +198,16 @@ def table(records: list[dict]) -> str:
     return frame[columns].to_string(index=False)
 
 
+def with_earlier(records: list[dict], folder: Path) -> list[dict]:
+    """These records and those of earlier sittings of networks and numbers of clients not among them."""
+    path = results_path("engine", folder)
+    earlier = json.loads(path.read_text())["records"] if path.is_file() else []
+    now_measured = {(r["model"], r["clients"]) for r in records}
+    kept = [r for r in earlier if (r["model"], r["clients"]) not in now_measured]
+    order = list(SHAPES)
+    return sorted([*kept, *records], key=lambda r: (order.index(r["model"]), r["clients"]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clients", type=int, nargs="+", default=[10, 100, 1000])
@@ -202,6 +215,7 @@ def main() -> None:
     parser.add_argument("--fedjax", default=os.environ.get("FEDLIB_BENCH_FEDJAX"), metavar="PYTHON")
     parser.add_argument("--flower", default=os.environ.get("FEDLIB_BENCH_FLOWER"), metavar="PYTHON")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--keep", action="store_true", help="keep what the file has of other cases")
     args = parser.parse_args()
     cases = [(model, count) for model in args.models for count in args.clients if fits(model, count)]
     memory = measure_memory([(*case, name) for case in cases for name in ALONE])
@@ -209,7 +223,9 @@ def main() -> None:
     for case in cases:
         records += measure(*case, args.fedjax, args.flower, memory)
     for model, count in {(m, n) for m in args.models for n in args.clients} - set(cases):
-        print(f"{model:12} {count:4} clients  left out: too large for this machine or for minutes")
+        print(f"{model:12} {count:4} clients  left out: too large for this machine's memory")
+    if args.keep:
+        records = with_earlier(records, args.out)
     settings = {"batch_size": BATCH, "threads": torch.get_num_threads()}
     path = write_results("engine", args.out, default_device(), settings=settings, records=records)
     path.with_suffix(".txt").write_text(table(records) + "\n")

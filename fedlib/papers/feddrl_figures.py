@@ -24,7 +24,7 @@ GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072
 
 def _caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
     """Under the figure: what is drawn, data, profile, seeds, device, commit."""
-    line = tables.provenance_line(rows) if "seed" in rows else "timings, no data"
+    line = tables.provenance_line(rows) if "seed" in rows else "Images of the shape of the named data."
     width = int(LETTERS_PER_INCH * fig.get_figwidth())
     text = "\n".join(textwrap.wrap(f"{note} {line}".strip(), width))
     fig.supxlabel(text, fontsize=7)
