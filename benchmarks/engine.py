@@ -1,6 +1,7 @@
 """Client-steps per second and peak memory of the engine, beside other libraries.
 
-    python -m benchmarks.engine [--clients 10 100 1000] [--models mlp …] [--fedjax PYTHON] [--flower PYTHON] [--keep]
+    python -m benchmarks.engine [--clients 10 100 1000] [--models mlp …]
+                                [--fedjax PYTHON] [--flower PYTHON] [--keep]
 
 A client-step is one mini-batch of one client: forward, backward, SGD. All contestants train the same
 numbers of clients and mini-batches (batch 10, one epoch, lr 0.01) and alternate; the median of the
