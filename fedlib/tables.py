@@ -67,8 +67,8 @@ def compare(
 
 
 def provenance_line(rows: pd.DataFrame) -> str:
-    """Where the rows come from, in one line: data, profile, seeds, device, versions, commit."""
-    parts = [f"data {', '.join(dataset_words(rows))}"] if "dataset" in rows else []
+    """Where the rows come from, in one line: data and how much, profile, seeds, device, versions, commit."""
+    parts = [f"data {', '.join(dataset_words(rows))}{_size_words(rows)}"] if "dataset" in rows else []
     parts += [f"profile {_distinct(rows, 'profile')}"]
     if "seed" in rows:
         seeds = sorted({int(s) for s in rows.seed.dropna()})
@@ -84,6 +84,19 @@ def dataset_words(rows: pd.DataFrame) -> list[str]:
     """Names of the data sets, each generated one marked."""
     stand_ins = set(rows.dataset[rows.stand_in.fillna(False).astype(bool)]) if "stand_in" in rows else set()
     return [f"{name} (stand-in)" if name in stand_ins else name for name in rows.dataset.dropna().unique()]
+
+
+def _size_words(rows: pd.DataFrame) -> str:
+    """How much of a data set was trained on, where that is not all of it (`train_per_class`)."""
+    if "dataset_options" not in rows:
+        return ""
+    options = [json.loads(text) for text in rows["dataset_options"].fillna("{}").unique()]
+    sizes = sorted({given["train_per_class"] for given in options if "train_per_class" in given})
+    if not sizes:
+        return ""
+    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    some = "" if all("train_per_class" in given for given in options) else " (of some all)"
+    return f", {span} training images per label{some}"
 
 
 def _distinct(rows: pd.DataFrame, column: str) -> str:

@@ -56,5 +56,17 @@ def test_provenance_line_names_stand_ins_profile_seeds_and_commit():
     )
 
 
+def test_provenance_line_says_how_much_of_the_data_was_used():
+    def line(*options):
+        rows = pd.DataFrame({"dataset": "mnist", "dataset_options": options, "profile": "reduced"})
+        return tables.provenance_line(rows).removesuffix("; profile reduced")
+
+    few, more = '{"train_per_class": 600}', '{"test_per_class": 5, "train_per_class": 1500}'
+    assert line("{}", '{"test_per_class": 5}') == "data mnist"
+    assert line(more, more) == "data mnist, 1,500 training images per label"
+    assert line(few, more) == "data mnist, 600 to 1,500 training images per label"
+    assert line(few, "{}") == "data mnist, 600 training images per label (of some all)"
+
+
 def test_json_columns_become_lists():
     assert tables.json_column(pd.Series(["[1, 2]", None])).tolist() == [[1, 2], None]

@@ -25,6 +25,8 @@ def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
     """With the line that says where the rows come from."""
     parts = [] if "dataset" in rows else ["simulated times, no data"]
     parts += tables.provenance_line(rows).split("; ")
+    if "samples" in rows:
+        parts[0] += f", {rows['samples'].max():,} training images"
     fig.supxlabel("; ".join(parts[:3]) + "\n" + "; ".join(parts[3:]), fontsize=7)
     return fig
 

@@ -89,7 +89,7 @@ SCALES = {
             "local_epochs": 1,
         },
         scheduler={**_MLP, "dataset": "mnist", "rounds": 20},
-        embedding={"dataset": "mnist", "dataset_options": {"train_per_class": 800}},
+        embedding={"dataset": "mnist"},
     ),
     "paper": Scale(
         fedavg={"dataset": "fmnist", "rounds": 10},
