@@ -85,16 +85,17 @@ def build_femnist(writers: int = 100, seed: int = 0) -> Dataset:
     )
 
 
-def build_xray(images: int = 32550, size: int = 32, seed: int = 0) -> Dataset:
+def build_xray(images: int = 32550, size: int = 32, seed: int = 0, spread: int = 100) -> Dataset:
     """`standin-xray`: 32×32 grey, normal or abnormal, groups = three acquisition styles.
 
     Sources of 2, 15 and 33 parts in 50, as the clients of FedDisk are spread (FEDDISK-A23), each
-    balanced between the classes; 15 % of each is test data.
+    balanced between the classes; 15 % of each is test data. spread: percent of the machines' differences
+    that are left.
     """
     names = ("style A (rarest)", "style B", "style C (commonest)")
-    counts = [2 * max(2, round(images * part / 100)) for part in (2, 15, 33)]
+    counts = [2 * max(2, round(images * part / 100)) for part in thorax.PARTS]
     splits = []
-    for group, (count, machine) in enumerate(zip(counts, thorax.MACHINES, strict=True)):
+    for group, (count, machine) in enumerate(zip(counts, thorax.machines(spread), strict=True)):
         rng = seeds.rng("standin-xray", seed, group)
         labels = rng.permutation(np.repeat(np.arange(2), count // 2))
         splits.append((thorax.draw_chests(labels, machine, size, rng), labels, np.full(count, group)))
@@ -124,7 +125,11 @@ STAND_INS: dict[str, tuple[str, Callable[..., Dataset], tuple[str, ...]]] = {
         ("train_per_class", "test_per_class"),
     ),
     "standin-femnist": ("stand-in for FEMNIST: 62 glyphs by writer, 28×28 grey", build_femnist, ("writers",)),
-    "standin-xray": ("stand-in for chest X-rays: three styles, 32×32 grey", build_xray, ("images", "size")),
+    "standin-xray": (
+        "stand-in for chest X-rays: three styles, 32×32 grey",
+        build_xray,
+        ("images", "size", "spread"),
+    ),
     "standin-crisis": (
         "stand-in for CrisisIBD: 7 classes, colour",
         build_crisis,

@@ -5,9 +5,11 @@ lungs, a normal one has faint shadows anywhere *outside* them, so brightness alo
 A style is a machine: exposure, contrast curve, sharpness, noise, framing and a bright marker.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+from fedlib.errors import check
 
 CHUNK = 1000
 
@@ -38,6 +40,27 @@ MACHINES = (
         gamma=1.0, contrast=0.65, brightness=0.2, noise=0.08, zoom=0.85, ribs=0.04, vignette=0.4, marker=False
     ),
 )
+
+
+PARTS = (2, 15, 33)  # of 50: how many pictures come from each machine (FEDDISK-A23)
+
+
+def machines(spread: int = 100) -> tuple[Machine, ...]:
+    """The machines, their numbers drawn together: at `spread` percent of their distance from the mean.
+
+    The mean is that over all pictures. 100 is as above; the marker stays. UsageError outside 0 to 100.
+    """
+    check(0 <= spread <= 100, f"spread={spread} given for data set 'standin-xray'; allowed: 1 to 100 percent")
+    if spread == 100:
+        return MACHINES
+    names = [name for name, value in vars(MACHINES[0]).items() if not isinstance(value, bool)]
+    mean = {
+        n: sum(part * getattr(m, n) for part, m in zip(PARTS, MACHINES, strict=True)) / sum(PARTS)
+        for n in names
+    }
+    return tuple(
+        replace(m, **{n: mean[n] + spread / 100 * (getattr(m, n) - mean[n]) for n in names}) for m in MACHINES
+    )
 
 
 def draw_chests(labels: np.ndarray, machine: Machine, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -15,7 +15,7 @@ same runs, those of `feddisk/fig3`.
 from typing import TYPE_CHECKING
 
 from fedlib.papers import Artifact, Claim, Verdict
-from fedlib.papers.feddisk_grid import ablations, fedprox_grid, fedrod_grid, fig3, fig5, made_widths
+from fedlib.papers.feddisk_grid import ablations, fedprox_grid, fedrod_grid, fig3, fig5, made_widths, styles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,6 +117,10 @@ ARTIFACTS = (
     Artifact(
         id="feddisk/ablations", kind="check", title="FedDisk with one thing changed at a time (ours)",
         runs=ablations, seeds=_TRIALS,
+    ),
+    Artifact(
+        id="feddisk/styles", kind="check", title="FedAvg and FedBN as acquisition styles move apart (ours)",
+        runs=styles, seeds=_TRIALS,
     ),
 )  # fmt: skip
 

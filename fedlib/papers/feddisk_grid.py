@@ -41,6 +41,7 @@ class Setting:
     rounds: int | None = None  # None: the paper's, as for the next two
     width: int | None = None
     made_hidden: int | None = None
+    batch_size: int | None = None  # None: the profile's
     phase_one: Mapping[str, int] = field(default_factory=dict)  # further sizes, options of FedDisk
 
 
@@ -65,7 +66,7 @@ SCALES = {
                 num_clients=10, rounds=3, made_hidden=10, phase_one=_TINY,
             ),
             Setting(
-                "xray", "standin-xray", {**_AS_PIXELS, "images": 900}, "sources",
+                "xray", "standin-xray", {**_AS_PIXELS, "images": 900, "spread": 10}, "sources",
                 num_clients=8, rounds=3, width=8, made_hidden=10, phase_one=_TINY,
             ),
             Setting(
@@ -87,13 +88,12 @@ SCALES = {
                 "iid", num_clients=20, rounds=80, width=16, phase_one=_SMALL,
             ),
             Setting(
-                "xray", "standin-xray", {**_AS_PIXELS, "images": 2400}, "sources",
-                num_clients=30, rounds=12, width=16, made_hidden=20, phase_one=_SMALL,
+                "xray", "standin-xray", {**_AS_PIXELS, "images": 2400, "spread": 10}, "sources",
+                num_clients=30, rounds=30, width=16, batch_size=16, phase_one=_SMALL,
             ),
             Setting(
                 "femnist", "standin-femnist", {**_AS_PIXELS, "writers": 25}, "natural",
                 num_clients=25, partition_options=_WRITERS, rounds=14, width=16, made_hidden=50,
-                phase_one={"made_max_rounds": 80, "ratio_max_epochs": 20},
             ),
         ),
         batch_size=8,
@@ -107,6 +107,11 @@ SCALES = {
         )
     ),
 }  # fmt: skip
+
+# How far apart the three acquisition styles of the X-ray stand-in are, in percent, beside fig. 3's. One
+# style to a client, and averaged BatchNorm statistics fit no style once they are far apart.
+SPREADS = (25, 100)
+STYLE_METHODS = ("fedavg", "fedbn")
 
 # what a reader will ask for, beside FedDisk and FedAvg: name -> (method, options);
 # of two that fit a run the first is its name
@@ -155,7 +160,7 @@ def run_of(profile: str, setting: Setting, method: str, artifact: str = "fig3", 
         num_clients=setting.num_clients,
         rounds=setting.rounds or ROUNDS[setting.case],
         local_epochs=2,
-        batch_size=scale_of(profile).batch_size,
+        batch_size=setting.batch_size or scale_of(profile).batch_size,
         client_eval="all",  # fig. 7: the global model's loss on the clients' training data
     )
 
@@ -206,6 +211,16 @@ def ablations(profile: str) -> list[Run]:
     return whole + [
         run_of(profile, setting, method, "ablations", **options) for method, options in ABLATIONS.values()
     ]
+
+
+def styles(profile: str) -> list[Run]:
+    """FedAvg and FedBN on sources as in fig. 3, and with the styles of a stand-in further apart."""
+    setting = next(s for s in scale_of(profile).settings if s.partition == "sources")
+    runs = [run_of(profile, setting, method) for method in STYLE_METHODS]
+    for spread in SPREADS if "spread" in setting.dataset_options else ():
+        further = replace(setting, dataset_options={**setting.dataset_options, "spread": spread})
+        runs += [run_of(profile, further, method, "styles") for method in STYLE_METHODS]
+    return runs
 
 
 def made_widths(profile: str) -> list[tuple[Run, tuple[int, ...]]]:

@@ -262,3 +262,20 @@ def by_mu(rows: pd.DataFrame) -> pd.DataFrame:
     mu = json_column(last.method_options).map(lambda options: f"{options['mu']:g}")
     last = last.assign(mu=mu, accuracy=100 * last[ACCURACY])
     return summarise_seeds(last, ["dataset", "method", "mu"], "accuracy")
+
+
+def by_spread(rows: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy (%) after the last round by method and distance of the styles in percent (data-set option).
+
+    Mean over trials, 95 % interval; the lowest loss over the rounds of a trial and its last one, whose
+    gap shows statistics that fit no client.
+    """
+    spread = json_column(rows.dataset_options).map(lambda options: options.get("spread", 100))
+    rows = rows.assign(spread=spread, accuracy=100 * rows[ACCURACY])
+    last = rows[rows["round"] == rows.groupby("run")["round"].transform("max")]
+    keys = ["dataset", "spread", "method"]
+    table = summarise_seeds(last, keys, "accuracy")
+    least = rows.groupby([*keys, "seed"]).client_test_loss_mean.min().groupby(keys).mean()
+    final = last.groupby(keys).client_test_loss_mean.mean()
+    losses = pd.DataFrame({"least_loss": least, "last_loss": final}).reset_index()
+    return table.merge(losses, on=keys).sort_values(keys, ignore_index=True)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from fedlib import data
-from fedlib.data import standins
+from fedlib.data import standins, thorax
 from fedlib.data.dataset import Dataset
 from fedlib.data.names import GLYPHS
+from fedlib.errors import UsageError
 
 SMALL = {
     "standin-cifar100": {"train_per_class": 20, "test_per_class": 5},
@@ -89,6 +90,25 @@ def test_xray_groups_are_2_15_33_of_50_and_balanced(small):
     labels = np.concatenate([xray.train.labels, xray.test.labels])
     assert np.bincount(groups).tolist() == [80, 600, 1320]  # FEDDISK-A23
     assert np.bincount(groups * 2 + labels).tolist() == [40, 40, 300, 300, 660, 660]
+
+
+def test_xray_styles_drawn_together():
+    """Brightness of the styles' mean pictures: at 20 percent about a fifth as far apart."""
+
+    def levels(spread):
+        train = standins.build_xray(images=2000, spread=spread).train
+        return np.array([train.images[train.groups == group, 8:].mean() for group in range(3)])
+
+    apart = {spread: np.ptp(levels(spread)) for spread in (100, 20, 1)}
+    assert apart[20] == pytest.approx(0.2 * apart[100], rel=0.35)
+    assert apart[1] < 0.05 * apart[100]
+    assert thorax.machines(100) == thorax.MACHINES
+    zooms = [machine.zoom for machine in thorax.machines(50)]
+    mean = (2 * 1.0 + 15 * 1.2 + 33 * 0.85) / 50
+    assert zooms == pytest.approx([(zoom + mean) / 2 for zoom in (1.0, 1.2, 0.85)])
+    assert [machine.marker for machine in thorax.machines(50)] == [True, False, False]
+    with pytest.raises(UsageError, match="spread=150 given for data set 'standin-xray'; allowed: 1 to 100"):
+        data.load_dataset("standin-xray", images=2000, spread=150)
 
 
 def _features(images: np.ndarray) -> np.ndarray:

@@ -336,3 +336,27 @@ def test_an_unfinished_grid_decides_what_it_can():
     assert "standin-xray: no runs of FedBN" in verdict.evidence
     only = whole[whole.method == "fedavg"]
     assert [decide(n, only).verdict for n in range(1, 7)] == ["not testable at this scale"] * 6
+
+
+def test_styles_by_hand():
+    """Two trials of FedAvg, styles at 10 and (the data set's default) 100 percent of their distance."""
+    found = []
+    for options, accuracies, losses in (
+        ({"spread": 10}, (0.5, 0.75), (0.6, 0.5)),
+        ({}, (0.75, 0.5), (0.5, 4.5)),
+    ):
+        for seed in range(2):
+            for number in range(2):
+                found.append(
+                    {
+                        "dataset": "standin-xray", "method": "fedavg", "seed": seed, "round": number,
+                        "run": f"{len(options)}-{seed}", "dataset_options": json.dumps(options),
+                        "client_test_accuracy_mean": accuracies[number] + 0.1 * seed,
+                        "client_test_loss_mean": losses[number] + 0.1 * seed,
+                    }
+                )  # fmt: skip
+    table = tables.by_spread(pd.DataFrame(found)).set_index("spread")
+    assert table["mean"].to_dict() == pytest.approx({10: 80, 100: 55})
+    assert table.least_loss.to_dict() == pytest.approx({10: 0.55, 100: 0.55})
+    assert table.last_loss.to_dict() == pytest.approx({10: 0.55, 100: 4.55})
+    assert (table.n == 2).all()

@@ -50,7 +50,7 @@ def test_smaller_profiles_change_sizes_only(profile):
             if name not in SIZES | {"method_options", "partition", "dataset_options"}:
                 assert getattr(run, name) == value, name
         added = set(run.dataset_options) - set(whole.dataset_options)
-        assert added <= {"train_per_class", "test_per_class", "images", "writers", "client_noise"}
+        assert added <= {"train_per_class", "test_per_class", "images", "writers", "client_noise", "spread"}
         sizes = {"made_hidden", "made_batch_size", "made_max_rounds", "ratio_max_epochs"}
         assert {**run.method_options, **whole.method_options}.keys() <= sizes | {"mu"}
         assert run.method_options.get("mu") == whole.method_options.get("mu")
@@ -66,6 +66,18 @@ def test_only_the_x_rays_of_one_source_are_given_noise_instead_of_sources():
     }
     noisy = {run.dataset for run in grid.fig3("reduced") if "client_noise" in run.dataset_options}
     assert noisy == {"mnist", "pneumoniamnist-subset"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_styles_change_their_distance_only(profile):
+    runs, whole = grid.styles(profile), grid.fig3(profile)
+    assert [run.method for run in runs[:2]] == ["fedavg", "fedbn"]
+    assert {run.key for run in runs[:2]} <= {run.key for run in whole}
+    assert len(runs) == (2 if profile == "paper" else 6)  # real pictures are as far apart as they are
+    for run in runs[2:]:
+        same = next(first for first in runs[:2] if first.method == run.method)
+        options = {**same.dataset_options, "spread": run.dataset_options["spread"]}
+        assert run == replace(same, artifact="styles", dataset_options=options)
 
 
 def test_grids_of_mu():
