@@ -144,15 +144,15 @@ def case_runs(profile: str) -> list[Run]:
 def evaluator_runs(profile: str, figure: str) -> list[Run]:
     """Figs. 14, 15 (approach 1, 20 and 100 workers), 19, 20 (approach 2) with their controls.
 
-    Each as the report describes it and as its code works (FRL-A3, A4, A7, A8). The control of approach
-    1 aggregates as many workers as its agent drew, but whichever.
+    Each as the report describes it and as its code works (FRL-A3, A4, A7, A8). The control of either
+    approach aggregates as many workers as its agent drew, but whichever.
     """
     sizes, approach = scale(profile), 1 if figure in ("fig14", "fig15") else 2
     workers = sizes.workers[0 if figure in ("fig14", "fig19") else 1]
     rounds = {"rounds": sizes.episodes * sizes.episode_rounds, "num_clients": workers}
     run = base(profile, figure, method="evaluatorfl", partition_options=SKEWED, **rounds, **sizes.evaluator)
     own = {"approach": approach, "episode_rounds": sizes.episode_rounds}
-    options = [own, {**own, **CODE}, *([{**own, "agent": "shuffled"}] if approach == 1 else [])]
+    options = [own, {**own, **CODE}, {**own, "agent": "shuffled"}]
     return [replace(run, method_options=chosen) for chosen in options]
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 
 import numpy as np
 import pytest
@@ -165,12 +164,12 @@ def test_rewards_of_an_experiment_telescope():
         assert sum(row["reward"] for row in own) == pytest.approx(-own[-1]["maximum"])
 
 
-def test_thirty_experiments_with_a_hundred_workers_take_seconds():
-    began = time.process_time()
+def test_thirty_experiments_of_a_hundred_workers_are_one_update_a_decision():
+    """Times alone, no task model: 30 x 19 decisions, an update for each once more than ten are stored."""
     rule = Scheduler(stop_below=None)
     training = train_scheduler(rule, World(0, np.full(100, 600), rule))
     assert len(training.rounds) == 30 * 19
-    assert time.process_time() - began < 60  # about 3 s on a quiet core
+    assert training.agent.steps == 30 * 19 - 10
 
 
 def test_expected_seconds_by_hand():
