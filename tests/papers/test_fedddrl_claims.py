@@ -52,6 +52,21 @@ def test_claims_about_accuracy(claim, accuracies, verdict):
     assert decide(claim, table4(**accuracies)).verdict == verdict
 
 
+def test_evidence_counts_the_comparisons_that_were_made():
+    """Seven rivals on two data sets; without CIFAR-10 on one."""
+    rows = table4()
+    assert decide(1, rows).evidence.endswith("the 2 weakest of 14 shown")
+    assert decide(1, rows[rows.dataset != "cifar10-jpeg"]).evidence.endswith("the 2 weakest of 7 shown")
+    assert decide(2, rows).evidence.endswith("the 3 weakest of 11 shown")
+
+
+def test_methods_that_do_the_same_are_no_better_than_each_other():
+    """Whoever keeps everyone is FedAvg to the last bit: the interval is [0, 0]."""
+    same = {("fedavg_mixup", "CIFAR-10"): 0.5, ("fedddrl", "CIFAR-10"): 0.5, ("fedmarl", "CIFAR-10"): 0.5}
+    assert decide(1, frame(same)).verdict == "mixed"
+    assert decide(6, frame(same)).verdict == "not supported"  # no upload saved, 10 % claimed
+
+
 def test_one_seed_or_no_cell_decides_nothing():
     rows = table4()
     assert decide(1, rows[rows.seed == 0]).verdict == "not testable at this scale"
