@@ -144,7 +144,7 @@ def group_label(members: Sequence[Run]) -> str:
     run = members[0]
     partitions, methods, seeds = (
         ",".join(dict.fromkeys(str(value) for value in values))
-        for values in zip(*((r.partition, r.method, r.seed) for r in members), strict=True)
+        for values in zip(*((r.partition, r.method_label, r.seed) for r in members), strict=True)
     )
     different = len({member.group_key for member in members})
     several = f" ({different} descriptions joined)" if different > 1 else ""

@@ -79,11 +79,16 @@ class Run:
         own = {"method": "", "method_options": {}, "partition": "", "partition_options": {}}
         return dataclasses.replace(self, seed=-1, **own).key
 
+    @property
+    def method_label(self) -> str:
+        """The method with its options, as in `feddrl(mode=online)`."""
+        options = ", ".join(f"{name}={value}" for name, value in self.method_options.items())
+        return f"{self.method}({options})" if options else self.method
+
     def label(self) -> str:
         """Short text for progress lines."""
-        return (
-            f"{self.id} {self.dataset} {self.partition} N={self.num_clients} {self.method} seed {self.seed}"
-        )
+        where = f"{self.id} {self.dataset} {self.partition} N={self.num_clients}"
+        return f"{where} {self.method_label} seed {self.seed}"
 
 
 def from_description(description: Mapping[str, Any]) -> Run:

@@ -126,6 +126,11 @@ def test_dry_run_computes_nothing(capsys, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+def test_runs_are_told_apart_by_the_methods_options(capsys):
+    assert main("run fake/grid --dry-run --method fedprox --set method.mu=0.5".split()) == 0
+    assert " fedprox(mu=0.5) seeds 0" in capsys.readouterr().out
+
+
 def test_the_time_that_runs_will_take_is_printed_before_they_start(capsys):
     run = ["run", "fake/grid", "--profile", "reduced", "--seeds", "1"]
     assert main(run) == 0

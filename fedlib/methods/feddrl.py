@@ -127,6 +127,11 @@ class FedDRL:
         for name, least in (("updates", 1), ("worker_rounds", 2), ("offline_batch_size", 1)):
             if getattr(self, name) is not None:
                 self._check_least(name, least)
+        check(
+            self.capacity >= self.batch_size,
+            f"capacity={self.capacity} given for method 'feddrl'; allowed: at least "
+            f"batch_size={self.batch_size}, else it never learns (A20)",
+        )
         check(0 <= self.beta <= 1, f"beta={self.beta} given for method 'feddrl'; allowed: 0 to 1 (eq. (6))")
         self.ddpg(1)  # checks the rest
 

@@ -123,14 +123,8 @@ def test_learning_starts_with_one_mini_batch():
 
 
 def test_full_buffer_drops_the_oldest():
-    assert column(play(make_world(rounds=6), mode="online", capacity=3), "buffer_length") == [
-        0,
-        1,
-        2,
-        3,
-        3,
-        3,
-    ]
+    results = play(make_world(rounds=6), mode="online", capacity=3, batch_size=2)
+    assert column(results, "buffer_length") == [0, 1, 2, 3, 3, 3]
 
 
 # --- options and controls -------------------------------------------------------------------
@@ -352,6 +346,7 @@ def test_when_the_only_run_fails_it_stops():
     [
         ({"beta": 1.2}, r"beta=1.2 given for method 'feddrl'; allowed: 0 to 1 \(eq. \(6\)\)"),
         ({"beta": -0.1}, "beta=-0.1 given"),
+        ({"capacity": 3}, "capacity=3 given for method 'feddrl'; allowed: at least batch_size=4"),
         ({"beta": float("nan")}, "beta=nan given"),
         ({"mode": "offline"}, "unknown mode of method 'feddrl' 'offline'.*allowed: two_stage, online"),
         ({"order": "softmax"}, "unknown order of method 'feddrl' 'softmax'"),
