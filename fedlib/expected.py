@@ -1,4 +1,4 @@
-"""What runs will take, from what the same runs took when their rows were committed.
+"""What runs will take and what committed ones took: the wall times of committed rows.
 
 The provenance beside committed rows (`fedlib.results`) has each group's wall time and machine. A run
 of that description, whatever its seed, is expected to take its share of it.
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fedlib.grid import expand
 from fedlib.papers import Artifact
 from fedlib.results import committed_provenance, committed_runs
 from fedlib.run import Run
@@ -71,6 +72,26 @@ def expected_kept(artifact: Artifact, profile: str) -> Expected:
     if found is None:
         return Expected(runs=1, untimed=1)
     return Expected(found["wall_seconds"], (_machine(found),), runs=1)
+
+
+def committed_cost(artifact: Artifact, profile: str) -> tuple[str, Expected]:
+    """What is committed of an artifact at a profile, in words, and what that took."""
+    if artifact.lender:
+        return f"rows of {artifact.lender}", Expected()
+    if artifact.keep:
+        cost = expected_kept(artifact, profile)
+        return ("none", Expected()) if cost.untimed else (f"rows, {minutes(cost.seconds)}", cost)
+    runs = [] if artifact.compute else expand(artifact, profile)
+    if not runs:
+        return "computed when it is shown", Expected()
+    lenders = dict.fromkeys(run.id for run in runs if run.id != artifact.id)
+    own = [run for run in runs if run.id == artifact.id]
+    keys = {run.key for run in own}
+    there = [run for run, _ in committed_runs(artifact.id, profile) if run.key in keys]
+    cost = Timings().of_runs(there)
+    words = [f"{len(there)} of {len(own)} runs, {minutes(cost.seconds)}"] if own else []
+    words += [f"runs of {', '.join(lenders)}"] if lenders else []
+    return "; ".join(words), cost
 
 
 def _measured(artifact_id: str, profile: str) -> dict[str, tuple[float, str]]:

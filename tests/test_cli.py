@@ -127,7 +127,7 @@ def test_dry_run_computes_nothing(capsys, tmp_path):
 
 
 def test_runs_are_told_apart_by_the_methods_options(capsys):
-    assert main("run fake/grid --dry-run --method fedprox --set method.mu=0.5".split()) == 0
+    assert main(["run", "fake/grid", "--dry-run", "--method", "fedprox", "--set", "method.mu=0.5"]) == 0
     assert " fedprox(mu=0.5) seeds 0" in capsys.readouterr().out
 
 

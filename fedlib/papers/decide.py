@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+TAIL = 0.025  # of a 95 % interval, on either side
+
+
 def final(rows: "pd.DataFrame", value: str = "test_accuracy", *, percent: bool = True) -> "pd.Series":
     """`value` after the last evaluated round of each seed, by seed; in percent or as it is.
 
@@ -90,6 +93,8 @@ def in_every_cell(found: dict[str, Interval], what: str, unit: str, expected: in
     """A claim about all cells: one cell clearly below 0 refutes it, all at least 0 support it.
 
     expected: how many cells there are; None: those found. Cells that have not been run cannot support it.
+    The evidence tells how many of so many cells chance alone would put clearly below if all were equal:
+    2.5 % of them, so that one or two of a large table refute little.
     """
     if not found:
         return Verdict(NOT_TESTABLE, "none of the cells that it needs has been run yet")
@@ -98,7 +103,8 @@ def in_every_cell(found: dict[str, Interval], what: str, unit: str, expected: in
     worst = min(found, key=lambda cell: found[cell].mean)
     total = expected or len(found)
     evidence = (
-        f"{what}: clearly at least 0 in {len(ahead)}, clearly below in {len(behind)} of {total} cells; "
+        f"{what}: clearly at least 0 in {len(ahead)}, clearly below in {len(behind)} of {total} cells "
+        f"({TAIL * total:.1f} by chance if all were equal); "
         f"smallest in {worst}, {words(found[worst], unit)}"
     )
     if behind:

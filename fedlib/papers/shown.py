@@ -54,6 +54,25 @@ def show(artifact_id: str, dpi: int = 80, colours: int = 48) -> None:
     display(Image(picture))
 
 
+def committed(paper: str, profile: str = "reduced") -> str:
+    """What the repository holds of each artifact of a paper at a profile, and how long it took, as text."""
+    import pandas as pd
+
+    from fedlib.expected import Expected, committed_cost, minutes
+    from fedlib.papers import artifacts
+    from fedlib.tables import format_table
+
+    lines, total = [], Expected()
+    for artifact in artifacts(paper).values():
+        what, cost = committed_cost(artifact, profile)
+        lines.append({"artifact": artifact.id, "shows": artifact.title, f"committed at {profile}": what})
+        total += cost
+    if not total.runs:
+        return format_table(pd.DataFrame(lines))
+    took = f"{minutes(total.seconds)} in all on {', '.join(total.machines)}"
+    return f"{format_table(pd.DataFrame(lines))}\n{took} (runs that trained together share their time)"
+
+
 def _picture(figure: "Figure", dpi: int, colours: int) -> bytes:
     """A PNG with a palette."""
     import PIL.Image
