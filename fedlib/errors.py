@@ -30,6 +30,10 @@ class UsageError(FedlibError):
     status = EXIT_USAGE
 
 
+class MemoryShortage(FedlibError):
+    """Memory does not hold even the smallest piece of the work: the message names it and what to lower."""
+
+
 class DataError(FedlibError):
     """A data set that is absent or damaged: the message names the file and how to get it."""
 

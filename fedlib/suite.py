@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fedlib import grid
 from fedlib.budget import Budget, BudgetExhausted
 from fedlib.checkpoints import GroupFolder, unfinished_groups
-from fedlib.errors import EXIT_FAILED, UsageError, check
+from fedlib.errors import EXIT_FAILED, MemoryShortage, UsageError, check
 from fedlib.papers import find_artifact
 from fedlib.progress import Progress
 from fedlib.results import export_results, load_rows
@@ -237,23 +237,41 @@ class _Suite:
             )
 
     def _train(self, runs: Sequence[Run], folder: GroupFolder | None = None) -> None:
-        """One group; where the GPU's memory does not hold all replicas, its halves one after the other."""
-        import torch
+        """One group; where memory does not hold all replicas, its halves one after the other.
+
+        Raises MemoryShortage where it does not hold one, or a group that has to go on as it was begun.
+        """
+        from fedlib.local.capture import forget_captures
+        from fedlib.local.gpu import is_out_of_memory
 
         try:
             train_group(runs, self.context, folder)
             self.computed += len(runs)
             return
-        except torch.OutOfMemoryError:
-            if len(runs) == 1 or folder is not None:
+        except (RuntimeError, MemoryError, MemoryShortage) as error:
+            if not is_out_of_memory(error):
                 raise
-        torch.cuda.empty_cache()
+            if len(runs) == 1 or folder is not None:
+                raise self._shortage(runs, error) from error
+        forget_captures()
         half = len(runs) // 2
         self.context.progress.say(
             f"{runs[0].label()}: {len(runs)} replicas do not fit in memory, trying {half}"
         )
         self._train(runs[:half])
         self._train(runs[half:])
+
+    def _shortage(self, runs: Sequence[Run], error: BaseException) -> MemoryShortage:
+        from fedlib.local.gpu import first_line
+
+        if isinstance(error, MemoryShortage):
+            return MemoryShortage(f"{runs[0].label()}: {error}")
+        many = f" with {len(runs)} replicas, as it was begun," if len(runs) > 1 else ""
+        return MemoryShortage(
+            f"{runs[0].label()}:{many} does not fit in the memory of {self.context.device} "
+            f"({first_line(error)}); lower cohort_size, batch_size or the images (--set), or take another "
+            "--device; rounds up to the last checkpoint are kept"
+        )
 
 
 def describe_group(members: Sequence[StoredRun]) -> str:

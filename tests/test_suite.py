@@ -17,7 +17,7 @@ from fake_federation import BASE, grid_runs
 import fedlib.federation
 from fedlib import results, suite, training
 from fedlib.budget import Budget, BudgetExhausted
-from fedlib.errors import UsageError
+from fedlib.errors import MemoryShortage, UsageError
 from fedlib.papers import Verdict
 from fedlib.progress import Progress, Silent
 from fedlib.results import export_results, load_rows
@@ -128,6 +128,28 @@ def test_a_second_gpu_is_the_current_device_while_runs_train(monkeypatch, store)
     assert suite.run_runs(TRIPLE[:1], device="cuda:1", store=store, progress=Silent()).computed == 1
     assert inside == [["cuda:1"]]
     assert entered == []
+
+
+@pytest.mark.parametrize("most", [2, 0])
+def test_replicas_that_do_not_fit_are_halved_and_at_last_one_line(monkeypatch, store, most):
+    widths = []
+
+    def rounds(task, method, state=None):
+        widths.append(len(task.runs))
+        if len(task.runs) > most:
+            raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`")
+        return fake_federation.rounds(task, method, state)
+
+    monkeypatch.setattr(fedlib.federation, "rounds", rounds)
+    if most:
+        assert compute(TRIPLE, store=store).computed == 3
+        assert widths == [3, 1, 2]
+        return
+    with pytest.raises(
+        MemoryShortage, match=r"seed 0: does not fit in the memory of cpu \(CUDA error: CUBLAS"
+    ):
+        compute(TRIPLE, store=store)
+    assert widths == [3, 1]
 
 
 def test_max_replicas_splits_a_group(tmp_path):

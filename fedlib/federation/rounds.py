@@ -74,10 +74,9 @@ def _one_round(
     run = task.run
     cohort = next_cohort(task, method, server.round + 1)
     server, report = method.apply(task, server, cohort)
-    if task.trainer.limit.rows is not None:
-        task.facts["clients_per_pass_by_memory"] = task.trainer.limit.rows
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
     rows = _report_rows(task, method, server, cohort, report, evaluates)
+    _note_memory(task)
     new = {}
     for replica, row in enumerate(rows):
         reason = report.failed.get(replica) or _failure(row)
@@ -85,6 +84,13 @@ def _one_round(
             new[replica] = row["status"] = reason
     keep = [replica not in failed and (evaluates or replica in new) for replica in range(len(rows))]
     return server, [[row] if wanted else [] for row, wanted in zip(rows, keep, strict=True)], new
+
+
+def _note_memory(task: Task) -> None:
+    """What memory did not hold, for the provenance."""
+    for name, found in (("clients", task.trainer.limit.rows), ("images", task.trainer.limit.images)):
+        if found is not None:
+            task.facts[f"{name}_per_pass_by_memory"] = found
 
 
 def _failure(row: Row) -> str | None:
@@ -225,7 +231,9 @@ def _pack(task: Task, server: ServerState, failed: dict[int, str]) -> dict[str, 
         "buffers": server.buffers,
         "memory": server.memory,
         "failed": dict(failed),
-        "clients_per_pass": task.trainer.limit.rows,  # found when memory ran out; decides the last digits
+        # found when memory ran out; they decide the last digits
+        "clients_per_pass": task.trainer.limit.rows,
+        "images_per_pass": task.trainer.limit.images,
     }
 
 
@@ -238,5 +246,6 @@ def _unpack(task: Task, state: dict[str, Any]) -> tuple[ServerState, dict[int, s
         return [move(v) for v in value] if isinstance(value, list) else value
 
     task.trainer.limit.rows = state.get("clients_per_pass")
+    task.trainer.limit.images = state.get("images_per_pass")
     tensors = {name: move(state[name]) for name in ("params", "buffers", "memory")}
     return ServerState(round=state["round"], **tensors), dict(state["failed"])

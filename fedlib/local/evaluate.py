@@ -5,14 +5,17 @@ Everything is evaluated in evaluation mode (dropout off unless the model's optio
 says otherwise, BatchNorm's running statistics; FEDDRL-A4).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fedlib.local.batches import Batch, Samples
+from fedlib.local.capture import forget_captures
+from fedlib.local.gpu import is_out_of_memory
 from fedlib.local.loop import at_row
 from fedlib.local.objective import Objective, cross_entropy
 from fedlib.local.train import Tensors, Trainer
@@ -81,14 +84,39 @@ def _row_passes(
     for position, row in enumerate(order):
         padded[position, : sizes[row]] = torch.from_numpy(np.asarray(indices[row], np.int64))
     padded, limit = padded.to(device), torch.from_numpy(sizes[order]).to(device)
-    width = max(LEAST_PER_ROW, IMAGES_PER_PASS[device.type] // max(len(sizes), 1))
-    forward = _inference(trainer)
-    for start in range(0, int(sizes.max(initial=0)), width):
+    forward, start = _inference(trainer), 0
+    while start < sizes.max(initial=0):
         active = int((sizes > start).sum())
-        index = padded[:active, start : start + width]
-        outputs = forward(samples, _prefix(rows[0], active), _prefix(rows[1], active), index)
-        place = torch.arange(start, start + index.shape[1], device=device)
-        yield at[:active], start, index, outputs, (place < limit[:active, None]).float()
+        index = padded[:active, start : start + _width(trainer, len(sizes), device)]
+        models = _prefix(rows[0], active), _prefix(rows[1], active)
+        outputs = _if_it_fits(trainer, index, partial(forward, samples, *models, index))
+        if outputs is not None:
+            place = torch.arange(start, start + index.shape[1], device=device)
+            yield at[:active], start, index, outputs, (place < limit[:active, None]).float()
+            start += index.shape[1]
+
+
+def _images(trainer: Trainer, device: torch.device) -> int:
+    usual, known = IMAGES_PER_PASS[device.type], trainer.limit.images
+    return usual if known is None else min(usual, known)
+
+
+def _width(trainer: Trainer, rows: int, device: torch.device) -> int:
+    """Images of each row in one forward pass."""
+    usual, known = max(LEAST_PER_ROW, IMAGES_PER_PASS[device.type] // max(rows, 1)), trainer.limit.images
+    return usual if known is None else max(1, min(usual, known // max(rows, 1)))
+
+
+def _if_it_fits(trainer: Trainer, index: Tensor, compute: Callable[[], Tensor]) -> Tensor | None:
+    """What `compute` makes of the images `index`; None, and fewer from now on, where memory is too small."""
+    try:
+        return compute()
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        trainer.limit.too_many_images(index.numel(), index.device, error)
+    forget_captures()
+    return None
 
 
 def evaluate_segments(
@@ -122,10 +150,14 @@ def per_sample(
     trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, index: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Loss in nats and correctness (0.0 or 1.0), [M] each, of one model (C = 1) on samples `index` [M]."""
-    forward = _inference(trainer)
+    forward, start = _inference(trainer), 0
     losses, correct = [], []
-    for part in index.split(IMAGES_PER_PASS[samples.device.type]):
-        outputs = forward(samples, params, buffers, part[None])[0]
+    while start < len(index) or not losses:
+        part = index[start : start + _images(trainer, samples.device)]
+        found = _if_it_fits(trainer, part, partial(forward, samples, params, buffers, part[None]))
+        if found is None:
+            continue
+        outputs, start = found[0], start + len(part)
         batch = Batch(part, part, samples.labels[part], part, part, part)
         losses.append(cross_entropy(outputs, batch))
         correct.append((outputs.argmax(dim=-1) == samples.labels[part]).float())

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from fedlib.errors import MemoryShortage
+from fedlib.local.gpu import first_line
+
 # On a CPU the stacked parameters of a pass should stay in the last cache, but a pass of fewer than
 # ten rows pays more for its operations than it gains (benchmarks/NOTES.md, note 11).
 STACKED_PARAMETERS_ON_CPU = 6_000_000
@@ -31,11 +34,12 @@ def pass_rows(parameters: int, backend: str, device: torch.device) -> int | None
 class PassLimit:
     """What is known about memory: rows that were too many for one pass, and that were not.
 
-    rows: passes are no wider than this, None while nothing was too wide. proven: the widest pass
-    that was carried through, per batch size.
+    rows: passes are no wider than this, None while nothing was too wide. images: likewise of one
+    forward pass of an evaluation. proven: the widest pass that was carried through, per batch size.
     """
 
     rows: int | None = None
+    images: int | None = None
     proven: dict[int, int] = field(default_factory=dict)
 
     def width(self, wanted: int) -> int:
@@ -49,6 +53,25 @@ class PassLimit:
             MemoryWarning(
                 f"training {rows} clients in one pass does not fit in the memory of {device}; "
                 f"going on with {self.rows}"
+            ),
+            stacklevel=2,
+        )
+
+    def too_many_images(self, images: int, device: torch.device, error: BaseException) -> None:
+        """`images` images ran out of memory: half of them from now on, with a warning.
+
+        Raises MemoryShortage where a single one does.
+        """
+        if images <= 1:
+            raise MemoryShortage(
+                f"evaluating a single image does not fit in the memory of {device} ({first_line(error)}); "
+                "take a smaller model, fewer clients or seeds at once, or another device"
+            ) from error
+        self.images = images // 2
+        warnings.warn(
+            MemoryWarning(
+                f"evaluating {images} images in one pass does not fit in the memory of {device}; "
+                f"going on with {self.images}"
             ),
             stacklevel=2,
         )

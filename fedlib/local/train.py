@@ -12,10 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fedlib.errors import MemoryShortage
 from fedlib.local.batches import Samples, Work, make_schedule, on_device
 from fedlib.local.capture import forget_captures, run_captured
 from fedlib.local.forward import StackedForward, VmapForward, make_forward
 from fedlib.local.fused import fuses, sgd_updates
+from fedlib.local.gpu import first_line, is_out_of_memory
 from fedlib.local.loop import train_one_client
 from fedlib.local.memory import copy_of
 from fedlib.local.objective import Objective
@@ -24,6 +26,7 @@ from fedlib.local.passes import PassLimit, by_falling_steps, cut
 from fedlib.local.precision import products_in
 from fedlib.local.stacked import Update
 from fedlib.local.steps import run_steps
+from fedlib.models import count_parameters
 
 Tensors = dict[str, Tensor]
 
@@ -135,12 +138,23 @@ class Trainer:
         """Train some rows; False, with `state` as it was, if memory does not suffice for them."""
         try:
             self._train_pass(samples, state, work, anchor, rows, loss)
-        except torch.OutOfMemoryError:
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
             if len(rows) == 1:
+                raise self._shortage(samples.device, error) from error
+            if self._in_place(samples, rows):  # the state may have changed already
                 raise
             return False
         self.limit.proven[self.batch_size] = max(self.limit.proven.get(self.batch_size, 0), len(rows))
         return True
+
+    def _shortage(self, device: torch.device, error: BaseException) -> MemoryShortage:
+        return MemoryShortage(
+            f"training a single client of {count_parameters(self.model):,} parameters in batches of "
+            f"{self.batch_size} does not fit in the memory of {device} ({first_line(error)}); take a smaller "
+            "batch size or model, fewer clients or seeds at once, or another device"
+        )
 
     def _train_pass(
         self,

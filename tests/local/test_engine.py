@@ -9,11 +9,12 @@ import pytest
 import torch
 from test_backends import SIZES, assert_same, make_rows, make_samples, start_state
 
-from fedlib.errors import UsageError
+from fedlib.errors import MemoryShortage, UsageError
 from fedlib.local import Objective, Trainer, cross_entropy, make_optimizer
 from fedlib.local import capture as capture_module
 from fedlib.local.capture import forget_captures
 from fedlib.local.chain import ChainStep, make_step
+from fedlib.local.gpu import first_line, is_out_of_memory
 from fedlib.local.passes import MemoryWarning, cut, pass_rows
 from fedlib.local.precision import check_precision
 from fedlib.local.stacked import StackedConv2d, prefers_products
@@ -176,8 +177,55 @@ def test_memory_that_does_not_hold_one_client_is_an_error(monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr("fedlib.local.steps.make_step", never)
-    with pytest.warns(MemoryWarning), pytest.raises(torch.OutOfMemoryError):
+    wanted = (
+        r"single client of 79,510 parameters in batches of 4 does not fit in the memory of cpu \(CUDA out"
+    )
+    with pytest.warns(MemoryWarning), pytest.raises(MemoryShortage, match=wanted):
         run(make_trainer())
+
+
+def test_an_error_of_another_kind_is_no_shortage_of_memory(monkeypatch):
+    def never(*_):
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    monkeypatch.setattr("fedlib.local.steps.make_step", never)
+    with pytest.raises(RuntimeError, match="shapes"):
+        run(make_trainer())
+
+
+def test_a_pass_that_has_changed_the_state_in_place_is_not_begun_anew(monkeypatch):
+    """On a CPU rows that lie side by side are trained in the state's own memory."""
+
+    def late(*settings):
+        if len(settings[1].steps) < 4:
+            raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 1 byte")
+        return make_step(*settings)
+
+    monkeypatch.setattr("fedlib.local.steps.make_step", late)
+    with pytest.raises(RuntimeError, match="not enough memory"):
+        run(make_trainer(), sizes=[12, 8, 8, 4])
+
+
+SHORTAGES = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
+    RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+    RuntimeError("FIND was unable to find an engine to execute this computation"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:117] . DefaultCPUAllocator: not enough memory"),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("error", SHORTAGES, ids=lambda error: first_line(error)[:40])
+def test_shortages_of_memory_are_known_by_all_their_names(error):
+    assert is_out_of_memory(error)
+    end = RuntimeError("CUDA error: operation failed due to a previous error during capture")
+    assert not is_out_of_memory(end)
+    end.__context__ = error  # what ending a recording raises after its step ran out of memory
+    assert is_out_of_memory(end)
+    assert not is_out_of_memory(RuntimeError("CUDA error: device-side assert triggered"))
 
 
 def test_a_pass_that_fails_late_leaves_the_state_as_it_was(monkeypatch):

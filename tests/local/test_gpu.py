@@ -1,11 +1,26 @@
 """What a GPU needs around the engine, on stand-ins for `torch.cuda` where no GPU is at hand."""
 
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 from fake_cuda import FakeCuda
 
-from fedlib.local import gpu
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "federation"))
+from emulated import GPU, emulated_gpu
+from worlds import make_world
+
+from fedlib.errors import MemoryShortage
+from fedlib.federation import initial_state, rounds
+from fedlib.local import MemoryWarning, evaluate_rows, evaluate_segments, gpu
 from fedlib.local.capture import WARM_UP, CudaRecorder
+from fedlib.local.forward import StackedForward
+from fedlib.local.gpu import to_host
+from fedlib.methods import make_method
 
 
 @pytest.fixture
@@ -41,3 +56,67 @@ def test_current_leaves_a_cpu_alone(cuda):
     with gpu.current(torch.device("cpu")), gpu.current(torch.device("cuda:3")):
         assert cuda.device == 3
     assert cuda.device == 0
+
+
+def short_of(most, monkeypatch):
+    """A machine whose memory holds `most` images in one forward pass."""
+    real = StackedForward.outputs
+
+    def outputs(self, x, batch, full):
+        if batch.index.numel() > most:
+            raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate")
+        return real(self, x, batch, full)
+
+    monkeypatch.setattr(StackedForward, "outputs", outputs)
+
+
+def evaluated(task):
+    state = initial_state(task)
+    segments = evaluate_segments(task.trainer, task.train, state.params, state.buffers, task.clients)
+    rows = evaluate_rows(
+        task.trainer, task.train, state.params, state.buffers, [np.arange(26), np.arange(5, 16)]
+    )
+    return [value for found in (*segments, rows) for value in (found.loss, found.accuracy, found.count)]
+
+
+@pytest.mark.parametrize("most", [11, 2])
+def test_an_evaluation_that_does_not_fit_goes_on_in_smaller_passes(most, monkeypatch):
+    reference, task = evaluated(make_world(seeds=(0, 1))), make_world(seeds=(0, 1))
+    short_of(most, monkeypatch)
+    with pytest.warns(MemoryWarning, match=r"evaluating \d+ images in one pass does not fit"):
+        torch.testing.assert_close(evaluated(task), reference)
+    assert task.trainer.limit.images <= most
+    with warnings.catch_warnings():  # it is known now
+        warnings.simplefilter("error")
+        torch.testing.assert_close(evaluated(task), reference)
+
+
+def test_an_image_that_does_not_fit_is_one_clear_line(monkeypatch):
+    short_of(0, monkeypatch)
+    with (
+        pytest.warns(MemoryWarning),
+        pytest.raises(MemoryShortage, match=r"evaluating a single image .* cpu"),
+    ):
+        evaluated(make_world())
+
+
+def test_what_memory_did_not_hold_is_told_and_resumed_with(monkeypatch):
+    task = make_world(rounds=2)
+    short_of(10, monkeypatch)
+    with pytest.warns(MemoryWarning):
+        *_, last = rounds(task, make_method("fedavg"))
+    assert task.facts["images_per_pass_by_memory"] == 6
+    fresh = make_world(rounds=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(rounds(fresh, make_method("fedavg"), last.state))
+    assert fresh.trainer.limit.images == 6
+
+
+def test_copies_to_the_host_are_one_per_dtype():
+    with emulated_gpu() as gpu:
+        values = [torch.ones(2, 3, device=GPU), torch.zeros(4), torch.full((2,), 7, device=GPU)]
+        found = to_host([*values, torch.full((1,), 2.0, device=GPU)])
+        assert gpu.waits == ["cpu", "cpu"]
+    assert [t.tolist() for t in found] == [[[1.0] * 3] * 2, [0.0] * 4, [7, 7], [2.0]]
+    assert found[1] is values[1]
