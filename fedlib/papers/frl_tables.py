@@ -107,7 +107,10 @@ def cases(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Sec. V: final accuracy of the last episodes less FedAvg's, share selected, when it settles."""
+    """Sec. V: final accuracy of the last episodes less FedAvg's, share selected, when it settles.
+
+    redrawn_%: rounds in which too few were drawn at first (FRL-A5).
+    """
     from math import nan
 
     import pandas as pd
@@ -135,6 +138,7 @@ def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
                 "n": gap.n,
             }
             if learns:
+                line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
                 settled = measure.by_seed(own, measure.settled_from)
                 line["selected_%"] = 100 * measure.by_seed(own, measure.share_selected).mean()
                 line["settled_from"] = ", ".join("never" if e != e else f"{e:.0f}" for e in settled)

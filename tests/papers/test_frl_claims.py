@@ -68,6 +68,7 @@ def evaluator(
                     "method_options": json.dumps({"approach": 1, **(options or {})}),
                     "partition_options": SKEWED, "model": "mlp", "local_epochs": 1,
                     "weights": json.dumps(weights.tolist()), "selected": int(chosen.sum()),
+                    "redraws": int(t < 20),
                     "test_accuracy": level + 0.002 * seed,
                     "value": (0.9 if value is None else value(episode)) + 0.001 * seed,
                     "reward": 0.01 * (workers / 100) * (-1) ** t * (1 + 0.01 * seed),
@@ -161,6 +162,7 @@ def test_against_fedavg(level, verdict):
     ours = table[table.variant == "evaluatorfl"]
     assert ours.minus_fedavg.tolist() == pytest.approx([100 * (level - 0.55)] * 4)
     assert ours.settled_from.tolist() == ["1, 1, 1"] * 4
+    assert ours["redrawn_%"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
 
 
 def pca(explained, index, needed):
