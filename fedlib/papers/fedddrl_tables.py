@@ -136,7 +136,7 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
     FedAvg (table 4) over the data sets whose images are real; `in use` marks the one that the grids
     have, `smallest` the one that the rule takes. First evaluation episode of every seed, on the
     images that the server holds out, so that the reported test data choose nothing. A setting of which
-    a run diverged has no distance.
+    a run diverged has no distance. The closest first.
     """
     printed = load_published("fedddrl_table4")
     printed = (
@@ -147,12 +147,13 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
     diverged = set(labelled.local[labelled.status != "ok"])
     first = labelled[(labelled.episode == 1) & (labelled.t == labelled.t.max())]
     table = (100 * first.groupby(["local", "role"]).server_accuracy.mean()).unstack("role")
-    table = table.reindex(sorted(set(labelled.local), key=list(labelled.local.unique()).index))
+    table = table.reindex(sorted(set(labelled.local)))
     distance = (table - printed.astype(float)[table.columns]).abs().mean(axis=1, skipna=False)
     table["mean distance"] = distance.mask(distance.index.isin(diverged))
     table["smallest"] = table["mean distance"] == table["mean distance"].min()
     local = grid.scale_of(rows.profile.iloc[0]).local
     table["in use"] = table.index == local_of(local.rate, local.batch_size, json.dumps(_extra(local)))
+    table = table.sort_values("mean distance", kind="stable")
     return table.round(1).reset_index().rename_axis(columns=None)
 
 

@@ -72,6 +72,7 @@ def test_the_search_takes_the_setting_closest_to_the_published_accuracies():
     parts[-1].loc[failed, ["status", "server_accuracy"]] = ["failed: test_loss is nan in round 15", None]
     table = tables.local_search(pd.concat(parts, ignore_index=True)).set_index("local")
     assert table.index[table.smallest].tolist() == ["lr 0.03, momentum 0, batch 10"]
+    assert table.index[0] == "lr 0.03, momentum 0, batch 10", "the closest first"
     distance = table["mean distance"].round(1).to_dict()
     assert distance["lr 0.1, momentum 0, batch 10"] == 4.6
     assert distance["lr 0.03, momentum 0, batch 32"] == 2.6
