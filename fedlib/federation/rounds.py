@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.server import Diagnostics, Method, ServerState
 from fedlib.federation.task import Task
 from fedlib.local import Evaluation, evaluate_rows, evaluate_segments
+from fedlib.local.gpu import to_host
 from fedlib.partition import Partition
 
 Row = dict[str, Any]
@@ -114,12 +116,10 @@ def _initial_rows(task: Task, method: Method, server: ServerState) -> list[Row]:
         {"round": 0, "status": "ok", **{name: values[r] for name, values in further.items()}}
         for r in range(len(task.runs))
     ]
-    _add_evaluation(task, method, server, rows, _everyone(task) if task.run.client_eval == "all" else None)
+    whom = task.everyone() if task.run.client_eval == "all" else None
+    found, _ = _with_host(_evaluate(task, method, server, whom))
+    _add_evaluation(task, server, rows, found)
     return rows
-
-
-def _everyone(task: Task) -> np.ndarray:
-    return np.tile(np.arange(task.run.num_clients), (len(task.runs), 1))
 
 
 def _report_rows(
@@ -130,8 +130,12 @@ def _report_rows(
     report: Diagnostics,
     evaluates: bool,
 ) -> list[Row]:
-    train_loss = report.train_loss.mean(dim=1).tolist()
-    weights = report.weights.tolist()
+    found: dict[str, list[Evaluation]] = {}
+    if evaluates:
+        whom = {"none": None, "cohort": cohort.clients, "all": task.everyone()}[task.run.client_eval]
+        found = _evaluate(task, method, server, whom)
+    found, (train_loss, weights) = _with_host(found, report.train_loss.mean(dim=1), report.weights)
+    train_loss, weights = train_loss.tolist(), weights.tolist()
     rows = [
         {
             "round": server.round,
@@ -145,30 +149,52 @@ def _report_rows(
         }
         for r in range(len(task.runs))
     ]
-    if evaluates:
-        whom = {"none": None, "cohort": cohort.clients, "all": _everyone(task)}[task.run.client_eval]
-        _add_evaluation(task, method, server, rows, whom)
+    _add_evaluation(task, server, rows, found)
     return rows
 
 
-def _add_evaluation(
-    task: Task, method: Method, server: ServerState, rows: list[Row], clients: np.ndarray | None
-) -> None:
+def _evaluate(
+    task: Task, method: Method, server: ServerState, clients: np.ndarray | None
+) -> dict[str, list[Evaluation]]:
     """The global models on the test set, the clients' models on the training data of `clients` [R, K]
-    and on the test parts of all clients."""
+    and on the test parts of all clients: one Evaluation per replica of each, on the device."""
+    found = {}
     if _has_global_model(task, server):
-        whole = [[np.arange(len(task.test.labels))]] * len(rows)
-        tests = evaluate_segments(task.trainer, task.test, server.params, server.buffers, whole)
-        for row, test in zip(rows, (test.on_host() for test in tests), strict=True):
-            row["test_accuracy"], row["test_loss"] = float(test.accuracy[0]), float(test.loss[0])
+        tests = task.test_segments
+        found["test"] = evaluate_segments(task.trainer, task.test, server.params, server.buffers, tests)
     if clients is not None:
-        results = _evaluate_clients(task, method, server, clients, task.clients)
-        for row, result in zip(rows, results, strict=True):
-            row.update(client_columns(result.on_host()))
+        found["clients"] = _evaluate_clients(task, method, server, clients, task.clients)
     if task.held_out is not None:
-        results = _evaluate_clients(task, method, server, _everyone(task), task.held_out)
-        for row, result in zip(rows, results, strict=True):
-            row.update(held_out_columns(result.on_host(), every_client=server.round == task.run.rounds))
+        found["held out"] = _evaluate_clients(task, method, server, task.everyone(), task.held_out)
+    return found
+
+
+def _with_host(
+    found: dict[str, list[Evaluation]], *further: Tensor
+) -> tuple[dict[str, list[Evaluation]], list[Tensor]]:
+    """Evaluations and further tensors on the CPU: all that a round's row needs, copied at once."""
+    results = [one for several in found.values() for one in several]
+    copies = to_host([*further, *(t for one in results for t in (one.loss, one.accuracy, one.count))])
+    values = iter(copies[len(further) :])
+    there = {
+        kind: [Evaluation(next(values), next(values), next(values)) for _ in several]
+        for kind, several in found.items()
+    }
+    return there, copies[: len(further)]
+
+
+def _add_evaluation(
+    task: Task, server: ServerState, rows: list[Row], found: dict[str, list[Evaluation]]
+) -> None:
+    for at, row in enumerate(rows):
+        if "test" in found:
+            test = found["test"][at]
+            row["test_accuracy"], row["test_loss"] = float(test.accuracy[0]), float(test.loss[0])
+        if "clients" in found:
+            row.update(client_columns(found["clients"][at]))
+        if "held out" in found:
+            last = server.round == task.run.rounds
+            row.update(held_out_columns(found["held out"][at], every_client=last))
 
 
 def _has_global_model(task: Task, server: ServerState) -> bool:
@@ -183,9 +209,10 @@ def _evaluate_clients(
     task: Task, method: Method, server: ServerState, clients: np.ndarray, lists: list[Partition]
 ) -> list[Evaluation]:
     """One Evaluation per replica of its `clients` [R, K], with their own models if they have any."""
-    segments = [[lists[r][k] for k in ids] for r, ids in enumerate(clients)]
     if not hasattr(method, "client_models"):
+        segments = (task.segments if lists is task.clients else task.held_out_segments)(clients)
         return evaluate_segments(task.trainer, task.train, server.params, server.buffers, segments)
+    segments = [[lists[r][k] for k in ids] for r, ids in enumerate(clients)]
     models = method.client_models(task, server, clients)
     result = evaluate_rows(task.trainer, task.train, *models, [index for ids in segments for index in ids])
     by_replica = (v.view(clients.shape) for v in (result.loss, result.accuracy, result.count))

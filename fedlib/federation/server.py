@@ -16,6 +16,7 @@ from fedlib.federation.aggregate import Tensors, aggregate, model_bytes
 from fedlib.federation.cohort import Cohort
 from fedlib.federation.task import Task
 from fedlib.local import LocalState, Trained, make_work, stream_keys
+from fedlib.local.batches import on_device
 from fedlib.local.memory import rows_of
 from fedlib.models import make_model
 
@@ -155,7 +156,7 @@ def _positions(clients: np.ndarray) -> tuple[Tensor, Tensor]:
 def sample_shares(task: Task, cohort: Cohort) -> Tensor:
     """[R, K] n_k / n over the cohort, FedAvg's weights (float32)."""
     sizes = task.sizes(cohort.clients)
-    return torch.from_numpy(sizes / sizes.sum(axis=1, keepdims=True)).float().to(task.device)
+    return on_device((sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32), task.device)
 
 
 def uniform_shares(task: Task, cohort: Cohort) -> Tensor:

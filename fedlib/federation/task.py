@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fedlib.errors import UsageError, check, check_name
 from fedlib.local import (
     SAMPLE_ORDERS,
     Samples,
+    Segments,
     Trainer,
     check_precision,
     choose_backend,
@@ -73,10 +75,42 @@ class Task:
     def cohort_size(self) -> int:
         return self.run.cohort_size or self.run.num_clients
 
+    def segments(self, clients: np.ndarray) -> list[Segments]:
+        """The training data of clients [R, K], for `evaluate_segments`; of all clients it is kept."""
+        return self._all_segments if self._is_everyone(clients) else _segments(self, self.clients, clients)
+
+    def held_out_segments(self, clients: np.ndarray) -> list[Segments]:
+        """Their own test parts."""
+        return self._all_held_out if self._is_everyone(clients) else _segments(self, self.held_out, clients)
+
+    def everyone(self) -> np.ndarray:
+        """[R, N] all clients of every replica."""
+        return np.tile(np.arange(self.run.num_clients), (len(self.runs), 1))
+
+    def _is_everyone(self, clients: np.ndarray) -> bool:
+        return np.array_equal(clients, self.everyone())
+
+    @cached_property
+    def _all_segments(self) -> list[Segments]:
+        return _segments(self, self.clients, self.everyone())
+
+    @cached_property
+    def _all_held_out(self) -> list[Segments]:
+        return _segments(self, self.held_out, self.everyone())
+
+    @cached_property
+    def test_segments(self) -> list[Segments]:
+        """The whole test set as one segment, for every replica; put on the device once."""
+        return [Segments.of([np.arange(len(self.test.labels))], self.device)] * len(self.runs)
+
     def sizes(self, clients: np.ndarray) -> np.ndarray:
         """Number of samples n_k of clients [R, K], as float64 of the same shape."""
         rows = [[len(self.clients[r][k]) for k in ids] for r, ids in enumerate(clients)]
         return np.array(rows, dtype=np.float64)
+
+
+def _segments(task: Task, lists: list[Partition], clients: np.ndarray) -> list[Segments]:
+    return [Segments.of([lists[r][k] for k in ids], task.device) for r, ids in enumerate(clients)]
 
 
 def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend: str = "auto") -> Task:

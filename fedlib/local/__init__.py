@@ -1,7 +1,14 @@
 """The engine: the clients of a round train together, as one vectorised computation."""
 
 from fedlib.local.batches import SAMPLE_ORDERS, Batch, Samples, Work, make_work, stream_keys
-from fedlib.local.evaluate import Evaluation, correct_rows, evaluate_rows, evaluate_segments, per_sample
+from fedlib.local.evaluate import (
+    Evaluation,
+    Segments,
+    correct_rows,
+    evaluate_rows,
+    evaluate_segments,
+    per_sample,
+)
 from fedlib.local.forward import BACKENDS, choose_backend
 from fedlib.local.objective import Objective, cross_entropy
 from fedlib.local.optimizers import LocalOptimizer, make_optimizer
@@ -20,6 +27,7 @@ __all__ = [
     "MemoryWarning",
     "Objective",
     "Samples",
+    "Segments",
     "Trained",
     "Trainer",
     "Work",

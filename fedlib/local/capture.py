@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from fedlib.local.batches import Batch, Samples, Schedule, Work
 from fedlib.local.chain import make_step
 from fedlib.local.gpu import current, side_stream
-from fedlib.local.stacked import KNOWN_LAYERS
+from fedlib.local.stacked import prints_all
 from fedlib.local.steps import Chunk, chunk_steps, mean_over_steps, segments
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _key(trainer: Trainer, samples: Samples, state: LocalState, anchor: Tensors 
 
 def _model_key(trainer: Trainer) -> Hashable:
     """Models of known layers are equal if they print alike; of others only the same object is."""
-    if all(type(m) in KNOWN_LAYERS for m in trainer.model.modules()):
+    if all(prints_all(m) for m in trainer.model.modules()):
         return repr(trainer.model)
     return trainer.forward
 

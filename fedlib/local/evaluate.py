@@ -5,6 +5,8 @@ Everything is evaluated in evaluation mode (dropout off unless the model's optio
 says otherwise, BatchNorm's running statistics; FEDDRL-A4).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlib.local.batches import Batch, Samples
+from fedlib.local.batches import Batch, Samples, on_device
 from fedlib.local.capture import forget_captures
 from fedlib.local.gpu import is_out_of_memory
 from fedlib.local.loop import at_row
 from fedlib.local.objective import Objective, cross_entropy
+from fedlib.local.precision import products_in
 from fedlib.local.train import Tensors, Trainer
 from fedlib.models.layers import step_key
 
@@ -35,11 +38,57 @@ class Evaluation:
     accuracy: Tensor
     count: Tensor
 
-    def on_host(self) -> "Evaluation":
+    def on_host(self) -> Evaluation:
         """The same numbers on the CPU, by one copy; nothing to do if they are there."""
         if self.loss.device.type == "cpu":
             return self
         return Evaluation(*torch.stack([self.loss, self.accuracy, self.count]).cpu())
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The samples of several clients, one client after the other, on the device.
+
+    index [M] positions of the samples, count [C] float32 how many each client has. owner [M] whose a
+    sample is, on a CPU; places [C, largest] where a client's samples stand in `index`, M for padding,
+    on a GPU.
+    """
+
+    index: Tensor
+    count: Tensor
+    owner: Tensor | None = None
+    places: Tensor | None = None
+
+    @classmethod
+    def of(cls, lists: Sequence[np.ndarray], device: torch.device) -> Segments:
+        """From the clients' index lists."""
+        sizes = np.array([len(index) for index in lists], dtype=np.int64)
+        joined = np.concatenate([np.asarray(index, np.int64) for index in lists])
+        found = on_device(joined, device), on_device(sizes.astype(np.float32), device)
+        if device.type == "cpu":
+            return cls(*found, owner=on_device(np.repeat(np.arange(len(sizes)), sizes), device))
+        return cls(*found, places=on_device(places_of(sizes), device))
+
+    def sums(self, values: Tensor) -> Tensor:
+        """[C] sums of values [M] over each client's samples.
+
+        On a GPU `index_add_` adds in an order of chance: there the rows of a padded table are summed.
+        """
+        if self.places is None:
+            return torch.zeros_like(self.count).index_add_(0, self.owner, values)
+        return padded_sums(values, self.places)
+
+
+def places_of(sizes: np.ndarray) -> np.ndarray:
+    """[C, largest] int64 where segments of `sizes` [C] lie one behind the other; their total for padding."""
+    place = np.arange(sizes.max(initial=0))
+    starts = np.cumsum(sizes) - sizes
+    return np.where(place < sizes[:, None], starts[:, None] + place, sizes.sum())
+
+
+def padded_sums(values: Tensor, places: Tensor) -> Tensor:
+    """[C] sums of values [M] at places [C, largest], M meaning nothing: always in the same order."""
+    return torch.cat([values, values.new_zeros(1)])[places].sum(dim=1)
 
 
 def evaluate_rows(
@@ -78,12 +127,12 @@ def _row_passes(
     device = samples.device
     sizes = np.array([len(i) for i in indices])
     order = np.argsort(-sizes, kind="stable")
-    at = torch.from_numpy(order).to(device)
+    at = on_device(order, device)
     rows = {n: t[at] for n, t in params.items()}, {n: t[at] for n, t in buffers.items()}
-    padded = torch.zeros(len(sizes), int(sizes.max(initial=1)), dtype=torch.int64)
+    table = np.zeros((len(sizes), int(sizes.max(initial=1))), dtype=np.int64)
     for position, row in enumerate(order):
-        padded[position, : sizes[row]] = torch.from_numpy(np.asarray(indices[row], np.int64))
-    padded, limit = padded.to(device), torch.from_numpy(sizes[order]).to(device)
+        table[position, : sizes[row]] = indices[row]
+    padded, limit = on_device(table, device), on_device(sizes[order], device)
     forward, start = _inference(trainer), 0
     while start < sizes.max(initial=0):
         active = int((sizes > start).sum())
@@ -110,7 +159,8 @@ def _width(trainer: Trainer, rows: int, device: torch.device) -> int:
 def _if_it_fits(trainer: Trainer, index: Tensor, compute: Callable[[], Tensor]) -> Tensor | None:
     """What `compute` makes of the images `index`; None, and fewer from now on, where memory is too small."""
     try:
-        return compute()
+        with products_in("float32", index.device):
+            return compute()
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -124,25 +174,22 @@ def evaluate_segments(
     samples: Samples,
     params: Tensors,
     buffers: Tensors,
-    segments: Sequence[Sequence[np.ndarray]],
+    segments: Sequence[Segments | Sequence[np.ndarray]],
 ) -> list[Evaluation]:
     """One model per replica on the data of each of its clients.
 
-    segments[r]: index lists of replica r's clients. Returns one Evaluation per replica, with
-    one entry per client. The clients' samples are joined, so their sizes cost nothing.
+    segments[r]: index lists of replica r's clients, or `Segments` of them, which spares putting them on
+    the device again. Returns one Evaluation per replica, with one entry per client. The clients'
+    samples are joined, so their sizes cost nothing.
     """
-    device = samples.device
     results = []
     for replica, lists in enumerate(segments):
-        joined = torch.from_numpy(np.concatenate([np.asarray(i, np.int64) for i in lists])).to(device)
-        owner = torch.from_numpy(np.repeat(np.arange(len(lists)), [len(i) for i in lists])).to(device)
+        own = lists if isinstance(lists, Segments) else Segments.of(lists, samples.device)
         model = _prefix(params, replica + 1, replica), _prefix(buffers, replica + 1, replica)
-        losses, correct = per_sample(trainer, samples, *model, joined)
-        onehot_sums = [
-            torch.zeros(len(lists), device=device).index_add_(0, owner, v) for v in (losses, correct)
+        means = [
+            own.sums(v) / own.count.clamp(min=1) for v in per_sample(trainer, samples, *model, own.index)
         ]
-        count = torch.bincount(owner, minlength=len(lists)).float()
-        results.append(Evaluation(*(v / count.clamp(min=1) for v in onehot_sums), count))
+        results.append(Evaluation(*means, own.count))
     return results
 
 

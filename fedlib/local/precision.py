@@ -32,19 +32,28 @@ def check_precision(name: str, device: torch.device) -> str:
 
 @contextmanager
 def products_in(precision: str, device: torch.device) -> Iterator[None]:
-    """Within this context CUDA's products and convolutions use TF32 if asked for, else float32."""
+    """Within this context CUDA's products and convolutions use TF32 if asked for, else float32.
+
+    They also repeat bit for bit: cuDNN takes algorithms without atomic sums, and none by timing them.
+    """
     if device.type != "cuda":
         yield
         return
-    flags = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = [flag.allow_tf32 for flag in flags]
+    products, convolutions, reduced = torch.backends.cuda.matmul, torch.backends.cudnn, precision == "tf32"
+    wanted = [
+        (products, "allow_tf32", reduced),
+        (convolutions, "allow_tf32", reduced),
+        (convolutions, "deterministic", True),
+        (convolutions, "benchmark", False),
+    ]
+    before = [getattr(flags, name) for flags, name, _ in wanted]
     try:
-        for flag in flags:
-            flag.allow_tf32 = precision == "tf32"
+        for flags, name, value in wanted:
+            setattr(flags, name, value)
         yield
     finally:
-        for flag, value in zip(flags, before, strict=True):
-            flag.allow_tf32 = value
+        for (flags, name, _), value in zip(wanted, before, strict=True):
+            setattr(flags, name, value)
 
 
 def forward_in(precision: str, device: torch.device) -> AbstractContextManager:

@@ -193,9 +193,18 @@ _UNCHANGED = (
 )  # fmt: skip
 # Layers whose printed form says all that decides what they compute
 KNOWN_LAYERS = {*_STACKED, *_UNCHANGED, nn.Sequential} - {MaskedLinear}
-_ELEMENTWISE_CONTAINERS = {
-    "torchvision.models.mobilenetv2.InvertedResidual"
-}  # x + layers(x); by name: no import
+# By name, since importing torchvision takes seconds.
+_ELEMENTWISE_CONTAINERS = {"torchvision.models.mobilenetv2.InvertedResidual"}  # x + layers(x)
+_PRINTED_CONTAINERS = {*_ELEMENTWISE_CONTAINERS, "torchvision.ops.misc.Conv2dNormActivation"}
+
+
+def prints_all(module: nn.Module) -> bool:
+    """Whether a layer's printed form says all that decides what it computes.
+
+    An InvertedResidual's too: it adds its input where the layers it prints keep the shape.
+    """
+    kind = type(module)
+    return kind in KNOWN_LAYERS or f"{kind.__module__}.{kind.__name__}" in _PRINTED_CONTAINERS
 
 
 def unstackable_layers(model: nn.Module) -> list[str]:

@@ -239,7 +239,7 @@ def _normal(streams: list[np.random.Generator], count: int) -> Tensor:
 
 def losses_before(task: Task, state: ServerState, cohort: Cohort) -> Tensor:
     """l_b [R, K]: mean cross-entropy of w^t on each client's training data (FEDDRL-A4), on the CPU."""
-    segments = [[task.clients[r][k] for k in ids] for r, ids in enumerate(cohort.clients)]
+    segments = task.segments(cohort.clients)
     results = evaluate_segments(task.trainer, task.train, state.params, state.buffers, segments)
     return torch.stack([result.loss for result in results]).cpu()
 

@@ -60,7 +60,7 @@ def reward_accuracy(task: Task, state: ServerState, data: str = "server") -> np.
     samples = task.server if data == "server" else task.test
     whole = [[np.arange(len(samples.labels))]] * len(task.runs)
     found = evaluate_segments(task.trainer, samples, state.params, state.buffers, whole)
-    return np.array([float(one.accuracy[0]) for one in found])
+    return torch.stack([one.accuracy[0] for one in found]).cpu().double().numpy()
 
 
 def server_columns(task: Task, state: ServerState) -> dict[str, list[float]]:

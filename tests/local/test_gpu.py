@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from fake_cuda import FakeCuda
+from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "federation"))
@@ -16,11 +17,22 @@ from worlds import make_world
 
 from fedlib.errors import MemoryShortage
 from fedlib.federation import initial_state, rounds
-from fedlib.local import MemoryWarning, evaluate_rows, evaluate_segments, gpu
-from fedlib.local.capture import WARM_UP, CudaRecorder
+from fedlib.local import (
+    MemoryWarning,
+    Segments,
+    Trainer,
+    evaluate_rows,
+    evaluate_segments,
+    gpu,
+    make_optimizer,
+)
+from fedlib.local.capture import WARM_UP, CudaRecorder, _model_key
+from fedlib.local.evaluate import padded_sums, places_of
 from fedlib.local.forward import StackedForward
 from fedlib.local.gpu import to_host
+from fedlib.local.precision import products_in
 from fedlib.methods import make_method
+from fedlib.models import make_model
 
 
 @pytest.fixture
@@ -120,3 +132,66 @@ def test_copies_to_the_host_are_one_per_dtype():
         assert gpu.waits == ["cpu", "cpu"]
     assert [t.tolist() for t in found] == [[[1.0] * 3] * 2, [0.0] * 4, [7, 7], [2.0]]
     assert found[1] is values[1]
+
+
+def test_padded_sums_are_those_of_the_segments():
+    sizes, values = np.array([3, 0, 5, 1]), torch.arange(9.0) ** 2
+    assert padded_sums(values, torch.from_numpy(places_of(sizes))).tolist() == [5.0, 0.0, 135.0, 64.0]
+    whole = Segments.of([np.arange(n) for n in sizes], torch.device("cpu"))
+    assert whole.sums(values).tolist() == [5.0, 0.0, 135.0, 64.0]
+    assert whole.count.tolist() == [3, 0, 5, 1]
+
+
+def test_a_round_waits_for_the_gpu_once_and_uploads_no_test_set():
+    with emulated_gpu() as gpu:
+        task = make_world(seeds=(0, 1), device=GPU, rounds=3)
+        results = rounds(task, make_method("fedavg"))
+        next(results), next(results)
+        gpu.waits.clear()
+        next(results)
+        assert gpu.waits == ["cpu"]
+
+
+def test_nothing_that_is_summed_on_a_gpu_is_added_in_an_order_of_chance(monkeypatch):
+    with emulated_gpu():
+        task = make_world(seeds=(0, 1), device=GPU)
+        monkeypatch.setattr(torch.Tensor, "index_add_", None)
+        on_gpu = [t.cpu() for t in evaluated(task)]
+    monkeypatch.undo()
+    torch.testing.assert_close(on_gpu, evaluated(make_world(seeds=(0, 1))))
+
+
+def test_convolutions_repeat_bit_for_bit_and_evaluation_is_float32():
+    cudnn, gpu_device = torch.backends.cudnn, torch.device("cuda")
+    before = cudnn.allow_tf32, cudnn.deterministic, cudnn.benchmark
+    for precision in ("float32", "tf32"):
+        with products_in(precision, gpu_device):
+            assert cudnn.allow_tf32 == torch.backends.cuda.matmul.allow_tf32 == (precision == "tf32")
+            assert (cudnn.deterministic, cudnn.benchmark) == (True, False)
+    assert (cudnn.allow_tf32, cudnn.deterministic, cudnn.benchmark) == before
+    seen = []
+    with emulated_gpu():
+        task = make_world(seeds=(0, 1), device=GPU)
+        real = task.trainer.forward.model.module.forward
+        task.trainer.forward.model.module.forward = lambda x: (seen.append(cudnn.allow_tf32), real(x))[1]
+        evaluated(task)
+    assert set(seen) == {False}
+    assert cudnn.allow_tf32 == before[0]
+
+
+def test_two_models_that_print_alike_share_a_stage():
+    """Also MobileNetV2, made of torchvision's containers; a layer of one's own may hide what it computes."""
+
+    def key(network):
+        trainer = Trainer(network, "stacked", make_optimizer("sgd"), 4)
+        return _model_key(trainer)
+
+    def make(**options):
+        return make_model("mobilenetv2", image_shape=(3, 32, 32), num_classes=10, generator_seed=0, **options)
+
+    assert key(make()) == key(make()) != key(make(dropout=0.5))
+
+    class Hidden(nn.Sequential):
+        stackable = True
+
+    assert key(Hidden(nn.Flatten(), nn.Linear(4, 2))) != key(Hidden(nn.Flatten(), nn.Linear(4, 2)))

@@ -35,7 +35,7 @@ CASES = {
     "evaluatorfl": {"approach": 2, "episode_rounds": 2},
     "schedulerfl": {"experiments": 2, "experiment_rounds": 15, "stop_below": None, "share": 0.5},
 }
-ROUNDS = 3
+ROUNDS = 4
 
 
 def world(method, device):
@@ -45,7 +45,7 @@ def world(method, device):
         own = {"model": "cnn-feddisk", "model_options": {"width": 2}, "shape": (16, 16)}
     return make_world(
         seeds=(0, 1), sizes=sizes, rounds=ROUNDS, local_epochs=1, device=device, **own,
-        batch_size=10 if method == "feddisk" else 4,
+        batch_size=10 if method == "feddisk" else 4, dataset_options={"server_share": 0.5},
     )  # fmt: skip
 
 
