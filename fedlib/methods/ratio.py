@@ -7,7 +7,10 @@ learns to tell the outputs of the global MADE, `u_glob` (label 1), from those of
 Mind FEDDISK-A4: both MADEs see the same x, so h separates the *models*. On `u_loc`, which the paper
 feeds to h in the end, a good h says 0 whatever x is; on `u_glob` its odds grow where the two models
 disagree. With exact densities that is where x looks like other clients' data, and alpha then follows
-the true ratio (a test holds that); with fitted MADEs it need not, on neither feed (notebook 02, toy).
+the true ratio (a test holds that). With fitted MADEs it still does where the global one is averaged
+after every step; with the method's local epochs each client's copy goes to its own density between two
+averages, the average has little of the mixture, and alpha need not follow on either feed (further
+tests, and the toy of notebook 02).
 """
 
 from collections.abc import Callable
