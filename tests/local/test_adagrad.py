@@ -26,3 +26,21 @@ def test_rows_are_those_of_torch(rate):
     for row, own in enumerate(alone):
         for p, expected in zip(params, own, strict=True):
             torch.testing.assert_close(p[row], expected.detach())
+
+
+def test_views_of_some_rows_and_gradients_in_another_layout():
+    """What the engine hands over: first rows of larger tensors, gradients that are transposed products."""
+    generator = torch.Generator().manual_seed(0)
+    whole = torch.randn(3, 4, 5, generator=generator)
+    before, plain = whole.clone(), whole[:2].clone().requires_grad_()
+    gradient = torch.randn(2, 5, 4, generator=generator).transpose(1, 2)
+    theirs, ours = torch.optim.Adagrad([plain], lr=0.05), make_optimizer("adagrad")
+    state = ours.init([whole])
+    for step in range(3):
+        plain.grad = gradient.clone()
+        theirs.step()
+        views = {slot: [t[:2] for t in tensors] for slot, tensors in state.items()}
+        ours.update([whole[:2]], [gradient], views, 0.05, torch.full((2,), step + 1.0))
+    torch.testing.assert_close(whole[:2], plain.detach())
+    assert torch.equal(whole[2], before[2])
+    assert not state["sum"][0][2].any()

@@ -26,7 +26,7 @@ EPOCHS = {"made_learning_rate": 0.03, "made_batch_size": 100, "made_max_rounds":
 
 
 def clients(seed):
-    """A task of two clients with x ~ prod_d Bernoulli(theta_k), log p / q_k [2 n], exact P(x_d | x_<d) of p."""
+    """A task of two clients, x ~ prod_d Bernoulli(theta_k); log p / q_k [2 n]; exact P(x_d | x_<d) of p."""
     rng, owner = np.random.default_rng(seed), np.repeat([0, 1], COUNT)
     x = (rng.random((2 * COUNT, FEATURES)) < THETA[owner, None]).astype(np.uint8)
     ones, before = np.cumsum(x, axis=1) - x, np.arange(FEATURES)
