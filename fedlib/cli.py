@@ -121,6 +121,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, partition.delta=0.4"
     )
+    parser.add_argument(
+        "--max-clients-per-pass",
+        type=int,
+        metavar="N",
+        help="most clients trained in one pass (default: found by the engine)",
+    )
     parser.add_argument("--max-replicas", type=int, help="most seeds trained as one computation")
     parser.add_argument(
         "--checkpoint-seconds",
@@ -213,6 +219,7 @@ def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any
             budget=budget,
             retry_failed=arguments.retry_failed,
             max_replicas=arguments.max_replicas,
+            max_clients_per_pass=arguments.max_clients_per_pass,
             checkpoint_seconds=arguments.checkpoint_seconds,
         )
         _print_outcome(artifact_id, outcome)

@@ -80,13 +80,15 @@ def run_artifact(
     settings: Mapping[str, Any] | None = None,
     retry_failed: bool = False,
     max_replicas: int | None = None,
+    max_clients_per_pass: int | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Compute what is missing of an artifact at a profile and return all its runs.
 
     seeds: a count or a list; None takes the artifact's own. names, settings: see `fedlib.grid.expand`.
     max_replicas: the most seeds trained as one computation; None takes all, and halves them when
-    the GPU's memory does not suffice. An artifact without runs needs no computing and gives an
+    the GPU's memory does not suffice. max_clients_per_pass: the most clients trained in one pass; None
+    takes the engine's rule, and halves it likewise. An artifact without runs needs no computing and gives an
     empty outcome. Raises UsageError and DataError for bad input, BudgetExhausted when time is up.
     """
     artifact = find_artifact(artifact_id)
@@ -98,6 +100,7 @@ def run_artifact(
         budget=budget,
         retry_failed=retry_failed,
         max_replicas=max_replicas,
+        max_clients_per_pass=max_clients_per_pass,
         progress=progress,
     )
 
@@ -110,6 +113,7 @@ def run_runs(
     budget: Budget | None = None,
     retry_failed: bool = False,
     max_replicas: int | None = None,
+    max_clients_per_pass: int | None = None,
     progress: Progress | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     join_methods: bool | None = None,
@@ -120,6 +124,8 @@ def run_runs(
     GPU; a CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14).
     """
     check(max_replicas is None or max_replicas >= 1, f"max_replicas={max_replicas} given; allowed: 1 or more")
+    widest = max_clients_per_pass
+    check(widest is None or widest >= 1, f"max_clients_per_pass={widest} given; allowed: 1 or more")
     for members in grid.group(runs):
         grid.check_names(members[0])
     where = resolve_device(device)
@@ -130,6 +136,7 @@ def run_runs(
         budget=budget or Budget(),
         progress=progress or Progress(),
         checkpoint_seconds=checkpoint_seconds,
+        max_clients_per_pass=max_clients_per_pass,
     )
     suite = _Suite(context, retry_failed, max_replicas)
     with _current(where):

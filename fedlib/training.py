@@ -36,6 +36,7 @@ class Context:
     budget: Budget = field(default_factory=Budget)
     progress: Progress = field(default_factory=Progress)
     checkpoint_seconds: float = CHECKPOINT_SECONDS  # 0: after every round
+    max_clients_per_pass: int | None = None  # None: by the engine's rule
 
 
 def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | None = None) -> None:
@@ -80,7 +81,9 @@ class _Session:
         budget.new_group()
         self._require_time()
         method = methods.join([methods.make_method(run.method, run.method_options) for run in self.runs])
-        self.task = federation.prepare(self.runs, device=self.context.device)
+        widest = self.context.max_clients_per_pass
+        options = {} if widest is None else {"max_clients_per_pass": widest}
+        self.task = federation.prepare(self.runs, device=self.context.device, **options)
         budget.took(time.monotonic() - self.started)
         self._say_where_from()
         progress.start(

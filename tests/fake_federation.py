@@ -47,9 +47,9 @@ ARTIFACTS = (
 CLAIMS = (Claim("FAKE-C1", "it runs", "fake/grid", decide),)
 
 
-def prepare(runs, *, device):
+def prepare(runs, *, device, max_clients_per_pass=None):
     dataset = SimpleNamespace(name=runs[0].dataset, origin="made up", checksum="0" * 64, stand_in=True)
-    return SimpleNamespace(runs=runs, dataset=dataset, facts={"parameters": 3})
+    return SimpleNamespace(runs=runs, dataset=dataset, facts={"parameters": 3, "asked": max_clients_per_pass})
 
 
 def rounds(task, method, state=None):

@@ -64,6 +64,7 @@ BAD_INPUT = {
     "run fake/grid --device gpu": "device 'gpu' given; allowed on this machine: auto, cpu",
     "run fake/grid --budget-minutes 0": "time budget of 0.0 minutes given; allowed: above 0",
     "run fake/grid --budget-minutes soon": "invalid float value: 'soon'",
+    "run fake/grid --max-clients-per-pass 0": "max_clients_per_pass=0 given; allowed: 1 or more",
     "run fake/grid --max-replicas 0": "max_replicas=0 given; allowed: 1 or more",
     "run": "the following arguments are required: ID",
     "walk": "invalid choice: 'walk'",

@@ -152,6 +152,12 @@ def test_replicas_that_do_not_fit_are_halved_and_at_last_one_line(monkeypatch, s
     assert widths == [3, 1]
 
 
+def test_max_clients_per_pass_reaches_the_engine_and_no_key(store):
+    outcome = compute(TRIPLE[:1], store=store, max_clients_per_pass=7)
+    assert outcome.runs[0].provenance["facts"]["asked"] == 7
+    assert compute(TRIPLE[:1], store=store, max_clients_per_pass=3).computed == 0
+
+
 def test_max_replicas_splits_a_group(tmp_path):
     compute(TRIPLE, max_replicas=2)
     assert {line.split()[1] for line in logged(tmp_path)} == {"0,1", "2"}

@@ -46,8 +46,8 @@ class Task:
     those of the client's own test part, which it does not train on (data-set option
     `local_test`); None: the clients have none. server: the part of the test data that the server
     measures its rewards on, disjoint from `test` (option `server_share`, FEDDDRL-A9); None: it has
-    none. facts: provenance that is known once the task
-    is built (parameters, backend, client sizes).
+    none. facts: provenance that is known once the task is built (parameters, backend, client
+    sizes). max_clients_per_pass: what was asked for, see `prepare`.
     """
 
     runs: tuple[Run, ...]
@@ -61,6 +61,7 @@ class Task:
     facts: dict[str, Any] = field(default_factory=dict)
     held_out: list[Partition] | None = None
     server: Samples | None = None
+    max_clients_per_pass: int | None = None
 
     @property
     def run(self) -> Run:
@@ -113,13 +114,23 @@ def _segments(task: Task, lists: list[Partition], clients: np.ndarray) -> list[S
     return [Segments.of([lists[r][k] for k in ids], task.device) for r, ids in enumerate(clients)]
 
 
-def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend: str = "auto") -> Task:
+def prepare(
+    runs: Sequence[Run],
+    *,
+    device: torch.device | str = "cpu",
+    backend: str = "auto",
+    max_clients_per_pass: int | None = None,
+) -> Task:
     """Load the data, draw the partitions and build the trainer of a group of runs.
 
+    max_clients_per_pass: clients that train in one pass at most, in place of the engine's rule
+    (`fedlib.local.pass_rows`); results differ in their last digits only, memory and time in more.
     Raises UsageError for settings out of range or runs that differ in more than the seed, and
     DataError for an absent data set.
     """
     device = torch.device(device)
+    widest = max_clients_per_pass
+    check(widest is None or widest >= 1, f"max_clients_per_pass={widest} given; allowed: 1 or more")
     run = _check_runs(runs, device)
     own = {k: v for k, v in run.dataset_options.items() if k in OWN_DATASET_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
@@ -136,7 +147,7 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
     backend = choose_backend(model, device, backend)
-    widest = pass_rows(count_parameters(model), backend, device)
+    widest = max_clients_per_pass or pass_rows(count_parameters(model), backend, device)
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     return Task(
         runs=tuple(runs),
@@ -149,7 +160,12 @@ def prepare(runs: Sequence[Run], *, device: torch.device | str = "cpu", backend:
             model.to(device), backend, optimizer, run.batch_size, max_rows=widest, precision=run.precision
         ),
         device=device,
-        facts={**_facts(model, backend, clients), "clients_per_pass": widest},
+        facts={
+            **_facts(model, backend, clients),
+            "clients_per_pass": widest,
+            **({"max_clients_per_pass": max_clients_per_pass} if max_clients_per_pass else {}),
+        },
+        max_clients_per_pass=max_clients_per_pass,
         held_out=held_out,
         server=None if server is None else Samples.from_arrays(server.images, server.labels, **scale),
     )

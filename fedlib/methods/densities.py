@@ -170,14 +170,14 @@ def made_trainer(task: Task, made: MadeSettings) -> Trainer:
 
     objective = Objective(lambda logits, batch: negative_log_likelihood(logits, batch.targets), inputs)
     model = _make_made(task, made, task.run.seed).to(task.device)
-    return stacked_trainer(model, make_optimizer(made.optimizer), made.batch_size, objective, task.device)
+    return stacked_trainer(task, model, make_optimizer(made.optimizer), made.batch_size, objective)
 
 
 def stacked_trainer(
-    model: nn.Module, optimizer: LocalOptimizer, batch_size: int, objective: Objective, device: torch.device
+    task: Task, model: nn.Module, optimizer: LocalOptimizer, batch_size: int, objective: Objective
 ) -> Trainer:
-    """A trainer of stacked copies, as many in one pass as the engine's rule for the device has it."""
-    widest = pass_rows(count_parameters(model), "stacked", device)
+    """A trainer of stacked copies, as many in one pass as was asked for, or as the engine's rule has it."""
+    widest = task.max_clients_per_pass or pass_rows(count_parameters(model), "stacked", task.device)
     return Trainer(model, "stacked", optimizer, batch_size, objective, max_rows=widest)
 
 

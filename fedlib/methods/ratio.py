@@ -172,7 +172,7 @@ def probabilities(
 def _trainer(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -> Trainer:
     model = make_classifier(outputs.local.shape[1], ratio.hidden, task.seeds[replica]).to(task.device)
     objective = Objective(_logistic)
-    return stacked_trainer(model, make_optimizer("sgd"), ratio.batch_size, objective, task.device)
+    return stacked_trainer(task, model, make_optimizer("sgd"), ratio.batch_size, objective)
 
 
 def _probabilities(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:

@@ -86,13 +86,15 @@ def test_replicas_equal_separate_runs(method):
 
 @pytest.mark.parametrize("method", ["fedavg", "singleset", "fedrod", "fedddrl", "evaluatorfl"])
 def test_stored_order_draws_no_order_and_ends_elsewhere(method, monkeypatch):
-    shuffled = play(make_world(), method)
+    options = {"episodes": 0, "episode_rounds": 3} if method == "fedddrl" else {}
+    world = {"dataset_options": {"server_share": 0.5}}
+    shuffled = play(make_world(**world), method, **options)
 
     def refuse(*_):
         raise AssertionError("an order was drawn")
 
     monkeypatch.setattr(batches, "epoch_order", refuse)
-    stored = play(make_world(sample_order="stored"), method)
+    stored = play(make_world(**world, sample_order="stored"), method, **options)
     assert torch.equal(flat(stored[0].state), flat(shuffled[0].state))
     assert not torch.equal(flat(stored[-1].state), flat(shuffled[-1].state))
 
@@ -221,6 +223,21 @@ def test_trainer_split_into_passes_gives_the_same_round():
     task = make_world(rounds=2)
     small = replace(task, trainer=Trainer(task.model, "stacked", make_optimizer("sgd"), 4, max_rows=2))
     torch.testing.assert_close(flat(play(task)[-1].state), flat(play(small)[-1].state))
+
+
+def test_max_clients_per_pass_changes_last_digits_only_and_is_told():
+    run = make_run(
+        dataset="fmnist-embedded", partition="iid", local_epochs=1, rounds=2,
+        dataset_options={"train_per_class": 8, "test_per_class": 2},
+    )  # fmt: skip
+    tasks = {n: prepare([run], max_clients_per_pass=n) for n in (None, 3)}
+    assert [task.trainer.max_rows for task in tasks.values()] == [20, 3]
+    assert tasks[3].facts["clients_per_pass"] == tasks[3].facts["max_clients_per_pass"] == 3
+    assert "max_clients_per_pass" not in tasks[None].facts
+    ends = [flat(play(task)[-1].state) for task in tasks.values()]
+    torch.testing.assert_close(*ends)
+    with pytest.raises(UsageError, match="max_clients_per_pass=0 given; allowed: 1 or more"):
+        prepare([run], max_clients_per_pass=0)
 
 
 def test_a_model_may_have_more_outputs_than_the_data_set_has_classes():
