@@ -71,7 +71,7 @@ def engine(
     device, count = device or default_device(), len(clients.lists)
     network = make_network(model, **options).to(device)
     if backend == "auto":
-        backend = choose_backend(network, device)
+        backend = choose_backend(network, device, rows=count)
         widest = widest or pass_rows(count_parameters(network), backend, device)
     trainer = Trainer(network, backend, make_optimizer("sgd"), BATCH, max_rows=widest)
     samples = clients.samples(device)
@@ -84,10 +84,15 @@ def engine(
 
     def run() -> None:
         trainer.train(samples, trainer.start(params, buffers), work)
-        if device.type == "cuda":
-            torch.cuda.synchronize()
+        wait_for(device)
 
     return run
+
+
+def wait_for(device: torch.device) -> None:
+    """Until the device has done what it was given: before a clock is read."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def seconds_of(run: Contestant) -> float:

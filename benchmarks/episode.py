@@ -20,9 +20,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
-from benchmarks.common import RESULTS, write_results
+from benchmarks.common import RESULTS, default_device, wait_for, write_results
 from fedlib.federation import prepare, rounds
 from fedlib.methods import make_method
 from fedlib.papers import fedddrl_grid as grid
@@ -39,12 +37,14 @@ def make_runs(role: str, num_seeds: int) -> list[Run]:
 
 def play(runs: list[Run], backend: str) -> tuple[float, float, int]:
     """Wall and CPU seconds of the rounds (data and partition are ready before), and uploads made."""
-    task = prepare(runs, backend=backend)
+    task = prepare(runs, device=default_device(), backend=backend)
     method = make_method(runs[0].method, runs[0].method_options)
     results = itertools.islice(rounds(task, method), 1 + method.episode_rounds)
     next(results)  # the initial models and their accuracy
+    wait_for(task.device)
     wall, cpu = time.perf_counter(), time.process_time()
     uploads = sum(row["uploads"] for result in results for rows in result.rows for row in rows)
+    wait_for(task.device)
     return time.perf_counter() - wall, time.process_time() - cpu, int(uploads)
 
 
@@ -82,7 +82,7 @@ def main() -> None:
             f"({cpu_ratio:.2f} in CPU seconds), medians",
             flush=True,
         )
-    write_results("episode", args.out, torch.device("cpu"), seeds=args.seeds, episodes=found)
+    write_results("episode", args.out, default_device(), seeds=args.seeds, episodes=found)
 
 
 if __name__ == "__main__":

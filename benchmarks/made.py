@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.common import RESULTS, Contestant, write_results
+from benchmarks.common import RESULTS, Contestant, default_device, wait_for, write_results
 from fedlib.local import (
     Batch,
     Objective,
@@ -43,25 +43,30 @@ SIZES = {"paper": (510, 100), "reduced": (51, 10)}  # images of a client, batch
 
 def make_images(num_clients: int, images: int) -> Tensor:
     """[clients * images, 784] random values in [0, 1]."""
-    return torch.rand(num_clients * images, FEATURES, generator=torch.Generator().manual_seed(0))
+    pixels = torch.rand(num_clients * images, FEATURES, generator=torch.Generator().manual_seed(0))
+    return pixels.to(default_device())
 
 
 def engine(backend: str, num_clients: int, images: int, batch: int) -> Contestant:
     """One epoch of all clients on a backend of the engine."""
     pixels = make_images(num_clients, images)
-    samples = Samples(pixels, torch.zeros(len(pixels), dtype=torch.int64))
+    samples = Samples(pixels, torch.zeros(len(pixels), dtype=torch.int64, device=pixels.device))
     objective = Objective(lambda logits, b: negative_log_likelihood(logits, b.targets), _inputs_as_targets)
-    model = make_made(FEATURES, hidden=HIDDEN)
-    widest = pass_rows(count_parameters(model), backend, torch.device("cpu"))
+    device = pixels.device
+    model = make_made(FEATURES, hidden=HIDDEN).to(device)
+    widest = pass_rows(count_parameters(model), backend, device)
     trainer = Trainer(model, backend, make_optimizer("adagrad"), batch, objective, max_rows=widest)
     rows = range(num_clients)
     lists = list(np.arange(len(pixels)).reshape(num_clients, images))
     key = stream_keys([0] * num_clients, 1, rows)
-    work = make_work(lists, replica=[0] * num_clients, client=rows, key=key, epochs=1, learning_rate=RATE)
+    work = make_work(
+        lists, replica=[0] * num_clients, client=rows, key=key, epochs=1, learning_rate=RATE, device=device
+    )
     start = {n: p.detach().expand(num_clients, *p.shape) for n, p in model.named_parameters()}
 
     def run() -> None:
         trainer.train(samples, trainer.start(start, {}), work)
+        wait_for(device)
 
     return run
 
@@ -74,17 +79,18 @@ def _inputs_as_targets(samples: Samples, batch: Batch) -> tuple[Tensor, Batch]:
 def plain(num_clients: int, images: int, batch: int) -> Contestant:
     """The same epoch with nothing but PyTorch, one MADE after the other."""
     pixels = make_images(num_clients, images).view(num_clients, images, FEATURES)
-    model = make_made(FEATURES, hidden=HIDDEN)
+    model = make_made(FEATURES, hidden=HIDDEN).to(pixels.device)
     start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
     def run() -> None:
         for own in pixels:
             model.load_state_dict(start)
             optimizer = torch.optim.Adagrad(model.parameters(), lr=RATE)
-            for at in torch.randperm(images).split(batch):
+            for at in torch.randperm(images).to(pixels.device).split(batch):
                 optimizer.zero_grad()
                 negative_log_likelihood(model(own[at]), own[at]).mean().backward()
                 optimizer.step()
+        wait_for(pixels.device)
 
     return run
 
@@ -131,7 +137,7 @@ def main() -> None:
             )
     threads = torch.get_num_threads()
     settings = {"features": FEATURES, "hidden": HIDDEN, "optimizer": "adagrad", "threads": threads}
-    write_results("made", args.out, torch.device("cpu"), settings=settings, records=records)
+    write_results("made", args.out, default_device(), settings=settings, records=records)
 
 
 if __name__ == "__main__":

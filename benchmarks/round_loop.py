@@ -7,21 +7,22 @@ setting of `start/sanity`, on random images of Fashion-MNIST's size, so that no 
 """
 
 import argparse
-import io
 import statistics
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from benchmarks.common import RESULTS, write_results
+from benchmarks.common import RESULTS, default_device, wait_for, write_results
+from fedlib.checkpoints import Checkpoint, GroupFolder
 from fedlib.data.dataset import Dataset, Split
 from fedlib.federation import Task, rounds
 from fedlib.local import Samples, Trainer, make_optimizer
 from fedlib.methods import make_method
 from fedlib.models import make_model
 from fedlib.run import Run
+from fedlib.store import FINISHED, Store
 
 CLIENTS, TRAIN, TEST = 10, 60_000, 10_000
 
@@ -32,8 +33,11 @@ class TimedTrainer(Trainer):
     seconds = 0.0
 
     def train(self, *args, **kwargs):
+        device = default_device()
+        wait_for(device)
         started = time.perf_counter()
         result = super().train(*args, **kwargs)
+        wait_for(device)
         TimedTrainer.seconds += time.perf_counter() - started
         return result
 
@@ -51,24 +55,34 @@ def make_task(num_rounds: int, *, train: int = TRAIN, test: int = TEST) -> Task:
         partition="iid", model="lenet", num_clients=CLIENTS, rounds=num_rounds, batch_size=32,
         local_learning_rate=0.05, client_eval="none",
     )  # fmt: skip
-    model = make_model("lenet", image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
-    samples = [Samples.from_arrays(s.images, s.labels, mean=[0.29], std=[0.35]) for s in splits]
+    device = default_device()
+    model = make_model("lenet", image_shape=(1, 28, 28), num_classes=10, generator_seed=0).to(device)
+    scale = {"mean": [0.29], "std": [0.35], "device": device}
+    samples = [Samples.from_arrays(s.images, s.labels, **scale) for s in splits]
     lists = [list(np.arange(train).reshape(CLIENTS, -1))]
     trainer = TimedTrainer(model, "stacked", make_optimizer("sgd"), run.batch_size)
-    return Task((run,), dataset, *samples, lists, model, trainer, torch.device("cpu"))
+    return Task((run,), dataset, *samples, lists, model, trainer, device)
 
 
 def measure(num_rounds: int) -> list[dict[str, float]]:
-    """Seconds of each round: in all, in local training, and for one checkpoint into memory."""
-    records = []
+    """Seconds of each round: in all, and in local training. Every round ends with a checkpoint on disk and,
+    the last one, with the rows of the run in a store, as the suite writes them."""
+    task, records, rows = make_task(num_rounds), [], []
     before = 0.0
-    started = time.perf_counter()
-    for result in rounds(make_task(num_rounds), make_method("fedavg")):
-        torch.save(result.state, io.BytesIO())
-        total, local = time.perf_counter() - started, TimedTrainer.seconds - before
-        if result.round > 1:  # the first rounds warm up
-            records.append({"round_seconds": total, "local_seconds": local, "share": 1 - local / total})
-        started, before = time.perf_counter(), TimedTrainer.seconds
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder)
+        checkpoints = GroupFolder(store, task.runs)
+        started = time.perf_counter()
+        for result in rounds(task, make_method("fedavg")):
+            rows += result.rows[0]
+            checkpoints.save(Checkpoint(result.round, [rows], {}, [], result.state))
+            if result.round == num_rounds:
+                store.put(task.run, rows=rows, provenance={}, status=FINISHED)
+            wait_for(task.device)
+            total, local = time.perf_counter() - started, TimedTrainer.seconds - before
+            if result.round > 1:  # the first rounds warm up
+                records.append({"round_seconds": total, "local_seconds": local, "share": 1 - local / total})
+            started, before = time.perf_counter(), TimedTrainer.seconds
     return records
 
 
@@ -79,7 +93,7 @@ def main() -> None:
     args = parser.parse_args()
     records = measure(args.rounds)
     share = statistics.median(r["share"] for r in records)
-    write_results("round-loop", args.out, torch.device("cpu"), share_median=share, records=records)
+    write_results("round-loop", args.out, default_device(), share_median=share, records=records)
     seconds = statistics.median(r["round_seconds"] for r in records)
     print(
         f"round {seconds:.2f} s, of which around local training {share:.1%} (median of {len(records)} rounds)"

@@ -146,7 +146,7 @@ def prepare(
     clients, held_out = _hold_out(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
-    backend = choose_backend(model, device, backend)
+    backend = choose_backend(model, device, backend, rows=len(runs) * (run.cohort_size or run.num_clients))
     widest = max_clients_per_pass or pass_rows(count_parameters(model), backend, device)
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     return Task(

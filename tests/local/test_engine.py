@@ -10,7 +10,7 @@ import torch
 from test_backends import SIZES, assert_same, make_rows, make_samples, start_state
 
 from fedlib.errors import MemoryShortage, UsageError
-from fedlib.local import Objective, Trainer, cross_entropy, make_optimizer
+from fedlib.local import Objective, Trainer, choose_backend, cross_entropy, make_optimizer
 from fedlib.local import capture as capture_module
 from fedlib.local.capture import forget_captures
 from fedlib.local.chain import ChainStep, make_step
@@ -128,6 +128,52 @@ def test_training_on_a_gpu_waits_for_nothing():
         run(trainer, device="cuda")
     finally:
         torch.cuda.set_sync_debug_mode("default")
+
+
+def on_gpu(*, sizes=SIZES, **fields):
+    trainer = make_trainer(**fields)
+    trainer.model.to("cuda")
+    return run(trainer, sizes=sizes, device="cuda", learning_rate=0.05)
+
+
+def on_cpu(result):
+    return {n: t.cpu() for n, t in result.state.params.items()}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", ["mlp", "lenet", "cnn-feddrl", "cnn-feddisk", "mobilenetv2"])
+def test_cuda_graphs_equal_eager_steps_and_repeat_bit_for_bit(name):
+    """Also with batch normalisation, in a fresh stage as in a used one."""
+    forget_captures()
+    first, again, eager = on_gpu(name=name), on_gpu(name=name), on_gpu(name=name, capture=False)
+    assert_equal(again, first)
+    torch.testing.assert_close(on_cpu(first), on_cpu(eager), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("precision", ["tf32", "bf16"])
+def test_shorter_mantissas_train_nearly_as_float32_on_a_gpu(precision):
+    exact, rough = on_gpu(name="lenet"), on_gpu(name="lenet", precision=precision)
+    torch.testing.assert_close(on_cpu(rough), on_cpu(exact), rtol=0.1, atol=0.01)
+    assert all(t.dtype == torch.float32 for t in rough.state.params.values())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_whose_memory_is_short_trains_in_narrower_passes():
+    sizes = [4] * 32  # with 582,026 parameters each
+    forget_captures()
+    torch.cuda.reset_peak_memory_stats()
+    reference = on_gpu(name="cnn-feddrl", sizes=sizes)
+    whole = torch.cuda.get_device_properties(0).total_memory
+    share = 0.6 * torch.cuda.max_memory_reserved() / whole
+    forget_captures()
+    torch.cuda.set_per_process_memory_fraction(share)
+    try:
+        with pytest.warns(MemoryWarning, match="does not fit in the memory of cuda"):
+            halved = on_gpu(name="cnn-feddrl", sizes=sizes)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    torch.testing.assert_close(on_cpu(halved), on_cpu(reference), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("work", [{}, {"learning_rate": RATES}, {"proximal": 0.5}])
@@ -254,6 +300,15 @@ def test_pass_width_follows_the_number_of_parameters():
     assert pass_rows(10**9, "stacked", CPU) == 10
     assert pass_rows(10**9, "loop", CPU) is None
     assert pass_rows(582_026, "stacked", torch.device("cuda")) is None
+
+
+def test_a_single_convolutional_network_trains_in_the_loop_on_a_cpu():
+    lenet, mlp = make_trainer("lenet").model, make_trainer().model
+    assert choose_backend(lenet, CPU, rows=1) == "loop"
+    assert choose_backend(lenet, CPU, rows=2) == choose_backend(lenet, CPU) == "stacked"
+    assert choose_backend(mlp, CPU, rows=1) == "stacked"
+    assert choose_backend(lenet, torch.device("cuda"), rows=1) == "stacked"
+    assert choose_backend(lenet, CPU, "vmap", rows=1) == "vmap"
 
 
 def test_bf16_trains_nearly_as_float32_and_keeps_float32_parameters():
