@@ -29,6 +29,7 @@ from fedlib.local import (
     Objective,
     Samples,
     Trainer,
+    density_losses,
     make_optimizer,
     make_work,
     pass_rows,
@@ -51,7 +52,7 @@ def engine(backend: str, num_clients: int, images: int, batch: int) -> Contestan
     """One epoch of all clients on a backend of the engine."""
     pixels = make_images(num_clients, images)
     samples = Samples(pixels, torch.zeros(len(pixels), dtype=torch.int64, device=pixels.device))
-    objective = Objective(lambda logits, b: negative_log_likelihood(logits, b.targets), _inputs_as_targets)
+    objective = Objective(density_losses, _inputs_as_targets)
     device = pixels.device
     model = make_made(FEATURES, hidden=HIDDEN).to(device)
     widest = pass_rows(count_parameters(model), backend, device)

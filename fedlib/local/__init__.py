@@ -1,6 +1,7 @@
 """The engine: the clients of a round train together, as one vectorised computation."""
 
 from fedlib.local.batches import SAMPLE_ORDERS, Batch, Samples, Work, make_work, stream_keys
+from fedlib.local.density import density_losses
 from fedlib.local.evaluate import (
     Evaluation,
     Segments,
@@ -35,6 +36,7 @@ __all__ = [
     "choose_backend",
     "correct_rows",
     "cross_entropy",
+    "density_losses",
     "evaluate_rows",
     "evaluate_segments",
     "make_optimizer",

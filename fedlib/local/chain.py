@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedlib.local.batches import Batch
+from fedlib.local.density import DensityStep, density_losses, masked_chain_of
 from fedlib.local.objective import batch_mean, cross_entropy
 from fedlib.local.stacked import StackedFlatten, StackedLinear
 from fedlib.local.step import PrefixStep
@@ -44,9 +45,22 @@ def make_step(
     rate: float | Tensor,
 ) -> PrefixStep:
     """The fastest step for this trainer: a fixed rule."""
-    plain = trainer.objective.losses is cross_entropy and trainer.objective.inputs is None
-    fits = plain and trainer.fuses and chain_of(trainer.forward.model.module) is not None
-    return (ChainStep if fits else PrefixStep)(trainer, part, near, proximal, rate)
+    return _step_class(trainer, near, rate)(trainer, part, near, proximal, rate)
+
+
+def _step_class(trainer: Trainer, near: Tensors | None, rate: float | Tensor) -> type[PrefixStep]:
+    """Written out where someone has done so; a common rate as a number is one on a CPU (`uniform_rate`)."""
+    objective = trainer.objective
+    if trainer.backend != "stacked" or trainer.precision == "bf16":
+        return PrefixStep
+    module = trainer.forward.model.module
+    plain = objective.losses is cross_entropy and objective.inputs is None
+    if plain and trainer.fuses and chain_of(module) is not None:
+        return ChainStep
+    density = objective.losses is density_losses and near is None and isinstance(rate, float)
+    if density and masked_chain_of(module) is not None:
+        return DensityStep
+    return PrefixStep
 
 
 class ChainStep(PrefixStep):

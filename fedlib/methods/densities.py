@@ -30,13 +30,14 @@ from fedlib.local import (
     Samples,
     Trainer,
     Work,
+    density_losses,
     make_optimizer,
     make_work,
     pass_rows,
 )
 from fedlib.local.batches import on_device
 from fedlib.models import count_parameters
-from fedlib.models.made import make_made, negative_log_likelihood
+from fedlib.models.made import make_made
 from fedlib.partition import split_within_clients
 
 LEAST_SAMPLES = 20  # fewer leave a single sample, or none, for validation
@@ -168,7 +169,7 @@ def made_trainer(task: Task, made: MadeSettings) -> Trainer:
         x = (x >= 0.5).to(x.dtype) if made.binarize else x
         return x, replace(batch, targets=x)
 
-    objective = Objective(lambda logits, batch: negative_log_likelihood(logits, batch.targets), inputs)
+    objective = Objective(density_losses, inputs)
     model = _make_made(task, made, task.run.seed).to(task.device)
     return stacked_trainer(task, model, make_optimizer(made.optimizer), made.batch_size, objective)
 

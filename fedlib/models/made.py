@@ -27,13 +27,18 @@ from fedlib.models.cnn import check_whole
 
 
 class MaskedLinear(nn.Linear):
-    """A fully connected layer with weights `weight * mask`; mask [out, in] of zeros and ones."""
+    """A fully connected layer with weights `weight * mask`; mask [out, in] of zeros and ones.
+
+    Weights outside the mask start at 0 and have no gradient.
+    """
 
     def __init__(self, mask: Tensor, generator: torch.Generator) -> None:
         self._generator = generator
         super().__init__(mask.shape[1], mask.shape[0])
         # No buffer: it is no part of the state that is stacked, sent and averaged.
         self.mask = mask.to(self.weight.dtype)
+        with torch.no_grad():
+            self.weight.mul_(self.mask)
         del self._generator
 
     def reset_parameters(self) -> None:

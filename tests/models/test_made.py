@@ -1,6 +1,5 @@
 """MADE: a density, autoregressive, equal to a loop over pixels, and stackable."""
 
-import copy
 import itertools
 from dataclasses import replace
 
@@ -11,7 +10,17 @@ from torch.distributions import Bernoulli, Independent
 from zuko.nn import MaskedMLP
 
 from fedlib.errors import UsageError
-from fedlib.local import Objective, Samples, Trainer, choose_backend, make_optimizer, make_work, stream_keys
+from fedlib.local import (
+    Objective,
+    Samples,
+    Trainer,
+    choose_backend,
+    density_losses,
+    make_optimizer,
+    make_work,
+    stream_keys,
+)
+from fedlib.local.density import DensityStep
 from fedlib.models import count_parameters
 from fedlib.models.made import draw_masks, make_made, masks_of, negative_log_likelihood
 
@@ -123,28 +132,60 @@ def test_mask_follows_type():
     assert make_made(5).double().hidden.mask.dtype == torch.float64
 
 
-@pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
-@pytest.mark.parametrize("backend", ["vmap", "stacked"])
-def test_backends_agree_on_ragged_clients(backend, optimizer):
+def train_ragged(backend, optimizer, losses=density_losses, *, hidden=5, **work):
     x = torch.rand(19, 6, generator=torch.Generator().manual_seed(0))
     samples = Samples(x, torch.zeros(19, dtype=torch.int64))
-    pixels = Objective(
-        lambda logits, batch: negative_log_likelihood(logits, batch.targets),
-        lambda s, batch: (s.fetch(batch.index), replace(batch, targets=s.fetch(batch.index))),
-    )
-    model, results = make_made(6, hidden=5), []
+    pixels = Objective(losses, lambda s, b: (s.fetch(b.index), replace(b, targets=s.fetch(b.index))))
+    model = make_made(6, hidden=hidden)
     assert choose_backend(model, torch.device("cpu")) == "stacked"
     lists = [np.arange(7), np.arange(7, 11), np.arange(11, 19)]
-    for name in ("loop", backend):
-        work = make_work(lists, replica=[0] * 3, client=range(3), key=stream_keys([0] * 3, 1, range(3)),
-                         epochs=3, learning_rate=0.05)  # fmt: skip
-        trainer = Trainer(copy.deepcopy(model), name, make_optimizer(optimizer), 4, pixels)
-        start = {n: p.detach().expand(3, *p.shape) for n, p in model.named_parameters()}
-        results.append(trainer.train(samples, trainer.start(start, {}), work))
-    loop, other = results
+    given = {"epochs": 3, "learning_rate": 0.05, **work}
+    work = make_work(lists, replica=[0] * 3, client=range(3), key=stream_keys([0] * 3, 1, range(3)), **given)
+    trainer = Trainer(model, backend, make_optimizer(*optimizer), 4, pixels)
+    start = {n: p.detach().expand(3, *p.shape) for n, p in model.named_parameters()}
+    anchor = {name: tensor + 0.1 for name, tensor in start.items()}
+    return trainer.train(samples, trainer.start(start, {}), work, anchor)
+
+
+OPTIMIZERS = [("adagrad",), ("sgd",), ("sgd", {"momentum": 0.9}), ("adam", {"weight_decay": 0.1})]
+WORK = [{}, {"proximal": 0.5}, {"learning_rate": [0.05, 0.01, 0.02]}]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("backend", ["vmap", "stacked"])
+def test_backends_agree_on_ragged_clients(backend, optimizer):
+    loop, other = (train_ragged(name, optimizer) for name in ("loop", backend))
     for name, tensor in loop.state.params.items():
         torch.testing.assert_close(other.state.params[name], tensor, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(other.loss, loop.loss, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_written_out_step_equals_autograd(optimizer, work, monkeypatch):
+    taken = []
+
+    class Counted(DensityStep):
+        def __call__(self, *args):
+            taken.append(self)
+            return super().__call__(*args)
+
+    monkeypatch.setattr("fedlib.local.chain.DensityStep", Counted)
+    written = train_ragged("stacked", optimizer, **work)
+    assert bool(taken) == (not work)  # FedProx's term, and rates that differ or are on a GPU: autograd's step
+    plain = train_ragged("stacked", optimizer, lambda logits, b: density_losses(logits, b), **work)
+    for name, tensor in plain.state.params.items():
+        assert torch.equal(written.state.params[name], tensor)
+    torch.testing.assert_close(written.loss, plain.loss)
+
+
+def test_weights_outside_the_masks_stay_zero():
+    model = make_made(6, hidden=5)
+    trained = train_ragged("stacked", ("adagrad",)).state.params
+    for name in ("hidden", "output"):
+        layer, weight = model.get_submodule(name), trained[f"{name}.weight"]
+        assert float((weight * (1 - layer.mask)).abs().max()) == 0
+        assert float((weight - layer.weight.detach()).abs().max()) > 0.01
 
 
 def test_too_few_features_are_one_line():
