@@ -6,12 +6,16 @@
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from fedlib.papers.feddisk_grid import CASES, MADE_HIDDEN, METHODS, WIDTH, case_of
 from fedlib.tables import json_column, summarise_seeds
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ACCURACY = "client_test_accuracy_mean"
 SMOOTHING = 10  # rounds of the moving average, FEDDISK-A20
@@ -27,64 +31,72 @@ CLASSES = {"mnist": 10, "xray": 2, "femnist": 62}
 
 
 def count_sizes(profile: str) -> pd.DataFrame:
-    """Table 2: weights of the classifier and the MADE at the paper's sizes, counted on real models.
+    """Table 2: what a client sends in a round at the paper's sizes, counted on real models, by method.
 
-    The paper counts the MADE's weight matrices without biases; `counted_all` has them too.
+    The paper counts the MADE's weight matrices without biases, and FedBN's layers of BatchNorm, which
+    never leave a client. counted: by the paper's rule for the MADE, less FedBN's BatchNorm.
+    message_bytes: all that the federation sends, BatchNorm statistics and biases too.
     """
     rows = []
     for case, sides in SIDES.items():
         for side in sides:
-            for part in ("classifier", "made"):
-                weights, everything = _count(part, case, side)
+            for part, method in (("made", "feddisk"), *(("classifier", m) for m in METHODS)):
+                size = {"hidden": MADE_HIDDEN[case]} if part == "made" else {"width": WIDTH[case]}
+                classes = {} if part == "made" else {"classes": CLASSES[case]}
                 rows.append(
                     {
                         "dataset": CASES[case],
+                        "method": method,
                         "part": part,
                         "side": side,
-                        "hidden_or_width": (WIDTH if part == "classifier" else MADE_HIDDEN)[case],
-                        "printed": _printed_size(part, case),
-                        "counted": weights,
-                        "counted_all": everything,
+                        "hidden_or_width": next(iter(size.values())),
+                        "printed": _printed_size(part, case, method),
+                        "counted": count_weights(part, side, method=method, **size, **classes),
+                        "message_bytes": count_bytes(part, side, method=method, **size, **classes),
                     }
                 )
     return pd.DataFrame(rows).assign(seed=0, stand_in=False)
 
 
-def _count(part: str, case: str, side: int) -> tuple[int, int]:
-    """Weights as the paper counts them, and all parameters."""
-    if part == "classifier":
-        everything = count_weights(part, side, width=WIDTH[case], classes=CLASSES[case])
-        return everything, everything
-    hidden = MADE_HIDDEN[case]
-    return count_weights(part, side, hidden=hidden), count_weights(part, side, hidden=hidden, biases=True)
+def count_weights(part: str, side: int, *, method: str = "feddisk", **size: int) -> int:
+    """Parameters that a client sends of a real model for grey images of side x side pixels.
 
-
-def count_weights(
-    part: str, side: int, *, width: int = 16, classes: int = 10, hidden: int = 30, biases: bool = False
-) -> int:
-    """Parameters of a real model for grey images of side x side pixels.
-
-    part: "classifier", with all its parameters, or "made", whose biases table 2 leaves out.
+    part: "classifier" (size: width, classes), or "made" (size: hidden), whose biases table 2 leaves out.
     """
-    from fedlib.models import count_parameters, make_model
+    from torch import nn
+
+    sent = [t for t in sent_tensors(part, side, method=method, **size) if isinstance(t, nn.Parameter)]
+    return sum(t.numel() for t in sent if part == "classifier" or t.ndim == 2)
+
+
+def count_bytes(part: str, side: int, *, method: str = "feddisk", **size: int) -> int:
+    """Bytes of one message: parameters and buffers of `sent_tensors`."""
+    return sum(t.numel() * t.element_size() for t in sent_tensors(part, side, method=method, **size))
+
+
+def sent_tensors(
+    part: str, side: int, *, method: str, width: int = 16, classes: int = 10, hidden: int = 30
+) -> "list[Tensor]":
+    """Parameters and buffers of a real model that its client sends; FedBN keeps its BatchNorm."""
+    from fedlib.methods.fedbn import batch_norm_names
+    from fedlib.models import make_model
     from fedlib.models.made import make_made
 
-    if part == "classifier":
-        shape = (1, side, side)
-        model = make_model(
-            "cnn-feddisk", image_shape=shape, num_classes=classes, generator_seed=(0,), width=width
-        )
-        return count_parameters(model)
-    made = make_made(side * side, hidden=hidden)
-    return sum(p.numel() for p in made.parameters() if biases or p.ndim == 2)
+    if part == "made":
+        return [*make_made(side * side, hidden=hidden).parameters()]
+    model = make_model(
+        "cnn-feddisk", image_shape=(1, side, side), num_classes=classes, generator_seed=(0,), width=width
+    )
+    kept = batch_norm_names(model) if method == "fedbn" else []
+    return [t for name, t in (*model.named_parameters(), *model.named_buffers()) if name not in kept]
 
 
-def _printed_size(part: str, case: str) -> float:
+def _printed_size(part: str, case: str, method: str) -> float:
     from fedlib.papers.published import load_published
 
     table = load_published("feddisk_table2")
     row = table[(table.dataset == CASES[case]) & (table.metric == f"model_size_{part}")]
-    return float(row[row.method == "FedDisk"].value.iloc[0])
+    return float(row[row.method == PAPER_NAMES[method]].value.iloc[0])
 
 
 def trial_mean(rows: pd.DataFrame, dataset: str, method: str, value: str = ACCURACY) -> pd.Series:
@@ -210,7 +222,7 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
-    """ECR in all, printed beside ours, raw and smoothed."""
+    """ECR printed beside ours, in all (raw and smoothed) and of the MADE alone."""
     from fedlib.papers.published import load_published
 
     printed = load_published("feddisk_table1")
@@ -218,12 +230,15 @@ def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
     table = raw[["dataset", "method", "made", "classifier", "total"]].merge(
         smoothed[["dataset", "method", "total"]], on=["dataset", "method"], suffixes=("", "_smoothed")
     )
-    table.insert(2, "published", [_printed_rounds(printed, r.dataset, r.method) for r in table.itertuples()])
+    pairs = [*zip(table.dataset, table.method, strict=True)]
+    made = [_printed_rounds(printed, d, m, "made") if m == "feddisk" else 0.0 for d, m in pairs]
+    kinds = [(d, m, "total" if m == "feddisk" else "classifier") for d, m in pairs]
+    table.insert(2, "published", [_printed_rounds(printed, *kind) for kind in kinds])
+    table.insert(3, "published_made", made)
     return table
 
 
-def _printed_rounds(printed: pd.DataFrame, dataset: str, method: str) -> float:
-    kind = "total" if method == "feddisk" else "classifier"
+def _printed_rounds(printed: pd.DataFrame, dataset: str, method: str, kind: str) -> float:
     own = printed[(printed.dataset == CASES[case_of(dataset)]) & (printed.method == PAPER_NAMES[method])]
     return float(own[own.metric == f"effective_communication_rounds_{kind}"].value.iloc[0])
 

@@ -313,18 +313,26 @@ def test_table_1_beside_ours():
     assert table.published.to_dict() == {
         "feddisk": 155, "fedavg": 500, "fedprox": 800, "fedbn": 600, "fedrod": 550
     }  # fmt: skip
+    assert table.published_made.to_dict() == {"feddisk": 70, **dict.fromkeys(RIVALS, 0)}
     assert table.total["feddisk"] == 4
 
 
 def test_counted_sizes():
-    table = tables.count_sizes("smoke").set_index(["dataset", "part", "side"])
-    counted = table.counted
-    assert counted["MNIST", "classifier", 28] == 11_178
-    assert counted["Chest-Xray", "classifier", 32] == 39_442
-    assert counted["FEMNIST", "classifier", 28] == 447_406
-    assert counted["Chest-Xray", "made", 32] == 102_400
-    assert table.printed["FEMNIST", "made", 28] == 614_000
-    assert table.counted_all["MNIST", "made", 28] == 2 * 784 * 30 + 30 + 784
+    """Protocol sheet 2.2; BatchNorm of c channels has 2 c parameters, and 2 c + 2 words of statistics."""
+    table = tables.count_sizes("smoke").set_index(["dataset", "part", "method", "side"])
+    assert len(table) == 4 * 6  # the six rows of table 2, FEMNIST's for both sizes of its images
+    counted, sent = table.counted, table.message_bytes
+    for method in ("feddisk", "fedavg", "fedprox", "fedrod"):
+        assert counted["MNIST", "classifier", method, 28] == 11_178
+        assert sent["MNIST", "classifier", method, 28] == 4 * (11_178 + 2 * (2 * 16 + 2))
+    assert counted["MNIST", "classifier", "fedbn", 28] == 11_114
+    assert sent["MNIST", "classifier", "fedbn", 28] == 4 * 11_114
+    assert counted["Chest-Xray", "classifier", "fedavg", 32] == 39_442
+    assert counted["FEMNIST", "classifier", "fedavg", 28] == 447_406
+    assert counted["Chest-Xray", "made", "feddisk", 32] == 102_400
+    assert sent["MNIST", "made", "feddisk", 28] == 4 * (2 * 784 * 30 + 30 + 784)
+    assert table.printed["FEMNIST", "made", "feddisk", 28] == 614_000
+    assert table.printed["MNIST", "classifier", "fedbn", 28] == 12_000
 
 
 def test_report_of_the_weights():
