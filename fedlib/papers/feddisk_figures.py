@@ -23,11 +23,13 @@ from fedlib.papers.feddisk_tables import ACCURACY, effective_costs
 from fedlib.papers.variants import with_variant
 
 
-def panels(rows: pd.DataFrame, *, height: float = 3.4) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
-    """A row of axes, one for each data set, titled with ours and the paper's name."""
+def panels(
+    rows: pd.DataFrame, *, height: float = 3.4, lines: int = 1
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
+    """Rows (`lines`) of axes, the first with one for each data set, titled with ours and the paper's name."""
     figures.use_style()
     names = list(rows.dataset.unique())
-    fig, axes = plt.subplots(1, len(names), figsize=(3.3 * len(names) + 1.2, height), squeeze=False)
+    fig, axes = plt.subplots(lines, len(names), figsize=(3.3 * len(names) + 1.2, height), squeeze=False)
     pairs = []
     for ax, name in zip(axes[0], names, strict=True):
         stand_in = " (stand-in)" if rows[rows.dataset == name].stand_in.astype(bool).any() else ""
@@ -105,6 +107,29 @@ def draw_boxes(rows: pd.DataFrame, folder: Path) -> Path:
         ax.set_xticks(range(1, len(methods) + 1), labels, rotation=40, ha="right", fontsize=8)
         ax.set_ylabel("test accuracy of a client (%)")
     return finish(fig, rows, "fig4", folder)
+
+
+def draw_weights(rows: pd.DataFrame, folder: Path) -> Path:
+    """FedDisk's weights client by client in the first trial (FEDDISK-A4): h, alpha, effective samples.
+
+    Thin lines reach from the least to the greatest value, thick ones from quartile to quartile.
+    """
+    start = rows[(rows["round"] == 0) & rows.alpha_quantiles.notna()]
+    start = start[start.seed == start.seed.min()]
+    fig, pairs = panels(start, height=6.6, lines=3)
+    for column, (first, own) in enumerate(pairs):
+        axes = [first, *(fig.axes[column + line * len(pairs)] for line in (1, 2))]
+        for ax, name, label in zip(axes, ("h", "alpha"), ("h on u_loc", "alpha (mean 1)"), strict=False):
+            levels = np.array(tables.json_column(own[f"{name}_quantiles"]).iloc[0]).T
+            at = np.arange(levels.shape[1])
+            ax.vlines(at, levels[0], levels[4], color="#882255", lw=0.6)
+            ax.vlines(at, levels[1], levels[3], color="#882255", lw=2.2)
+            ax.plot(at, levels[2], "k.", ms=3, label="median")
+            ax.set_ylabel(label)
+        size = np.array(tables.json_column(own.effective_sample_size).iloc[0])
+        axes[2].bar(np.arange(len(size)), size, color="#882255", alpha=0.6)
+        axes[2].set(xlabel="client", ylabel="effective samples")
+    return finish(fig, start, "weights", folder, "one trial")
 
 
 def draw_made(rows: pd.DataFrame, folder: Path) -> Path:

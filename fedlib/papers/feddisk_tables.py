@@ -6,6 +6,7 @@
 """
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -243,11 +244,24 @@ def _printed_rounds(printed: pd.DataFrame, dataset: str, method: str, kind: str)
     return float(own[own.metric == f"effective_communication_rounds_{kind}"].value.iloc[0])
 
 
-def weight_report(rows: pd.DataFrame) -> pd.DataFrame:
+def client_sizes(rows: pd.DataFrame) -> dict[str, float]:
+    """Mean number of training images of a client by data set, told by committed runs that are in `rows`."""
+    from fedlib.results import committed_runs
+
+    keys, found = set(rows.run), {}
+    for profile in rows.profile.unique():
+        for run, told in committed_runs("feddisk/fig3", profile):
+            if run.key in keys:
+                found[run.dataset] = float(np.mean(told["facts"]["train_samples"])) / run.num_clients
+    return found
+
+
+def weight_report(rows: pd.DataFrame, sizes: Mapping[str, float] | None = None) -> pd.DataFrame:
     """FedDisk's weights from the rows of round 0, one row per data set: means over clients and trials.
 
-    h: median. alpha_low, alpha_high: quartiles. effective: effective sample size over the client's
-    samples. agreement: rank correlation of alpha with the ratio of the MADEs (see `phase_one`).
+    h: median. alpha_low, alpha_high: quartiles. effective_samples: effective sample size of a client, and
+    share, its share of the client's images (`sizes`, as `client_sizes` has them). agreement: rank
+    correlation of alpha with the ratio of the MADEs (see `phase_one`).
     """
     start = rows[(rows["round"] == 0) & rows.alpha_quantiles.notna()]
     found = []
@@ -264,6 +278,7 @@ def weight_report(rows: pd.DataFrame) -> pd.DataFrame:
                 "alpha_high": alpha[..., 3].mean(),
                 "alpha_max": alpha[..., 4].mean(),
                 "effective_samples": size.mean(),
+                "share": size.mean() / (sizes or {}).get(dataset, math.nan),
                 "agreement": agreement.mean(),
                 "trials": len(own),
             }

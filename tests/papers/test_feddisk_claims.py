@@ -10,6 +10,7 @@ from fedlib.papers import feddisk_claims as claims
 from fedlib.papers import feddisk_errata as errata
 from fedlib.papers import feddisk_tables as tables
 from fedlib.papers.feddisk import CLAIMS
+from fedlib.papers.feddisk_grid import SCALES, run_of
 from fedlib.papers.published import errata_table
 
 RIVALS = ("fedavg", "fedprox", "fedbn", "fedrod")
@@ -347,6 +348,17 @@ def test_report_of_the_weights():
     assert row["h"] == pytest.approx(0.2)
     assert (row["alpha_low"], row["alpha_high"]) == (pytest.approx(0.05), pytest.approx(0.3))
     assert (row["effective_samples"], row["agreement"], row["trials"]) == (6, pytest.approx(0.2), 1)
+    assert np.isnan(row["share"])
+    assert tables.weight_report(frame, {"mnist": 8}).share.tolist() == [0.75]
+
+
+def test_sizes_of_clients_are_those_of_the_runs_at_hand(monkeypatch):
+    """600 images on 10 clients; a run of another setting, which is not among the rows, tells nothing."""
+    runs = [run_of("smoke", setting, "feddisk") for setting in SCALES["smoke"].settings[:2]]
+    told = {"facts": {"train_samples": [590, 610]}}
+    monkeypatch.setattr("fedlib.results.committed_runs", lambda *_: [(run, told) for run in runs])
+    frame = pd.DataFrame({"run": [runs[0].key], "profile": ["smoke"]})
+    assert tables.client_sizes(frame) == {"fmnist-embedded": 60}
 
 
 def test_by_mu_takes_the_last_round():

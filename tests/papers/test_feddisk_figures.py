@@ -41,6 +41,24 @@ def test_figures_of_the_runs_are_written(rows, tmp_path, name):
     assert len(drawing.small(path)) < path.stat().st_size
 
 
+def test_weights_are_drawn_client_by_client_of_the_first_trial(tmp_path, monkeypatch):
+    """Two clients; another trial's numbers, ten times as large, stay out."""
+    found = []
+    for seed, times in ((0, 1), (1, 10)):
+        (start, *_) = run("feddisk", seed)
+        levels = [[0.1, 0.2, 0.3, 0.4, 0.5], [0.2, 0.3, 0.4, 0.5, 0.6]]
+        start["h_quantiles"] = start["alpha_quantiles"] = json.dumps((times * np.array(levels)).tolist())
+        found.append({**start, "effective_sample_size": json.dumps([7 * times, 9 * times])})
+    drawn = []
+    monkeypatch.setattr(drawing, "finish", lambda fig, *given: drawn.append(fig))
+    drawing.draw_weights(pd.DataFrame(found), tmp_path)
+    h, alpha, size = drawn[0].axes
+    assert h.lines[0].get_ydata().tolist() == alpha.lines[0].get_ydata().tolist() == [0.3, 0.4]
+    assert [bar.get_height() for bar in size.patches] == [7, 9]
+    ends = [[line[:, 1].tolist() for line in lines.get_segments()] for lines in h.collections]
+    assert ends == [[[0.1, 0.5], [0.2, 0.6]], [[0.2, 0.4], [0.3, 0.5]]]
+
+
 def test_figures_without_runs_are_written(tmp_path):
     widths = pd.DataFrame(
         {**COMMON, "seed": s, "hidden": h, "chosen": 30, "validation_loss": 100 - h / 10 + s}
