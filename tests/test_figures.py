@@ -196,3 +196,17 @@ def test_means_side_by_side_over_a_few_settings(ax):
     bar = ax.containers[0][2][0].get_segments()[0]
     interval = figures.mean_interval(np.array([100.0, 101.0, 102.0]))
     np.testing.assert_allclose(bar[:, 1], [interval.low, interval.high])
+
+
+@pytest.mark.parametrize("inches", [3.2, 7.2, 14.4])
+def test_captions_stay_within_the_figure(inches):
+    figures.use_style()
+    fig, _ = plt.subplots(figsize=(inches, 3))
+    words = "data fmnist, 2,000 training images per label; profile reduced; 3 seeds (0, 1, 2); commit "
+    figures.write_caption(fig, "What is drawn.", words + "0123456789, " * 9)
+    fig.draw_without_rendering()
+    assert fig._supxlabel.get_text().startswith("What is drawn.\ndata fmnist")
+    box = fig._supxlabel.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= fig.bbox.width
+    plt.close(fig)

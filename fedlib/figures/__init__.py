@@ -6,7 +6,14 @@ Nothing here trains, loads results or reads global settings; `use_style` sets th
 from fedlib.figures.curves import plot_curves, plot_settings
 from fedlib.figures.images import plot_images
 from fedlib.figures.partitions import partition_figsize, plot_partition
-from fedlib.figures.style import METHOD_STYLES, MethodStyle, method_style, save_figure, use_style
+from fedlib.figures.style import (
+    METHOD_STYLES,
+    MethodStyle,
+    method_style,
+    save_figure,
+    use_style,
+    write_caption,
+)
 from fedlib.intervals import Interval, mean_interval
 
 __all__ = [
@@ -22,4 +29,5 @@ __all__ = [
     "plot_settings",
     "save_figure",
     "use_style",
+    "write_caption",
 ]

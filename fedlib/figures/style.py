@@ -5,6 +5,7 @@ Tol's "muted" scheme (https://personal.sron.nl/~pault/), which people with colou
 tell apart; markers and lines differ too, so that figures survive a black-and-white print.
 """
 
+import textwrap
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from matplotlib.figure import Figure
 from fedlib.errors import check
 
 DPI = 150
+_LETTERS_PER_INCH = 18  # of captions
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,13 @@ def use_style() -> None:
             "savefig.dpi": DPI,
         }
     )
+
+
+def write_caption(fig: Figure, *paragraphs: str) -> None:
+    """Below the figure, in lines no wider than it: what is drawn, data, profile, seeds, device, commit."""
+    width = int(_LETTERS_PER_INCH * fig.get_figwidth())
+    lines = [line for text in paragraphs for line in textwrap.wrap(text, width)]
+    fig.supxlabel("\n".join(lines), fontsize=7)
 
 
 def save_figure(fig: Figure, name: str, folder: str | Path = "figures") -> Path:

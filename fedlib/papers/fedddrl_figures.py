@@ -316,8 +316,7 @@ def _finish(fig: Figure, name: str, rows: pd.DataFrame, folder: Path, what: str)
     for ax in fig.axes:
         if ax.get_xlabel() == "round":
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    line = tables.provenance_line(rows).split("; ")
-    fig.supxlabel(f"{what}\n" + "; ".join(line[:3]) + "\n" + "; ".join(line[3:]), fontsize=7)
+    figures.write_caption(fig, what, tables.provenance_line(rows))
     path = figures.save_figure(fig, f"fedddrl/{name}", folder)
     plt.close(fig)
     return path

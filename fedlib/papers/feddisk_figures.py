@@ -48,8 +48,7 @@ def finish(fig: Figure, rows: pd.DataFrame, name: str, folder: Path, note: str =
             ax.get_legend().remove()
     if handles:
         fig.legend(handles.values(), handles.keys(), loc="outside right upper", title=note, title_fontsize=8)
-    line = tables.provenance_line(rows).split("; ")
-    fig.supxlabel("; ".join(line[:3]) + "\n" + "; ".join(line[3:]), fontsize=7)
+    figures.write_caption(fig, tables.provenance_line(rows))
     path = figures.save_figure(fig, f"feddisk/{name}", folder)
     plt.close(fig)
     return path

@@ -1,6 +1,5 @@
 """FedDRL's figures, drawn from stored rows into figures/feddrl."""
 
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,16 +17,13 @@ from fedlib.papers import feddrl_tables
 
 CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online")
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
-LETTERS_PER_INCH = 15  # of captions
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 
 
 def _caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
     """Under the figure: what is drawn, data, profile, seeds, device, commit."""
     line = tables.provenance_line(rows) if "seed" in rows else "Images of the shape of the named data."
-    width = int(LETTERS_PER_INCH * fig.get_figwidth())
-    text = "\n".join(textwrap.wrap(f"{note} {line}".strip(), width))
-    fig.supxlabel(text, fontsize=7)
+    figures.write_caption(fig, f"{note} {line}".strip())
     return fig
 
 

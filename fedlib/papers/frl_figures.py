@@ -27,7 +27,7 @@ def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
     parts += tables.provenance_line(rows).split("; ")
     if "samples" in rows:
         parts[0] += f", {rows['samples'].max():,} training images"
-    fig.supxlabel("; ".join(parts[:3]) + "\n" + "; ".join(parts[3:]), fontsize=7)
+    figures.write_caption(fig, "; ".join(parts))
     return fig
 
 

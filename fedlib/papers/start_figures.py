@@ -15,8 +15,7 @@ def draw_curves(rows: pd.DataFrame, folder: Path) -> Path:
     percent = rows.assign(test_accuracy=100 * rows.test_accuracy)
     figures.plot_curves(percent, ax, y_label="test accuracy (%)")
     ax.set_title("Cluster skew (CE, delta 0.6), N = K = 10")
-    line = tables.provenance_line(rows).split("; ")
-    fig.supxlabel("; ".join(line[:3]) + "\n" + "; ".join(line[3:]), fontsize=7)
+    figures.write_caption(fig, tables.provenance_line(rows))
     path = figures.save_figure(fig, "start/curves", folder)
     plt.close(fig)
     return path
