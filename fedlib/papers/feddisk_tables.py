@@ -290,7 +290,8 @@ def by_mu(rows: pd.DataFrame) -> pd.DataFrame:
     """Accuracy (%) after the last round by data set, method and mu: mean over trials, 95 % interval."""
     last = rows[rows["round"] == rows.groupby("run")["round"].transform("max")]
     mu = json_column(last.method_options).map(lambda options: f"{options['mu']:g}")
-    last = last.assign(mu=mu, accuracy=100 * last[ACCURACY])
+    last = last.assign(mu=mu, accuracy=100 * last[ACCURACY]).sort_values("mu", key=lambda m: m.astype(float))
+    last = last.sort_values(["dataset", "method"], kind="stable")
     return summarise_seeds(last, ["dataset", "method", "mu"], "accuracy")
 
 

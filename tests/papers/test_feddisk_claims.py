@@ -366,6 +366,8 @@ def test_by_mu_takes_the_last_round():
     table = tables.by_mu(frame.assign(run=frame.method)).set_index("method")
     assert set(table.mu) == {"0.001"}
     assert table["mean"]["feddisk"] == pytest.approx(60)
+    several = [frame.assign(method_options=json.dumps({"mu": mu}), run=mu) for mu in (10, 1, 5)]
+    assert tables.by_mu(pd.concat(several).query("method == 'fedrod'")).mu.tolist() == ["1", "5", "10"]
 
 
 def test_an_unfinished_grid_decides_what_it_can():
