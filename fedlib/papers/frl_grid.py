@@ -82,12 +82,7 @@ SCALES = {
     ),
     "reduced": Scale(
         fedavg={"model": "mlp", "dataset": "fmnist", "rounds": 10},
-        evaluator={
-            **_MLP,
-            "dataset": "mnist",
-            "dataset_options": {"train_per_class": 1500},
-            "local_epochs": 1,
-        },
+        evaluator={**_MLP, "dataset": "mnist", "local_epochs": 1},
         scheduler={**_MLP, "dataset": "mnist", "rounds": 20},
         embedding={"dataset": "mnist"},
     ),
