@@ -7,6 +7,8 @@ same runs, those of `feddisk/fig3`.
 |---|---|
 | `feddisk_grid` | the runs: every printed setting, and what the profiles change |
 | `feddisk_tables` | effective rounds and costs, parameter counts, published beside ours |
+| `feddisk_costs` | printed costs beside ours, the byte counter against sizes of real models |
+| `feddisk_toy`, `feddisk_samples` | p, q_k and alpha in two dimensions; images of clients |
 | `feddisk_width`, `feddisk_privacy` | the two artifacts without runs of their own |
 | `feddisk_claims`, `feddisk_errata` | what the rows and the printed numbers say |
 | `feddisk_figures` | the drawings |

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from worlds import make_world
 
 from fedlib.errors import UsageError
-from fedlib.federation import Cohort, rounds, sample_shares
+from fedlib.federation import Cohort, finish_round, rounds, sample_shares, train_cohort
 from fedlib.local import Samples
 from fedlib.methods import make_method, phase_one
 from fedlib.methods.densities import Patience, fit_global_made, fit_local_mades, pixels, validation_split
@@ -88,6 +88,22 @@ def test_replicas_have_weights_of_their_own():
     for name, tensor in alone.params.items():
         torch.testing.assert_close(after.params[name][1], tensor[0])
         assert not torch.equal(after.params[name][0], tensor[0])
+
+
+def test_a_client_s_equal_weights_are_a_learning_rate_and_nothing_else():
+    """What the ablation `control="mean"` rests on."""
+    task, times = world(batch_size=4), np.array([2.0, 0.5, 1.5])
+    alpha = torch.ones(1, 97)
+    for index, factor in zip(task.clients[0], times, strict=True):
+        alpha[0, index] = factor
+    weighted, _ = one_round(task, alpha)
+    state, cohort = make_method("fedavg").init(task), Cohort(1, np.arange(3)[None])
+    trained = train_cohort(task, state, cohort, learning_rate=times * task.run.local_learning_rate)
+    scaled, _ = finish_round(task, state, cohort, trained, sample_shares(task, cohort))
+    plain, _ = one_round(task, torch.ones(1, 97))
+    for name, tensor in scaled.params.items():
+        torch.testing.assert_close(weighted.params[name], tensor, rtol=1e-4, atol=1e-6)
+        assert not torch.allclose(tensor, plain.params[name], rtol=1e-3)
 
 
 def test_odds_are_finite_where_h_is_0_or_1():
@@ -197,6 +213,34 @@ def test_global_made_is_averaged_by_eq_11():
         course.append(float(sum(losses) / 3))
     torch.testing.assert_close(fitted.validation_loss[:, 0], torch.tensor(course), rtol=1e-4, atol=1e-4)
     assert int(fitted.best[0]) == int(np.argmin(course)) + 1
+
+
+def test_binarized_pixels_are_those_of_black_and_white_images():
+    """FEDDISK-A6: grey values are rounded for the MADEs, 127 to black and 128 to white."""
+    task, settings = world(), {"made_hidden": 5, "made_max_rounds": 3}
+    grey = task.train.inputs
+    grey[0, 0, 0, :2] = torch.tensor([127, 128])
+    sharp = replace(task, train=replace(task.train, inputs=(255 * (grey >= 128)).to(torch.uint8)))
+    rounded = fit_local_mades(task, FedDisk(**settings, binarize=True).made)
+    expected = fit_local_mades(sharp, FedDisk(**settings).made)
+    as_they_are = fit_local_mades(task, FedDisk(**settings).made)
+    for name, tensor in expected.params.items():
+        assert torch.equal(rounded.params[name], tensor)
+        assert not torch.equal(as_they_are.params[name], tensor)
+
+
+def test_the_printed_density_averages_all_clients_alike():
+    """FEDDISK-A1: sum_i q_i is K times the mixture with equal parts, eq. (2) has parts c_i = N_i / N."""
+    task = world()
+    shares = {"sum": torch.full((1, 3), 1 / 3), "mixture": torch.tensor([[30, 22, 45]]) / 97}
+    told = {}
+    for density, weights in shares.items():
+        phase_one._last.clear()
+        method = FedDisk(**SHORT, density=density)
+        told[density] = json.loads(method.start(task).memory["phase1"]["made_validation_loss"][0])
+        expected = fit_global_made(task, method.made, weights).validation_loss[:, 0]
+        np.testing.assert_allclose(told[density], expected, rtol=1e-5)
+    assert told["sum"] != told["mixture"]
 
 
 def test_outputs_and_classifier_against_plain_pytorch():
