@@ -38,14 +38,16 @@ TENS = 100  # rounds: "tens of rounds" are fewer, FEDDISK-C7
 def together(parts: Iterable[tuple[str, Verdict]]) -> Verdict:
     """One verdict for all parts: all have to hold, and one that is refuted refutes the claim.
 
-    Parts that cannot tell are left out; where these are more than half, nothing is decided.
+    Parts that cannot tell are left out. Where fewer than half of the parts can tell, nothing is decided,
+    and only more than half of them can support the claim.
     """
     parts = list(parts)
     told = [part for _, part in parts if part.verdict != NOT_TESTABLE]
     evidence = "; ".join(f"{name}: {part.evidence} ({part.verdict})" for name, part in parts)
-    if not told or 2 * len(told) < len(parts):
+    whole = decide.all_of(told).verdict
+    if not told or 2 * len(told) < len(parts) + (whole == "supported"):
         return Verdict(NOT_TESTABLE, evidence)
-    return Verdict(decide.all_of(told).verdict, evidence)
+    return Verdict(whole, evidence)
 
 
 def each_dataset(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
@@ -279,6 +281,8 @@ def _option(rows: pd.DataFrame, name: str, default: int) -> int:
 
 def wider_is_no_better(rows: pd.DataFrame) -> Verdict:
     """C8 on one data set: the lowest loss of all wider layers, against that of the width chosen."""
+    from fedlib.methods.feddisk import FedDisk
+
     chosen = rows[rows.hidden == rows.chosen].set_index("seed").validation_loss
     wider = rows[rows.hidden > rows.chosen]
     if wider.empty or chosen.empty:
@@ -286,7 +290,8 @@ def wider_is_no_better(rows: pd.DataFrame) -> Verdict:
     gain = 100 * (chosen - wider.groupby("seed").validation_loss.min()) / chosen
     interval = mean_interval(gain.to_numpy())
     evidence = f"loss lower by {decide.words(interval, '%')} than with {int(rows.chosen.iloc[0])} units"
-    cut = sorted({int(h) for h in rows.hidden[rows.made_rounds >= rows.made_rounds_run]})
+    stopped = rows.made_rounds_run - rows.made_rounds >= FedDisk.made_patience
+    cut = sorted({int(h) for h in rows.hidden[~stopped]})
     if cut:
         evidence += f"; cut off before they had stopped: {', '.join(map(str, cut))} units"
     if interval.n < 2 or cut:

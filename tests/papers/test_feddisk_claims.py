@@ -69,7 +69,10 @@ def test_one_data_set_refutes_a_claim_about_all():
     unclear = rows([0.8], [0.8], dataset="standin-xray", noise=0.01)
     assert decide(1, pd.concat([won, unclear])).verdict == "mixed"
     single = rows([0.7], [0.8], dataset="standin-xray", seeds=1)
-    assert decide(1, pd.concat([won, single])).verdict == "supported"  # one seed cannot tell
+    assert decide(1, pd.concat([won, single])).verdict == "not testable at this scale"  # one seed cannot tell
+    assert decide(1, pd.concat([lost.assign(dataset="mnist"), single])).verdict == "not supported"
+    most = pd.concat([won, won.assign(dataset="standin-femnist"), single])
+    assert decide(1, most).verdict == "supported"
 
 
 def test_the_best_round_counts_not_the_last():
@@ -222,6 +225,9 @@ def test_width():
     assert decide(8, widths(100, 99.5, 101)).verdict == "supported"
     assert decide(8, widths(100, 99.5, 90)).verdict == "not supported"
     assert decide(8, widths(100, 99, 99.2)).verdict == "mixed"
+    late = widths(100, 99.5, 90).assign(made_rounds=58)  # best two rounds before the end: out of rounds
+    assert decide(8, late).verdict == "not testable at this scale"
+    assert decide(8, late.assign(made_rounds=55)).verdict == "not supported"
     cut = decide(8, widths(100, 99.5, 90).assign(made_rounds=60))
     assert cut.verdict == "not testable at this scale"
     assert "cut off before they had stopped: 30, 50, 100 units" in cut.evidence
@@ -372,7 +378,8 @@ def test_by_mu_takes_the_last_round():
 
 def test_an_unfinished_grid_decides_what_it_can():
     whole, part = rows([0.9], [0.8]), rows([0.7], [0.8], dataset="standin-xray")
-    verdict = decide(1, pd.concat([whole, part[part.method != "fedbn"]]))
+    femnist = whole.assign(dataset="standin-femnist")
+    verdict = decide(1, pd.concat([whole, femnist, part[part.method != "fedbn"]]))
     assert verdict.verdict == "supported"
     assert "standin-xray: no runs of FedBN" in verdict.evidence
     only = whole[whole.method == "fedavg"]
