@@ -231,6 +231,21 @@ def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
+def weights_worth(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the weights do beside changing the step, in points of accuracy after the last round, by trial.
+
+    In each pair the weights of a client have the same mean, so that the steps are as long: FedDisk less
+    the same weights on other samples, and raw odds less the client's mean of them.
+    """
+    last = {n: decide.final(own, ACCURACY) for n, own in with_variant(rows, ABLATIONS).groupby("variant")}
+    found = []
+    for name, reference in (("feddisk", "feddisk_shuffled"), ("feddisk_raw", "feddisk_mean")):
+        if {name, reference} <= set(last):
+            interval = decide.paired(last[name], last[reference])
+            found.append((name, reference, interval.mean, interval.low, interval.high, interval.n))
+    return pd.DataFrame(found, columns=["variant", "less", "mean", "low", "high", "n"])
+
+
 def small(path: Path, width: int = 900, colours: int = 64) -> bytes:
     """A drawing as a small PNG for a notebook: at most `width` pixels wide, few colours."""
     with Image.open(path) as picture:

@@ -9,6 +9,7 @@ import pytest
 from fedlib.papers import feddisk_figures as drawing
 from fedlib.papers.feddisk_grid import ABLATIONS, METHODS
 from fedlib.papers.feddisk_privacy import check_bound
+from fedlib.papers.variants import with_variant
 
 COMMON = {"dataset": "mnist", "stand_in": False, "profile": "reduced", "num_clients": 2}
 
@@ -85,4 +86,9 @@ def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
     assert table.accuracy["feddisk"] == pytest.approx(54)
     np.testing.assert_allclose(table["mean"], [2, -1, -1, -1, -1, 0], atol=1e-9)
     np.testing.assert_allclose(table.high - table.low, 0, atol=1e-9)
+    worth = drawing.weights_worth(rows)
+    assert worth.less.tolist() == ["feddisk_shuffled", "feddisk_mean"]
+    np.testing.assert_allclose(worth["mean"], [3, 0], atol=1e-9)  # 2 more less one less; both one less
+    half = with_variant(rows, ABLATIONS).query("variant != 'feddisk_mean'")
+    assert drawing.weights_worth(half).variant.tolist() == ["feddisk"]
     assert drawing.FIGURES["ablations"](rows, tmp_path).stat().st_size > 8_000
