@@ -1,9 +1,11 @@
 """Rows of computations that are kept: timings, searches, embeddings, whatever takes long without being a run.
 
     <root>/<paper>/<artifact>/kept-<profile>.csv     the rows
-                              kept-<profile>.json    their sha256, provenance and wall seconds, written last
+                              kept-<profile>.json    their sha256, settings, provenance and wall seconds,
+                                                     written last
 
-A kept computation is done when the JSON vouches for the CSV; it is then never repeated unless asked for.
+A kept computation is done when the JSON vouches for the CSV and has the settings of today
+(`Artifact.settings`); it is then never repeated unless asked for.
 """
 
 import hashlib
@@ -33,18 +35,18 @@ def compute_kept(artifact: Artifact, profile: str, store: Store, *, again: bool 
     """
     path = kept_path(artifact, profile, store)
     with store.claiming(artifact.id):
-        if not again and _whole(path, repair=True):
+        if not again and _whole(path, repair=True) and is_current(artifact, profile, path):
             return load_kept(artifact, profile, store)
         began = time.monotonic()
         rows = artifact.compute(profile)
-        _write(path, rows, time.monotonic() - began)
+        _write(path, rows, settings_of(artifact, profile), time.monotonic() - began)
     return load_kept(artifact, profile, store)
 
 
 def load_kept(artifact: Artifact, profile: str, store: Store) -> "pd.DataFrame | None":
     """The stored rows with their provenance in columns, or None if there are none."""
     path = kept_path(artifact, profile, store)
-    if not _whole(path, repair=False):
+    if not _whole(path, repair=False) or not is_current(artifact, profile, path):
         return None
     found = kept_provenance(path)
     columns = {k: found[k] for k in ("device", "device_name", "commit", "dirty")}
@@ -57,7 +59,28 @@ def kept_provenance(path: Path) -> dict[str, Any]:
     return json.loads(path.with_suffix(".json").read_text())["provenance"]
 
 
-def _write(path: Path, rows: "pd.DataFrame", seconds: float) -> None:
+def settings_of(artifact: Artifact, profile: str) -> dict[str, Any]:
+    """What the JSON of kept rows says about the settings they were computed with."""
+    if artifact.settings is None:
+        return {}
+    return {"settings": json.loads(to_json(artifact.settings(profile)))}
+
+
+def is_current(artifact: Artifact, profile: str, path: Path) -> bool:
+    """Whether the JSON of the rows at `path` has the settings of today, or none; False with a warning."""
+    details = path.with_suffix(".json")
+    about = json.loads(details.read_text()) if details.is_file() else {}
+    now = settings_of(artifact, profile)
+    if "settings" not in about or not now or about["settings"] == now["settings"]:
+        return True
+    warnings.warn(
+        StoreWarning(f"{path} was computed with other settings; left out, run {artifact.id} again"),
+        stacklevel=3,
+    )
+    return False
+
+
+def _write(path: Path, rows: "pd.DataFrame", settings: dict[str, Any], seconds: float) -> None:
     import torch
 
     data = rows.to_csv(index=False, lineterminator="\n").encode()
@@ -68,9 +91,8 @@ def _write(path: Path, rows: "pd.DataFrame", seconds: float) -> None:
         "wall_seconds": round(seconds, 3),
     }
     write_atomically(path, data)
-    write_atomically(
-        path.with_suffix(".json"), to_json({"sha256": hashlib.sha256(data).hexdigest(), "provenance": about})
-    )
+    vouching = {"sha256": hashlib.sha256(data).hexdigest(), **settings, "provenance": about}
+    write_atomically(path.with_suffix(".json"), to_json(vouching))
 
 
 def _whole(path: Path, *, repair: bool) -> bool:

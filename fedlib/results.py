@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import UsageError, check_name
-from fedlib.kept import kept_path, kept_provenance, load_kept
+from fedlib.kept import is_current, kept_path, load_kept
 from fedlib.papers import PROFILES, Artifact, find_artifact
 from fedlib.run import Run, from_description
 from fedlib.store import (
@@ -156,7 +156,7 @@ def _computed(
     rows = None if source == "results" else load_kept(artifact, profile, store)
     if rows is not None:
         return rows.assign(source="store")
-    if source != "store" and path.is_file():
+    if source != "store" and path.is_file() and is_current(artifact, profile, _details_file(path)):
         return read_csv_exactly(path).assign(source="results")
     return _no_rows()
 
@@ -281,9 +281,10 @@ def _kept_details(artifact: Artifact, profile: str, store: Store | Path | str | 
     if not artifact.keep:
         return {}
     path = kept_path(artifact, profile, store if isinstance(store, Store) else Store(store))
-    if path.with_suffix(".json").is_file():
-        return {"provenance": kept_provenance(path)}
-    return {"provenance": committed_provenance(artifact.id, profile)}
+    if not path.with_suffix(".json").is_file():
+        path = _details_file(results_file(artifact.id, profile))
+    about = json.loads(path.with_suffix(".json").read_text())
+    return {name: about[name] for name in ("settings", "provenance") if name in about}
 
 
 def _whole_numbers(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from dataclasses import replace
 from types import ModuleType
 
@@ -166,3 +167,37 @@ def test_figures_are_drawn_from_the_largest_profile_with_rows(monkeypatch, tmp_p
     assert set(drawn[0]["profile"]) == {"reduced"}
     with pytest.raises(UsageError, match="unknown paper 'nonsense'"):
         list(draw_figures(["nonsense"]))
+
+
+def test_kept_rows_of_other_settings_count_as_none(monkeypatch, capsys):
+    def install(width):
+        artifact = replace(KEPT, settings=lambda profile: [profile, (width, 50)])
+        monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], artifact))
+
+    install(30)
+    assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    exported = export_results("fake/timing", "reduced")
+    about = json.loads(exported.with_suffix(".json").read_text())
+    assert about["settings"] == ["reduced", [30, 50]]
+    install(40)
+    for source in ("store", "results"):
+        with pytest.warns(
+            StoreWarning, match="computed with other settings; left out, run fake/timing again"
+        ):
+            assert load_rows("fake/timing", profile="reduced", source=source).empty
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    assert "other settings" in capsys.readouterr().err
+    assert CALLS == ["reduced", "reduced"]
+    assert load_rows("fake/timing", profile="reduced")["value"].tolist() == [1 / 3, 2]
+    install(40)
+    assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    assert CALLS == ["reduced", "reduced"]
+
+
+def test_rows_kept_before_there_were_settings_are_taken(monkeypatch):
+    assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    artifact = replace(KEPT, settings=lambda profile: [profile])
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], artifact))
+    assert len(load_rows("fake/timing", profile="reduced")) == 2

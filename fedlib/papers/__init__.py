@@ -49,6 +49,8 @@ class Artifact:
     compute: "Callable[[str], pd.DataFrame] | None" = None
     # `compute` takes long or measures this machine: `run` stores its rows, a table never computes them
     keep: bool = False
+    # profile -> what kept rows depend on, as plain values: rows of other settings count as none
+    settings: Callable[[str], object] | None = None
     # id of the artifact that lends its kept rows, and the values of columns that pick those of this one
     lender: str = ""
     lent: Mapping[str, str] = field(default_factory=dict)
@@ -61,6 +63,7 @@ class Artifact:
         check_name("kind of artifact", self.kind, KINDS)
         check(self.id.count("/") == 1, f"artifact id {self.id!r} is not of the form paper/name")
         check(self.compute is not None or not self.keep, f"{self.id}: nothing to keep without `compute`")
+        check(self.keep or self.settings is None, f"{self.id}: settings of rows that are not kept")
         check(
             not self.lender or self.compute is None,
             f"{self.id}: rows of its own and of {self.lender}; allowed: one of them",

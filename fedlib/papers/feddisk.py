@@ -38,6 +38,17 @@ def _sizes(profile: str) -> "pd.DataFrame":
     return count_sizes(profile)
 
 
+def _data_settings(profile: str) -> list[dict[str, object]]:
+    names = ("dataset", "dataset_options", "partition", "partition_options", "num_clients")
+    return list(
+        {str(kept): kept for run in fig3(profile) for kept in [{n: getattr(run, n) for n in names}]}.values()
+    )
+
+
+def _width_settings(profile: str) -> list[tuple[object, ...]]:
+    return [(run.describe(), widths, _TRIALS[profile]) for run, widths in made_widths(profile)]
+
+
 def _widths(profile: str) -> "pd.DataFrame":
     from fedlib.papers.feddisk_width import measure_widths
 
@@ -70,7 +81,7 @@ def _claim(number: int, statement: str, artifact: str, rule: str, *, each_datase
 ARTIFACTS = (
     Artifact(
         id="feddisk/fig2", kind="figure", title="Sample images: noise, writers and sources",
-        compute=_samples, keep=True, datasets=_data_of(fig3),
+        compute=_samples, keep=True, settings=_data_settings, datasets=_data_of(fig3),
     ),
     Artifact(
         id="feddisk/fig3", kind="figure", title="Mean client accuracy per round, five methods",
@@ -102,7 +113,8 @@ ARTIFACTS = (
     ),
     Artifact(
         id="feddisk/made-width", kind="check", title="Validation loss of the MADE by its width",
-        compute=_widths, keep=True, datasets=_data_of(lambda p: [run for run, _ in made_widths(p)]),
+        compute=_widths, keep=True, settings=_width_settings,
+        datasets=_data_of(lambda p: [run for run, _ in made_widths(p)]),
     ),
     Artifact(
         id="feddisk/sec5-privacy", kind="check", title="The leakage bound of eq. (17) on a discrete toy",

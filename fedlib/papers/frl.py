@@ -27,9 +27,9 @@ from fedlib.papers import Artifact
 from fedlib.papers import frl_grid as grid
 from fedlib.papers.frl_claims import CLAIMS
 from fedlib.papers.frl_embedding import METHODS as EMBEDDINGS
-from fedlib.papers.frl_embedding import measure_embeddings
-from fedlib.papers.frl_static import trace_static
-from fedlib.papers.frl_times import trace_one_sign, trace_training
+from fedlib.papers.frl_embedding import embedding_settings, measure_embeddings
+from fedlib.papers.frl_static import static_settings, trace_static
+from fedlib.papers.frl_times import trace_one_sign, trace_training, training_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +139,7 @@ ARTIFACTS = (
     ),
     Artifact(
         id="frl/fig24", kind="figure", title="PCA of 40 local updates in 4 clusters",
-        compute=measure_embeddings, keep=True, datasets=_data("mnist"),
+        compute=measure_embeddings, keep=True, settings=embedding_settings, datasets=_data("mnist"),
     ),
     *(
         Artifact(
@@ -151,7 +151,7 @@ ARTIFACTS = (
     ),
     Artifact(
         id="frl/fig26", kind="figure", title="SchedulerFL: reward while it trains on times",
-        compute=trace_training, keep=True, datasets=_NO_DATA,
+        compute=trace_training, keep=True, settings=training_settings, datasets=_NO_DATA,
     ),
     *(
         Artifact(
@@ -166,11 +166,11 @@ ARTIFACTS = (
     ),
     Artifact(
         id="frl/static", kind="check", title="SchedulerFL where times never change", compute=trace_static,
-        keep=True, datasets=_NO_DATA,
+        keep=True, settings=static_settings, datasets=_NO_DATA,
     ),
     Artifact(
         id="frl/sec5-rewards", kind="check", title="Rewards of one sign", compute=trace_one_sign,
-        keep=True, datasets=_NO_DATA,
+        keep=True, settings=training_settings, datasets=_NO_DATA,
     ),
     Artifact(
         id="frl/fig30", kind="figure", title="Accuracy: trained scheduler, random 10 %, controls",

@@ -115,6 +115,11 @@ def separation(points: "np.ndarray", cluster: "np.ndarray") -> float:
     return float(np.mean(found))
 
 
+def embedding_settings(profile: str) -> list[Any]:
+    """What the rows depend on."""
+    return [embedding_run(profile).describe(), SEEDS[profile]]
+
+
 def measure_embeddings(profile: str) -> "pd.DataFrame":
     """One row per method and seed: separation, coordinates, and for PCA the variance it keeps."""
     import numpy as np

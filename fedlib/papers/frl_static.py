@@ -76,6 +76,11 @@ def on_one_line(actions: "np.ndarray") -> float:
     return float(spread[0] / spread.sum()) if spread.sum() > 0 else 1.0
 
 
+def static_settings(profile: str) -> list[Any]:
+    """What the rows depend on."""
+    return [list(SIZES[profile]), SECONDS, {name: dict(options) for name, options in AGENTS.items()}]
+
+
 def trace_static(profile: str) -> "pd.DataFrame":
     """One row per agent, number of workers, seed and side: the two kinds' probabilities at the end."""
     import numpy as np

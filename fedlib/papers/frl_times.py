@@ -49,6 +49,12 @@ def train(options: Mapping[str, Any], seed: int, profile: str) -> "tuple[Trainin
     return train_scheduler(rule, world), world
 
 
+def training_settings(profile: str) -> list[Any]:
+    """What the rows of `trace_training` and `trace_one_sign` depend on."""
+    agents = {name: dict(options) for name, options in {**AGENTS, **ONE_SIGN}.items()}
+    return [list(SIZES[profile]), SAMPLES, agents]
+
+
 def trace_training(profile: str) -> "pd.DataFrame":
     """One row per decision of every agent and seed; workers sorted from fast to slow by their means."""
     import pandas as pd
