@@ -3,10 +3,10 @@
 Sec. 5 and table 3 of the paper: K = 100 clients (98 for CrisisIBD), 10 of them per round, T = 15,
 E = 5, sigma = 0.8, mu = 0.01, alpha of Balanced-MixUp 0.05, 0.4, 0.2, 40 episodes. Local optimiser,
 learning rate, batch and image size are not printed (FEDDDRL-A34, A35): `Scale.local` is chosen by
-`fedddrl/sgd-search` on FedAvg alone, and kept for all methods; at `paper`, where the search has not
-been run, it is A34's own proposal. `SCALES` is the one place where the profiles differ. All methods
-are tested on the same images, which no reward and no choice of local SGD has seen: the rest,
-`Scale.server_share` of the test set, is the server's.
+`fedddrl/sgd-search` on FedAvg's published accuracies, with and without Balanced-MixUp, and kept for all
+methods; at `paper`, where the search has not been run, it is A34's own proposal. `SCALES` is the one
+place where the profiles differ. All methods are tested on the same images, which no reward and no
+choice of local SGD has seen: the rest, `Scale.server_share` of the test set, is the server's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -134,7 +134,7 @@ SCALES = {
         episodes=40,
         evaluations=5,
         model="cnn-small",
-        local=Local(0.3, 0.0, 10),
+        local=Local(0.1, 0.0, 10),
         search=_search({0.0: (0.01, 0.03, 0.1, 0.3, 1.0), 0.9: (0.003, 0.01, 0.03, 0.1)}, (10, 32)),
         test_per_class=200,
         server_share=0.5,
@@ -275,15 +275,20 @@ def one_episode(profile: str) -> list[Run]:
 def sgd_search(profile: str) -> list[Run]:
     """FedAvg, one episode, under every local setting, on the data sets whose images are real.
 
-    The setting in use is not computed again: its runs are table 4's.
+    Without and with Balanced-MixUp, whose soft labels do not bear every step that hard ones do. The
+    setting in use is not computed again: its runs are table 4's.
     """
     scale = scale_of(profile)
     others = [local for local in scale.search if local != scale.local]
     among = [role for role in roles(profile) if role != "CrisisIBD"]
-    return [
-        *table4(profile, ("fedavg",), among),
-        *(base_run(profile, "sgd-search", role, local) for role in among for local in others),
-    ]
+    names = ("fedavg", "fedavg_mixup")
+    runs = table4(profile, names, among)
+    for role in among:
+        for local in others:
+            run = base_run(profile, "sgd-search", role, local)
+            mixed = {**run.method_options, "mixup_alpha": ALPHAS[role]}
+            runs += [run, replace(run, method_options=mixed)]
+    return runs
 
 
 def name_of(method: str, options: Mapping[str, Any]) -> str:

@@ -97,7 +97,8 @@ def test_the_search_goes_beyond_the_setting_in_use(profile):
     assert len({one.resize for one in scale.search}) == (2 if profile == "paper" else 1)
     runs = grid.sgd_search(profile)
     assert {run.method for run in runs} == {"fedavg"}
-    assert len({run.key for run in runs}) == len(runs) == 2 * len(scale.search)
+    assert {grid.name_of(run.method, run.method_options) for run in runs} == {"fedavg", "fedavg_mixup"}
+    assert len({run.key for run in runs}) == len(runs) == 4 * len(scale.search)
 
 
 def test_names_of_settings_are_unique():
