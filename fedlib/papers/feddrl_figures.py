@@ -268,8 +268,8 @@ def plot_table4(rows: pd.DataFrame) -> Figure:
 
 
 def plot_cifar10_as_run(rows: pd.DataFrame) -> Figure:
-    """Accuracy per round of the CIFAR cells as they were run."""
-    return _curve_panels(rows, 3)
+    """Accuracy per round of the CIFAR cells as they were run, a row of panels for each N."""
+    return _curve_panels(rows, 5)
 
 
 def plot_full_scale(rows: pd.DataFrame) -> Figure:

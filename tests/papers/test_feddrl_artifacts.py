@@ -110,5 +110,7 @@ def test_cifar10_is_cut_by_labels_that_are_not_its_own():
     for run in grid.cifar10_as_run("paper"):
         assert (run.dataset, run.dataset_options, run.model) == ("cifar10", {"num_classes": 100}, "vgg11")
         assert run.partition == "foreign_labels"
-    schemes = {run.partition_options["scheme"] for run in grid.cifar10_as_run("paper")}
-    assert schemes == {"pa", "ce", "cn"}
+    for profile in ("reduced", "paper"):
+        cells = {(r.partition_options["scheme"], r.num_clients) for r in grid.cifar10_as_run(profile)}
+        as_stated = {(r.partition, r.num_clients) for r in grid.table3(profile) + grid.table4(profile)}
+        assert cells == as_stated
