@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,6 +59,7 @@ def test_weights_are_drawn_client_by_client_of_the_first_trial(tmp_path, monkeyp
     assert [bar.get_height() for bar in size.patches] == [7, 9]
     ends = [[line[:, 1].tolist() for line in lines.get_segments()] for lines in h.collections]
     assert ends == [[[0.1, 0.5], [0.2, 0.6]], [[0.2, 0.4], [0.3, 0.5]]]
+    plt.close(drawn[0])
 
 
 def test_figures_without_runs_are_written(tmp_path):
