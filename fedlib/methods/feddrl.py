@@ -8,6 +8,8 @@ Data in Federated Learning", ICPP 2022, https://doi.org/10.1145/3545008.3545085,
 * The agent answers with K Gaussians; a softmax over one draw of each gives the factors.
 * The reward of a round is known one round later, from the losses that the next cohort
   measures on the new global model (FEDDRL-A2, A3); the last round stores no experience.
+* Algorithm 1 runs in a side thread while the next cohort trains (sec. 3.4.1), where a core is free for
+  it. The decision waits for it, so the numbers are those of one thread.
 * `mode="two_stage"`: m workers, each a whole federated run, collect experience first; the
   agent of the run proper is trained offline on their merged buffers (fedlib.methods.two_stage).
 
@@ -16,7 +18,9 @@ taken, FEDDRL-A1 to A24; `rho=0.98` is the printed soft update (A16). Controls: 
 FedAvg with `weights="uniform"`.
 """
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -63,8 +67,9 @@ REPORT_BYTES = 8  # l_b and l_a of a client on the wire, as float32
 class Mind:
     """The agents of R replicas between two rounds: what they learned, keep and wait for.
 
-    state [R, 3K], action [R, 2K]: of the last round, whose reward is not known yet (None
-    before round 1). noise [R, 2K]: the last exploration noise.
+    agent: as the last decision was made with; what it learns from `replay` it learns beside the
+    next round. state [R, 3K], action [R, 2K]: of the last round, whose reward is not known yet
+    (None before round 1). noise [R, 2K]: the last exploration noise.
     """
 
     agent: Agent
@@ -172,15 +177,20 @@ class FedDRL:
         return Mind(agent, Replay.empty(count, 3 * slots, 2 * slots), torch.zeros(count, 2 * slots))
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
-        before = losses_before(task, state, cohort)  # line 7
-        trained = train_cohort(task, state, cohort)  # lines 8 to 10
-        after = losses_after(task, trained, cohort)  # line 11
+        def streams(name: str, number: int = cohort.round) -> list[np.random.Generator]:
+            return [method_rng(task, r, name, number) for r in range(len(task.runs))]
+
+        mind = Mind.unpack(state.memory["mind"])
+        learn = partial(self.learn, mind, streams("replay", cohort.round - 1))
+        with ThreadPoolExecutor(1) as side_thread:  # lines 19 to 22 of the round before
+            learning = side_thread.submit(learn) if core_is_free(task) else None
+            before = losses_before(task, state, cohort)  # line 7
+            trained = train_cohort(task, state, cohort)  # lines 8 to 10
+            after = losses_after(task, trained, cohort)  # line 11
+            mind, critic_loss = learning.result() if learning else learn()
         sizes = torch.from_numpy(task.sizes(cohort.clients))
-
-        def streams(name: str) -> list[np.random.Generator]:
-            return [method_rng(task, r, name, cohort.round) for r in range(len(task.runs))]
-
-        mind, factors, columns = self.step(Mind.unpack(state.memory["mind"]), before, after, sizes, streams)
+        mind, factors, columns = self.step(mind, before, after, sizes, streams)
+        columns["critic_loss"] = [None] * len(factors) if critic_loss is None else critic_loss.tolist()
         state, report = finish_round(  # line 16
             task, state, cohort, trained, factors.to(task.device), mind=mind.pack()
         )
@@ -192,11 +202,24 @@ class FedDRL:
         """One round of the workers (stage 1); after the last one the offline training (stage 2)."""
         return two_stage.advance(self, task, state)
 
+    def learn(self, mind: Mind, streams: list[np.random.Generator]) -> tuple[Mind, Tensor | None]:
+        """Lines 19 to 22, Algorithm 1 once D is sufficient; also the mean critic loss [R] of its updates.
+
+        streams: one per replica. None instead of a loss: nothing was learned.
+        """
+        if self.agent == "untrained" or len(mind.replay) < self.batch_size:  # lines 19, 20
+            return mind, None
+        ddpg = self.ddpg(mind.noise.shape[1] // 2)
+        agent, loss = ddpg.learn(
+            mind.agent, mind.replay, streams, batch_size=self.batch_size, updates=self.updates
+        )
+        return replace(mind, agent=agent), loss
+
     @one_thread()
     def step(
         self, mind: Mind, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
     ) -> tuple[Mind, Tensor, dict[str, list[Any]]]:
-        """Lines 13 to 21 for one round: the clients' reports [R, K] in, impact factors [R, K] out.
+        """Lines 13 to 18 for one round: the clients' reports [R, K] in, impact factors [R, K] out.
 
         Lines 17 and 18 are those of the round before. Also returns the columns of the row.
         """
@@ -210,13 +233,8 @@ class FedDRL:
         action = self._select(mind, state, noise, streams)  # line 14
         draw = _normal(streams("impact"), state.shape[1] // 3)
         factors = impact.impact_factors(action, draw, order=self.order, mu_scale=self.mu_scale)  # line 15
-        agent, critic_loss = mind.agent, None
-        if self.agent != "untrained" and len(mind.replay) >= self.batch_size:  # lines 19, 20
-            agent, critic_loss = self.ddpg(sizes.shape[1]).learn(
-                agent, mind.replay, streams("replay"), batch_size=self.batch_size, updates=self.updates
-            )
-        columns = _columns(earned, factors, critic_loss, len(mind.replay))
-        return Mind(agent, mind.replay, noise, state, action), factors, columns
+        columns = _columns(earned, factors, len(mind.replay))
+        return Mind(mind.agent, mind.replay, noise, state, action), factors, columns
 
     def _select(self, mind: Mind, state: Tensor, noise: Tensor, streams: Streams) -> Tensor:
         """(mu, sigma) = pi(s) + eps under constraint (6), [R, 2K]: this is what D stores (A12)."""
@@ -235,6 +253,11 @@ class FedDRL:
 def _normal(streams: list[np.random.Generator], count: int) -> Tensor:
     """[R, count] standard normal numbers, float32."""
     return torch.from_numpy(np.stack([stream.standard_normal(count, np.float32) for stream in streams]))
+
+
+def core_is_free(task: Task) -> bool:
+    """Whether a side thread has a core to itself while clients train."""
+    return task.device.type != "cpu" or torch.get_num_threads() < (os.cpu_count() or 1)
 
 
 def losses_before(task: Task, state: ServerState, cohort: Cohort) -> Tensor:
@@ -262,15 +285,12 @@ def find_failures(cohort: Cohort, before: Tensor, after: Tensor) -> dict[int, st
     return failed
 
 
-def _columns(
-    earned: Tensor | None, factors: Tensor, critic_loss: Tensor | None, length: int
-) -> dict[str, list[Any]]:
+def _columns(earned: Tensor | None, factors: Tensor, length: int) -> dict[str, list[Any]]:
     """The row's own columns: the reward is the last round's; None where there is none yet."""
     count = len(factors)
     return {
         "reward": [None] * count if earned is None else earned.tolist(),
         "impact_min": factors.amin(dim=1).tolist(),
         "impact_max": factors.amax(dim=1).tolist(),
-        "critic_loss": [None] * count if critic_loss is None else critic_loss.tolist(),
         "buffer_length": [length] * count,
     }

@@ -117,11 +117,19 @@ def agent_is_cheap(rows: "pd.DataFrame") -> Verdict:
 
 def _learning_words(rows: "pd.DataFrame") -> str:
     """What Algorithm 1 adds, which the claim leaves out: it grows with the experiences in D (A19)."""
+    from fedlib.papers.feddrl_tables import agent_share
+
     learning = rows[rows.what.str.startswith("learning")]
     if learning.empty:
         return ""
     each = ", ".join(f"{row.median_ms:.0f} ms with {row.what[10:]}" for row in learning.itertuples())
-    return f"; not counted: {each}"
+    shares = agent_share(rows[rows.timed_on == "cpu"])
+    columns = [name for name in shares if name.endswith("in D_%")]
+    added = [
+        f"{row['model']} {', '.join(f'{row[name]:.1f} % with {name[:-2]}' for name in columns)}"
+        for _, row in shares.iterrows()
+    ]
+    return f"; not counted, Algorithm 1: {each}; agent's share of a round: {'; '.join(added)}"
 
 
 def two_stages_help(rows: "pd.DataFrame") -> Verdict:

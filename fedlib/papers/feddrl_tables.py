@@ -234,22 +234,21 @@ def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def agent_share(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Decision, and decision with Algorithm 1, in percent of a round of each network, on this machine."""
+    """What the agent adds to a round of each network, in percent, on this machine.
+
+    The decision; then the decision and what Algorithm 1 in its side thread made rounds longer, with so
+    many experiences in D.
+    """
     import pandas as pd
 
-    ten = rows[(rows.cohort_size == 10) & rows.data.isin(("fmnist", "any"))]
-    learning = {row.what: row.median_ms for row in ten[ten.what.str.startswith("learning")].itertuples()}
-    found = []
-    for (device, model), part in ten[ten.model != "any"].groupby(["timed_on", "model"], sort=False):
+    ten, found = rows[(rows.cohort_size == 10) & (rows.data == "fmnist")], []
+    for (device, model), part in ten.groupby(["timed_on", "model"], sort=False):
         median = part.set_index("what").median_ms
-        if "round" in median:
-            decision, whole = median["decision"], median["round"]
-            line = {
-                "timed_on": device,
-                "model": model,
-                "round_ms": whole,
-                "decision_%": 100 * decision / whole,
-            }
-            share = {f"with {what}_%": 100 * (decision + ms) / whole for what, ms in learning.items()}
-            found.append(line | share)
+        if "round" not in median:
+            continue
+        decision, whole = median["decision"], median["round"]
+        line = {"timed_on": device, "model": model, "round_ms": whole, "decision_%": 100 * decision / whole}
+        for what, ms in median.filter(like="round, ").items():
+            line[f"{what.removeprefix('round, ')}_%"] = 100 * (decision + ms - whole) / whole
+        found.append(line)
     return pd.DataFrame(found).round(2)

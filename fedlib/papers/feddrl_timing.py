@@ -18,6 +18,9 @@ from fedlib.run import Run
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedlib.federation import ServerState, Task
+    from fedlib.methods.feddrl import FedDRL, Mind
+
 CALLS = {"smoke": 5, "reduced": 100, "paper": 100}
 WARM_UPS = {"smoke": 1, "reduced": 10, "paper": 10}
 LENGTHS = (40, 1000)  # experiences in D when the updates of Algorithm 1 are timed
@@ -33,7 +36,8 @@ def fig9(profile: str) -> "pd.DataFrame":
     one, the GPU); the agent is on the CPU. The decision is timed within rounds, right after clients of
     that network trained on those data. Algorithm 1 is not in the paper's figure; it makes floor(|D| / 4)
     updates a round (FEDDRL-A19), so that its time grows with the rounds: it is told for the end of a run
-    of 40 and of 1000 rounds.
+    of 40 and of 1000 rounds, alone ("learning") and as part of whole rounds, in whose side thread it
+    runs ("round, 40 in D"); "round" alone is one whose agent never learns.
     """
     import pandas as pd
     import torch
@@ -44,16 +48,16 @@ def fig9(profile: str) -> "pd.DataFrame":
     for device in ("cpu", *(["cuda"] if torch.cuda.is_available() else [])):
         found = []
         for model, data in TRAINED[profile]:
-            decisions, _ = time_rounds(one_batch_run(profile, model, data, 10), device, *calls)
+            decisions = time_rounds(one_batch_run(profile, model, data, 10), device, *calls)
             found.append(_row("decision", model, data, 10, decisions))
         for model, data in SETTINGS:
             found.append(_row("averaging", model, data, 10, time_averaging(model, 10, device, *calls)))
         for size in COHORTS[profile]:
-            decisions, _ = time_rounds(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
+            decisions = time_rounds(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
             found.append(_row("decision", "mlp", "fmnist", size, decisions))
         for model in ("mlp", "cnn-feddrl"):
-            _, rounds = time_rounds(whole_run(profile, model), device, few, 1)
-            found.append(_row("round", model, "fmnist", 10, rounds))
+            for what, rounds in time_whole_rounds(whole_run(profile, model), device, few).items():
+                found.append(_row(what, model, "fmnist", 10, rounds))
         rows += [row | {"timed_on": device} for row in found]
     for length in LENGTHS:
         times = time_learning(10, length, few)
@@ -85,19 +89,24 @@ def timed(call: Callable[[], Any], calls: int, warm_ups: int) -> list[float]:
 
 def time_learning(size: int, length: int, calls: int) -> list[float]:
     """Lines 19 and 20 with `length` experiences in the buffer: b = floor(length / 4) updates."""
-    import torch
-
-    from fedlib.agents import Replay
     from fedlib.methods.feddrl import FedDRL
 
     method, rng = FedDRL(mode="online"), np.random.default_rng(0)
-    replay = Replay.empty(1, 3 * size, 2 * size)
+    mind = _filled(method.start([0], size), length)
+    return timed(lambda: method.learn(mind, [rng]), calls, 1)
+
+
+def _filled(mind: "Mind", length: int) -> "Mind":
+    """A mind with `length` random experiences in its buffers."""
+    import torch
+
+    replicas, slots = len(mind.noise), mind.noise.shape[1] // 2
+    rng, replay = np.random.default_rng(0), mind.replay
     for _ in range(length):
-        state, after = (torch.from_numpy(rng.random((1, 3 * size), np.float32)) for _ in range(2))
-        action = torch.from_numpy(rng.random((1, 2 * size), np.float32))
-        replay = replay.add(state, action, torch.zeros(1), after, capacity=method.capacity)
-    agent, ddpg = method.start([0], size).agent, method.ddpg(size)
-    return timed(lambda: ddpg.learn(agent, replay, [rng], batch_size=method.batch_size), calls, 1)
+        state, after = (torch.from_numpy(rng.random((replicas, 3 * slots), np.float32)) for _ in range(2))
+        action = torch.from_numpy(rng.random((replicas, 2 * slots), np.float32))
+        replay = replay.add(state, action, torch.zeros(replicas), after, capacity=max(length, 1))
+    return replace(mind, replay=replay)
 
 
 def time_averaging(model: str, size: int, device: str, calls: int, warm_ups: int) -> list[float]:
@@ -134,12 +143,12 @@ def whole_run(profile: str, model: str) -> Run:
     return replace(run, model=model, model_options={}, local_epochs=5)
 
 
-def time_rounds(run: Run, device: str, calls: int, warm_ups: int) -> tuple[list[float], list[float]]:
-    """Seconds of the decisions and of the whole rounds of a run whose agent does not learn.
+def time_rounds(run: Run, device: str, calls: int, warm_ups: int) -> list[float]:
+    """Seconds of the decisions in rounds of a run whose agent does not learn.
 
     The decision is all from the clients' reports to alpha: lines 13 to 15 of Algorithm 2.
     """
-    from fedlib.federation import prepare, sample_cohort
+    from fedlib.federation import prepare
     from fedlib.methods.feddrl import FedDRL
 
     decisions: list[float] = []
@@ -151,14 +160,46 @@ def time_rounds(run: Run, device: str, calls: int, warm_ups: int) -> tuple[list[
             decisions.append(time.perf_counter() - began)
             return decided
 
-    task = prepare([run], device=device)
-    method = Timed(mode="online", agent="untrained")
-    states = [method.init(task)]
+    task, method = prepare([run], device=device), Timed(mode="online", agent="untrained")
+    timed(_player(task, method, method.init(task)), calls, warm_ups)
+    return decisions[warm_ups:]
+
+
+def time_whole_rounds(run: Run, device: str, calls: int) -> dict[str, list[float]]:
+    """Seconds of rounds whose agent never learns, and learns from each of `LENGTHS` experiences.
+
+    A round of each in turn, after one of each as a warm-up: a slower minute is slower for all.
+    """
+    from fedlib.federation import prepare
+    from fedlib.methods.feddrl import FedDRL, Mind
+
+    task, players = prepare([run], device=device), {}
+    for length in (0, *LENGTHS):
+        method = FedDRL(
+            mode="online",
+            agent="learning" if length else "untrained",
+            capacity=max(length, FedDRL.batch_size),
+        )
+        state = method.init(task)
+        mind = _filled(Mind.unpack(state.memory["mind"]), length)
+        what = f"round, {length} in D" if length else "round"
+        players[what] = _player(task, method, replace(state, memory={"mind": mind.pack()}))
+    found: dict[str, list[float]] = {what: [] for what in players}
+    for number in range(1 + calls):
+        for what, play in players.items():
+            found[what] += timed(play, min(number, 1), 1 - min(number, 1))
+    return found
+
+
+def _player(task: "Task", method: "FedDRL", state: "ServerState") -> Callable[[], None]:
+    """What plays the next round of a run at each call."""
+    from fedlib.federation import sample_cohort
+
+    states = [state]
 
     def play() -> None:
         number = states[-1].round + 1
-        cohort = sample_cohort(task.seeds, number, run.num_clients, task.cohort_size)
+        cohort = sample_cohort(task.seeds, number, task.run.num_clients, task.cohort_size)
         states[:] = [method.apply(task, states[-1], cohort)[0]]
 
-    rounds = timed(play, calls, warm_ups)
-    return decisions[warm_ups:], rounds
+    return play

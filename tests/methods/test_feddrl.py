@@ -116,10 +116,31 @@ def test_row_reports_the_factors_and_the_agents_bytes():
 
 
 def test_learning_starts_with_one_mini_batch():
-    """FEDDRL-A19, A20: 4 experiences after round 5; then floor(n / 4) updates a round."""
-    results = play(make_world(rounds=9), mode="online")
-    assert [mind_of(r).agent.steps for r in results] == [0, 0, 0, 0, 0, 1, 2, 3, 4, 6]
-    assert [x is None for x in column(results, "critic_loss")] == [True] * 4 + [False] * 5
+    """FEDDRL-A19, A20: 4 experiences after round 5; then floor(n / 4) updates beside each round."""
+    results = play(make_world(rounds=10), mode="online")
+    assert [mind_of(r).agent.steps for r in results] == [0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 6]
+    assert [x is None for x in column(results, "critic_loss")] == [True] * 5 + [False] * 5
+
+
+def test_side_thread_changes_no_number(monkeypatch):
+    """Sec. 3.4.1: it improves the policy beside the main thread; Algorithm 2 sees the result at line 14."""
+    found = []
+    for free in (True, False):
+        monkeypatch.setattr("fedlib.methods.feddrl.core_is_free", lambda task, free=free: free)
+        found.append(play(make_world(rounds=9)))
+    beside, in_line = found
+    assert [r.rows for r in beside] == [r.rows for r in in_line]
+    assert column(beside, "critic_loss")[-1] is not None
+
+
+def test_error_in_the_side_thread_is_the_rounds_error(monkeypatch):
+    def learn(*_):
+        raise FloatingPointError("no step could be made")
+
+    monkeypatch.setattr("fedlib.methods.feddrl.core_is_free", lambda task: True)
+    monkeypatch.setattr(FedDRL, "learn", learn)
+    with pytest.raises(FloatingPointError, match="no step could be made"):
+        play(make_world(rounds=1), mode="online")
 
 
 def test_full_buffer_drops_the_oldest():
@@ -205,9 +226,12 @@ def last_factors(run_seeds=(0, 1, 2), rounds=400, **options):
     after, sizes = torch.ones(len(run_seeds), 3), torch.ones(len(run_seeds), 3)
     before, factors = after, []
     for t in range(rounds):
-        mind, alpha, _ = method.step(
-            mind, before, after, sizes, lambda name, t=t: [seeds.rng(s, name, t) for s in run_seeds]
-        )
+
+        def streams(name, t=t):
+            return [seeds.rng(s, name, t) for s in run_seeds]
+
+        mind, alpha, _ = method.step(mind, before, after, sizes, streams)
+        mind, _ = method.learn(mind, streams("replay"))
         before = 10 * (alpha - BEST).square().sum(dim=1, keepdim=True).expand(-1, 3)
         factors.append(alpha)
     return torch.stack(factors[-100:]).mean(dim=0)
