@@ -81,7 +81,7 @@ SCALES = {
         settings=(
             Setting(
                 "mnist", "mnist", {**_NOISE, "train_per_class": 600, "test_per_class": 20}, "iid",
-                rounds=14, phase_one=_SMALL,
+                rounds=20, phase_one=_SMALL,
             ),
             Setting(
                 "xray", "pneumoniamnist-subset", {**_NOISE, "train_per_class": 388, "test_per_class": 100},
@@ -93,11 +93,10 @@ SCALES = {
             ),
             Setting(
                 "femnist", "standin-femnist", {**_AS_PIXELS, "writers": 25}, "natural",
-                num_clients=25, partition_options=_WRITERS, rounds=14, width=16, made_hidden=50,
+                num_clients=25, partition_options=_WRITERS, rounds=20, width=16, made_hidden=50,
             ),
         ),
         batch_size=8,
-        tuned=("xray",),
     ),
     "paper": Scale(
         settings=(
