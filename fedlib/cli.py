@@ -14,11 +14,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fedlib import __version__
+from fedlib import __version__, companions
 from fedlib.errors import EXIT_FAILED, EXIT_INTERRUPTED, FedlibError, UsageError
 from fedlib.papers import PROFILES
 
 if TYPE_CHECKING:
+    from fedlib.run import Run
+    from fedlib.store import Store
     from fedlib.suite import Outcome
 
 _Command = Callable[[argparse.Namespace], int]
@@ -37,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.showwarning = _show_warning
     try:
         arguments = make_parser().parse_args(argv)
+        arguments.command_line = sys.orig_argv[1:] if argv is None else ["-m", "fedlib", *argv]
         status = arguments.command(arguments)
         sys.stdout.flush()
         return status
@@ -110,7 +113,9 @@ def _print_table(rows: Sequence[Sequence[str]]) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("artifacts", nargs="+", metavar="ID", help="e.g. start/curves; see `fedlib list`")
+    parser.add_argument(
+        "artifacts", nargs="+", metavar="ID", help="e.g. start/curves, or a whole paper; see `fedlib list`"
+    )
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
     parser.add_argument("--seeds", help="a count (3) or a list (0,1,2); default: the artifact's own")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
@@ -135,6 +140,10 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="least time between checkpoints (default: 20)",
     )
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="work on the grid with so many (default: 1)"
+    )
+    parser.add_argument(companions.FLAG, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
     parser.add_argument("--again", action="store_true", help="compute kept rows again (timings, searches)")
     parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
@@ -143,10 +152,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def run_command(arguments: argparse.Namespace) -> int:
     from fedlib import grid
-    from fedlib.papers import find_artifact
+    from fedlib.papers import find_artifacts
     from fedlib.store import Store
 
-    chosen = [find_artifact(name) for name in dict.fromkeys(arguments.artifacts)]
+    chosen = find_artifacts(arguments.artifacts)
+    threads = companions.threads_of_each(arguments.processes)
     names = {"dataset": arguments.data, "partition": arguments.partition, "method": arguments.method}
     options = {
         "seeds": None if arguments.seeds is None else grid.parse_seeds(arguments.seeds),
@@ -163,6 +173,20 @@ def run_command(arguments: argparse.Namespace) -> int:
     _show_budget(plans, arguments.profile, store, again=arguments.again)
     if arguments.dry_run:
         return 0
+    from fedlib import suite
+
+    # A killed scheduler job gets SIGTERM: it leaves its checkpoint, just as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    arguments.budget = suite.Budget(arguments.budget_minutes, started=_STARTED)
+    if arguments.companion:
+        return _work_through(plans, arguments, store)
+    if arguments.processes > 1:
+        import torch
+
+        torch.set_num_threads(threads)
+        with companions.Companions(arguments.processes - 1, arguments.command_line, threads):
+            _work_through(plans, arguments, store)
+        arguments.retry_failed = False  # done by now
     return _run_plans(plans, arguments, store)
 
 
@@ -201,43 +225,68 @@ def _show_budget(plans: dict[str, list], profile: str, store: Any, *, again: boo
         print(f"{len(plans)} artifacts: {total.text()}")
 
 
-def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any) -> int:
-    from fedlib import suite
+def _work_through(plans: dict[str, list], arguments: argparse.Namespace, store: Any) -> int:
+    """What no other process is at work on, printing no tables. Kept rows: the first process's part."""
+    from fedlib.papers import find_artifact
 
-    # A killed scheduler job gets SIGTERM: it leaves its checkpoint, just as after Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    budget = suite.Budget(arguments.budget_minutes, started=_STARTED)
+    for artifact_id, runs in plans.items():
+        if runs:
+            _compute(runs, arguments, store, wait=False)
+        elif not (arguments.companion or arguments.again or find_artifact(artifact_id).alone):
+            _compute_kept(artifact_id, arguments, store)
+    return 0
+
+
+def _run_plans(plans: dict[str, list], arguments: argparse.Namespace, store: Any) -> int:
     failed = False
     for artifact_id, runs in plans.items():
         if not runs:
             _show_computed(artifact_id, arguments, store)
             continue
-        outcome = suite.run_runs(
-            runs,
-            device=arguments.device,
-            store=store,
-            budget=budget,
-            retry_failed=arguments.retry_failed,
-            max_replicas=arguments.max_replicas,
-            max_clients_per_pass=arguments.max_clients_per_pass,
-            checkpoint_seconds=arguments.checkpoint_seconds,
-        )
+        outcome = _compute(runs, arguments, store)
         _print_outcome(artifact_id, outcome)
         failed = failed or bool(outcome.failed)
     return EXIT_FAILED if failed else 0
 
 
-def _show_computed(artifact_id: str, arguments: argparse.Namespace, store: Any) -> None:
-    """Rows of an artifact without training; kept ones, its own or its lender's, are computed if missing."""
-    from fedlib import kept, suite
+def _compute(
+    runs: list["Run"], arguments: argparse.Namespace, store: "Store", *, wait: bool = True
+) -> "Outcome":
+    from fedlib import suite
+    from fedlib.progress import Silent
+
+    return suite.run_runs(
+        runs,
+        device=arguments.device,
+        store=store,
+        budget=arguments.budget,
+        retry_failed=arguments.retry_failed,
+        max_replicas=arguments.max_replicas,
+        max_clients_per_pass=arguments.max_clients_per_pass,
+        progress=Silent() if arguments.companion else None,
+        checkpoint_seconds=arguments.checkpoint_seconds,
+        wait=wait,
+    )
+
+
+def _show_computed(artifact_id: str, arguments: argparse.Namespace, store: "Store") -> None:
+    """Rows of an artifact without training."""
+    from fedlib import suite
+
+    _compute_kept(artifact_id, arguments, store)
+    rows = suite.load_rows(artifact_id, profile=arguments.profile, store=store)
+    print(rows.to_string(index=False, max_rows=40))
+
+
+def _compute_kept(artifact_id: str, arguments: argparse.Namespace, store: "Store") -> None:
+    """The kept rows of an artifact, its own or its lender's, if there are to be any and they are missing."""
+    from fedlib import kept
     from fedlib.papers import find_artifact
 
     artifact = find_artifact(artifact_id)
     owner = find_artifact(artifact.lender) if artifact.lender else artifact
     if owner.keep:
         kept.compute_kept(owner, arguments.profile, store, again=arguments.again)
-    rows = suite.load_rows(artifact_id, profile=arguments.profile, store=store)
-    print(rows.to_string(index=False, max_rows=40))
 
 
 def _print_outcome(artifact_id: str, outcome: "Outcome") -> None:

@@ -117,11 +117,13 @@ def run_runs(
     progress: Progress | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     join_methods: bool | None = None,
+    wait: bool = True,
 ) -> Outcome:
-    """Compute those of `runs` that are not in the store; return all of them, in the order given.
+    """Compute those of `runs` that are not in the store; return all that are, in the order given.
 
     join_methods: train runs of FedAvg and FedProx that share all shapes as one computation. None: on a
-    GPU; a CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14).
+    GPU; a CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14). wait: for what
+    other processes are at work on, too.
     """
     check(max_replicas is None or max_replicas >= 1, f"max_replicas={max_replicas} given; allowed: 1 or more")
     widest = max_clients_per_pass
@@ -140,7 +142,7 @@ def run_runs(
     )
     suite = _Suite(context, retry_failed, max_replicas)
     with _current(where):
-        suite.compute(groups)
+        suite.compute(groups, wait)
     stored = [context.store.get(run) for run in runs]
     return Outcome([found for found in stored if found is not None], suite.computed)
 
@@ -153,9 +155,11 @@ class _Suite:
     computed: int = 0
     retried: set[str] = field(default_factory=set)  # keys: a failed run is tried again once, not for ever
 
-    def compute(self, groups: Sequence[Sequence[Run]]) -> None:
-        """All groups that are free, then those that other processes hold, until none is left."""
+    def compute(self, groups: Sequence[Sequence[Run]], wait: bool) -> None:
+        """All groups that are free; then, on request, those that other processes hold, until none is left."""
         busy = [left for members in groups if (left := self._work_on(members))]
+        if not wait:
+            return
         if busy:
             waiting = sum(len(members) for members in busy)
             self.context.progress.say(f"waiting for another process at work on {waiting} runs")

@@ -1,7 +1,8 @@
 """A stand-in for the round loop, with a paper of its own: rounds take no time, and runs can be made to fail.
 
 Run as a script it is `python -m fedlib` on that paper. Environment: FAKE_SECONDS (per round),
-FAKE_NAN_SEED (that seed fails in round 3), FAKE_LOG (a file with one line per round computed).
+FAKE_NAN_SEED (that seed fails in round 3), FAKE_LOG (a file with one line per round computed,
+its last word the process).
 """
 
 import os
@@ -67,7 +68,7 @@ def rounds(task, method, state=None):
                 for i, r in enumerate(task.runs)
                 if str(r.seed) == os.environ.get("FAKE_NAN_SEED")
             }
-        _log(f"{task.runs[0].method} {','.join(str(r.seed) for r in task.runs)} {number}")
+        _log(f"{task.runs[0].method} {','.join(str(r.seed) for r in task.runs)} {number} {os.getpid()}")
         rows = [[] if i in failed else [_row(number, x[i], i in new)] for i in range(len(task.runs))]
         failed = failed | new
         yield RoundResult(number, rows, new, {"round": number, "x": x, "failed": failed}, 0.0)

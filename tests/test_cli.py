@@ -23,7 +23,7 @@ def fake(monkeypatch, tmp_path):
 
 
 BAD_INPUT = {
-    "run fake/gird": "unknown artifact 'fake/gird' (did you mean 'fake/grid'?); allowed: ",
+    "run fake/gird": "unknown artifact or paper 'fake/gird' (did you mean 'fake/grid'?); allowed: ",
     "run fake/grid --profile full": "unknown profile 'full'; allowed: smoke, reduced, paper",
     "run fake/grid --data minst": "unknown data set 'minst' (did you mean 'mnist'?); allowed: ",
     "run fake/grid --partition idd": "unknown partition 'idd' (did you mean 'iid'?); allowed: iid, ",
@@ -65,6 +65,7 @@ BAD_INPUT = {
     "run fake/grid --budget-minutes 0": "time budget of 0.0 minutes given; allowed: above 0",
     "run fake/grid --budget-minutes soon": "invalid float value: 'soon'",
     "run fake/grid --max-clients-per-pass 0": "max_clients_per_pass=0 given; allowed: 1 or more",
+    "run fake/grid --processes 0": "processes=0 given; allowed: 1 or more",
     "run fake/grid --max-replicas 0": "max_replicas=0 given; allowed: 1 or more",
     "run": "the following arguments are required: ID",
     "walk": "invalid choice: 'walk'",
@@ -115,6 +116,11 @@ def test_a_failed_run_is_a_line_and_status_1(capsys, monkeypatch):
 def test_a_used_up_budget_is_status_3(capsys):
     assert main(["run", "fake/grid", "--budget-minutes", "0.0001"]) == 3
     assert "the time budget of 0.0001 minutes is used up" in capsys.readouterr().err
+
+
+def test_whole_paper_is_run_by_its_name(capsys):
+    assert main(["run", "fake", "fake/grid", "--dry-run"]) == 0
+    assert capsys.readouterr().out.count("fake/grid at smoke: 4 runs") == 1
 
 
 def test_dry_run_computes_nothing(capsys, tmp_path):

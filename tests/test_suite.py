@@ -17,6 +17,7 @@ from fake_federation import BASE, grid_runs
 import fedlib.federation
 from fedlib import results, suite, training
 from fedlib.budget import Budget, BudgetExhausted
+from fedlib.companions import Companions
 from fedlib.errors import MemoryShortage, UsageError
 from fedlib.papers import Verdict
 from fedlib.progress import Progress, Silent
@@ -46,7 +47,7 @@ def compute(runs, **options):
 
 
 def logged(tmp_path):
-    """Rounds computed so far, as `method seeds round`."""
+    """Rounds computed so far, as `method seeds round process`."""
     log = tmp_path / "log"
     return log.read_text().splitlines() if log.exists() else []
 
@@ -250,6 +251,37 @@ def test_two_processes_divide_a_grid(store, tmp_path):
     assert len(lines) == len(set(lines)) == 4 * 9  # nothing was computed twice
     assert all("fake/grid: 4 runs" in out for out, _ in outputs)  # both saw everything finished
     assert not list(store.root.rglob("*.damaged-*"))
+
+
+def test_further_processes_of_one_command_divide_the_grid(store, tmp_path):
+    process = command("--seeds", "2", "--max-replicas", "1", "--processes", "2", seconds="0.4")
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    lines = [line.rsplit(" ", 1) for line in logged(tmp_path)]
+    assert len(lines) == len({work for work, _ in lines}) == 4 * 9  # nothing was computed twice
+    assert len({who for _, who in lines}) == 2
+    assert "fake/grid: 4 runs, 0 computed now, 0 failed" in out
+
+
+def test_interrupted_with_its_further_processes(store, straight, tmp_path):
+    """Both leave a checkpoint and let their locks go."""
+    process = command("--seeds", "3", "--checkpoint-seconds", "1000", "--processes", "2", seconds="1")
+    wait_for(lambda: len({line.split()[-1] for line in logged(tmp_path)}) == 2)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors.count("\n")) == (130, 1)
+    before = len(logged(tmp_path))
+    assert before < 2 * 9
+    second = [replace(run, method="fedprox", method_options={"mu": 0.1}) for run in TRIPLE]
+    assert compute(TRIPLE + second).computed == 6
+    assert [files(store, run) for run in TRIPLE] == straight
+    assert len(logged(tmp_path)) == 2 * 9  # no round was lost
+
+
+def test_further_process_that_crashes_is_told(capsys):
+    with Companions(1, ["-c", "raise SystemExit(7)"], threads=1):
+        pass
+    assert capsys.readouterr().err.startswith("fedlib: a further process ended with status 7; what it left")
 
 
 def test_a_locked_run_is_left_out_and_then_waited_for(store, tmp_path, monkeypatch):

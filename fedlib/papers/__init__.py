@@ -5,7 +5,7 @@ It is imported when it is asked for, and must be cheap to import: descriptions o
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -49,6 +49,8 @@ class Artifact:
     compute: "Callable[[str], pd.DataFrame] | None" = None
     # `compute` takes long or measures this machine: `run` stores its rows, a table never computes them
     keep: bool = False
+    # it measures times: computed when no other process of the command is at work
+    alone: bool = False
     # profile -> what kept rows depend on, as plain values: rows of other settings count as none
     settings: Callable[[str], object] | None = None
     # id of the artifact that lends its kept rows, and the values of columns that pick those of this one
@@ -122,6 +124,18 @@ def find_artifact(artifact_id: str) -> Artifact:
     """The artifact of this id; an unknown id gives one line with those that exist."""
     known = artifacts()
     return known[check_name("artifact", artifact_id, known)]
+
+
+def find_artifacts(names: Iterable[str]) -> list[Artifact]:
+    """Artifacts of ids and of whole papers, each once, in the order given."""
+    known, found = artifacts(), {}
+    for name in names:
+        if name in PAPERS:
+            found |= artifacts(name)
+        else:
+            check_name("artifact or paper", name, [*PAPERS, *known])
+            found[name] = known[name]
+    return list(found.values())
 
 
 def claims(paper: str | None = None) -> list[Claim]:

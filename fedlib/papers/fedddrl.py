@@ -141,6 +141,7 @@ ARTIFACTS = (
         title="Time and memory of the agents beside the formula",
         compute=_computed("agents_cost"),
         keep=True,
+        alone=True,
         datasets={profile: (scale.datasets["MNIST"],) for profile, scale in grid.SCALES.items()},
     ),
 )

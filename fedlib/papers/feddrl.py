@@ -55,7 +55,10 @@ def _measured(name: str, kind: str, title: str, data: Sequence[str], *, keep: bo
         return getattr(module, name)(profile)
 
     needed = {p: tuple(grid.scale_of(p).datasets[key] for key in data) for p in PROFILES}
-    return Artifact(id=f"feddrl/{name}", kind=kind, title=title, compute=compute, keep=keep, datasets=needed)
+    return Artifact(
+        id=f"feddrl/{name}", kind=kind, title=title, compute=compute, keep=keep, alone=name == "fig9",
+        datasets=needed,
+    )  # fmt: skip
 
 
 ARTIFACTS = (
