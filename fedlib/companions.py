@@ -3,7 +3,7 @@
 The processes share nothing but the store: each claims groups of runs by their locks
 (`fedlib.suite`), so the grid divides itself. The first process owns the others: it passes Ctrl-C on,
 prints, and computes what they leave. On two cores two processes of one thread finish a grid sooner
-than one of two threads (benchmarks/NOTES.md, note 23).
+than one of two threads (benchmarks/NOTES.md, note 24).
 """
 
 import os

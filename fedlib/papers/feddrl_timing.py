@@ -55,8 +55,8 @@ def fig9(profile: str) -> "pd.DataFrame":
         for size in COHORTS[profile]:
             decisions = time_rounds(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
             found.append(_row("decision", "mlp", "fmnist", size, decisions))
-        for model in ("mlp", "cnn-feddrl"):
-            for what, rounds in time_whole_rounds(whole_run(profile, model), device, few).items():
+        for model, count in (("mlp", 6 * few), ("cnn-feddrl", few)):
+            for what, rounds in time_whole_rounds(whole_run(profile, model), device, count).items():
                 found.append(_row(what, model, "fmnist", 10, rounds))
         rows += [row | {"timed_on": device} for row in found]
     for length in LENGTHS:
