@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from fedlib.federation import slots_at_once
 from fedlib.local import Samples, Trainer, choose_backend, make_optimizer, make_work, pass_rows, stream_keys
 from fedlib.models import count_parameters, make_model
 from fedlib.provenance import environment
@@ -75,18 +76,27 @@ def engine(
         widest = widest or pass_rows(count_parameters(network), backend, device)
     trainer = Trainer(network, backend, make_optimizer("sgd"), BATCH, max_rows=widest)
     samples = clients.samples(device)
-    key, rows = stream_keys([0] * count, 1, range(count)), range(count)
-    work = make_work(
-        clients.lists, replica=[0] * count, client=rows, key=key, epochs=1, learning_rate=RATE, device=device
-    )
-    params = {n: p.detach().expand(count, *p.shape) for n, p in network.named_parameters()}
-    buffers = {n: b.expand(count, *b.shape) for n, b in network.named_buffers()}
+    works = [
+        make_work(
+            [clients.lists[client] for client in part], replica=[0] * len(part), client=part,
+            key=stream_keys([0] * len(part), 1, part), epochs=1, learning_rate=RATE, device=device,
+        )
+        for part in np.array_split(range(count), -(-count // slots_of(network)))
+    ]  # fmt: skip
 
     def run() -> None:
-        trainer.train(samples, trainer.start(params, buffers), work)
+        for work in works:
+            params = {n: p.detach().expand(len(work), *p.shape) for n, p in network.named_parameters()}
+            buffers = {n: b.expand(len(work), *b.shape) for n, b in network.named_buffers()}
+            trainer.train(samples, trainer.start(params, buffers), work)
         wait_for(device)
 
     return run
+
+
+def slots_of(network: nn.Module) -> int:
+    """How many local models of a network are kept at once before they are averaged, as in a run."""
+    return slots_at_once(sum(t.numel() * t.element_size() for t in network.state_dict().values()))
 
 
 def wait_for(device: torch.device) -> None:

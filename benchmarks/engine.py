@@ -56,7 +56,6 @@ STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 1, "mobilenetv2": 1}
 FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
 FLOWER_SECONDS = 120
 ALONE = ("plain loop", "engine")  # contestants whose memory is measured
-COPIES = 2.2  # of all clients' parameters: the plain loop's list, the engine's rows, a pass at work
 
 
 Case = tuple[str | None, int, str]  # network, clients, contestant
@@ -69,12 +68,6 @@ def repeats_for(model: str, count: int) -> int:
 
 def steps_for(model: str, count: int) -> int:
     return max(1, STEPS[model] * 10 // count)
-
-
-def fits(model: str, count: int) -> bool:
-    """Whether the clients' local models fit in the free memory for all contestants at once."""
-    free = int(re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text()).group(1)) * 1024
-    return COPIES * 4 * count_parameters(make_network(model)) * count < free
 
 
 def builders(model: str, count: int) -> dict[str, Contestant]:
@@ -218,13 +211,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--keep", action="store_true", help="keep what the file has of other cases")
     args = parser.parse_args()
-    cases = [(model, count) for model in args.models for count in args.clients if fits(model, count)]
+    cases = [(model, count) for model in args.models for count in args.clients]
     memory = measure_memory([(*case, name) for case in cases for name in ALONE])
     records = []
     for case in cases:
         records += measure(*case, args.fedjax, args.flower, memory)
-    for model, count in {(m, n) for m in args.models for n in args.clients} - set(cases):
-        print(f"{model:12} {count:4} clients  left out: too large for this machine's memory")
     if args.keep:
         records = with_earlier(records, args.out)
     settings = {"batch_size": BATCH, "threads": torch.get_num_threads()}

@@ -14,6 +14,8 @@ from fedlib.federation.server import (
     method_rng,
     put_back,
     sample_shares,
+    slots_at_once,
+    train_and_average,
     train_cohort,
     uniform_shares,
 )
@@ -22,6 +24,6 @@ from fedlib.federation.task import Task, prepare
 __all__ = [
     "Cohort", "Diagnostics", "Method", "RoundResult", "ServerState", "Task", "aggregate", "broadcast",
     "finish_round", "gather", "initial_state", "method_rng", "model_bytes", "next_cohort", "prepare",
-    "put_back", "rounds", "sample_cohort", "sample_shares", "train_cohort", "uniform_shares",
-    "weighted_mean",
+    "put_back", "rounds", "sample_cohort", "sample_shares", "slots_at_once", "train_and_average",
+    "train_cohort", "uniform_shares", "weighted_mean",
 ]  # fmt: skip

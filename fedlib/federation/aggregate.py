@@ -6,19 +6,29 @@ from torch import Tensor
 Tensors = dict[str, Tensor]
 
 
+def weighted_sum(stacked: Tensor, weights: Tensor) -> Tensor:
+    """`sum_k alpha_k w_k` for each replica: stacked [R * K, ...], weights [R, K] -> [R, ...].
+
+    Integer tensors (BatchNorm's batch counts) are summed in float64, the others in their own type.
+    """
+    replicas, cohort = weights.shape
+    dtype = stacked.dtype if stacked.is_floating_point() else torch.float64
+    local = stacked.view(replicas, cohort, -1).to(dtype)
+    return torch.bmm(weights.to(dtype).unsqueeze(1), local).view(replicas, *stacked.shape[1:])
+
+
+def in_type_of(summed: Tensor, like: Tensor) -> Tensor:
+    """A weighted sum in the type of what was summed: a count is rounded down."""
+    return summed if like.is_floating_point() else (summed + 1e-9).floor().to(like.dtype)
+
+
 def weighted_mean(stacked: Tensor, weights: Tensor) -> Tensor:
     """`w^{t+1} = sum_k alpha_k w_k` for each replica (FedDRL eq. (4); FedAvg eq. (1)).
 
     stacked: [R * K, ...] local values, replica by replica. weights: [R, K], used as they are
-    (a method normalises its own). Returns [R, ...] in the dtype of `stacked`; integer tensors
-    (BatchNorm's batch counts) are averaged in float64 and rounded down, as a count.
+    (a method normalises its own). Returns [R, ...] in the dtype of `stacked`.
     """
-    replicas, cohort = weights.shape
-    local = stacked.view(replicas, cohort, -1)
-    if not stacked.is_floating_point():
-        mean = torch.bmm(weights.double().unsqueeze(1), local.double())
-        return (mean + 1e-9).floor().to(stacked.dtype).view(replicas, *stacked.shape[1:])
-    return torch.bmm(weights.to(stacked.dtype).unsqueeze(1), local).view(replicas, *stacked.shape[1:])
+    return in_type_of(weighted_sum(stacked, weights), stacked)
 
 
 def aggregate(params: Tensors, buffers: Tensors, weights: Tensor) -> tuple[Tensors, Tensors]:

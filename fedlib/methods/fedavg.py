@@ -15,10 +15,9 @@ from fedlib.federation import (
     Diagnostics,
     ServerState,
     Task,
-    finish_round,
     initial_state,
     sample_shares,
-    train_cohort,
+    train_and_average,
     uniform_shares,
 )
 from fedlib.methods.surroundings import (
@@ -70,8 +69,8 @@ class FedAvg:
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
         state = restarted(task, state, cohort, self.episode_rounds)
-        # each client: E epochs of mini-batch SGD from w^t
-        trained = train_cohort(task, state, cohort, steps_limit=self.local_steps or None)
         weights = cohort_weights(self.weights, task, cohort)
-        after, report = finish_round(task, state, cohort, trained, weights)
+        # each client: E epochs of mini-batch SGD from w^t
+        limit = self.local_steps or None
+        after, report = train_and_average(task, state, cohort, weights, steps_limit=limit)
         return after, with_costs(task, after, cohort, report, self.episode_rounds)

@@ -15,9 +15,8 @@ from fedlib.federation import (
     Diagnostics,
     ServerState,
     Task,
-    finish_round,
     initial_state,
-    train_cohort,
+    train_and_average,
 )
 from fedlib.methods.fedavg import WEIGHTS, cohort_weights
 from fedlib.methods.surroundings import (
@@ -61,7 +60,6 @@ class FedProx:
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
         state = restarted(task, state, cohort, self.episode_rounds)
-        trained = train_cohort(task, state, cohort, proximal=self.mu)
         weights = cohort_weights(self.weights, task, cohort)
-        after, report = finish_round(task, state, cohort, trained, weights)
+        after, report = train_and_average(task, state, cohort, weights, proximal=self.mu)
         return after, with_costs(task, after, cohort, report, self.episode_rounds, self.latency_factor)

@@ -15,9 +15,8 @@ from fedlib.federation import (
     Diagnostics,
     ServerState,
     Task,
-    finish_round,
     initial_state,
-    train_cohort,
+    train_and_average,
 )
 from fedlib.methods.fedavg import FedAvg, cohort_weights
 from fedlib.methods.fedprox import FedProx
@@ -35,7 +34,6 @@ class Joined:
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         strengths = [getattr(member, "mu", 0.0) for member in self.members]
         mu = np.repeat(strengths, cohort.clients.shape[1])  # one per row, replica by replica
-        trained = train_cohort(task, state, cohort, proximal=mu if mu.any() else None)
         shares = {kind: cohort_weights(kind, task, cohort) for kind in {m.weights for m in self.members}}
         weights = torch.stack([shares[m.weights][r] for r, m in enumerate(self.members)])
-        return finish_round(task, state, cohort, trained, weights)
+        return train_and_average(task, state, cohort, weights, proximal=mu if mu.any() else None)
