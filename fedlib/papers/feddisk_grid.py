@@ -97,6 +97,7 @@ SCALES = {
             ),
         ),
         batch_size=8,
+        tuned=("mnist", "xray"),  # the real pictures
     ),
     "paper": Scale(
         settings=(
