@@ -204,25 +204,26 @@ def _show_plan(plans: dict[str, list], store: Any) -> None:
 
 
 def _show_budget(plans: dict[str, list], profile: str, store: Any, *, again: bool) -> None:
-    """One line per artifact: what is there, and what the rest will take; then all of it."""
+    """One line per artifact: what is there, and what the rest will take; then all of it, shared runs once."""
     from fedlib.expected import Expected, Timings, expected_kept
     from fedlib.kept import load_kept
     from fedlib.papers import find_artifact
 
-    total, timings = Expected(), Timings()
+    kept, all_missing, timings = Expected(), {}, Timings()
     for artifact_id, runs in plans.items():
         missing, artifact = [run for run in runs if store.get(run) is None], find_artifact(artifact_id)
         artifact = find_artifact(artifact.lender) if artifact.lender else artifact
         if runs:
+            all_missing |= {run.key: run for run in missing}
             time, stored = timings.of_runs(missing), f"{len(runs)} runs, {len(runs) - len(missing)} stored"
         elif artifact.keep and (again or load_kept(artifact, profile, store) is None):
             time, stored = expected_kept(artifact, profile), "computed once and kept"
+            kept += time
         else:
             time, stored = Expected(), "no training"
-        total += time
         print(f"{artifact_id} at {profile}: {stored}; {time.text()}")
     if len(plans) > 1:
-        print(f"{len(plans)} artifacts: {total.text()}")
+        print(f"{len(plans)} artifacts: {(timings.of_runs(all_missing.values()) + kept).text()}")
 
 
 def _work_through(plans: dict[str, list], arguments: argparse.Namespace, store: Any) -> int:

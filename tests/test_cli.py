@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import fake_federation
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from fedlib import results
 from fedlib.cli import main
 from fedlib.errors import DataError, UsageError
+from fedlib.expected import Expected, Timings
 from fedlib.grid import override, parse_seeds, parse_setting
 
 
@@ -121,6 +123,17 @@ def test_a_used_up_budget_is_status_3(capsys):
 def test_whole_paper_is_run_by_its_name(capsys):
     assert main(["run", "fake", "fake/grid", "--dry-run"]) == 0
     assert capsys.readouterr().out.count("fake/grid at smoke: 4 runs") == 1
+
+
+def test_runs_that_artifacts_share_count_once(capsys, monkeypatch):
+    shared = replace(fake_federation.ARTIFACTS[0], id="fake/again")
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (*fake_federation.ARTIFACTS, shared))
+    monkeypatch.setattr(Timings, "_of_run", lambda self, run: Expected(1.0, ("a laptop",), 1))
+    assert main(["run", "fake", "--dry-run"]) == 0
+    *_, one, other, both = capsys.readouterr().out.splitlines()
+    assert "4 runs, 0 stored; about 4 s" in one
+    assert "4 runs, 0 stored; about 4 s" in other
+    assert both == "2 artifacts: about 4 s (measured on a laptop)"
 
 
 def test_dry_run_computes_nothing(capsys, tmp_path):
