@@ -164,7 +164,7 @@ def draw_costs(rows: pd.DataFrame, folder: Path) -> Path:
                 ax.annotate("not\nreached", (at, 0), ha="center", va="bottom", fontsize=7)
         labels = [figures.method_style(m).label for m in table.method]
         ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
-        ax.set_ylabel("sent and received (MB)")
+        ax.set(ylabel="sent and received (MB)", xlim=(-0.7, len(table) - 0.3))
     return finish(fig, rows, "fig6", folder)
 
 
