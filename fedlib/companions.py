@@ -2,8 +2,7 @@
 
 The processes share nothing but the store: each claims groups of runs by their locks
 (`fedlib.suite`), so the grid divides itself. The first process owns the others: it passes Ctrl-C on,
-prints, and computes what they leave. On two cores two processes of one thread finish a grid sooner
-than one of two threads (benchmarks/NOTES.md, note 24).
+prints, and computes what they leave.
 """
 
 import os
@@ -56,17 +55,19 @@ class Companions:
     ) -> None:
         if kind is not None:
             self._interrupt()
+            return
         try:
             self._wait()
         except KeyboardInterrupt:
             self._interrupt()
-            self._wait()
             raise
 
     def _interrupt(self) -> None:
         for process in self._started:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGTERM)  # SIGINT is ignored below a shell's `&`
+        for process in self._started:
+            process.wait()
 
     def _wait(self) -> None:
         """Until all have ended; one line about each that ended in a way that its rows do not tell."""

@@ -264,8 +264,10 @@ def test_further_processes_of_one_command_divide_the_grid(store, tmp_path):
 
 
 def test_interrupted_with_its_further_processes(store, straight, tmp_path):
-    """Both leave a checkpoint and let their locks go."""
+    """Both leave a checkpoint and let their locks go, also where a shell's `&` made them ignore SIGINT."""
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
     process = command("--seeds", "3", "--checkpoint-seconds", "1000", "--processes", "2", seconds="1")
+    signal.signal(signal.SIGINT, usual)
     wait_for(lambda: len({line.split()[-1] for line in logged(tmp_path)}) == 2)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=30)
