@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fedlib.store import Store
     from fedlib.suite import Outcome
 
+_CELL = 60  # characters of a cell that are printed
 _STARTED = time.monotonic()  # a time budget counts from here, imports included
 
 
@@ -174,6 +175,7 @@ def _compute(
         progress=Silent() if arguments.companion else None,
         checkpoint_seconds=arguments.checkpoint_seconds,
         wait=wait,
+        from_the_end=arguments.companion,
     )
 
 
@@ -183,7 +185,12 @@ def _show_computed(artifact_id: str, arguments: argparse.Namespace, store: "Stor
 
     _compute_kept(artifact_id, arguments, store)
     rows = suite.load_rows(artifact_id, profile=arguments.profile, store=store)
-    print(rows.to_string(index=False, max_rows=40))
+    print(rows.map(_shorten).to_string(index=False, max_rows=40))
+
+
+def _shorten(value: Any) -> Any:
+    """A cell as a terminal can show it: pictures and long lists only begin."""
+    return f"{value[:_CELL]}..." if isinstance(value, str) and len(value) > _CELL else value
 
 
 def _compute_kept(artifact_id: str, arguments: argparse.Namespace, store: "Store") -> None:

@@ -118,12 +118,14 @@ def run_runs(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     join_methods: bool | None = None,
     wait: bool = True,
+    from_the_end: bool = False,
 ) -> Outcome:
     """Compute those of `runs` that are not in the store; return all that are, in the order given.
 
     join_methods: train runs of FedAvg and FedProx that share all shapes as one computation. None: on a
     GPU; a CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14). wait: for what
-    other processes are at work on, too.
+    other processes are at work on, too. from_the_end: last group first, for a second process: the two
+    meet in the middle, and runs that share data or what comes before round 1 stay in one of them.
     """
     check(max_replicas is None or max_replicas >= 1, f"max_replicas={max_replicas} given; allowed: 1 or more")
     widest = max_clients_per_pass
@@ -142,7 +144,7 @@ def run_runs(
     )
     suite = _Suite(context, retry_failed, max_replicas)
     with _current(where):
-        suite.compute(groups, wait)
+        suite.compute(groups[::-1] if from_the_end else groups, wait)
     stored = [context.store.get(run) for run in runs]
     return Outcome([found for found in stored if found is not None], suite.computed)
 

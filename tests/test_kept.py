@@ -121,6 +121,16 @@ def test_an_artifact_shows_the_kept_rows_of_another_and_whose_they_are(capsys, t
         replace(LENT, compute=measure)
 
 
+def test_pictures_among_the_rows_do_not_flood_the_terminal(capsys, monkeypatch):
+    wide = replace(KEPT, id="fake/wide", compute=lambda profile: pd.DataFrame({"images": ["eNo" * 400]}))
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (*fake_federation.ARTIFACTS, wide))
+    assert main(["run", "fake/wide"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{('eNo' * 400)[:60]}..." in shown
+    assert "eNo" * 21 not in shown
+    assert load_rows("fake/wide", profile="smoke")["images"].tolist() == ["eNo" * 400]
+
+
 def test_a_figure_borrows_the_runs_of_a_table():
     suite.run_artifact("fake/grid", profile="reduced")
     rows = load_rows("fake/curve", profile="reduced")

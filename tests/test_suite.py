@@ -263,6 +263,14 @@ def test_further_processes_of_one_command_divide_the_grid(store, tmp_path):
     assert "fake/grid: 4 runs, 0 computed now, 0 failed" in out
 
 
+def test_a_second_process_begins_at_the_other_end(store, tmp_path):
+    """So that runs which follow each other, and share what comes before round 1, stay in one process."""
+    runs = [run for seed in range(2) for run in (replace(one, seed=seed) for one in grid_runs("smoke"))]
+    compute(runs, from_the_end=True)
+    begun = [line.split()[:2] for line in logged(tmp_path) if line.split()[2] == "0"]
+    assert begun == [["fedprox", "0,1"], ["fedavg", "0,1"]]  # whole groups, their seeds as ever
+
+
 def test_interrupted_with_its_further_processes(store, straight, tmp_path):
     """Both leave a checkpoint and let their locks go, also where a shell's `&` made them ignore SIGINT."""
     usual = signal.signal(signal.SIGINT, signal.SIG_IGN)

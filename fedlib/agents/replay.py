@@ -54,6 +54,10 @@ class Replay:
         """The buffers of `groups` neighbouring replicas joined: [R * groups, n] -> [R, groups * n]."""
         return Replay(*(tensor.unflatten(0, (-1, groups)).flatten(1, 2) for tensor in self._fields))
 
+    def is_finite(self) -> bool:
+        """Whether no experience holds a NaN or an infinity."""
+        return all(bool(tensor.isfinite().all()) for tensor in self._fields)
+
     @property
     def _fields(self) -> tuple[Tensor, ...]:
         return self.states, self.actions, self.rewards, self.next_states

@@ -5,13 +5,10 @@ local MADEs, then the global one, then the ratio classifiers of one replica afte
 loop counts these steps as rounds before round 1 and can leave a checkpoint after each; a resumed run
 ends bit for bit where the uninterrupted one does.
 
-Runs of a grid that differ in phase 2 only (scale, clip, control, feed, rounds) have the same phase 1:
-it is a pure function of images, clients, seeds and settings, and takes longer than some grids'
-rounds. The last ones are therefore kept in the process, under the digest of all that they depend on:
-as many as a grid has data sets, so that what comes after all of them finds its own.
+Runs of a grid that differ in phase 2 only (scale, clip, control, feed, rounds) have the same phase 1,
+which a process does once (`fedlib.methods.remembered`).
 """
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +40,7 @@ from fedlib.methods.ratio import (
     start_ratio,
     train_ratio,
 )
+from fedlib.methods.remembered import Remembered, digest
 
 DENSITIES = {"mixture": sample_shares, "sum": uniform_shares}  # how the global MADE is averaged
 STEP = 10  # epochs or rounds from one possible checkpoint to the next
@@ -68,24 +66,16 @@ class PhaseOne:
     columns: dict[str, list[Any]]
 
 
-_KEPT = 4
-_last: dict[str, PhaseOne] = {}  # oldest first
+_remembered = Remembered()
 
 
 def recall(task: Task, plan: Plan) -> PhaseOne | None:
     """A phase 1 that this process has done already, if it is among the last ones."""
-    return _last.get(_digest(task, plan))
+    return _remembered.get(_digest(task, plan))
 
 
 def _digest(task: Task, plan: Plan) -> str:
-    parts = (task.device, task.seeds, task.run.local_epochs, plan)
-    digest = hashlib.sha256(repr(parts).encode())
-    digest.update(repr([task.train.inputs.shape, task.train.inputs.dtype]).encode())
-    digest.update(task.train.inputs.cpu().contiguous().numpy().data)
-    for lists in task.clients:
-        for index in lists:
-            digest.update(index.tobytes() + b"|")
-    return digest.hexdigest()
+    return digest(task, task.run.local_epochs, plan)
 
 
 def begin(task: Task, plan: Plan) -> Progress:
@@ -164,9 +154,7 @@ def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
     h = dict(progress["tables"])
     log_ratio = h.pop("log_ratio")
     found = PhaseOne(h, log_ratio, _course(task, *_fitted(progress), progress["epochs"]))
-    if len(_last) >= _KEPT:
-        _last.pop(next(iter(_last)))
-    _last[_digest(task, plan)] = found
+    _remembered.keep(_digest(task, plan), found)
     return found
 
 

@@ -8,18 +8,24 @@ buffer and goes on updating online (FEDDRL-A23).
 
 The state's round counts from -worker_rounds to 0 meanwhile (FEDDRL-A24: these rounds are not
 rounds of the run; both counts can be told).
+
+Both stages are the same for the control that shuffles the trained agent's input: a process goes through
+them once for runs that differ in what follows only (`fedlib.methods.remembered`).
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from fedlib import seeds
 from fedlib.agents import Agent, Replay
 from fedlib.errors import check
 from fedlib.federation import ServerState, Task, initial_state, method_rng, sample_cohort
+from fedlib.methods.remembered import Remembered, digest
 
 if TYPE_CHECKING:
     from fedlib.methods.feddrl import FedDRL, Mind
+
+_remembered = Remembered()
 
 
 def worker_task(task: Task, workers: int) -> Task:
@@ -36,13 +42,19 @@ def worker_rounds(method: "FedDRL", task: Task) -> int:
 
 
 def start(method: "FedDRL", task: Task, state: ServerState) -> ServerState:
-    """The state before the first worker round; `state` has the global models of the run proper."""
+    """The state before the first worker round; `state` has the global models of the run proper.
+
+    Before round 1, if this process has trained the same main agents already.
+    """
     rounds = worker_rounds(method, task)
     check(
         rounds >= 2,
         f"rounds={rounds} given for workers of mode 'two_stage'; allowed: 2 or more (the first action is "
         "rewarded in round 2)",
     )
+    known = _remembered.get(_digest(method, task))
+    if known is not None:
+        return replace(state, memory={"mind": known.pack()})
     workers = initial_state(worker_task(task, method.workers))
     same_start = [seed for seed in task.seeds for _ in range(method.workers)]
     mind = method.start(same_start, task.cohort_size)
@@ -63,20 +75,30 @@ def advance(method: "FedDRL", task: Task, state: ServerState) -> tuple[ServerSta
     online = replace(method, mode="online", agent="learning")
     workers, report = online.apply(team, ServerState(done, **state.memory), cohort)
     failed = {r // method.workers: f"{why} of a worker" for r, why in report.failed.items()}
-    last = state.round == -1
-    memory = {"mind": main_mind(method, task, workers).pack()} if last else _pack(workers)
-    return replace(state, round=state.round + 1, memory=memory), failed
+    if state.round < -1:
+        return replace(state, round=state.round + 1, memory=_pack(workers)), failed
+    mind, experience = main_mind(method, task, workers)
+    if not failed and experience.is_finite():
+        _remembered.keep(_digest(method, task), mind)
+    return replace(state, round=0, memory={"mind": mind.pack()}), failed
+
+
+def _digest(method: "FedDRL", task: Task) -> str:
+    """All that decides the main agents before round 1: not T, who evaluates, or how they act later."""
+    elsewhere = {"seed": -1, "artifact": "", "profile": "", "eval_every": 1, "client_eval": "none"}
+    run = replace(task.run, method="", method_options={}, rounds=worker_rounds(method, task), **elsewhere)
+    return digest(task, run.key, asdict(replace(method, agent="learning", worker_rounds=None)))
 
 
 def _pack(workers: ServerState) -> dict[str, Any]:
     return {"params": workers.params, "buffers": workers.buffers, "memory": workers.memory}
 
 
-def main_mind(method: "FedDRL", task: Task, workers: ServerState) -> "Mind":
-    """Stage 2: fresh main agents, trained offline on their workers' merged experience."""
+def main_mind(method: "FedDRL", task: Task, workers: ServerState) -> tuple["Mind", Replay]:
+    """Stage 2: fresh main agents, trained offline on their workers' merged experience, and this."""
     fresh = method.new_mind(task)
     merged = fresh.unpack(workers.memory["mind"]).replay.merge(method.workers)
-    return replace(fresh, agent=train_offline(method, task, fresh.agent, merged))
+    return replace(fresh, agent=train_offline(method, task, fresh.agent, merged)), merged
 
 
 def train_offline(method: "FedDRL", task: Task, agent: Agent, merged: Replay) -> Agent:

@@ -27,6 +27,7 @@ from fedlib.methods.ratio import (
     to_mean_one,
     to_zero_two,
 )
+from fedlib.methods.remembered import forget
 from fedlib.models import count_parameters
 from fedlib.models.made import make_made, negative_log_likelihood
 
@@ -235,7 +236,7 @@ def test_the_printed_density_averages_all_clients_alike():
     shares = {"sum": torch.full((1, 3), 1 / 3), "mixture": torch.tensor([[30, 22, 45]]) / 97}
     told = {}
     for density, weights in shares.items():
-        phase_one._last.clear()
+        forget()
         method = FedDisk(**SHORT, density=density)
         told[density] = json.loads(method.start(task).memory["phase1"]["made_validation_loss"][0])
         expected = fit_global_made(task, method.made, weights).validation_loss[:, 0]
@@ -409,7 +410,7 @@ def test_wrong_options_are_one_line(options, message):
 
 def test_phase_1_is_computed_once_for_runs_that_differ_in_phase_2(monkeypatch):
     calls, finish = [], phase_one.finish
-    monkeypatch.setattr(phase_one, "_last", {})
+    forget()
     monkeypatch.setattr(phase_one, "finish", lambda *given: calls.append(1) or finish(*given))
     first = FedDisk(**SHORT).start(world())
     for options in ({"scale": "raw"}, {"control": "shuffled"}, {"feed": "global"}):
@@ -427,7 +428,7 @@ def test_phase_1_is_computed_once_for_runs_that_differ_in_phase_2(monkeypatch):
 @pytest.fixture(scope="module")
 def uninterrupted():
     """Replicas 0 and 1 with a phase 1 of several steps in each of its stages."""
-    phase_one._last.clear()
+    forget()
     task = world(seeds=(0, 1), rounds=2)
     return task, [*rounds(task, FedDisk(**STAGES))]
 
@@ -458,7 +459,7 @@ def test_phase_1_counts_its_steps_as_rounds_before_round_1(uninterrupted):
 @pytest.mark.parametrize("stage", [("local", 0), ("global", 0), ("ratio", 0), ("ratio", 1), ("weights", 0)])
 def test_a_run_left_within_phase_1_ends_bit_for_bit_where_the_whole_one_does(uninterrupted, stage):
     task, results = uninterrupted
-    phase_one._last.clear()  # nothing is remembered by a new process
+    forget()  # nothing is remembered by a new process
     left = [result for result in results if stage_of(result) == stage][1]
     saved = io.BytesIO()
     torch.save(left.state, saved)
@@ -477,7 +478,7 @@ def test_a_run_left_within_phase_1_ends_bit_for_bit_where_the_whole_one_does(uni
 def test_a_step_of_phase_1_leaves_the_state_before_it_as_it_was():
     """An interrupt in the middle of a step writes the last finished one."""
     task, method = world(), FedDisk(**STAGES)
-    phase_one._last.clear()
+    forget()
     state = method.init(task)
     while state.round < 0:
         saved = io.BytesIO()

@@ -22,6 +22,7 @@ from fedlib.local import Samples
 from fedlib.methods import make_method, two_stage
 from fedlib.methods.feddrl import FedDRL, Mind, losses_before
 from fedlib.methods.impact import reward
+from fedlib.methods.remembered import forget
 from fedlib.progress import Silent
 from fedlib.store import Store
 
@@ -127,6 +128,7 @@ def test_side_thread_changes_no_number(monkeypatch):
     found = []
     for free in (True, False):
         monkeypatch.setattr("fedlib.methods.feddrl.core_is_free", lambda task, free=free: free)
+        forget()
         found.append(play(make_world(rounds=9)))
     beside, in_line = found
     assert [r.rows for r in beside] == [r.rows for r in in_line]
@@ -287,6 +289,44 @@ def test_worker_rounds_are_as_many_as_rounds_unless_said():
     assert play(make_world(rounds=3), offline_passes=1)[0].round == -3
 
 
+def worker_rounds_played(task, **options):
+    return sum(result.round < 0 for result in play(task, **{**MODES["two_stage"], **options}))
+
+
+def test_the_shuffled_control_acts_with_the_very_agent_that_was_trained():
+    """Its workers' rounds are those of FedDRL, and are played once for both; the numbers stay."""
+    task = make_world(seeds=(0, 1), rounds=3, cohort_size=3)
+    alone = play(task, agent="shuffled", **MODES["two_stage"])
+    forget()
+    learning = play(task, **MODES["two_stage"])
+    after = play(task, agent="shuffled", **MODES["two_stage"])
+    assert [result.round for result in after] == [0, 1, 2, 3]
+    assert [result.rows for result in after] == [result.rows for result in alone[-4:]]
+    assert torch.equal(flat(after[-1].state), flat(alone[-1].state))
+    assert not torch.equal(flat(after[-1].state), flat(learning[-1].state))
+    policies = [mind_of(results[-4]).agent.policy for results in (learning, after)]
+    assert torch.equal(*policies)
+
+
+def test_what_decides_the_workers_rounds_is_not_taken_from_other_runs():
+    world = {"seeds": (0, 1), "rounds": 3, "cohort_size": 3}
+    assert worker_rounds_played(make_world(**world)) == 4
+    for changes in ({"seeds": (1, 0)}, {"local_epochs": 3}, {"local_learning_rate": 0.02}):
+        assert worker_rounds_played(make_world(**{**world, **changes})) == 4, changes
+    for options in ({"beta": 0.2}, {"workers": 3}, {"offline_passes": 2}, {"noise": 0.2}):
+        assert worker_rounds_played(make_world(**world), **options) == 4, options
+    assert worker_rounds_played(make_world(**world), worker_rounds=3) == 3
+    forget()
+    assert worker_rounds_played(make_world(**world)) == 4
+    assert worker_rounds_played(make_world(**{**world, "rounds": 5})) == 0
+
+
+def test_a_worker_that_failed_fails_every_run_that_asks_for_it():
+    for _ in range(2):
+        results = play(world_with_a_broken_image(rounds=3), **MODES["two_stage"])
+        assert results[1].failed == {1: "failed: l_b of client 2 is nan in round 1 of a worker"}
+
+
 @pytest.mark.parametrize(("mode", "stop"), [("online", 6), ("two_stage", 2), ("two_stage", 6)])
 def test_resume_is_bit_for_bit(mode, stop):
     """In the middle of both modes: also among the workers' rounds, and after updates were made."""
@@ -426,6 +466,7 @@ def test_interrupted_among_the_workers_rounds_it_resumes_to_the_same_bytes(tmp_p
         method="feddrl", method_options={**SMALL, **MODES["two_stage"]}, client_eval="none",
     )  # fmt: skip
     straight = stored_rows(tmp_path / "straight", run)
+    forget()
     played, advance = [], two_stage.advance
 
     def interrupted(method, task, state):
