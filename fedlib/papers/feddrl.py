@@ -25,6 +25,7 @@ Data in Federated Learning", https://doi.org/10.1145/3545008.3545085.
 | `feddrl/small_setting` | the agent's two modes beside the best constant weights |
 | `feddrl/table3_fmnist_ce_n100` | the cell of table 3 that a CPU can approach at the paper's full scale |
 | `feddrl/authors_partitions` | cells of table 3 on the authors' partition files, where these are at hand |
+| `feddrl/authors_deltas` | fig. 8 on them |
 | `feddrl/full_scale_curves` | how far its runs have got |
 """
 
@@ -33,6 +34,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fedlib.papers import PROFILES, Artifact
+from fedlib.papers import feddrl_files as files
 from fedlib.papers import feddrl_grid as grid
 from fedlib.papers.feddrl_claims import CLAIMS
 from fedlib.run import Run
@@ -79,7 +81,8 @@ ARTIFACTS = (
     _trained("small_setting", "check", "The agent beside the best constant weights", grid.small_setting),
     _trained("cifar10_as_run", "check", "The CIFAR cells as they were run", grid.cifar10_as_run),
     _measured("label_mix", "check", "Label mixes of the CIFAR cells as they were run", ("cifar10",)),
-    _trained("authors_partitions", "check", "Table 3 on the authors' own files", grid.authors_partitions),
+    _trained("authors_partitions", "check", "Table 3 on the authors' own files", files.authors_partitions),
+    _trained("authors_deltas", "check", "Fig. 8 on the authors' own files", files.authors_deltas),
     _trained("fedprox_weights", "check", "FedProx by n_k and uniform weights", grid.fedprox_weights),
     Artifact(
         id="feddrl/table3_fmnist_ce_n100",

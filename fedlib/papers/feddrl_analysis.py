@@ -5,6 +5,7 @@ one number per seed. Accuracies and gains are in percent.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -45,13 +46,26 @@ def named(rows: "pd.DataFrame") -> "pd.DataFrame":
     found = found.sort_values("variant", key=lambda names: names.map(ranks), kind="stable")
     files = found.partition == "from_file"
     if files.any():
-        schemes = found.partition_options[files].map(lambda text: json.loads(text)["path"].split("_")[-2])
+        schemes = found.partition_options[files].map(lambda text: partition_setting(text, "scheme"))
         found = found.assign(partition=found.partition.where(~files, schemes))
     foreign = found.partition == "foreign_labels"
     if foreign.any():
         schemes = found.partition_options[foreign].map(lambda text: json.loads(text)["scheme"])
         found = found.assign(partition=found.partition.where(~foreign, schemes))
     return found
+
+
+def partition_setting(options: str, name: str) -> str | float:
+    """A setting of a partition, out of its options (JSON); of the authors' files, out of their name.
+
+    name: delta, or scheme (of files and foreign labels only). Files without a delta in their name have
+    table 3's.
+    """
+    given = json.loads(options)
+    if "path" not in given:
+        return given[name]
+    scheme, delta = re.search(r"_(pa|ce|cn)_n\d+(?:_delta(\d+))?\.", given["path"]).groups()
+    return scheme if name == "scheme" else int(delta) / 100 if delta else DELTA
 
 
 def cells(

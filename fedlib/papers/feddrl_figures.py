@@ -290,6 +290,7 @@ PLOTS: dict[str, Callable[[pd.DataFrame], Figure]] = {
     "impact_factors": plot_impact_factors,
     "small_setting": plot_small_setting,
     "cifar10_as_run": plot_cifar10_as_run,
+    "authors_deltas": plot_fig8,
     "full_scale_curves": plot_full_scale,
 }
 

@@ -5,7 +5,6 @@ for FedProx, delta = 0.6. Which model and partition a data set has: FEDDRL-A25 t
 `SCALES` is the one place where the profiles differ.
 """
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -57,6 +56,7 @@ class Scale:
     small_rounds: int | None = None  # T of the small setting; None: `rounds`
     small_train_per_class: int | None = None  # its images of each class; None: as in table 3
     search: Mapping[str, int] = field(default_factory=dict)  # sizes of the search for constant weights
+    file_rounds: Mapping[int, int] = field(default_factory=dict)  # N: T on the authors' files; absent: T
 
 
 _MLP = ("mlp", {})
@@ -101,6 +101,7 @@ SCALES = {
         small_rounds=100,
         small_train_per_class=300,
         search={"candidates": 8, "generations": 4},
+        file_rounds={10: 20},  # all images of the training set in every round
     ),
     "paper": Scale(
         rounds=1000,
@@ -201,29 +202,6 @@ def table3(profile: str) -> list[Run]:
         for partition in PARTITIONS
         for run in with_methods(base_run(profile, "table3", data, partition, num_clients))
     ]
-
-
-AUTHORS_FILES = "feddrl_partitions/{data}_{partition}_n{clients}.json"  # below the data folder
-_FILE_NAMES = {"fmnist": "fashion_mnist", "mnist": "mnist"}
-
-
-def authors_partitions(profile: str) -> list[Run]:
-    """The twelve cells of MNIST and Fashion-MNIST on the authors' own files instead of our draws.
-
-    The files name images of the full training sets, so there is nothing to run at `smoke`. Their PA
-    files repeat images (FEDDRL-A32).
-    """
-    if profile == "smoke":
-        return []
-    runs = []
-    for data, clients, partition in itertools.product(_FILE_NAMES, CLIENTS, PARTITIONS):
-        base = base_run(profile, "authors_partitions", data, partition, clients)
-        images = {k: v for k, v in base.dataset_options.items() if k != "train_per_class"}
-        path = AUTHORS_FILES.format(data=_FILE_NAMES[data], partition=partition, clients=clients)
-        options = {"path": path, **({"allow_repeats": True} if partition == "pa" else {})}
-        base = replace(base, dataset_options=images, partition="from_file", partition_options=options)
-        runs += with_methods(base, FEDERATED)
-    return runs
 
 
 def lent(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedlib import seeds
+from fedlib.papers.feddrl_files import at_hand, authors_file
 from fedlib.papers.feddrl_grid import CLIENTS, DATA, PARTITIONS, full_scale_cell, partition_options, scale_of
 from fedlib.papers.published import load_published
 
@@ -118,12 +119,14 @@ def label_mix(profile: str) -> "pd.DataFrame":
     """FEDDRL-A25: distance of the clients' label mixes from uniform, eq. (23) of FedDdrl, on CIFAR-10.
 
     Each scheme from 100 labels that are not the images' own, a random deal to clients of the same
-    sizes, and the scheme from the images' own 10 labels; N = 10, mean over clients.
+    sizes, the scheme from the images' own 10 labels, and the authors' own lists where they are at hand
+    (not at `smoke`); N = 10, mean over clients. Their lists number images in the official order, which
+    a re-encoded copy need not have: there only the sizes are certain.
     """
     import pandas as pd
 
     from fedlib.data import load_dataset
-    from fedlib.partition import label_counts, label_emd, make_partition
+    from fedlib.partition import label_counts, make_partition, partition_from_file
 
     dataset, rows = load_dataset(scale_of(profile).datasets["cifar10"]), []
     labels = dataset.train.labels % 10  # the stand-in of `smoke` has 100 labels; CIFAR-10's are 0 to 9
@@ -142,12 +145,26 @@ def label_mix(profile: str) -> "pd.DataFrame":
                 "own labels": make_partition(scheme, num_classes=10, **own, **given),
             }
             for made_from, clients in lists.items():
-                counts = label_counts(clients, labels, 10)
-                row = {"partition": scheme, "made_from": made_from, "images": int(counts.sum())}
-                row |= {"label_distance": float(label_emd(counts).mean())}
-                row |= {"labels_per_client": float((counts > 0).sum(axis=1).mean())}
-                rows.append({**_about(dataset, seed), **row})
+                rows.append(
+                    _about(dataset, seed) | _mix(scheme, made_from, label_counts(clients, labels, 10))
+                )
+        theirs = authors_file("cifar10", scheme, 10)
+        if profile != "smoke" and at_hand(theirs):
+            lists = partition_from_file(labels, num_clients=10, **theirs)
+            rows.append(_about(dataset, 0) | _mix(scheme, "authors' file", label_counts(lists, labels, 10)))
     return pd.DataFrame(rows)
+
+
+def _mix(scheme: str, made_from: str, counts: np.ndarray) -> dict[str, object]:
+    from fedlib.partition import label_emd
+
+    return {
+        "partition": scheme,
+        "made_from": made_from,
+        "images": int(counts.sum()),
+        "label_distance": float(label_emd(counts).mean()),
+        "labels_per_client": float((counts > 0).sum(axis=1).mean()),
+    }
 
 
 def full_scale_curves(profile: str) -> "pd.DataFrame":

@@ -173,7 +173,8 @@ def over(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
 
     named, found = analysis.named(rows), []
     if column not in named:
-        named = named.assign(**{column: [json.loads(text)[column] for text in named.partition_options]})
+        settings = [analysis.partition_setting(text, column) for text in named.partition_options]
+        named = named.assign(**{column: settings})
     for (partition, at), part in named.groupby(["partition", column], sort=True):
         for variant in analysis.variant_order(part):
             for seed, value in analysis.best(part, variant).items():
@@ -236,18 +237,19 @@ def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
 def agent_share(rows: "pd.DataFrame") -> "pd.DataFrame":
     """What the agent adds to a round of each network, in percent, on this machine.
 
-    The decision; then the decision and what Algorithm 1 in its side thread made rounds longer, with so
-    many experiences in D.
+    The decision; then the decision and what Algorithm 1 made rounds longer, with so many experiences in
+    D: in a side thread where a core is free for it, in line where `threads` are all cores.
     """
     import pandas as pd
 
     ten, found = rows[(rows.cohort_size == 10) & (rows.data == "fmnist")], []
-    for (device, model), part in ten.groupby(["timed_on", "model"], sort=False):
+    decisions = ten[ten.what == "decision"].set_index(["timed_on", "model"]).median_ms
+    rounds = ten[ten.what.str.startswith("round")]
+    for (device, model, threads), part in rounds.groupby(["timed_on", "model", "threads"], sort=False):
         median = part.set_index("what").median_ms
-        if "round" not in median:
-            continue
-        decision, whole = median["decision"], median["round"]
-        line = {"timed_on": device, "model": model, "round_ms": whole, "decision_%": 100 * decision / whole}
+        decision, whole = decisions[device, model], median["round"]
+        line = {"timed_on": device, "threads": threads, "model": model, "round_ms": whole}
+        line["decision_%"] = 100 * decision / whole
         for what, ms in median.filter(like="round, ").items():
             line[f"{what.removeprefix('round, ')}_%"] = 100 * (decision + ms - whole) / whole
         found.append(line)

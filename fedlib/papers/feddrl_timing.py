@@ -3,8 +3,10 @@
 FEDDRL-A44: `perf_counter` around state -> alpha and around eq. (4), 100 calls after 10 warm-ups.
 """
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +38,9 @@ def fig9(profile: str) -> "pd.DataFrame":
     one, the GPU); the agent is on the CPU. The decision is timed within rounds, right after clients of
     that network trained on those data. Algorithm 1 is not in the paper's figure; it makes floor(|D| / 4)
     updates a round (FEDDRL-A19), so that its time grows with the rounds: it is told for the end of a run
-    of 40 and of 1000 rounds, alone ("learning") and as part of whole rounds, in whose side thread it
-    runs ("round, 40 in D"); "round" alone is one whose agent never learns.
+    of 40 and of 1000 rounds, alone ("learning") and as part of whole rounds ("round, 40 in D"); "round"
+    alone is one whose agent never learns. Whole rounds are timed with one CPU thread, which leaves a
+    core to Algorithm 1's side thread, and with one for each core.
     """
     import pandas as pd
     import torch
@@ -55,14 +58,31 @@ def fig9(profile: str) -> "pd.DataFrame":
         for size in COHORTS[profile]:
             decisions = time_rounds(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
             found.append(_row("decision", "mlp", "fmnist", size, decisions))
-        for model, count in (("mlp", 6 * few), ("cnn-feddrl", few)):
-            for what, rounds in time_whole_rounds(whole_run(profile, model), device, count).items():
-                found.append(_row(what, model, "fmnist", 10, rounds))
+        found = [row | {"threads": torch.get_num_threads()} for row in found]
+        for threads in sorted({1, os.cpu_count() or 1}):
+            for model, count in (("mlp", 6 * few), ("cnn-feddrl", 2 * few)):
+                with cpu_threads(threads):
+                    whole = time_whole_rounds(whole_run(profile, model), device, count)
+                found += [_row(w, model, "fmnist", 10, s) | {"threads": threads} for w, s in whole.items()]
         rows += [row | {"timed_on": device} for row in found]
     for length in LENGTHS:
         times = time_learning(10, length, few)
-        rows.append(_row(f"learning, {length} in D", "any", "any", 10, times) | {"timed_on": "cpu"})
-    return pd.DataFrame(rows).assign(threads=torch.get_num_threads())
+        row = _row(f"learning, {length} in D", "any", "any", 10, times)
+        rows.append(row | {"threads": 1, "timed_on": "cpu"})
+    return pd.DataFrame(rows)
+
+
+@contextmanager
+def cpu_threads(count: int) -> Iterator[None]:
+    """So many threads of torch on the CPU, for a while."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _row(what: str, model: str, data: str, size: int, seconds: list[float]) -> dict[str, Any]:

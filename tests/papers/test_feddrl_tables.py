@@ -1,6 +1,7 @@
 """FedDRL's tables against numbers worked by hand, its measurements, and its figures drawn from made rows."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -77,10 +78,12 @@ def test_agent_share_by_hand():
     rows = timings(0.1, 3, 45)
     extra = [("round, 40 in D", "mlp", "fmnist", 119.9), ("round", "mlp", "fmnist", 100.0)]
     columns = ["what", "model", "data", "median_ms"]
-    extra = [dict(zip(columns, row, strict=True), cohort_size=10, timed_on="cpu") for row in extra]
-    row = feddrl_tables.agent_share(pd.concat([rows, pd.DataFrame(extra)])).iloc[0]
-    assert row["decision_%"] == 0.1
-    assert row["40 in D_%"] == 20.0
+    extra = [dict(zip(columns, row, strict=True), cohort_size=10, timed_on="cpu", threads=1) for row in extra]
+    more = [{**row, "threads": 2, "median_ms": row["median_ms"] / 2} for row in extra]
+    shares = feddrl_tables.agent_share(pd.concat([rows, pd.DataFrame(extra + more)]))
+    assert shares.threads.tolist() == [1, 2]
+    assert shares["decision_%"].tolist() == [0.1, 0.2]
+    assert shares["40 in D_%"].tolist() == [20.0, 20.1]
 
 
 def test_printed_times_stand_beside_ours():
@@ -165,6 +168,10 @@ def test_timings_have_every_row_of_the_figure(timed):
     assert (rows.p10_ms <= rows.median_ms).all()
     assert (rows.median_ms <= rows.p90_ms).all()
     assert set(rows[rows.what == "averaging"].model) == {"mlp", "cnn-feddrl", "vgg11"}
+    whole = rows[rows.what == "round"].groupby("threads").model.agg(set)
+    assert set(whole.index) == {1, os.cpu_count()}
+    assert all(models == {"mlp", "cnn-feddrl"} for models in whole)
+    assert rows.threads.notna().all()
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -173,6 +180,15 @@ def test_timings_have_every_row_of_the_figure(timed):
 def losses(rows):
     known = {"client_loss_mean": 1.0, "client_loss_max": 1.5, "client_loss_min": 0.5}
     return rows.assign(**known, client_loss_variance=0.2)
+
+
+def over_files(*leads):
+    """Like the rows of fig. 8, on the authors' lists."""
+    rows = over_delta(*leads)
+    deltas = rows.partition_options.map(lambda text: round(100 * json.loads(text)["delta"]))
+    names = [f"a/fashion_mnist_{p}_n100_delta{d}.json" for p, d in zip(rows.partition, deltas, strict=True)]
+    options = [json.dumps({"path": name}) for name in names]
+    return rows.assign(partition="from_file", partition_options=options)
 
 
 def two_cells():
@@ -190,6 +206,7 @@ FIGURE_ROWS = {
     "table4": two_cells,
     "impact_factors": lambda: with_weights(0.4),
     "small_setting": lambda: losses(cell(feddrl=[50, 51], feddrl_online=[50, 50], uniform=[49, 50])),
+    "authors_deltas": lambda: over_files(5, 1),
     "cifar10_as_run": lambda: cell("cifar10-jpeg", feddrl=[50, 51], fedavg=[49, 50]),
     "full_scale_curves": lambda: cell(num_clients=100, fedavg=[50]).drop(columns=["status", "run"]),
     "fig4": lambda: feddrl_measures.fig4("smoke"),
