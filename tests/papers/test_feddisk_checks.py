@@ -1,6 +1,7 @@
 """FedDisk's artifacts without runs: eq. (17) on a discrete toy, widths of the MADE, sample images."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedlib.papers import feddisk_privacy as privacy
@@ -59,13 +60,31 @@ def test_sample_images_survive_the_table():
         assert images.std() > 0
 
 
-def test_toy_has_the_true_ratio_and_weights_that_know_the_first_pixel_only():
-    toy = feddisk_toy.toy_weights()
-    for client, own in toy.groupby("client"):
+@pytest.fixture(scope="module")
+def toy():
+    return feddisk_toy.toy_weights()
+
+
+def test_toy_has_the_true_ratio_and_weights_that_know_the_first_pixel_only(toy):
+    for _, own in toy.groupby("client"):
         assert own["true"].mean() == pytest.approx(1, abs=4 * own["true"].std() / np.sqrt(len(own)))
         for feed in ("local", "global"):
             assert own[feed].mean() == pytest.approx(1, rel=1e-4)
             inside = own[own.x1.between(0, 1)].sort_values("x1")
             steps = np.diff(inside[feed])
             assert (steps >= -1e-6).all() or (steps <= 1e-6).all()  # a monotone function of x1
-        assert set(feddisk_toy.agreement(toy).client) >= {client}
+
+
+def test_the_order_of_the_toys_weights(toy):
+    """Signs by hand; notebook 02 says of its toy that they are the wrong way round."""
+    by_hand = pd.DataFrame(
+        {
+            "client": [0, 0, 0, 1, 1, 1], "true": [1, 2, 3, 1, 2, 3],
+            "local": [3, 2, 1, 1, 3, 2], "global": [4, 5, 6, 6, 5, 4],
+        }
+    )  # fmt: skip
+    table = feddisk_toy.agreement(by_hand).set_index("client")
+    assert table["local"].tolist() == pytest.approx([-1, 0.5])
+    assert table["global"].tolist() == pytest.approx([1, -1])
+    table = feddisk_toy.agreement(toy).set_index("client")
+    assert (table < 0).all(axis=None)
