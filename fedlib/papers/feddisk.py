@@ -6,7 +6,8 @@ same runs, those of `feddisk/fig3`.
 | module | what is in it |
 |---|---|
 | `feddisk_grid` | the runs: every printed setting, and what the profiles change |
-| `feddisk_tables` | effective rounds and costs, parameter counts, published beside ours |
+| `feddisk_tables` | effective rounds and costs, published beside ours, FedDisk's weights |
+| `feddisk_sizes` | parameter counts, printed beside counted |
 | `feddisk_costs` | printed costs beside ours, the byte counter against sizes of real models |
 | `feddisk_toy`, `feddisk_samples` | p, q_k and alpha in two dimensions; images of clients |
 | `feddisk_width`, `feddisk_privacy` | the two artifacts without runs of their own |
@@ -33,7 +34,7 @@ def _samples(profile: str) -> "pd.DataFrame":
 
 
 def _sizes(profile: str) -> "pd.DataFrame":
-    from fedlib.papers.feddisk_tables import count_sizes
+    from fedlib.papers.feddisk_sizes import count_sizes
 
     return count_sizes(profile)
 

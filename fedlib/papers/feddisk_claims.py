@@ -17,15 +17,8 @@ from fedlib.intervals import Interval, mean_interval
 from fedlib.papers import NOT_TESTABLE, Verdict, decide
 from fedlib.papers.feddisk_errata import reduction_by_tables
 from fedlib.papers.feddisk_grid import CASES, METHODS, case_of
-from fedlib.papers.feddisk_tables import (
-    ACCURACY,
-    CLASSES,
-    PAPER_NAMES,
-    SMOOTHING,
-    effective_rounds,
-    sent_per_client,
-    trial_mean,
-)
+from fedlib.papers.feddisk_sizes import CLASSES, PAPER_NAMES
+from fedlib.papers.feddisk_tables import ACCURACY, SMOOTHING, effective_rounds, sent_per_client, trial_mean
 from fedlib.papers.published import load_published
 from fedlib.tables import json_column
 

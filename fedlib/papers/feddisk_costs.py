@@ -1,19 +1,21 @@
 """FedDisk's traffic: the printed costs beside ours, and the federation's counter against real models."""
 
-import math
+from collections.abc import Mapping
 
 import pandas as pd
 
-from fedlib.errors import check
-from fedlib.papers.feddisk_errata import printed_costs
-from fedlib.papers.feddisk_grid import CASES, METHODS, case_of
-from fedlib.papers.feddisk_tables import (
+from fedlib.papers.feddisk_errata import printed_cost, printed_costs
+from fedlib.papers.feddisk_grid import CASES, METHODS, WIDTH, case_of
+from fedlib.papers.feddisk_sizes import (
     CLASSES,
     PAPER_NAMES,
+    SIDE_OF,
+    SIDES,
     count_bytes,
-    effective_costs,
-    sent_per_client,
+    count_weights,
+    made_hidden,
 )
+from fedlib.papers.feddisk_tables import effective_costs
 from fedlib.tables import json_column
 
 
@@ -42,18 +44,35 @@ def costs_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
+def costs_by_side() -> pd.DataFrame:
+    """FEMNIST's costs by both sizes of its images (FEDDISK-A18), millions of weights by method.
+
+    Eqs. (18) and (19) with table 1's rounds: printed, with table 2's sizes; at_28 and at_32, with those
+    counted on real models. times: the cost over FedDisk's.
+    """
+    table = pd.DataFrame({"printed": printed_costs(CASES["femnist"])})
+    for side in SIDES["femnist"]:
+        made = count_weights("made", side, hidden=made_hidden("femnist", side))
+        size = {"width": WIDTH["femnist"], "classes": CLASSES["femnist"]}
+        for method in METHODS:
+            counted = {"made": made, "classifier": count_weights("classifier", side, method=method, **size)}
+            name = PAPER_NAMES[method]
+            table.loc[name, f"at_{side}"] = printed_cost(CASES["femnist"], name, counted)
+    for name in table.columns:
+        table[f"times_{name.removeprefix('at_')}"] = table[name] / table.loc["FedDisk", name]
+        table[name] /= 1e6
+    return table.rename_axis("method").reset_index()
+
+
+def whole_runs(rows: pd.DataFrame, sides: Mapping[str, int] = SIDE_OF) -> pd.DataFrame:
     """Traffic of all rounds that were run, bytes per client and trial: the formula and the counter.
 
-    formula: `2 (S_MADE R_MADE + S_cls R_cls)`, with the sizes of messages counted on real models, not
-    taken from the counter as `effective_costs` does, and R the rounds run. Data sets without runs of
-    FedDisk, whose MADE tells the size of the images, are left out.
+    formula: `2 (S_MADE R_MADE + S_cls R_cls)`, with the sizes of messages counted on real models for
+    images of `sides`, not taken from the counter as `effective_costs` does, and R the rounds run.
     """
     found = []
     for dataset, own in rows.groupby("dataset", sort=False):
-        if not (own.method == "feddisk").any():
-            continue
-        side = side_by_the_made(own)
+        side = sides[dataset]
         for method in (m for m in METHODS if (own.method == m).any()):
             part = own[own.method == method]
             counted = (part.uplink_bytes.fillna(0) + part.downlink_bytes.fillna(0)).sum()
@@ -70,23 +89,6 @@ def _formula(own: pd.DataFrame, method: str, side: int) -> float:
         hidden = _option(own, "method_options", "made_hidden")
         total += count_bytes("made", side, hidden=hidden) * own.made_rounds_run.dropna().mean()
     return 2 * float(total)
-
-
-def side_by_the_made(rows: pd.DataFrame) -> int:
-    """Side of one data set's images by FedDisk's MADE, whose message has `2 d H + H + d` numbers of 4 bytes.
-
-    UsageError if no square image gives the bytes that the federation counted.
-    """
-    own = rows[rows.method == "feddisk"]
-    hidden = _option(own, "method_options", "made_hidden")
-    sizes = sent_per_client(own).set_index("part").bytes
-    pixels = (sizes["made"] / 4 - hidden) / (2 * hidden + 1)
-    side = math.isqrt(round(pixels))
-    check(
-        math.isclose(pixels, side * side),
-        f"a MADE of {hidden} hidden units sent {sizes['made']:g} bytes; allowed: 4 (2 d H + H + d), d square",
-    )
-    return side
 
 
 def _option(rows: pd.DataFrame, column: str, name: str) -> int:

@@ -1,103 +1,22 @@
 """FedDisk's tables: printed beside counted, published beside ours.
 
 * table 1: effective communication rounds (ECR) by FEDDISK-A20, raw and over a moving average;
-* table 2: weights that a client sends per round;
+* fig. 3: best accuracies, and FedProx over its grid of mu;
 * fig. 6: effective communication cost, eqs. (18) and (19), and the bytes that the federation counted.
 """
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from fedlib.papers.feddisk_grid import CASES, MADE_HIDDEN, METHODS, WIDTH, case_of
+from fedlib.papers.feddisk_grid import CASES, METHODS, case_of
+from fedlib.papers.feddisk_sizes import PAPER_NAMES
 from fedlib.tables import json_column, summarise_seeds
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 ACCURACY = "client_test_accuracy_mean"
 SMOOTHING = 10  # rounds of the moving average, FEDDISK-A20
-PAPER_NAMES = {
-    "feddisk": "FedDisk",
-    "fedavg": "FedAvg",
-    "fedprox": "FedProx",
-    "fedbn": "FedBN",
-    "fedrod": "FedROD",
-}
-SIDES = {"mnist": (28,), "xray": (32,), "femnist": (28, 32)}  # FEDDISK-A18: both for FEMNIST
-CLASSES = {"mnist": 10, "xray": 2, "femnist": 62}
-
-
-def count_sizes(profile: str) -> pd.DataFrame:
-    """Table 2: what a client sends in a round at the paper's sizes, counted on real models, by method.
-
-    The paper counts the MADE's weight matrices without biases, and FedBN's layers of BatchNorm, which
-    never leave a client. counted: by the paper's rule for the MADE, less FedBN's BatchNorm.
-    message_bytes: all that the federation sends, BatchNorm statistics and biases too.
-    """
-    rows = []
-    for case, sides in SIDES.items():
-        for side in sides:
-            for part, method in (("made", "feddisk"), *(("classifier", m) for m in METHODS)):
-                size = {"hidden": MADE_HIDDEN[case]} if part == "made" else {"width": WIDTH[case]}
-                classes = {} if part == "made" else {"classes": CLASSES[case]}
-                rows.append(
-                    {
-                        "dataset": CASES[case],
-                        "method": method,
-                        "part": part,
-                        "side": side,
-                        "hidden_or_width": next(iter(size.values())),
-                        "printed": _printed_size(part, case, method),
-                        "counted": count_weights(part, side, method=method, **size, **classes),
-                        "message_bytes": count_bytes(part, side, method=method, **size, **classes),
-                    }
-                )
-    return pd.DataFrame(rows).assign(seed=0, stand_in=False)
-
-
-def count_weights(part: str, side: int, *, method: str = "feddisk", **size: int) -> int:
-    """Parameters that a client sends of a real model for grey images of side x side pixels.
-
-    part: "classifier" (size: width, classes), or "made" (size: hidden), whose biases table 2 leaves out.
-    """
-    from torch import nn
-
-    sent = [t for t in sent_tensors(part, side, method=method, **size) if isinstance(t, nn.Parameter)]
-    return sum(t.numel() for t in sent if part == "classifier" or t.ndim == 2)
-
-
-def count_bytes(part: str, side: int, *, method: str = "feddisk", **size: int) -> int:
-    """Bytes of one message: parameters and buffers of `sent_tensors`."""
-    return sum(t.numel() * t.element_size() for t in sent_tensors(part, side, method=method, **size))
-
-
-def sent_tensors(
-    part: str, side: int, *, method: str, width: int = 16, classes: int = 10, hidden: int = 30
-) -> "list[Tensor]":
-    """Parameters and buffers of a real model that its client sends; FedBN keeps its BatchNorm."""
-    from fedlib.methods.fedbn import batch_norm_names
-    from fedlib.models import make_model
-    from fedlib.models.made import make_made
-
-    if part == "made":
-        return [*make_made(side * side, hidden=hidden).parameters()]
-    model = make_model(
-        "cnn-feddisk", image_shape=(1, side, side), num_classes=classes, generator_seed=(0,), width=width
-    )
-    kept = batch_norm_names(model) if method == "fedbn" else []
-    return [t for name, t in (*model.named_parameters(), *model.named_buffers()) if name not in kept]
-
-
-def _printed_size(part: str, case: str, method: str) -> float:
-    from fedlib.papers.published import load_published
-
-    table = load_published("feddisk_table2")
-    row = table[(table.dataset == CASES[case]) & (table.metric == f"model_size_{part}")]
-    return float(row[row.method == PAPER_NAMES[method]].value.iloc[0])
 
 
 def trial_mean(rows: pd.DataFrame, dataset: str, method: str, value: str = ACCURACY) -> pd.Series:
@@ -220,6 +139,32 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
             found.append((name, shown, method, value, best, best - value, final, method == rival))
     columns = ["paper_data", "dataset", "method", "published", "ours_best", "difference", "ours_final"]
     return pd.DataFrame(found, columns=[*columns, "best_competitor"])
+
+
+def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
+    """FedProx with the paper's mu, as fig. 3 has it, beside the best of its grid of mu, by data set.
+
+    rows: fig. 3's; grid: those of `sec6b-fedprox`. Best of the trial-mean curve in percent. best_mu is
+    chosen on the clients' own test parts, in FedProx's favour; NaN: the grid was not run there. FedAvg
+    is mu = 0: where it is higher than FedProx, the paper's mu, chosen for its data, hurts on ours.
+    """
+    found = []
+    for dataset in rows.dataset.unique():
+        peak = {m: 100 * trial_mean(rows, dataset, m).max() for m in ("fedprox", "fedavg", "feddisk")}
+        own = rows[(rows.dataset == dataset) & (rows.method == "fedprox")]
+        mu = float(json_column(own.method_options).iloc[0]["mu"])
+        tried = grid[(grid.dataset == dataset) & (grid.method == "fedprox")]
+        by_mu = {
+            value: 100 * trial_mean(part, dataset, "fedprox").max()
+            for value, part in tried.groupby(json_column(tried.method_options).map(lambda o: o["mu"]))
+        }
+        by_mu = by_mu if set(by_mu) - {mu} else {}
+        best = max(by_mu, key=by_mu.__getitem__, default=math.nan)
+        found.append(
+            (dataset, mu, peak["fedprox"], best, by_mu.get(best, math.nan), peak["fedavg"], peak["feddisk"])
+        )
+    columns = ["dataset", "paper_mu", "fedprox", "best_mu", "fedprox_best", "fedavg", "feddisk"]
+    return pd.DataFrame(found, columns=columns)
 
 
 def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pytest
 
 from fedlib.papers import feddisk_claims as claims
 from fedlib.papers import feddisk_errata as errata
+from fedlib.papers import feddisk_sizes as sizes
 from fedlib.papers import feddisk_tables as tables
 from fedlib.papers.feddisk import CLAIMS
 from fedlib.papers.feddisk_grid import SCALES, run_of
@@ -269,11 +270,14 @@ def table_of_errata():
 @pytest.mark.parametrize(
     ("number", "recomputed"),
     [
-        (1, "MNIST 1.39, Chest-Xray 1.42, FEMNIST 8.08"),
+        (
+            1,
+            "MNIST 1.39, Chest-Xray 1.42, FEMNIST 8.08 (MNIST against FedROD 1.53, FedBN 1.67, FedProx 2.23)",
+        ),
         (2, "FedROD 907,410,000, FedDisk 112,290,000"),
         (3, "627,200 for 784-400-784; 614,400 for 1024-300-1024"),
         (4, "465,838 (32x32), 447,406 (28x28)"),
-        (5, "11,178; 12,062 with 62 outputs"),
+        (5, "11,178 (13,482 if 32x32); 12,062 with 62 outputs"),
         (6, "57 % (VI.C.2)"),
         (7, "q_1 + ... + q_K integrates to 100, sum_i c_i q_i to 1"),
         (8, "the three sources hold 27,683"),
@@ -326,7 +330,7 @@ def test_table_1_beside_ours():
 
 def test_counted_sizes():
     """Protocol sheet 2.2; BatchNorm of c channels has 2 c parameters, and 2 c + 2 words of statistics."""
-    table = tables.count_sizes("smoke").set_index(["dataset", "part", "method", "side"])
+    table = sizes.count_sizes("smoke").set_index(["dataset", "part", "method", "side"])
     assert len(table) == 4 * 6  # the six rows of table 2, FEMNIST's for both sizes of its images
     counted, sent = table.counted, table.message_bytes
     for method in ("feddisk", "fedavg", "fedprox", "fedrod"):
@@ -376,6 +380,23 @@ def test_by_mu_takes_the_last_round():
     assert tables.by_mu(pd.concat(several).query("method == 'fedrod'")).mu.tolist() == ["1", "5", "10"]
 
 
+def test_fedprox_of_its_grid():
+    """The paper's mu for MNIST is 0.01 and gives 50 %; 0.1 gives 55 %. The stand-in has no grid."""
+    frame = rows([0.6], [0.5], method_options='{"mu": 0.01}')
+    stand_in = rows([0.6], [0.5], dataset="standin-femnist", method_options='{"mu": 1.0}')
+    own = frame.query("method == 'fedprox'")
+    grid = [
+        own.assign(method_options=f'{{"mu": {mu}}}', client_test_accuracy_mean=value)
+        for mu, value in ((0.001, 0.3), (0.01, 0.4), (0.1, 0.55), (1.0, 0.2))
+    ]
+    table = tables.fedprox_of_its_grid(pd.concat([frame, stand_in]), pd.concat(grid)).set_index("dataset")
+    assert table.loc["mnist"].tolist() == pytest.approx([0.01, 40, 0.1, 55, 50, 60])
+    assert table.loc["standin-femnist", ["paper_mu", "fedprox", "fedavg"]].tolist() == pytest.approx(
+        [1, 40, 50]
+    )
+    assert table.loc["standin-femnist", ["best_mu", "fedprox_best"]].isna().all()
+
+
 def test_an_unfinished_grid_decides_what_it_can():
     whole, part = rows([0.9], [0.8]), rows([0.7], [0.8], dataset="standin-xray")
     femnist = whole.assign(dataset="standin-femnist")
@@ -400,6 +421,9 @@ def test_styles_by_hand():
                         "dataset": "standin-xray", "method": "fedavg", "seed": seed, "round": number,
                         "run": f"{len(options)}-{seed}", "dataset_options": json.dumps(options),
                         "client_test_accuracy_mean": accuracies[number] + 0.1 * seed,
+    assert counted["FEMNIST", "made", "feddisk", 28] == 627_200  # 784-400-784, sec. VI.B.3
+    assert counted["FEMNIST", "made", "feddisk", 32] == 614_400  # 1024-300-1024, A18 and E3
+    assert counted["FEMNIST", "classifier", "fedavg", 32] == 465_838
                         "client_test_loss_mean": losses[number] + 0.1 * seed,
                     }
                 )  # fmt: skip

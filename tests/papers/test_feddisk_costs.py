@@ -5,11 +5,13 @@ import pytest
 from test_feddisk_claims import RIVALS, rows
 from worlds import make_world
 
-from fedlib.errors import UsageError
+from fedlib.data import load_dataset
 from fedlib.federation import rounds
 from fedlib.methods import make_method
 from fedlib.papers import feddisk_costs as costs
-from fedlib.papers.feddisk_grid import METHODS
+from fedlib.papers.feddisk_grid import METHODS, SCALES
+from fedlib.papers.feddisk_sizes import SIDE_OF
+from fedlib.results import results_file
 
 
 def test_costs_beside_ours():
@@ -43,7 +45,7 @@ def federations():
 
 
 def test_the_counter_has_what_real_models_and_the_formula_say(federations):
-    table = costs.whole_runs(federations).set_index("method")
+    table = costs.whole_runs(federations, {"mnist": 16}).set_index("method")
     assert list(table.index) == list(METHODS)
     assert table.formula.tolist() == table.counted.tolist()
     assert (table.side == 16).all()
@@ -58,8 +60,36 @@ def test_the_counter_has_what_real_models_and_the_formula_say(federations):
 def test_a_counter_that_is_off_is_seen(federations):
     of_rivals = federations.method != "feddisk"
     more = federations.assign(uplink_bytes=federations.uplink_bytes + 4 * of_rivals)
-    table = costs.whole_runs(more).set_index("method")
+    table = costs.whole_runs(more, {"mnist": 16}).set_index("method")
     assert (table.counted - table.formula > 0).to_dict() == {m: m != "feddisk" for m in METHODS}
-    with pytest.raises(UsageError, match=r"a MADE of 5 hidden units sent .* bytes; allowed: 4 \(2 d H"):
-        costs.side_by_the_made(federations.assign(uplink_bytes=federations.uplink_bytes * 1.5))
-    assert costs.whole_runs(federations[of_rivals]).empty
+
+
+def test_the_formula_takes_the_side_from_the_data_set_not_from_the_counter(federations):
+    """These federations had images of 16 x 16, and MNIST has 28 x 28: no method's bytes may agree."""
+    table = costs.whole_runs(federations)
+    assert (table.side == 28).all()
+    assert (table.formula > table.counted).all()
+
+
+def test_sides_are_those_of_the_data_sets():
+    """Committed samples hold images of every data set of `reduced`; smoke's are made or embedded."""
+    names = {setting.dataset for scale in SCALES.values() for setting in scale.settings}
+    assert set(SIDE_OF) == names
+    shapes = pd.read_csv(results_file("feddisk/fig2", "reduced")).set_index("dataset")["shape"].to_dict()
+    assert set(shapes) == {setting.dataset for setting in SCALES["reduced"].settings}
+    shapes["fmnist-embedded"] = "x".join(map(str, load_dataset("fmnist-embedded").train.images.shape))
+    for name, shape in shapes.items():
+        assert shape.split("x")[1:] == [str(SIDE_OF[name])] * 2, name
+
+
+def test_costs_of_femnist_by_both_sizes():
+    """FedDisk: 2 (627,200 * 15 + 447,406 * 105) and 2 (614,400 * 15 + 465,838 * 105); FedROD: 1015 rounds."""
+    table = costs.costs_by_side().set_index("method")
+    assert list(table.index) == ["FedDisk", "FedROD", "FedAvg", "FedProx", "FedBN"]
+    assert table.loc["FedDisk", ["printed", "at_28", "at_32"]].tolist() == pytest.approx(
+        [112.29, 112.77126, 116.25798]
+    )
+    assert table.loc["FedROD", ["at_28", "at_32"]].tolist() == pytest.approx([908.23418, 945.65114])
+    assert table.times_28["FedROD"] == pytest.approx(908.23418 / 112.77126)
+    assert table.at_28["FedBN"] == pytest.approx(2 * 446_894 * 1255 / 1e6)  # BatchNorm stays at home
+    assert (table.loc["FedDisk", ["times_printed", "times_28", "times_32"]] == 1).all()
