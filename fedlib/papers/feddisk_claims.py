@@ -1,14 +1,12 @@
-"""FedDisk's claims, decided from rows: one part per data set, then all parts together.
+"""FedDisk's claims, decided from rows: one part per data set, then all parts together (`feddisk_parts`).
 
-The paper's sentences are about all of its data sets, so that one part that is refuted refutes the claim,
-as with the other papers (`decide.all_of`). It compares with the best competitor. Accuracies are those of
-the round at which a method's trial-mean curve is highest (FEDDISK-A21), per trial; the final ones are in
-the evidence.
+The paper compares with the best competitor. Accuracies are those of the round at which a method's
+trial-mean curve is highest (FEDDISK-A21), per trial, for the spread over clients too; the final ones
+are in the evidence.
 """
 
-import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -17,71 +15,24 @@ from fedlib.intervals import Interval, mean_interval
 from fedlib.papers import NOT_TESTABLE, Verdict, decide
 from fedlib.papers.feddisk_errata import reduction_by_tables
 from fedlib.papers.feddisk_grid import CASES, METHODS, case_of
-from fedlib.papers.feddisk_sizes import CLASSES, PAPER_NAMES
-from fedlib.papers.feddisk_tables import ACCURACY, SMOOTHING, effective_rounds, sent_per_client, trial_mean
+from fedlib.papers.feddisk_parts import (
+    RIVALS,
+    against_rivals,
+    at_the_best_round,
+    best_rival,
+    counts_rounds,
+    each_dataset,
+    option_of,
+    together,
+)
+from fedlib.papers.feddisk_sizes import PAPER_NAMES
+from fedlib.papers.feddisk_tables import ACCURACY, SMOOTHING, effective_rounds, sent_per_client
 from fedlib.papers.published import load_published
 from fedlib.tables import json_column
 
-RIVALS = tuple(m for m in METHODS if m != "feddisk")
 STEP = 1.0  # points of accuracy that count as a difference for FEDDISK-C9
 NOTICEABLE = 1.0  # percent of the validation loss for FEDDISK-C8
 TENS = 100  # rounds: "tens of rounds" are fewer, FEDDISK-C7
-
-
-def together(parts: Iterable[tuple[str, Verdict]]) -> Verdict:
-    """One verdict for all parts: all have to hold, and one that is refuted refutes the claim.
-
-    Parts that cannot tell are left out. Where fewer than half of the parts can tell, nothing is decided,
-    and only more than half of them can support the claim.
-    """
-    parts = list(parts)
-    told = [part for _, part in parts if part.verdict != NOT_TESTABLE]
-    evidence = "; ".join(f"{name}: {part.evidence} ({part.verdict})" for name, part in parts)
-    whole = decide.all_of(told).verdict
-    if not told or 2 * len(told) < len(parts) + (whole == "supported"):
-        return Verdict(NOT_TESTABLE, evidence)
-    return Verdict(whole, evidence)
-
-
-def each_dataset(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-    """Decide on the rows of each data set, and put the verdicts together."""
-
-    def decide_all(rows: pd.DataFrame) -> Verdict:
-        return together((name, decide_one(own)) for name, own in rows.groupby("dataset", sort=False))
-
-    return decide_all
-
-
-def against_rivals(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-    """A comparison on one data set needs FedDisk, all four competitors, and a FedAvg above chance."""
-
-    @functools.wraps(decide_one)
-    def decide_or_not(rows: pd.DataFrame) -> Verdict:
-        missing = [PAPER_NAMES[m] for m in METHODS if not (rows.method == m).any()]
-        if missing:
-            return Verdict(NOT_TESTABLE, f"no runs of {', '.join(missing)}")
-        chance = 100 / CLASSES[case_of(rows.dataset.iloc[0])]
-        last = mean_interval(decide.final(rows[rows.method == "fedavg"], ACCURACY).to_numpy())
-        if not (last.n < 2 or last.low > chance):
-            return Verdict(
-                NOT_TESTABLE, f"FedAvg ends at {decide.words(last, '%')}, chance is {chance:.1f} %"
-            )
-        return decide_one(rows)
-
-    return decide_or_not
-
-
-def at_the_best_round(rows: pd.DataFrame, method: str, value: str = ACCURACY) -> pd.Series:
-    """`value` in percent, by seed, at the round where the method's trial-mean accuracy is highest."""
-    own = rows[rows.method == method]
-    at = trial_mean(rows, rows.dataset.iloc[0], method).idxmax()
-    return 100 * own[own["round"] == at].set_index("seed")[value].sort_index()
-
-
-def best_rival(rows: pd.DataFrame) -> str:
-    """The competitor with the highest trial-mean accuracy on one data set; of equals the first."""
-    dataset = rows.dataset.iloc[0]
-    return max(RIVALS, key=lambda m: trial_mean(rows, dataset, m).max())
 
 
 def _gap(rows: pd.DataFrame) -> tuple[Interval, str]:
@@ -137,38 +88,14 @@ def boxes(rows: pd.DataFrame) -> Verdict:
     parts = []
     for name in names:
         column = f"client_test_accuracy_{name}"
-        finals = {m: decide.final(rows[rows.method == m], column) for m in METHODS}
-        rival = max(RIVALS, key=lambda m, finals=finals: finals[m].mean())
-        interval = decide.paired(finals["feddisk"], finals[rival])
+        best = {m: at_the_best_round(rows, m, column) for m in METHODS}
+        rival = max(RIVALS, key=lambda m, best=best: best[m].mean())
+        interval = decide.paired(best["feddisk"], best[rival])
+        last = decide.paired(*(decide.final(rows[rows.method == m], column) for m in ("feddisk", rival)))
         what = f"{name.replace('_', ' ')}, FedDisk - {PAPER_NAMES[rival]}"
-        parts.append((what, decide.by_sign(interval, decide.words(interval))))
+        words = f"{decide.words(interval)}; after the last round {last.mean:+.2f}"
+        parts.append((what, decide.by_sign(interval, words)))
     return together(parts)
-
-
-def counts_rounds(decide_one: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-    """A comparison of rounds needs maxima before the last round, and phase 1 shorter than phase 2."""
-
-    @functools.wraps(decide_one)
-    def decide_or_not(rows: pd.DataFrame) -> Verdict:
-        verdict = decide_one(rows)
-        why = "; ".join(_cut_short(rows))
-        return Verdict(NOT_TESTABLE, f"{why}; {verdict.evidence}") if why else verdict
-
-    return decide_or_not
-
-
-def _cut_short(rows: pd.DataFrame) -> list[str]:
-    """What the numbers of rounds of one data set were cut off by."""
-    last, reasons = int(rows["round"].max()), []
-    if all(trial_mean(rows, rows.dataset.iloc[0], m).idxmax() == last for m in RIVALS):
-        reasons.append(f"all competitors still rise in the last round, {last}")
-    start = rows[(rows["round"] == 0) & rows.made_rounds.notna()]
-    cut = int((start.made_rounds_run >= _option(start, "made_max_rounds", 500)).sum())
-    if cut:
-        reasons.append(f"the MADE was cut off in {cut} of {len(start)} trials")
-    if start.made_rounds.mean() >= last:
-        reasons.append(f"phase 1 alone takes {start.made_rounds.mean():.0f} rounds, the task {last}")
-    return reasons
 
 
 def _by_trial(rows: pd.DataFrame) -> Iterable[tuple[int, pd.DataFrame]]:
@@ -258,7 +185,7 @@ def loss_falls(rows: pd.DataFrame) -> Verdict:
 def made_stops(rows: pd.DataFrame) -> Verdict:
     """C7 on one data set: in every trial the validation loss rises after fewer than 100 rounds."""
     start = rows[(rows["round"] == 0) & rows.made_rounds.notna()]
-    most = _option(start, "made_max_rounds", 500)
+    most = option_of(start, "made_max_rounds", 500)
     best, ended = start.made_rounds.to_numpy(), start.made_rounds_run.to_numpy() < most
     evidence = f"best round {best.min():g} to {best.max():g}, {len(start)} seeds"
     if not ended.all():
@@ -266,10 +193,6 @@ def made_stops(rows: pd.DataFrame) -> Verdict:
         if most < TENS:
             return Verdict(NOT_TESTABLE, evidence)
     return decide.by_count([bool(e and b < TENS) for e, b in zip(ended, best, strict=True)], evidence)
-
-
-def _option(rows: pd.DataFrame, name: str, default: int) -> int:
-    return int(json_column(rows.method_options).iloc[0].get(name, default))
 
 
 def wider_is_no_better(rows: pd.DataFrame) -> Verdict:
@@ -295,11 +218,23 @@ def wider_is_no_better(rows: pd.DataFrame) -> Verdict:
 
 
 def mu_does_not_matter(rows: pd.DataFrame) -> Verdict:
-    """C9 on one data set: every other mu within a point of mu = 1 after the last round.
+    """C9, under both readings of where the personal head's loss goes; the paper gives neither (A25).
 
-    The runs are of FedROD whose personal head's loss reaches the body; in the default, mu cannot
-    matter to the generic model at all (A25).
+    Ours, FedROD's own, keeps it from body and generic head: mu cannot reach the model that is evaluated,
+    and the claim holds by construction, which no run can refute. The rows are of the variant in which it
+    reaches the body. One that refutes the claim there leaves it mixed, as the paper may mean the other;
+    one that decides nothing there decides nothing, as a sentence that cannot fail is no finding.
     """
+    variant = each_dataset(mu_in_the_variant)(rows)
+    evidence = (
+        "default (personal head apart): holds by construction, mu does not reach the generic model; "
+        f"variant personal_trains_body, not the default ({variant.verdict}): {variant.evidence}"
+    )
+    return Verdict("mixed" if variant.verdict == "not supported" else variant.verdict, evidence)
+
+
+def mu_in_the_variant(rows: pd.DataFrame) -> Verdict:
+    """C9's rows on one data set: every other mu within a point of mu = 1 after the last round."""
     by_mu = {
         mu: decide.final(own, ACCURACY)
         for mu, own in rows.groupby(json_column(rows.method_options).map(lambda options: options["mu"]))
@@ -308,9 +243,7 @@ def mu_does_not_matter(rows: pd.DataFrame) -> Verdict:
     for mu, accuracy in by_mu.items():
         if mu != 1 and 1 in by_mu:
             interval = decide.paired(accuracy, by_mu[1])
-            parts.append(
-                (f"personal_trains_body, mu {mu:g} - mu 1", _within(interval, STEP, decide.words(interval)))
-            )
+            parts.append((f"mu {mu:g} - mu 1", _within(interval, STEP, decide.words(interval))))
     return together(parts)
 
 
