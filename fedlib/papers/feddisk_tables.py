@@ -145,7 +145,7 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
     """FedProx with the paper's mu, as fig. 3 has it, beside the best of its grid of mu, by data set.
 
     rows: fig. 3's; grid: those of `sec6b-fedprox`. Best of the trial-mean curve in percent. best_mu is
-    chosen on the clients' own test parts, in FedProx's favour; NaN: the grid was not run there. FedAvg
+    chosen on the clients' own test parts, in FedProx's favour; "-": the grid was not run there. FedAvg
     is mu = 0: where it is higher than FedProx, the paper's mu, chosen for its data, hurts on ours.
     """
     found = []
@@ -159,10 +159,9 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
             for value, part in tried.groupby(json_column(tried.method_options).map(lambda o: o["mu"]))
         }
         by_mu = by_mu if set(by_mu) - {mu} else {}
-        best = max(by_mu, key=by_mu.__getitem__, default=math.nan)
-        found.append(
-            (dataset, mu, peak["fedprox"], best, by_mu.get(best, math.nan), peak["fedavg"], peak["feddisk"])
-        )
+        best = max(by_mu, key=by_mu.__getitem__, default=None)
+        chosen = ("-", math.nan) if best is None else (f"{best:g}", by_mu[best])
+        found.append((dataset, f"{mu:g}", peak["fedprox"], *chosen, peak["fedavg"], peak["feddisk"]))
     columns = ["dataset", "paper_mu", "fedprox", "best_mu", "fedprox_best", "fedavg", "feddisk"]
     return pd.DataFrame(found, columns=columns)
 

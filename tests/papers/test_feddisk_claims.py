@@ -390,11 +390,10 @@ def test_fedprox_of_its_grid():
         for mu, value in ((0.001, 0.3), (0.01, 0.4), (0.1, 0.55), (1.0, 0.2))
     ]
     table = tables.fedprox_of_its_grid(pd.concat([frame, stand_in]), pd.concat(grid)).set_index("dataset")
-    assert table.loc["mnist"].tolist() == pytest.approx([0.01, 40, 0.1, 55, 50, 60])
-    assert table.loc["standin-femnist", ["paper_mu", "fedprox", "fedavg"]].tolist() == pytest.approx(
-        [1, 40, 50]
-    )
-    assert table.loc["standin-femnist", ["best_mu", "fedprox_best"]].isna().all()
+    assert table[["paper_mu", "best_mu"]].to_numpy().tolist() == [["0.01", "0.1"], ["1", "-"]]
+    values = table[["fedprox", "fedprox_best", "fedavg", "feddisk"]]
+    assert values.loc["mnist"].tolist() == pytest.approx([40, 55, 50, 60])
+    assert values.loc["standin-femnist"].tolist() == pytest.approx([40, np.nan, 50, 60], nan_ok=True)
 
 
 def test_table_1_beside_ours():
