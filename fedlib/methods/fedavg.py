@@ -38,6 +38,11 @@ def cohort_weights(kind: str, task: Task, cohort: Cohort) -> Tensor:
     return WEIGHTS[kind](task, cohort)
 
 
+def check_local_steps(method: str, steps: int) -> None:
+    """UsageError for a negative number of mini-batches per round; 0: all of E epochs (FEDDISK-A13)."""
+    check(steps >= 0, f"local_steps={steps} given for method {method!r}; allowed: 0 or more")
+
+
 @dataclass(frozen=True)
 class FedAvg:
     """`w^{t+1} = sum_k (n_k / n) w_k^t` over the cohort (FedDRL eq. (1))."""
@@ -51,10 +56,7 @@ class FedAvg:
     def __post_init__(self) -> None:
         check_name("weights of method 'fedavg'", self.weights, WEIGHTS)
         check_setting(self.mixup_alpha, self.mixup_kind, self.episode_rounds)
-        check(
-            self.local_steps >= 0,
-            f"local_steps={self.local_steps} given for method 'fedavg'; allowed: 0 or more",
-        )
+        check_local_steps("fedavg", self.local_steps)
 
     def check_run(self, run: Run) -> None:
         check_episodes(run.rounds, self.episode_rounds)

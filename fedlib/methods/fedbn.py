@@ -28,6 +28,7 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.federation.aggregate import Tensors
+from fedlib.methods.fedavg import check_local_steps
 
 
 def batch_norm_names(model: nn.Module) -> list[str]:
@@ -40,6 +41,11 @@ def batch_norm_names(model: nn.Module) -> list[str]:
 @dataclass(frozen=True)
 class FedBN:
     """FedAvg over everything but BatchNorm; the clients' own is in `memory["batch_norm"]`, [R, N, ...]."""
+
+    local_steps: int = 0  # as FedAvg's (FEDDISK-A13)
+
+    def __post_init__(self) -> None:
+        check_local_steps("fedbn", self.local_steps)
 
     def init(self, task: Task) -> ServerState:
         state, local = initial_state(task), batch_norm_names(task.model)
@@ -57,7 +63,9 @@ class FedBN:
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         own = gather(state.memory["batch_norm"], cohort.clients)
-        trained = train_cohort(task, state, cohort, personal=own)  # w^t with the client's own BN
+        limit = self.local_steps or None
+        # w^t with the client's own BN
+        trained = train_cohort(task, state, cohort, personal=own, steps_limit=limit)
         kept = {**trained.state.params, **trained.state.buffers}
         kept = put_back(state.memory["batch_norm"], cohort.clients, kept)
         return finish_round(task, state, cohort, trained, sample_shares(task, cohort), batch_norm=kept)

@@ -16,7 +16,8 @@ Departures and readings
 2. h gets the local MADE's output, as the paper says, although its odds are then no density ratio
    (FEDDISK-A3, A4; option `feed`). Rows tell the spread of h, of alpha and the effective sample size.
 3. h is clipped and alpha divided by the client's mean (FEDDISK-A5; options `clip`, `scale`).
-4. `control` puts the weights in question: `shuffled` over a client's samples, or its `mean` for all.
+4. All models are averaged with N_k / N, BatchNorm statistics too, as eq. (16) has it (FEDDISK-A16).
+5. `control` puts the weights in question: `shuffled` over a client's samples, or its `mean` for all.
 """
 
 from dataclasses import dataclass, replace
@@ -40,6 +41,7 @@ from fedlib.federation import (
 from fedlib.local import Batch, Objective, cross_entropy
 from fedlib.methods import phase_one
 from fedlib.methods.densities import MadeSettings
+from fedlib.methods.fedavg import check_local_steps
 from fedlib.methods.ratio import FEEDS, SCALES, RatioSettings, odds
 
 _CHOICES = {
@@ -88,10 +90,7 @@ class FedDisk:
         for option in _COUNTS:
             value = getattr(self, option)
             check(value >= 1, f"{option}={value} given for method 'feddisk'; allowed: 1 or more")
-        check(
-            self.local_steps >= 0,
-            f"local_steps={self.local_steps} given for method 'feddisk'; allowed: 0 or more",
-        )
+        check_local_steps("feddisk", self.local_steps)
         for option in ("made_learning_rate", "ratio_learning_rate"):
             value = getattr(self, option)
             check(value > 0, f"{option}={value} given for method 'feddisk'; allowed: above 0")
@@ -136,13 +135,16 @@ class FedDisk:
 
         weighted = replace(task, trainer=replace(task.trainer, objective=Objective(losses)))
         trained = train_cohort(weighted, state, cohort, steps_limit=self.local_steps or None)
-        return finish_round(task, state, cohort, trained, sample_shares(task, cohort))  # eq. (16)
+        shares = sample_shares(task, cohort)
+        return finish_round(task, state, cohort, trained, shares)  # eq. (16), statistics too (A16)
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
         """Phase 1 for the row of round 0; lists and tables are JSON.
 
         made_rounds: ECR of the global MADE, its best round; uplink_bytes, downlink_bytes: all
-        rounds run, those of the patience too. Per client: epochs of the local MADE and of h,
+        rounds run, those of the patience too, each one message up and one down, as eq. (19) counts. The
+        last average has to be sent once more, to be validated, and gd for u_glob is one of them: that
+        download is not counted. Per client: epochs of the local MADE and of h,
         quantiles (0, 1/4, 1/2, 3/4, 1) of h and alpha, effective sample size, and how alpha
         agrees with the ratio that the MADEs give (`phase_one.weight_columns`).
         """

@@ -18,7 +18,7 @@ from fedlib.federation import (
     initial_state,
     train_and_average,
 )
-from fedlib.methods.fedavg import WEIGHTS, cohort_weights
+from fedlib.methods.fedavg import WEIGHTS, check_local_steps, cohort_weights
 from fedlib.methods.surroundings import (
     check_episodes,
     check_setting,
@@ -40,10 +40,12 @@ class FedProx:
     mixup_kind: str = "strict"
     episode_rounds: int | None = None
     latency_factor: float = 1.0  # how much dearer a sample is than FedAvg's (FEDDDRL-A40)
+    local_steps: int = 0  # as FedAvg's (FEDDISK-A13)
 
     def __post_init__(self) -> None:
         check(self.mu >= 0, f"mu={self.mu} given for method 'fedprox'; allowed: 0 or more")
         check(self.latency_factor > 0, f"latency_factor={self.latency_factor} given; allowed: above 0")
+        check_local_steps("fedprox", self.local_steps)
         check_name("weights of method 'fedprox'", self.weights, WEIGHTS)
         check_setting(self.mixup_alpha, self.mixup_kind, self.episode_rounds)
 
@@ -61,5 +63,6 @@ class FedProx:
         task = with_mixup(task, self.mixup_alpha, self.mixup_kind)
         state = restarted(task, state, cohort, self.episode_rounds)
         weights = cohort_weights(self.weights, task, cohort)
-        after, report = train_and_average(task, state, cohort, weights, proximal=self.mu)
+        limit = self.local_steps or None
+        after, report = train_and_average(task, state, cohort, weights, proximal=self.mu, steps_limit=limit)
         return after, with_costs(task, after, cohort, report, self.episode_rounds, self.latency_factor)

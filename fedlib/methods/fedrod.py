@@ -36,6 +36,7 @@ from fedlib.federation import (
 )
 from fedlib.federation.aggregate import Tensors
 from fedlib.local import Batch, Objective, Trainer, cross_entropy
+from fedlib.methods.fedavg import check_local_steps
 
 PERSONAL = "personal"  # name of the personalised head's layer
 
@@ -80,8 +81,10 @@ class FedROD:
     mu: float = 1.0  # FedDisk sec. VI.B.1; 5, 10, 20 are said to be similar
     evaluate: str = "generic"  # or "personalised": clients are evaluated with both heads' sum
     personal_trains_body: bool = False
+    local_steps: int = 0  # as FedAvg's (FEDDISK-A13)
 
     def __post_init__(self) -> None:
+        check_local_steps("fedrod", self.local_steps)
         check(self.mu >= 0, f"mu={self.mu} given for method 'fedrod'; allowed: 0 or more")
         check_name("evaluate of method 'fedrod'", self.evaluate, ("generic", "personalised"))
 
@@ -95,7 +98,8 @@ class FedROD:
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         two_heads = replace(task, trainer=self._trainer(task, state.memory["counts"]))
         own = gather(state.memory["heads"], cohort.clients)
-        trained = train_cohort(two_heads, state, cohort, personal=own)
+        limit = self.local_steps or None
+        trained = train_cohort(two_heads, state, cohort, personal=own, steps_limit=limit)
         heads = put_back(state.memory["heads"], cohort.clients, trained.state.params)
         return finish_round(task, state, cohort, trained, sample_shares(task, cohort), heads=heads)
 

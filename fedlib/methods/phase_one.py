@@ -159,7 +159,11 @@ def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
 
 
 def _course(task: Task, local: Fitted, shared: Fitted, ratio_epochs: list[list[int]]) -> dict[str, list[Any]]:
-    """What phase 1 sent and how its training went."""
+    """What phase 1 sent and how its training went.
+
+    A round is a download and an upload per client, as in eq. (19). Each average reaches the clients, who
+    validate it, with the next round's download; the one more that the last one needs is not counted.
+    """
     clients, columns = task.run.num_clients, []
     for replica in range(len(task.runs)):
         train, held = (losses[:, replica] for losses in (shared.train_loss, shared.validation_loss))

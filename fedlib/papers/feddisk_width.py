@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fedlib.federation import Task
 
-SEEDS = {"smoke": 1, "reduced": 5, "paper": 5}
+SEEDS = {"smoke": 1, "reduced": 5, "paper": 5}  # FEDDISK-A29
 
 
 def measure_widths(profile: str) -> "pd.DataFrame":

@@ -519,10 +519,11 @@ def after_a_round(name, task, **options):
     return method.apply(task, state, Cohort(1, np.arange(3)[None]))[0].params["fc2.bias"]
 
 
-@pytest.mark.parametrize("name", ["fedavg", "feddisk"])
+@pytest.mark.parametrize("name", ["fedavg", "fedprox", "fedbn", "fedrod", "feddisk"])
 def test_steps_instead_of_epochs(name):
     """FEDDISK-A13: a client of 20 samples takes 5 steps of 4 in an epoch, so 10 steps are two of them."""
-    task = world(batch_size=4, sizes=(20, 20, 20))
+    model = {"model": "cnn-feddisk", "model_options": {"width": 2}, "shape": (16, 16)}
+    task = world(batch_size=4, sizes=(20, 20, 20), **(model if name == "fedbn" else {}))
     two, five, ten = (after_a_round(name, task, local_steps=steps) for steps in (2, 5, 10))
     assert not torch.equal(two, five)
     assert torch.equal(ten, after_a_round(name, task))

@@ -70,6 +70,13 @@ def test_what_shares_a_group():
         prepare([BASE, others[0]])
 
 
+def test_fewer_steps_are_a_group_of_their_own():
+    """The joined computation takes all epochs, so that a limit of steps must not get into it."""
+    limited = replace(BASE, method="fedprox", method_options={"mu": 0.1, "local_steps": 2})
+    assert limited.joint_key == limited.group_key
+    assert replace(limited, method_options={"mu": 0.1}).joint_key == BASE.joint_key
+
+
 def test_the_suite_joins_and_a_resumed_group_ends_bit_for_bit_the_same(tmp_path, monkeypatch):
     runs = grid_of()
     whole = run_runs(runs, device="cpu", store=tmp_path / "whole", join_methods=True)

@@ -8,6 +8,7 @@ from fedlib.grid import check_names
 from fedlib.papers import PROFILES
 from fedlib.papers import feddisk_grid as grid
 from fedlib.papers.feddisk import ARTIFACTS
+from fedlib.results import committed_runs
 
 SIZES = {
     "profile", "dataset", "dataset_options", "num_clients", "rounds", "batch_size", "model_options",
@@ -106,6 +107,16 @@ def test_ablations_change_one_thing_of_a_run_of_fig_3(profile):
     for run, (method, options) in zip(others, grid.ABLATIONS.values(), strict=True):
         same = whole if method == "feddisk" else plain
         assert run == replace(same, artifact="ablations", method_options={**same.method_options, **options})
+
+
+@pytest.mark.parametrize("name", ["fig3", "sec6b-fedprox", "sec6b-fedrod", "ablations", "styles"])
+def test_committed_rows_are_of_this_grid(name):
+    """New options of a method leave the keys of stored runs as they are."""
+    artifact = next(a for a in ARTIFACTS if a.id == f"feddisk/{name}")
+    own = {run.group_key for run in artifact.runs("reduced") if run.artifact == name}
+    committed = {run.group_key for run, _ in committed_runs(artifact.id, "reduced")}
+    assert len(own) > 0
+    assert own <= committed
 
 
 @pytest.mark.parametrize("profile", PROFILES)
