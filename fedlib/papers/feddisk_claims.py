@@ -205,7 +205,8 @@ def wider_is_no_better(rows: pd.DataFrame) -> Verdict:
         return Verdict(NOT_TESTABLE, f"no width above {int(rows.chosen.iloc[0])} was tried")
     gain = 100 * (chosen - wider.groupby("seed").validation_loss.min()) / chosen
     interval = mean_interval(gain.to_numpy())
-    evidence = f"loss lower by {decide.words(interval, '%')} than with {int(rows.chosen.iloc[0])} units"
+    tried = ", ".join(f"{width:g}" for width in sorted(wider.hidden.unique()))
+    evidence = f"loss of {tried} units lower by {decide.words(interval, '%')} than of {rows.chosen.iloc[0]:g}"
     stopped = rows.made_rounds_run - rows.made_rounds >= FedDisk.made_patience
     cut = sorted({int(h) for h in rows.hidden[~stopped]})
     if cut:

@@ -279,6 +279,7 @@ def test_width():
         )
 
     assert decide(8, widths(100, 99.5, 101)).verdict == "supported"
+    assert "loss of 50, 100 units lower by +0.50 %" in decide(8, widths(100, 99.5, 101)).evidence
     assert decide(8, widths(100, 99.5, 90)).verdict == "not supported"
     assert decide(8, widths(100, 99, 99.2)).verdict == "mixed"
     late = widths(100, 99.5, 90).assign(made_rounds=58)  # best two rounds before the end: out of rounds
