@@ -5,6 +5,7 @@ the other `not supported`, neither is `mixed`; one seed decides nothing. Of seve
 one that is refuted refutes the claim.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -89,39 +90,58 @@ def by_count(flags: Sequence[bool], evidence: str) -> Verdict:
     return Verdict("supported" if all(flags) else "mixed" if any(flags) else "not supported", evidence)
 
 
+def tally(found: dict[str, Interval]) -> str:
+    """In how many cells an interval is clearly at least 0 or below it, and how many chance would put below.
+
+    2.5 % of them, so that one or two of a large table refute little.
+    """
+    ahead = sum(interval.low >= 0 for interval in found.values())
+    behind = sum(interval.high < 0 for interval in found.values())
+    return (
+        f"clearly at least 0 in {ahead}, clearly below in {behind} of {len(found)} cells "
+        f"({TAIL * len(found):.1f} by chance if all were equal)"
+    )
+
+
 def in_every_cell(found: dict[str, Interval], what: str, unit: str, expected: int | None = None) -> Verdict:
     """A claim about all cells: one cell clearly below 0 refutes it, all at least 0 support it.
 
-    expected: how many cells there are; None: those found. Cells that have not been run cannot support it.
-    The evidence tells how many of so many cells chance alone would put clearly below if all were equal:
-    2.5 % of them, so that one or two of a large table refute little.
+    expected: how many cells there are; None: those found. Cells that are not among those found cannot
+    support it. The evidence ends with the interval that decided: of the cells clearly below 0 the one
+    farthest below, else the one that keeps the claim from holding, or holds it most narrowly.
     """
     if not found:
         return Verdict(NOT_TESTABLE, "none of the cells that it needs has been run yet")
-    ahead = [cell for cell, interval in found.items() if interval.low >= 0]
-    behind = [cell for cell, interval in found.items() if interval.high < 0]
-    worst = min(found, key=lambda cell: found[cell].mean)
-    total = expected or len(found)
-    evidence = (
-        f"{what}: clearly at least 0 in {len(ahead)}, clearly below in {len(behind)} of {total} cells "
-        f"({TAIL * total:.1f} by chance if all were equal); "
-        f"smallest in {worst}, {words(found[worst], unit)}"
-    )
+    behind = {cell: interval.high for cell, interval in found.items() if interval.high < 0}
+    lows = {cell: interval.low if interval.n > 1 else -math.inf for cell, interval in found.items()}
+    ends = behind or lows
+    deciding = min(ends, key=lambda cell: ends[cell])
+    missing = (expected or len(found)) - len(found)
+    absent = f"; {missing} of {expected} cells not among these" if missing else ""
+    evidence = f"{what}: {tally(found)}{absent}; decided by {deciding}, {words(found[deciding], unit)}"
     if behind:
         return Verdict("not supported", evidence)
-    return Verdict("supported" if len(ahead) == total else "mixed", evidence)
+    return Verdict("supported" if min(lows.values()) >= 0 and not missing else "mixed", evidence)
 
 
-def against_printed(interval: Interval | None, printed: float, what: str) -> Verdict:
-    """Supported if clearly above 0 and up to the printed size, not supported if clearly below that size."""
+def against_printed(
+    interval: Interval | None, printed: float, what: str, upper: float | None = None
+) -> Verdict:
+    """Supported if clearly above 0 and of the printed size, not supported if clearly below that size.
+
+    upper: the other end of a printed range. An interval wholly above the printed size agrees with the
+    claim's direction and not with its number: mixed.
+    """
     if interval is None:
         return Verdict(NOT_TESTABLE, "none of the cells that it needs has been run yet")
-    evidence = f"{what} {words(interval, '%')}, printed {printed:g} %"
+    top = printed if upper is None else upper
+    size = f"{printed:g} %" if upper is None else f"{printed:g} to {upper:g} %"
+    evidence = f"{what} {words(interval, '%')}, printed {size}"
     if interval.n < 2:
-        return Verdict("not testable at this scale", evidence)
+        return Verdict(NOT_TESTABLE, evidence)
     if interval.high < printed:
         return Verdict("not supported", evidence)
-    return Verdict("supported" if interval.low > 0 else "mixed", evidence)
+    return Verdict("supported" if 0 < interval.low <= top else "mixed", evidence)
 
 
 def all_of(parts: Iterable[Verdict]) -> Verdict:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from fedlib.errors import UsageError
+from fedlib.intervals import Interval
 from fedlib.papers import Verdict, decide
 from fedlib.papers.published import errata_table, load_published
 from fedlib.papers.variants import with_variant
@@ -13,6 +14,10 @@ from fedlib.papers.variants import with_variant
 
 def series(*values):
     return pd.Series(values, index=range(len(values)), dtype=float)
+
+
+def interval(mean, low, high):
+    return Interval(mean, low, high, 3)
 
 
 ROWS = pd.DataFrame(
@@ -92,6 +97,56 @@ def test_by_count(flags, verdict):
 def test_a_claim_of_several_parts(parts, verdict):
     found = decide.all_of(Verdict(name, str(at)) for at, name in enumerate(parts))
     assert found == Verdict(verdict, "; ".join(map(str, range(len(parts)))))
+
+
+def test_the_interval_that_refuted_is_the_one_shown():
+    """A wide cell with the smaller mean holds 0 and decides nothing; the narrow one beside it does."""
+    found = {"wide": interval(-9, -20, 2), "narrow": interval(-1, -1.5, -0.5), "ahead": interval(1, 0.5, 1.5)}
+    decided = decide.in_every_cell(found, "ours - theirs", "points")
+    assert decided.verdict == "not supported"
+    assert "at least 0 in 1, clearly below in 1 of 3 cells (0.1 by chance" in decided.evidence
+    assert decided.evidence.endswith("decided by narrow, -1.00 points [-1.50, -0.50], 3 seeds")
+
+
+def test_the_interval_that_keeps_a_claim_from_holding_is_the_one_shown():
+    """Nothing is clearly below 0; what is not supported is not the smallest mean but the lowest end."""
+    found = {"wide": interval(3, -2, 8), "narrow": interval(1, 0.5, 1.5)}
+    decided = decide.in_every_cell(found, "ours - theirs", "points")
+    assert decided.verdict == "mixed"
+    assert "decided by wide, +3.00 points" in decided.evidence
+    found["one seed"] = decide.mean_interval(series(5))
+    assert "decided by one seed, +5.00 points, 1 seed" in decide.in_every_cell(found, "it", "points").evidence
+
+
+def test_cells_that_are_not_there_cannot_support():
+    found = {"a": interval(1, 0.5, 1.5), "b": interval(2, 0.1, 3.9)}
+    assert decide.in_every_cell(found, "it", "points").verdict == "supported"
+    decided = decide.in_every_cell(found, "it", "points", 3)
+    assert decided.verdict == "mixed"
+    assert "1 of 3 cells not among these; decided by b" in decided.evidence
+    assert decide.in_every_cell({}, "it", "points", 3).verdict == "not testable at this scale"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (1.5, 2.5, "supported"),
+        (2.5, 2.7, "supported"),
+        (5, 8, "mixed"),  # larger than printed
+        (-1, 2.5, "mixed"),
+        (0.5, 1.5, "not supported"),
+    ],
+)
+def test_a_printed_size_has_two_ends(low, high, verdict):
+    decided = decide.against_printed(interval((low + high) / 2, low, high), 2, "gain", 3)
+    assert decided.verdict == verdict
+    assert decided.evidence.endswith("printed 2 to 3 %")
+
+
+def test_a_printed_number_is_exceeded_by_an_interval_above_it():
+    assert decide.against_printed(interval(2.4, 2.2, 2.6), 2.17, "gain").verdict == "mixed"
+    assert decide.against_printed(interval(2.2, 1.9, 2.5), 2.17, "gain").verdict == "supported"
+    assert decide.against_printed(None, 2.17, "gain").verdict == "not testable at this scale"
 
 
 def test_words():
