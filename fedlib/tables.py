@@ -73,11 +73,20 @@ def provenance_line(rows: pd.DataFrame) -> str:
     if "seed" in rows:
         seeds = sorted({int(s) for s in rows.seed.dropna()})
         parts += [f"{len(seeds)} seed{'s' if len(seeds) != 1 else ''} ({', '.join(map(str, seeds))})"]
-    for column, word in (("device_name", ""), ("torch", "torch "), ("commit", "commit ")):
+    parts += [machine_words(rows)] if "device_name" in rows and rows.device_name.notna().any() else []
+    for column, word in (("torch", "torch "), ("commit", "commit ")):
         if column in rows:
             values = [str(v)[:10] if column == "commit" else str(v) for v in rows[column].dropna().unique()]
             parts += [word + ", ".join(sorted(set(values)))] if values else []
     return "; ".join(parts)
+
+
+def machine_words(rows: pd.DataFrame) -> str:
+    """Names of the devices, and the CPU threads where rows count them and no name tells them."""
+    names = sorted(set(rows.device_name.dropna().astype(str)))
+    told = any("thread" in name for name in names)
+    counts = [] if told or "threads" not in rows else sorted(set(rows.threads.dropna().astype(int)))
+    return ", ".join([*names, *(f"{count} CPU threads" for count in counts)])
 
 
 def dataset_words(rows: pd.DataFrame) -> list[str]:

@@ -56,6 +56,14 @@ def test_provenance_line_names_stand_ins_profile_seeds_and_commit():
     )
 
 
+def test_threads_are_told_where_no_device_name_tells_them():
+    rows = pd.DataFrame({"profile": ["reduced"] * 2, "device_name": "a GPU", "threads": 2})
+    assert tables.machine_words(rows) == "a GPU, 2 CPU threads"
+    assert tables.machine_words(rows.assign(device_name="a CPU, 2 threads")) == "a CPU, 2 threads"
+    assert tables.provenance_line(rows) == "profile reduced; a GPU, 2 CPU threads"
+    assert tables.provenance_line(rows.assign(device_name=None)) == "profile reduced"
+
+
 def test_provenance_line_says_how_much_of_the_data_was_used():
     def line(*options):
         rows = pd.DataFrame({"dataset": "mnist", "dataset_options": options, "profile": "reduced"})

@@ -31,8 +31,7 @@ def shown(artifact_id: str, *makers: "Callable[[pd.DataFrame], pd.DataFrame]", d
     if rows.empty:
         return _nothing(artifact_id)
     texts = [format_table(make(rows).round(digits)) for make in makers]
-    known = "seed" in rows and "dataset" in rows
-    return "\n\n".join([*texts, provenance_line(rows) if known else f"profile {rows['profile'].iloc[0]}"])
+    return "\n\n".join([*texts, provenance_line(rows)])
 
 
 def show(artifact_id: str, dpi: int = 80, colours: int = 48) -> None:

@@ -31,6 +31,14 @@ def test_the_largest_profile_with_rows_is_shown(rows_at):
     assert text.endswith("data mnist; profile reduced; 2 seeds (0, 1)")
 
 
+def test_rows_without_seeds_tell_the_machine(rows_at, monkeypatch):
+    rows_at("reduced")
+    timed = pd.DataFrame({"ms": [1.0], "profile": "reduced", "device_name": "a GPU", "threads": 2})
+    monkeypatch.setattr(shown, "stored", lambda artifact_id: timed)
+    text = shown.shown("feddrl/fig9", lambda rows: rows[["ms"]])
+    assert text.endswith("profile reduced; a GPU, 2 CPU threads")
+
+
 def test_absent_rows_are_one_line(rows_at, capsys):
     rows_at()
     line = "no rows stored; python -m fedlib run frl/fig14 --profile reduced"
