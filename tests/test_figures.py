@@ -80,6 +80,16 @@ def test_curves_are_means_with_bands_and_say_n(ax):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("round", "test accuracy")
 
 
+def test_thin_curves_have_no_band_and_markers_of_their_own(ax):
+    figures.plot_curves(
+        rows(methods=("fedavg", "uniform", "untrained"), rounds=41), ax, thin=("uniform", "untrained")
+    )
+    widths = [line.get_linewidth() for line in ax.get_lines()]
+    assert widths[1] == widths[2] < widths[0]
+    assert len(ax.collections) == 1  # FedAvg's band
+    assert [line.get_markevery() for line in ax.get_lines()] == [5, (1, 5), (2, 5)]
+
+
 def test_rounds_without_an_evaluation_and_missing_seeds(ax):
     frame = rows(seeds=3, methods=("fedavg",))
     frame.loc[frame["round"] == 1, "test_accuracy"] = np.nan

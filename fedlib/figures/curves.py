@@ -1,6 +1,6 @@
 """Curves over rounds with a band over seeds, and means over a few settings with bars."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,8 @@ from matplotlib.ticker import MaxNLocator
 from fedlib.errors import UsageError, check
 from fedlib.figures.style import MethodStyle, method_style
 from fedlib.intervals import Interval, mean_interval
+
+THIN = 0.9  # points: lines that stand back
 
 
 def plot_curves(
@@ -23,25 +25,32 @@ def plot_curves(
     x_label: str | None = None,
     y_label: str | None = None,
     styles: Mapping[str, MethodStyle] | None = None,
+    thin: Collection[str] = (),
 ) -> Axes:
     """One curve per value of `by`: mean over seeds of `y` against `x`, band = 95 % t interval.
 
     frame: tidy rows, at most one per (by, x, seed); rows where `y` is missing are left out. The
     legend names the number of seeds; where it varies along a curve, the smallest and largest.
-    styles: of values of `by` that are no methods.
+    styles: of values of `by` that are no methods. thin: values of `by` that are drawn as thin lines
+    without bands, so that many controls leave the rest to be seen.
     """
     _check_rows(frame, [x, y, by, seed])
-    for name, points, number in _means(frame, x, y, by):
+    for place, (name, points, number) in enumerate(_means(frame, x, y, by)):
         style, at = (styles or {}).get(name) or method_style(name), list(points)
+        every = max(1, len(at) // 8)
         ax.plot(
             at,
             [interval.mean for interval in points.values()],
             color=style.colour,
             linestyle=style.line,
             marker=style.marker,
-            markevery=max(1, len(at) // 8),
+            markevery=(place % every, every) if name in thin else every,
+            linewidth=THIN if name in thin else None,
+            markersize=4 if name in thin else None,
             label=f"{style.label} (n = {number})",
         )
+        if name in thin:
+            continue
         low, high = ([getattr(i, bound) for i in points.values()] for bound in ("low", "high"))
         ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)
     if x == "round":

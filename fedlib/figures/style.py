@@ -62,7 +62,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "random": MethodStyle("#777777", "x", "random policy", ":"),
     "uniform": MethodStyle("#999999", "+", "uniform weights", "-."),
     "untrained": MethodStyle("#555555", "1", "untrained policy", ":"),
-    "shuffled": MethodStyle("#AAAAAA", "2", "shuffled input", "-."),
+    "shuffled": MethodStyle("#AAAAAA", "2", "shuffled input", "--"),
     "best_constant": MethodStyle("#333333", "_", "best constant weights", "--"),
     "random_drop": MethodStyle("#777777", "3", "random dropping", ":"),
     "drop_slowest": MethodStyle("#555555", "4", "drop the slowest", "-."),

@@ -15,7 +15,8 @@ from fedlib.intervals import mean_interval
 from fedlib.papers import feddrl_analysis as analysis
 from fedlib.papers import feddrl_tables
 
-CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online")
+CONTROLS = ("uniform", "untrained", "shuffled")  # thin lines: four curves have bands, eight would hide them
+CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", *CONTROLS)
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 
@@ -65,7 +66,15 @@ def _curve_panels(
     _one_legend(fig, axes.flat[: len(cells)])
     window = max(_window(part) for _, part in cells)
     smooth = f" (Fashion-MNIST: of moving averages over {window} rounds)" if window > 1 else ""
-    return _caption(fig, named, f"Mean over seeds{smooth}, band = 95 % t interval.")
+    return _caption(fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}.")
+
+
+def _thin_words(named: pd.DataFrame) -> str:
+    return (
+        "; thin lines: controls, without bands; a hidden curve coincides with another"
+        if named.variant.isin(CONTROLS).any()
+        else ""
+    )
 
 
 def _window(part: pd.DataFrame) -> int:
@@ -79,7 +88,8 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
     smooth = part.groupby(["variant", "seed"]).test_accuracy.transform(
         lambda values: values.rolling(window, min_periods=1).mean()
     )
-    figures.plot_curves(part.assign(test_accuracy=100 * smooth), ax, by="variant", y_label="accuracy (%)")
+    shown = part.assign(test_accuracy=100 * smooth)
+    figures.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=CONTROLS)
 
 
 def plot_fig4(rows: pd.DataFrame) -> Figure:
@@ -109,12 +119,16 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
     for line, (value, name) in zip(axes, kinds.items(), strict=True):
         for ax, (cell, part) in zip(line, cells, strict=True):
             ratios = analysis.loss_ratios(part, value, window)
-            shown = ratios[ratios.variant.isin(("fedavg", "fedprox", "uniform"))]
-            figures.plot_curves(shown, ax, y="ratio", by="variant", y_label=f"{name} / FedDRL's")
+            shown = pd.concat([ratios[ratios.variant == v] for v in analysis.variant_order(ratios)])
+            shown = shown[shown.variant != "feddrl"]
+            figures.plot_curves(
+                shown, ax, y="ratio", by="variant", y_label=f"{name} / FedDRL's", thin=CONTROLS
+            )
             ax.axhline(1, color="black", linewidth=0.8)
             ax.set_title(analysis.cell_name(cell))
     _one_legend(fig, axes.flat)
-    return _caption(fig, named, "Above 1: larger than with FedDRL.")
+    note = "Above 1: larger than with FedDRL (two-stage). Mean over seeds, band = 95 % t interval"
+    return _caption(fig, named, f"{note}{_thin_words(named)}.")
 
 
 def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
@@ -181,24 +195,42 @@ def _labels(rows: pd.DataFrame, cells: Iterable[tuple[str, str, int]]) -> list[s
 
 
 def plot_fig10(rows: pd.DataFrame) -> Figure:
-    """Rounds of the baselines to the target, over FedDRL's, per cell."""
+    """Rounds to the target over FedDRL's, per cell: of the baselines, and beside them of the controls."""
     found = feddrl_tables.rounds_table(rows)
     figures.use_style()
-    fig, ax = plt.subplots(figsize=(7.0, 0.34 * len(found) + 1.8))
+    fig, (bars, points) = plt.subplots(1, 2, figsize=(9.0, 0.4 * len(found) + 1.8), sharey=True,
+                                       width_ratios=(3, 2))  # fmt: skip
     at = np.arange(len(found))
-    for column, method, shift in (
-        ("FedAvg / FedDRL", "fedavg", -0.2),
-        ("FedProx / FedDRL", "fedprox", 0.2),
-    ):
+    printed = feddrl_tables.printed_rounds(rows).set_index("quantity").published
+    for method, shift in (("fedavg", -0.2), ("fedprox", 0.2)):
         style = figures.method_style(method)
-        ax.barh(at + shift, found[column], 0.4, color=style.colour, label=column)
-    ax.axvline(1, color="black", linewidth=0.8)
+        column = f"{style.label} / FedDRL"
+        bars.barh(at + shift, found[column], 0.4, color=style.colour, label=style.label)
+        if column in printed:
+            place = _printed_cell(found) + shift
+            bars.plot(printed[column], place, "k*", markerfacecolor="white", markersize=8, label="printed")
+    for control, shift in zip(feddrl_tables.CONTROLS, (-0.3, -0.1, 0.1, 0.3), strict=True):
+        style = figures.method_style(control)
+        ratio = found[control] / found.FedDRL
+        points.plot(ratio, at + shift, style.marker, color=style.colour, markersize=7, label=style.label)
     names = [f"{d}/{p}/N={n}" for d, p, n in found[feddrl_tables.CELL].itertuples(index=False, name=None)]
-    ax.set_yticks(at, names)
-    ax.set_ylim(len(found) - 0.4, -0.6)
-    ax.set_xlabel("rounds to the accuracy that all three reach, over FedDRL's")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return _caption(fig, rows, "Above 1: slower than FedDRL; stage 1 is not counted.")
+    bars.set_yticks(at, names)
+    bars.set_ylim(len(found) - 0.4, -0.6)
+    for ax, kind in ((bars, "baselines"), (points, "controls and the other mode")):
+        ax.axvline(1, color="black", linewidth=0.8, zorder=0.5)
+        ax.set(title=kind, xlabel="rounds to the target, over FedDRL's")
+    _one_legend(fig, [bars, points])
+    note = (
+        "Target: what FedAvg, FedProx and FedDRL all reach. Above 1: slower than FedDRL; stage 1 is not "
+        "counted; no point: not reached in every seed; axes differ."
+    )
+    return _caption(fig, rows, note)
+
+
+def _printed_cell(found: pd.DataFrame) -> int:
+    """Place of the one cell for which the text prints rounds: CIFAR-100, CE, N = 10."""
+    cifar = found.data.str.startswith("CIFAR")
+    return int(np.flatnonzero(cifar & (found.partition == "CE") & (found.N == 10))[0])
 
 
 def plot_table3(rows: pd.DataFrame) -> Figure:

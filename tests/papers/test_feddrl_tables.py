@@ -3,6 +3,7 @@
 import json
 import os
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,10 +63,30 @@ def test_rounds_with_and_without_stage_1():
     rows = cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
                 early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
     row = feddrl_tables.rounds_table(rows).iloc[0]
+    assert pd.isna(row.uniform)
     assert (row.FedDRL, row.FedAvg, row.FedProx, row["FedAvg / FedDRL"]) == (2, 4, 6, 2)
     assert row["with stage 1"] == 2 + ROUNDS
     shorter = rows.method_options.where(rows.method != "feddrl", json.dumps({"worker_rounds": 3}))
     assert feddrl_tables.rounds_table(rows.assign(method_options=shorter)).iloc[0]["with stage 1"] == 5
+
+
+def test_rounds_of_controls_stand_beside_feddrls():
+    """Uniform weights reach 50 % in round 3; the untrained policy stops at 40 % in one seed."""
+    rows = cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3, uniform=[50] * 3, untrained=[50, 50, 40],
+                early={"feddrl": 2, "fedavg": 4, "fedprox": 6, "uniform": 3, "untrained": 3})  # fmt: skip
+    row = feddrl_tables.rounds_table(rows).iloc[0]
+    assert row.uniform == 3
+    assert pd.isna(row.untrained)
+
+
+def test_printed_rounds_stand_beside_ours():
+    rows = cell("standin-cifar100", feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
+                early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
+    table = feddrl_tables.printed_rounds(rows).set_index("quantity")
+    assert table.published.tolist() == [62.1, 80, 1.16, 1.2]
+    assert table.ours.tolist() == [50, 2, 2, 3]
+    assert table.difference.tolist() == [-12.1, -78, 0.84, 1.8]
+    assert feddrl_tables.printed_rounds(rows.assign(dataset="mnist")).empty
 
 
 def test_factors_by_group_in_percent():
@@ -90,10 +111,11 @@ def test_printed_times_stand_beside_ours():
     rows = timings(0.1, 4, 40).assign(p10_ms=0.0, p90_ms=99.0)
     table = feddrl_tables.time_table(rows)
     row = line(table, what="averaging", model="vgg11")
-    assert (row.paper_ms, row.median_ms) == (45, 40)
+    assert (row.paper_ms, row.median_ms, row.difference_ms) == (45, 40, -5)
     assert line(table, what="averaging", model="cnn-feddrl").paper_ms == 3
     assert line(table, what="decision", model="vgg11").paper_ms == 3
     assert pd.isna(line(table, what="decision", model="mlp").paper_ms)
+    assert pd.isna(line(table, what="decision", model="mlp").difference_ms)
 
 
 def test_cells_come_in_the_papers_order():
@@ -219,6 +241,25 @@ def test_every_figure_has_rows_here():
 
 def test_fig9_is_written(timed, tmp_path):
     assert feddrl_figures.FIGURES["fig9"](timed, tmp_path).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", ["fig5", "table4", "cifar10_as_run", "fig6"])
+def test_curves_show_every_control_and_mode(name):
+    same = {variant: [50, 51] for variant in grid.FEDERATED}
+    fig = feddrl_figures.PLOTS[name](finished(losses(cell("standin-cifar100", **same))))
+    shown = {text.get_text() for text in fig.legends[0].get_texts()}
+    plt.close(fig)
+    assert {"uniform weights", "untrained policy", "shuffled input", "FedDRL, online", "FedAvg"} <= shown
+
+
+def test_fig10_shows_printed_ratios_and_controls():
+    rows = cell("standin-cifar100", **{variant: [50, 50] for variant in grid.FEDERATED})
+    fig = feddrl_figures.plot_fig10(finished(rows))
+    shown = {text.get_text() for text in fig.legends[0].get_texts()}
+    stars = [x for line in fig.axes[0].lines if line.get_marker() == "*" for x in line.get_xdata()]
+    plt.close(fig)
+    assert {"printed", "uniform weights", "untrained policy", "shuffled input"} <= shown
+    assert stars == [1.16, 1.2]
 
 
 @pytest.mark.parametrize("name", FIGURE_ROWS)
