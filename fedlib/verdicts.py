@@ -10,7 +10,7 @@ from fedlib.errors import DataError, UsageError
 from fedlib.papers import NOT_TESTABLE, PROFILES, Claim, Verdict, claims, find_artifact
 from fedlib.results import finished_rows, load_rows
 from fedlib.store import Store
-from fedlib.tables import dataset_words
+from fedlib.tables import dataset_words, machine_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +34,8 @@ def _decide(claim: Claim, profiles: list[str], load: "Callable[[str, str], pd.Da
         rows = found[profile]
         if rows.empty:
             continue
-        verdict = _decide_on(claim, rows, profile in whole)
-        data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else ""
+        verdict = _with_aside(claim, _decide_on(claim, rows, profile in whole), load, profile)
+        data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else _timed_on(rows)
         return dataclasses.replace(verdict, profile=verdict.profile or profile, data=verdict.data or data)
     return Verdict("not run", f"no rows of {claim.artifact} at {' or '.join(profiles)}")
 
@@ -48,6 +48,20 @@ def _decide_on(claim: Claim, rows: "pd.DataFrame", whole: bool) -> Verdict:
         if whole:
             raise
         return Verdict(NOT_TESTABLE, f"the grid is not complete: {error}")
+
+
+def _with_aside(
+    claim: Claim, verdict: Verdict, load: "Callable[[str, str], pd.DataFrame]", profile: str
+) -> Verdict:
+    """The same verdict; its evidence ends with what the rows of `claim.beside` say, where there are any."""
+    rows = load(claim.beside, profile) if claim.tell else None
+    told = claim.tell(rows) if claim.tell and rows is not None and len(rows) else ""
+    return dataclasses.replace(verdict, evidence=f"{verdict.evidence}; {told}") if told else verdict
+
+
+def _timed_on(rows: "pd.DataFrame") -> str:
+    """Where times without data were taken; nothing for rows that are no measurements of a machine."""
+    return f"timed on {machine_words(rows)}" if "threads" in rows and "device_name" in rows else ""
 
 
 def _is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:

@@ -103,6 +103,9 @@ class Claim:
     statement: str
     artifact: str  # id of the artifact whose rows decide
     decide: "Callable[[pd.DataFrame], Verdict]"
+    # id of a further artifact, and what its rows say in words: evidence that decides nothing
+    beside: str = ""
+    tell: "Callable[[pd.DataFrame], str] | None" = None
 
     @property
     def paper(self) -> str:
