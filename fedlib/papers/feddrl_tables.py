@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedlib.papers import decide
 from fedlib.papers import feddrl_analysis as analysis
-from fedlib.papers.feddrl_errata import from_text, printed_gain
+from fedlib.papers.feddrl_errata import accuracies, from_text, printed_gain
 from fedlib.papers.feddrl_grid import CONTROLS
 from fedlib.papers.published import load_published
 from fedlib.tables import compare
@@ -255,6 +255,40 @@ def small_setting_table(rows: "pd.DataFrame") -> "pd.DataFrame":
         line |= {"low": lead.low, "high": lead.high, "mean reward": earned.mean(), "gain": gain.mean}
         found.append({**line, "gain low": gain.low, "gain high": gain.high})
     return pd.DataFrame(found).round(3)
+
+
+def room_to_gain(rows: "pd.DataFrame") -> str:
+    """Mean reward of the best constant weights less that of equal ones in the small setting, in words.
+
+    What its interval says about whether there was anything to learn is part of the words.
+    """
+    named = analysis.named(rows)
+    room = decide.paired(analysis.rewards(named, "best_constant"), analysis.rewards(named, "uniform"))
+    says = {
+        "supported": "there was something",
+        "not supported": "equal weights earn more",
+        "mixed": "open, the interval holds 0",
+    }
+    return f"{decide.words(room, 'nats', 3)}: {says.get(decide.by_sign(room, '').verdict, 'open')}"
+
+
+def full_scale_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The full-scale cell: rounds reached, and best accuracy (%) up to the round that all have reached.
+
+    Published: table 3's best of 1000 rounds.
+    """
+    import pandas as pd
+
+    named, found = analysis.named(rows.assign(status="ok")), []
+    reached = named.groupby(["variant", "seed"])["round"].max()
+    common, printed = int(reached.min()), accuracies().loc["Fashion-MNIST", "CE", 100]
+    for variant in analysis.variant_order(named):
+        ours = analysis.best(named[named["round"] <= common], variant).mean()
+        paper = printed[PRINTED[variant.removesuffix("_online")]]
+        line = {"variant": variant, "rounds": reached[variant].min(), "of": named["rounds"].max()}
+        line |= {"published": paper, f"best to round {common}": ours, "difference": ours - paper}
+        found.append(line)
+    return pd.DataFrame(found).round(2)
 
 
 def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -94,6 +94,31 @@ def test_factors_by_group_in_percent():
     assert (row.main, row.others, row["others - main"]) == (10, 10, 0)
 
 
+def test_full_scale_accuracies_are_compared_at_the_round_that_all_have_reached():
+    """FedAvg is two rounds further than FedDRL, whose round 6 it passed at 6/16 of its 80 %."""
+    rows = cell(num_clients=100, fedavg=[80], feddrl_online=[64]).drop(columns=["status", "run"])
+    rows = rows[(rows["method"] == "fedavg") | (rows["round"] <= 6)]
+    table = feddrl_tables.full_scale_table(rows)
+    assert table.variant.tolist() == ["fedavg", "feddrl_online"]
+    assert table.rounds.tolist() == [8, 6]
+    assert table.published.tolist() == [84.88, 86.71]
+    assert table["best to round 6"].tolist() == [30, 24]
+    assert table.difference.tolist() == [-54.88, -62.71]
+
+
+def test_room_to_gain_says_what_its_interval_allows():
+    """Rewards of constant weights less those of equal ones: 1 in every seed; from -1 to 1."""
+    rows = cell(uniform=[50] * 3, feddrl=[50] * 3)
+    constant = rows.method == "feddrl"
+    rows = rows.assign(method=rows.method.where(~constant, "best_constant"), client_loss_mean=2.0)
+    rows = rows.assign(client_loss_max=1.0, client_loss_min=1.0)
+    better = rows.assign(client_loss_mean=rows.client_loss_mean.where(~constant, 1.0))
+    told = "+1.000 nats [+1.000, +1.000], 3 seeds: there was something"
+    assert feddrl_tables.room_to_gain(better) == told
+    noisy = rows.assign(client_loss_mean=rows.client_loss_mean.where(~constant, 1.0 + rows.seed))
+    assert feddrl_tables.room_to_gain(noisy).endswith("open, the interval holds 0")
+
+
 def test_agent_share_by_hand():
     """Decision 0.1 ms of a 100 ms round; learning makes it 19.9 ms longer: 20 %."""
     rows = timings(0.1, 3, 45)
