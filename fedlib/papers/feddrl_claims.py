@@ -169,16 +169,23 @@ def _learning_words(rows: "pd.DataFrame") -> str:
     learning = rows[rows.what.str.startswith("learning")]
     if learning.empty:
         return ""
-    alone = ", ".join(f"{row.median_ms:.0f} ms with {row.what[10:]}" for row in learning.itertuples())
+    alone = ", ".join(
+        f"{row.median_ms:.0f} ms with {_experiences(row.what[10:])}" for row in learning.itertuples()
+    )
     shares = agent_share(rows[rows.timed_on == "cpu"])
     columns = [name for name in shares if name.endswith("in D_%")]
     added = [
         f"{row['model']} {row['decision_%']:.1f} % by the decision, with learning "
-        + ", ".join(f"{row[name]:.1f} % with {name[:-2]}" for name in columns)
+        + ", ".join(f"{row[name]:.1f} % with {_experiences(name[:-2])}" for name in columns)
         for _, row in shares.iterrows()
     ]
     epochs = whole_run("paper", "mlp").local_epochs
     return f"; not counted, Algorithm 1: {alone}; longer rounds at E = {epochs}: {'; '.join(added)}"
+
+
+def _experiences(length: str) -> str:
+    """`40 in D`, as the rows have it, for a reader."""
+    return length.replace("in D", "experiences")
 
 
 def two_stages_help(rows: "pd.DataFrame") -> Verdict:

@@ -257,7 +257,9 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
 def plot_impact_factors(rows: pd.DataFrame) -> Figure:
     """Mean impact factor of a main-group client and of another over the rounds."""
     named = analysis.named(rows)
-    shown = [name for name in ("feddrl", "feddrl_online", "untrained") if name in set(named.variant)]
+    shown = [
+        name for name in ("feddrl", "feddrl_online", "shuffled", "untrained") if name in set(named.variant)
+    ]
     cells = list(analysis.cells(named))
     fig, axes = _grid(len(shown), len(cells), (2.6, 2.2))
     for line, variant in zip(axes, shown, strict=True):
@@ -269,8 +271,11 @@ def plot_impact_factors(rows: pd.DataFrame) -> Figure:
             ax.set_title(f"{style.label}\n{analysis.cell_name(cell)}", fontsize=8)
     for ax in axes[:, 0]:
         ax.set_ylabel("impact factor (%)")
+    for ax in axes[-1]:
+        ax.set_xlabel("round")
     _one_legend(fig, axes.flat)
-    return _caption(fig, named, "Mean over seeds, band = 95 % t interval.")
+    note = "Mean over seeds, band = 95 % t interval. With uniform weights every factor is 1 / K."
+    return _caption(fig, named, note)
 
 
 def _band(ax: Axes, factors: pd.DataFrame, group: str, colour: str, dash: str, label: str) -> None:
