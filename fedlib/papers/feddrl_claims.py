@@ -175,8 +175,8 @@ def _learning_words(rows: "pd.DataFrame") -> str:
     shares = agent_share(rows[rows.timed_on == "cpu"])
     columns = [name for name in shares if name.endswith("in D_%")]
     added = [
-        f"{row['model']} {row['decision_%']:.1f} % by the decision, with learning "
-        + ", ".join(f"{row[name]:.1f} % with {_experiences(name[:-2])}" for name in columns)
+        f"{row['model']}, {row['threads']} thread(s): {row['decision_%']:.1f} % by the decision, "
+        "with learning " + ", ".join(f"{row[name]:.1f} % with {_experiences(name[:-2])}" for name in columns)
         for _, row in shares.iterrows()
     ]
     epochs = whole_run("paper", "mlp").local_epochs
@@ -229,7 +229,7 @@ CLAIMS = (
         "FEDDRL-C5",
         "the gain is larger for N = 100 than for N = 10",
         "feddrl/table3",
-        accuracy.grows_with_clients,
+        accuracy.on_real_data(accuracy.grows_with_clients),
     ),
     Claim(
         "FEDDRL-C6",
@@ -241,7 +241,7 @@ CLAIMS = (
         "FEDDRL-C7",
         "cluster skew lowers FedAvg and FedProx clearly below PA and SingleSet",
         "feddrl/table3",
-        accuracy.cluster_skew_costs,
+        accuracy.on_real_data(accuracy.cluster_skew_costs),
     ),
     Claim(
         "FEDDRL-C8",
@@ -259,13 +259,13 @@ CLAIMS = (
         "FEDDRL-C10",
         "clients of the main group receive smaller impact factors than those of small groups",
         "feddrl/impact_factors",
-        main_group_counts_less,
+        accuracy.on_real_data(lambda rows, _: main_group_counts_less(rows)),
     ),
     Claim(
         "FEDDRL-C11",
         "K from 10 to 50 changes the speed, not the accuracy reached, and FedDRL stays ahead",
         "feddrl/fig7",
-        accuracy.speed_not_accuracy,
+        accuracy.needs_real_data(accuracy.speed_not_accuracy),
     ),
     Claim(
         "FEDDRL-C12",

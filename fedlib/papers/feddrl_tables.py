@@ -301,9 +301,9 @@ def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     printed["averaging", "cnn-feddrl"] = from_text("aggregation_time", dataset=cnn)
     ten = rows[rows.cohort_size == 10]
     paper = [printed.get(key) for key in zip(ten.what, ten.model, strict=True)]
-    shown = ten[["what", "model", "data", "timed_on", "median_ms", "p10_ms", "p90_ms"]]
-    shown.insert(4, "paper_ms", pd.array(paper, dtype="Float64"))
-    shown.insert(6, "difference_ms", shown.median_ms - shown.paper_ms)
+    shown = ten[["what", "model", "data", "timed_on", "threads", "median_ms", "p10_ms", "p90_ms"]]
+    shown.insert(5, "paper_ms", pd.array(paper, dtype="Float64"))
+    shown.insert(7, "difference_ms", shown.median_ms - shown.paper_ms)
     return shown.round(3).reset_index(drop=True)
 
 

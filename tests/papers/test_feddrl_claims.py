@@ -348,7 +348,8 @@ def test_c16_tells_deciles_thresholds_and_what_learning_adds():
     more = [("round", "mlp", 100.0), ("round, 40 in D", "mlp", 109.8), ("round, 1000 in D", "mlp", 419.8),
             ("learning, 40 in D", "any", 11.0), ("learning, 1000 in D", "any", 260.0)]  # fmt: skip
     more = pd.DataFrame(more, columns=["what", "model", "median_ms"])
-    found = decided("C16", pd.concat([rows, more.assign(data="fmnist", cohort_size=10, timed_on="cpu")]))
+    of_rounds = {"data": "fmnist", "cohort_size": 10, "timed_on": "cpu", "threads": 1}
+    found = decided("C16", pd.concat([rows, more.assign(**of_rounds)]))
     assert found.verdict == "supported"
     for told in (
         "decision (threshold 5 ms) at most 0.40 ms [deciles 0.36, 0.48] with vgg11",
@@ -356,7 +357,7 @@ def test_c16_tells_deciles_thresholds_and_what_learning_adds():
         "cnn-feddrl/fmnist 0.30 ms [deciles 0.27, 0.36], vgg11/cifar100 0.40 ms",
         "VGG-11 / CNN 15.0 (printed 15, threshold 5)",
         "Algorithm 1: 11 ms with 40 experiences, 260 ms with 1000 experiences",
-        "longer rounds at E = 5: mlp 0.2 % by the decision, with learning 10.0 % with 40 experiences, "
+        "longer rounds at E = 5: mlp, 1 thread(s): 0.2 % by the decision, with learning 10.0 % with 40 experiences, "
         "320.0 % with 1000 experiences",
     ):
         assert told in found.evidence
@@ -405,6 +406,39 @@ def test_c9_and_c14_are_not_decided_on_generated_images():
         found = decided(claim, marked(rows))
         assert found.verdict == "not testable at this scale"
         assert found.evidence.startswith("on the stand-in: ")
+
+
+def against_the_stand_in(value, other):
+    """value(d, p, n) on real images; `other`, which would turn the verdict, on the generated ones."""
+    return lambda d, p, n: (other if d == "standin-cifar100" else value)(d, p, n)
+
+
+@pytest.mark.parametrize(
+    ("claim", "methods", "verdict"),
+    [
+        ("C5", {"drl": against_the_stand_in(lambda d, p, n: 51.0 + (n == 100),
+                                            lambda d, p, n: 59.0 - 9 * (n == 100))}, "supported"),
+        ("C7", {"drl": 52.0, **dict.fromkeys(("avg", "prox"), against_the_stand_in(
+            lambda d, p, n: 55 if p == "pa" else 50, lambda d, p, n: 10 if p == "pa" else 59))}, "supported"),
+        ("C8", {"drl": against_the_stand_in(lambda *_: 52.0, lambda *_: 65.0)}, "mixed"),
+    ],
+)  # fmt: skip
+def test_generated_images_do_not_turn_a_claim_about_all_data(claim, methods, verdict):
+    rows = three(**methods)
+    assert verdict_of(claim, rows) != verdict
+    found = decided(claim, marked(rows))
+    assert found.verdict == verdict
+    assert "deciding nothing" in found.evidence
+    alone = marked(rows[rows.dataset == "standin-cifar100"])
+    assert verdict_of(claim, alone) == "not testable at this scale"
+
+
+def test_c10_and_c11_need_real_images_too():
+    behind, ahead = (with_weights(main) for main in (0.42, 0.02))
+    turned = pd.concat([behind.assign(dataset="standin-cifar100"), ahead], ignore_index=True)
+    assert verdict_of("C10", marked(turned)) == verdict_of("C10", ahead) == "supported"
+    assert verdict_of("C10", marked(turned[: len(behind)])) == "not testable at this scale"
+    assert verdict_of("C11", marked(over_k(0.3, 1.0, (5, 3)))) == "not testable at this scale"
 
 
 def test_c1_is_decided_by_the_cells_with_real_images():
