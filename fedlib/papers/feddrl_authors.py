@@ -1,7 +1,7 @@
 """What the runs on the authors' own partition files say about C1 and C13: evidence that decides nothing.
 
-The files are MNIST's and Fashion-MNIST's only, and may not be at hand; our recipe draws the partitions
-that decide.
+The files may not be at hand; our recipe draws the partitions that decide. Those of CIFAR go with
+CIFAR-10's images (FEDDRL-A25).
 """
 
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ WHERE = "on the authors' partition files, deciding nothing"
 def pooled_leads(named: "pd.DataFrame") -> "dict[str, Interval]":
     """FedDRL's best accuracy less the better baseline's (points), pooled over the cells of each data set."""
     pairs: dict[str, list] = {}
-    for (dataset, *_), part in analysis.cells(named, needs=analysis.THREE):
+    for cell, part in analysis.cells(named, needs=analysis.THREE):
         pair = (analysis.best(part, "feddrl"), analysis.best_baseline(part))
-        pairs.setdefault(analysis.PAPER_DATA[dataset], []).append(pair)
+        pairs.setdefault(analysis.cell_name(cell).split("/")[0], []).append(pair)
     return {data: decide.pooled(of_data) for data, of_data in pairs.items()}
 
 

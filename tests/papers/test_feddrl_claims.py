@@ -357,8 +357,8 @@ def test_c16_tells_deciles_thresholds_and_what_learning_adds():
         "cnn-feddrl/fmnist 0.30 ms [deciles 0.27, 0.36], vgg11/cifar100 0.40 ms",
         "VGG-11 / CNN 15.0 (printed 15, threshold 5)",
         "Algorithm 1: 11 ms with 40 experiences, 260 ms with 1000 experiences",
-        "longer rounds at E = 5: mlp, 1 thread(s): 0.2 % by the decision, with learning 10.0 % with 40 experiences, "
-        "320.0 % with 1000 experiences",
+        "longer rounds at E = 5: mlp, 1 thread(s): 0.2 % by the decision, with learning 10.0 % with 40 "
+        "experiences, 320.0 % with 1000 experiences",
     ):
         assert told in found.evidence
 
