@@ -6,15 +6,18 @@
 Every operation is looked at below autograd. It raises what PyTorch raises where tensors of two
 devices meet (numbers, that is tensors without dimensions, and copies are free to), counts copies to
 the host and other waits for the device in `gpu.waits`, and keeps the rest of the engine's GPU paths:
-products instead of grouped convolutions, recorded steps (the recording is the call itself).
+products instead of grouped convolutions, recorded steps (the recording is the call itself, and like a
+graph it keeps nothing alive that it reads: see `ForgetfulRecorder`).
 Arithmetic is the CPU's, so nothing is said about CUDA's kernels, their rounding or their speed.
 """
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter, tree_map
 
@@ -83,6 +86,54 @@ class OnGpu(torch.Tensor):
     @classmethod
     def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
         return _call(function, args, kwargs or {})
+
+
+class ForgetfulRecorder:
+    """The call itself as the recording, holding on to nothing, as a CUDA graph does not.
+
+    What a recorded step reads must be kept by others: a replay raises where the memory of a tensor
+    that was made before the recording has been freed since.
+    """
+
+    def __init__(self, device=None):
+        pass
+
+    def __call__(self, warm_up, step):
+        for _ in range(capture.WARM_UP):
+            warm_up()
+        with _Read() as read:
+            step()
+        memory, kept = read.from_outside(), weakref.ref(step)
+
+        def replay():
+            assert not any(m.expired() for m in memory), "a recorded step reads memory that has been freed"
+            kept()()
+
+        return replay
+
+
+class _Read(TorchDispatchMode):
+    """Memory that operations read and did not make."""
+
+    def __init__(self):
+        super().__init__()
+        self.read, self.made = {}, {}
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        given = [_memory(t) for t in tree_iter((args, kwargs or {})) if isinstance(t, torch.Tensor)]
+        self.read |= {m.cdata: m for m in given if m.cdata not in self.made}
+        result = function(*args, **(kwargs or {}))
+        found = [_memory(t) for t in tree_iter(result) if isinstance(t, torch.Tensor)]
+        self.made |= {m.cdata: m for m in found if m.cdata not in self.read}
+        return result
+
+    def from_outside(self):
+        """Weak references; what was made inside is let go."""
+        return [*self.read.values()]
+
+
+def _memory(tensor):
+    return StorageWeakRef(_inner(tensor).untyped_storage())
 
 
 class Emulation(TorchDispatchMode):
@@ -155,7 +206,7 @@ def emulated_gpu() -> Iterator[Emulation]:
         mock.patch.object(torch, "tensor", _tensor(torch.tensor)),
         mock.patch.object(torch, "quantile", _quantile(torch.quantile)),
         mock.patch.object(torch.nn.functional, "one_hot", _one_hot),
-        mock.patch.object(capture, "CudaRecorder", return_value=capture.CallRecorder()),
+        mock.patch.object(capture, "CudaRecorder", ForgetfulRecorder),
         Emulation() as emulation,
     ):
         Emulation.running = emulation

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -44,7 +45,11 @@ class CudaRecorder:
         self.device, self.pool = device, None
 
     def __call__(self, warm_up: Callable[[], None], step: Callable[[], None]) -> Callable[[], None]:
-        """Run `warm_up` on the device's side stream, record `step` there and return the replay."""
+        """Run `warm_up` on the device's side stream, record `step` there and return the replay.
+
+        The replay reads what `step` read at the same addresses and keeps none of it alive: whoever keeps
+        the replay keeps `step`.
+        """
         with current(self.device):
             now, side = torch.cuda.current_stream(), side_stream(self.device)
             side.wait_stream(now)
@@ -68,6 +73,14 @@ class CallRecorder:
         return step
 
 
+@dataclass(frozen=True)
+class Recording:
+    """A replay and the step it was recorded from, whose tensors the graph goes on reading."""
+
+    replay: Callable[[], None]
+    step: Callable[[], None]
+
+
 class Stage:
     """Fixed memory for passes of up to `len(work)` rows, and the steps recorded on it."""
 
@@ -89,7 +102,7 @@ class Stage:
         self.losses = self._zeros(self.steps, self.rows)
         self.cursor = self._zeros(1, dtype=torch.int64)
         self.inputs: dict[int, Tensor | None] = {}  # active rows -> their part of `x`
-        self.recorded: dict[tuple[int, bool], Callable[[], None]] = {}
+        self.recorded: dict[tuple[int, bool], Recording] = {}
         self.normalises = any(isinstance(m, nn.BatchNorm2d) for m in trainer.model.modules())
 
     def _zeros(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -116,11 +129,11 @@ class Stage:
         for steps, active in segments(schedule, self.steps):
             self._fill(Chunk.gather(self.trainer, samples, schedule, steps, active), active)
             for at in range(steps.start, steps.stop):
-                self.recorded[kinds[at]]()
+                self.recorded[kinds[at]].replay()
             losses[steps, :active] = self.losses[: steps.stop - steps.start, :active]
         return now, mean_over_steps(losses, schedule)
 
-    def _recording(self, active: int, full: bool) -> Callable[[], None]:
+    def _recording(self, active: int, full: bool) -> Recording:
         near = None if self.near is None else {n: t[:active] for n, t in self.near.items()}
         proximal = None if self.near is None else self.proximal[:active]
         part = self.state.select(slice(0, active))
@@ -142,7 +155,7 @@ class Stage:
             self.cursor.zero_()
             step()
 
-        return self.record(warm_up, step)
+        return Recording(self.record(warm_up, step), step)
 
     def _inputs_of(self, active: int) -> Tensor | None:
         """[steps, ...] the inputs of `active` rows, in the forward pass's layout."""
