@@ -1,9 +1,9 @@
 """Everything that stays the same over the rounds of a group of runs: data, partition, model, trainer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ OWN_DATASET_OPTIONS: dict[str, Any] = {  # those of the task, beside the loader'
     "client_noise": Mapping | None,
 }
 _ROUNDING = 1e-9  # 30 * 0.1 is 3
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,16 @@ class Task:
     def cohort_size(self) -> int:
         return self.run.cohort_size or self.run.num_clients
 
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` gives, made when this task is first asked for `key`.
+
+        For what a method needs in every round: tables that stay the same, and trainers, whose steps are
+        recorded anew on a GPU where their model or objective is another object.
+        """
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
     def segments(self, clients: np.ndarray) -> list[Segments]:
         """The training data of clients [R, K], for `evaluate_segments`; of all clients it is kept."""
         return self._all_segments if self._is_everyone(clients) else _segments(self, self.clients, clients)
@@ -90,6 +101,10 @@ class Task:
 
     def _is_everyone(self, clients: np.ndarray) -> bool:
         return np.array_equal(clients, self.everyone())
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
 
     @cached_property
     def _all_segments(self) -> list[Segments]:

@@ -236,7 +236,7 @@ def _key(trainer: Trainer, samples: Samples, state: LocalState, anchor: Tensors 
         repr(sorted(trainer.optimizer.options.items())),
         _function_key(trainer.objective.losses),
         _function_key(trainer.objective.inputs),
-        (id(samples.inputs), id(samples.labels)) if trainer.objective.inputs is not None else None,
+        _own_inputs_key(samples) if trainer.objective.inputs is not None else None,
         (samples.inputs.shape[1:], samples.dtype),
         tuple((name, t.shape[1:], t.dtype) for name, t in {**state.params, **state.buffers}.items()),
         anchor is not None,
@@ -247,7 +247,12 @@ def _model_key(trainer: Trainer) -> Hashable:
     """Models of known layers are equal if they print alike; of others only the same object is."""
     if all(prints_all(m) for m in trainer.model.modules()):
         return repr(trainer.model)
-    return trainer.forward
+    return trainer.model
+
+
+def _own_inputs_key(samples: Samples) -> Hashable:
+    """What a step that makes its own inputs reads at the addresses where it was when recorded."""
+    return tuple(id(t) for t in (samples.inputs, samples.labels, samples.mean, samples.std))
 
 
 def _function_key(function: Any) -> Hashable:

@@ -24,14 +24,14 @@ from torch import Tensor
 
 from fedlib import seeds
 from fedlib.errors import check, check_name
-from fedlib.local.batches import Batch, Samples
+from fedlib.local.batches import Batch, Samples, on_device
 
 KINDS = ("strict", "galdran")
 BETA_TRIALS = 32  # a trial is accepted with probability 1/2 or more, so all fail in one of 2**32 batches
 _BETA, _MAJORITY, _LABEL, _IMAGE = range(0x6D780000, 0x6D780004)  # names of the streams
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BalancedMixUp:
     """Give `BalancedMixUp.of(...)` to the engine as `Objective(inputs=...)`.
 
@@ -81,8 +81,9 @@ class BalancedMixUp:
             "num_partners": allowed.sum(axis=-1),
             "majority": majority,
         }
-        on_device = {name: torch.from_numpy(table).to(labels.device) for name, table in tables.items()}
-        return cls(alpha, kind, num_classes, **on_device)
+        return cls(
+            alpha, kind, num_classes, **{n: on_device(table, labels.device) for n, table in tables.items()}
+        )
 
     def __call__(self, samples: Samples, batch: Batch) -> tuple[Tensor, Batch]:
         """Mixed inputs [*C, B, ...] and the batch with soft targets [*C, B, classes]."""

@@ -191,7 +191,7 @@ _UNCHANGED = (
     nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.MaxPool2d, nn.AvgPool2d,
     nn.AdaptiveAvgPool2d, nn.Identity, RepeatChannels, Resize,
 )  # fmt: skip
-# Layers whose printed form says all that decides what they compute
+# Layers whose printed form says all that decides what they compute (nn.AvgPool2d: see `prints_all`)
 KNOWN_LAYERS = {*_STACKED, *_UNCHANGED, nn.Sequential} - {MaskedLinear}
 # By name, since importing torchvision takes seconds.
 _ELEMENTWISE_CONTAINERS = {"torchvision.models.mobilenetv2.InvertedResidual"}  # x + layers(x)
@@ -204,6 +204,8 @@ def prints_all(module: nn.Module) -> bool:
     An InvertedResidual's too: it adds its input where the layers it prints keep the shape.
     """
     kind = type(module)
+    if kind is nn.AvgPool2d:  # prints its kernel, stride and padding only
+        return (module.ceil_mode, module.count_include_pad, module.divisor_override) == (False, True, None)
     return kind in KNOWN_LAYERS or f"{kind.__module__}.{kind.__name__}" in _PRINTED_CONTAINERS
 
 

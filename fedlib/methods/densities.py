@@ -147,6 +147,10 @@ class Patience:
 
 def pixels(task: Task) -> Samples:
     """The task's images as they are, in [0, 1], without normalisation; UsageError if any is outside."""
+    return task.once("pixels", lambda: _pixels(task))
+
+
+def _pixels(task: Task) -> Samples:
     inputs = task.train.inputs
     if inputs.is_floating_point():
         low, high = float(inputs.min()), float(inputs.max())
@@ -163,7 +167,10 @@ def pixels(task: Task) -> Samples:
 
 def made_trainer(task: Task, made: MadeSettings) -> Trainer:
     """The engine for MADEs: one template with the shared masks, inputs as targets."""
+    return task.once(("made", made), lambda: _made_trainer(task, made))
 
+
+def _made_trainer(task: Task, made: MadeSettings) -> Trainer:
     def inputs(samples: Samples, batch: Batch) -> tuple[Tensor, Batch]:
         x = samples.fetch(batch.index).flatten(batch.index.ndim)
         x = (x >= 0.5).to(x.dtype) if made.binarize else x

@@ -96,7 +96,9 @@ class FedROD:
         return replace(state, memory={"heads": heads, "counts": _class_counts(task)})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
-        two_heads = replace(task, trainer=self._trainer(task, state.memory["counts"]))
+        counts = state.memory["counts"]
+        trainer = task.once((self, id(counts)), lambda: self._trainer(task, counts))
+        two_heads = replace(task, trainer=trainer)
         own = gather(state.memory["heads"], cohort.clients)
         limit = self.local_steps or None
         trained = train_cohort(two_heads, state, cohort, personal=own, steps_limit=limit)

@@ -27,7 +27,9 @@ class FedSGD:
         return initial_state(task)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
-        largest = int(task.sizes(cohort.clients).max())
+        # On a GPU one size for all rounds, since steps are recorded per size; padding changes last digits
+        those = task.everyone() if task.device.type == "cuda" else cohort.clients
+        largest = int(task.sizes(those).max())
         full_batch = replace(task, trainer=replace(task.trainer, batch_size=largest))
         trained = train_cohort(full_batch, state, cohort, epochs=1)
         return finish_round(task, state, cohort, trained, sample_shares(task, cohort))

@@ -49,10 +49,13 @@ def with_mixup(task: Task, alpha: float | None, kind: str = "strict") -> Task:
     """The task whose clients train with Balanced-MixUp (A30 to A33); `alpha=None` changes nothing."""
     if alpha is None:
         return task
-    mixup = BalancedMixUp.of(
-        task.clients, task.train.labels, task.dataset.num_classes, alpha=alpha, kind=kind
-    )
-    return replace(task, trainer=replace(task.trainer, objective=Objective(inputs=mixup)))
+
+    def mixing() -> Task:
+        classes = task.dataset.num_classes
+        mixup = BalancedMixUp.of(task.clients, task.train.labels, classes, alpha=alpha, kind=kind)
+        return replace(task, trainer=replace(task.trainer, objective=Objective(inputs=mixup)))
+
+    return task.once(("mixup", alpha, kind), mixing)
 
 
 def reward_accuracy(task: Task, state: ServerState, data: str = "server") -> np.ndarray:

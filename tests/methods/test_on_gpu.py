@@ -38,14 +38,14 @@ CASES = {
 ROUNDS = 4
 
 
-def world(method, device):
+def world(method, device, seeds=(0, 1), **changes):
     sizes = (22, 20, 25, 21) if method == "feddisk" else (7, 5, 8, 6)
     own = {"model": "mlp", "model_options": {"hidden": 8}, "shape": (6, 6)}
     if method == "fedbn":
         own = {"model": "cnn-feddisk", "model_options": {"width": 2}, "shape": (16, 16)}
     return make_world(
-        seeds=(0, 1), sizes=sizes, rounds=ROUNDS, local_epochs=1, device=device, **own,
-        batch_size=10 if method == "feddisk" else 4, dataset_options={"server_share": 0.5},
+        seeds=seeds, sizes=sizes, rounds=ROUNDS, local_epochs=1, device=device, **own,
+        batch_size=10 if method == "feddisk" else 4, dataset_options={"server_share": 0.5}, **changes,
     )  # fmt: skip
 
 
