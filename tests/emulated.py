@@ -33,6 +33,13 @@ _BY_INDEX = (
 )
 
 
+# Their results' shapes depend on values, which the host has to know
+_BY_VALUES = tuple(
+    getattr(torch.ops.aten, name)
+    for name in ("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "bincount")
+)
+
+
 class OnGpu(torch.Tensor):
     """A tensor on the emulated GPU around one on the CPU, `inner`."""
 
@@ -163,6 +170,8 @@ def _call(function, args, kwargs):
         _check_meeting(function, args)
     if packet is torch.ops.aten._local_scalar_dense and ours:
         Emulation.waited("item")
+    if ours and (packet in _BY_VALUES or _is_masked(packet, args)):
+        Emulation.waited(packet.__name__)
     if packet is torch.ops.aten._to_copy and others and wanted is not None and not kwargs.get("non_blocking"):
         Emulation.waited("to")
     kwargs = {n: torch.device("cpu") if n == "device" and v is not None else v for n, v in kwargs.items()}
@@ -176,6 +185,13 @@ def _call(function, args, kwargs):
         return known[id(value)] if id(value) in known else OnGpu(value)
 
     return tree_map(lambda value: wrap(value) if type(value) is torch.Tensor else value, result)
+
+
+def _is_masked(packet, args):
+    """Whether an index is a mask, whose positions are counted first; one number is filled in without."""
+    if packet not in _BY_INDEX or not any(t is not None and t.dtype == torch.bool for t in args[1]):
+        return False
+    return len(args) < 3 or args[2].numel() > 1
 
 
 def _check_meeting(function, args):

@@ -13,6 +13,7 @@ from fedlib.federation.server import (
     initial_state,
     method_rng,
     put_back,
+    replica_of_rows,
     sample_shares,
     slots_at_once,
     train_and_average,
@@ -24,6 +25,6 @@ from fedlib.federation.task import Task, prepare
 __all__ = [
     "Cohort", "Diagnostics", "Method", "RoundResult", "ServerState", "Task", "aggregate", "broadcast",
     "finish_round", "gather", "initial_state", "method_rng", "model_bytes", "next_cohort", "prepare",
-    "put_back", "rounds", "sample_cohort", "sample_shares", "slots_at_once", "train_and_average",
-    "train_cohort", "uniform_shares", "weighted_mean",
+    "put_back", "replica_of_rows", "rounds", "sample_cohort", "sample_shares", "slots_at_once",
+    "train_and_average", "train_cohort", "uniform_shares", "weighted_mean",
 ]  # fmt: skip

@@ -139,22 +139,27 @@ def train_cohort(
 
 def gather(kept: Tensors, clients: np.ndarray) -> Tensors:
     """What clients [R, K] keep: tensors of all clients [R, N, ...] -> rows [R * K, ...]."""
-    at = _positions(clients)
+    at = _positions(clients, kept)
     return {name: tensor[at].flatten(0, 1) for name, tensor in kept.items()}
 
 
 def put_back(kept: Tensors, clients: np.ndarray, rows: Tensors) -> Tensors:
     """Copies of `kept` [R, N, ...] with the clients' new tensors from `rows` [R * K, ...]."""
-    at = _positions(clients)
+    at = _positions(clients, kept)
     after = {name: tensor.clone() for name, tensor in kept.items()}
     for name, tensor in after.items():
         tensor[at] = rows[name].detach().unflatten(0, clients.shape)
     return after
 
 
-def _positions(clients: np.ndarray) -> tuple[Tensor, Tensor]:
-    ids = torch.from_numpy(clients)
-    return torch.arange(len(ids))[:, None], ids
+def _positions(clients: np.ndarray, kept: Tensors) -> tuple[Tensor, Tensor]:
+    device = next(iter(kept.values())).device  # an index on the host would be waited for, tensor by tensor
+    return torch.arange(len(clients), device=device)[:, None], on_device(clients, device)
+
+
+def replica_of_rows(task: Task, clients: np.ndarray) -> Tensor:
+    """[R * K] int64, on the device: the replica of each row, of clients [R, K]."""
+    return on_device(np.repeat(np.arange(len(clients)), clients.shape[1]), task.device)
 
 
 def sample_shares(task: Task, cohort: Cohort) -> Tensor:

@@ -32,6 +32,7 @@ from fedlib.federation import (
     sample_cohort,
     train_cohort,
 )
+from fedlib.local.batches import on_device
 from fedlib.methods import impact
 from fedlib.methods.feddrl import losses_before
 
@@ -109,11 +110,11 @@ class BestConstant:
         cohort = sample_cohort(team.seeds, t + 1, team.run.num_clients, team.cohort_size)
         returns = memory["returns"]
         if t > 0:
-            earned = impact.reward(losses_before(team, server, cohort)).view_as(returns)
+            earned = impact.reward(losses_before(team, server, cohort).cpu()).view_as(returns)
             returns = returns + self.discount ** (t - 1) * earned
         factors = torch.softmax(memory["z"], dim=-1).flatten(0, 1)
         trained = train_cohort(team, server, cohort)
-        server, _ = finish_round(team, server, cohort, trained, factors.to(team.device))
+        server, _ = finish_round(team, server, cohort, trained, on_device(factors.numpy(), team.device))
         return {**memory, "params": server.params, "buffers": server.buffers, "returns": returns}
 
     def _select(self, memory: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +136,7 @@ class BestConstant:
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         trained = train_cohort(task, state, cohort)
         factors = torch.softmax(state.memory["best"], dim=-1)
-        return finish_round(task, state, cohort, trained, factors.to(task.device))
+        return finish_round(task, state, cohort, trained, on_device(factors.numpy(), task.device))
 
 
 def _at_home(memory: dict[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.local import Samples, Trained, correct_rows, per_sample
+from fedlib.local.batches import on_device
 from fedlib.partition import Partition, partition_like
 
 CHOICES = {
@@ -193,7 +194,7 @@ class EvaluatorFL:
         self, task: Task, state: ServerState, cohort: Cohort, trained: Trained, chosen: Tensor
     ) -> tuple[ServerState, Diagnostics]:
         """F1: `theta_G = (1 / p) sum Sel_i theta_i`, and with "added" the old model on top of it (A1)."""
-        weights = (chosen / chosen.sum(dim=1, keepdim=True)).to(task.device)
+        weights = on_device((chosen / chosen.sum(dim=1, keepdim=True)).numpy(), task.device)
         after, report = finish_round(task, state, cohort, trained, weights)
         if self.aggregation == "added":
             after = replace(after, params={n: state.params[n] + mean for n, mean in after.params.items()})

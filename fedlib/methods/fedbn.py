@@ -11,7 +11,6 @@ ICLR 2021, https://arxiv.org/abs/2102.07623, Algorithm 1; a competitor in FedDis
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import nn
 
 from fedlib.errors import check
@@ -24,6 +23,7 @@ from fedlib.federation import (
     gather,
     initial_state,
     put_back,
+    replica_of_rows,
     sample_shares,
     train_cohort,
 )
@@ -72,7 +72,7 @@ class FedBN:
 
     def client_models(self, task: Task, state: ServerState, clients: np.ndarray) -> tuple[Tensors, Tensors]:
         """The global weights with each client's own BatchNorm, [R * K, ...]."""
-        replica = torch.arange(len(clients)).repeat_interleave(clients.shape[1])
+        replica = replica_of_rows(task, clients)
         shared = {name: t[replica] for name, t in {**state.params, **state.buffers}.items()}
         whole = {**shared, **gather(state.memory["batch_norm"], clients)}
         params = {name: whole[name] for name, _ in task.model.named_parameters()}

@@ -39,6 +39,7 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.local import Trained, make_work, stream_keys
+from fedlib.local.batches import on_device
 from fedlib.methods.surroundings import (
     HISTORIES,
     REWARD_DATA,
@@ -158,8 +159,9 @@ class FedDdrl:
         kept, epochs = self._act(task, agents, states, number, explores=learns)  # lines 15, 16
 
         trained = continue_training(task, cohort, probe, np.where(kept, epochs, 1))  # lines 18 to 23
-        weights = torch.from_numpy(kept * world.sizes / (kept * world.sizes).sum(axis=1, keepdims=True))
-        after, report = finish_round(task, state, cohort, trained, weights.float().to(task.device))  # 24
+        shares = kept * world.sizes / (kept * world.sizes).sum(axis=1, keepdims=True)
+        weights = on_device(shares.astype(np.float32), task.device)
+        after, report = finish_round(task, state, cohort, trained, weights)  # 24
 
         accuracy = reward_accuracy(task, after, self.reward_data)  # lines 25 to 28
         latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept, rule=self.latency_rule)

@@ -45,6 +45,8 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.local import Trained, evaluate_rows, evaluate_segments
+from fedlib.local.batches import on_device
+from fedlib.local.gpu import to_host
 from fedlib.methods import impact, two_stage
 
 Streams = Callable[[str], list[np.random.Generator]]  # a name -> one generator per replica
@@ -187,13 +189,13 @@ class FedDRL:
             before = losses_before(task, state, cohort)  # line 7
             trained = train_cohort(task, state, cohort)  # lines 8 to 10
             after = losses_after(task, trained, cohort)  # line 11
+            before, after = to_host([before, after])  # together, once all is launched
             mind, critic_loss = learning.result() if learning else learn()
         sizes = torch.from_numpy(task.sizes(cohort.clients))
         mind, factors, columns = self.step(mind, before, after, sizes, streams)
         columns["critic_loss"] = [None] * len(factors) if critic_loss is None else critic_loss.tolist()
-        state, report = finish_round(  # line 16
-            task, state, cohort, trained, factors.to(task.device), mind=mind.pack()
-        )
+        weights = on_device(factors.numpy(), task.device)
+        state, report = finish_round(task, state, cohort, trained, weights, mind=mind.pack())  # line 16
         sent = report.uplink_bytes + REPORT_BYTES * task.cohort_size
         failed = find_failures(cohort, before, after)
         return state, replace(report, uplink_bytes=sent, columns=columns, failed=failed)
@@ -261,10 +263,10 @@ def core_is_free(task: Task) -> bool:
 
 
 def losses_before(task: Task, state: ServerState, cohort: Cohort) -> Tensor:
-    """l_b [R, K]: mean cross-entropy of w^t on each client's training data (FEDDRL-A4), on the CPU."""
+    """l_b [R, K]: mean cross-entropy of w^t on each client's training data (FEDDRL-A4), on the device."""
     segments = task.segments(cohort.clients)
     results = evaluate_segments(task.trainer, task.train, state.params, state.buffers, segments)
-    return torch.stack([result.loss for result in results]).cpu()
+    return torch.stack([result.loss for result in results])
 
 
 def losses_after(task: Task, trained: Trained, cohort: Cohort) -> Tensor:
@@ -272,7 +274,7 @@ def losses_after(task: Task, trained: Trained, cohort: Cohort) -> Tensor:
     indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
     local = trained.state
     result = evaluate_rows(task.trainer, task.train, local.params, local.buffers, indices)
-    return result.loss.view(cohort.clients.shape).cpu()
+    return result.loss.view(cohort.clients.shape)
 
 
 def find_failures(cohort: Cohort, before: Tensor, after: Tensor) -> dict[int, str]:

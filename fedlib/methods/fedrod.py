@@ -31,6 +31,7 @@ from fedlib.federation import (
     gather,
     initial_state,
     put_back,
+    replica_of_rows,
     sample_shares,
     train_cohort,
 )
@@ -110,7 +111,7 @@ class FedROD:
 
         Generic logits plus own logits are the logits of one head whose weights are the sum.
         """
-        replica = torch.arange(len(clients)).repeat_interleave(clients.shape[1])
+        replica = replica_of_rows(task, clients)
         params = {name: t[replica] for name, t in state.params.items()}
         if self.evaluate == "personalised":
             name, own = _head_name(task), gather(state.memory["heads"], clients)

@@ -38,6 +38,7 @@ from fedlib.federation import (
     model_bytes,
     train_cohort,
 )
+from fedlib.local.batches import on_device
 from fedlib.methods.scheduling import Scheduler, World, act, train_scheduler
 
 POLICIES = ("agent", "random", "shuffled", "fastest", "all")
@@ -141,8 +142,8 @@ class SchedulerFL(Scheduler):
         cohort = Cohort(round_index, clients)
         trained = train_cohort(task, state, cohort, epochs=(works * task.run.local_epochs).ravel())
         sizes = task.sizes(clients) * works
-        weights = torch.from_numpy(sizes / sizes.sum(axis=1, keepdims=True)).float()
-        state, report = finish_round(task, state, cohort, trained, weights.to(task.device))
+        shares = (sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32)
+        state, report = finish_round(task, state, cohort, trained, on_device(shares, task.device))
         loss = report.train_loss.cpu().masked_fill(~torch.from_numpy(works), 0).sum(dim=1, keepdim=True)
         loss = loss / torch.from_numpy(works).sum(dim=1, keepdim=True)
         return state, replace(report, train_loss=loss)
