@@ -267,6 +267,8 @@ class _Suite:
             if len(runs) == 1 or folder is not None:
                 raise self._shortage(runs, error) from error
         forget_captures()
+        # Its checkpoints would be resumed as this group at every later start, and run out of memory again
+        GroupFolder(self.context.store, runs).remove()
         half = len(runs) // 2
         self.context.progress.say(
             f"{runs[0].label()}: {len(runs)} replicas do not fit in memory, trying {half}"
