@@ -75,7 +75,14 @@ def device_name(device: "torch.device") -> str:
 
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{_cpu_name()}, {torch.get_num_threads()} threads"
+    return f"{_cpu_name()}, {threads()} threads"
+
+
+def threads() -> int:
+    """Threads that torch computes with on a CPU: another number may change the last digits."""
+    import torch
+
+    return torch.get_num_threads()
 
 
 def peak_memory_bytes(device: "torch.device") -> int:

@@ -69,10 +69,19 @@ class _Session:
         self.segment = {
             "started": provenance.now(),
             "device": str(context.device),
+            "threads": provenance.threads(),
+            "max_clients_per_pass": self._pass_width(),
             "from_round": max(0, self.saved_round),
             "round_seconds": {},  # kept apart from the rows, which repeat bit for bit
         }
         self.current.segments.append(self.segment)
+
+    def _pass_width(self) -> int | None:
+        """As the group was begun: another width of the passes changes the last digits."""
+        asked = self.context.max_clients_per_pass
+        return (
+            self.current.segments[-1].get("max_clients_per_pass", asked) if self.current.segments else asked
+        )
 
     def train(self) -> None:
         federation = importlib.import_module("fedlib.federation")
@@ -81,7 +90,7 @@ class _Session:
         budget.new_group()
         self._require_time()
         method = methods.join([methods.make_method(run.method, run.method_options) for run in self.runs])
-        widest = self.context.max_clients_per_pass
+        widest = self.segment["max_clients_per_pass"]
         options = {} if widest is None else {"max_clients_per_pass": widest}
         self.task = federation.prepare(self.runs, device=self.context.device, **options)
         budget.took(time.monotonic() - self.started)
@@ -104,9 +113,10 @@ class _Session:
     def _say_where_from(self) -> None:
         if self.fresh:
             return
-        before, now = self.current.segments[-2]["device"], self.segment["device"]
-        moved = "" if before == now else f" on {now} (begun on {before}: the last digits may differ)"
-        self.context.progress.say(f"{group_label(self.runs)}: resumed after round {self.saved_round}{moved}")
+        notes = _what_differs(self.current.segments[-2], self.segment)
+        if (width := self.segment["max_clients_per_pass"]) != self.context.max_clients_per_pass:
+            notes += f", with {width or 'the rule for'} clients per pass, as it was begun"
+        self.context.progress.say(f"{group_label(self.runs)}: resumed after round {self.saved_round}{notes}")
 
     def _require_time(self) -> None:
         if self.context.budget.allows_step(2 * self.write_seconds):
@@ -182,3 +192,14 @@ class _Session:
             "peak_memory_bytes": provenance.peak_memory_bytes(self.context.device),
             "facts": self.task.facts,
         }
+
+
+def _what_differs(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """What a group goes on with that may change its last digits, in words."""
+    hint = "the last digits may differ"
+    if before["device"] != now["device"]:
+        return f" on {now['device']} (begun on {before['device']}: {hint})"
+    threads = before.get("threads", now["threads"])
+    if now["device"] == "cpu" and threads != now["threads"]:
+        return f" with {now['threads']} threads (before with {threads}: {hint})"
+    return ""
