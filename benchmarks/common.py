@@ -37,21 +37,22 @@ def make_network(name: str, **options: Any) -> nn.Module:
 
 @dataclass(frozen=True)
 class Clients:
-    """Random images [n, ...], labels [n] and one index list per client."""
+    """Random images [n, ...], labels [n], one index list per client, and how many images a mini-batch has."""
 
     images: np.ndarray
     labels: np.ndarray
     lists: list[np.ndarray]
+    batch: int = BATCH
 
     @classmethod
-    def of(cls, model: str, count: int, steps: int) -> "Clients":
+    def of(cls, model: str, count: int, steps: int, batch: int = BATCH) -> "Clients":
         """`count` clients with `steps` mini-batches each."""
-        rng, size = np.random.default_rng(0), BATCH * steps
+        rng, size = np.random.default_rng(0), batch * steps
         channels, *sides = SHAPES[model]
         shape = sides if channels == 1 else [*sides, channels]
         images = rng.integers(0, 256, (count * size, *shape), dtype=np.uint8)
         lists = list(np.arange(len(images)).reshape(count, size))
-        return cls(images, rng.integers(0, 10, len(images)), lists)
+        return cls(images, rng.integers(0, 10, len(images)), lists, batch)
 
     def samples(self, device: torch.device) -> Samples:
         """For the engine: uint8 on the device."""
@@ -66,15 +67,27 @@ class Clients:
 
 
 def engine(
-    model: str, clients: Clients, *, backend: str = "auto", widest: int | None = None, device=None, **options
+    model: str,
+    clients: Clients,
+    *,
+    backend: str = "auto",
+    widest: int | None = None,
+    device: torch.device | None = None,
+    capture: bool | None = None,
+    change: Callable[[Trainer], Trainer] = lambda trainer: trainer,
+    **options: Any,
 ) -> Contestant:
-    """One epoch of all clients on fedlib's engine; backend auto: its own choice, passes included."""
+    """One epoch of all clients on fedlib's engine; backend auto: its own choice, passes included.
+
+    capture: as `Trainer`'s. change: what is done to the trainer before.
+    """
     device, count = device or default_device(), len(clients.lists)
     network = make_network(model, **options).to(device)
     if backend == "auto":
         backend = choose_backend(network, device, rows=count)
         widest = widest or pass_rows(count_parameters(network), backend, device)
-    trainer = Trainer(network, backend, make_optimizer("sgd"), BATCH, max_rows=widest)
+    optimizer = make_optimizer("sgd")
+    trainer = change(Trainer(network, backend, optimizer, clients.batch, max_rows=widest, capture=capture))
     samples = clients.samples(device)
     works = [
         make_work(

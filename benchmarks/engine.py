@@ -1,12 +1,13 @@
 """Client-steps per second and peak memory of the engine, beside other libraries.
 
     python -m benchmarks.engine [--clients 10 100 1000] [--models mlp …]
-                                [--fedjax PYTHON] [--flower PYTHON] [--keep]
+                                [--batch 10] [--fedjax PYTHON] [--flower PYTHON] [--keep]
 
 A client-step is one mini-batch of one client: forward, backward, SGD. All contestants train the same
-numbers of clients and mini-batches (batch 10, one epoch, lr 0.01) and alternate; the median of the
-repeats counts, after one warm-up. Peak memory is that of a process which runs one contestant alone,
-over its imports. A contestant that is not installed is left out:
+numbers of clients and mini-batches (batch 10 unless told, one epoch, lr 0.01) and alternate; the median
+of the repeats counts, after two warm-ups. Peak memory is that of a process which runs one contestant
+alone, over its imports. Results of another batch size lie in a file of their own. A contestant that is
+not installed is left out:
 
 - plain loop: one model, loaded for each client in turn, written as papers' code has it;
 - engine: fedlib as it is used, with its own choice of backend and clients per pass;
@@ -25,6 +26,7 @@ import os
 import re
 import statistics
 import subprocess
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -55,24 +57,25 @@ from fedlib.provenance import environment, now
 STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 1, "mobilenetv2": 1}
 FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
 FLOWER_SECONDS = 120
-ALONE = ("plain loop", "engine")  # contestants whose memory is measured
+ALONE = ("plain loop", "engine", "pfl-research")  # contestants whose memory is measured by a fork
+WARM_UPS = 2
 
 
-Case = tuple[str | None, int, str]  # network, clients, contestant
+Case = tuple[str | None, int, int, str]  # network, clients, batch, contestant
 
 
 def repeats_for(model: str, count: int) -> int:
-    """Five repeats count, three where one takes seconds."""
-    return 5 if count == 10 and model in FEDJAX_NETWORKS else 3
+    """Five repeats count, three where the many clients of a small network take seconds."""
+    return 5 if count == 10 or model not in FEDJAX_NETWORKS else 3
 
 
 def steps_for(model: str, count: int) -> int:
     return max(1, STEPS[model] * 10 // count)
 
 
-def builders(model: str, count: int) -> dict[str, Contestant]:
+def builders(model: str, count: int, batch: int) -> dict[str, Callable[[], Contestant]]:
     """Name -> a function that gives the contestant, of those in this environment."""
-    clients = Clients.of(model, count, steps_for(model, count))
+    clients = Clients.of(model, count, steps_for(model, count), batch)
     found = {
         "plain loop": lambda: plain_loop(model, clients),
         "engine": lambda: engine(model, clients),
@@ -80,34 +83,42 @@ def builders(model: str, count: int) -> dict[str, Contestant]:
     if count == 10:
         for backend in ("loop", "vmap", "stacked"):
             found[backend] = lambda backend=backend: engine(model, clients, backend=backend)
-    if importlib.util.find_spec("pfl") and not torch.cuda.is_available():
+    if has_pfl():
         found["pfl-research"] = lambda: pfl_research(model, clients)
     return found
 
 
-def measure_speed(model: str, count: int, fedjax: str | None) -> dict[str, list[float]]:
-    """Client-steps per second of each contestant, one figure per repeat, alternating."""
+def has_pfl() -> bool:
+    """Whether pfl-research is a contestant here."""
+    return importlib.util.find_spec("pfl") is not None and not torch.cuda.is_available()
+
+
+def measure_speed(
+    model: str, count: int, batch: int, fedjax: str | None
+) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Client-steps per second of each contestant, one figure per repeat, alternating; MiB of children."""
     work = count * steps_for(model, count)
     with ExitStack() as children:
-        ready = {name: build() for name, build in builders(model, count).items()}
-        for run in ready.values():
+        ready = {name: build() for name, build in builders(model, count, batch).items()}
+        for run in [*ready.values()] * WARM_UPS:
             run()
         asks = {name: lambda run=run: seconds_of(run) for name, run in ready.items()}
         if fedjax and model in FEDJAX_NETWORKS:
-            settings = [model, count, steps_for(model, count), BATCH, RATE]
+            settings = [model, count, steps_for(model, count), batch, RATE]
             child = children.enter_context(Child(fedjax, "fedjax_child.py", settings))
+            child.ask("run")  # its second warm-up
             asks["fedjax"] = lambda: child.ask("run")
         speeds: dict[str, list[float]] = {name: [] for name in asks}
         for _ in range(repeats_for(model, count)):
             for name, ask in asks.items():
                 speeds[name].append(work / ask())
-    return speeds
+        return speeds, {"fedjax": child.ask("peak")} if "fedjax" in asks else {}
 
 
-def flower_speed(interpreter: str, model: str, count: int) -> list[float]:
+def flower_speed(interpreter: str, model: str, count: int, batch: int) -> list[float]:
     """Client-steps per second of Flower's simulation, one figure per round behind the first."""
     script = Path(__file__).parent / "peers" / "flower_child.py"
-    settings = [model, count, steps_for(model, count), BATCH, RATE]
+    settings = [model, count, steps_for(model, count), batch, RATE]
     path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [interpreter, str(script), *map(str, settings)]
     try:
@@ -121,9 +132,9 @@ def flower_speed(interpreter: str, model: str, count: int) -> list[float]:
     return [count * steps_for(model, count) / float(value) for value in seconds]
 
 
-def _peak_kib(model: str | None, count: int, name: str, result: multiprocessing.Queue) -> None:
+def _peak_kib(model: str | None, count: int, batch: int, name: str, result: multiprocessing.Queue) -> None:
     if model is not None:
-        builders(model, count)[name]()()
+        builders(model, count, batch)[name]()()
     if torch.cuda.is_available():
         result.put(torch.cuda.max_memory_allocated() // 1024)
         return
@@ -134,6 +145,9 @@ def _peak_kib(model: str | None, count: int, name: str, result: multiprocessing.
 def _memory_server(wanted: list[Case], result: multiprocessing.Queue) -> None:
     """Fork one process per case: this one has imported everything and computed nothing."""
     context, found = multiprocessing.get_context("fork"), {}
+    if any(case[-1] == "pfl-research" for case in wanted):  # its imports are not its memory either
+        importlib.import_module("pfl.algorithm.federated_averaging")
+        importlib.import_module("pfl.model.pytorch")
     for case in wanted:
         answer = context.Queue()
         child = context.Process(target=_peak_kib, args=(*case, answer))
@@ -145,7 +159,7 @@ def _memory_server(wanted: list[Case], result: multiprocessing.Queue) -> None:
 
 def measure_memory(cases: list[Case]) -> dict[Case, float]:
     """Peak memory in MiB of a process that runs one contestant alone, over one that only imports."""
-    nothing: Case = (None, 0, "")
+    nothing: Case = (None, 0, 0, "")
     context = multiprocessing.get_context("spawn")
     result = context.Queue()
     server = context.Process(target=_memory_server, args=([nothing, *cases], result))
@@ -156,12 +170,12 @@ def measure_memory(cases: list[Case]) -> dict[Case, float]:
 
 
 def measure(
-    model: str, count: int, fedjax: str | None, flower: str | None, memory: dict[Case, float]
+    model: str, count: int, batch: int, fedjax: str | None, flower: str | None, memory: dict[Case, float]
 ) -> list[dict]:
     """One record per contestant."""
-    speeds = measure_speed(model, count, fedjax)
+    speeds, peaks = measure_speed(model, count, batch, fedjax)
     if flower and count == 10 and model == "lenet":
-        speeds |= {"flower": found} if (found := flower_speed(flower, model, count)) else {}
+        speeds |= {"flower": found} if (found := flower_speed(flower, model, count, batch)) else {}
     plain = statistics.median(speeds["plain loop"])
     facts = environment(default_device())
     sitting = {"measured": now(), "commit": facts["commit"], "dirty": facts["dirty"]}
@@ -172,7 +186,7 @@ def measure(
             "model": model, "parameters": count_parameters(make_network(model)), "clients": count,
             "contestant": name, "client_steps_per_second": median, "times_plain_loop": median / plain,
             "repeats": values, "steps_per_client": steps_for(model, count), **sitting,
-            "peak_mib": memory.get((model, count, name)),
+            "peak_mib": peaks.get(name, memory.get((model, count, batch, name))),
         }  # fmt: skip
         records.append(record)
         print(
@@ -192,9 +206,14 @@ def table(records: list[dict]) -> str:
     return frame[columns].to_string(index=False)
 
 
-def with_earlier(records: list[dict], folder: Path) -> list[dict]:
+def file_name(batch: int) -> str:
+    """Of the results: those of the usual batch size have the plain name."""
+    return "engine" if batch == BATCH else f"engine-batch-{batch}"
+
+
+def with_earlier(records: list[dict], folder: Path, name: str = "engine") -> list[dict]:
     """These records and those of earlier sittings of networks and numbers of clients not among them."""
-    path = results_path("engine", folder)
+    path = results_path(name, folder)
     earlier = json.loads(path.read_text())["records"] if path.is_file() else []
     now_measured = {(r["model"], r["clients"]) for r in records}
     kept = [r for r in earlier if (r["model"], r["clients"]) not in now_measured]
@@ -206,20 +225,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clients", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--models", nargs="+", default=list(STEPS), choices=list(SHAPES))
+    parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--fedjax", default=os.environ.get("FEDLIB_BENCH_FEDJAX"), metavar="PYTHON")
     parser.add_argument("--flower", default=os.environ.get("FEDLIB_BENCH_FLOWER"), metavar="PYTHON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--keep", action="store_true", help="keep what the file has of other cases")
     args = parser.parse_args()
-    cases = [(model, count) for model in args.models for count in args.clients]
-    memory = measure_memory([(*case, name) for case in cases for name in ALONE])
+    if args.batch < 1:
+        parser.error(f"--batch {args.batch} given; allowed: 1 or more")
+    cases = [(model, count, args.batch) for model in args.models for count in args.clients]
+    alone = [name for name in ALONE if name != "pfl-research" or has_pfl()]
+    memory = measure_memory([(*case, name) for case in cases for name in alone])
     records = []
     for case in cases:
         records += measure(*case, args.fedjax, args.flower, memory)
     if args.keep:
-        records = with_earlier(records, args.out)
-    settings = {"batch_size": BATCH, "threads": torch.get_num_threads()}
-    path = write_results("engine", args.out, default_device(), settings=settings, records=records)
+        records = with_earlier(records, args.out, file_name(args.batch))
+    settings = {"batch_size": args.batch, "threads": torch.get_num_threads()}
+    path = write_results(
+        file_name(args.batch), args.out, default_device(), settings=settings, records=records
+    )
     path.with_suffix(".txt").write_text(table(records) + "\n")
     print(table(records))
 

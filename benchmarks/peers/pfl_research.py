@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import torch
 
-from benchmarks.common import BATCH, RATE, Clients, Contestant, make_network
+from benchmarks.common import RATE, Clients, Contestant, make_network
 from fedlib.models.layers import step_key
 
 
@@ -36,7 +36,9 @@ def pfl_research(model: str, clients: Clients) -> Contestant:
     module = Module()
     wrapped = PyTorchModel(module, torch.optim.SGD, torch.optim.SGD(module.parameters(), lr=1.0))
     users = [Dataset((x[i], y[i])) for i in map(torch.from_numpy, clients.lists)]
-    settings = NNTrainHyperParams(local_num_epochs=1, local_learning_rate=RATE, local_batch_size=BATCH)
+    settings = NNTrainHyperParams(
+        local_num_epochs=1, local_learning_rate=RATE, local_batch_size=clients.batch
+    )
     algorithm, context = FederatedAveraging(), SimpleNamespace(model_train_params=settings)
 
     def run() -> None:

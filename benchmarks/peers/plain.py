@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from benchmarks.common import BATCH, RATE, Clients, Contestant, default_device, make_network, slots_of
+from benchmarks.common import RATE, Clients, Contestant, default_device, make_network, slots_of
 from fedlib.models.layers import step_key
 
 
@@ -30,7 +30,7 @@ def plain_loop(model: str, clients: Clients, **options: Any) -> Contestant:
         for index in lists:
             network.load_state_dict(start)
             optimizer = torch.optim.SGD(network.parameters(), lr=RATE)
-            for batch in index[torch.randperm(len(index))].split(BATCH):
+            for batch in index[torch.randperm(len(index))].split(clients.batch):
                 optimizer.zero_grad()
                 with step_key(key):
                     loss = F.cross_entropy(network(x[batch]), y[batch])

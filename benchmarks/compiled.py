@@ -1,0 +1,92 @@
+"""CUDA graphs of the step against `torch.compile` of the stacked forward and backward pass, per network.
+
+    python -m benchmarks.compiled [--models mlp lenet …] [--batch 10] [--out FOLDER]
+
+Ten clients; seconds until the first epoch is done (recording or compiling) and client-steps per second
+after it. What is chosen once for all from this: `fedlib.local.capture`. Only where CUDA is.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from benchmarks.common import (
+    BATCH,
+    RESULTS,
+    SHAPES,
+    Clients,
+    Contestant,
+    best_seconds,
+    default_device,
+    engine,
+    seconds_of,
+    write_results,
+)
+from benchmarks.engine import STEPS
+from fedlib.local import Trainer
+from fedlib.local.capture import forget_captures
+
+CLIENTS = 10
+NO_GPU = "left out: CUDA graphs need a GPU, and torch finds none"
+
+
+Compiler = str | Callable
+
+
+class Plain(Trainer):
+    """A trainer whose backward pass makes gradients and updates nothing: what a compiler can take in."""
+
+    fuses = False
+
+
+def with_compiled_model(trainer: Trainer, compiler: Compiler = "inductor") -> Trainer:
+    """The trainer with its stacked layers compiled; steps run one by one, nothing is recorded."""
+    plain = Plain(**{field.name: getattr(trainer, field.name) for field in fields(trainer)})
+    stacked = plain.forward.model
+    stacked.module = torch.compile(stacked.module, backend=compiler)
+    return plain
+
+
+def contestants(model: str, clients: Clients, compiler: Compiler = "inductor") -> dict[str, Contestant]:
+    """Eager steps, recorded steps and compiled ones."""
+    eager = partial(engine, model, clients, backend="stacked", capture=False)
+    return {
+        "eager": eager(),
+        "CUDA graphs": engine(model, clients, backend="stacked", capture=True),
+        "torch.compile": eager(change=lambda trainer: with_compiled_model(trainer, compiler)),
+    }
+
+
+def compare(model: str, batch: int = BATCH) -> list[dict]:
+    """One record per contestant: seconds before the second epoch, client-steps per second from it on."""
+    clients, records = Clients.of(model, CLIENTS, STEPS[model], batch), []
+    for name, run in contestants(model, clients).items():
+        forget_captures()
+        first = seconds_of(run)
+        speed = CLIENTS * STEPS[model] / best_seconds(run, repeats=5)
+        records.append(
+            {"model": model, "batch": batch, "contestant": name, "first_seconds": first, "speed": speed}
+        )
+        print(f"{model:12} {name:13} {first:8.1f} s first {speed:10,.1f} client-steps/s", flush=True)
+    return records
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--models", nargs="+", default=list(STEPS), choices=list(SHAPES))
+    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    if not torch.cuda.is_available():
+        print(NO_GPU)
+        return
+    records = [record for model in args.models for record in compare(model, args.batch)]
+    write_results("compiled", args.out, default_device(), clients=CLIENTS, records=records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The benchmarks that a GPU is waited for: that they run, measured nowhere."""
+
+import json
+import sys
+
+import pytest
+import torch
+
+from benchmarks import cells, common, compiled, engine
+from benchmarks.common import Clients
+from fedlib import grid
+from fedlib.papers import find_artifact
+
+CPU = torch.device("cpu")
+
+
+def test_the_cells_are_those_of_table_3():
+    for profile in ("smoke", "paper"):
+        runs = cells.cells(profile)
+        planned = grid.expand(find_artifact("feddrl/table3"), profile, seeds=1)
+        assert {run.key for run in runs} <= {run.key for run in planned}
+        assert len({run.key for run in runs}) == 12
+        assert {(run.num_clients, run.method) for run in runs} == {(100, "fedavg"), (100, "fedprox")}
+
+
+def test_a_cell_is_timed_on_a_cpu(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cells, "PARTITIONS", ("pa",))
+    monkeypatch.setattr(cells, "DATA_SETS", ("fmnist",))
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["cells", "--profile", "smoke", "--rounds", "1", "--device", "cpu", "--out", str(tmp_path)],
+    )
+    cells.main()
+    (record,) = json.loads(next(tmp_path.glob("cells-*.json")).read_text())["records"]
+    assert (record["runs"], record["finished"], record["rounds"]) == (2, 2, 1)
+    assert record["seconds"] > 0
+    assert "2 of 2 runs of 1 rounds in" in capsys.readouterr().out
+
+
+def test_cells_that_take_too_long_are_counted(capsys):
+    record = cells.time_to_finish(cells.cells("smoke", rounds=1), minutes=1e-9, device="cpu")
+    assert (record["runs"], record["finished"]) == (12, 0)
+    assert "not finished: the time budget" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="where there is no GPU")
+def test_without_a_gpu_graphs_and_compilation_are_left_out_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["compiled"])
+    compiled.main()
+    assert capsys.readouterr().out == compiled.NO_GPU + "\n"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's tracer itself
+def test_a_compiled_step_is_traced_and_trains_as_the_eager_one():
+    """Traced, but not translated: a compiler is not asked for."""
+    graphs, trained = [], []
+    clients = Clients.of("lenet", 2, 1, 4)
+
+    def trace(graph, _):
+        graphs.append(graph)
+        return graph
+
+    def keep(trainer):
+        real = trainer.train
+        object.__setattr__(trainer, "train", lambda *given: trained.append(real(*given)))
+        return trainer
+
+    def compiled_and_kept(trainer):
+        return keep(compiled.with_compiled_model(trainer, trace))
+
+    for change in (keep, compiled_and_kept):
+        common.engine("lenet", clients, backend="stacked", device=CPU, capture=False, change=change)()
+    eager, traced = (one.state.params for one in trained)
+    assert graphs
+    torch.testing.assert_close(traced, eager)
+
+
+def test_the_batch_size_reaches_all_contestants_and_the_file():
+    clients = Clients.of("mlp", 3, 2, 32)
+    assert [len(index) for index in clients.lists] == [64] * 3
+    for build in engine.builders("mlp", 3, 32).values():
+        build()()
+    assert engine.file_name(10) == "engine"
+    assert engine.file_name(32) == "engine-batch-32"
