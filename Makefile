@@ -54,7 +54,7 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 
 bench: $(STAMP)  ## speed, memory, roofline and growth of cost, written to benchmarks/results
 	@$(BIN)/python -m benchmarks.engine
-	@for part in roofline growth convolutions round_loop precision artifacts made episode; do \
+	@for part in roofline growth convolutions compiled round_loop precision artifacts made episode; do \
 		$(BIN)/python -m benchmarks.$$part; \
 	done
 

@@ -6,14 +6,18 @@ Operations are counted layer by layer: a fully connected layer or convolution co
 forward, the same for its weight's gradient, and the same for its input's gradient, which the first
 layer does not need. Bytes are those that cannot be avoided: every parameter is read once and written
 once per step, and a batch of uint8 images is read; activations may stay in the cache. The machine's
-two ceilings, a large matrix product and a large copy, are measured in the same run, so
+ceilings are measured in the same run: the best of matrix products of several sizes and of a convolution
+(whose algorithm may need fewer operations than are counted), and a large copy. So
 
     floor = max(operations / peak, bytes / bandwidth),   share = floor / measured time.
 
-The share of a step on a cache that holds the parameters can exceed what the second ceiling allows.
+A second floor, `uncached`, has the activations too, as if no cache held any: each layer's outputs are
+written and read, and so are their gradients. The share of a step on a cache that holds the parameters can
+exceed what the copy allows, and the more so that of the second floor.
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -29,14 +33,17 @@ from benchmarks.common import (
     default_device,
     engine,
     make_network,
+    wait_for,
     write_results,
 )
 from benchmarks.engine import STEPS
 from benchmarks.peers.plain import plain_loop
+from fedlib.local.precision import products_in
 from fedlib.models import count_parameters
 from fedlib.models.layers import step_key
 
 CLIENTS = 10
+PRODUCTS = {"cpu": (512, 1024, 2048, 4096), "cuda": (4096, 8192, 16384)}  # rows and columns
 
 
 def count_operations(model: str) -> int:
@@ -63,18 +70,52 @@ def count_bytes(model: str) -> int:
     return 2 * 4 * count_parameters(make_network(model)) + BATCH * pixels
 
 
-def matrix_product_rate(device: torch.device) -> float:
-    """Operations per second of a float32 matrix product that is large enough."""
-    size = 8192 if device.type == "cuda" else 2048
-    a, b = torch.randn(2, size, size, device=device)
+def count_activation_bytes(model: str) -> int:
+    """Bytes of the activations of one client-step that no cache holds; views and layers in place: none."""
+    network, values = make_network(model).eval(), 0
 
+    def count(layer: nn.Module, inputs: tuple, output: torch.Tensor) -> None:
+        nonlocal values
+        if output.data_ptr() != inputs[0].data_ptr():
+            values += output.numel()
+
+    for layer in network.modules():
+        if not [*layer.children()]:
+            layer.register_forward_hook(count)
+    with torch.no_grad(), step_key(torch.tensor(0)):
+        network(torch.zeros(BATCH, *SHAPES[model]))
+    return 4 * 4 * values  # float32; outputs and gradients, each written and read
+
+
+def arithmetic_rates(device: torch.device) -> dict[str, float]:
+    """Operations per second of float32 matrix products and of a convolution, by name."""
+    sizes = PRODUCTS[device.type]
+    with products_in("float32", device):  # a GPU's convolutions are TF32 else
+        found = {f"product of {size}": _product_rate(size, device) for size in sizes}
+        return {**found, "convolution 3x3": _convolution_rate(device)}
+
+
+def _product_rate(size: int, device: torch.device) -> float:
+    a, b = torch.randn(2, size, size, device=device)
+    return _rate(lambda: a @ b, 2 * size**3, device)
+
+
+def _convolution_rate(device: torch.device) -> float:
+    """Of a layer as VGG-11 has them, in the layout that suits the device."""
+    channels, side, images = 256, 16, 512 if device.type == "cuda" else 32
+    x = torch.randn(images, channels, side, side, device=device).to(memory_format=torch.channels_last)
+    weight = torch.randn(channels, channels, 3, 3, device=device).to(memory_format=torch.channels_last)
+    operations = 2 * images * channels * side**2 * channels * 9
+    return _rate(lambda: torch.conv2d(x, weight, padding=1), operations, device)
+
+
+def _rate(compute: Callable[[], torch.Tensor], operations: int, device: torch.device) -> float:
     def run() -> None:
         for _ in range(5):
-            a @ b
-        if device.type == "cuda":
-            torch.cuda.synchronize()
+            compute()
+        wait_for(device)
 
-    return 5 * 2 * size**3 / best_seconds(run)
+    return 5 * operations / best_seconds(run)
 
 
 def bandwidth(device: torch.device) -> float:
@@ -85,8 +126,7 @@ def bandwidth(device: torch.device) -> float:
     def run() -> None:
         for _ in range(5):
             target.copy_(source)
-        if device.type == "cuda":
-            torch.cuda.synchronize()
+        wait_for(device)
 
     return 5 * 2 * 4 * source.numel() / best_seconds(run)
 
@@ -94,8 +134,11 @@ def bandwidth(device: torch.device) -> float:
 def measure(model: str, peak: float, stream: float) -> dict[str, float | str]:
     """Seconds per client-step of engine and plain loop, beside the floor."""
     clients = Clients.of(model, CLIENTS, STEPS[model])
-    operations, moved = count_operations(model), count_bytes(model)
+    operations, moved, activations = (
+        count(model) for count in (count_operations, count_bytes, count_activation_bytes)
+    )
     by = {"arithmetic": operations / peak, "memory": moved / stream}
+    uncached = max(by["arithmetic"], (moved + activations) / stream)
     steps = CLIENTS * STEPS[model]
     took = {
         name: best_seconds(build(model, clients)) / steps
@@ -107,6 +150,8 @@ def measure(model: str, peak: float, stream: float) -> dict[str, float | str]:
         "bound_by": max(by, key=by.get), "engine_us": took["engine"] * 1e6, "plain_us": took["plain"] * 1e6,
         "engine_gflops": operations / took["engine"] / 1e9,
         "engine_share": floor / took["engine"], "plain_share": floor / took["plain"],
+        "activation_bytes": activations, "uncached_floor_us": uncached * 1e6,
+        "engine_uncached_share": uncached / took["engine"],
     }  # fmt: skip
 
 
@@ -116,12 +161,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     device = default_device()
-    peak, stream = matrix_product_rate(device), bandwidth(device)
+    rates, stream = arithmetic_rates(device), bandwidth(device)
+    best = max(rates, key=rates.get)
+    peak = rates[best]
     records = [measure(model, peak, stream) for model in args.models]
-    ceilings = {"matrix_product_gflops": peak / 1e9, "copy_gbytes_per_second": stream / 1e9}
-    print(
-        "ceilings: {matrix_product_gflops:.0f} GFLOP/s, {copy_gbytes_per_second:.1f} GB/s".format(**ceilings)
-    )
+    ceilings = {
+        "arithmetic_gflops": peak / 1e9, "arithmetic_by": best, "copy_gbytes_per_second": stream / 1e9,
+        "gflops": {name: rate / 1e9 for name, rate in rates.items()},
+    }  # fmt: skip
+    print(f"ceilings: {peak / 1e9:.0f} GFLOP/s ({best}), {stream / 1e9:.1f} GB/s")
     print(pd.DataFrame(records).to_string(index=False, float_format="{:.3g}".format))
     write_results("roofline", args.out, device, clients=CLIENTS, ceilings=ceilings, records=records)
 

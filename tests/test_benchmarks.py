@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from benchmarks import cells, common, compiled, engine
+from benchmarks import cells, common, compiled, engine, roofline, round_loop
 from benchmarks.common import Clients
 from fedlib import grid
 from fedlib.papers import find_artifact
@@ -83,3 +83,41 @@ def test_the_batch_size_reaches_all_contestants_and_the_file():
         build()()
     assert engine.file_name(10) == "engine"
     assert engine.file_name(32) == "engine-batch-32"
+
+
+def test_operations_and_bytes_of_a_step_are_those_of_its_layers():
+    batch, weights = 10, 784 * 100 + 100 * 10
+    assert roofline.count_operations("mlp") == 2 * batch * (2 * 784 * 100 + 3 * 100 * 10)
+    assert roofline.count_bytes("mlp") == 8 * (weights + 110) + batch * 784
+    # Linear, ReLU, Linear; flattening is a view: float32, outputs and gradients, each written and read
+    assert roofline.count_activation_bytes("mlp") == 4 * 4 * batch * (100 + 100 + 10)
+
+
+def test_the_ceiling_is_the_best_that_was_measured(monkeypatch, tmp_path, capsys):
+    rates = {"product of 512": 2e9, "convolution 3x3": 5e9}
+    monkeypatch.setattr(roofline, "arithmetic_rates", lambda device: rates)
+    monkeypatch.setattr(roofline, "bandwidth", lambda device: 1e9)
+    monkeypatch.setattr(roofline, "best_seconds", lambda run: 1.0)
+    monkeypatch.setattr(sys, "argv", ["roofline", "--models", "mlp", "--out", str(tmp_path)])
+    roofline.main()
+    found = json.loads(next(tmp_path.glob("roofline-*.json")).read_text())
+    assert found["ceilings"]["arithmetic_by"] == "convolution 3x3"
+    assert found["ceilings"]["arithmetic_gflops"] == 5
+    (record,) = found["records"]
+    assert record["floor_us"] == pytest.approx(1e6 * max(3_196_000 / 5e9, 643_920 / 1e9))
+    assert record["uncached_floor_us"] == pytest.approx(1e6 * (643_920 + 33_600) / 1e9)
+    assert "5 GFLOP/s (convolution 3x3)" in capsys.readouterr().out
+
+
+def test_arithmetic_is_measured_in_several_sizes(monkeypatch):
+    monkeypatch.setitem(roofline.PRODUCTS, "cpu", (8, 16))
+    monkeypatch.setattr(roofline, "_convolution_rate", lambda device: 1.0)
+    assert set(roofline.arithmetic_rates(CPU)) == {"product of 8", "product of 16", "convolution 3x3"}
+
+
+@pytest.mark.parametrize("kind", ["none", "cohort", "all"])
+def test_the_round_loop_is_measured_with_each_client_evaluation(kind):
+    (record,) = round_loop.measure(2, kind, train=200, test=50)
+    assert record["client_eval"] == kind
+    assert 0 < record["local_seconds"] < record["round_seconds"]
+    assert record["share"] == pytest.approx(1 - record["local_seconds"] / record["round_seconds"])
