@@ -135,7 +135,8 @@ class BestConstant:
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, Diagnostics]:
         trained = train_cohort(task, state, cohort)
-        factors = torch.softmax(state.memory["best"], dim=-1)
+        best = state.memory["best"].cpu()  # on the device after a resume, whose softmax may round differently
+        factors = torch.softmax(best, dim=-1)
         return finish_round(task, state, cohort, trained, on_device(factors.numpy(), task.device))
 
 
