@@ -209,9 +209,10 @@ def run_captured(
     """
     key = _key(trainer, samples, state, anchor)
     if key not in _STAGES or _STAGES[key].rows < len(work):
-        _STAGES.pop(key, None)
+        if key in _STAGES:
+            _forget(key)
         while len(_STAGES) >= _KEPT_STAGES:
-            _STAGES.popitem(last=False)
+            _forget(next(iter(_STAGES)))
         _STAGES[key] = Stage(trainer, samples, state, work, anchor is not None)
     _STAGES.move_to_end(key)
     return _STAGES[key].run(state, work, schedule, samples, anchor)
@@ -219,9 +220,14 @@ def run_captured(
 
 def forget_captures() -> None:
     """Free the memory of all stages and graphs."""
-    _STAGES.clear()
+    while _STAGES:
+        _forget(next(iter(_STAGES)))
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
+
+
+def _forget(key: Hashable) -> None:
+    _STAGES.pop(key).recorded.clear()  # steps refer to their stage: it would wait for the garbage collector
 
 
 def _key(trainer: Trainer, samples: Samples, state: LocalState, anchor: Tensors | None) -> Hashable:

@@ -1,8 +1,10 @@
 """The engine's own machinery: recorded steps, the written-out chain, passes, memory, precision."""
 
 import copy
+import gc
 import sys
 import warnings
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +93,24 @@ def test_recorded_steps_equal_eager_steps(case):
         recorded = run(make_trainer(**fields, capture=True), seed=seed, **settings)
     assert_equal(recorded, eager)
     assert len(capture_module._STAGES) == 1
+
+
+def test_memory_of_a_forgotten_stage_is_free_at_once():
+    """What ran out of memory is begun anew right after; the garbage collector may come much later."""
+    forget_captures()
+    run(make_trainer(capture=True), sizes=[4, 4], learning_rate=0.1)
+    wider = {"sizes": [4, 4, 4], "learning_rate": 0.1}
+    stages = [weakref.ref(next(iter(capture_module._STAGES.values())))]
+    gc.collect()
+    gc.disable()
+    try:
+        run(make_trainer(capture=True), **wider)  # takes the place of the narrower one
+        stages.append(weakref.ref(next(iter(capture_module._STAGES.values()))))
+        assert [stage() is None for stage in stages] == [True, False]
+        forget_captures()
+        assert [stage() is None for stage in stages] == [True, True]
+    finally:
+        gc.enable()
 
 
 def test_a_stage_serves_fewer_rows_other_rates_and_other_methods():
