@@ -379,11 +379,12 @@ def test_client_noise_images_are_taken_as_they_are_and_others_refused():
     noisy = replace(task, train=replace(task.train, inputs=floats))
     assert torch.equal(pixels(noisy).fetch(index), floats)
     torch.testing.assert_close(pixels(task).fetch(index), task.train.inputs / 255)
-    floats[7, 0, 1, 1] = 1.25
+    outside = floats.clone()
+    outside[7, 0, 1, 1] = 1.25
     with pytest.raises(
         UsageError, match=r"takes images in \[0, 1\]; data set 'made' has values from .* to 1.25"
     ):
-        FedDisk(**SHORT).init(noisy)
+        FedDisk(**SHORT).init(replace(task, train=replace(task.train, inputs=outside)))
 
 
 def test_a_small_client_is_one_line():
