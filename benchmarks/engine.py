@@ -54,7 +54,7 @@ from fedlib.models import count_parameters
 from fedlib.provenance import environment, now
 
 # mini-batches per client in one repeat, for 10 clients; fewer for more clients
-STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 1, "mobilenetv2": 1}
+STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 4, "mobilenetv2": 4}
 FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
 FLOWER_SECONDS = 120
 ALONE = ("plain loop", "engine", "pfl-research")  # contestants whose memory is measured by a fork
