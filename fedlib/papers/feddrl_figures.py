@@ -167,8 +167,8 @@ def plot_fig9(rows: pd.DataFrame) -> Figure:
     last = axes[0, -1]
     last.errorbar(agent.cohort_size, agent.median_ms, _deciles(agent), color="#D55E00", marker="D", capsize=3)
     last.set(xlabel="participants K", ylabel="decision (ms)", title="agent, MLP", ylim=(0, None))
-    device = f"{rows.device_name.iloc[0]}; " if "device_name" in rows else ""
-    note = f"Median, whiskers = first and last decile; {device}{int(rows.threads.iloc[0])} thread(s)."
+    device = rows.device_name.iloc[0] if "device_name" in rows else f"{int(rows.threads.iloc[0])} thread(s)"
+    note = f"Median, whiskers = first and last decile; {device}."
     return _caption(fig, rows, note)
 
 

@@ -60,7 +60,7 @@ def fig9(profile: str) -> "pd.DataFrame":
             found.append(_row("decision", "mlp", "fmnist", size, decisions))
         found = [row | {"threads": torch.get_num_threads()} for row in found]
         for threads in sorted({1, os.cpu_count() or 1}):
-            for model, count in (("mlp", 6 * few), ("cnn-feddrl", 2 * few)):
+            for model, count in (("mlp", 3 * few), ("cnn-feddrl", few)):
                 with cpu_threads(threads):
                     whole = time_whole_rounds(whole_run(profile, model), device, count)
                 found += [_row(w, model, "fmnist", 10, s) | {"threads": threads} for w, s in whole.items()]
