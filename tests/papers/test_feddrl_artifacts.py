@@ -73,7 +73,7 @@ GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.ru
 def test_every_grid_names_what_exists_and_each_run_has_one_owner(artifact_id, profile):
     runs = find_artifact(artifact_id).runs(profile)
     owners = {run.artifact for run in runs} - {artifact_id.split("/")[1]}
-    assert owners <= {"table3", "table4"}
+    assert owners <= {"table3", "table4", "authors_partitions"}
     assert {run.key for run in runs if run.artifact == "table3"} <= {r.key for r in grid.table3(profile)}
     for run in runs:
         suite_grid.check_names(run)
