@@ -18,6 +18,7 @@ import fedlib.federation
 from fedlib.cli import main
 from fedlib.federation import RoundResult
 from fedlib.papers import PAPERS, Artifact, Claim, Verdict
+from fedlib.progress import Silent
 from fedlib.run import Run
 
 BASE = Run(
@@ -31,6 +32,18 @@ BASE = Run(
     num_clients=2,
     rounds=8,
 )
+
+
+class Stop(Silent):
+    """Ctrl-C, as the user gives it after a round."""
+
+    def __init__(self, after):
+        super().__init__()
+        self.after = after
+
+    def update(self, done_rounds, metrics):
+        if done_rounds == self.after:
+            raise KeyboardInterrupt
 
 
 def grid_runs(profile: str) -> list[Run]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import fake_federation
 import pytest
-from fake_federation import BASE
+from fake_federation import BASE, Stop
 
 import fedlib.federation
 from fedlib import suite
@@ -25,18 +25,6 @@ def fake(monkeypatch, tmp_path):
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "runs")
-
-
-class Stop(Silent):
-    """Ctrl-C after a round."""
-
-    def __init__(self, after):
-        super().__init__()
-        self.after = after
-
-    def update(self, done_rounds, metrics):
-        if done_rounds == self.after:
-            raise KeyboardInterrupt
 
 
 def compute(store, runs=TRIPLE, progress=None, **options):

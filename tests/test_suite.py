@@ -12,7 +12,7 @@ from pathlib import Path
 
 import fake_federation
 import pytest
-from fake_federation import BASE, grid_runs
+from fake_federation import BASE, Stop, grid_runs
 
 import fedlib.federation
 from fedlib import results, suite, training
@@ -162,18 +162,6 @@ def test_max_clients_per_pass_reaches_the_engine_and_no_key(store):
 def test_max_replicas_splits_a_group(tmp_path):
     compute(TRIPLE, max_replicas=2)
     assert {line.split()[1] for line in logged(tmp_path)} == {"0,1", "2"}
-
-
-class Stop(Silent):
-    """Ctrl-C, as the user gives it after a round."""
-
-    def __init__(self, after):
-        super().__init__()
-        self.after = after
-
-    def update(self, done_rounds, metrics):
-        if done_rounds == self.after:
-            raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("after", [0, 3, 8])

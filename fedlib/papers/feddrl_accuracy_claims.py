@@ -1,6 +1,5 @@
 """FedDRL's claims about best accuracies: FEDDRL-C1 to C8 and C11 to C14, decided from rows."""
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -276,7 +275,7 @@ def has_converged(part: "pd.DataFrame") -> bool:
 
 def _by_delta(rows: "pd.DataFrame") -> "pd.DataFrame":
     return analysis.named(rows).assign(
-        delta=lambda r: r.partition_options.map(lambda t: json.loads(t)["delta"])
+        delta=lambda r: [analysis.partition_setting(text, "delta") for text in r.partition_options]
     )
 
 

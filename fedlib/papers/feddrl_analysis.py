@@ -50,7 +50,7 @@ def named(rows: "pd.DataFrame") -> "pd.DataFrame":
         found = found.assign(partition=found.partition.where(~files, schemes))
     foreign = found.partition == "foreign_labels"
     if foreign.any():
-        schemes = found.partition_options[foreign].map(lambda text: json.loads(text)["scheme"])
+        schemes = found.partition_options[foreign].map(lambda text: partition_setting(text, "scheme"))
         found = found.assign(partition=found.partition.where(~foreign, schemes))
     return found
 
