@@ -5,7 +5,7 @@
 
 A client-step is one mini-batch of one client: forward, backward, SGD. All contestants train the same
 numbers of clients and mini-batches (batch 10 unless told, one epoch, lr 0.01) and alternate; the median
-of the repeats counts, after two warm-ups. Peak memory is that of a process which runs one contestant
+of the repeats counts, after warm-ups. Peak memory is that of a process which runs one contestant
 alone, over its imports. Results of another batch size lie in a file of their own. A contestant that is
 not installed is left out:
 
@@ -58,15 +58,19 @@ STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 4, "mobilenetv2": 4}
 FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
 FLOWER_SECONDS = 120
 ALONE = ("plain loop", "engine", "pfl-research")  # contestants whose memory is measured by a fork
-WARM_UPS = 2
 
 
 Case = tuple[str | None, int, int, str]  # network, clients, batch, contestant
 
 
 def repeats_for(model: str, count: int) -> int:
-    """Five repeats count, three where the many clients of a small network take seconds."""
-    return 5 if count == 10 or model not in FEDJAX_NETWORKS else 3
+    """Five repeats count; three of a thousand clients, and of a small network's hundred."""
+    return 5 if count == 10 or (count < 1000 and model not in FEDJAX_NETWORKS) else 3
+
+
+def warm_ups_for(model: str, count: int) -> int:
+    """Two; one of a thousand clients of a large network, which is a minute of it."""
+    return 2 if count < 1000 or model in FEDJAX_NETWORKS else 1
 
 
 def steps_for(model: str, count: int) -> int:
@@ -100,7 +104,7 @@ def measure_speed(
     work = count * steps_for(model, count)
     with ExitStack() as children:
         ready = {name: build() for name, build in builders(model, count, batch).items()}
-        for run in [*ready.values()] * WARM_UPS:
+        for run in [*ready.values()] * warm_ups_for(model, count):
             run()
         asks = {name: lambda run=run: seconds_of(run) for name, run in ready.items()}
         if fedjax and model in FEDJAX_NETWORKS:
