@@ -16,13 +16,14 @@ Departures from FedDRL's text, each with its option:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fedlib.agents.networks import Mlp, adam_, one_thread, soft_update_
+from fedlib.agents.learner import Learner
+from fedlib.agents.networks import Mlp, one_thread
 from fedlib.agents.replay import Replay, sample_greedy, sample_proportional
 from fedlib.errors import check, check_name
 
@@ -110,14 +111,6 @@ class Ddpg:
             goal = replay.rewards + self.discount * next_value
         return (goal - self.value(agent.critic, replay.states, replay.actions)).abs()
 
-    def critic_loss(self, critic: Tensor, batch: Replay, goal: Tensor) -> Tensor:
-        """(1/|B|) sum (Q(s, a) - y)^2, [R]."""
-        return (self.value(critic, batch.states, batch.actions) - goal).square().mean(dim=1)
-
-    def policy_loss(self, policy: Tensor, critic: Tensor, batch: Replay) -> Tensor:
-        """-(1/|B|) sum Q(s, pi(s)), [R]."""
-        return -self.value(critic, batch.states, self.act(policy, batch.states)).mean(dim=1)
-
     @one_thread()
     def learn(
         self,
@@ -136,10 +129,10 @@ class Ddpg:
         updates = len(replay) // batch_size if updates is None else updates
         picks = self._sample(agent, replay, streams, updates, batch_size)  # lines 1, 2
         agent, total = agent.copy(), torch.zeros(len(agent.policy))
+        learner = Learner(self, agent)
         for i in range(updates):
-            agent, loss = self._update(agent, replay.take(picks[:, i]))
-            total += loss
-        return agent, total / max(updates, 1)
+            total += learner.update(replay.take(picks[:, i]))  # lines 4 to 9
+        return replace(agent, steps=learner.steps), total / max(updates, 1)
 
     def _sample(
         self,
@@ -156,22 +149,3 @@ class Ddpg:
         priorities = torch.ones_like(replay.rewards) if equal else self.priorities(agent, replay)
         uniforms = np.stack([stream.random((updates, batch_size)) for stream in streams])
         return sample_proportional(priorities, torch.from_numpy(uniforms))
-
-    def _update(self, agent: Agent, batch: Replay) -> tuple[Agent, Tensor]:
-        """Lines 5 to 9, in place on `agent`'s tensors; also the critic loss [R] before the step."""
-        step = agent.steps + 1
-        goal = self.targets(agent, batch)  # line 5
-        critic = agent.critic.requires_grad_()
-        loss = self.critic_loss(critic, batch, goal)  # line 6
-        (gradient,) = torch.autograd.grad(loss.sum(), critic)
-        critic.requires_grad_(False)
-        if self.critic_decay:
-            gradient = gradient.add(critic, alpha=self.critic_decay)
-        adam_(critic, agent.critic_moments, gradient, rate=self.critic_rate, step=step)
-        policy = agent.policy.requires_grad_()
-        (gradient,) = torch.autograd.grad(self.policy_loss(policy, critic, batch).sum(), policy)  # line 7
-        policy.requires_grad_(False)
-        adam_(policy, agent.policy_moments, gradient, rate=self.policy_rate, step=step)
-        soft_update_(agent.target_critic, critic, self.rho)  # line 8
-        soft_update_(agent.target_policy, policy, self.rho)
-        return Agent(**{**vars(agent), "steps": step}), loss.detach()

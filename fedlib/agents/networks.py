@@ -71,12 +71,17 @@ class Mlp:
         return x
 
 
-def adam_(flat: Tensor, moments: Tensor, gradient: Tensor, *, rate: float, step: int) -> None:
-    """One descent step in place: flat [R, P], moments [2, R, P] (first, second), step 1, 2, ..."""
+def adam_(
+    flat: Tensor, moments: Tensor, gradient: Tensor, *, rate: float, step: int, scratch: Tensor | None = None
+) -> None:
+    """One descent step in place: flat [R, P], moments [2, R, P] (first, second), step 1, 2, ...
+
+    scratch: memory [R, P] that it may write to; None: its own.
+    """
     first, second = moments
     first.lerp_(gradient, 1 - BETA_1)
     second.mul_(BETA_2).addcmul_(gradient, gradient, value=1 - BETA_2)
-    spread = second.sqrt().div_(math.sqrt(1 - BETA_2**step)).add_(EPSILON)
+    spread = torch.sqrt(second, out=scratch).div_(math.sqrt(1 - BETA_2**step)).add_(EPSILON)
     flat.addcdiv_(first, spread, value=-rate / (1 - BETA_1**step))
 
 

@@ -20,6 +20,7 @@ from fedlib.local import (
     Trainer,
     check_precision,
     choose_backend,
+    keep_freed_memory,
     make_optimizer,
     pass_rows,
 )
@@ -144,6 +145,8 @@ def prepare(
     DataError for an absent data set.
     """
     device = torch.device(device)
+    if device.type == "cpu":
+        keep_freed_memory()
     widest = max_clients_per_pass
     check(widest is None or widest >= 1, f"max_clients_per_pass={widest} given; allowed: 1 or more")
     run = _check_runs(runs, device)

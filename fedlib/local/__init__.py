@@ -1,5 +1,6 @@
 """The engine: the clients of a round train together, as one vectorised computation."""
 
+from fedlib.local.allocator import keep_freed_memory
 from fedlib.local.batches import SAMPLE_ORDERS, Batch, Samples, Work, make_work, stream_keys
 from fedlib.local.density import density_losses
 from fedlib.local.evaluate import (
@@ -39,6 +40,7 @@ __all__ = [
     "density_losses",
     "evaluate_rows",
     "evaluate_segments",
+    "keep_freed_memory",
     "make_optimizer",
     "make_work",
     "pass_rows",
