@@ -9,6 +9,7 @@
 All give the same numbers up to float32 rounding; tests hold them together.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -108,12 +109,24 @@ class StackedForward(_Forward):
 
     def outputs(self, x, batch, full):
         if x.ndim == 4 and x.device.type == "cpu" and self.model.convolves:
-            x = _channels_last(x)
+            x = channels_last(x)
         with step_key(batch.key), sample_mask(None if full else batch.mask):
             return self.model(x)
 
 
-def _channels_last(x: Tensor) -> Tensor:
+def single_layout(model: nn.Module, device: torch.device) -> Callable[[Tensor], Tensor]:
+    """What lays the images [B, ...] of one client out for the plain model: channels last on a CPU.
+
+    Not for large networks, whose wide layers are slower so (benchmarks/NOTES.md, note 30).
+    """
+    convolves = any(isinstance(m, nn.Conv2d) for m in model.modules())
+    small = count_parameters(model) < LOOP_FROM_PARAMETERS_ON_CPU
+    if device.type == "cpu" and convolves and small:
+        return lambda x: channels_last(x) if x.ndim == 4 else x
+    return lambda x: x
+
+
+def channels_last(x: Tensor) -> Tensor:
     """The layout in which a CPU pools and convolves fast (benchmarks/NOTES.md, note 2)."""
     if x.shape[1] > 1:
         return x.contiguous(memory_format=torch.channels_last)

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedlib.local.batches import Batch, Samples, Schedule, Work
+from fedlib.local.batches import Batch, Samples, Schedule, Work, on_device
+from fedlib.local.steps import chunk_steps
 from fedlib.models.layers import step_key
 
 if TYPE_CHECKING:
@@ -49,23 +51,28 @@ def _train(
     names = dict(model.named_parameters())
     optimizer = _torch_optimizer(trainer, names, state, float(work.learning_rate[row]), row)
     near = None if anchor is None else {n: anchor[n][row] for n in names}
-    total, count = torch.zeros((), device=samples.device), 0
-    for step in range(len(schedule)):
-        if row >= schedule.active[step]:
-            break
-        batch = _batch(samples, work, schedule, step, row)
-        loss = _batch_loss(trainer, model, samples, batch)
-        total += loss.detach() * batch.index.numel()
-        count += batch.index.numel()
+    losses, sizes = [], []
+    for x, batch in _batches(trainer, samples, work, schedule, row):
+        loss = _batch_loss(trainer, model, samples, x, batch)
+        losses.append(loss.detach())
+        sizes.append(batch.index.numel())
         if near is not None:  # FedProx: + (mu / 2) ||w - w^t||^2, FEDDRL-A40
             distance = sum(((w - near[n]) ** 2).sum() for n, w in names.items())
             loss = loss + work.proximal[row] / 2 * distance
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        state.steps[row] += 1
+    state.steps[row] += len(losses)
     _store_slots(names, optimizer, state, row)
-    return total / max(count, 1)
+    return _mean(losses, sizes, samples.device)
+
+
+def _mean(losses: list[Tensor], sizes: list[int], device: torch.device) -> Tensor:
+    """The mean loss per sample of mini-batches of these sizes; 0 without any."""
+    if not losses:
+        return torch.zeros((), device=device)
+    counts = on_device(np.array(sizes, np.float32), device)
+    return (torch.stack(losses) * counts).sum() / counts.sum()
 
 
 @contextmanager
@@ -83,24 +90,39 @@ def at_row(model: nn.Module, params: Tensors, buffers: Tensors, row: int) -> Ite
             tensor.data = values
 
 
-def _batch(samples: Samples, work: Work, schedule: Schedule, step: int, row: int) -> Batch:
-    size = int(schedule.mask[step, row].sum()) if not schedule.full[step] else schedule.mask.shape[2]
-    index = schedule.index[step, row, :size]
-    return Batch(
-        index=index,
-        mask=torch.ones(size, device=index.device),
-        targets=samples.labels[index],
-        replica=work.replica[row],
-        client=work.client[row],
-        key=schedule.key[step, row],
-    )
+def _batches(
+    trainer: Trainer, samples: Samples, work: Work, schedule: Schedule, row: int
+) -> Iterator[tuple[Tensor | None, Batch]]:
+    """The row's mini-batches, gathered a few at once; inputs None: the objective makes its own."""
+    count = sum(row < active for active in schedule.active)
+    ones = torch.ones(trainer.batch_size, device=samples.device)
+    longest = chunk_steps(samples, 1, trainer.batch_size)
+    for start in range(0, count, longest):
+        steps = slice(start, min(start + longest, count))
+        index = schedule.index[steps, row]
+        own = trainer.objective.inputs is not None
+        inputs = [None] * len(index) if own else samples.fetch(index).unbind()
+        parts = (index.unbind(), samples.labels[index].unbind(), schedule.key[steps, row].unbind())
+        at_steps = range(steps.start, steps.stop)
+        for at, x, chosen, targets, key in zip(at_steps, inputs, *parts, strict=True):
+            size = _size(schedule, at, row)
+            yield (
+                x if x is None else trainer.arrange(x[:size]),
+                Batch(chosen[:size], ones[:size], targets[:size], work.replica[row], work.client[row], key),
+            )
 
 
-def _batch_loss(trainer: Trainer, model: nn.Module, samples: Samples, batch: Batch) -> Tensor:
-    if trainer.objective.inputs is not None:
+def _size(schedule: Schedule, step: int, row: int) -> int:
+    """How many samples a mini-batch has: the last one of an epoch may be smaller."""
+    return schedule.mask.shape[2] if schedule.full[step] else int(schedule.mask[step, row].sum())
+
+
+def _batch_loss(
+    trainer: Trainer, model: nn.Module, samples: Samples, x: Tensor | None, batch: Batch
+) -> Tensor:
+    if x is None:
         x, batch = trainer.objective.inputs(samples, batch)
-    else:
-        x = samples.fetch(batch.index)
+        x = trainer.arrange(x)
     with step_key(batch.key):
         return trainer.objective.losses(model(x), batch).mean()
 

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fedlib.local.small_images import depthwise, is_depthwise, is_pointwise, is_small, pointwise
 from fedlib.models.layers import (
     BatchNorm2d,
     Dropout,
@@ -89,6 +90,12 @@ class StackedConv2d(nn.Conv2d):
         products = self.by_products
         if products is None:
             products = prefers_products(self.weight, self.groups, self.dilation, x.device)
+        if self.by_products is None and is_small(x):
+            if is_pointwise(self):
+                return pointwise(x, self.weight, self.bias)
+            if is_depthwise(self):
+                bias = None if self.bias is None else self.bias.flatten()
+                return depthwise(x, self.weight.flatten(0, 1), bias, self.stride, self.padding)
         return self._products(x) if products else self._grouped(x)
 
     def _grouped(self, x: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ a prefix of the stacked tensors: ragged clients cost no masked work, and a finis
 out of reach of the step. Only the last, smaller batch of an epoch needs a mask.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from fedlib.errors import MemoryShortage
 from fedlib.local.batches import Samples, Work, make_schedule, on_device
 from fedlib.local.capture import forget_captures, run_captured
-from fedlib.local.forward import StackedForward, VmapForward, make_forward
+from fedlib.local.forward import StackedForward, VmapForward, make_forward, single_layout
 from fedlib.local.fused import fuses, sgd_updates
 from fedlib.local.gpu import first_line, is_out_of_memory
 from fedlib.local.loop import train_one_client
@@ -104,6 +105,11 @@ class Trainer:
     def forward(self) -> StackedForward | VmapForward:
         """The vectorised forward pass, built once."""
         return make_forward(self.model, self.backend)
+
+    @cached_property
+    def arrange(self) -> Callable[[Tensor], Tensor]:
+        """What lays out one client's images for the plain model (backend loop)."""
+        return single_layout(self.model, next(self.model.parameters()).device)
 
     def start(self, params: Tensors, buffers: Tensors) -> LocalState:
         """Fresh local state from [C, ...] tensors (copied): what a client has after a download."""

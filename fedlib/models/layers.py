@@ -66,7 +66,7 @@ def dropout_mask(key: Tensor, layer_id: int, batch: int, features: int, p: float
     """
     position = torch.arange(batch, device=key.device)[:, None]
     feature = torch.arange(features, device=key.device)
-    return seeds.uniform(key[..., None, None], layer_id, position, feature) >= p
+    return seeds.at_least(p, key[..., None, None], layer_id, position, feature)
 
 
 class Dropout(nn.Module):
