@@ -21,6 +21,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter, tree_map
 
+from fedlib import seeds
 from fedlib.local import capture
 
 GPU = torch.device("cuda:0")
@@ -108,7 +109,8 @@ class ForgetfulRecorder:
     def __call__(self, warm_up, step):
         for _ in range(capture.WARM_UP):
             warm_up()
-        with _Read() as read:
+        on_device = mock.patch.object(seeds, "_on_host", return_value=False)  # as keys of a GPU are
+        with on_device, _Read() as read:
             step()
         memory, kept = read.from_outside(), weakref.ref(step)
 
