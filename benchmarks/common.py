@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,16 @@ import torch
 from torch import nn
 
 from fedlib.federation import slots_at_once
-from fedlib.local import Samples, Trainer, choose_backend, make_optimizer, make_work, pass_rows, stream_keys
+from fedlib.local import (
+    Samples,
+    Trainer,
+    choose_backend,
+    keep_freed_memory,
+    make_optimizer,
+    make_work,
+    pass_rows,
+    stream_keys,
+)
 from fedlib.models import count_parameters, make_model
 from fedlib.provenance import environment
 
@@ -82,6 +92,8 @@ def engine(
     capture: as `Trainer`'s. change: what is done to the trainer before.
     """
     device, count = device or default_device(), len(clients.lists)
+    if device.type == "cpu":
+        keep_freed_memory()  # as a run does; what else is timed in this process gains from it too
     network = make_network(model, **options).to(device)
     if backend == "auto":
         backend = choose_backend(network, device, rows=count)
@@ -128,6 +140,25 @@ def best_seconds(run: Contestant, repeats: int = 3) -> float:
     """The least of a few runs after a warm-up: what the code costs without what disturbed it."""
     run()
     return min(seconds_of(run) for _ in range(repeats))
+
+
+def contest(runs: dict[str, Contestant], repeats: int = 7) -> dict[str, list[float]]:
+    """Seconds of each contestant's repeats after a warm-up; they alternate, every second time backwards.
+
+    So a slower minute of the machine is slower for all, and nobody always comes first.
+    """
+    for run in runs.values():
+        run()
+    found: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(repeats):
+        for name in (list(runs), list(runs)[::-1])[number % 2]:
+            found[name].append(seconds_of(runs[name]))
+    return found
+
+
+def times_as_fast(ours: list[float], theirs: list[float]) -> float:
+    """The median over repeats of their seconds by ours."""
+    return statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
 
 
 def slug(name: str) -> str:

@@ -3,7 +3,8 @@
     python -m benchmarks.growth [--out FOLDER] [--figures FOLDER]
 
 Three sweeps: clients (LeNet-size network), rounds (the whole round loop, with evaluation) and
-parameters (one hidden layer of growing width). Each point is the best of a few runs after a warm-up.
+parameters (one hidden layer of growing width). Each point is the best of a few runs after a warm-up;
+engine and plain loop alternate, and the median of their ratios stands beside the engine's seconds.
 """
 
 import argparse
@@ -15,11 +16,14 @@ from benchmarks.common import (
     FIGURES,
     RESULTS,
     Clients,
+    Contestant,
     best_seconds,
+    contest,
     default_device,
     engine,
     make_network,
     slug,
+    times_as_fast,
     write_results,
 )
 from benchmarks.peers.plain import plain_loop
@@ -35,14 +39,24 @@ WIDTHS = (4, 16, 64, 256, 1024)
 STEPS = 5
 
 
+def pair(sweep: str, x: int, runs: dict[str, Contestant]) -> list[dict]:
+    """One point of engine and plain loop."""
+    found = contest(runs)
+    records = [
+        {"sweep": sweep, "x": x, "contestant": name, "seconds": min(seconds)}
+        for name, seconds in found.items()
+    ]
+    records[0]["times_plain_loop"] = times_as_fast(found["engine"], found["plain loop"])
+    return records
+
+
 def by_clients() -> list[dict]:
     """Seconds for one epoch of so many clients of a LeNet-size network."""
     records = []
     for count in COUNTS:
         clients = Clients.of("lenet", count, STEPS)
-        for name, build in (("engine", engine), ("plain loop", plain_loop)):
-            seconds = best_seconds(build("lenet", clients))
-            records.append({"sweep": "clients", "x": count, "contestant": name, "seconds": seconds})
+        runs = {"engine": engine("lenet", clients), "plain loop": plain_loop("lenet", clients)}
+        records += pair("clients", count, runs)
     return records
 
 
@@ -65,9 +79,7 @@ def by_parameters() -> list[dict]:
             "engine": engine("mlp", clients, hidden=width),
             "plain loop": plain_loop("mlp", clients, hidden=width),
         }
-        for name, run in runs.items():
-            record = {"sweep": "parameters", "x": size, "contestant": name, "seconds": best_seconds(run)}
-            records.append(record)
+        records += pair("parameters", size, runs)
     return records
 
 

@@ -97,7 +97,7 @@ def test_the_ceiling_is_the_best_that_was_measured(monkeypatch, tmp_path, capsys
     rates = {"product of 512": 2e9, "convolution 3x3": 5e9}
     monkeypatch.setattr(roofline, "arithmetic_rates", lambda device: rates)
     monkeypatch.setattr(roofline, "bandwidth", lambda device: 1e9)
-    monkeypatch.setattr(roofline, "best_seconds", lambda run: 1.0)
+    monkeypatch.setattr(roofline, "contest", lambda runs: {name: [1.0] for name in runs})
     monkeypatch.setattr(sys, "argv", ["roofline", "--models", "mlp", "--out", str(tmp_path)])
     roofline.main()
     found = json.loads(next(tmp_path.glob("roofline-*.json")).read_text())
@@ -121,3 +121,13 @@ def test_the_round_loop_is_measured_with_each_client_evaluation(kind):
     assert record["client_eval"] == kind
     assert 0 < record["local_seconds"] < record["round_seconds"]
     assert record["share"] == pytest.approx(1 - record["local_seconds"] / record["round_seconds"])
+
+
+def test_contestants_alternate_and_ratios_are_of_the_same_repeat(monkeypatch):
+    played, clock = [], iter([1.0, 2.0, 9.0, 3.0, 2.0, 5.0])
+    monkeypatch.setattr(common, "seconds_of", lambda run: run() or next(clock))
+    runs = {"a": lambda: played.append("a"), "b": lambda: played.append("b")}
+    found = common.contest(runs, repeats=3)
+    assert "".join(played) == "ab" + "ab" + "ba" + "ab"
+    assert found == {"a": [1.0, 3.0, 2.0], "b": [2.0, 9.0, 5.0]}
+    assert common.times_as_fast(found["a"], found["b"]) == 2.5  # of 2, 3 and 2.5
