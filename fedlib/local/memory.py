@@ -5,6 +5,7 @@ costs a page fault per 4 KiB, and that was more than half of a round with 100 cl
 mini-batch (benchmarks/NOTES.md, note 15). On a GPU PyTorch's own allocator does the same.
 """
 
+import math
 import sys
 import threading
 from collections.abc import Sequence
@@ -61,7 +62,7 @@ _BLOCKS = Blocks()
 
 def empty(shape: Sequence[int], like: Tensor) -> Tensor:
     """An uninitialised tensor of `shape` with the dtype and device of `like`, in reused memory if large."""
-    nbytes = int(np.prod(shape, dtype=np.int64)) * like.element_size()
+    nbytes = math.prod(shape) * like.element_size()
     if like.device.type != "cpu" or nbytes < LEAST_BYTES or not _COUNTS_HOLDERS:
         return torch.empty(tuple(shape), dtype=like.dtype, device=like.device)
     return torch.from_numpy(_BLOCKS.take(nbytes)).view(like.dtype).view(tuple(shape))
