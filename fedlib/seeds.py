@@ -72,8 +72,8 @@ def _host_bits(keys: tuple[Tensor | int, ...]) -> np.ndarray:
     state = np.array(_GOLDEN, np.uint32)
     for key in keys:
         word = key.numpy().astype(np.uint32) if isinstance(key, Tensor) else np.array(key & _MASK, np.uint32)
-        state = np.asarray(word ^ state)
-        flat = state.reshape(-1)
+        state = np.asarray(np.bitwise_xor(word, state, order="C"))
+        flat = state.reshape(-1)  # a view, since the order is C
         for start in range(0, flat.size, _BLOCK):
             _mix_(flat[start : start + _BLOCK])
     return state

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedlib.agents.layers import Layers
 from fedlib.agents.learner import Learner
 from fedlib.agents.networks import Mlp, one_thread
 from fedlib.agents.replay import Replay, sample_greedy, sample_proportional
@@ -98,8 +99,14 @@ class Ddpg:
     @torch.no_grad()
     def targets(self, agent: Agent, batch: Replay) -> Tensor:
         """y = r + gamma Q'(s', pi'(s')) [R, B]; never terminal (FEDDRL-A22)."""
-        following = self.act(agent.target_policy, batch.next_states)
-        return batch.rewards + self.discount * self.value(agent.target_critic, batch.next_states, following)
+        policy = Layers(self.policy_network, agent.target_policy)
+        return self.goals(policy, Layers(self.critic_network, agent.target_critic), batch)
+
+    def goals(self, policy: Layers, critic: Layers, batch: Replay) -> Tensor:
+        """`targets` of target networks that are laid out already."""
+        following = self.head(policy.forward(batch.next_states)[0])
+        value = critic.forward(batch.next_states, following)[0].squeeze(2)
+        return batch.rewards + self.discount * value
 
     @torch.no_grad()
     def priorities(self, agent: Agent, replay: Replay) -> Tensor:

@@ -6,13 +6,17 @@ once, and gradients go straight into flat memory that all updates share. Same op
 as autograd's, so the same bits (benchmarks/NOTES.md, note 29).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedlib.agents.networks import Mlp
+if TYPE_CHECKING:
+    from fedlib.agents.networks import Mlp
 
 leaky_relu_backward = torch.ops.aten.leaky_relu_backward
 
@@ -48,7 +52,7 @@ class Layers:
                 x = F.leaky_relu(x, self.network.slope)
         return x, trace
 
-    def parameter_gradients(self, trace: Trace, gradient: Tensor, into: "Layers") -> None:
+    def parameter_gradients(self, trace: Trace, gradient: Tensor, into: Layers) -> None:
         """The gradient of every weight and bias, written to `into`; gradient: that of the outputs."""
         for i in reversed(range(len(self.weights))):
             _product_(into.weights[i], trace.inputs[i].transpose(1, 2), gradient)

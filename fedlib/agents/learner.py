@@ -51,15 +51,9 @@ class Learner:
         self.policy.follow(self.ddpg.rho)
         return loss
 
-    def _goals(self, batch: Replay) -> Tensor:
-        """y = r + gamma Q'(s', pi'(s')) [R, B, 1] (line 5; `Ddpg.targets`)."""
-        outputs, _ = self.policy.target.forward(batch.next_states)
-        value, _ = self.critic.target.forward(batch.next_states, self.ddpg.head(outputs))
-        return batch.rewards.unsqueeze(2) + self.ddpg.discount * value
-
     def _train_critic(self, batch: Replay) -> Tensor:
         """A step down (1/B) sum (Q(s, a) - y)^2, whose gradient by Q is 2 (Q - y) / B."""
-        goal = self._goals(batch)
+        goal = self.ddpg.goals(self.policy.target, self.critic.target, batch).unsqueeze(2)  # line 5
         value, trace = self.critic.main.forward(batch.states, batch.actions)
         error = value - goal
         self.critic.main.parameter_gradients(trace, 2 * error * (1 / len(batch)), self.critic.gradients)

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+from fedlib.agents.layers import Layers
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -59,16 +60,7 @@ class Mlp:
 
     def __call__(self, flat: Tensor, x: Tensor, action: Tensor | None = None) -> Tensor:
         """Outputs [R, B, outputs] of networks flat [R, P] on inputs x [R, B, inputs], action [R, B, A]."""
-        widths = [n for inputs, outputs in self.layers for n in (inputs * outputs, outputs)]
-        parts = flat.split(widths, dim=1)
-        for i, shape in enumerate(self.layers):
-            if action is not None and i == self.action_layer:
-                x = torch.cat([x, action], dim=2)
-            weight, bias = parts[2 * i].unflatten(1, shape), parts[2 * i + 1].unsqueeze(1)
-            x = torch.baddbmm(bias, x, weight)
-            if i < len(self.layers) - 1:
-                x = F.leaky_relu(x, self.slope)
-        return x
+        return Layers(self, flat).forward(x, action)[0]
 
 
 def adam_(

@@ -95,12 +95,13 @@ def _batches(
 ) -> Iterator[tuple[Tensor | None, Batch]]:
     """The row's mini-batches, gathered a few at once; inputs None: the objective makes its own."""
     count = sum(row < active for active in schedule.active)
+    own = trainer.objective.inputs is not None
+    replica, client = work.replica[row], work.client[row]
     ones = torch.ones(trainer.batch_size, device=samples.device)
     longest = chunk_steps(samples, 1, trainer.batch_size)
     for start in range(0, count, longest):
         steps = slice(start, min(start + longest, count))
         index = schedule.index[steps, row]
-        own = trainer.objective.inputs is not None
         inputs = [None] * len(index) if own else samples.fetch(index).unbind()
         parts = (index.unbind(), samples.labels[index].unbind(), schedule.key[steps, row].unbind())
         at_steps = range(steps.start, steps.stop)
@@ -108,7 +109,7 @@ def _batches(
             size = _size(schedule, at, row)
             yield (
                 x if x is None else trainer.arrange(x[:size]),
-                Batch(chosen[:size], ones[:size], targets[:size], work.replica[row], work.client[row], key),
+                Batch(chosen[:size], ones[:size], targets[:size], replica, client, key),
             )
 
 

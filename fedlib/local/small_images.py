@@ -27,8 +27,9 @@ def is_pointwise(layer: nn.Conv2d) -> bool:
 
 
 def is_depthwise(layer: nn.Conv2d) -> bool:
-    """Whether every channel has a filter of its own."""
-    return 1 < layer.groups == layer.in_channels == layer.out_channels and layer.dilation == (1, 1)
+    """Whether every channel has a filter of its own, with its padding in numbers."""
+    own = 1 < layer.groups == layer.in_channels == layer.out_channels
+    return own and layer.dilation == (1, 1) and not isinstance(layer.padding, str)
 
 
 def pointwise(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

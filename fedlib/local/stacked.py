@@ -88,14 +88,14 @@ class StackedConv2d(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         products = self.by_products
-        if products is None:
-            products = prefers_products(self.weight, self.groups, self.dilation, x.device)
-        if self.by_products is None and is_small(x):
+        if products is None and is_small(x):
             if is_pointwise(self):
                 return pointwise(x, self.weight, self.bias)
             if is_depthwise(self):
                 bias = None if self.bias is None else self.bias.flatten()
                 return depthwise(x, self.weight.flatten(0, 1), bias, self.stride, self.padding)
+        if products is None:
+            products = prefers_products(self.weight, self.groups, self.dilation, x.device)
         return self._products(x) if products else self._grouped(x)
 
     def _grouped(self, x: Tensor) -> Tensor:

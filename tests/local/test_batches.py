@@ -121,3 +121,17 @@ def test_continued_work_builds_only_the_epochs_it_runs(monkeypatch):
     assert len(made) == 4
     assert torch.equal(torch.cat([part.index for part in parts]), whole.index)
     assert torch.equal(torch.cat([part.key for part in parts]), whole.key)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.1, 0.25, 1 / 3, 0.5, 1.0])
+def test_numpy_hashes_as_tensors_do(monkeypatch, limit):
+    """Broadcast, transposed, large and negative keys; more than one block of them."""
+    keys = torch.arange(-6, 6).view(3, 4).t()[:, :, None] * 10_000_000_019, 7, torch.arange(5000)
+    found = [seeds.hash_bits(*keys), seeds.uniform(*keys), seeds.at_least(limit, *keys)]
+    assert seeds._on_host(keys)
+    assert found[0].numel() > seeds._BLOCK
+    monkeypatch.setattr(seeds, "_on_host", lambda keys: False)
+    expected = [seeds.hash_bits(*keys), seeds.uniform(*keys), seeds.at_least(limit, *keys)]
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.dtype == theirs.dtype
+        assert torch.equal(ours, theirs)
