@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 
 from benchmarks.common import RESULTS, default_device, write_results
-from fedlib.progress import Progress
-from fedlib.suite import Budget, BudgetExhausted, run_artifact
+from fedlib.experiments.budget import Budget, BudgetExhausted
+from fedlib.experiments.progress import Progress
+from fedlib.papers import run_artifact
 
 DEFAULT = ("start/curves", "start/sanity", "feddrl/table3", "fedddrl/table4")
 

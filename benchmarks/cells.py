@@ -4,7 +4,7 @@
 
 FedAvg and FedProx, one seed: twelve runs of the artifact's own plan, from data on the disk to stored
 rows, in a store that is thrown away. On a GPU both methods and the partitions of a data set train as one
-computation (`fedlib.suite.run_runs`). Asked for on a GPU at profile paper: within one 9-minute call.
+computation (`experiments.runner.run_runs`). Asked for on a GPU at profile paper: within one 9-minute call.
 """
 
 import argparse
@@ -15,12 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.common import RESULTS, write_results
-from fedlib.papers import PROFILES
-from fedlib.papers.feddrl_grid import CLIENTS, PARTITIONS, base_run, with_methods
-from fedlib.progress import Progress
+from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.progress import Progress
+from fedlib.experiments.runner import Budget, BudgetExhausted, resolve_device, run_runs
+from fedlib.experiments.store import Store
+from fedlib.papers.feddrl.runs import CLIENTS, PARTITIONS, base_run, with_methods
 from fedlib.run import Run
-from fedlib.store import Store
-from fedlib.suite import Budget, BudgetExhausted, resolve_device, run_runs
 
 DATA_SETS = ("mnist", "fmnist")
 METHODS = ("fedavg", "fedprox")

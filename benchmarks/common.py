@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from fedlib.federation import slots_at_once
-from fedlib.local import (
+from fedlib.engine import (
     Samples,
     Trainer,
     choose_backend,
@@ -23,9 +22,12 @@ from fedlib.local import (
     make_work,
     pass_rows,
     stream_keys,
+    train,
 )
+from fedlib.experiments.provenance import environment
+from fedlib.federation import slots_at_once
+from fedlib.files import write_atomically
 from fedlib.models import count_parameters, make_model
-from fedlib.provenance import environment
 
 BATCH, RATE = 10, 0.01
 RESULTS = Path(__file__).parent / "results"
@@ -113,7 +115,7 @@ def engine(
         for work in works:
             params = {n: p.detach().expand(len(work), *p.shape) for n, p in network.named_parameters()}
             buffers = {n: b.expand(len(work), *b.shape) for n, b in network.named_buffers()}
-            trainer.train(samples, trainer.start(params, buffers), work)
+            train(trainer, samples, trainer.start(params, buffers), work)
         wait_for(device)
 
     return run
@@ -173,8 +175,7 @@ def results_path(name: str, folder: Path, device: torch.device | None = None) ->
 def write_results(name: str, folder: Path, device: torch.device | None = None, **payload: Any) -> Path:
     """`<name>-<device>.json` with the machine's description."""
     facts = environment(device or default_device())
-    folder.mkdir(parents=True, exist_ok=True)
     path = results_path(name, folder, device)
-    path.write_text(json.dumps({"machine": facts, **payload}, indent=1) + "\n")
+    write_atomically(path, (json.dumps({"machine": facts, **payload}, indent=1) + "\n").encode())
     print(f"written: {path.name}", flush=True)
     return path

@@ -3,7 +3,7 @@
     python -m benchmarks.compiled [--models mlp lenet …] [--batch 10] [--out FOLDER]
 
 Ten clients; seconds until the first epoch is done (recording or compiling) and client-steps per second
-after it. What is chosen once for all from this: `fedlib.local.capture`. Only where CUDA is.
+after it. What is chosen once for all from this: `fedlib.engine.cuda_graphs`. Only where CUDA is.
 """
 
 import argparse
@@ -27,8 +27,8 @@ from benchmarks.common import (
     write_results,
 )
 from benchmarks.engine import STEPS
-from fedlib.local import Trainer
-from fedlib.local.capture import forget_captures
+from fedlib.engine import Trainer
+from fedlib.engine.cuda_graphs import forget_captures
 
 CLIENTS = 10
 NO_GPU = "left out: CUDA graphs need a GPU, and torch finds none"

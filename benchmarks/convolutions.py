@@ -3,7 +3,7 @@
     python -m benchmarks.convolutions [--clients 10] [--out FOLDER]
 
 The table says for each layer shape of the suite's networks which form was faster and which one the
-engine's rule (`fedlib.local.stacked.prefers_products`) takes on this device.
+engine's rule (`fedlib.engine.layers.stacked.prefers_products`) takes on this device.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from benchmarks.common import (
     make_network,
     write_results,
 )
-from fedlib.local.stacked import StackedConv2d, prefers_products
+from fedlib.engine.layers.stacked import StackedConv2d, prefers_products
 from fedlib.models.layers import step_key
 
 
@@ -74,7 +74,8 @@ def measure(model: str, clients: int) -> list[dict]:
             continue
         took = [seconds(layer, shape, clients, by_products) for by_products in (False, True)]
         weight = torch.zeros(clients, *layer.weight.shape, device=default_device())
-        chosen = prefers_products(weight, layer.groups, layer.dilation, default_device())
+        pixels = shape[-2] * shape[-1]
+        chosen = prefers_products(weight, layer.groups, layer.dilation, default_device(), pixels)
         records.append({
             "model": model, "in": layer.in_channels, "out": layer.out_channels,
             "kernel": layer.kernel_size[0], "side": shape[-1],

@@ -50,8 +50,9 @@ from benchmarks.common import (
 from benchmarks.peers.child import Child
 from benchmarks.peers.pfl_research import pfl_research
 from benchmarks.peers.plain import plain_loop
+from fedlib.experiments.provenance import environment, now
+from fedlib.files import write_atomically
 from fedlib.models import count_parameters
-from fedlib.provenance import environment, now
 
 # mini-batches per client in one repeat, for 10 clients; fewer for more clients
 STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 4, "mobilenetv2": 4}
@@ -249,7 +250,7 @@ def main() -> None:
     path = write_results(
         file_name(args.batch), args.out, default_device(), settings=settings, records=records
     )
-    path.with_suffix(".txt").write_text(table(records) + "\n")
+    write_atomically(path.with_suffix(".txt"), (table(records) + "\n").encode())
     print(table(records))
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks.common import RESULTS, default_device, wait_for, write_results
 from fedlib.federation import prepare, rounds
 from fedlib.methods import make_method
-from fedlib.papers import fedddrl_grid as grid
+from fedlib.papers.fedddrl import runs as grid
 from fedlib.run import Run
 
 
@@ -39,7 +39,7 @@ def play(runs: list[Run], backend: str) -> tuple[float, float, int]:
     """Wall and CPU seconds of the rounds (data and partition are ready before), and uploads made."""
     task = prepare(runs, device=default_device(), backend=backend)
     method = make_method(runs[0].method, runs[0].method_options)
-    results = itertools.islice(rounds(task, method), 1 + method.episode_rounds)
+    results = itertools.islice(rounds(task, method), 1 + runs[0].rounds_per_episode)
     next(results)  # the initial models and their accuracy
     wait_for(task.device)
     wall, cpu = time.perf_counter(), time.process_time()

@@ -8,6 +8,7 @@ engine and plain loop alternate, and the median of their ratios stands beside th
 """
 
 import argparse
+import io
 from pathlib import Path
 
 import pandas as pd
@@ -28,10 +29,11 @@ from benchmarks.common import (
 )
 from benchmarks.peers.plain import plain_loop
 from benchmarks.round_loop import make_task
+from fedlib.experiments.provenance import device_name
 from fedlib.federation import rounds
+from fedlib.files import write_atomically
 from fedlib.methods import make_method
 from fedlib.models import count_parameters
-from fedlib.provenance import device_name
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200)
 ROUNDS = (1, 2, 4, 8)
@@ -106,9 +108,10 @@ def draw(records: list[dict], folder: Path, caption: str) -> Path:
         axis.set_ylabel("seconds")
         axis.legend(frameon=False)
     figure.suptitle(caption, fontsize=9)
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"growth-{slug(device_name(default_device()))}.png"
-    figure.savefig(path, dpi=150)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=150)
+    write_atomically(path, drawn.getvalue())
     return path
 
 

@@ -7,7 +7,7 @@ cores. Two sizes: the paper's MNIST clients (510 images, batch 100) and those of
 images, batch 10). Contestants alternate in one process; the median of the repeats counts, after one
 warm-up.
 
-- stacked: all clients as one computation, as phase 1 does (`fedlib.methods.densities`);
+- stacked: all clients as one computation, as phase 1 does (`fedlib.methods.feddisk.density_models`);
 - loop: the engine's readable reference, one client after the other with torch.optim;
 - plain: PyTorch as one would write it for a single MADE, without any part of the engine.
 """
@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.common import RESULTS, Contestant, default_device, wait_for, write_results
-from fedlib.local import (
+from fedlib.engine import (
     Batch,
     Objective,
     Samples,
@@ -34,6 +34,7 @@ from fedlib.local import (
     make_work,
     pass_rows,
     stream_keys,
+    train,
 )
 from fedlib.models import count_parameters
 from fedlib.models.made import make_made, negative_log_likelihood
@@ -66,7 +67,7 @@ def engine(backend: str, num_clients: int, images: int, batch: int) -> Contestan
     start = {n: p.detach().expand(num_clients, *p.shape) for n, p in model.named_parameters()}
 
     def run() -> None:
-        trainer.train(samples, trainer.start(start, {}), work)
+        train(trainer, samples, trainer.start(start, {}), work)
         wait_for(device)
 
     return run

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.common import RESULTS, default_device, write_results
+from fedlib.engine import PRECISIONS, check_precision
 from fedlib.errors import UsageError
 from fedlib.federation import prepare, rounds
-from fedlib.local import PRECISIONS, check_precision
 from fedlib.methods import make_method
-from fedlib.papers.start import curve_runs
+from fedlib.papers.start.runs import curve_runs
 
 
 def available() -> list[str]:

@@ -41,7 +41,7 @@ from benchmarks.common import (
 )
 from benchmarks.engine import STEPS
 from benchmarks.peers.plain import plain_loop
-from fedlib.local.precision import products_in
+from fedlib.engine.hardware.precision import products_in
 from fedlib.models import count_parameters
 from fedlib.models.layers import step_key
 

@@ -13,36 +13,37 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from benchmarks.common import RESULTS, default_device, wait_for, write_results
-from fedlib.checkpoints import Checkpoint, GroupFolder
 from fedlib.data.dataset import Dataset, Split
-from fedlib.federation import Task, rounds
+from fedlib.engine import Samples, Trainer, make_optimizer, train
+from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
+from fedlib.experiments.store import FINISHED, Store
+from fedlib.federation import Task, client_updates, rounds
 from fedlib.federation.task import CLIENT_EVALS
-from fedlib.local import Samples, Trainer, make_optimizer
 from fedlib.methods import make_method
 from fedlib.models import make_model
 from fedlib.run import Run
-from fedlib.store import FINISHED, Store
 
 CLIENTS, TRAIN, TEST = 10, 60_000, 10_000
 PLAIN = "none"  # the client evaluation of the share that is asked for
 
 
-class TimedTrainer(Trainer):
-    """A trainer that adds up the seconds spent in local training."""
+class TimedTraining:
+    """`fedlib.engine.train`, with the seconds spent in it added up."""
 
     seconds = 0.0
 
-    def train(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs):
         device = default_device()
         wait_for(device)
         started = time.perf_counter()
-        result = super().train(*args, **kwargs)
+        result = train(*args, **kwargs)
         wait_for(device)
-        TimedTrainer.seconds += time.perf_counter() - started
+        self.seconds += time.perf_counter() - started
         return result
 
 
@@ -64,7 +65,7 @@ def make_task(num_rounds: int, *, train: int = TRAIN, test: int = TEST, client_e
     scale = {"mean": [0.29], "std": [0.35], "device": device}
     samples = [Samples.from_arrays(s.images, s.labels, **scale) for s in splits]
     lists = [list(np.arange(train).reshape(CLIENTS, -1))]
-    trainer = TimedTrainer(model, "stacked", make_optimizer("sgd"), run.batch_size)
+    trainer = Trainer(model, "stacked", make_optimizer("sgd"), run.batch_size)
     return Task((run,), dataset, *samples, lists, model, trainer, device)
 
 
@@ -72,8 +73,9 @@ def measure(num_rounds: int, client_eval: str = PLAIN, **sizes: int) -> list[dic
     """Seconds of each round: in all, and in local training. Every round ends with a checkpoint on disk and,
     the last one, with the rows of the run in a store, as the suite writes them."""
     task, records, rows = make_task(num_rounds, client_eval=client_eval, **sizes), [], []
-    before = TimedTrainer.seconds
-    with tempfile.TemporaryDirectory() as folder:
+    local_training, before = TimedTraining(), 0.0
+    timed = mock.patch.object(client_updates, "train", local_training)
+    with tempfile.TemporaryDirectory() as folder, timed:
         store = Store(folder)
         checkpoints = GroupFolder(store, task.runs)
         started = time.perf_counter()
@@ -83,11 +85,11 @@ def measure(num_rounds: int, client_eval: str = PLAIN, **sizes: int) -> list[dic
             if result.round == num_rounds:
                 store.put(task.run, rows=rows, provenance={}, status=FINISHED)
             wait_for(task.device)
-            total, local = time.perf_counter() - started, TimedTrainer.seconds - before
+            total, local = time.perf_counter() - started, local_training.seconds - before
             if result.round > 1:  # the first rounds warm up
                 seconds = {"round_seconds": total, "local_seconds": local}
                 records.append({"client_eval": client_eval, **seconds, "share": 1 - local / total})
-            started, before = time.perf_counter(), TimedTrainer.seconds
+            started, before = time.perf_counter(), local_training.seconds
     return records
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from fedlib.cli import main
+from fedlib.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

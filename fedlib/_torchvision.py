@@ -1,4 +1,4 @@
-"""The one place that imports torchvision: `from fedlib._torchvision import torchvision`.
+"""The one place that imports torchvision, which takes seconds: `load_torchvision()`.
 
 PyPI's torchvision is built for CUDA. Beside a CPU build of torch its compiled library does
 not load, which it tolerates, but it then describes the operators `torchvision::nms` and
@@ -7,27 +7,27 @@ exist`. Declaring the two is enough, since nothing here uses a compiled operator
 torchvision. Where the compiled library loads, nothing is declared.
 """
 
+import functools
 import importlib
 import sys
 from types import ModuleType
 
-import torch
-
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
-def _import_torchvision() -> ModuleType:
+@functools.cache
+def load_torchvision() -> ModuleType:
+    """The package, imported at the first call."""
     try:
         return importlib.import_module("torchvision")
     except RuntimeError as error:
         if "torchvision::" not in str(error) or "does not exist" not in str(error):
             raise
+    import torch
+
     for name in ("nms", "qnms"):
         torch.library.define(f"torchvision::{name}", _SCHEMA)
     # the failed attempt leaves submodules behind that would otherwise be taken half-initialised
     for module in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         del sys.modules[module]
     return importlib.import_module("torchvision")
-
-
-torchvision = _import_torchvision()

@@ -11,10 +11,17 @@ Options = Mapping[str, Any]
 
 # Methods that differ in numbers only: their runs may also differ in method, its options and partition.
 JOINED_METHODS = ("fedavg", "fedprox")
-JOINED_OPTIONS = {"mu", "weights"}  # what a replica of a joined computation may have of its own
 
 # Fields that came later: at their default they are left out of the key, so that stored runs keep theirs.
-_LATER_FIELDS = {"precision": "float32", "sample_order": "shuffled"}
+_LATER_FIELDS = {
+    "precision": "float32",
+    "sample_order": "shuffled",
+    "local_steps": None,
+    "mixup_alpha": None,
+    "episode_rounds": None,
+    "device_costs": False,
+}
+_CELL = ("dataset", "dataset_options", "partition", "partition_options", "num_clients", "cohort_size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +54,12 @@ class Run:
     local_optimizer_options: Options = field(default_factory=dict)
     eval_every: int = 1  # rounds between evaluations on the test set
     client_eval: str = "cohort"  # whose training data the global model is evaluated on: none, cohort, all
-    precision: str = "float32"  # of local training: float32, tf32, bf16 (fedlib.local.precision)
-    sample_order: str = "shuffled"  # in a local epoch; "stored": always front to back (fedlib.local.batches)
+    precision: str = "float32"  # of local training: float32, tf32, bf16 (fedlib.engine.hardware.precision)
+    sample_order: str = "shuffled"  # in a local epoch; "stored": always front to back (fedlib.engine.batches)
+    local_steps: int | None = None  # at most so many mini-batches per client and round (FEDDISK-A13)
+    mixup_alpha: float | None = None  # of Balanced-MixUp on the clients (FedDdrl sec. 4.2); None: none
+    episode_rounds: int | None = None  # length of an episode, which starts from w_0; None: T
+    device_costs: bool = False  # rows have latency and uploads of FedDdrl's simulated devices
 
     @property
     def id(self) -> str:
@@ -59,12 +70,14 @@ class Run:
         """Plain JSON form, every field present."""
         return dataclasses.asdict(self)
 
+    def named(self) -> dict[str, Any]:
+        """The description without later fields at their default: what the key is made of."""
+        return {k: v for k, v in self.describe().items() if k not in _LATER_FIELDS or v != _LATER_FIELDS[k]}
+
     @property
     def key(self) -> str:
         """16 hex digits that name this run: the hash of its canonical JSON form."""
-        named = {k: v for k, v in self.describe().items() if k not in _LATER_FIELDS or v != _LATER_FIELDS[k]}
-        text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(_canonical(self.named()).encode()).hexdigest()[:16]
 
     @property
     def group_key(self) -> str:
@@ -72,9 +85,29 @@ class Run:
         return dataclasses.replace(self, seed=-1).key
 
     @property
+    def cell(self) -> str:
+        """16 hex digits that name the data of this run and their division among clients.
+
+        Runs of one cell are compared pair by pair: whatever the method, one seed has the same
+        random numbers. Runs of two cells have none in common that a method draws.
+        """
+        named = {name: getattr(self, name) for name in _CELL}
+        return hashlib.sha256(_canonical(named).encode()).hexdigest()[:16]
+
+    @property
+    def rounds_per_episode(self) -> int:
+        """T of an episode; a run without episodes is one."""
+        return self.episode_rounds or self.rounds
+
+    def episode(self, round_index: int) -> tuple[int, int]:
+        """The episode of a round and the round's number in it, both counted from 1."""
+        before, t = divmod(round_index - 1, self.rounds_per_episode)
+        return before + 1, t + 1
+
+    @property
     def joint_key(self) -> str:
         """Equal for runs that may train as one computation: replicas, and what `JOINED_METHODS` adds."""
-        if self.method not in JOINED_METHODS or set(self.method_options) - JOINED_OPTIONS:
+        if self.method not in JOINED_METHODS:
             return self.group_key
         own = {"method": "", "method_options": {}, "partition": "", "partition_options": {}}
         return dataclasses.replace(self, seed=-1, **own).key
@@ -89,6 +122,10 @@ class Run:
         """Short text for progress lines."""
         where = f"{self.id} {self.dataset} {self.partition} N={self.num_clients}"
         return f"{where} {self.method_label} seed {self.seed}"
+
+
+def _canonical(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def from_description(description: Mapping[str, Any]) -> Run:

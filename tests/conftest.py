@@ -1,6 +1,7 @@
 """Strict numerics for every test: fixed threads, deterministic algorithms, warnings as errors."""
 
 import os
+import sys
 
 import pytest
 import torch
@@ -10,13 +11,15 @@ os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 @pytest.fixture(autouse=True, scope="session")
 def _strict_numerics():
-    torch.set_num_threads(2)
+    torch.set_num_threads(1 if "PYTEST_XDIST_WORKER" in os.environ else 2)  # a core for each worker
     torch.use_deterministic_algorithms(True)
 
 
 @pytest.fixture(autouse=True)
 def _new_process():
-    """No test finds what another one computed."""
-    from fedlib.methods.remembered import forget
+    """No test finds what another one computed or drew."""
+    from fedlib.methods.pretraining_cache import forget
 
     forget()
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

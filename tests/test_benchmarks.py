@@ -8,7 +8,8 @@ import torch
 
 from benchmarks import cells, common, compiled, engine, roofline, round_loop
 from benchmarks.common import Clients
-from fedlib import grid
+from fedlib.engine import train
+from fedlib.experiments import selection
 from fedlib.papers import find_artifact
 
 CPU = torch.device("cpu")
@@ -17,7 +18,7 @@ CPU = torch.device("cpu")
 def test_the_cells_are_those_of_table_3():
     for profile in ("smoke", "paper"):
         runs = cells.cells(profile)
-        planned = grid.expand(find_artifact("feddrl/table3"), profile, seeds=1)
+        planned = selection.expand(find_artifact("feddrl/table3"), profile, seeds=1)
         assert {run.key for run in runs} <= {run.key for run in planned}
         assert len({run.key for run in runs}) == 12
         assert {(run.num_clients, run.method) for run in runs} == {(100, "fedavg"), (100, "fedprox")}
@@ -52,7 +53,7 @@ def test_without_a_gpu_graphs_and_compilation_are_left_out_in_one_line(monkeypat
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's tracer itself
-def test_a_compiled_step_is_traced_and_trains_as_the_eager_one():
+def test_a_compiled_step_is_traced_and_trains_as_the_eager_one(monkeypatch):
     """Traced, but not translated: a compiler is not asked for."""
     graphs, trained = [], []
     clients = Clients.of("lenet", 2, 1, 4)
@@ -61,15 +62,11 @@ def test_a_compiled_step_is_traced_and_trains_as_the_eager_one():
         graphs.append(graph)
         return graph
 
-    def keep(trainer):
-        real = trainer.train
-        object.__setattr__(trainer, "train", lambda *given: trained.append(real(*given)))
-        return trainer
+    def traced_model(trainer):
+        return compiled.with_compiled_model(trainer, trace)
 
-    def compiled_and_kept(trainer):
-        return keep(compiled.with_compiled_model(trainer, trace))
-
-    for change in (keep, compiled_and_kept):
+    monkeypatch.setattr(common, "train", lambda *given: trained.append(train(*given)))
+    for change in (lambda trainer: trainer, traced_model):
         common.engine("lenet", clients, backend="stacked", device=CPU, capture=False, change=change)()
     eager, traced = (one.state.params for one in trained)
     assert graphs

@@ -3,8 +3,9 @@
     python flower_child.py NETWORK CLIENTS STEPS BATCH RATE
 
 Prints `round:SECONDS` for each round behind the first: local training of all clients in Ray actors, one
-per core, with the parameters going there and back, and FedAvg. Reference: D. J. Beutel et al.,
-"Flower: A friendly federated learning research framework", 2020, https://arxiv.org/abs/2007.14390.
+per core, with the parameters going there and back, and FedAvg. Message API, flwr 1.38 or newer. Reference:
+D. J. Beutel et al., "Flower: A friendly federated learning research framework", 2020,
+https://arxiv.org/abs/2007.14390.
 """
 
 import os
@@ -12,9 +13,13 @@ import sys
 import time
 from itertools import pairwise
 
-import numpy as np
 import torch
 import torch.nn.functional as F
+from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp import ServerApp
+from flwr.serverapp.strategy import FedAvg
+from flwr.simulation import run_simulation
 
 ROUNDS = 4
 
@@ -26,54 +31,53 @@ def make_network(name):
 
 
 def make_client_app(name, steps, batch, rate):
-    from flwr.client import ClientApp, NumPyClient
+    app = ClientApp()
 
-    class Client(NumPyClient):
-        def fit(self, parameters, config):
-            from fedlib.models.layers import step_key
+    @app.train()
+    def train(message, context):
+        from fedlib.models.layers import step_key
 
-            torch.set_num_threads(1)
-            network = make_network(name)
-            state = network.state_dict()
-            network.load_state_dict(
-                {n: torch.from_numpy(np.array(v)) for n, v in zip(state, parameters, strict=True)}
-            )
-            x, y = torch.randn(steps * batch, 1, 28, 28), torch.randint(0, 10, (steps * batch,))
-            optimizer = torch.optim.SGD(network.train().parameters(), lr=rate)
-            for index in torch.randperm(len(x)).split(batch):
-                optimizer.zero_grad()
-                with step_key(torch.tensor(1)):
-                    F.cross_entropy(network(x[index]), y[index]).backward()
-                optimizer.step()
-            return [t.numpy() for t in network.state_dict().values()], len(x), {}
+        torch.set_num_threads(1)
+        network = make_network(name)
+        network.load_state_dict(message.content["arrays"].to_torch_state_dict())
+        x, y = torch.randn(steps * batch, 1, 28, 28), torch.randint(0, 10, (steps * batch,))
+        optimizer = torch.optim.SGD(network.train().parameters(), lr=rate)
+        for index in torch.randperm(len(x)).split(batch):
+            optimizer.zero_grad()
+            with step_key(torch.tensor(1)):
+                F.cross_entropy(network(x[index]), y[index]).backward()
+            optimizer.step()
+        metrics = MetricRecord({"num-examples": len(x)})
+        arrays = ArrayRecord(network.state_dict())
+        return Message(RecordDict({"arrays": arrays, "metrics": metrics}), reply_to=message)
 
-    return ClientApp(client_fn=lambda context: Client().to_client())
+    return app
+
+
+class Timed(FedAvg):
+    """FedAvg over all nodes that notes when each round starts."""
+
+    def __init__(self, clients, times):
+        super().__init__(fraction_evaluate=0.0, min_train_nodes=clients, min_available_nodes=clients)
+        self.times = times
+
+    def configure_train(self, *args, **kwargs):
+        self.times.append(time.perf_counter())
+        return super().configure_train(*args, **kwargs)
 
 
 def make_server_app(name, clients, times):
-    from flwr.common import ndarrays_to_parameters
-    from flwr.server import ServerApp, ServerAppComponents, ServerConfig
-    from flwr.server.strategy import FedAvg
+    app = ServerApp()
 
-    class Timed(FedAvg):
-        def configure_fit(self, *args, **kwargs):
-            times.append(time.perf_counter())
-            return super().configure_fit(*args, **kwargs)
+    @app.main()
+    def main(grid, context):
+        start = ArrayRecord(make_network(name).state_dict())
+        Timed(clients, times).start(grid, start, num_rounds=ROUNDS + 1)
 
-    def server(context):
-        start = [t.numpy() for t in make_network(name).state_dict().values()]
-        strategy = Timed(
-            fraction_fit=1.0, fraction_evaluate=0.0, min_fit_clients=clients, min_available_clients=clients,
-            initial_parameters=ndarrays_to_parameters(start),
-        )  # fmt: skip
-        return ServerAppComponents(strategy=strategy, config=ServerConfig(num_rounds=ROUNDS + 1))
-
-    return ServerApp(server_fn=server)
+    return app
 
 
 def main():
-    from flwr.simulation import run_simulation
-
     name = sys.argv[1]
     clients, steps, batch = map(int, sys.argv[2:5])
     times = []

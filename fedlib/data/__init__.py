@@ -15,12 +15,12 @@ from typing import Any
 from fedlib.data import cache
 from fedlib.data.catalogue import names, sources_of
 from fedlib.data.dataset import Dataset, Split, array_checksum
-from fedlib.data.folders import data_folder
-from fedlib.data.npz import canonical
+from fedlib.data.medmnist_npz import canonical
 from fedlib.data.source import Source, fingerprint
-from fedlib.data.standins import VERSION
+from fedlib.data.synthetic.standins import VERSION
 from fedlib.errors import DataError, check_name
 from fedlib.errors import check as require
+from fedlib.paths import data_folder
 
 __all__ = [
     "CheckRow",

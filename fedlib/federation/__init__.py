@@ -1,30 +1,58 @@
 """The round loop around the engine: cohorts, aggregation, evaluation, rows, exact resume."""
 
 from fedlib.federation.aggregate import aggregate, model_bytes, weighted_mean
-from fedlib.federation.cohort import Cohort, sample_cohort
-from fedlib.federation.rounds import RoundResult, next_cohort, rounds
-from fedlib.federation.server import (
-    Diagnostics,
-    Method,
-    ServerState,
+from fedlib.federation.client_updates import (
     broadcast,
     finish_round,
     gather,
     initial_state,
+    local_trainer,
+    method_generators,
     method_rng,
     put_back,
     replica_of_rows,
+    restarted,
     sample_shares,
     slots_at_once,
     train_and_average,
     train_cohort,
     uniform_shares,
 )
+from fedlib.federation.cohort import Cohort, sample_cohort
+from fedlib.federation.method import Method, refuse_mixup
+from fedlib.federation.rounds import RoundResult, next_cohort, rounds, server_evaluation
+from fedlib.federation.state import RoundReport, ServerState
 from fedlib.federation.task import Task, prepare
 
 __all__ = [
-    "Cohort", "Diagnostics", "Method", "RoundResult", "ServerState", "Task", "aggregate", "broadcast",
-    "finish_round", "gather", "initial_state", "method_rng", "model_bytes", "next_cohort", "prepare",
-    "put_back", "replica_of_rows", "rounds", "sample_cohort", "sample_shares", "slots_at_once",
-    "train_and_average", "train_cohort", "uniform_shares", "weighted_mean",
+    "Cohort",
+    "Method",
+    "RoundReport",
+    "RoundResult",
+    "ServerState",
+    "Task",
+    "aggregate",
+    "broadcast",
+    "finish_round",
+    "gather",
+    "initial_state",
+    "local_trainer",
+    "method_generators",
+    "method_rng",
+    "model_bytes",
+    "next_cohort",
+    "prepare",
+    "put_back",
+    "refuse_mixup",
+    "replica_of_rows",
+    "restarted",
+    "rounds",
+    "sample_cohort",
+    "sample_shares",
+    "server_evaluation",
+    "slots_at_once",
+    "train_and_average",
+    "train_cohort",
+    "uniform_shares",
+    "weighted_mean",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from fedlib import seeds
 class Cohort:
     """The clients of one round: clients [R, K], ascending ids for each of R replicas (FEDDRL-A5)."""
 
-    round: int  # the number of their draws: the round 1..T, or what `Method.draw_number` makes of it
+    round: int  # 1..T, or 0, -1, ... in a method's own rounds before round 1
     clients: np.ndarray
 
     @property

@@ -10,11 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedlib.engine import Evaluation, evaluate_rows, evaluate_segments
+from fedlib.engine.hardware.device import to_host
+from fedlib.federation.client_updates import restarted
 from fedlib.federation.cohort import Cohort, sample_cohort
-from fedlib.federation.server import Diagnostics, Method, ServerState
+from fedlib.federation.method import Method
+from fedlib.federation.state import RoundReport, ServerState
 from fedlib.federation.task import Task
-from fedlib.local import Evaluation, evaluate_rows, evaluate_segments
-from fedlib.local.gpu import to_host
 from fedlib.partition import Partition
 
 Row = dict[str, Any]
@@ -25,7 +27,7 @@ class RoundResult:
     """One finished round of a group of R runs.
 
     round: rounds finished so far, 0 for the initial models, negative in a method's own rounds
-    before them (`Method.warm_up`). rows: for each run its rows of this
+    before them (`Method.pretrain`). rows: for each run its rows of this
     round (none when it was not evaluated). failed: replica -> why it is finished as failed.
     state: what a resumed group needs, in plain values and tensors (`torch.load(weights_only=True)`).
     seconds: wall time of the round, kept apart from the rows so that these repeat bit for bit.
@@ -50,7 +52,7 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
         server, failed = _unpack(task, state)
     while server.round < 0 and len(failed) < len(task.runs):
         started = time.perf_counter()
-        server, told = method.warm_up(task, server)
+        server, told = method.pretrain(task, server)
         new = {replica: why for replica, why in told.items() if replica not in failed}
         failed = {**failed, **new}
         rows = _first_rows(task, method, server, failed)
@@ -64,17 +66,18 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
         yield RoundResult(server.round, rows, new, _pack(task, server, failed), time.perf_counter() - started)
 
 
-def next_cohort(task: Task, method: Method, round_index: int) -> Cohort:
-    """The clients of a round of the run, drawn under the number that the method gives that round."""
-    number = method.draw_number(round_index) if hasattr(method, "draw_number") else round_index
-    return sample_cohort(task.seeds, number, task.run.num_clients, task.cohort_size)
+def next_cohort(task: Task, round_index: int) -> Cohort:
+    """The clients of a round of the run; rounds before round 1 are numbered 0, -1, ..."""
+    return sample_cohort(task.seeds, round_index, task.run.num_clients, task.cohort_size)
 
 
 def _one_round(
     task: Task, method: Method, server: ServerState, failed: dict[int, str]
 ) -> tuple[ServerState, list[list[Row]], dict[int, str]]:
     run = task.run
-    cohort = next_cohort(task, method, server.round + 1)
+    cohort = next_cohort(task, server.round + 1)
+    if server.round > 0 and run.episode(cohort.round)[1] == 1:
+        server = restarted(task, server)
     server, report = method.apply(task, server, cohort)
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
     rows = _report_rows(task, method, server, cohort, report, evaluates)
@@ -111,7 +114,7 @@ def _first_rows(task: Task, method: Method, server: ServerState, failed: dict[in
 
 
 def _initial_rows(task: Task, method: Method, server: ServerState) -> list[Row]:
-    further = method.initial_columns(task, server) if hasattr(method, "initial_columns") else {}
+    further = method.initial_columns(task, server)
     rows = [
         {"round": 0, "status": "ok", **{name: values[r] for name, values in further.items()}}
         for r in range(len(task.runs))
@@ -127,15 +130,16 @@ def _report_rows(
     method: Method,
     server: ServerState,
     cohort: Cohort,
-    report: Diagnostics,
+    report: RoundReport,
     evaluates: bool,
 ) -> list[Row]:
     found: dict[str, list[Evaluation]] = {}
     if evaluates:
         whom = {"none": None, "cohort": cohort.clients, "all": task.everyone()}[task.run.client_eval]
-        found = _evaluate(task, method, server, whom)
+        found = _evaluate(task, method, server, whom, on_server="server_accuracy" not in report.columns)
     found, (train_loss, weights) = _with_host(found, report.train_loss.mean(dim=1), report.weights)
     train_loss, weights = train_loss.tolist(), weights.tolist()
+    episode = {} if task.run.episode_rounds is None else {"episode": task.run.episode(server.round)[0]}
     rows = [
         {
             "round": server.round,
@@ -145,6 +149,7 @@ def _report_rows(
             "weights": json.dumps([float(f"{w:.6g}") for w in weights[r]]),
             "uplink_bytes": report.uplink_bytes,
             "downlink_bytes": report.downlink_bytes,
+            **episode,
             **{name: values[r] for name, values in report.columns.items()},
         }
         for r in range(len(task.runs))
@@ -154,12 +159,14 @@ def _report_rows(
 
 
 def _evaluate(
-    task: Task, method: Method, server: ServerState, clients: np.ndarray | None
+    task: Task, method: Method, server: ServerState, clients: np.ndarray | None, *, on_server: bool = True
 ) -> dict[str, list[Evaluation]]:
-    """The global models on the test set, the clients' models on the training data of `clients` [R, K]
-    and on the test parts of all clients: one Evaluation per replica of each, on the device."""
+    """The global models on the test set and the server's own images, the clients' models on the training
+    data of `clients` [R, K] and on all clients' test parts: one Evaluation per replica of each."""
     found = {}
     if _has_global_model(task, server):
+        if on_server and task.server is not None:
+            found["server"] = server_evaluation(task, server)
         tests = task.test_segments
         found["test"] = evaluate_segments(task.trainer, task.test, server.params, server.buffers, tests)
     if clients is not None:
@@ -167,6 +174,11 @@ def _evaluate(
     if task.held_out is not None:
         found["held out"] = _evaluate_clients(task, method, server, task.everyone(), task.held_out)
     return found
+
+
+def server_evaluation(task: Task, server: ServerState) -> list[Evaluation]:
+    """The global models on the server's own images, on the device."""
+    return evaluate_segments(task.trainer, task.server, server.params, server.buffers, task.server_segments)
 
 
 def _with_host(
@@ -187,6 +199,8 @@ def _add_evaluation(
     task: Task, server: ServerState, rows: list[Row], found: dict[str, list[Evaluation]]
 ) -> None:
     for at, row in enumerate(rows):
+        if "server" in found:
+            row["server_accuracy"] = float(found["server"][at].accuracy[0])
         if "test" in found:
             test = found["test"][at]
             row["test_accuracy"], row["test_loss"] = float(test.accuracy[0]), float(test.loss[0])
@@ -209,12 +223,12 @@ def _evaluate_clients(
     task: Task, method: Method, server: ServerState, clients: np.ndarray, lists: list[Partition]
 ) -> list[Evaluation]:
     """One Evaluation per replica of its `clients` [R, K], with their own models if they have any."""
-    if not hasattr(method, "client_models"):
+    models = method.client_models(task, server, clients)
+    if models is None:
         segments = (task.segments if lists is task.clients else task.held_out_segments)(clients)
         return evaluate_segments(task.trainer, task.train, server.params, server.buffers, segments)
-    segments = [[lists[r][k] for k in ids] for r, ids in enumerate(clients)]
-    models = method.client_models(task, server, clients)
-    result = evaluate_rows(task.trainer, task.train, *models, [index for ids in segments for index in ids])
+    indices = [lists[r][k] for r, ids in enumerate(clients) for k in ids]
+    result = evaluate_rows(task.trainer, task.train, *models, indices)
     by_replica = (v.view(clients.shape) for v in (result.loss, result.accuracy, result.count))
     return [Evaluation(*values) for values in zip(*by_replica, strict=True)]
 

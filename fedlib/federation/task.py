@@ -12,18 +12,20 @@ from torch import nn
 from fedlib import seeds
 from fedlib.data import load_dataset
 from fedlib.data.dataset import Dataset, Split
-from fedlib.errors import UsageError, check, check_name
-from fedlib.local import (
+from fedlib.engine import (
     SAMPLE_ORDERS,
     Samples,
     Segments,
     Trainer,
     check_precision,
     choose_backend,
+    choose_precision,
     keep_freed_memory,
     make_optimizer,
     pass_rows,
 )
+from fedlib.engine.mixup import check_alpha
+from fedlib.errors import UsageError, check, check_name
 from fedlib.models import count_parameters, make_model
 from fedlib.partition import Partition, add_client_noise, make_partition, split_within_clients
 from fedlib.run import JOINED_METHODS, Run
@@ -118,7 +120,15 @@ class Task:
     @cached_property
     def test_segments(self) -> list[Segments]:
         """The whole test set as one segment, for every replica; put on the device once."""
-        return [Segments.of([np.arange(len(self.test.labels))], self.device)] * len(self.runs)
+        return self._whole(self.test)
+
+    @cached_property
+    def server_segments(self) -> list[Segments]:
+        """The same of the server's own images."""
+        return self._whole(self.server)
+
+    def _whole(self, samples: Samples) -> list[Segments]:
+        return [Segments.of([np.arange(len(samples.labels))], self.device)] * len(self.runs)
 
     def sizes(self, clients: np.ndarray) -> np.ndarray:
         """Number of samples n_k of clients [R, K], as float64 of the same shape."""
@@ -140,7 +150,7 @@ def prepare(
     """Load the data, draw the partitions and build the trainer of a group of runs.
 
     max_clients_per_pass: clients that train in one pass at most, in place of the engine's rule
-    (`fedlib.local.pass_rows`); results differ in their last digits only, memory and time in more.
+    (`fedlib.engine.pass_rows`); results differ in their last digits only, memory and time in more.
     Raises UsageError for settings out of range or runs that differ in more than the seed, and
     DataError for an absent data set.
     """
@@ -164,7 +174,9 @@ def prepare(
     clients, held_out = _hold_out(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
-    backend = choose_backend(model, device, backend, rows=len(runs) * (run.cohort_size or run.num_clients))
+    precision = choose_precision(run.precision, model, device, backend)
+    rows = len(runs) * (run.cohort_size or run.num_clients)
+    backend = choose_backend(model, device, backend, rows=rows, precision=precision)
     widest = max_clients_per_pass or pass_rows(count_parameters(model), backend, device)
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     return Task(
@@ -175,11 +187,12 @@ def prepare(
         clients=clients,
         model=model.to(device),
         trainer=Trainer(
-            model.to(device), backend, optimizer, run.batch_size, max_rows=widest, precision=run.precision
+            model.to(device), backend, optimizer, run.batch_size, max_rows=widest, precision=precision
         ),
         device=device,
         facts={
             **_facts(model, backend, clients),
+            "precision": precision,
             "clients_per_pass": widest,
             **({"max_clients_per_pass": max_clients_per_pass} if max_clients_per_pass else {}),
         },
@@ -196,6 +209,14 @@ def _check_runs(runs: Sequence[Run], device: torch.device) -> Run:
         f"runs of a group may differ in their seed only, those of {' and '.join(JOINED_METHODS)} also in "
         "method, its options and partition",
     )
+    check_numbers(run)
+    check_precision(run.precision, device)
+    check_name("sample order", run.sample_order, SAMPLE_ORDERS)
+    return run
+
+
+def check_numbers(run: Run) -> None:
+    """UsageError for numbers of a run that no training is possible with."""
     size = run.num_clients if run.cohort_size is None else run.cohort_size
     check(run.num_clients >= 1, f"num_clients={run.num_clients} given; allowed: 1 or more")
     check(
@@ -207,10 +228,21 @@ def _check_runs(runs: Sequence[Run], device: torch.device) -> Run:
     check(
         run.local_learning_rate > 0, f"local_learning_rate={run.local_learning_rate} given; allowed: above 0"
     )
+    check_setting(run)
     check_name("client_eval", run.client_eval, CLIENT_EVALS)
-    check_precision(run.precision, device)
-    check_name("sample order", run.sample_order, SAMPLE_ORDERS)
-    return run
+
+
+def check_setting(run: Run) -> None:
+    """UsageError for a number of local steps, a Balanced-MixUp or an episode that does not exist."""
+    steps, length = run.local_steps, run.episode_rounds
+    check(steps is None or steps >= 1, f"local_steps={steps} given; allowed: 1 or more, or null for E epochs")
+    if run.mixup_alpha is not None:
+        check_alpha(run.mixup_alpha)
+    check(length is None or length >= 1, f"episode_rounds={length} given; allowed: 1 or more")
+    check(
+        length is None or run.rounds % length == 0,
+        f"rounds={run.rounds} given for episodes of episode_rounds={length}; allowed: multiples of {length}",
+    )
 
 
 def _with_classes(dataset: Dataset, classes: int | None) -> Dataset:

@@ -1,8 +1,8 @@
 """Federated algorithms by name, one module each, readable next to the paper's pseudocode.
 
 A method is a frozen dataclass: its fields are the hyper-parameters (the options of a run),
-its `init` and `apply` are pure functions over the server's state. To try one of your own in
-a session, put its class into `METHODS` and name it in a run.
+its `init` and `apply` are pure functions over the server's state. A class of your own goes by
+`package.module:Class`, or in a session by a name that you put into `METHODS`.
 """
 
 import dataclasses
@@ -10,36 +10,81 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedlib.errors import UsageError, check_name
+from fedlib.errors import UsageError, check, check_name
 from fedlib.federation import Method
+from fedlib.methods.baselines.centralized import SingleSet
+from fedlib.methods.baselines.fedavg import FedAvg
+from fedlib.methods.baselines.fedavgm import FedAvgM
+from fedlib.methods.baselines.fedbn import FedBN
+from fedlib.methods.baselines.feddyn import FedDyn
+from fedlib.methods.baselines.fedexp import FedExP
+from fedlib.methods.baselines.fedlaw import FedLAW
+from fedlib.methods.baselines.fednova import FedNova
+from fedlib.methods.baselines.fedopt import FedAdam, FedYogi
+from fedlib.methods.baselines.fedprox import FedProx, JoinedFedProx
+from fedlib.methods.baselines.fedrod import FedROD
+from fedlib.methods.baselines.fedsgd import FedSGD
+from fedlib.methods.baselines.power_of_choice import PowerOfChoice
+from fedlib.methods.baselines.scaffold import Scaffold
+from fedlib.methods.fedddrl.device_costs import DeviceCosts
+from fedlib.methods.fedddrl.fedmarl import FedMarl
+from fedlib.methods.fedddrl.heuristics import DropSlowest, FewestEpochs, RandomDrop
+from fedlib.methods.fedddrl.method import FedDdrl
+from fedlib.methods.feddisk.method import FedDisk
+from fedlib.methods.feddrl.constant_weights import BestConstant
+from fedlib.methods.feddrl.heuristics import HeuristicWeights
+from fedlib.methods.feddrl.method import FedDRL
+from fedlib.methods.frl.evaluatorfl import EvaluatorFL
+from fedlib.methods.frl.schedulerfl import SchedulerFL
+from fedlib.run import Run
 
-METHODS: dict[str, str | type] = {
-    "singleset": "fedlib.methods.singleset:SingleSet",
-    "fedsgd": "fedlib.methods.fedsgd:FedSGD",
-    "fedavg": "fedlib.methods.fedavg:FedAvg",
-    "fedprox": "fedlib.methods.fedprox:FedProx",
-    "feddrl": "fedlib.methods.feddrl:FedDRL",
-    "best_constant": "fedlib.methods.best_constant:BestConstant",
-    "fedbn": "fedlib.methods.fedbn:FedBN",
-    "fedrod": "fedlib.methods.fedrod:FedROD",
-    "feddisk": "fedlib.methods.feddisk:FedDisk",
-    "fedmarl": "fedlib.methods.fedmarl:FedMarl",
-    "fedddrl": "fedlib.methods.fedddrl:FedDdrl",
-    "random_drop": "fedlib.methods.rules:RandomDrop",
-    "drop_slowest": "fedlib.methods.rules:DropSlowest",
-    "fewest_epochs": "fedlib.methods.rules:FewestEpochs",
-    "evaluatorfl": "fedlib.methods.evaluatorfl:EvaluatorFL",
-    "schedulerfl": "fedlib.methods.schedulerfl:SchedulerFL",
+METHODS: dict[str, type[Method]] = {
+    "singleset": SingleSet,
+    "fedsgd": FedSGD,
+    "fedavg": FedAvg,
+    "fedprox": FedProx,
+    "fedavgm": FedAvgM,
+    "fedadam": FedAdam,
+    "fedyogi": FedYogi,
+    "fednova": FedNova,
+    "fedexp": FedExP,
+    "scaffold": Scaffold,
+    "feddyn": FedDyn,
+    "power_of_choice": PowerOfChoice,
+    "fedlaw": FedLAW,
+    "feddrl": FedDRL,
+    "best_constant": BestConstant,
+    "heuristic_weights": HeuristicWeights,
+    "fedbn": FedBN,
+    "fedrod": FedROD,
+    "feddisk": FedDisk,
+    "fedmarl": FedMarl,
+    "fedddrl": FedDdrl,
+    "random_drop": RandomDrop,
+    "drop_slowest": DropSlowest,
+    "fewest_epochs": FewestEpochs,
+    "evaluatorfl": EvaluatorFL,
+    "schedulerfl": SchedulerFL,
 }
 
 
-def method_class(name: str) -> type:
-    """The class behind a method's name; UsageError for an unknown one."""
-    entry = METHODS[check_name("method", name, METHODS)]
-    if isinstance(entry, str):
-        module, _, attribute = entry.partition(":")
-        entry = getattr(importlib.import_module(module), attribute)
-    return entry
+def method_class(name: str) -> type[Method]:
+    """The class behind a method's name, or at `package.module:Class`; UsageError for an unknown one."""
+    return _imported(name) if ":" in name else METHODS[check_name("method", name, METHODS)]
+
+
+def _imported(entry: str) -> type[Method]:
+    module, _, attribute = entry.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"method {entry!r} cannot be imported ({error}); allowed: a name of `fedlib.methods.METHODS`, or "
+            "package.module:Class of a module on Python's path"
+        ) from error
+    fits = isinstance(found, type) and issubclass(found, Method) and dataclasses.is_dataclass(found)
+    check(fits, f"method {entry!r} given; allowed: a dataclass that is a `Method`, see docs/adding.md")
+    return found
 
 
 def method_options(name: str) -> dict[str, Any]:
@@ -57,10 +102,9 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
     return method_class(name)(**(options or {}))
 
 
-def join(members: Sequence[Method]) -> Method:
-    """The method of a group whose replicas have these methods: the one they share, or all of them joined."""
-    if all(member == members[0] for member in members):
-        return members[0]
-    from fedlib.methods.joined import Joined
-
-    return Joined(tuple(members))
+def method_of(runs: Sequence[Run]) -> Method:
+    """The method of a group: that of its runs, or all of them joined; with device costs if asked."""
+    members = [make_method(run.method, run.method_options) for run in runs]
+    same = all(member == members[0] for member in members)
+    method = members[0] if same else JoinedFedProx(tuple(members))
+    return DeviceCosts(method) if runs[0].device_costs else method

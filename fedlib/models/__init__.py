@@ -21,6 +21,7 @@ from fedlib.models.vgg import make_vgg11
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlp": cnn.make_mlp,
     "lenet": cnn.make_lenet,
+    "lenet5": cnn.make_lenet5,
     "cnn-small": cnn.make_cnn_small,
     "cnn-feddrl": cnn.make_cnn_feddrl,
     "cnn-mcmahan": cnn.make_cnn_mcmahan,

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fedlib import seeds
+from fedlib.seeds import counter
 
 _STEP_KEY: ContextVar[Tensor | None] = ContextVar("step_key", default=None)
 _SAMPLE_MASK: ContextVar[Tensor | None] = ContextVar("sample_mask", default=None)
@@ -66,7 +66,7 @@ def dropout_mask(key: Tensor, layer_id: int, batch: int, features: int, p: float
     """
     position = torch.arange(batch, device=key.device)[:, None]
     feature = torch.arange(features, device=key.device)
-    return seeds.at_least(p, key[..., None, None], layer_id, position, feature)
+    return counter.at_least(p, key[..., None, None], layer_id, position, feature)
 
 
 class Dropout(nn.Module):
@@ -74,7 +74,7 @@ class Dropout(nn.Module):
 
     Input [batch, ...] under a key of shape [], or [clients, batch, features] under one of shape
     [clients]. `layer_id` tells the layers of a model apart; `number_dropouts` sets it.
-    in_evaluation: dropout stays on in evaluation mode (FEDDRL-A4); `fedlib.local.evaluate` gives
+    in_evaluation: dropout stays on in evaluation mode (FEDDRL-A4); `fedlib.engine.evaluation` gives
     it the key 0, so that the masks are the same in every evaluation.
     """
 

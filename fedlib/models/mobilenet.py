@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from fedlib._torchvision import load_torchvision
 from fedlib.errors import DataError, check, check_name
 from fedlib.models.cnn import ImageShape, check_fraction, check_whole
 from fedlib.models.layers import Dropout, RepeatChannels, Resize, replace_layers
@@ -60,9 +61,7 @@ def make_mobilenetv2(
 
 def _make_features(channels: int, weights_file: str | None) -> nn.Module:
     """torchvision's convolutional part with our batch normalisation, for 1 or 3 input channels."""
-    from fedlib._torchvision import torchvision  # here, not above: it costs seconds, and few models need it
-
-    features = torchvision.models.mobilenet_v2(weights=None, num_classes=1).features
+    features = load_torchvision().models.mobilenet_v2(weights=None, num_classes=1).features
     if weights_file is not None:
         _load_features(features, Path(weights_file))
     if channels == 1:

@@ -12,7 +12,8 @@ would be). `make_partition` builds one by name and checks the options' names and
 | majority | a share sigma of one label | FedDdrl |
 | label_volume | labels and volumes of the report's generator | FRL report |
 | natural, sources | a client is a writer; several clients per source | FedDisk |
-| dirichlet | Dirichlet label shares | none of the papers, much of the field |
+| dirichlet, dirichlet_balanced | Dirichlet label shares (NIID-Bench: `cap`); equal sizes | head to head |
+| label_quantity | so many labels a client, NIID-Bench | head to head |
 | foreign_labels | a scheme over labels that are not the images' own | FedDRL's CIFAR cells as run |
 | from_file | JSON `{client: [index, ...]}` | the FedDRL authors' own partitions |
 """
@@ -24,20 +25,25 @@ from collections.abc import Callable
 import numpy as np
 
 from fedlib.errors import UsageError, check, check_name
-from fedlib.partition.clusters import FILE_SETTINGS, partition_ce, partition_cn, partition_pa
-from fedlib.partition.dirichlet import partition_dirichlet
-from fedlib.partition.draw import Partition, check_int
-from fedlib.partition.files import partition_from_file
-from fedlib.partition.foreign import partition_foreign_labels
-from fedlib.partition.majority import partition_majority
+from fedlib.partition.cluster_skew import partition_ce, partition_cn, partition_pa
+from fedlib.partition.dirichlet import partition_dirichlet, partition_dirichlet_balanced
+from fedlib.partition.from_file import partition_from_file
+from fedlib.partition.label_quantity import partition_label_quantity
+from fedlib.partition.label_volume import (
+    partition_by_shares,
+    partition_label_volume,
+    partition_like,
+    volume_shares,
+)
+from fedlib.partition.majority_label import partition_majority
+from fedlib.partition.mismatched_labels import partition_foreign_labels
 from fedlib.partition.natural import partition_natural, partition_sources
 from fedlib.partition.noise import add_client_noise, split_within_clients
+from fedlib.partition.sampling import Partition, check_int
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
 from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties, summarise
-from fedlib.partition.volume import partition_by_shares, partition_label_volume, partition_like, volume_shares
 
 __all__ = [
-    "FILE_SETTINGS",
     "PARTITIONS",
     "Partition",
     "SkewProperties",
@@ -49,10 +55,12 @@ __all__ = [
     "partition_ce",
     "partition_cn",
     "partition_dirichlet",
+    "partition_dirichlet_balanced",
     "partition_equal_shards",
     "partition_foreign_labels",
     "partition_from_file",
     "partition_iid",
+    "partition_label_quantity",
     "partition_label_volume",
     "partition_like",
     "partition_majority",
@@ -79,6 +87,8 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
     "natural": partition_natural,
     "sources": partition_sources,
     "dirichlet": partition_dirichlet,
+    "dirichlet_balanced": partition_dirichlet_balanced,
+    "label_quantity": partition_label_quantity,
     "foreign_labels": partition_foreign_labels,
     "from_file": partition_from_file,
 }

@@ -7,7 +7,7 @@ P. Wu, J. M. Chang. IEEE TAI, manuscript TAI-2023-May-A-00417, sec. VI.A (FEDDIS
 import numpy as np
 
 from fedlib.errors import UsageError, check
-from fedlib.partition.draw import Partition, check_int, check_real, finish
+from fedlib.partition.sampling import Partition, check_int, check_real, finish
 
 
 def partition_natural(

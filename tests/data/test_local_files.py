@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from fedlib import data
-from fedlib.data.names import CRISIS_CLASSES, GLYPHS
+from fedlib.data.class_names import CRISIS_CLASSES, GLYPHS
 from fedlib.errors import DataError, UsageError
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fedlib import data
-from fedlib.data import standins, thorax
+from fedlib.data.class_names import GLYPHS
 from fedlib.data.dataset import Dataset
-from fedlib.data.names import GLYPHS
+from fedlib.data.synthetic import chest_xray, standins
 from fedlib.errors import UsageError
 
 SMALL = {
@@ -102,11 +102,11 @@ def test_xray_styles_drawn_together():
     apart = {spread: np.ptp(levels(spread)) for spread in (100, 20, 1)}
     assert apart[20] == pytest.approx(0.2 * apart[100], rel=0.35)
     assert apart[1] < 0.05 * apart[100]
-    assert thorax.machines(100) == thorax.MACHINES
-    zooms = [machine.zoom for machine in thorax.machines(50)]
+    assert chest_xray.machines(100) == chest_xray.MACHINES
+    zooms = [machine.zoom for machine in chest_xray.machines(50)]
     mean = (2 * 1.0 + 15 * 1.2 + 33 * 0.85) / 50
     assert zooms == pytest.approx([(zoom + mean) / 2 for zoom in (1.0, 1.2, 0.85)])
-    assert [machine.marker for machine in thorax.machines(50)] == [True, False, False]
+    assert [machine.marker for machine in chest_xray.machines(50)] == [True, False, False]
     with pytest.raises(UsageError, match="spread=150 given for data set 'standin-xray'; allowed: 1 to 100"):
         data.load_dataset("standin-xray", images=2000, spread=150)
 

@@ -8,6 +8,7 @@ import pickle
 import threading
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,3 +167,16 @@ def test_cifar_in_the_official_layout(folder, monkeypatch):
     (root / "test").write_bytes(b"other")
     with pytest.raises(DataError, match=r"cifar100: a file under .*cifar-100-python is damaged"):
         data.load_dataset("cifar100")
+
+
+@pytest.mark.parametrize("name", torchvision_sets.KNOWN)
+def test_folders_and_files_are_those_of_torchvision(name):
+    known = torchvision_sets.KNOWN[name]
+    reader = known.reader
+    if known.is_idx:
+        assert known.folder == f"{reader.__name__}/raw"
+        assert [*known.files] == [Path(file).stem for file, _ in reader.resources]
+    else:
+        assert known.folder == reader.base_folder
+        batches = [file for file, _ in reader.train_list + reader.test_list]
+        assert [*known.files] == [*batches, reader.meta["filename"]]

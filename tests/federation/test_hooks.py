@@ -11,7 +11,7 @@ from worlds import make_run, make_world
 from fedlib.errors import UsageError
 from fedlib.federation import gather, prepare, put_back, rounds
 from fedlib.methods import make_method
-from fedlib.methods.fedavg import FedAvg
+from fedlib.methods.baselines.fedavg import FedAvg
 
 
 def prepared(local_test=0.15, seeds=(0, 1), **options):

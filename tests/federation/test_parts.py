@@ -5,8 +5,9 @@ import pytest
 import torch
 from worlds import make_world
 
-from fedlib.federation import sample_cohort, server, slots_at_once
-from fedlib.methods import join, make_method
+from fedlib.federation import client_updates, sample_cohort, slots_at_once
+from fedlib.methods import make_method
+from fedlib.methods.baselines.fedprox import JoinedFedProx
 
 
 def one_round(task, method):
@@ -17,8 +18,8 @@ def one_round(task, method):
 def limit(monkeypatch, task, clients):
     """So many clients of every replica at once."""
     state = make_method("fedavg").init(task)
-    size = server.model_bytes(state.params, state.buffers) * len(task.runs)
-    monkeypatch.setattr(server, "LOCAL_MODELS_BYTES", clients * size)
+    size = client_updates.model_bytes(state.params, state.buffers) * len(task.runs)
+    monkeypatch.setattr(client_updates, "LOCAL_MODELS_BYTES", clients * size)
 
 
 def with_batch_norm():
@@ -26,7 +27,8 @@ def with_batch_norm():
 
 
 def joined(task):
-    return join([make_method("fedavg"), make_method("fedprox", {"mu": 0.5, "weights": "uniform"})])
+    other = make_method("fedprox", {"mu": 0.5, "weights": "uniform"})
+    return JoinedFedProx((make_method("fedavg"), other))
 
 
 CASES = {
@@ -45,9 +47,11 @@ def test_parts_average_to_the_whole(case, clients, monkeypatch):
     whole, report = one_round(task, method(task))
     limit(monkeypatch, task, clients)
     trained = []
-    original = server.train_cohort
+    original = client_updates.train_cohort
     monkeypatch.setattr(
-        server, "train_cohort", lambda *a, **k: trained.append(a[2].clients.shape[1]) or original(*a, **k)
+        client_updates,
+        "train_cohort",
+        lambda *a, **k: trained.append(a[2].clients.shape[1]) or original(*a, **k),
     )
     parts, told = one_round(task, method(task))
     assert trained == ([1] * 4 if clients == 1 else [2, 2])
@@ -61,7 +65,7 @@ def test_parts_average_to_the_whole(case, clients, monkeypatch):
 
 
 def test_at_least_one_client_trains_at_once(monkeypatch):
-    monkeypatch.setattr(server, "LOCAL_MODELS_BYTES", 10)
+    monkeypatch.setattr(client_updates, "LOCAL_MODELS_BYTES", 10)
     assert [slots_at_once(size) for size in (1, 4, 100)] == [10, 2, 1]
 
 

@@ -1,14 +1,8 @@
 """Every method on a GPU: on an emulated one always (no two devices meet, whatever round a run resumes
 after), on a real one where it is at hand."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "federation"))
 from emulated import GPU, emulated_gpu, on_host
 from worlds import make_world
 
@@ -16,7 +10,7 @@ from fedlib.federation import rounds
 from fedlib.methods import METHODS, make_method
 
 SMALL_AGENT = {"hidden_size": 8, "batch_size": 1}
-EPISODES = {"episodes": 1, "episode_rounds": 2}
+EPISODES = {"rounds": 2, "episode_rounds": 1}
 CASES = {
     "singleset": {},
     "fedsgd": {},
@@ -24,15 +18,25 @@ CASES = {
     "fedprox": {"mu": 0.1},
     "feddrl": {"mode": "two_stage", "worker_rounds": 3, "offline_passes": 2, **SMALL_AGENT},
     "best_constant": {"candidates": 3, "generations": 2, "elite": 2, "search_rounds": 2},
+    "heuristic_weights": {"rule": "largest_losses", "largest": 2},
+    "fedavgm": {},
+    "fedadam": {},
+    "fedyogi": {},
+    "fednova": {},
+    "fedexp": {},
+    "scaffold": {},
+    "feddyn": {},
+    "power_of_choice": {"candidates": 4},
+    "fedlaw": {"server_epochs": 2},
     "fedbn": {},
     "fedrod": {"evaluate": "personalised"},
     "feddisk": {"made_max_rounds": 3, "ratio_max_epochs": 3, "made_hidden": 8, "ratio_hidden": 8},
-    "fedmarl": EPISODES,
-    "fedddrl": {**EPISODES, "mixup_alpha": 0.5},
-    "random_drop": {"episode_rounds": 2},
-    "drop_slowest": {"episode_rounds": 2},
-    "fewest_epochs": {"episode_rounds": 2},
-    "evaluatorfl": {"approach": 2, "episode_rounds": 2},
+    "fedmarl": {"episodes": 1},
+    "fedddrl": {"episodes": 1},
+    "random_drop": {},
+    "drop_slowest": {},
+    "fewest_epochs": {},
+    "evaluatorfl": {"approach": 2},
     "schedulerfl": {"experiments": 2, "experiment_rounds": 15, "stop_below": None, "share": 0.5},
 }
 ROUNDS = 4

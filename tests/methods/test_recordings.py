@@ -1,35 +1,31 @@
 """One graph per shape: on a GPU nothing is recorded twice, whatever the round, the seed and the method."""
 
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import torch
-from test_on_gpu import CASES, world
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from emulated import GPU, emulated_gpu
 
+from fedlib.engine import Trainer, cuda_graphs, make_optimizer
 from fedlib.federation import rounds
-from fedlib.local import Trainer, capture, make_optimizer
 from fedlib.methods import make_method
+from tests.methods.test_on_gpu import CASES, world
 
 
 @pytest.fixture
 def recorded(monkeypatch):
     """Counts recordings by what is computed, on how many rows."""
-    seen, real = Counter(), capture.Stage._recording
+    seen, real = Counter(), cuda_graphs.GraphBuffers._recording
 
     def recording(self, active, full):
         trainer, objective = self.trainer, self.trainer.objective
         functions = [
             getattr(f, "__qualname__", type(f).__name__) for f in (objective.losses, objective.inputs)
         ]
-        seen[repr(trainer.model), self.rows, self.near is None, *functions, active, full] += 1
+        seen[repr(trainer.model), self.rows, self.rule is None, *functions, active, full] += 1
         return real(self, active, full)
 
-    monkeypatch.setattr(capture.Stage, "_recording", recording)
+    monkeypatch.setattr(cuda_graphs.GraphBuffers, "_recording", recording)
     return seen
 
 
@@ -73,7 +69,7 @@ def test_poolings_that_print_alike_and_differ_share_nothing():
         layers = torch.nn.Sequential(
             torch.nn.AvgPool2d(2, **options), torch.nn.Flatten(), torch.nn.Linear(4, 2)
         )
-        return capture._model_key(Trainer(layers, "stacked", make_optimizer("sgd"), 4))
+        return cuda_graphs._model_key(Trainer(layers, "stacked", make_optimizer("sgd"), 4))
 
     assert key() == key()
     settings = [{}, {"ceil_mode": True}, {"count_include_pad": False}, {"divisor_override": 3}]

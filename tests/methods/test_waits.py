@@ -1,17 +1,12 @@
 """How often a round of each method waits for a GPU: counted on an emulated one."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
-from test_on_gpu import CASES, ROUNDS, world
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from emulated import GPU, emulated_gpu
 
 from fedlib.federation import rounds
 from fedlib.methods import make_method
+from tests.methods.test_on_gpu import CASES, ROUNDS, world
 
 AGENT = 3  # probing losses, the reward's accuracy, the row
 ALLOWED = {  # one is the row's copy; the others are what a server's decision is made from
@@ -23,6 +18,9 @@ ALLOWED = {  # one is the row's copy; the others are what a server's decision is
     "fewest_epochs": AGENT,
     "evaluatorfl": 17,  # predictions of every worker on data sets that are sent there and back
     "schedulerfl": 2,  # the loss that its bandit learns from
+    "fedexp": 2,  # the server's learning rate, for the row
+    "power_of_choice": 2,  # the candidates' losses
+    "fedlaw": 4,  # two batches of the server's images are sent by index, gamma for the row
 }
 
 

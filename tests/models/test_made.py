@@ -9,8 +9,8 @@ import torch
 from torch.distributions import Bernoulli, Independent
 from zuko.nn import MaskedMLP
 
-from fedlib.errors import UsageError
-from fedlib.local import (
+from fedlib.engine import (
+    LocalRule,
     Objective,
     Samples,
     Trainer,
@@ -19,8 +19,10 @@ from fedlib.local import (
     make_optimizer,
     make_work,
     stream_keys,
+    train,
 )
-from fedlib.local.density import DensityStep
+from fedlib.engine.steps.made import DensityStep
+from fedlib.errors import UsageError
 from fedlib.models import count_parameters
 from fedlib.models.made import draw_masks, make_made, masks_of, negative_log_likelihood
 
@@ -139,16 +141,18 @@ def train_ragged(backend, optimizer, losses=density_losses, *, hidden=5, **work)
     model = make_made(6, hidden=hidden)
     assert choose_backend(model, torch.device("cpu")) == "stacked"
     lists = [np.arange(7), np.arange(7, 11), np.arange(11, 19)]
+    rule = work.pop("rule", None)
     given = {"epochs": 3, "learning_rate": 0.05, **work}
     work = make_work(lists, replica=[0] * 3, client=range(3), key=stream_keys([0] * 3, 1, range(3)), **given)
     trainer = Trainer(model, backend, make_optimizer(*optimizer), 4, pixels)
     start = {n: p.detach().expand(3, *p.shape) for n, p in model.named_parameters()}
-    anchor = {name: tensor + 0.1 for name, tensor in start.items()}
-    return trainer.train(samples, trainer.start(start, {}), work, anchor)
+    if rule is not None:
+        rule = LocalRule(rule, {name: tensor + 0.1 for name, tensor in start.items()})
+    return train(trainer, samples, trainer.start(start, {}), work, rule)
 
 
 OPTIMIZERS = [("adagrad",), ("sgd",), ("sgd", {"momentum": 0.9}), ("adam", {"weight_decay": 0.1})]
-WORK = [{}, {"proximal": 0.5}, {"learning_rate": [0.05, 0.01, 0.02]}]
+WORK = [{}, {"rule": 0.5}, {"learning_rate": [0.05, 0.01, 0.02]}]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -170,9 +174,9 @@ def test_written_out_step_equals_autograd(optimizer, work, monkeypatch):
             taken.append(self)
             return super().__call__(*args)
 
-    monkeypatch.setattr("fedlib.local.chain.DensityStep", Counted)
+    monkeypatch.setattr("fedlib.engine.steps.choose.DensityStep", Counted)
     written = train_ragged("stacked", optimizer, **work)
-    assert bool(taken) == (not work)  # FedProx's term, and rates that differ or are on a GPU: autograd's step
+    assert bool(taken) == (not work)  # a local rule, and rates that differ or are on a GPU: autograd's step
     plain = train_ragged("stacked", optimizer, lambda logits, b: density_losses(logits, b), **work)
     for name, tensor in plain.state.params.items():
         assert torch.equal(written.state.params[name], tensor)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from fedlib._torchvision import load_torchvision
 from fedlib.errors import DataError, UsageError
 from fedlib.models import MODELS, count_parameters, make_model, model_options
 from fedlib.models.layers import BatchNorm2d, Dropout
@@ -24,6 +25,8 @@ def build(name, image_shape=GREY28, num_classes=10, generator_seed=0, **options)
         ("mlp", GREY28, 10, {"hidden": 7}, 784 * 7 + 7 + 7 * 10 + 10),
         ("lenet", GREY28, 10, {}, 260 + 5_020 + 16_050 + 510),
         ("lenet", COLOUR32, 10, {}, 760 + 5_020 + 25_050 + 510),
+        ("lenet5", GREY28, 10, {}, 44_426),
+        ("lenet5", COLOUR32, 10, {}, 62_006),
         ("cnn-small", GREY28, 10, {}, 160 + 4_640 + 2_890),
         ("cnn-small", COLOUR32, 7, {"shrink": 1}, 448 + 4_640 + 14_343),
         ("cnn-feddrl", GREY28, 10, {}, 582_026),
@@ -94,7 +97,7 @@ def test_dropout_layers_are_numbered_and_feddrl_drops_before_fc1():
 
 def test_feddisk_normalises_behind_the_pool():
     names = [name for name, _ in build("cnn-feddisk").named_children()]
-    assert names[:4] == ["conv1", "relu1", "pool1", "bn1"]
+    assert names[:4] == ["conv1", "pool1", "relu1", "bn1"]
 
 
 def test_softmax_output_of_the_report_is_the_softmax_of_its_logits():
@@ -124,7 +127,7 @@ def test_vgg_initialisation_keeps_the_signal_alive():
 
 
 def test_mobilenet_agrees_with_torchvision():
-    from fedlib._torchvision import torchvision
+    torchvision = load_torchvision()
 
     model = build("mobilenetv2", COLOUR32).eval()
     theirs = torchvision.models.mobilenet_v2(weights=None, num_classes=10).eval()
@@ -149,7 +152,7 @@ def test_mobilenet_resizes_and_repeats_channels_of_grey_images():
 
 
 def test_mobilenet_loads_local_weights_for_all_but_the_head(tmp_path):
-    from fedlib._torchvision import torchvision
+    torchvision = load_torchvision()
 
     theirs = torchvision.models.mobilenet_v2(weights=None, num_classes=3).eval()
     path = tmp_path / "weights.pth"

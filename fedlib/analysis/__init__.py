@@ -1,0 +1,1 @@
+"""Statistics, published numbers and tables, free of any one paper."""

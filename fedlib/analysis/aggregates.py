@@ -1,0 +1,62 @@
+"""Aggregates over several settings, as reinforcement learning evaluates.
+
+R. Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021,
+https://arxiv.org/abs/2108.13264. Scores are [settings, seeds]; bootstraps resample the seeds of each
+setting by themselves (stratified), so that every resample has all settings.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+from fedlib.analysis.intervals import Interval
+
+RESAMPLES = 2000
+
+
+def interquartile_mean(scores: np.ndarray) -> float:
+    """Mean of the middle half of all values, [settings, seeds]."""
+    return float(stats.trim_mean(scores, 0.25, axis=None))
+
+
+def probability_of_improvement(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """P(ours > theirs) of a random seed each, averaged over the settings; ties count one half.
+
+    ours, theirs: [settings, seeds], sec. 4.3. Of one setting it is the Mann-Whitney statistic over n m.
+    """
+    greater = (ours[:, :, None] > theirs[:, None, :]).mean(axis=(1, 2))
+    equal = (ours[:, :, None] == theirs[:, None, :]).mean(axis=(1, 2))
+    return float((greater + equal / 2).mean())
+
+
+def stratified_interval(
+    statistic: Callable[..., float],
+    *scores: np.ndarray,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    paired: bool = True,
+) -> Interval:
+    """The statistic of scores [settings, seeds] with its 95 % percentile bootstrap interval.
+
+    paired: the same seeds are drawn for all `scores`, whose seeds share data and initial model.
+    """
+    rng = np.random.default_rng(seed)
+    values = []
+    for _ in range(resamples):
+        common = _picks(rng, scores[0].shape)
+        drawn = [
+            np.take_along_axis(one, common if paired else _picks(rng, one.shape), axis=1) for one in scores
+        ]
+        values.append(statistic(*drawn))
+    low, high = np.quantile(values, [0.025, 0.975])
+    return Interval(statistic(*scores), float(low), float(high), scores[0].shape[1])
+
+
+def _picks(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.integers(0, shape[1], size=shape)
+
+
+def mean_ranks(scores: np.ndarray) -> np.ndarray:
+    """[methods] mean rank over settings and seeds of scores [methods, settings, seeds]; 1 is best."""
+    return stats.rankdata(-scores, axis=0).mean(axis=(1, 2))

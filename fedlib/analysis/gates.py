@@ -1,0 +1,70 @@
+"""Gates: what rows must show before they decide a claim. The same tests for every claim of every paper.
+
+That rows come from real data is `fedlib.analysis.claims.verdict_on`'s own first gate.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fedlib.analysis.claims import Gate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOLERANCE = 1.0  # points of accuracy by which a flat curve may still rise over the last quarter
+LAST_QUARTER = 0.75  # share of the rounds after which the slope is taken
+
+
+def curves_flat(
+    by: Sequence[str], *, length: int, value: str = "test_accuracy", only: Sequence[str] = ()
+) -> Gate:
+    """Gate for comparisons of levels: curves have flattened, or the runs are as long as the paper's.
+
+    by: columns that tell curves apart (cells and methods); a curve is the mean over seeds. length: the
+    paper's number of rounds. only: values of the last column of `by` that are compared; none: all.
+    """
+
+    def check(rows: "pd.DataFrame") -> tuple[bool, str]:
+        own = rows[rows[by[-1]].isin(only)] if only else rows
+        longest = own.groupby(list(by))["round"].max().min()
+        if longest >= length:
+            return True, f"{longest:g} rounds, as in the paper"
+        rise = last_quarter_rise(own, by, value)
+        rising = rise[rise > TOLERANCE]
+        worst = f"up to {rise.max():.1f} points in the last quarter of {longest:g} rounds (paper: {length})"
+        if len(rising):
+            return False, f"{len(rising)} of {len(rise)} curves still rise, {worst}"
+        return True, f"curves flat: {worst}"
+
+    return Gate(f"curves flat ({TOLERANCE:g} point over the last quarter) or {length} rounds", check)
+
+
+def last_quarter_rise(rows: "pd.DataFrame", by: Sequence[str], value: str) -> "pd.Series":
+    """Least-squares slope of each curve over the last quarter of its rounds, times their number (points).
+
+    A curve with fewer than three evaluated rounds there has no slope: infinity, as nothing shows it flat.
+    """
+    import numpy as np
+
+    def rise(curve: "pd.Series") -> float:
+        rounds = curve.index.get_level_values("round").to_numpy(dtype=float)
+        late = rounds > LAST_QUARTER * rounds.max()
+        if late.sum() < 3:
+            return float("inf")
+        slope = np.polyfit(rounds[late], 100 * curve.to_numpy()[late], 1)[0]
+        return float(slope * (rounds.max() - rounds[late].min()))
+
+    known = rows[rows[value].notna() & (rows["round"] > 0)]
+    means = known.groupby([*by, "round"])[value].mean()
+    return means.groupby(level=list(by)).apply(rise)
+
+
+def at_scale(name: str, **needed: float) -> Gate:
+    """Gate: the rows' largest value of each column is at least so much (workers, episodes, rounds)."""
+
+    def check(rows: "pd.DataFrame") -> tuple[bool, str]:
+        short = {column: rows[column].max() for column, least in needed.items() if rows[column].max() < least}
+        words = ", ".join(f"{short[c]:g} {c.replace('_', ' ')} of {needed[c]:g}" for c in short)
+        return not short, f"{name} not reached: {words}" if short else ""
+
+    return Gate(name, check)

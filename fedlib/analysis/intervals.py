@@ -1,0 +1,72 @@
+"""The interval behind every band, error bar and verdict of the suite, and how it is written."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedlib.errors import check
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_DECIMALS = 6
+NOTHING = 1e-9  # rounding errors of a mean that is 0
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Mean of n values and its 95 % t interval; without width (NaN bounds) for one value."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+def mean_interval(values: "np.ndarray") -> Interval:
+    """Mean and 95 % t interval, `mean +- t(n-1) * s / sqrt(n)`; NaN values are an error."""
+    import numpy as np
+
+    values = np.asarray(values, dtype=float)
+    check(
+        values.size > 0 and bool(np.isfinite(values).all()), "an interval needs finite values, at least one"
+    )
+    mean, n = float(values.mean()), values.size
+    half = t_quantile(n - 1) * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return Interval(mean, mean - half, mean + half, n)
+
+
+@functools.cache
+def t_quantile(freedom: int) -> float:
+    """The 97.5 % quantile of Student's t; a figure of curves asks for the same few thousands of times."""
+    from scipy import stats
+
+    return float(stats.t.ppf(0.975, freedom))
+
+
+def interval_words(interval: Interval) -> str:
+    """`+1.20 [+0.80, +1.60]`: as many decimals as the width deserves, and enough to show each bound's sign.
+
+    One value has no interval: `+1.20`.
+    """
+    shown = [x for x in (interval.mean, interval.low, interval.high) if not math.isnan(x)]
+    width = (interval.high - interval.low) / 2 if interval.n > 1 else abs(interval.mean)
+    places = decimals(width)
+    while places < MOST_DECIMALS and any(abs(x) > NOTHING and round(x, places) == 0 for x in shown):
+        places += 1
+    mean, *bounds = (f"{x:+.{places}f}" for x in shown)
+    return f"{mean} [{', '.join(bounds)}]" if bounds else mean
+
+
+def decimals(scale: float) -> int:
+    """Decimals that show two significant digits of a number of this size."""
+    if not scale or not math.isfinite(scale):
+        return 2
+    return min(max(1 - math.floor(math.log10(abs(scale))), 0), MOST_DECIMALS)
+
+
+def number_words(value: float, *, signed: bool = False) -> str:
+    """A number with three significant digits, in plain notation."""
+    places = min(max(2 - math.floor(math.log10(abs(value))), 0), MOST_DECIMALS) if value else 0
+    return f"{value:{'+' if signed else ''}.{places}f}"

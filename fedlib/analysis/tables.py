@@ -1,0 +1,118 @@
+"""Tables and captions that notebooks, terminal and report share."""
+
+import json
+from collections.abc import Sequence
+
+import pandas as pd
+
+from fedlib.analysis.intervals import mean_interval
+
+
+def format_table(frame: pd.DataFrame) -> str:
+    """Plain text, one line per row, columns aligned; booleans as yes and no, missing values as -."""
+    shown = frame.map(_format_cell)
+    columns = [_column_words(name) for name in frame.columns]
+    numeric = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in frame.columns]
+    cells = [columns, *shown.to_numpy().tolist()]
+    widths = [max(len(row[c]) for row in cells) for c in range(len(columns))]
+    lines = [
+        "  ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def _column_words(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+def _format_cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)):
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def summarise_seeds(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
+    """Mean over seeds of `value` for each group, with its 95 % t interval.
+
+    frame: one row per group and seed. Returns the columns of `by`, mean, low, high, n; one seed has
+    no interval, low and high are then NaN.
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    rows = []
+    for group, part in frame.groupby(keys, sort=False, dropna=False):
+        interval = mean_interval(part[value].to_numpy())
+        numbers = {"mean": interval.mean, "low": interval.low, "high": interval.high, "n": interval.n}
+        rows.append({**dict(zip(keys, group, strict=True)), **numbers})
+    return pd.DataFrame(rows, columns=[*keys, "mean", "low", "high", "n"])
+
+
+def compare(
+    published: pd.DataFrame, ours: pd.DataFrame, on: Sequence[str], *, value: str = "value"
+) -> pd.DataFrame:
+    """Published value, our mean with its interval, and the difference, in adjacent columns.
+
+    published: columns `on` and `value`. ours: `summarise_seeds` of the same quantity and unit.
+    """
+    table = published[[*on, value]].rename(columns={value: "published"}).merge(ours, on=list(on), how="left")
+    table = table.rename(columns={"mean": "ours"})
+    table.insert(table.columns.get_loc("ours") + 1, "difference", table.ours - table.published)
+    return table
+
+
+def provenance_line(rows: pd.DataFrame) -> str:
+    """Where the rows come from, in one line: data and how much, profile, seeds, device, versions, commit."""
+    parts = [f"data {', '.join(dataset_words(rows))}{_size_words(rows)}"] if "dataset" in rows else []
+    parts += [f"profile {_distinct(rows, 'profile')}"]
+    if "seed" in rows:
+        seeds = sorted({int(s) for s in rows.seed.dropna()})
+        parts += [f"{len(seeds)} seed{'s' if len(seeds) != 1 else ''} ({', '.join(map(str, seeds))})"]
+    parts += [machine_words(rows)] if "device_name" in rows and rows.device_name.notna().any() else []
+    for column, word, letters in (("torch", "torch ", None), ("commit", "commit ", 10)):
+        if column in rows:
+            several = [str(value).split(" then ") for value in rows[column].dropna().unique()]
+            values = [" then ".join(one[:letters] for one in each) for each in several]
+            parts += [word + ", ".join(sorted(set(values)))] if values else []
+    return "; ".join(parts)
+
+
+def machine_words(rows: pd.DataFrame) -> str:
+    """Names of the devices, and the CPU threads where rows count them and no name tells them."""
+    names = sorted(set(rows.device_name.dropna().astype(str)))
+    told = any("thread" in name for name in names)
+    counts = [] if told or "threads" not in rows else sorted(set(rows.threads.dropna().astype(int)))
+    return ", ".join([*names, *(f"{count} CPU threads" for count in counts)])
+
+
+def dataset_words(rows: pd.DataFrame) -> list[str]:
+    """Names of the data sets, each generated one marked."""
+    stand_ins = set(rows.dataset[rows.stand_in.fillna(False).astype(bool)]) if "stand_in" in rows else set()
+    return [f"{name} (stand-in)" if name in stand_ins else name for name in rows.dataset.dropna().unique()]
+
+
+def _size_words(rows: pd.DataFrame) -> str:
+    """How much of a data set was trained on, where that is not all of it (`train_per_class`)."""
+    if "dataset_options" not in rows:
+        return ""
+    options = [json.loads(text) for text in rows["dataset_options"].fillna("{}").unique()]
+    sizes = sorted({given["train_per_class"] for given in options if "train_per_class" in given})
+    if not sizes:
+        return ""
+    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    some = "" if all("train_per_class" in given for given in options) else " (of some all)"
+    return f", {span} training images per label{some}"
+
+
+def _distinct(rows: pd.DataFrame, column: str) -> str:
+    return ", ".join(map(str, rows[column].dropna().unique()))
+
+
+def json_column(values: pd.Series) -> pd.Series:
+    """Lists out of a column that stores them as JSON text (clients, weights)."""
+    return values.map(lambda text: json.loads(text) if isinstance(text, str) else None)

@@ -1,0 +1,312 @@
+"""The command line, `python -m fedlib COMMAND`; `--help` lists the commands.
+
+Bad input gives one line and exit status 2; the other statuses are in `fedlib.errors`. Everything
+heavy is imported by the command that needs it, so that `list` and a typing error answer at once,
+and `run` works on a machine without Jupyter.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+from fedlib import __version__
+from fedlib.cli import output, results, submit
+from fedlib.cli import run as running
+from fedlib.cli import verdicts as verdict_options
+from fedlib.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, FedlibError, UsageError
+from fedlib.experiments.artifact import PROFILES
+
+_Command = Callable[[argparse.Namespace], int]
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse without its usage text before an error, which is one line here."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status."""
+    warnings.showwarning = _show_warning
+    sys.excepthook = _ask_for_report
+    arguments = argparse.Namespace(name="", shows=False)
+    try:
+        with output.guarded():
+            make_parser().parse_args(argv, arguments)
+            arguments.command_line = sys.orig_argv[1:] if argv is None else ["-m", "fedlib", *argv]
+            return arguments.command(arguments)
+    except FedlibError as error:
+        if arguments.shows and error.status == EXIT_NO_READER:
+            return 0  # `fedlib list | head`: who reads the output has seen enough
+        output.tell(f"fedlib: error: {' '.join(str(error).split())}")
+        return error.status
+    except (MemoryError, RuntimeError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        output.tell(f"fedlib: error: memory does not suffice ({' '.join(str(error).split())[:200]})")
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        output.tell("fedlib: interrupted; what was finished is stored, the rest resumes")
+        return EXIT_INTERRUPTED
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    output.tell(f"fedlib: warning: {message}")
+
+
+def _ask_for_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    sys.__excepthook__(kind, error, trace)
+    output.tell(
+        f"fedlib: this is a fault of fedlib {__version__}, please report it: the lines above and the command"
+    )
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or "torch" not in sys.modules:
+        return isinstance(error, MemoryError)
+    from fedlib.engine.hardware.device import is_out_of_memory
+
+    return is_out_of_memory(error)
+
+
+_EXAMPLES = {
+    "list": ("", "--paper feddrl"),
+    "run": (
+        "start/curves",
+        "feddrl/table3 --profile reduced --seeds 3 --budget-minutes 9",
+        "start/curves --data mnist-5k --set partition.delta=0.4",
+        "start/curves --method mypackage.module:MyMethod",
+    ),
+    "results": ("", "start/curves --method fedprox", "feddrl --profile smoke --delete --yes"),
+    "show": ("feddrl/fig9", "start/curves --profile smoke --method mypackage.module:MyMethod"),
+    "verdicts": ("", "FEDDRL-C1", "--paper frl --json"),
+    "data": ("list", "fetch mnist-5k", "check"),
+    "figures": ("", "feddrl", "--check"),
+    "notebooks": ("feddrl --profile smoke",),
+    "reproduce": ("", "--profile reduced --paper start"),
+    "export": ("start/sanity --profile reduced",),
+}
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = _Parser(prog="fedlib", description="Reproduces four papers on federated learning.")
+    parser.add_argument("--version", action="version", version=f"fedlib {__version__}")
+    commands = parser.add_subparsers(dest="name", required=True, metavar="command", parser_class=_Parser)
+
+    def command(name: str, function: _Command, text: str) -> argparse.ArgumentParser:
+        examples = "\n".join(f"  python -m fedlib {name} {rest}".rstrip() for rest in _EXAMPLES.get(name, ()))
+        sub = commands.add_parser(
+            name, help=text, description=text, epilog=f"examples:\n{examples}" if examples else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        sub.set_defaults(command=function, shows=name in ("list", "verdicts"))
+        return sub
+
+    _add_list(command("list", list_command, "every artifact: id, kind, title, stored results"))
+    run = command("run", running.run_command, "compute artifacts, as far as they are not stored")
+    running.add_options(run)
+    _add_store(run)
+    shown = command("results", results.results_command, "stored runs: list, filter, delete")
+    results.add_results(shown)
+    _add_store(shown)
+    shown = command("show", results.show_command, "an artifact's tables and figure from stored runs")
+    results.add_show(shown)
+    _add_store(shown)
+    verdicts = command(
+        "verdicts", verdict_options.verdicts_command, "every claim and its verdict, a line each"
+    )
+    verdict_options.add_options(verdicts)
+    _add_store(verdicts)
+    submitted = command("submit", submit.submit_command, "missing runs as jobs of a cluster (needs submitit)")
+    submit.add_options(submitted)
+    _add_store(submitted)
+    _add_data(command("data", data_command, "data sets: list, fetch, check"))
+    _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
+    _add_figures(command("figures", figures_command, "draw the figures from stored rows into figures/"))
+    _add_agents(command("agents", agents_command, "train the committed agents anew, into data/agents"))
+    _add_archive(
+        command("archive", archive_command, "rows, figures, report and agents in one zip, with checksums")
+    )
+    _add_notebooks(command("notebooks", notebooks_command, "run the notebooks headless"))
+    _add_report(command("report", report_command, "write build/report/index.html from what is stored"))
+    _add_reproduce(command("reproduce", reproduce_command, "notebooks, verdicts and report in one go"))
+    return parser
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", metavar="FOLDER", help="run store (default: $FEDLIB_STORE or build/runs)")
+
+
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--paper", help="only this paper")
+    _add_store(parser)
+
+
+def list_command(arguments: argparse.Namespace) -> int:
+    from fedlib.experiments.results import stored_counts
+    from fedlib.experiments.store import Store
+    from fedlib.papers import artifacts
+
+    store, rows = Store(arguments.store), []
+    for artifact in artifacts(arguments.paper).values():
+        stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
+        absent = "computed on demand" if artifact.compute else "none"
+        line = (artifact.id, artifact.kind, artifact.title, stored or absent)
+        rows.append(dict(zip(("id", "kind", "title", "stored"), line, strict=True)))
+    results.print_table(rows)
+    return 0
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("artifacts", nargs="+", metavar="ID")
+    parser.add_argument("--profile", required=True, help="reduced or paper")
+    parser.add_argument(
+        "--every", type=int, default=1, help="keep rounds that are multiples of this, and the last"
+    )
+    _add_store(parser)
+
+
+def export_command(arguments: argparse.Namespace) -> int:
+    from fedlib.experiments.results import export_results
+    from fedlib.papers import find_artifact
+
+    for name in arguments.artifacts:
+        print(
+            export_results(
+                find_artifact(name), arguments.profile, store=arguments.store, every=arguments.every
+            )
+        )
+    return 0
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "fetch", "check"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; default for list and check: all")
+
+
+def data_command(arguments: argparse.Namespace) -> int:
+    from fedlib import data
+
+    if arguments.action == "list":
+        found = data.describe_datasets()
+        rows = [(row.name, row.state, row.what, row.origin or row.how) for row in found]
+        _print_table([("name", "state", "what it is", "origin, or how to get it"), *rows])
+        return 0
+    if arguments.action == "fetch":
+        return _fetch(arguments.names)
+    rows = [row for name in arguments.names or data.dataset_names() for row in data.check(name)]
+    _print_table([("name", "verdict", "file"), *((row.name, row.verdict, row.file) for row in rows)])
+    # A set that was asked for by name has to be there; in a round over all of them only damage counts.
+    bad = {"damaged", "absent"} if arguments.names else {"damaged"}
+    return EXIT_FAILED if any(row.verdict in bad for row in rows) else 0
+
+
+def _fetch(names: Sequence[str]) -> int:
+    from fedlib import data
+
+    if not names:
+        raise UsageError(f"data fetch needs a name; allowed: {', '.join(data.dataset_names())}")
+    for name in names:
+        found = data.fetch(name)
+        images = f"{len(found.train)} + {len(found.test)} images"
+        print(f"{found.name}: {images}, {found.origin}, sha256 {found.checksum}")
+    return 0
+
+
+def _add_figures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="default: all")
+    parser.add_argument("--profile", help="rows of this profile only (default: the largest that has rows)")
+    parser.add_argument(
+        "--check", action="store_true", help="draw nothing; name committed figures out of date"
+    )
+    _add_store(parser)
+
+
+def figures_command(arguments: argparse.Namespace) -> int:
+    os.environ["MPLBACKEND"] = "agg"  # figures are written, never shown
+    from fedlib.reporting.reproduce import draw_figures, stale_figures
+
+    if arguments.check:
+        stale = list(stale_figures(arguments.papers, store=arguments.store))
+        print("\n".join(stale) or "every figure is as it is drawn now")
+        return EXIT_FAILED if stale else 0
+    for line in draw_figures(arguments.papers, profile=arguments.profile, store=arguments.store):
+        print(line)
+    return 0
+
+
+def _add_agents(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("methods", nargs="*", metavar="METHOD", help="e.g. feddrl; default: all that learn")
+
+
+def agents_command(arguments: argparse.Namespace) -> int:
+    from fedlib.reporting.agents import train_agents
+
+    for path in train_agents(arguments.methods):
+        print(path)
+    return 0
+
+
+def _add_archive(parser: argparse.ArgumentParser) -> None:
+    default = f"build/fedlib-{__version__}-results.zip"
+    parser.add_argument("--out", metavar="FILE", default=default, help=f"default: {default}")
+
+
+def archive_command(arguments: argparse.Namespace) -> int:
+    from fedlib.paths import project_root
+    from fedlib.reporting.archive import absent_parts, write_archive
+
+    root = project_root()
+    path = write_archive(root / Path(arguments.out).expanduser(), root)
+    left_out = f"; left out, as absent: {', '.join(absent)}" if (absent := absent_parts(root)) else ""
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB{left_out}")
+    return 0
+
+
+def _add_notebooks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="e.g. 00_start_here or feddrl; default: all")
+    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="most seconds for one cell")
+
+
+def notebooks_command(arguments: argparse.Namespace) -> int:
+    from fedlib.reporting.notebook_runner import run_notebooks
+
+    results = run_notebooks(arguments.names, arguments.profile, timeout=arguments.timeout)
+    return EXIT_FAILED if any(result.status != "ok" for result in results) else 0
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--paper", help="only this paper")
+
+
+def report_command(arguments: argparse.Namespace) -> int:
+    from fedlib.reporting.notebook_runner import load_results
+    from fedlib.reporting.reproduce import publish
+
+    print(publish(load_results(), arguments.paper))
+    return 0
+
+
+def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
+    parser.add_argument("--paper", help="only this paper")
+
+
+def reproduce_command(arguments: argparse.Namespace) -> int:
+    from fedlib.reporting.reproduce import reproduce
+
+    return reproduce(arguments.profile, arguments.paper)

@@ -1,0 +1,78 @@
+"""Standard output and error of a command: closed, full, without a reader, or of another encoding.
+
+An error of these streams becomes an OutputError, so that it is told apart from that of a file and a run
+leaves its checkpoint.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from fedlib.errors import EXIT_NO_READER, OutputError
+
+
+class _Guarded:
+    """A text stream whose errors are OutputErrors."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _told():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _told():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        text = "nobody reads the output any more; what was finished is stored, the rest resumes"
+        raise OutputError(text, status=EXIT_NO_READER) from error
+    except OSError as error:
+        raise OutputError(f"cannot write the output: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Within this context standard output raises OutputErrors and prints any text in its encoding."""
+    if sys.stderr is None:  # closed: what is told there is lost, as asked for
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    stdout = sys.stdout
+    if stdout is None:
+        raise OutputError("standard output is closed; allowed: a terminal, a pipe, a file or /dev/null")
+    for stream in (stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.stdout = _Guarded(stdout)
+    try:
+        yield
+        sys.stdout.flush()
+    except OutputError:
+        _discard(stdout)
+        raise
+    finally:
+        sys.stdout = stdout
+
+
+def tell(line: str) -> None:
+    """One line on standard error, lost where that cannot be written."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)
+
+
+def _discard(stream: Any) -> None:
+    """Let what is buffered go nowhere, or Python would fail once more when it ends."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

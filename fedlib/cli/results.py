@@ -1,0 +1,167 @@
+"""The commands `results` (list, filter, delete stored runs) and `show` (an artifact's table and figure)."""
+
+import argparse
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fedlib.errors import UsageError, check
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FILTERS = {"data": "dataset", "partition": "partition", "method": "method", "profile": "profile"}
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Options that choose among stored runs."""
+    parser.add_argument("--profile", help="only this profile")
+    parser.add_argument("--data", help="only this data set")
+    parser.add_argument("--partition", help="only this partition")
+    parser.add_argument("--method", help="only this method")
+    parser.add_argument("--seeds", help="a count (3) or a list (0,1,2)")
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """The options of `results`, without the store's."""
+    parser.add_argument("ids", nargs="*", metavar="ID", help="artifacts or papers; default: all")
+    add_filters(parser)
+    parser.add_argument("--delete", action="store_true", help="delete the runs found, with --yes")
+    parser.add_argument("--yes", action="store_true", help="delete without asking again")
+
+
+def results_command(arguments: argparse.Namespace) -> int:
+    """List the stored runs that fit the filters, one line a description; delete them if asked to."""
+    from fedlib.experiments import stored_runs
+    from fedlib.experiments.store import Store
+
+    store = Store(arguments.store)
+    found = _found(arguments, store, arguments.ids)
+    if not found:
+        print(f"no such runs in {store.root}")
+        return 0
+    print_table(stored_runs.overview(found))
+    if not arguments.delete:
+        print(f"{len(found)} runs in {store.root}; one artifact: python -m fedlib show {found[0].run.id}")
+        return 0
+    check(arguments.yes, f"{len(found)} runs would be deleted; allowed: --delete --yes")
+    print(f"{stored_runs.delete(store, found)} runs deleted")
+    return 0
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    """The options of `show`, without the store's."""
+    parser.add_argument("id", metavar="ID", help="e.g. start/curves")
+    add_filters(parser)
+    parser.add_argument("--out", metavar="FILE", help="the figure (default: build/figures/<ID>.png)")
+
+
+def show_command(arguments: argparse.Namespace) -> int:
+    """Print an artifact's tables and draw its figure, from its grid or from the runs that fit the filters.
+
+    Runs outside of the grid (another method, data set or setting) get a table of final accuracies and curves.
+    """
+    from fedlib.analysis.tables import format_table, provenance_line
+    from fedlib.papers import find_artifact
+
+    artifact = find_artifact(arguments.id)
+    rows, own = _rows(arguments, artifact)
+    check(len(rows) > 0, f"no rows stored; python -m fedlib run {arguments.id} computes them")
+    tables = (_finals,) if own or not artifact.tables else artifact.tables
+    for make in tables:
+        print(format_table(make(rows).round(3)), end="\n\n")
+    print(provenance_line(rows))
+    path = _draw(_curves if own or artifact.plot is None else artifact.plot, rows, arguments)
+    print(f"figure: {path}")
+    return 0
+
+
+def _rows(arguments: argparse.Namespace, artifact: object) -> "tuple[pd.DataFrame, bool]":
+    """Rows to show, and whether they are runs outside of the artifact's grid."""
+    from fedlib.experiments import stored_runs
+    from fedlib.experiments.artifact import PROFILES
+    from fedlib.experiments.results import finished_rows, load_rows
+    from fedlib.experiments.store import Store
+
+    store = Store(arguments.store)
+    filtered = [name for name in (*_FILTERS, "seeds") if name != "profile" and getattr(arguments, name)]
+    profiles = [arguments.profile] if arguments.profile else reversed(PROFILES)
+    for profile in profiles:
+        rows = finished_rows(load_rows(artifact, profile=profile, store=store))
+        if len(rows) and not filtered:
+            return rows, False
+    return stored_runs.rows_of(_found(arguments, store, [arguments.id])), True
+
+
+def _found(arguments: argparse.Namespace, store: object, ids: Sequence[str]) -> list:
+    from fedlib.experiments import stored_runs
+    from fedlib.experiments.selection import parse_seeds
+
+    wanted = {field: getattr(arguments, option) for option, field in _FILTERS.items()}
+    found = stored_runs.find_runs(store, ids, **wanted)
+    seeds = None if arguments.seeds is None else parse_seeds(arguments.seeds)
+    return [stored for stored in found if seeds is None or stored.run.seed in seeds]
+
+
+def _finals(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Accuracy (%) after the last round, mean over seeds with its 95 % interval."""
+    from fedlib.analysis.tables import summarise_seeds
+
+    known = _with_accuracy(rows)
+    last = known[known["round"] == known.groupby("run")["round"].transform("max")]
+    table = summarise_seeds(last.assign(accuracy=100 * last.test_accuracy), ["cell", "method"], "accuracy")
+    return table.rename(columns={"mean": "accuracy %", "n": "seeds"})
+
+
+def _with_accuracy(rows: "pd.DataFrame") -> "pd.DataFrame":
+    if "test_accuracy" not in rows:
+        raise UsageError("these rows have no accuracy; `fedlib show` without filters shows their table")
+    known = rows[rows.test_accuracy.notna()]
+    options = (known.dataset_options + known.partition_options).str.replace("{}", "")
+    words = known.dataset + " " + known.partition + " N=" + known.num_clients.astype(str) + " " + options
+    return known.assign(cell=words, method=known.method + known.method_options.replace("{}", ""))
+
+
+def _curves(rows: "pd.DataFrame") -> object:
+    """Accuracy per round, a panel for each cell."""
+    import matplotlib.pyplot as plt
+
+    from fedlib import plotting
+
+    plotting.use_style()
+    parts = list(_with_accuracy(rows).groupby("cell"))
+    fig, axes = plt.subplots(len(parts), 1, figsize=(8, 3.6 * len(parts)), squeeze=False)
+    for ax, (cell, part) in zip(axes[:, 0], parts, strict=True):
+        percent = part.assign(accuracy=100 * part.test_accuracy)
+        distinct = percent.drop_duplicates(["method", "round", "seed"])
+        plotting.plot_curves(distinct, ax, y="accuracy", y_label="test accuracy (%)")
+        ax.set_title(cell)
+    return fig
+
+
+def _draw(plot: object, rows: "pd.DataFrame", arguments: argparse.Namespace) -> str:
+    from pathlib import Path
+
+    from fedlib import plotting
+    from fedlib.paths import project_root
+
+    figure = plot(rows)
+    path = (
+        Path(arguments.out) if arguments.out else project_root() / "build" / "figures" / f"{arguments.id}.png"
+    )
+    return str(plotting.save_figure(figure, path.stem, path.parent))
+
+
+def print_table(rows: Sequence[Mapping[str, str]]) -> None:
+    """Rows as aligned text; the widest column is cut where the terminal is narrower."""
+    names = list(rows[0])
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    space = shutil.get_terminal_size((120, 24)).columns - 2 * (len(names) - 1)
+    while sum(widths.values()) > space and max(widths.values()) > 12:
+        widths[max(widths, key=widths.__getitem__)] -= 1
+    for row in ({name: name for name in names}, *rows):
+        print("  ".join(_cut(row[name], widths[name]) for name in names).rstrip())
+
+
+def _cut(text: str, width: int) -> str:
+    return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"

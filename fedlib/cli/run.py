@@ -1,0 +1,252 @@
+"""The command `run`: what it would compute and how long that takes, then the computing and its tables."""
+
+import argparse
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from fedlib.errors import EXIT_FAILED
+from fedlib.experiments import worker_processes
+from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.validation import check_numbers
+
+if TYPE_CHECKING:
+    from fedlib.experiments.artifact import Artifact, Measurement
+    from fedlib.experiments.runner import Outcome
+    from fedlib.experiments.store import Store
+    from fedlib.run import Run
+
+_Plans = dict["Artifact", list["Run"]]
+_CELL = 60  # characters of a cell that are printed
+_STARTED = time.monotonic()  # a time budget counts from here, imports included
+
+
+def add_options(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
+    """The options of `run`, without the store's; nargs: of the artifacts."""
+    parser.add_argument(
+        "artifacts", nargs=nargs, metavar="ID", help="e.g. start/curves, or a whole paper; see `fedlib list`"
+    )
+    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
+    parser.add_argument("--seeds", help="a count (3) or a list (0,1,2); default: the artifact's own")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
+    parser.add_argument("--budget-minutes", type=float, help="stop cleanly before this; exit status 3")
+    parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
+    parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
+    parser.add_argument("--method", help="only this method of the grid, or this one in its place")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, partition.delta=0.4"
+    )
+    parser.add_argument(
+        "--max-clients-per-pass",
+        type=int,
+        metavar="N",
+        help="most clients trained in one pass (default: found by the engine)",
+    )
+    parser.add_argument("--max-replicas", type=int, help="most seeds trained as one computation")
+    parser.add_argument(
+        "--checkpoint-seconds",
+        type=float,
+        default=20.0,
+        metavar="S",
+        help="least time between checkpoints (default: 20)",
+    )
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="work on the grid with so many (default: 1)"
+    )
+    parser.add_argument(
+        "--resume-across-commits",
+        action="store_true",
+        help="go on with runs that another commit or other versions began; their rows are marked",
+    )
+    parser.add_argument("--log", metavar="TRACKER", help="tensorboard: rows as scalars in STORE/tensorboard")
+    parser.add_argument(worker_processes.FLAG, action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
+    parser.add_argument("--again", action="store_true", help="compute measurements again (timings, searches)")
+    parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
+
+
+def planned_runs(arguments: argparse.Namespace) -> _Plans:
+    """The runs that the options ask for, artifact by artifact; UsageError for what does not exist."""
+    from fedlib.experiments import selection
+    from fedlib.papers import find_artifacts
+
+    chosen = find_artifacts(arguments.artifacts)
+    check_numbers(arguments.max_replicas, arguments.max_clients_per_pass, arguments.checkpoint_seconds)
+    names = {"dataset": arguments.data, "partition": arguments.partition, "method": arguments.method}
+    options = {
+        "seeds": None if arguments.seeds is None else selection.parse_seeds(arguments.seeds),
+        "names": {field: name for field, name in names.items() if name is not None},
+        "settings": dict(selection.parse_setting(text) for text in arguments.set),
+    }
+    plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    from fedlib.experiments.preflight import check_names  # imports torch: only once the names are known
+
+    for runs in plans.values():
+        for members in selection.group(runs):
+            check_names(members[0])
+    return plans
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """Compute what the arguments ask for; returns the exit status."""
+    from fedlib.experiments.store import Store
+
+    plans = planned_runs(arguments)
+    arguments.processes = worker_processes.at_most_cores(arguments.processes)
+    store = Store(arguments.store)
+    if arguments.dry_run:
+        _show_plan(plans, store)
+    _show_budget(plans, arguments.profile, store, again=arguments.again)
+    if arguments.dry_run:
+        return 0
+    from fedlib.experiments import runner
+
+    if not arguments.resume_across_commits:
+        runner.refuse_other_code(store, (run for runs in plans.values() for run in runs))
+    _interrupt_on("SIGTERM", "SIGHUP")
+    arguments.budget = runner.Budget(arguments.budget_minutes, started=_STARTED)
+    if arguments.companion:
+        worker_processes.end_with_parent()
+        return _work_through(plans, arguments, store)
+    if arguments.processes > 1:
+        import torch
+
+        threads = worker_processes.threads_of_each(arguments.processes)
+        torch.set_num_threads(threads)
+        with worker_processes.Companions(arguments.processes - 1, arguments.command_line, threads):
+            _work_through(plans, arguments, store)
+        arguments.retry_failed = False  # done by now
+    return _run_plans(plans, arguments, store)
+
+
+def _interrupt_on(*names: str) -> None:
+    """A killed scheduler job or a lost connection leaves its checkpoint, as after Ctrl-C; not below nohup."""
+    for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _show_plan(plans: _Plans, store: Any) -> None:
+    from fedlib.experiments import selection
+    from fedlib.experiments.durations import Timings
+
+    timings = Timings()
+
+    for runs in plans.values():
+        for members in selection.group(runs):
+            missing = [run for run in members if store.get(run) is None]
+            count = f"{len(members) - len(missing)} of {len(members)} stored"
+            time = f", {timings.of_runs(missing).text()}" if missing else ""
+            print(f"{selection.group_label(members)}: {members[0].rounds} rounds, {count}{time}")
+
+
+def _show_budget(plans: _Plans, profile: str, store: "Store", *, again: bool) -> None:
+    """One line per artifact: what is there, and what the rest will take; then all of it, shared runs once."""
+    from fedlib.experiments.durations import Expected, Timings, expected_measurement
+    from fedlib.experiments.measurements import load_measurement
+
+    measured, all_missing, timings = {}, {}, Timings()
+    for artifact, runs in plans.items():
+        missing, measurement = [run for run in runs if store.get(run) is None], artifact.measurement
+        time, stored = Expected(), "no training"
+        if runs:
+            all_missing |= {run.key: run for run in missing}
+            time, stored = timings.of_runs(missing), f"{len(runs)} runs, {len(runs) - len(missing)} stored"
+        elif measurement and (again or load_measurement(measurement, profile, store) is None):
+            time, stored = expected_measurement(measurement, profile), "measured once and stored"
+            measured[measurement.id] = time
+        print(f"{artifact.id} at {profile}: {stored}; {time.text()}")
+    if len(plans) > 1:
+        total = sum(measured.values(), timings.of_runs(all_missing.values()))
+        print(f"{len(plans)} artifacts: {total.text()}")
+
+
+def _work_through(plans: _Plans, arguments: argparse.Namespace, store: "Store") -> int:
+    """What no other process is at work on, printing no tables. Measurements: the first process's part."""
+    for artifact, runs in plans.items():
+        if runs:
+            _compute(runs, arguments, store, wait=False)
+        elif artifact.measurement and not (
+            arguments.companion or arguments.again or artifact.measurement.alone
+        ):
+            _measure(artifact.measurement, arguments, store)
+    return 0
+
+
+def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store") -> int:
+    failed, measured = False, set()
+    for artifact, runs in plans.items():
+        if not runs:
+            if artifact.measurement and artifact.measurement.id not in measured:
+                _measure(artifact.measurement, arguments, store)
+                measured.add(artifact.measurement.id)
+            _show_rows(artifact, arguments, store)
+            continue
+        outcome = _compute(runs, arguments, store)
+        _print_outcome(artifact.id, outcome, _chosen(arguments))
+        failed = failed or bool(outcome.failed)
+    return EXIT_FAILED if failed else 0
+
+
+def _compute(
+    runs: list["Run"], arguments: argparse.Namespace, store: "Store", *, wait: bool = True
+) -> "Outcome":
+    from fedlib.experiments import runner
+    from fedlib.experiments.progress import Silent
+    from fedlib.experiments.tracking import make_tracker
+
+    return runner.run_runs(
+        runs,
+        device=arguments.device,
+        store=store,
+        budget=arguments.budget,
+        retry_failed=arguments.retry_failed,
+        max_replicas=arguments.max_replicas,
+        max_clients_per_pass=arguments.max_clients_per_pass,
+        resume_across_commits=arguments.resume_across_commits,
+        progress=Silent() if arguments.companion else None,
+        checkpoint_seconds=arguments.checkpoint_seconds,
+        wait=wait,
+        from_the_end=arguments.companion,
+        tracker=make_tracker(arguments.log, store.root / "tensorboard"),
+    )
+
+
+def _show_rows(artifact: "Artifact", arguments: argparse.Namespace, store: "Store") -> None:
+    """Print the rows of an artifact without training."""
+    from fedlib.experiments.results import load_rows
+
+    rows = load_rows(artifact, profile=arguments.profile, store=store)
+    print(rows.map(_shorten).to_string(index=False, max_rows=40))
+
+
+def _shorten(value: Any) -> Any:
+    """A cell as a terminal can show it: pictures and long lists only begin."""
+    return f"{value[:_CELL]}..." if isinstance(value, str) and len(value) > _CELL else value
+
+
+def _measure(measurement: "Measurement", arguments: argparse.Namespace, store: "Store") -> None:
+    from fedlib.experiments.measurements import compute_measurement
+
+    compute_measurement(measurement, arguments.profile, store, again=arguments.again)
+
+
+def _chosen(arguments: argparse.Namespace) -> str:
+    """The options of `show` that find the runs of this command, for the line that names it."""
+    names = ("profile", "data", "partition", "method", "seeds", "store")
+    given = [name for name in names if getattr(arguments, name) is not None]
+    return "".join(f" --{name} {getattr(arguments, name)}" for name in given)
+
+
+def _print_outcome(artifact_id: str, outcome: "Outcome", chosen: str) -> None:
+    from fedlib.experiments.runner import describe_group, same_description
+
+    for members in same_description(outcome.runs):
+        print(describe_group(members))
+    for stored in outcome.failed:
+        print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
+    counts = f"{len(outcome.runs)} runs, {outcome.computed} computed now, {len(outcome.failed)} failed"
+    print(f"{artifact_id}: {counts}")
+    if outcome.runs:
+        print(f"next: python -m fedlib show {artifact_id}{chosen}")

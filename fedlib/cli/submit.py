@@ -1,0 +1,77 @@
+"""The command `submit`: missing runs as jobs of a cluster, and what became of them."""
+
+import argparse
+import sys
+
+from fedlib.cli import run as running
+from fedlib.errors import check
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `run` that choose runs, and those of the jobs."""
+    running.add_options(parser, nargs="*")
+    parser.add_argument("--executor", default="slurm", help="slurm or local (processes of this machine)")
+    parser.add_argument(
+        "--array", type=int, default=64, metavar="N", help="most tasks at a time (default: 64)"
+    )
+    parser.add_argument("--minutes", type=int, default=60, help="time limit of a task (default: 60)")
+    parser.add_argument(
+        "--parameter", action="append", default=[], metavar="KEY=VALUE",
+        help="of the executor, in submitit's names, e.g. slurm_partition=gpu",
+    )  # fmt: skip
+    parser.add_argument("--status", action="store_true", help="show the submitted groups, submit nothing")
+
+
+def submit_command(arguments: argparse.Namespace) -> int:
+    """Submit what is missing; with `local`, wait for it. Returns the exit status."""
+    from fedlib.experiments import cluster, selection
+    from fedlib.experiments.store import Store
+
+    store = Store(arguments.store)
+    if arguments.status:
+        return _show_states(store)
+    check(bool(arguments.artifacts), "submit needs an artifact or a paper; see `fedlib list`")
+    runs = [run for planned in running.planned_runs(arguments).values() for run in planned]
+    jobs = cluster.submit(
+        runs,
+        store,
+        executor=arguments.executor,
+        array=arguments.array,
+        minutes=arguments.minutes,
+        parameters=dict(selection.parse_setting(text) for text in arguments.parameter),
+        options={
+            "device": arguments.device,
+            "max_replicas": arguments.max_replicas,
+            "max_clients_per_pass": arguments.max_clients_per_pass,
+            "checkpoint_seconds": arguments.checkpoint_seconds,
+            "resume_across_commits": arguments.resume_across_commits,
+            "retry_failed": arguments.retry_failed,
+        },
+    )
+    if not jobs:
+        print("nothing is missing")
+        return 0
+    print(
+        f"{len(jobs)} jobs: {', '.join(job.job_id for job in jobs)}; next: python -m fedlib submit --status"
+    )
+    if arguments.executor != "local":
+        return 0
+    for job in jobs:
+        for error in filter(None, [job.exception()]):
+            print(f"fedlib: job {job.job_id}: {str(error).splitlines()[-1]}", file=sys.stderr)
+    return _show_states(store)
+
+
+def _show_states(store: object) -> int:
+    from fedlib.experiments import cluster
+
+    states = cluster.task_states(store)
+    for state in states:
+        problem = "".join(
+            f", {n} {word}" for n, word in ((state.failed, "failed"), (state.missing, "missing")) if n
+        )
+        logs = f"; logs: {state.logs[0].parent}" if problem and state.logs else ""
+        print(f"{state.label}: {state.stored} runs stored{problem}{logs}")
+    if not states:
+        print(f"nothing was submitted with the store {store.root}")
+    return cluster.exit_status(states)

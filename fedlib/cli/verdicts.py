@@ -1,0 +1,123 @@
+"""`python -m fedlib verdicts`: one line a claim, the long evidence of some, JSON or CSV of all."""
+
+import argparse
+import csv
+import json
+import sys
+import textwrap
+from typing import Any
+
+from fedlib.errors import check_name
+
+Record = dict[str, Any]
+WIDTH = 100
+SHORT = {"supported, smaller than printed": "supported, smaller", "": "-"}
+WIDTHS = {"claim": 11, "verdict": 18, "effect": 38, "printed": 8, "scale": 8, "seeds": 5}
+EFFECT = WIDTHS["effect"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("claims", nargs="*", metavar="ID", help="claims whose evidence to print in full")
+    parser.add_argument("--paper", help="only this paper")
+    parser.add_argument("--profile", help="rows of this profile only (default: the largest that is complete)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="every field of every claim, as JSON")
+    form.add_argument("--csv", action="store_true", help="the table with evidence, as CSV")
+    form.add_argument("--write-docs", action="store_true", help="write docs/claims.md and README's counts")
+
+
+def verdicts_command(arguments: argparse.Namespace) -> int:
+    if arguments.write_docs:
+        from fedlib.reporting.claims_page import write_pages
+
+        for path in write_pages(arguments.store):
+            print(path)
+        return 0
+    found = _wanted(_records(arguments), arguments.claims)
+    if arguments.json:
+        print(json.dumps(found, indent=1))
+    elif arguments.csv:
+        _print_csv(found)
+    elif arguments.claims:
+        print("\n\n".join(_long(record) for record in found))
+    else:
+        print("\n".join(_lines(found)))
+    return 0
+
+
+def _records(arguments: argparse.Namespace) -> list[Record]:
+    """From the cache if it has them, which needs neither pandas nor the papers."""
+    from fedlib.reporting import verdict_cache
+
+    given = {"profile": arguments.profile, "store": arguments.store}
+    found = verdict_cache.read(verdict_cache.fingerprint(arguments.paper, **given))
+    if found is None:
+        from fedlib.reporting.verdicts import records
+
+        return records(arguments.paper, **given)
+    return found
+
+
+def _wanted(found: list[Record], names: list[str]) -> list[Record]:
+    known = {record["claim"]: record for record in found}
+    return [known[check_name("claim", name.upper(), known)] for name in names] or found
+
+
+def _lines(found: list[Record]) -> list[str]:
+    """The short table and its counts, at most `WIDTH` columns."""
+    head = "  ".join(name.ljust(width) for name, width in WIDTHS.items()).rstrip()
+    lines = [head, "  ".join("-" * width for width in WIDTHS.values())]
+    lines += [_line(record) for record in found]
+    return [*lines, "", *textwrap.wrap(_counts(found), WIDTH)]
+
+
+def _line(record: Record) -> str:
+    unit = record["unit"]
+    effect = f"{record['effect']}{'' if unit.startswith('%') else ' '}{unit}".strip()
+    if record["kind"] == "arithmetic":
+        effect = "arithmetic"
+    cells = {
+        "claim": record["claim"],
+        "verdict": SHORT.get(record["verdict"], record["verdict"]),
+        "effect": effect if len(effect) <= EFFECT else record["effect"],
+        "printed": "-" if record["printed"] is None else f"{record['printed']:+.3g}",
+        "scale": record["profile"] or "-",
+        "seeds": str(record["seeds"] or "-"),
+    }
+    return "  ".join(cells[name].ljust(width) for name, width in WIDTHS.items()).rstrip()
+
+
+def _counts(found: list[Record]) -> str:
+    """`59 claims: 9 supported, ...; and 3 arithmetic: 3 supported`."""
+    parts = []
+    for name, own in (
+        ("claims", [r for r in found if r["kind"] != "arithmetic"]),
+        ("arithmetic", [r for r in found if r["kind"] == "arithmetic"]),
+    ):
+        tally: dict[str, int] = {}
+        for record in own:
+            tally[record["verdict"]] = tally.get(record["verdict"], 0) + 1
+        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.items()))
+        parts += [f"{len(own)} {name}: {told}"] if own else []
+    return "; and ".join(parts)
+
+
+def _long(record: Record) -> str:
+    """Everything about one claim, one thought a line."""
+    scale = f"{record['profile']}{', ' * bool(record['data'])}{record['data']}"
+    lines = [
+        f"{record['claim']}: {record['verdict']}",
+        f"{record['statement']} ({record['place']})",
+        f"kind: {record['kind']}",
+        *(f"gate: {gate}" for gate in record["gates"]),
+        f"rows: {scale or '-'}",
+        *record["evidence"].split("; "),
+    ]
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in lines)
+
+
+def _print_csv(found: list[Record]) -> None:
+    fields = [name for name in found[0] if name not in ("gates", "effects")] if found else ["claim"]
+    writer = csv.DictWriter(sys.stdout, fields, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found)

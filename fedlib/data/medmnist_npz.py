@@ -1,0 +1,121 @@
+"""Any data set as one `.npz` file in MedMNIST's layout, in the data folder, by the file's name.
+
+`train_images`, `test_images` uint8 [n, h, w], [n, h, w, 1] or [n, h, w, 3]; `train_labels`,
+`test_labels` integers [n] or [n, 1]; `val_images`, `val_labels` may be there and are not used:
+the federated protocols split their own validation data off the training data. Underscores and
+hyphens in names are equal: `cifar10_jpeg.npz` is the data set `cifar10-jpeg`.
+
+Yang et al.: MedMNIST v2, Scientific Data, 2023, https://doi.org/10.1038/s41597-022-01721-8.
+"""
+
+import math
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fedlib.data.build import make_dataset
+from fedlib.data.class_names import (
+    CENTRED_COLOUR,
+    CENTRED_GREY,
+    CIFAR10_CLASSES,
+    DIGITS,
+    FMNIST_CLASSES,
+    GREY_DIGITS,
+)
+from fedlib.data.dataset import Dataset, Split
+from fedlib.errors import DataError
+from fedlib.paths import data_folder
+
+MOST_CLASSES = 10_000
+_KEYS = ("train_images", "train_labels", "test_images", "test_labels")
+_CLASSES = {
+    "mnist": DIGITS,
+    "fmnist": FMNIST_CLASSES,
+    "cifar10": CIFAR10_CLASSES,
+    "cifar10-jpeg": CIFAR10_CLASSES,
+    "pneumoniamnist-subset": ("normal", "pneumonia"),
+}
+_ORIGINS = {
+    "cifar10-jpeg": "CIFAR-10 re-encoded as JPEG (lossy)",
+    "pneumoniamnist-subset": "unverified derivative of PneumoniaMNIST (UCSD, Kermany et al.)",
+}
+
+
+def canonical(name: str) -> str:
+    """The data set name of a file stem or of what a user typed."""
+    return name.lower().replace("_", "-")
+
+
+def find_npz() -> dict[str, Path]:
+    """Data set name -> file, for every `.npz` in the data folder."""
+    return {canonical(path.stem): path for path in sorted(data_folder().glob("*.npz"))}
+
+
+def build_npz(name: str, path: Path) -> Dataset:
+    """Read and check one file; DataError names the file and what is wrong with it."""
+    arrays = _read(path)
+    splits = [_split(path, part, arrays) for part in ("train", "test")]
+    largest = max(int(split.labels.max(initial=0)) for split in splits)
+    if largest >= MOST_CLASSES:
+        raise DataError(f"{path}: labels up to {largest}; allowed: 0..{MOST_CLASSES - 1}")
+    colour = splits[0].images.ndim == 4
+    scale = GREY_DIGITS if name in ("mnist", "fmnist") else CENTRED_COLOUR if colour else CENTRED_GREY
+    try:
+        return make_dataset(
+            name,
+            *splits,
+            class_names=_CLASSES.get(name) or _numbered(splits[0].labels),
+            origin=f"{_ORIGINS.get(name, name)}, from the file {path.name}",
+            licence="as its source says",
+            **scale,
+        )
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    try:
+        # opened here, since np.load leaves its own file open when the archive is damaged
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            if missing := [key for key in _KEYS if key not in stored.files]:
+                found = ", ".join(stored.files)
+                raise DataError(
+                    f"{path}: no array {missing[0]!r}; found: {found}; needed: {', '.join(_KEYS)}"
+                )
+            for key in _KEYS:
+                _check_length(path, stored.zip, f"{key}.npy")
+            return {key: stored[key] for key in _KEYS}
+    # RuntimeError: an encrypted archive, or a compression that zipfile does not know
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{path} is damaged or no .npz file ({error}); put an intact copy there") from error
+
+
+def _check_length(path: Path, archive: zipfile.ZipFile, member: str) -> None:
+    """DataError unless an array has as many bytes as its header says: NumPy reserves memory for it first."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read(file)
+        said, held = math.prod(shape) * dtype.itemsize, archive.getinfo(member).file_size - file.tell()
+    if said != held:
+        raise DataError(f"{path}: the header of {member} says {said} bytes, the array has {held}")
+
+
+def _split(path: Path, part: str, arrays: dict[str, np.ndarray]) -> Split:
+    images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
+    if images.ndim == 4 and images.shape[3] == 1:
+        images = images[..., 0]
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise DataError(f"{path}: {part}_labels have dtype {labels.dtype}; allowed: integers")
+    return Split(images, labels.astype(np.int64))
+
+
+def _numbered(labels: np.ndarray) -> Sequence[str]:
+    return [str(label) for label in range(int(labels.max(initial=0)) + 1)]

@@ -1,0 +1,1 @@
+"""Stand-ins: generated images, asked for by name."""

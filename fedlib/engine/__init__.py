@@ -1,0 +1,55 @@
+"""The engine: the clients of a round train together, as one vectorised computation."""
+
+from fedlib.engine.batches import SAMPLE_ORDERS, Batch, Samples, Work, make_work, stream_keys
+from fedlib.engine.evaluation import (
+    Evaluation,
+    Segments,
+    correct_rows,
+    evaluate_rows,
+    evaluate_segments,
+    per_sample,
+)
+from fedlib.engine.forward import BACKENDS, choose_backend, choose_precision
+from fedlib.engine.hardware.memory import keep_freed_memory
+from fedlib.engine.hardware.pass_size import MemoryWarning, pass_rows
+from fedlib.engine.hardware.precision import PRECISIONS, check_precision
+from fedlib.engine.local_rule import LocalRule
+from fedlib.engine.objective import Objective, cross_entropy
+from fedlib.engine.optimizers import LocalOptimizer, make_optimizer
+from fedlib.engine.state import LocalState, Trained
+from fedlib.engine.steps.made import density_losses
+from fedlib.engine.trainer import Trainer
+from fedlib.engine.training import train
+
+__all__ = [
+    "BACKENDS",
+    "PRECISIONS",
+    "SAMPLE_ORDERS",
+    "Batch",
+    "Evaluation",
+    "LocalOptimizer",
+    "LocalRule",
+    "LocalState",
+    "MemoryWarning",
+    "Objective",
+    "Samples",
+    "Segments",
+    "Trained",
+    "Trainer",
+    "Work",
+    "check_precision",
+    "choose_backend",
+    "choose_precision",
+    "correct_rows",
+    "cross_entropy",
+    "density_losses",
+    "evaluate_rows",
+    "evaluate_segments",
+    "keep_freed_memory",
+    "make_optimizer",
+    "make_work",
+    "pass_rows",
+    "per_sample",
+    "stream_keys",
+    "train",
+]

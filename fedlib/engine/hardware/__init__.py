@@ -1,0 +1,1 @@
+"""Devices, memory, precision and the size of a pass."""

@@ -1,0 +1,1 @@
+"""Layers and optimizer steps written out for stacked parameters."""

@@ -1,0 +1,62 @@
+"""What local training changes: the local models of the slots, stacked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedlib.engine.optimizers import State
+
+Tensors = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class LocalState:
+    """Local models of C slots: parameters, buffers, optimiser state and steps taken, [C, ...] each."""
+
+    params: Tensors
+    buffers: Tensors
+    optimizer: State
+    steps: Tensor  # [C] float32
+
+    def select(self, rows: Tensor | slice) -> LocalState:
+        """Some rows: views for a slice, copies for a tensor of row numbers."""
+        return LocalState(
+            {n: t[rows] for n, t in self.params.items()},
+            {n: t[rows] for n, t in self.buffers.items()},
+            {slot: [t[rows] for t in tensors] for slot, tensors in self.optimizer.items()},
+            self.steps[rows],
+        )
+
+    def empty(self) -> LocalState:
+        """Zeros of the same shapes, in memory of their own."""
+        return LocalState(
+            {n: torch.zeros_like(t) for n, t in self.params.items()},
+            {n: torch.zeros_like(t) for n, t in self.buffers.items()},
+            {slot: [torch.zeros_like(t) for t in tensors] for slot, tensors in self.optimizer.items()},
+            torch.zeros_like(self.steps),
+        )
+
+    def copy_(self, other: LocalState) -> None:
+        """Take over the values of `other`."""
+        for mine, theirs in zip(self._tensors(), other._tensors(), strict=True):
+            mine.copy_(theirs)
+
+    def write(self, rows: Tensor, other: LocalState) -> None:
+        """Put `other`'s rows at the row numbers `rows`."""
+        for mine, theirs in zip(self._tensors(), other._tensors(), strict=True):
+            mine[rows] = theirs
+
+    def _tensors(self) -> list[Tensor]:
+        slots = [t for tensors in self.optimizer.values() for t in tensors]
+        return [*self.params.values(), *self.buffers.values(), *slots, self.steps]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Result of local training: the local models and each row's mean training loss [C], in nats."""
+
+    state: LocalState
+    loss: Tensor

@@ -1,0 +1,1 @@
+"""Local training steps: by autograd, and written out for two kinds of network."""

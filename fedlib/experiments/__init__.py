@@ -1,0 +1,1 @@
+"""Runs of a grid: selection, execution, storage and results."""

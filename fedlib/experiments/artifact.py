@@ -1,0 +1,125 @@
+"""An artifact: a table, a figure or a check of a paper, with the functions that make it.
+
+A paper's `artifacts` module describes its artifacts and must be cheap to import, so that `fedlib list`
+answers at once. Functions of modules that need torch or matplotlib enter through `Deferred`.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from fedlib.errors import check, check_name
+from fedlib.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+PROFILES = ("smoke", "reduced", "extended", "paper")
+USUAL_PROFILES = ("smoke", "reduced", "paper")  # `extended` only where an artifact has a plan for it
+KINDS = ("table", "figure", "check")
+DEFAULT_SEEDS = {"smoke": 1, "reduced": 3, "extended": 5, "paper": 5}
+
+
+class Deferred:
+    """A module that is imported when one of its functions is first called."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, name: str) -> "DeferredFunction":
+        return DeferredFunction(self._name, name)
+
+    def __call__(self) -> ModuleType:
+        return importlib.import_module(self._name)
+
+
+@dataclass(frozen=True)
+class DeferredFunction:
+    """A function of a `Deferred` module."""
+
+    module: str
+    name: str
+
+    def resolve(self) -> Callable[..., Any]:
+        """The function itself; AttributeError if the module has none of this name."""
+        return getattr(importlib.import_module(self.module), self.name)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.resolve()(*arguments, **options)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A computation without training that takes long or times this machine: its rows are stored.
+
+    Several artifacts may show one measurement, as several may show the same runs.
+    """
+
+    id: str  # `<paper>/<name>`, names its rows in the store and in data/results
+    compute: "Callable[[str], pd.DataFrame]"  # profile -> rows
+    # profile -> what the rows depend on, as plain values: rows of other settings count as none
+    settings: Callable[[str], object] | None = None
+    # it measures times: computed when no other process of the command is at work
+    alone: bool = False
+
+
+def _no_runs(profile: str) -> list[Run]:
+    return []
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact:
+    """A table, a figure or a check of a paper: what it shows, and where its rows come from.
+
+    Its rows are those of its runs, of a measurement, or computed whenever they are shown.
+    """
+
+    id: str  # `<paper>/<name>`, e.g. feddrl/table3
+    title: str  # what the paper calls it, in a few words
+    kind: str = ""  # table, figure or check; read off the name where that begins with table or fig
+    runs: Callable[[str], list[Run]] = _no_runs  # profile -> descriptions with seed 0
+    measurement: Measurement | None = None
+    # column -> value: which rows of the measurement; all if empty
+    where: Mapping[str, Any] = field(default_factory=dict)
+    compute: "Callable[[str], pd.DataFrame] | None" = None  # profile -> rows, within seconds
+    plot: "Callable[[pd.DataFrame], Figure] | None" = None
+    tables: "tuple[Callable[[pd.DataFrame], pd.DataFrame], ...]" = ()
+    profiles: tuple[str, ...] = USUAL_PROFILES
+    # profile -> names of data sets; those of the runs if absent
+    datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # profile -> number of seeds, or the seeds
+    seeds: Mapping[str, int | tuple[int, ...]] = field(default_factory=lambda: dict(DEFAULT_SEEDS))
+
+    def __post_init__(self) -> None:
+        check(self.id.count("/") == 1, f"artifact id {self.id!r} is not of the form paper/name")
+        if not self.kind:
+            guessed = "figure" if self.name.startswith("fig") else "table"
+            object.__setattr__(self, "kind", guessed if self.name.startswith(("fig", "table")) else "check")
+        check_name("kind of artifact", self.kind, KINDS)
+        sources = (self.runs is not _no_runs, self.measurement is not None, self.compute is not None)
+        check(sum(sources) == 1, f"{self.id} needs exactly one of: runs, measurement, compute")
+
+    @property
+    def paper(self) -> str:
+        return self.id.split("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.id.split("/")[1]
+
+    def check_profile(self, profile: str) -> None:
+        """UsageError for a profile that does not exist, or for which this artifact has no plan."""
+        check_name("profile", profile, PROFILES)
+        check(
+            profile in self.profiles,
+            f"{self.id} has no profile {profile!r}; allowed: {', '.join(self.profiles)}",
+        )
+
+    def needs(self, profile: str) -> tuple[str, ...]:
+        """Names of the data sets that this artifact needs at a profile."""
+        if profile in self.datasets:
+            return tuple(self.datasets[profile])
+        return tuple(dict.fromkeys(run.dataset for run in self.runs(profile)))

@@ -1,0 +1,172 @@
+"""Checkpoints of a group: replicas that train together share one state, so they share one file.
+
+    <artifact>/groups/<group>/checkpoint-<round>.pt
+
+`<group>` is the hash of the members' keys. A file is one header line (JSON: round, members,
+code, sha256 of what follows) and a `torch.save` archive of tensors and plain Python values, so it
+is complete in itself: whatever instant a process is killed at, each file that has its final
+name is a whole resume point. The newest is kept, and the one before it in case the newest
+turns out to be damaged.
+
+A group resumes as the same group, even when only some of its members are asked for: on most
+devices stacked arithmetic rounds differently for another number of replicas, and a resumed
+run has to end bit-for-bit where the uninterrupted one would have.
+"""
+
+import hashlib
+import io
+import json
+import pickle
+import re
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedlib.experiments import provenance
+from fedlib.experiments.store import (
+    CorruptFile,
+    Store,
+    StoreWarning,
+    remove_left_overs,
+    set_aside,
+)
+from fedlib.files import telling, write_atomically
+from fedlib.run import Run, from_description
+
+_KEPT = 2
+_CHECKPOINT = re.compile(r"checkpoint-(-?[0-9]{1,9})\.pt")  # rounds of a method before round 1 are negative
+
+
+@dataclass
+class Checkpoint:
+    """Everything that is known about a group after `round` rounds."""
+
+    round: int
+    rows: list[list[dict[str, Any]]]  # per member, of the rounds so far
+    failed: dict[int, str]  # member -> reason
+    segments: list[dict[str, Any]]  # one per process that worked on the group: device, start, wall seconds
+    state: dict[str, Any] = field(repr=False, default_factory=dict)  # of fedlib.federation, opaque here
+
+
+def group_name(runs: Sequence[Run]) -> str:
+    """16 hex digits naming a group: the hash of its members' keys, in order."""
+    return hashlib.sha256(" ".join(run.key for run in runs).encode()).hexdigest()[:16]
+
+
+class GroupFolder:
+    """The checkpoints of one group of runs that train as replicas."""
+
+    def __init__(self, store: Store, runs: Sequence[Run]):
+        self.runs = list(runs)
+        self.path = store.artifact_folder(runs[0].id) / "groups" / group_name(runs)
+
+    def save(self, checkpoint: Checkpoint) -> Path:
+        """Write a checkpoint; older ones than its predecessor are deleted only afterwards."""
+        payload = _pack(checkpoint)
+        header = {
+            "round": checkpoint.round,
+            "runs": [run.describe() for run in self.runs],
+            "sha256": hashlib.sha256(payload).hexdigest(),
+            "code": provenance.code(),
+        }
+        path = self.path / f"checkpoint-{checkpoint.round}.pt"
+        write_atomically(path, json.dumps(header).encode() + b"\n" + payload)
+        for old in _newest_first(self.path)[_KEPT:]:
+            old.unlink(missing_ok=True)
+        return path
+
+    def other_code(self) -> str:
+        """In which code the newest checkpoint differs from what runs now, in words; empty if in none."""
+        newest = next(iter(_newest_first(self.path)), None)
+        return provenance.difference(_header(newest)["code"], provenance.code()) if newest else ""
+
+    def load(self) -> Checkpoint | None:
+        """The newest whole checkpoint, tensors on the CPU; damaged ones are set aside with a warning."""
+        remove_left_overs(self.path)
+        for path in _newest_first(self.path):
+            try:
+                return _unpack(path)
+            except CorruptFile as damage:
+                _warn_and_set_aside(damage)
+        return None
+
+    def remove(self) -> None:
+        """Delete the checkpoints of a group whose members are done. Damaged files stay, to be looked at."""
+        with telling(self.path):
+            for path in _newest_first(self.path):
+                path.unlink(missing_ok=True)
+            if not any(self.path.glob("*.damaged-*")):
+                shutil.rmtree(self.path, ignore_errors=True)
+
+
+def unfinished_groups(store: Store, artifact_id: str, *group_keys: str) -> Iterator[GroupFolder]:
+    """Groups with a member of one of these descriptions, whatever their seeds, that left a checkpoint."""
+    for folder in sorted((store.artifact_folder(artifact_id) / "groups").glob("*")):
+        runs = _members(folder)
+        if any(run.group_key in group_keys for run in runs):
+            yield GroupFolder(store, runs)
+
+
+def _members(folder: Path) -> list[Run]:
+    for path in _newest_first(folder):
+        try:
+            runs = [from_description(item) for item in _header(path)["runs"]]
+        except CorruptFile as damage:
+            _warn_and_set_aside(damage)
+            continue
+        except FileNotFoundError:  # deleted meanwhile by the process at work on the group
+            continue
+        except TypeError:  # written by a version whose runs had other fields: nobody asks for such a run
+            return []
+        if group_name(runs) == folder.name:
+            return runs
+        _warn_and_set_aside(CorruptFile(path, "does not belong to its folder"))
+    return []
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    names = ((path, _CHECKPOINT.fullmatch(path.name)) for path in folder.glob("checkpoint-*.pt"))
+    rounds = {path: int(name[1]) for path, name in names if name}
+    return sorted(rounds, key=rounds.__getitem__, reverse=True)
+
+
+def _warn_and_set_aside(damage: CorruptFile) -> None:
+    kept = set_aside(damage.path).name
+    warnings.warn(StoreWarning(f"{damage}; set aside ({kept}), an earlier state is used"), stacklevel=3)
+
+
+def _header(path: Path) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            line = file.readline()
+    except (IsADirectoryError, PermissionError) as error:
+        raise CorruptFile(path, f"cannot be read: {error.strerror}") from error
+    try:
+        header = json.loads(line)
+        return {"code": {}, **{name: header[name] for name in ("round", "runs", "sha256")}, **header}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CorruptFile(path, "has no readable header") from error
+
+
+def _pack(checkpoint: Checkpoint) -> bytes:
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save(dict(vars(checkpoint)), buffer)
+    return buffer.getvalue()
+
+
+def _unpack(path: Path) -> Checkpoint:
+    import torch
+
+    header = _header(path)
+    payload = path.read_bytes().partition(b"\n")[2]
+    if hashlib.sha256(payload).hexdigest() != header["sha256"]:
+        raise CorruptFile(path, "does not match its sha256")
+    try:
+        return Checkpoint(**torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True))
+    except (RuntimeError, TypeError, EOFError, pickle.UnpicklingError) as error:
+        raise CorruptFile(path, "is not a checkpoint that this version can read") from error

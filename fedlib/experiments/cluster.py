@@ -1,0 +1,146 @@
+"""Runs as jobs of a cluster: one task per group of missing runs, the shared store as meeting point.
+
+Jobs go through submitit (an extra, `pip install submitit`), whose executors are `slurm` and `local`
+(processes of this machine). Before its time limit, or when it is pre-empted, a job is queued again and
+resumes from the group's checkpoint; a job that was killed leaves its group to the next `submit`.
+
+    <store>/jobs/<submission>/submission.json    executor, jobs and the runs of each
+                              <job>_*_log.out    what the job printed, and .err
+"""
+
+import importlib.util
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, UsageError, check, check_name
+from fedlib.experiments import provenance, selection
+from fedlib.experiments.runner import run_runs
+from fedlib.experiments.store import FAILED, Store, to_json
+from fedlib.files import write_atomically
+from fedlib.run import Run, from_description
+
+EXECUTORS = ("slurm", "local")
+_RECORD = "submission.json"
+_WARN_SECONDS = 90  # before the time limit: more than a round and a checkpoint of any artifact take
+
+
+@dataclass(frozen=True)
+class GroupJob:
+    """What one task computes: groups of runs in this order, those that another process holds left out."""
+
+    groups: list[list[dict[str, Any]]]  # descriptions
+    store: str
+    options: Mapping[str, Any]  # of `run_runs`
+
+    def __call__(self) -> int:
+        """The number of runs computed."""
+        members = [[from_description(one) for one in group] for group in self.groups]
+        return sum(run_runs(runs, store=self.store, wait=False, **self.options).computed for runs in members)
+
+    def checkpoint(self) -> Any:
+        """The same job once more: the store has its checkpoints."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self)
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """A group of a submission: runs that are stored, failed and missing, and the files of its jobs' logs."""
+
+    label: str
+    stored: int
+    failed: int
+    missing: int
+    logs: tuple[Path, ...]
+
+
+def missing_groups(runs: Sequence[Run], store: Store) -> list[list[Run]]:
+    """Groups that train as replicas and are not complete, with all their members."""
+    return [members for members in selection.group(runs) if not all(map(store.has, members))]
+
+
+def submit(
+    runs: Sequence[Run],
+    store: Store,
+    *,
+    executor: str,
+    array: int,
+    minutes: int = 60,
+    parameters: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> list[Any]:
+    """Submit the missing groups of runs; returns submitit's jobs, [] where nothing is missing.
+
+    array: the most tasks at a time. On `local` there are so many processes, each of which works through
+    all groups that no other holds. minutes: a task's time limit. parameters: further ones of the executor,
+    in submitit's names (`slurm_partition`). options: of `run_runs`.
+    """
+    check_name("executor", executor, EXECUTORS)
+    check(array >= 1, f"array={array} given; allowed: 1 or more tasks at a time")
+    check(minutes >= 1, f"minutes={minutes} given; allowed: 1 or more")
+    if importlib.util.find_spec("submitit") is None:
+        raise UsageError("submit needs submitit, which is not installed; pip install submitit")
+    import submitit
+
+    groups = missing_groups(runs, store)
+    if not groups:
+        return []
+    folder = _new_folder(store)
+    auto = submitit.AutoExecutor(folder=folder, cluster=executor)
+    auto.update_parameters(timeout_min=minutes, **_own_parameters(executor, array), **(parameters or {}))
+    described = [[run.describe() for run in members] for members in groups]
+    shares = [[one] for one in described]
+    if executor == "local":
+        shares = [described[i:] + described[:i] for i in range(min(array, len(described)))]
+    with auto.batch():
+        jobs = [auto.submit(GroupJob(share, str(store.root), dict(options or {}))) for share in shares]
+    record = {
+        "executor": executor,
+        "submitted": provenance.now(),
+        "code": provenance.code(),
+        "jobs": [job.job_id for job in jobs],
+        "groups": described,
+    }
+    write_atomically(folder / _RECORD, to_json(record))
+    return jobs
+
+
+def _own_parameters(executor: str, array: int) -> dict[str, Any]:
+    if executor == "local":
+        return {}
+    return {"slurm_array_parallelism": array, "slurm_signal_delay_s": _WARN_SECONDS}
+
+
+def _new_folder(store: Store) -> Path:
+    """The folder of a new submission, numbered from 1."""
+    jobs = store.root / "jobs"
+    jobs.mkdir(parents=True, exist_ok=True)
+    number = 1 + max((int(path.name) for path in jobs.iterdir() if path.name.isdigit()), default=0)
+    (jobs / str(number)).mkdir()
+    return jobs / str(number)
+
+
+def task_states(store: Store) -> list[TaskState]:
+    """The groups of all submissions of a store, each once, as the store has them now."""
+    states: dict[str, TaskState] = {}
+    for record in sorted((store.root / "jobs").glob(f"*/{_RECORD}"), key=lambda path: int(path.parent.name)):
+        logs = tuple(sorted(record.parent.glob("*_log.err")))
+        for group in json.loads(record.read_text())["groups"]:
+            runs = [from_description(one) for one in group]
+            found = [store.get(run) for run in runs]
+            failed = sum(one is not None and one.status == FAILED for one in found)
+            missing = found.count(None)
+            state = TaskState(selection.group_label(runs), len(runs) - missing, failed, missing, logs)
+            states[" ".join(run.key for run in runs)] = state
+    return list(states.values())
+
+
+def exit_status(states: Sequence[TaskState]) -> int:
+    """0: all is stored; 1: a run failed; 3: runs are missing, `submit` goes on with them."""
+    if any(state.missing for state in states):
+        return EXIT_BUDGET
+    return EXIT_FAILED if any(state.failed for state in states) else 0

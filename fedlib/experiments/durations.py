@@ -1,0 +1,108 @@
+"""What runs will take and what committed ones took: the wall times of committed rows.
+
+The provenance beside committed rows (`experiments.result_files`) has each group's wall time and machine.
+A run of that description, whatever its seed, is expected to take its share of it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fedlib.experiments.artifact import Artifact, Measurement
+from fedlib.experiments.result_files import committed_runs, read_details, results_file
+from fedlib.experiments.selection import expand
+from fedlib.run import Run
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Seconds in all, the machines on which they were measured, and how many runs were never timed."""
+
+    seconds: float = 0.0
+    machines: tuple[str, ...] = ()
+    runs: int = 0
+    untimed: int = 0
+
+    def __add__(self, other: "Expected") -> "Expected":
+        return Expected(
+            self.seconds + other.seconds,
+            tuple(dict.fromkeys([*self.machines, *other.machines])),
+            self.runs + other.runs,
+            self.untimed + other.untimed,
+        )
+
+    def text(self) -> str:
+        """E.g. `about 12 min (measured on cpu AMD EPYC, 2 threads)`."""
+        if not self.runs:
+            return "nothing to compute"
+        if self.untimed == self.runs:
+            return "time not known (no committed run to go by)"
+        rest = f"; {self.untimed} of {self.runs} runs never timed" if self.untimed else ""
+        return f"about {minutes(self.seconds)} (measured on {', '.join(self.machines)}{rest})"
+
+
+def minutes(seconds: float) -> str:
+    """Seconds as a reader plans with them: `20 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Timings:
+    """What committed runs took; each artifact's provenance is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], dict[str, tuple[float, str]]] = {}
+
+    def of_runs(self, runs: Iterable[Run]) -> Expected:
+        """What `runs` will take, judged by the committed runs of their descriptions."""
+        return sum(map(self._of_run, runs), Expected())
+
+    def _of_run(self, run: Run) -> Expected:
+        place = (run.id, run.profile)
+        if place not in self._known:
+            self._known[place] = _measured(*place)
+        seconds, machine = self._known[place].get(run.group_key, (0.0, ""))
+        return Expected(seconds, (machine,) if machine else (), 1, int(not machine))
+
+
+def expected_measurement(measurement: Measurement, profile: str) -> Expected:
+    """What a measurement will take, judged by its committed rows."""
+    found = read_details(results_file(measurement.id, profile)).get("provenance")
+    if found is None:
+        return Expected(runs=1, untimed=1)
+    return Expected(found["wall_seconds"], (_machine(found),), runs=1)
+
+
+def committed_cost(artifact: Artifact, profile: str) -> tuple[str, Expected]:
+    """What is committed of an artifact at a profile, in words, and what that took.
+
+    Rows filed under another artifact count there.
+    """
+    if artifact.compute:
+        return "computed when it is shown", Expected()
+    if artifact.measurement:
+        cost = expected_measurement(artifact.measurement, profile)
+        if artifact.measurement.id != artifact.id:
+            return f"rows of {artifact.measurement.id}", Expected()
+        return ("none", Expected()) if cost.untimed else (f"rows, {minutes(cost.seconds)}", cost)
+    runs = expand(artifact, profile) if profile in artifact.profiles else []
+    others = dict.fromkeys(run.id for run in runs if run.id != artifact.id)
+    own = {run.key for run in runs if run.id == artifact.id}
+    there = [run for run, _ in committed_runs(artifact.id, profile) if run.key in own]
+    cost = Timings().of_runs(there)
+    words = [f"{len(there)} of {len(own)} runs, {minutes(cost.seconds)}"] if own else []
+    words += [f"runs of {', '.join(others)}"] if others else []
+    return "; ".join(words) or "none", cost
+
+
+def _measured(artifact_id: str, profile: str) -> dict[str, tuple[float, str]]:
+    """Group key -> seconds of one run, machine."""
+    return {
+        run.group_key: (found["group_wall_seconds"] / len(found["group"]), _machine(found))
+        for run, found in committed_runs(artifact_id, profile)
+    }
+
+
+def _machine(provenance: Mapping[str, Any]) -> str:
+    return f"{provenance['device']}, {provenance['device_name']}"

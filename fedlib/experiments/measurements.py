@@ -1,0 +1,131 @@
+"""Stored rows of measurements: timings, searches, embeddings, whatever takes long without being a run.
+
+    <root>/<paper>/<name>/kept-<profile>.csv     the rows
+                          kept-<profile>.json    their sha256, settings, provenance and wall seconds,
+                                                 written last
+
+A measurement is done when the JSON's checksum matches the CSV and its settings are those of today
+(`Measurement.settings`); it is then never repeated unless asked for.
+"""
+
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedlib.experiments import provenance
+from fedlib.experiments.artifact import Measurement
+from fedlib.experiments.store import (
+    Store,
+    StoreWarning,
+    read_csv_exactly,
+    set_aside,
+    to_json,
+)
+from fedlib.files import read_json, write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def measurement_path(measurement: Measurement, profile: str, store: Store) -> Path:
+    """Where the rows of a measurement lie in a store."""
+    return store.artifact_folder(measurement.id) / f"kept-{profile}.csv"
+
+
+def compute_measurement(
+    measurement: Measurement, profile: str, store: Store, *, again: bool = False
+) -> "pd.DataFrame":
+    """Rows of a measurement, computed and stored unless they are there already.
+
+    Waits for another process at work on the same measurement. again: compute even if stored.
+    """
+    path = measurement_path(measurement, profile, store)
+    with store.claiming(measurement.id):
+        if not again and _is_stored(measurement, profile, path, repair=True):
+            return load_measurement(measurement, profile, store)
+        began = time.monotonic()
+        rows = measurement.compute(profile)
+        _write(path, rows, settings_of(measurement, profile), time.monotonic() - began)
+    return load_measurement(measurement, profile, store)
+
+
+def load_measurement(measurement: Measurement, profile: str, store: Store) -> "pd.DataFrame | None":
+    """The stored rows with their provenance in columns, or None if there are none."""
+    path = measurement_path(measurement, profile, store)
+    if not _is_stored(measurement, profile, path, repair=False):
+        return None
+    found = measurement_provenance(path)
+    columns = {k: found[k] for k in ("device", "device_name", "commit", "dirty")}
+    columns |= {k: found["versions"][k] for k in ("torch", "fedlib")}
+    return read_csv_exactly(path).assign(**columns)
+
+
+def _is_stored(measurement: Measurement, profile: str, path: Path, *, repair: bool) -> bool:
+    """Are whole rows of today's settings there? repair: set a damaged file aside."""
+    return _whole(path, repair=repair) and is_current(measurement, profile, path, details_beside(path))
+
+
+def measurement_provenance(path: Path) -> dict[str, Any]:
+    """Versions, device, commit and times of the stored rows at `path`."""
+    return read_json(path.with_suffix(".json"), "provenance")["provenance"]
+
+
+def settings_of(measurement: Measurement, profile: str) -> dict[str, Any]:
+    """The settings of a measurement as its JSON file holds them."""
+    if measurement.settings is None:
+        return {}
+    return {"settings": json.loads(to_json(measurement.settings(profile)))}
+
+
+def details_beside(path: Path) -> dict[str, Any]:
+    """What the JSON file beside stored rows holds; empty if there is none."""
+    details = path.with_suffix(".json")
+    return read_json(details) if details.is_file() else {}
+
+
+def is_current(measurement: Measurement, profile: str, path: Path, details: Mapping[str, Any]) -> bool:
+    """Whether the details of the rows at `path` have the settings of today, or none; False with a warning."""
+    now = settings_of(measurement, profile)
+    if "settings" not in details or not now or details["settings"] == now["settings"]:
+        return True
+    warnings.warn(
+        StoreWarning(f"{path} was computed with other settings; left out, run {measurement.id} again"),
+        stacklevel=3,
+    )
+    return False
+
+
+def _write(path: Path, rows: "pd.DataFrame", settings: dict[str, Any], seconds: float) -> None:
+    import torch
+
+    data = rows.to_csv(index=False, lineterminator="\n").encode()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    about = {
+        **provenance.environment(device),
+        "finished": provenance.now(),
+        "wall_seconds": round(seconds, 3),
+    }
+    write_atomically(path, data)
+    vouching = {"sha256": hashlib.sha256(data).hexdigest(), **settings, "provenance": about}
+    write_atomically(path.with_suffix(".json"), to_json(vouching))
+
+
+def _whole(path: Path, *, repair: bool) -> bool:
+    """Are rows there that their JSON vouches for? repair: set a damaged file aside."""
+    about = path.with_suffix(".json")
+    if not about.is_file():
+        return False
+    try:
+        expected = json.loads(about.read_text())["sha256"]
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == expected:
+            return True
+        damaged = path if path.is_file() else about
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        damaged = about
+    what = f"set aside as {set_aside(damaged).name}, computed again" if repair else "left out"
+    warnings.warn(StoreWarning(f"{damaged} is damaged; {what}"), stacklevel=3)
+    return False

@@ -1,0 +1,79 @@
+"""Checks of a run before any work: names and options exist, and options have values of their types."""
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fedlib.data import dataset_names
+from fedlib.engine import PRECISIONS, SAMPLE_ORDERS, make_optimizer
+from fedlib.engine.optimizers import OPTION_TYPES
+from fedlib.errors import check, check_name
+from fedlib.experiments.validation import check_option
+from fedlib.federation.task import OWN_DATASET_OPTIONS, check_numbers
+from fedlib.methods import make_method, method_class, method_options
+from fedlib.models import MODELS, model_options
+from fedlib.partition import PARTITIONS, add_client_noise, check_options, partition_options
+from fedlib.run import Run
+
+_OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that are no options
+
+
+def check_names(run: Run) -> None:
+    """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
+    check_name("data set", run.dataset, dataset_names())
+    check_dataset_options(run.dataset, run.dataset_options)
+    check_options(run.partition, dict(run.partition_options))
+    makers = (
+        ("partition", PARTITIONS[run.partition], partition_options(run.partition)),
+        ("method", method_class(run.method), method_options(run.method)),
+        ("model", MODELS[check_name("model", run.model, MODELS)], model_options(run.model)),
+    )
+    for kind, maker, defaults in makers:
+        _check_values(kind, getattr(run, kind), getattr(run, f"{kind}_options"), maker, defaults)
+    make_method(run.method, run.method_options).check(run)
+    for option, value in run.local_optimizer_options.items():
+        hint = OPTION_TYPES.get(option, float)
+        check_option(f"local optimizer {run.local_optimizer!r}", option, value, hint)
+    make_optimizer(run.local_optimizer, run.local_optimizer_options)
+    check_numbers(run)
+    check_name("precision", run.precision, PRECISIONS)
+    check_name("sample order", run.sample_order, SAMPLE_ORDERS)
+
+
+def _check_values(
+    kind: str, name: str, given: Mapping[str, Any], maker: Callable[..., Any], defaults: Mapping[str, Any]
+) -> None:
+    """Options must exist and have a type that the maker's annotations allow; null only where these do."""
+    hints = typing.get_type_hints(maker)
+    for option, value in given.items():
+        check(bool(defaults), f"{kind} {name!r} has no options, but {option!r} was given")
+        check_name(f"option of {kind} {name!r}", option, defaults)
+        default = defaults[option]
+        told = "" if default is inspect.Parameter.empty else f" (default {default})"
+        check_option(f"{kind} {name!r}", option, value, hints.get(option, Any), told)
+
+
+def check_dataset_options(name: str, options: Mapping[str, Any]) -> None:
+    """UsageError for an option of the task (`fedlib.federation.task`) that no data set can be used with."""
+    for option in OWN_DATASET_OPTIONS.keys() & options.keys():
+        check_option(f"data set {name!r}", option, options[option], OWN_DATASET_OPTIONS[option])
+    for option in {"mean", "std"} & options.keys():
+        given = options[option]
+        channels = len(given) in (1, 3) and (option == "mean" or min(given) > 0)
+        above = " above 0" if option == "std" else ""
+        check(
+            channels,
+            f"data set {name!r}: {option}={given} given; allowed: 1 or 3 numbers{above}, one per channel",
+        )
+    if options.get("client_noise") is not None:
+        _check_noise(name, options["client_noise"])
+
+
+def _check_noise(name: str, noise: Mapping[str, Any]) -> None:
+    hints = typing.get_type_hints(add_client_noise)
+    known = [option for option in inspect.signature(add_client_noise).parameters if option not in _OF_NOISE]
+    for option, value in noise.items():
+        check_name(f"option of client_noise of data set {name!r}", option, known)
+        check_option(f"data set {name!r}, client_noise", option, value, hints[option])
+    check("strength" in noise, f"data set {name!r}: client_noise={dict(noise)} given; it needs strength")

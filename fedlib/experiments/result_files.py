@@ -1,0 +1,105 @@
+"""Committed rows: `data/results/<paper>/<name>-<profile>.parquet`, described in docs/results.md.
+
+The file's metadata hold, as JSON under the key `fedlib`, what the rows were computed with: the full
+description and provenance of every run (`runs`), or the settings and provenance of a measurement.
+"""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedlib.errors import UsageError, check
+from fedlib.files import write_atomically
+from fedlib.paths import results_folder
+from fedlib.run import Run, from_description
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KEY = "fedlib"
+# what reading damaged details raises
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_DIGITS = 6  # of floats
+
+
+def results_file(place: str, profile: str, folder: Path | None = None) -> Path:
+    """The file of rows that are filed under `<paper>/<name>`."""
+    return (folder or results_folder()) / f"{place}-{profile}.parquet"
+
+
+def read_rows(path: Path) -> "pd.DataFrame":
+    """The rows of a file; UsageError if it is damaged."""
+    import pandas as pd
+    import pyarrow
+
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        raise UsageError(f"{path} cannot be read ({error}); restore it with `git checkout`") from error
+
+
+def read_details(path: Path) -> dict[str, Any]:
+    """What the rows were computed with; empty if there is no file, UsageError if it is damaged."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if not path.is_file():
+        return {}
+    try:
+        details = json.loads(pyarrow.parquet.read_metadata(path).metadata[_KEY.encode()])
+        runs = details["runs"].values()
+    except (*_DAMAGE, pyarrow.ArrowException) as error:
+        raise UsageError(f"{path} cannot be read ({error}); restore it with `git checkout`") from error
+    whole = all({"description", "provenance"} <= {*run} for run in runs)
+    check(whole, f"{path} is damaged (no runs with description and provenance); restore it")
+    return details
+
+
+def write_rows(path: Path, rows: "pd.DataFrame", details: Mapping[str, Any]) -> Path:
+    """Write rows with their details; the same rows give the same bytes. Floats get 6 significant digits."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table, packed = pyarrow.Table.from_pandas(_plain(rows), preserve_index=False), io.BytesIO()
+    told = json.dumps(details, sort_keys=True)
+    with pyarrow.parquet.ParquetWriter(packed, table.schema, compression="zstd") as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({_KEY: told})
+    write_atomically(path, packed.getvalue())
+    return path
+
+
+def _plain(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Columns of one type each: floats rounded, whole numbers kept, mixed values as JSON text."""
+    columns = {}
+    for name in rows.select_dtypes("float"):
+        values = rows[name]
+        whole = (values.dropna() % 1 == 0).all()  # byte counts must not be cut to 6 digits
+        columns[name] = values if whole else values.map(lambda value: float(f"{value:.{_DIGITS}g}"))
+    for name in (column for column in rows if rows[column].dtype == object):
+        kinds = {type(value) for value in rows[name].dropna()}
+        if len(kinds) > 1:
+            columns[name] = rows[name].map(_text, na_action="ignore")
+    return rows.assign(**columns)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def committed_runs(place: str, profile: str) -> Iterator[tuple[Run, dict[str, Any]]]:
+    """The committed runs filed there that can still be described, each with its provenance."""
+    for item in read_details(results_file(place, profile)).get("runs", {}).values():
+        run = current_run(item["description"])
+        if run is not None:
+            yield run, item["provenance"]
+
+
+def current_run(description: Mapping[str, Any]) -> Run | None:
+    """The run of a stored description; None if it has a field that no longer exists."""
+    try:
+        return from_description(description)
+    except TypeError:
+        return None

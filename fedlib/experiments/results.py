@@ -1,0 +1,272 @@
+"""Rows of an artifact as one tidy data frame, from the store and from the committed results.
+
+Only runs of the artifact's present grid count, whatever their seeds: rows of an experiment with `--set` never
+slip into a table.
+"""
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedlib.errors import UsageError, check, check_name
+from fedlib.experiments.artifact import PROFILES, Artifact, Measurement
+from fedlib.experiments.measurements import details_beside, is_current, load_measurement, measurement_path
+from fedlib.experiments.provenance import code_columns
+from fedlib.experiments.result_files import current_run, read_details, read_rows, results_file, write_rows
+from fedlib.experiments.store import (
+    FINISHED,
+    Store,
+    StoreWarning,
+    plain,
+)
+from fedlib.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SORTED_BY = ("dataset", "partition", "partition_options", "num_clients", "method", "method_options", "run")
+_OPTIONS = ("dataset", "partition", "method", "model", "local_optimizer")
+_FILE_OF = ("paper", "artifact", "profile")
+
+
+def columns_of(run: Run, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What every row of a run says about itself; options as JSON text."""
+    dataset = provenance["dataset"]
+    options = {
+        f"{name}_options": json.dumps(getattr(run, f"{name}_options"), sort_keys=True) for name in _OPTIONS
+    }
+    described = {k: v for k, v in run.describe().items() if k not in options}
+    return {
+        **described,
+        **options,
+        "run": run.key,
+        "group": run.group_key,
+        "dataset_origin": dataset["origin"],
+        "dataset_checksum": dataset["checksum"],
+        "stand_in": dataset["stand_in"],
+        "device": provenance["device"],
+        "device_name": provenance["device_name"],
+        **code_columns(provenance),
+    }
+
+
+def load_rows(
+    artifact: Artifact, *, profile: str, store: Store | Path | str | None = None, source: str = "all"
+) -> "pd.DataFrame":
+    """All rows of an artifact at a profile: one row per run and evaluated round, provenance in columns.
+
+    source: `store`, `results` (the committed ones) or `all`; a run that is in both is taken from the
+    store. The column `source` says which. Rows of failed runs are included, their column `status`
+    says so. Empty, with the identifying columns, if nothing is stored. Rows of a measurement are those
+    stored; an artifact with `compute` is computed on the spot.
+    """
+    import pandas as pd
+
+    check_name("profile", profile, PROFILES)
+    check_name("source", source, ("all", "store", "results"))
+    if profile not in artifact.profiles:
+        return _no_rows()
+    store = store if isinstance(store, Store) else Store(store)
+    if artifact.compute is not None:
+        return _identified(artifact.compute(profile).assign(source="computed"), artifact, profile)
+    if artifact.measurement is not None:
+        rows = _measured(artifact.measurement, profile, store, source)
+        for column, value in artifact.where.items():
+            rows = rows[rows[column] == value] if len(rows) else rows
+        return _identified(rows.reset_index(drop=True), artifact, profile)
+    frames = []
+    for place, wanted in group_keys(artifact.runs(profile)).items():
+        own = [] if source == "results" else _from_store(place, wanted, store)
+        known = {frame["run"].iloc[0] for frame in own}
+        if source != "store":
+            own += _from_results(place, profile, wanted, known, complete=place == artifact.id)
+        frames += own
+    frames = [frame for frame in frames if len(frame)]
+    if not frames:
+        return _no_rows()
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.sort_values([*_SORTED_BY, "round"], kind="stable", ignore_index=True)
+
+
+def _no_rows() -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(columns=[*_FILE_OF, *_SORTED_BY, "seed", "round", "test_accuracy", "source"])
+
+
+def group_keys(runs: Iterable[Run]) -> dict[str, set[str]]:
+    """Where runs are filed (`Run.id`) -> their group keys; artifacts that show the same runs share them."""
+    keys: dict[str, set[str]] = {}
+    for run in runs:
+        keys.setdefault(run.id, set()).add(run.group_key)
+    return keys
+
+
+def finished_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Without the runs that failed."""
+    if rows.empty or "status" not in rows or "run" not in rows:
+        return rows
+    return rows[rows.groupby("run")["status"].transform("last") == "ok"]
+
+
+def _measured(measurement: Measurement, profile: str, store: Store, source: str) -> "pd.DataFrame":
+    """The stored or committed rows of a measurement."""
+    path = results_file(measurement.id, profile)
+    rows = None if source == "results" else load_measurement(measurement, profile, store)
+    if rows is not None:
+        return rows.assign(source="store")
+    if source != "store" and path.is_file() and is_current(measurement, profile, path, read_details(path)):
+        return read_rows(path).assign(source="results")
+    return _no_rows()
+
+
+def _identified(rows: "pd.DataFrame", artifact: Artifact, profile: str) -> "pd.DataFrame":
+    return rows.assign(paper=artifact.paper, artifact=artifact.name, profile=profile)
+
+
+def _from_store(place: str, wanted: set[str], store: Store) -> list["pd.DataFrame"]:
+    frames = []
+    for stored in store.scan(place):
+        if stored.run.group_key in wanted:
+            rows = stored.rows().assign(source="store", **columns_of(stored.run, stored.provenance))
+            rows["seconds"] = rows["round"].map(round_seconds(stored.provenance))
+            frames += [rows] if len(rows) else []
+    return frames
+
+
+def round_seconds(provenance: Mapping[str, Any]) -> dict[int, float]:
+    """Wall time of each round, for the whole group of replicas that was trained together."""
+    found = {}
+    for segment in provenance.get("segments", ()):
+        found.update({int(r): s for r, s in segment.get("round_seconds", {}).items()})
+    return found
+
+
+def _from_results(
+    place: str, profile: str, wanted: set[str], known: set[str], *, complete: bool
+) -> list["pd.DataFrame"]:
+    """Committed rows of these group keys that are not known yet; complete: others are out of date."""
+    path = results_file(place, profile)
+    if not path.is_file():
+        return []
+    rows = read_rows(path).assign(source="results")
+    # Keys are made again from the descriptions, so that a new field with a default orphans no old result.
+    current = {key: current_run(item["description"]) for key, item in read_details(path)["runs"].items()}
+    frames, stale = [], 0
+    for key, part in rows.groupby("run"):
+        run = current.get(key)
+        if run is None or run.group_key not in wanted:
+            stale += 1
+        elif run.key not in known:
+            frames.append(part.assign(run=run.key, group=run.group_key))
+    if stale and complete:
+        warnings.warn(
+            StoreWarning(f"{path}: {stale} runs are not in the present grid; left out"), stacklevel=3
+        )
+    return frames
+
+
+def export_results(
+    artifact: Artifact,
+    profile: str,
+    *,
+    store: Store | Path | str | None = None,
+    every: int = 1,
+    folder: Path | None = None,
+) -> Path:
+    """Write an artifact's stored rows to the committed results; returns the file's path.
+
+    Runs that are committed but not in the store stay. every: keep evaluated rounds that are
+    multiples of it, and the last of each run. Smoke rows are refused, and rows that are filed under
+    another artifact.
+    """
+    check(every >= 1, f"every={every} given; allowed: 1 or more")
+    if profile == "smoke":
+        raise UsageError(
+            "profile 'smoke' given; allowed for export: reduced, paper (smoke rows show no result)"
+        )
+    store = store if isinstance(store, Store) else Store(store)
+    keys = _own_keys(artifact, profile)
+    rows = load_rows(artifact, profile=profile, store=store)
+    rows = rows[rows["artifact"] == artifact.name]
+    if rows.empty:
+        raise UsageError(f"nothing stored for {artifact.id} at profile {profile!r}; run it first")
+    details = {"artifact": artifact.id, "profile": profile, "runs": {}}
+    if "run" in rows:
+        rows = _thin(rows, every)
+        details["runs"] = _details(artifact.id, profile, store, keys)
+    details |= _measurement_details(artifact.measurement, profile, store)
+    path = results_file(artifact.id, profile, folder)
+    return write_rows(path, rows.drop(columns="source").reset_index(drop=True), plain(details))
+
+
+def _own_keys(artifact: Artifact, profile: str) -> set[str]:
+    """Group keys of the runs filed under this artifact; UsageError if its rows are filed elsewhere only."""
+    keys = group_keys(artifact.runs(profile))
+    places = set(keys) or {artifact.measurement.id if artifact.measurement else artifact.id}
+    if artifact.id not in places:
+        raise UsageError(
+            f"the rows of {artifact.id} are filed under {', '.join(sorted(places))}; export that"
+        )
+    return keys.get(artifact.id, set())
+
+
+def _measurement_details(measurement: Measurement | None, profile: str, store: Store) -> dict[str, Any]:
+    """Settings and provenance of a measurement's rows; those committed before keep theirs."""
+    if measurement is None:
+        return {}
+    details = details_beside(measurement_path(measurement, profile, store))
+    details = details or read_details(results_file(measurement.id, profile))
+    return {name: details[name] for name in ("settings", "provenance") if name in details}
+
+
+def _thin(rows: "pd.DataFrame", every: int) -> "pd.DataFrame":
+    last = rows.groupby("run")["round"].transform("max")
+    return rows[(rows["round"] % every == 0) | (rows["round"] == last)]
+
+
+def _details(place: str, profile: str, store: Store, wanted: set[str]) -> dict[str, Any]:
+    """Description and provenance of every run, those of the store over those committed before."""
+    details = {}
+    for item in read_details(results_file(place, profile)).get("runs", {}).values():
+        run = current_run(item["description"])
+        if run is not None and run.group_key in wanted:
+            details[run.key] = {**item, "description": run.describe()}
+    for stored in store.scan(place):
+        if stored.run.group_key in wanted:
+            details[stored.run.key] = {
+                "description": stored.run.describe(),
+                "status": stored.status,
+                "reason": stored.reason,
+                "provenance": _without_round_seconds(stored.provenance),
+            }
+    return details
+
+
+def _without_round_seconds(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows hold them already, in the column `seconds`."""
+    segments = [{k: v for k, v in s.items() if k != "round_seconds"} for s in provenance.get("segments", ())]
+    return {**provenance, "segments": segments}
+
+
+def stored_counts(artifact: Artifact, store: Store, profiles: Iterable[str] | None = None) -> dict[str, str]:
+    """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
+    found = {}
+    for profile in profiles or artifact.profiles:
+        keys = group_keys(artifact.runs(profile))
+        count = sum(
+            stored.status == FINISHED and stored.run.group_key in wanted
+            for place, wanted in keys.items()
+            for stored in store.scan(place)
+        )
+        parts = [f"{count} runs"] if count else []
+        if artifact.measurement and measurement_path(artifact.measurement, profile, store).is_file():
+            parts += ["rows"]
+        places = [artifact.measurement.id] if artifact.measurement else list(keys)
+        if any(results_file(place, profile).is_file() for place in places):
+            parts += ["results"]
+        if parts:
+            found[profile] = " + ".join(parts)
+    return found

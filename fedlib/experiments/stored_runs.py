@@ -1,0 +1,80 @@
+"""The runs of a store whatever grid they belong to: found by what they are, shown, deleted.
+
+Tables and figures of a paper show the runs of its grid. A run with another method, data set or setting lies
+in the same store, and is found here.
+"""
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fedlib.errors import UsageError
+from fedlib.experiments.results import columns_of
+from fedlib.experiments.store import Store, StoredRun
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def find_runs(store: Store, ids: Iterable[str] = (), **wanted: Any) -> list[StoredRun]:
+    """Done runs, by artifact and time of computing; ids: `paper/artifact` or papers, none means all.
+
+    wanted: fields of the run and the value that each must have (`method="fedavg"`); None does not matter.
+    """
+    wanted = {field: value for field, value in wanted.items() if value is not None}
+    found = [stored for place in _places(store, list(ids)) for stored in store.scan(place)]
+    return [s for s in found if all(getattr(s.run, field) == value for field, value in wanted.items())]
+
+
+def _places(store: Store, ids: Sequence[str]) -> list[str]:
+    """Artifacts that have a folder in the store."""
+    folders = sorted(path for path in store.root.glob("*/*") if path.is_dir())
+    known = [f"{path.parent.name}/{path.name}" for path in folders]
+    return [name for name in known if not ids or name in ids or name.split("/")[0] in ids]
+
+
+def rows_of(runs: Iterable[StoredRun]) -> "pd.DataFrame":
+    """Rows of runs, their descriptions in columns; empty without runs."""
+    import pandas as pd
+
+    frames = [
+        stored.rows().assign(source="store", **columns_of(stored.run, stored.provenance)) for stored in runs
+    ]
+    frames = [frame for frame in frames if len(frame)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:
+    """One line for each description: what it is, its seeds, how it ended."""
+    groups: dict[str, list[StoredRun]] = {}
+    for stored in runs:
+        groups.setdefault(stored.run.group_key, []).append(stored)
+    return [_line(members) for members in groups.values()]
+
+
+def _line(members: Sequence[StoredRun]) -> Mapping[str, str]:
+    run = members[0].run
+    accuracy = [100 * m.final["test_accuracy"] for m in members if "test_accuracy" in m.final]
+    return {
+        "artifact": run.id,
+        "profile": run.profile,
+        "cell": f"{run.dataset} {run.partition} N={run.num_clients}",
+        "method": run.method_label,
+        "rounds": str(run.rounds),
+        "seeds": ",".join(str(m.run.seed) for m in sorted(members, key=lambda m: m.run.seed)),
+        "accuracy": f"{sum(accuracy) / len(accuracy):.1f} %" if accuracy else members[0].status,
+    }
+
+
+def delete(store: Store, runs: Iterable[StoredRun]) -> int:
+    """Delete runs from the store; returns how many. UsageError if another process is at work on one."""
+    count = 0
+    for stored in runs:
+        lock = store.try_lock(stored.run)
+        if lock is None:
+            raise UsageError(f"{stored.run.label()} is being computed; {count} runs were deleted before it")
+        with lock:
+            store.forget(stored.run)
+            shutil.rmtree(stored.folder, ignore_errors=True)
+        count += 1
+    return count

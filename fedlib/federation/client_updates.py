@@ -1,0 +1,219 @@
+"""The building blocks of a method's round: download, ClientUpdate, aggregation, random streams."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlib import seeds
+from fedlib.engine import LocalRule, LocalState, Trained, Trainer, make_work, stream_keys, train
+from fedlib.engine.batches import on_device
+from fedlib.engine.hardware.memory import rows_of
+from fedlib.engine.mixup import BalancedMixUp
+from fedlib.federation.aggregate import Tensors, aggregate, in_type_of, model_bytes, weighted_sum
+from fedlib.federation.cohort import Cohort
+from fedlib.federation.state import RoundReport, ServerState
+from fedlib.federation.task import Task
+from fedlib.models import make_model
+
+# Of all local models at once where their average is all that is asked for: with the download and a pass
+# at work 2.2 times as much. None of the artifacts comes near it.
+LOCAL_MODELS_BYTES = 4 << 30
+
+
+def initial_state(task: Task) -> ServerState:
+    """Fresh global models: replica r's initial weights depend on its seed only."""
+    run = task.run
+    models = [
+        make_model(
+            run.model, image_shape=task.dataset.image_shape, num_classes=task.dataset.num_classes,
+            generator_seed=(seed, "weights"), **run.model_options,
+        ).to(task.device)
+        for seed in task.seeds
+    ]  # fmt: skip
+    return ServerState(
+        round=0,
+        params=_stack([dict(m.named_parameters()) for m in models]),
+        buffers=_stack([dict(m.named_buffers()) for m in models]),
+    )
+
+
+def restarted(task: Task, state: ServerState) -> ServerState:
+    """The state with the initial models, for a new episode."""
+    start = initial_state(task)
+    return replace(state, params=start.params, buffers=start.buffers)
+
+
+def _stack(models: list[dict[str, Tensor]]) -> Tensors:
+    return {name: torch.stack([m[name].detach() for m in models]) for name in models[0]}
+
+
+def broadcast(tensors: Tensors, replica: Tensor) -> Tensors:
+    """The download: row c gets the tensors of its replica, [R, ...] -> [C, ...]."""
+    return {name: rows_of(tensor, replica) for name, tensor in tensors.items()}
+
+
+def train_cohort(
+    task: Task,
+    state: ServerState,
+    cohort: Cohort,
+    *,
+    personal: Tensors | None = None,
+    rule: LocalRule | None = None,
+    **work: Any,
+) -> Trained:
+    """ClientUpdate for all clients of all replicas at once; rows are replica by replica.
+
+    personal: parameters and buffers that the clients keep, [R * K, ...]; they complete or replace
+    the downloaded ones. rule: a proximal term and an offset of the gradient, for rows [R * K, ...];
+    its anchor is the download unless it has another one. work: overrides of `make_work` (epochs,
+    learning_rate, steps_limit, first_epoch, order); scalars or one value per row.
+    """
+    indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
+    run = task.run
+    settings = {
+        "epochs": run.local_epochs,
+        "learning_rate": run.local_learning_rate,
+        "order": run.sample_order,
+        "steps_limit": run.local_steps,
+    }
+    settings |= work
+    key = stream_keys([task.seeds[r] for r in cohort.replica], cohort.round, cohort.client)
+    plan = make_work(
+        indices, replica=cohort.replica, client=cohort.client, key=key, device=task.device, **settings
+    )
+    tensors = {**broadcast({**state.params, **state.buffers}, plan.replica), **(personal or {})}
+    params = {name: tensors[name] for name, _ in task.trainer.model.named_parameters()}
+    local = task.trainer.start(
+        params, {name: tensors[name] for name, _ in task.trainer.model.named_buffers()}
+    )
+    rule = None if rule is None else rule.at(params)
+    return train(local_trainer(task), task.train, local, plan, rule)
+
+
+def local_trainer(task: Task) -> Trainer:
+    """The task's trainer, with Balanced-MixUp of the clients' samples if the run asks for it."""
+    alpha = task.run.mixup_alpha
+    if alpha is None:
+        return task.trainer
+
+    def mixing() -> Trainer:
+        mixup = BalancedMixUp.of(task.clients, task.train.labels, task.dataset.num_classes, alpha=alpha)
+        return replace(task.trainer, objective=replace(task.trainer.objective, inputs=mixup))
+
+    return task.once("mixup", mixing)
+
+
+def gather(kept: Tensors, clients: np.ndarray) -> Tensors:
+    """What clients [R, K] keep: tensors of all clients [R, N, ...] -> rows [R * K, ...]."""
+    at = _positions(clients, kept)
+    return {name: tensor[at].flatten(0, 1) for name, tensor in kept.items()}
+
+
+def put_back(kept: Tensors, clients: np.ndarray, rows: Tensors) -> Tensors:
+    """Copies of `kept` [R, N, ...] with the clients' new tensors from `rows` [R * K, ...]."""
+    at = _positions(clients, kept)
+    after = {name: tensor.clone() for name, tensor in kept.items()}
+    for name, tensor in after.items():
+        tensor[at] = rows[name].detach().unflatten(0, clients.shape)
+    return after
+
+
+def _positions(clients: np.ndarray, kept: Tensors) -> tuple[Tensor, Tensor]:
+    device = next(iter(kept.values())).device  # an index on the host would be waited for, tensor by tensor
+    return torch.arange(len(clients), device=device)[:, None], on_device(clients, device)
+
+
+def replica_of_rows(task: Task, clients: np.ndarray) -> Tensor:
+    """[R * K] int64, on the device: the replica of each row, of clients [R, K]."""
+    return on_device(np.repeat(np.arange(len(clients)), clients.shape[1]), task.device)
+
+
+def sample_shares(task: Task, cohort: Cohort) -> Tensor:
+    """[R, K] n_k / n over the cohort, FedAvg's weights (float32)."""
+    sizes = task.sizes(cohort.clients)
+    return on_device((sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32), task.device)
+
+
+def uniform_shares(task: Task, cohort: Cohort) -> Tensor:
+    """[R, K] 1 / K."""
+    return torch.full(cohort.clients.shape, 1 / cohort.clients.shape[1], device=task.device)
+
+
+def finish_round(
+    task: Task, state: ServerState, cohort: Cohort, trained: Trained, weights: Tensor, **memory: Any
+) -> tuple[ServerState, RoundReport]:
+    """Aggregate the local models with `weights` [R, K] and account for an up- and download each.
+
+    Only what the server's state has is averaged and sent; the rest stays with the clients.
+    """
+    local: LocalState = trained.state
+    params, buffers = aggregate(
+        {n: local.params[n] for n in state.params}, {n: local.buffers[n] for n in state.buffers}, weights
+    )
+    sent = model_bytes(state.params, state.buffers) * cohort.clients.shape[1]
+    report = RoundReport(cohort.clients, weights, trained.loss.view(weights.shape), sent, sent)
+    return state.advance(params, buffers, **memory), report
+
+
+def method_rng(task: Task, replica: int, *names: int | str) -> np.random.Generator:
+    """A random stream of a method's own, e.g. `method_rng(task, r, "explore", cohort.round)`.
+
+    It follows from the replica's seed and cell (`Run.cell`): two cells have no draws in common.
+    """
+    run = task.runs[replica]
+    return seeds.rng(run.seed, "method", run.cell, *names)
+
+
+def method_generators(task: Task, *names: int | str) -> list[torch.Generator]:
+    """Generators for the first parameters of a method's agents, one per replica; by seed and cell."""
+    return [seeds.torch_generator(run.seed, "method", run.cell, *names) for run in task.runs]
+
+
+def train_and_average(
+    task: Task, state: ServerState, cohort: Cohort, weights: Tensor, **work: Any
+) -> tuple[ServerState, RoundReport]:
+    """`train_cohort` and `finish_round` where the weights [R, K] are known before the training.
+
+    Not all local models have to exist at once then: a cohort whose models take more than
+    LOCAL_MODELS_BYTES trains part by part, and the parts' weighted sums are added up (the last digits
+    differ from those of one sum). work: as in `train_cohort`.
+    """
+    slots = slots_at_once(model_bytes(state.params, state.buffers) * len(weights))
+    size = cohort.clients.shape[1]
+    if size <= slots:
+        return finish_round(task, state, cohort, train_cohort(task, state, cohort, **work), weights)
+    sums: Tensors = {}
+    losses = []
+    for part in np.array_split(np.arange(size), -(-size // slots)):
+        some = replace(cohort, clients=cohort.clients[:, part])
+        own = {name: _of_slots(value, cohort, part) for name, value in work.items()}
+        trained = train_cohort(task, state, some, **own)
+        losses.append(trained.loss.view(some.clients.shape))
+        for name, local in {**trained.state.params, **trained.state.buffers}.items():
+            summed = weighted_sum(local, weights[:, part])
+            sums[name] = sums[name].add_(summed) if name in sums else summed
+    params, buffers = (
+        {name: in_type_of(sums[name], like) for name, like in tensors.items()}
+        for tensors in (state.params, state.buffers)
+    )
+    sent = model_bytes(state.params, state.buffers) * size
+    report = RoundReport(cohort.clients, weights, torch.cat(losses, dim=1), sent, sent)
+    return state.advance(params, buffers), report
+
+
+def slots_at_once(slot_bytes: int) -> int:
+    """How many clients, of `slot_bytes` in all replicas, train before their models are averaged."""
+    return max(1, LOCAL_MODELS_BYTES // slot_bytes)
+
+
+def _of_slots(value: Any, cohort: Cohort, slots: np.ndarray) -> Any:
+    """One value per row of the cohort, for the rows of some slots; anything else as it is."""
+    if isinstance(value, LocalRule):
+        rows = np.arange(cohort.clients.size).reshape(cohort.clients.shape)[:, slots]
+        return value.select(rows.reshape(-1))
+    if isinstance(value, np.ndarray) and value.shape == cohort.client.shape:
+        return value.reshape(cohort.clients.shape)[:, slots].reshape(-1)
+    return value

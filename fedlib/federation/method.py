@@ -1,0 +1,62 @@
+"""The protocol of a federated algorithm: hyper-parameters as fields, pure functions over the state."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fedlib.errors import check
+from fedlib.federation.aggregate import Tensors
+from fedlib.federation.cohort import Cohort
+from fedlib.federation.state import RoundReport, ServerState
+from fedlib.federation.task import Task
+from fedlib.run import Run
+
+
+def refuse_mixup(name: str, run: Run) -> None:
+    """UsageError if clients are to mix samples, which a method with a loss of its own cannot take."""
+    check(
+        run.mixup_alpha is None,
+        f"mixup_alpha={run.mixup_alpha} given for method {name!r}; allowed: null (it cannot mix samples)",
+    )
+
+
+class Method(ABC):
+    """Base of all methods. `init` and `apply` are required; the rest is what FedAvg needs of it.
+
+    A method is a frozen dataclass: its fields are the options of a run. A part of the model that is
+    not in the state's `params` and `buffers` belongs to the clients: it is neither sent nor averaged.
+    """
+
+    @abstractmethod
+    def init(self, task: Task) -> ServerState:
+        """The state before round 1; before a pre-training of n rounds its round is -n."""
+
+    @abstractmethod
+    def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
+        """One round: local training of the cohort, aggregation, and what the row reports."""
+
+    def check(self, run: Run) -> None:
+        """Raise UsageError for a run that the method cannot work with, before anything is computed."""
+        return None
+
+    def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
+        """One round of the method's own before round 1, while the state's round is below 0.
+
+        Returns the state with its round counted up by 1, and replica -> why it failed.
+        """
+        return replace(state, round=state.round + 1), {}
+
+    def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
+        """Columns of the row of round 0, one value per replica: what `init` and `pretrain` did."""
+        return {}
+
+    def client_models(
+        self, task: Task, state: ServerState, clients: np.ndarray
+    ) -> tuple[Tensors, Tensors] | None:
+        """The models that clients [R, K] are evaluated with: parameters and buffers [R * K, ...].
+
+        Names are `task.model`'s. None: the global model of the client's replica.
+        """
+        return None

@@ -1,0 +1,49 @@
+"""The server's state between two rounds, and a round's report for its row.
+
+Everything that changes between rounds is in the state, so a checkpoint is the state and
+resuming is loading it.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from fedlib.federation.aggregate import Tensors
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """Global models of R replicas, [R, ...] tensors, after `round` rounds; `memory` is the method's own.
+
+    `memory` holds tensors and plain Python values only (it goes through torch.save).
+    """
+
+    round: int
+    params: Tensors
+    buffers: Tensors
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def advance(self, params: Tensors, buffers: Tensors, **memory: Any) -> "ServerState":
+        """The state after one more round."""
+        return replace(
+            self, round=self.round + 1, params=params, buffers=buffers, memory={**self.memory, **memory}
+        )
+
+
+@dataclass(frozen=True)
+class RoundReport:
+    """What a round did, for its row: [R, K] clients, weights and mean training losses.
+
+    uplink_bytes, downlink_bytes: per replica. columns: further values of the row, [R] each.
+    failed: replica -> why it cannot go on, for what the row's losses do not show.
+    """
+
+    clients: np.ndarray
+    weights: Tensor
+    train_loss: Tensor
+    uplink_bytes: int
+    downlink_bytes: int
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)

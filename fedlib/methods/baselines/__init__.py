@@ -1,0 +1,1 @@
+"""Baselines: FedAvg and what the papers compare with."""

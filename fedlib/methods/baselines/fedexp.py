@@ -1,0 +1,64 @@
+"""FedExP: the server extrapolates further, the less the clients' changes agree.
+
+D. Jhunjhunwala, S. Wang, G. Joshi, "FedExP: Speeding Up Federated Averaging via Extrapolation", ICLR 2023,
+https://arxiv.org/abs/2301.09604, Algorithm 1:
+
+    eta_g = max(1, sum_i p_i ||Delta_i||^2 / (2 (||mean Delta||^2 + epsilon))),   w <- w - eta_g mean Delta
+
+with `Delta_i = w - w_i` and p_i = 1 / M in the paper; here p_i = n_i / n, as in FedAvg. Departure: the
+paper evaluates the mean of the last two global models, rows here show the last one.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from fedlib.errors import check
+from fedlib.federation import (
+    Cohort,
+    Method,
+    RoundReport,
+    ServerState,
+    Task,
+    finish_round,
+    initial_state,
+    sample_shares,
+    train_cohort,
+)
+from fedlib.federation.aggregate import Tensors
+
+
+def squared_norms(local: Tensors, start: Tensors, clients: int) -> Tensor:
+    """[R, K] squared distance of local models [R * K, ...] from the models [R, ...] they started at."""
+    distances = [
+        (local[name].unflatten(0, (-1, clients)) - old.unsqueeze(1)).flatten(2).square().sum(dim=2)
+        for name, old in start.items()
+    ]
+    return torch.stack(distances).sum(dim=0)
+
+
+@dataclass(frozen=True)
+class FedExP(Method):
+    """FedAvg with an adaptive server learning rate, told in the column `server_learning_rate`."""
+
+    epsilon: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check(self.epsilon >= 0, f"epsilon={self.epsilon} given for method 'fedexp'; allowed: 0 or more")
+
+    def init(self, task: Task) -> ServerState:
+        return initial_state(task)
+
+    def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
+        trained, shares = train_cohort(task, state, cohort), sample_shares(task, cohort)
+        after, report = finish_round(task, state, cohort, trained, shares)
+        single = squared_norms(trained.state.params, state.params, cohort.clients.shape[1])
+        common = squared_norms(after.params, state.params, 1)[:, 0]  # ||mean Delta||^2
+        rate = ((shares * single).sum(dim=1) / (2 * (common + self.epsilon))).clamp(min=1)  # eta_g [R]
+        params = {
+            name: old + rate.view(-1, *[1] * (old.ndim - 1)) * (after.params[name] - old)
+            for name, old in state.params.items()
+        }
+        columns = {**report.columns, "server_learning_rate": rate.tolist()}
+        return replace(after, params=params), replace(report, columns=columns)

@@ -1,0 +1,72 @@
+"""Power-of-Choice: of d candidates the K with the largest loss take part.
+
+Y. J. Cho, J. Wang, G. Joshi, "Client Selection in Federated Learning: Convergence Analysis and
+Power-of-Choice Selection Strategies", 2020, https://arxiv.org/abs/2010.01243, Algorithm 1 (pow-d):
+
+1. d candidates are drawn without replacement, client k with probability p_k = n_k / n.
+2. Each candidate evaluates the global model on its data: F_k(w).
+3. The K candidates with the largest F_k(w) train; their models are averaged uniformly.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from fedlib.engine import evaluate_segments
+from fedlib.errors import check
+from fedlib.federation import (
+    Cohort,
+    Method,
+    RoundReport,
+    ServerState,
+    Task,
+    initial_state,
+    method_rng,
+    model_bytes,
+    train_and_average,
+    uniform_shares,
+)
+from fedlib.run import Run
+
+
+def largest(losses: np.ndarray, candidates: np.ndarray, count: int) -> np.ndarray:
+    """[R, count] ids, ascending, of the candidates [R, d] with the largest losses [R, d]."""
+    first = np.argsort(-losses, axis=1, kind="stable")[:, :count]
+    return np.sort(np.take_along_axis(candidates, first, axis=1), axis=1)
+
+
+@dataclass(frozen=True)
+class PowerOfChoice(Method):
+    """FedAvg with uniform weights over clients chosen by loss; `candidates` is the paper's d."""
+
+    candidates: int = 20
+
+    def check(self, run: Run) -> None:
+        size = run.cohort_size or run.num_clients
+        check(
+            size <= self.candidates <= run.num_clients,
+            f"candidates={self.candidates} given for method 'power_of_choice'; allowed: cohort_size={size} "
+            f"to num_clients={run.num_clients}",
+        )
+
+    def init(self, task: Task) -> ServerState:
+        self.check(task.run)
+        return initial_state(task)
+
+    def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
+        candidates = np.stack([self._draw(task, r, cohort.round) for r in range(len(task.runs))])
+        evaluated = evaluate_segments(
+            task.trainer, task.train, state.params, state.buffers, task.segments(candidates)
+        )
+        losses = torch.stack([one.loss for one in evaluated]).cpu().double().numpy()
+        chosen = replace(cohort, clients=largest(losses, candidates, task.cohort_size))
+        after, report = train_and_average(task, state, chosen, uniform_shares(task, chosen))
+        sent = model_bytes(state.params, state.buffers) * self.candidates
+        return after, replace(report, downlink_bytes=sent)
+
+    def _draw(self, task: Task, replica: int, round_index: int) -> np.ndarray:
+        everyone = task.run.num_clients
+        sizes = task.sizes(np.arange(everyone)[None].repeat(len(task.runs), 0))[replica]
+        rng = method_rng(task, replica, "candidates", round_index)
+        return np.sort(rng.choice(everyone, self.candidates, replace=False, p=sizes / sizes.sum()))

@@ -1,0 +1,40 @@
+"""A method on simulated devices: rows have latency and cost of each round (FedDdrl eqs. (1), (2))."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.aggregate import Tensors
+from fedlib.methods.fedddrl.environment import full_costs
+from fedlib.run import Run
+
+
+@dataclass(frozen=True)
+class DeviceCosts(Method):
+    """A method whose whole cohort trains E epochs and uploads; costs that it reports itself stay."""
+
+    method: Method
+
+    def check(self, run: Run) -> None:
+        self.method.check(run)
+
+    def init(self, task: Task) -> ServerState:
+        return self.method.init(task)
+
+    def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
+        return self.method.pretrain(task, state)
+
+    def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
+        return self.method.initial_columns(task, state)
+
+    def client_models(
+        self, task: Task, state: ServerState, clients: np.ndarray
+    ) -> tuple[Tensors, Tensors] | None:
+        return self.method.client_models(task, state, clients)
+
+    def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
+        """The method's round, with B_t, H_t in seconds and H_t / H_max in its report."""
+        after, report = self.method.apply(task, state, cohort)
+        return after, replace(report, columns={**full_costs(task, cohort), **report.columns})

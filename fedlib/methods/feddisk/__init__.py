@@ -1,0 +1,1 @@
+"""FedDisk (IEEE TAI): density ratios weight the samples."""

@@ -1,0 +1,368 @@
+"""FedDisk, phase 1: the local MADEs of all clients and the global MADE, each a stacked computation.
+
+FedDisk (IEEE TAI), section IV.B; FEDDISK-A7, A9 to A12.
+
+* Local MADEs `ld_k`: every client trains on its own until its validation loss has had no new minimum
+  for `patience` epochs. A client that has stopped is left out of the further epochs.
+* Global MADE `gd`: rounds of local training and averaging, eq. (11), until the validation loss,
+  averaged over the clients, has had no new minimum for `patience` rounds.
+* Both return to their best epoch or round. A tenth of a client's training part is for validation.
+
+Both go a few steps at a time, from one `FitState` to the next, so that phase 1 can be left and resumed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fedlib import seeds
+from fedlib.engine import (
+    Batch,
+    LocalOptimizer,
+    LocalState,
+    Objective,
+    Samples,
+    Trainer,
+    Work,
+    density_losses,
+    make_optimizer,
+    make_work,
+    pass_rows,
+    train,
+)
+from fedlib.engine.batches import on_device
+from fedlib.errors import UsageError, check
+from fedlib.federation import Task, aggregate, broadcast
+from fedlib.federation.aggregate import Tensors
+from fedlib.models import count_parameters
+from fedlib.models.made import make_made
+from fedlib.partition import split_within_clients
+
+LEAST_SAMPLES = 20  # fewer leave a single sample, or none, for validation
+_VALUES_PER_PASS = 4_000_000  # of MADE outputs, held at once
+
+
+@dataclass(frozen=True)
+class MadeSettings:
+    """How MADEs are built and trained; `FedDisk` documents the fields."""
+
+    hidden: int
+    optimizer: str
+    learning_rate: float
+    batch_size: int
+    max_rounds: int
+    patience: int
+    mask_seed: int
+    binarize: bool
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """MADEs of G rows: params [G, ...] of the best epoch or round, whose number is `best` [G].
+
+    train_loss, validation_loss: [steps, G] mean negative log-likelihood in nats; NaN once stopped.
+    """
+
+    params: Tensors
+    best: Tensor
+    train_loss: Tensor
+    validation_loss: Tensor
+
+
+@dataclass(frozen=True)
+class FitState:
+    """Models of G rows on their way: all that their next epoch or round depends on, and what was.
+
+    step: epochs or rounds done. params, best: [G, ...] now, and at the least validation loss. patience:
+    `EarlyStopping.state`. losses: [2, step, G] training and validation, NaN once stopped. optimizer, taken:
+    state and steps [G] of an optimiser that goes on from epoch to epoch, as the local MADEs' does.
+    `vars` of it are plain values for a checkpoint.
+    """
+
+    step: int
+    params: Tensors
+    best: Tensors
+    patience: Tensors
+    losses: Tensor
+    optimizer: dict[str, list[Tensor]]
+    taken: Tensor
+
+    def is_over(self, most: int) -> bool:
+        """Whether all rows are out of patience, or `most` steps done."""
+        return self.step >= most or not bool(self.patience["active"].any())
+
+    def local_state(self, trainer: Trainer) -> LocalState:
+        """A copy to train on."""
+        state = trainer.start(self.params, {})
+        state.copy_(LocalState(self.params, {}, self.optimizer, self.taken))
+        return state
+
+
+class EarlyStopping:
+    """Which rows still train: those with a new minimum, lower by `least`, within `patience` steps.
+
+    state: what another one needs to go on from here.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        patience: int,
+        device: torch.device,
+        least: float = 0.0,
+        state: Tensors | None = None,
+    ) -> None:
+        self.patience, self.least = patience, least
+        self.state = state or {
+            "minimum": torch.full((rows,), torch.inf, device=device),
+            "at": torch.zeros(rows, dtype=torch.int64, device=device),
+            "active": torch.ones(rows, dtype=torch.bool, device=device),
+        }
+
+    @property
+    def at(self) -> Tensor:
+        """[rows] step of the minimum, 0 before there is one."""
+        return self.state["at"]
+
+    @property
+    def active(self) -> Tensor:
+        """[rows] bool."""
+        return self.state["active"]
+
+    def update(self, step: int, losses: Tensor) -> Tensor:
+        """[rows] whether this step (counted from 1) is a row's new best; ends rows out of patience."""
+        minimum, at, active = self.state.values()
+        better = active & (losses < minimum - self.least)
+        at = torch.where(better, step, at)
+        self.state = {
+            "minimum": torch.where(better, losses, minimum),
+            "at": at,
+            "active": active & (step - at < self.patience),
+        }
+        return better
+
+
+def pixels(task: Task) -> Samples:
+    """The task's images as they are, in [0, 1], without normalisation; UsageError if any is outside."""
+    return task.once("pixels", lambda: _pixels(task))
+
+
+def _pixels(task: Task) -> Samples:
+    inputs = task.train.inputs
+    if inputs.is_floating_point():
+        low, high = float(inputs.min()), float(inputs.max())
+        check(
+            low >= 0 and high <= 1,
+            f"method 'feddisk' takes images in [0, 1]; data set {task.run.dataset!r} has values "
+            f"from {low:g} to {high:g}",
+        )
+    if task.train.mean is None:
+        return task.train
+    zeros, ones = torch.zeros_like(task.train.mean), torch.ones_like(task.train.std)
+    return replace(task.train, mean=zeros, std=ones)
+
+
+def made_trainer(task: Task, made: MadeSettings) -> Trainer:
+    """The engine for MADEs: one template with the shared masks, inputs as targets."""
+    return task.once(("made", made), lambda: _made_trainer(task, made))
+
+
+def _made_trainer(task: Task, made: MadeSettings) -> Trainer:
+    def inputs(samples: Samples, batch: Batch) -> tuple[Tensor, Batch]:
+        x = samples.fetch(batch.index).flatten(batch.index.ndim)
+        x = (x >= 0.5).to(x.dtype) if made.binarize else x
+        return x, replace(batch, targets=x)
+
+    objective = Objective(density_losses, inputs)
+    model = _make_made(task, made, task.run.seed).to(task.device)
+    return stacked_trainer(task, model, make_optimizer(made.optimizer), made.batch_size, objective)
+
+
+def stacked_trainer(
+    task: Task, model: nn.Module, optimizer: LocalOptimizer, batch_size: int, objective: Objective
+) -> Trainer:
+    """A trainer of stacked copies, as many in one pass as was asked for, or as the engine's rule has it."""
+    widest = task.max_clients_per_pass or pass_rows(count_parameters(model), "stacked", task.device)
+    return Trainer(model, "stacked", optimizer, batch_size, objective, max_rows=widest)
+
+
+def initial_made(task: Task, made: MadeSettings) -> Tensors:
+    """[R, ...] fresh MADEs: weights from the replica's seed, masks from `mask_seed` (A7)."""
+    models = [dict(_make_made(task, made, seed).named_parameters()) for seed in task.seeds]
+    return {n: torch.stack([m[n].detach() for m in models]).to(task.device) for n in models[0]}
+
+
+def _make_made(task: Task, made: MadeSettings, seed: int):
+    features = task.train.inputs[0].numel()
+    stream = (seed, "made")
+    return make_made(features, hidden=made.hidden, mask_seed=made.mask_seed, generator_seed=stream)
+
+
+def row_work(task: Task, lists: list[list[np.ndarray]], rate: float, *stream: int | str) -> Work:
+    """One epoch for every client of every replica; rows are replica by replica, streams by name."""
+    count = task.run.num_clients
+    names = [seeds.derive(seed, *stream, client) for seed in task.seeds for client in range(count)]
+    return make_work(
+        [index for clients in lists for index in clients],
+        replica=np.repeat(np.arange(len(lists)), count),
+        client=np.tile(np.arange(count), len(lists)),
+        key=torch.tensor(names, dtype=torch.int64) & 0xFFFFFFFF,
+        epochs=1,
+        learning_rate=rate,
+        device=task.device,
+    )
+
+
+def validation_split(task: Task) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
+    """Nine tenths of each client's training part to fit MADEs on, a tenth to stop by (A10)."""
+    for lists in task.clients:
+        for client, index in enumerate(lists):
+            if len(index) < LEAST_SAMPLES:
+                raise UsageError(
+                    f"client {client} has {len(index)} training samples; method 'feddisk' needs at least "
+                    f"{LEAST_SAMPLES}, since a tenth of them stops its density model"
+                )
+    parts = [
+        split_within_clients(lists, 0.9, seeds.rng(seed, "method", "made-validation"))
+        for seed, lists in zip(task.seeds, task.clients, strict=True)
+    ]
+    return [train for train, _ in parts], [held for _, held in parts]
+
+
+def fit_local_mades(task: Task, made: MadeSettings) -> Fitted:
+    """The clients' own density models `ld_k`, rows [R * N] replica by replica."""
+    return fitted(train_local(task, made, start_local(task, made), made.max_rounds))
+
+
+def start_local(task: Task, made: MadeSettings) -> FitState:
+    """The local MADEs before their first epoch; UsageError for images or clients that cannot be used."""
+    pixels(task)
+    rows = row_work(task, validation_split(task)[0], made.learning_rate, "made-local")
+    return start_course(made_trainer(task, made), broadcast(initial_made(task, made), rows.replica))
+
+
+def train_local(task: Task, made: MadeSettings, course: FitState, steps: int) -> FitState:
+    """Up to `steps` more epochs of the clients that have not stopped; `course` stays as it is."""
+    trainer, samples = made_trainer(task, made), pixels(task)
+    fit, held = validation_split(task)
+    work = row_work(task, fit, made.learning_rate, "made-local")
+    check_work = row_work(task, held, made.learning_rate, "made-local")
+    state = course.local_state(trainer)
+
+    def epoch(number: int, params: Tensors, running: Tensor) -> tuple[Tensors, Tensor, Tensor]:
+        epochs = number - 1 + running.cpu().numpy().astype(np.int64)
+        now = replace(work, epochs=epochs, first_epoch=np.full(len(work), number - 1))
+        loss = train(trainer, samples, state, now).loss
+        return state.params, loss, mean_losses(trainer, samples, state.params, check_work)
+
+    course = _advance(replace(course, params=state.params), made, steps, epoch)
+    return replace(course, optimizer=state.optimizer, taken=state.steps)
+
+
+def fit_global_made(task: Task, made: MadeSettings, shares: Tensor) -> Fitted:
+    """The density model `gd` of all clients' data, rows [R]; every round all clients take part (A15).
+
+    shares: [R, N] aggregation weights, N_k / N for eq. (11).
+    """
+    return fitted(train_global(task, made, shares, start_global(task, made), made.max_rounds))
+
+
+def start_global(task: Task, made: MadeSettings) -> FitState:
+    """The global MADEs before round 1."""
+    return start_course(made_trainer(task, made), initial_made(task, made))
+
+
+def train_global(task: Task, made: MadeSettings, shares: Tensor, course: FitState, steps: int) -> FitState:
+    """Up to `steps` more rounds; `course` stays as it is.
+
+    A round has as many local epochs as one of the task model, or as many mini-batches with
+    `local_steps` (A12, A13).
+    """
+    trainer, samples = made_trainer(task, made), pixels(task)
+    fit, held = validation_split(task)
+    check_work = row_work(task, held, made.learning_rate, "made-global")
+
+    def one_round(number: int, params: Tensors, running: Tensor) -> tuple[Tensors, Tensor, Tensor]:
+        work = row_work(task, fit, made.learning_rate, "made-global", number)
+        epochs = task.run.local_epochs * running.cpu().numpy().repeat(shares.shape[1])
+        state = trainer.start(broadcast(params, work.replica), {})
+        work = replace(work, epochs=epochs, steps_limit=task.run.local_steps)
+        trained = train(trainer, samples, state, work)
+        params, _ = aggregate(trained.state.params, {}, shares)  # eq. (11)
+        losses = mean_losses(trainer, samples, broadcast(params, work.replica), check_work)
+        return params, *(loss.view(shares.shape).mean(dim=1) for loss in (trained.loss, losses))
+
+    return _advance(course, made, steps, one_round)
+
+
+def start_course(trainer: Trainer, params: Tensors) -> FitState:
+    """Models [G, ...] before their first step."""
+    state = trainer.start(params, {})
+    rows, device = len(state.steps), state.steps.device
+    best = {name: tensor.clone() for name, tensor in state.params.items()}
+    losses, patience = torch.empty(2, 0, rows, device=device), EarlyStopping(rows, 1, device).state
+    return FitState(0, state.params, best, patience, losses, state.optimizer, state.steps)
+
+
+def _advance(
+    course: FitState,
+    made: MadeSettings,
+    steps: int,
+    train: Callable[[int, Tensors, Tensor], tuple[Tensors, Tensor, Tensor]],
+) -> FitState:
+    """Up to `steps` times `train(number, params, running) -> (params, training, validation losses [G])`."""
+    step, params, losses = course.step, course.params, [course.losses]
+    best = {name: tensor.clone() for name, tensor in course.best.items()}
+    patience = EarlyStopping(len(course.taken), made.patience, course.losses.device, state=course.patience)
+    while step < min(course.step + steps, made.max_rounds) and bool(patience.active.any()):
+        step, running = step + 1, patience.active
+        params, *now = train(step, params, running)
+        better = patience.update(step, now[1])
+        for name, tensor in best.items():
+            tensor[better] = params[name][better]
+        losses.append(torch.stack([torch.where(running, loss, torch.nan) for loss in now])[:, None])
+    return replace(
+        course, step=step, params=params, best=best, patience=patience.state, losses=torch.cat(losses, dim=1)
+    )
+
+
+def fitted(course: FitState) -> Fitted:
+    """The models at their best step; UsageError if a validation loss was never finite."""
+    at = course.patience["at"]
+    check(
+        bool((at > 0).all()),
+        "a density model never had a finite validation loss; allowed: a smaller made_learning_rate",
+    )
+    return Fitted(course.best, at, *course.losses)
+
+
+def evaluate_by_columns(
+    trainer: Trainer, samples: Samples, params: Tensors, work: Work
+) -> Iterator[tuple[slice, Tensor, Batch]]:
+    """Outputs [C, columns, ...] of each row's model on its own samples, some columns of `work.index` a time.
+
+    The batch's mask [C, columns] is 0 where a row has fewer samples.
+    """
+    sizes = on_device(work.sizes, samples.device)
+    values = len(work) * samples.inputs[0].numel()
+    width = max(1, _VALUES_PER_PASS // values)
+    for start in range(0, work.index.shape[1], width):
+        columns = slice(start, min(start + width, work.index.shape[1]))
+        index = work.index[:, columns]
+        mask = torch.arange(columns.start, columns.stop, device=samples.device) < sizes[:, None]
+        batch = Batch(index, mask.float(), samples.labels[index], work.replica, work.client, work.key)
+        with torch.no_grad():
+            trainer.forward.bind(params, {}, training=False)
+            outputs, batch = trainer.forward(samples, batch, trainer.objective, True)
+        yield columns, outputs, batch
+
+
+def mean_losses(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
+    """[C] each row's mean loss on its own samples."""
+    total = torch.zeros(len(work), device=samples.device)
+    for _, outputs, batch in evaluate_by_columns(trainer, samples, params, work):
+        total += (trainer.objective.losses(outputs, batch) * batch.mask).sum(dim=1)
+    return total / on_device(work.sizes, samples.device).to(total.dtype)

@@ -1,0 +1,1 @@
+"""FedDRL (ICPP 2022): DDPG chooses the aggregation weights."""

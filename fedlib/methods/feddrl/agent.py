@@ -1,0 +1,240 @@
+"""FedDRL's agent: what it observes, decides, stores and learns (Algorithm 2, lines 1, 13 to 15, 17 to 22).
+
+Nothing here trains a client: reports of the clients' losses come in, impact factors go out. The options
+name the reading taken where the paper is silent or cannot be meant as printed (FEDDRL-A1 to A20).
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlib.errors import check, check_name
+from fedlib.federation import Task, method_generators
+from fedlib.methods.feddrl import mdp
+from fedlib.rl import Agent, Ddpg, Mlp, Replay
+from fedlib.rl.ddpg import PRIORITIES
+from fedlib.rl.networks import one_thread
+
+Streams = Callable[[str], list[np.random.Generator]]  # a name -> one generator per replica
+
+CHOICES = {
+    "agent": ("learning", "shuffled", "untrained", "permuted"),
+    "policy": ("joint", "shared"),
+    "state": mdp.STATES,
+    "order": mdp.ORDERS,
+    "reward": mdp.REWARDS,
+    "noise_process": ("gaussian", "ornstein_uhlenbeck"),
+    "priority": PRIORITIES,
+    "sampling": ("proportional", "greedy"),
+}
+OU_DECAY = 0.1  # theta of the Ornstein-Uhlenbeck process (FEDDRL-A13)
+
+
+@dataclass(frozen=True)
+class AgentState:
+    """The agents of R replicas between two rounds: what they learned, keep and wait for.
+
+    agent: as the last decision was made with; what it learns from `replay` it learns beside the
+    next round. state [R, 3K], action [R, 2K]: of the last round, whose reward is not known yet
+    (None before round 1). noise [R, 2K]: the last exploration noise. mean_reward [R]: the running mean that
+    `centring` subtracts.
+    """
+
+    agent: Agent
+    replay: Replay
+    noise: Tensor
+    state: Tensor | None = None
+    action: Tensor | None = None
+    mean_reward: Tensor | None = None
+
+    def pack(self) -> dict[str, Any]:
+        """Plain values for a checkpoint."""
+        return {**vars(self), "agent": dict(vars(self.agent)), "replay": dict(vars(self.replay))}
+
+    @classmethod
+    def unpack(cls, packed: dict[str, Any]) -> "AgentState":
+        """The state in a checkpoint; agents live on the CPU wherever the models train."""
+
+        def home(values: dict[str, Any]) -> dict[str, Any]:
+            return {n: v.cpu() if isinstance(v, Tensor) else v for n, v in values.items()}
+
+        agent, replay = Agent(**home(packed["agent"])), Replay(**home(packed["replay"]))
+        return cls(**{**home(packed), "agent": agent, "replay": replay})
+
+
+@dataclass(frozen=True)
+class AggregationAgent:
+    """DDPG over the clients' losses: hyper-parameters as fields, pure functions over an AgentState."""
+
+    # controls: "shuffled" state when it acts; "untrained", never updated; "permuted" rewards when it learns
+    agent: str = "learning"
+    beta: float = 0.1  # eq. (6) (A9)
+    mu_scale: float = 1.0  # multiplies z before the softmax (A8)
+    order: str = "noise_then_softmax"  # or "softmax_then_noise" (A10)
+    state: str = "shares"  # or "raw" (A6)
+    reward: str = "negated"  # or "printed": eq. (7) as it stands (A1)
+    centring: float = 0.0  # rate of the running mean that D's rewards are less (`mdp.centre`); 0: none
+    policy: str = "joint"  # or "shared": one network for every client, of its own three reports
+    noise: float = 0.1  # standard deviation of the exploration noise (A13)
+    noise_process: str = "gaussian"  # or "ornstein_uhlenbeck" (A13)
+    priority: str = "td"  # or "paper": Q(s', a) at the stored action (A17)
+    sampling: str = "proportional"  # or "greedy" (A18)
+    batch_size: int = 4  # of Algorithm 1 (A19); D is sufficient once it holds as many (A20)
+    updates: int | None = None  # b; None: floor(buffer length / batch_size) (A19)
+    capacity: int = 100_000  # experience buffer (table 1)
+    discount: float = 0.99  # gamma (table 1)
+    rho: float = 0.02  # weight of the main network in a soft update (table 1, A16)
+    policy_rate: float = 1e-4  # table 1
+    critic_rate: float = 1e-3  # table 1
+    policy_hidden_layers: int = 2  # 3: the other reading of "3 layers" (A14)
+    hidden_size: int = 256  # table 1
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            check_name(f"{name} of method 'feddrl'", getattr(self, name), allowed)
+        for name, least in (("noise", 0), ("mu_scale", 0)):
+            self._check_least(name, least)
+        for name in ("batch_size", "capacity", "policy_hidden_layers", "hidden_size"):
+            self._check_least(name, 1)
+        if self.updates is not None:
+            self._check_least("updates", 1)
+        check(
+            self.capacity >= self.batch_size,
+            f"capacity={self.capacity} given for method 'feddrl'; allowed: at least "
+            f"batch_size={self.batch_size}, else it never learns (A20)",
+        )
+        check(0 <= self.beta <= 1, f"beta={self.beta} given for method 'feddrl'; allowed: 0 to 1 (eq. (6))")
+        check(0 <= self.centring <= 1, f"centring={self.centring} given for method 'feddrl'; allowed: 0 to 1")
+        self.ddpg(1)  # checks the rest
+
+    def _check_least(self, name: str, least: int) -> None:
+        given = getattr(self, name)
+        check(given >= least, f"{name}={given} given for method 'feddrl'; allowed: {least} or more")
+
+    def ddpg(self, slots: int) -> Ddpg:
+        """Networks of table 1 for K slots: policy 3K-256-256-2K, critic 5K-256-256-1.
+
+        A shared policy is 3-256-256-2 for each slot: it has no slots to tell groups by.
+        """
+        hidden = (self.hidden_size,)
+        inner = hidden * self.policy_hidden_layers
+        joint = self.policy == "joint"
+        return Ddpg(
+            Mlp((3 * slots, *inner, 2 * slots)) if joint else Mlp((3, *inner, 2), slots=slots),
+            Mlp((3 * slots, *hidden * 2, 1), action_size=2 * slots),
+            partial(mdp.gaussians, beta=self.beta),
+            policy_rate=self.policy_rate,
+            critic_rate=self.critic_rate,
+            discount=self.discount,
+            rho=self.rho,
+            priority=self.priority,
+            sampling=self.sampling,
+        )
+
+    def new_state(self, task: Task) -> AgentState:
+        """Fresh agents and empty buffers of a task's replicas."""
+        return self.start(method_generators(task, "agent"), task.cohort_size)
+
+    def start(self, generators: list[torch.Generator], slots: int) -> AgentState:
+        """Line 1: networks, targets and an empty D, one agent per generator."""
+        count = len(generators)
+        agent = self.ddpg(slots).init(generators)
+        return AgentState(agent, Replay.empty(count, 3 * slots, 2 * slots), torch.zeros(count, 2 * slots))
+
+    def learn(self, mind: AgentState, streams: list[np.random.Generator]) -> tuple[AgentState, Tensor | None]:
+        """Lines 19 to 22, Algorithm 1 once D is sufficient; also the mean critic loss [R] of its updates.
+
+        streams: one per replica. None instead of a loss: nothing was learned.
+        """
+        if self.agent == "untrained" or len(mind.replay) < self.batch_size:  # lines 19, 20
+            return mind, None
+        ddpg = self.ddpg(mind.noise.shape[1] // 2)
+        replay = self.experience(mind.replay, streams)
+        agent, loss = ddpg.learn(
+            mind.agent, replay, streams, batch_size=self.batch_size, updates=self.updates
+        )
+        return replace(mind, agent=agent), loss
+
+    def experience(self, replay: Replay, streams: list[np.random.Generator]) -> Replay:
+        """What Algorithm 1 learns from: D, or under "permuted" D with its rewards in another order.
+
+        The order is drawn anew at every call, so that rewards keep their law and say nothing of actions.
+        """
+        if self.agent != "permuted":
+            return replay
+        order = torch.from_numpy(np.stack([stream.permutation(len(replay)) for stream in streams]))
+        return replace(replay, rewards=replay.rewards.gather(1, order))
+
+    @property
+    def taught(self) -> str:
+        """The value of `agent` that all training before round 1 has: how it acts later changes nothing."""
+        return "permuted" if self.agent == "permuted" else "learning"
+
+    @one_thread()
+    def step(
+        self, mind: AgentState, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
+    ) -> tuple[AgentState, Tensor, dict[str, list[Any]]]:
+        """Lines 13 to 18 for one round: the clients' reports [R, K] in, impact factors [R, K] out.
+
+        Lines 17 and 18 are those of the round before. Also returns the columns of the row.
+        """
+        state = mdp.observe(before, after, sizes, self.state)  # line 13
+        earned = None
+        if mind.state is not None:  # lines 17, 18
+            earned = mdp.reward(before, self.reward)
+            mind = self.remember(mind, earned, state)
+        noise = self._next_noise(mind.noise, streams("explore"))
+        chosen = self._choose(mind, state, streams)
+        action = mdp.explore(chosen, noise, self.beta)  # line 14; this is what D stores (A12)
+        draw = _normal(streams("impact"), state.shape[1] // 3)
+        factors = mdp.impact_factors(action, draw, order=self.order, mu_scale=self.mu_scale)  # line 15
+        columns = {**_columns(earned, factors, len(mind.replay)), "mu": _as_json(chosen)}
+        return replace(mind, noise=noise, state=state, action=action), factors, columns
+
+    def remember(self, mind: AgentState, earned: Tensor, state: Tensor) -> AgentState:
+        """With the experience of the round before in D: its reward [R] is known now, and the next state."""
+        if self.centring:
+            earned, mean = mdp.centre(earned, mind.mean_reward, self.centring)
+            mind = replace(mind, mean_reward=mean)
+        replay = mind.replay.add(mind.state, mind.action, earned, state, capacity=self.capacity)
+        return replace(mind, replay=replay)
+
+    def _choose(self, mind: AgentState, state: Tensor, streams: Streams) -> Tensor:
+        """(mu, sigma) = pi(s) [R, 2K], without exploration noise."""
+        slots = state.shape[1] // 3
+        if self.agent == "shuffled":  # D keeps the true state, so that the agent learns as ever
+            order = np.stack([stream.permutation(slots) for stream in streams("shuffle")])
+            state = mdp.shuffle_slots(state, torch.from_numpy(order))
+        return self.ddpg(slots).act(mind.agent.policy, state.unsqueeze(1)).squeeze(1)
+
+    def _next_noise(self, last: Tensor, streams: list[np.random.Generator]) -> Tensor:
+        fresh = self.noise * _normal(streams, last.shape[1])
+        return fresh if self.noise_process == "gaussian" else (1 - OU_DECAY) * last + fresh
+
+
+def _normal(streams: list[np.random.Generator], count: int) -> Tensor:
+    """[R, count] standard normal numbers, float32."""
+    return torch.from_numpy(np.stack([stream.standard_normal(count, np.float32) for stream in streams]))
+
+
+def _columns(earned: Tensor | None, factors: Tensor, length: int) -> dict[str, list[Any]]:
+    """The row's own columns: the reward is the last round's; None where there is none yet."""
+    count = len(factors)
+    return {
+        "reward": [None] * count if earned is None else earned.tolist(),
+        "impact_min": factors.amin(dim=1).tolist(),
+        "impact_max": factors.amax(dim=1).tolist(),
+        "buffer_length": [length] * count,
+    }
+
+
+def _as_json(action: Tensor) -> list[str]:
+    """The means of actions [R, 2K], a JSON list for each replica."""
+    mu, _ = action.chunk(2, dim=1)
+    return [json.dumps([float(f"{value:.4g}") for value in one]) for one in mu.tolist()]

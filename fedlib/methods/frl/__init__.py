@@ -1,0 +1,1 @@
+"""FRL report (Orange, 2023): EvaluatorFL and SchedulerFL."""

@@ -1,0 +1,271 @@
+"""EvaluatorFL: a REINFORCE agent decides whose local models enter the global one.
+
+B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, 26 February 2023,
+sec. III.ii, Algorithm 1, and sec. IV.iii for the two approaches.
+
+* All k workers train and report an accuracy; the agent draws a Bernoulli choice for each (F4).
+* The chosen models are averaged with equal weights (F1).
+* Approach 1 rewards the accuracy of the chosen workers, approach 2 that of the new global
+  model, each less its moving average (F2, F3); the agent learns from the last 3 rounds (F5, F6).
+
+A run holds all episodes (`Run.episode_rounds`) one after the other. At the start of each the task model is
+theta_G^0, and moving batch and average are empty (lines 2, 3, 5); agent and data stay. Readings,
+FRL-A1 to A8, are the options below.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlib import seeds
+from fedlib.engine import Samples, Trained, correct_rows, per_sample
+from fedlib.engine.batches import on_device
+from fedlib.errors import check, check_name
+from fedlib.federation import (
+    Cohort,
+    Method,
+    RoundReport,
+    ServerState,
+    Task,
+    finish_round,
+    initial_state,
+    method_generators,
+    method_rng,
+    train_cohort,
+)
+from fedlib.partition import Partition, partition_like
+from fedlib.rl.reinforce import (
+    LIKELIHOODS,
+    RETURNS,
+    Draw,
+    Evaluator,
+    MovingBatch,
+    Reinforce,
+    subtract_moving_average,
+)
+
+CHOICES = {
+    "agent": ("learning", "shuffled"),
+    "aggregation": ("average", "added"),
+    "accuracy": ("label_mean", "samples"),
+    "state_data": ("test", "code"),
+    "rewarded_model": ("new", "old", "local"),
+    "first_average": ("zero", "initial"),
+    "returns": RETURNS,
+    "likelihood": LIKELIHOODS,
+}
+
+
+@dataclass(frozen=True)
+class EvaluatorFL(Method):
+    """Algorithm 1 with either approach; the defaults are the readings FRL-A1 to A8."""
+
+    approach: int = 1
+    agent: str = "learning"  # "shuffled", a control: as many as it drew, but whichever
+    aggregation: str = "average"  # "added": theta_G plus the average, as sec. III.ii.1 prints (A1)
+    new_weight: float = 0.9  # 1 - a_exp (A2)
+    returns: str = "to_go"  # or "immediate" (A3)
+    likelihood: str = "bernoulli"  # or "code" (A4)
+    min_selected: int | None = None  # None: k // 10 + 1 (A5)
+    accuracy: str = "label_mean"  # of the state: mean over the worker's labels, or "samples" (A6)
+    state_data: str = "test"  # of approach 2; "code": new model on training data, old on test data (A7)
+    rewarded_model: str = "new"  # of approach 2; "local": theta_i^{t+1}, as the code evaluates; "old" (A8)
+    first_average: str = "zero"  # delta before round 1; "initial": the accuracy of theta_G^0 (the code; F1)
+
+    def __post_init__(self) -> None:
+        check(
+            self.approach in (1, 2), f"approach={self.approach} given for method 'evaluatorfl'; allowed: 1, 2"
+        )
+        for name, allowed in CHOICES.items():
+            check_name(f"{name} of method 'evaluatorfl'", getattr(self, name), allowed)
+        check(0 <= self.new_weight <= 1, f"new_weight={self.new_weight} given; allowed: 0 to 1")
+
+    def rule(self, workers: int) -> Reinforce:
+        """The agent for k workers."""
+        return Reinforce(
+            workers, returns=self.returns, likelihood=self.likelihood, min_selected=self.min_selected
+        )
+
+    def init(self, task: Task) -> ServerState:
+        workers = task.run.num_clients
+        check(
+            task.cohort_size == workers,
+            f"cohort_size={task.cohort_size} given; allowed: {workers}, for all workers train",
+        )
+        state = initial_state(task)
+        agent = self.rule(workers).init(method_generators(task, "agent"))
+        return replace(state, memory={"agent": dict(vars(agent))})
+
+    def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
+        state = self._begin_episode(task, state, cohort.round)
+        memory = {name: _at_home(state.memory[name]) for name in ("agent", "batch")}
+        agent, batch, rule = Evaluator(**memory["agent"]), MovingBatch(**memory["batch"]), self.rule(_k(task))
+        trained = train_cohort(task, state, cohort)  # lines 8, 9
+        observed = self.observe(task, state, trained)  # lines 10 to 12
+        draw = rule.draw(agent, observed, _streams(task, "draw", cohort.round))  # lines 13, 14
+        chosen = self._chosen(task, draw, cohort.round)
+        after, report = self._aggregate(task, state, cohort, trained, chosen)  # lines 15, 20
+        value = self.value(task, draw, observed, state, trained, after)  # line 16
+        reward, delta = subtract_moving_average(  # lines 17, 18
+            value, state.memory["delta"].cpu(), new_weight=self.new_weight
+        )
+        batch = batch.add(observed, draw.action, reward, size=rule.batch_rounds)  # line 19
+        learned = rule.learn(agent, batch)  # lines 21 to 25
+        after = replace(
+            after,
+            memory={**state.memory, "agent": dict(vars(learned)), "batch": dict(vars(batch)), "delta": delta},
+        )
+        columns = self._columns(task.run.episode(cohort.round)[1], rule, agent, observed, draw, value, reward)
+        return after, replace(report, columns=columns)
+
+    def _begin_episode(self, task: Task, state: ServerState, round_index: int) -> ServerState:
+        """Lines 3 and 5 at the first round of an episode, else no change."""
+        if task.run.episode(round_index)[1] > 1:
+            return state
+        replicas = len(task.runs)
+        delta = torch.zeros(replicas)
+        if self.first_average == "initial":
+            delta = _by_size(task, self._global(task, state, task.test, worker_tests(task), "samples"))
+        fresh = {"batch": dict(vars(MovingBatch.empty(replicas, _k(task)))), "delta": delta}
+        return replace(state, memory={**state.memory, **fresh})
+
+    def observe(self, task: Task, state: ServerState, trained: Trained) -> Tensor:
+        """S_t [R, k] on the CPU: approach 1 `Acc_i(theta_i)` on training data (F2, A6), approach 2
+        `Acc_i(theta_i) - Acc_i(theta_G)` on the worker's test data (F3, A7)."""
+        if self.approach == 1:
+            return self._local(task, trained, task.train, task.clients, self.accuracy)
+        tests = worker_tests(task)
+        if self.state_data == "test":
+            local = self._local(task, trained, task.test, tests, self.accuracy)
+        else:
+            local = self._local(task, trained, task.train, task.clients, self.accuracy)
+        return local - self._global(task, state, task.test, tests, self.accuracy)
+
+    def value(
+        self,
+        task: Task,
+        draw: Draw,
+        observed: Tensor,
+        before: ServerState,
+        trained: Trained,
+        after: ServerState,
+    ) -> Tensor:
+        """Rhat [R]: the mean accuracy of the selected workers (F2), or accuracies on the workers' test
+        data weighted by their sizes d_i (F3): of the global model, or of each worker's own (A8)."""
+        if self.approach == 1:
+            return (draw.selected * observed).sum(dim=1) / draw.selected.sum(dim=1)
+        if self.rewarded_model == "local":
+            return _by_size(task, self._local(task, trained, task.test, worker_tests(task), "samples"))
+        state = after if self.rewarded_model == "new" else before
+        return _by_size(task, self._global(task, state, task.test, worker_tests(task), "samples"))
+
+    def _local(
+        self, task: Task, trained: Trained, samples: Samples, lists: list[Partition], kind: str
+    ) -> Tensor:
+        """[R, k] accuracy of each worker's own model on its own list of samples."""
+        flat = [index for ids in lists for index in ids]
+        right = correct_rows(task.trainer, samples, trained.state.params, trained.state.buffers, flat).cpu()
+        labels = samples.labels.cpu()
+        values = [
+            mean_accuracy(row[: len(index)], labels[index], kind)
+            for row, index in zip(right, flat, strict=True)
+        ]
+        return torch.tensor(values).view(len(lists), -1)
+
+    def _global(
+        self, task: Task, state: ServerState, samples: Samples, lists: list[Partition], kind: str
+    ) -> Tensor:
+        """[R, k] accuracy of each replica's global model on each worker's list of samples."""
+        labels, found = samples.labels.cpu(), []
+        for r, ids in enumerate(lists):
+            joined = torch.from_numpy(np.concatenate(ids)).to(samples.device)
+            model = ({n: t[r : r + 1] for n, t in part.items()} for part in (state.params, state.buffers))
+            right = per_sample(task.trainer, samples, *model, joined)[1].cpu()
+            parts = right.split([len(index) for index in ids])
+            found.append([mean_accuracy(p, labels[index], kind) for p, index in zip(parts, ids, strict=True)])
+        return torch.tensor(found)
+
+    def _chosen(self, task: Task, draw: Draw, round_index: int) -> Tensor:
+        """Sel [R, k]; of the control, a random set of the same size."""
+        if self.agent == "learning":
+            return draw.selected
+        streams = _streams(task, "shuffle", round_index)
+        rows = zip(draw.selected, streams, strict=True)
+        return torch.stack([row[torch.from_numpy(stream.permutation(len(row)))] for row, stream in rows])
+
+    def _aggregate(
+        self, task: Task, state: ServerState, cohort: Cohort, trained: Trained, chosen: Tensor
+    ) -> tuple[ServerState, RoundReport]:
+        """F1: `theta_G = (1 / p) sum Sel_i theta_i`, and with "added" the old model on top of it (A1)."""
+        weights = on_device((chosen / chosen.sum(dim=1, keepdim=True)).numpy(), task.device)
+        after, report = finish_round(task, state, cohort, trained, weights)
+        if self.aggregation == "added":
+            after = replace(after, params={n: state.params[n] + mean for n, mean in after.params.items()})
+        return after, report
+
+    def _columns(
+        self,
+        episode_round: int,
+        rule: Reinforce,
+        agent: Evaluator,
+        observed: Tensor,
+        draw: Draw,
+        value: Tensor,
+        reward: Tensor,
+    ) -> dict[str, list[Any]]:
+        with torch.no_grad():
+            chances = rule.log_probabilities(agent.network, observed.unsqueeze(1)).exp()[:, 0, :, 0]
+        return {
+            "episode_round": [episode_round] * len(reward),
+            "reward": reward.tolist(),
+            "value": value.tolist(),
+            "selected": [int(n) for n in draw.selected.sum(dim=1)],
+            "redraws": draw.redraws,
+            "undecided": ((chances > 0.1) & (chances < 0.9)).float().mean(dim=1).tolist(),
+            "state_mean": observed.mean(dim=1).tolist(),
+            "state_std": observed.std(dim=1, correction=0).tolist(),
+        }
+
+
+def worker_tests(task: Task) -> list[Partition]:
+    """Each worker's share of the test set, label by label as it holds training data (A23).
+
+    UsageError for a worker whose share rounds to no image at all.
+    """
+    train, test = task.train.labels.cpu().numpy(), task.test.labels.cpu().numpy()
+    classes = task.dataset.num_classes
+    return [
+        partition_like(lists, train, test, classes, seeds.rng(seed, "worker tests"))
+        for lists, seed in zip(task.clients, task.seeds, strict=True)
+    ]
+
+
+def mean_accuracy(right: Tensor, labels: Tensor, kind: str) -> float:
+    """Share of correct samples, right [n] of 0 and 1; "label_mean": of each label's share (A6)."""
+    if kind == "samples":
+        return float(right.mean())
+    count = torch.bincount(labels)
+    share = torch.bincount(labels, weights=right) / count.clamp(min=1)
+    return float(share[count > 0].mean())
+
+
+def _by_size(task: Task, values: Tensor) -> Tensor:
+    """[R] means of [R, k], weighted by the workers' sizes d_i."""
+    sizes = torch.tensor([[len(own) for own in lists] for lists in task.clients]).float()
+    return (sizes * values).sum(dim=1) / sizes.sum(dim=1)
+
+
+def _k(task: Task) -> int:
+    return task.run.num_clients
+
+
+def _streams(task: Task, name: str, round_index: int) -> list[np.random.Generator]:
+    return [method_rng(task, r, name, round_index) for r in range(len(task.runs))]
+
+
+def _at_home(packed: dict[str, Any]) -> dict[str, Any]:
+    """The agent acts and learns on the host, also after a resume has put its tensors on the device."""
+    return {name: v.cpu() if isinstance(v, Tensor) else v for name, v in packed.items()}

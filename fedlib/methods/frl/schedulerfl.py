@@ -1,0 +1,168 @@
+"""SchedulerFL: who takes part in the next round, by an agent that was trained on times alone.
+
+B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, 26 February 2023,
+sec. III.iii and IV.iv. `init` trains the agent (`fedlib.methods.frl.scheduler_agent`, seconds), a round
+then is Algorithm 2's without learning: the agent sees the last known times, each worker is
+drawn with its probability, FedAvg averages those who took part, the clock is simulated.
+
+`policy` names the agent and its controls, all in the same world and on the same clock:
+
+| policy | who takes part |
+|---|---|
+| agent | the trained agent's Bernoulli draws; round 1 at random |
+| random | `share` of the workers, drawn anew each round: the report's baseline |
+| shuffled | as many as the agent draws, but whichever: random at the learned rate |
+| fastest | the same `share` every round, those with the least expected time |
+| all | everybody |
+
+The time of a round is the largest sum of a participant's three times (FRL-A20). A round in which
+nobody is selected ends the run as failed (A18).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlib.engine.batches import on_device
+from fedlib.errors import check, check_name
+from fedlib.federation import (
+    Cohort,
+    Method,
+    RoundReport,
+    ServerState,
+    Task,
+    finish_round,
+    initial_state,
+    method_rng,
+    model_bytes,
+    train_cohort,
+)
+from fedlib.methods.frl.scheduler_agent import Scheduler, World, act, train_scheduler
+
+POLICIES = ("agent", "random", "shuffled", "fastest", "all")
+FIRST_TURN = 1_000_000  # the times of the run proper are drawn apart from those of the agent's training
+
+
+@dataclass(frozen=True)
+class SchedulerFL(Scheduler, Method):
+    """FedAvg over the workers that a policy selects; the other options train the agent."""
+
+    policy: str = "agent"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name("policy of SchedulerFL", self.policy, POLICIES)
+
+    @property
+    def learns(self) -> bool:
+        return self.policy in ("agent", "shuffled")
+
+    def init(self, task: Task) -> ServerState:
+        workers, state = task.run.num_clients, initial_state(task)
+        check(
+            task.cohort_size == workers,
+            f"cohort_size={task.cohort_size} given; allowed: {workers}, for the scheduler draws the cohort",
+        )
+        shape = (len(task.runs), workers)
+        memory: dict[str, Any] = {
+            "known": torch.zeros(*shape, 3, dtype=torch.float64),
+            "counts": torch.zeros(shape, dtype=torch.int64),
+        }
+        if self.learns:
+            trained = [train_scheduler(self, self.world(task, r)) for r in range(len(task.runs))]
+            memory["actor"] = torch.cat([one.actor for one in trained])
+            memory["training_rounds"] = [len(one.rounds) for one in trained]
+        return replace(state, memory=memory)
+
+    def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
+        """How many rounds the agent was trained for."""
+        return {"training_rounds": state.memory["training_rounds"]} if self.learns else {}
+
+    def world(self, task: Task, replica: int) -> World:
+        """The workers of a replica, with as much data as they hold."""
+        run, sizes = task.runs[replica], np.array([len(own) for own in task.clients[replica]])
+        return World(run.seed, sizes, self, run.cell)
+
+    def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
+        known = state.memory["known"].cpu().numpy()
+        picks = [self._select(task, state, r, known[r], cohort.round) for r in range(len(task.runs))]
+        selected, expected = (np.array(part) for part in zip(*picks, strict=True))
+        nobody = np.flatnonzero(~selected.any(axis=1))
+        selected[nobody, 0] = True  # so that the other replicas' round goes on
+        seconds = np.stack(
+            [self.world(task, r).times(FIRST_TURN + cohort.round) for r in range(len(task.runs))]
+        )
+        state, report = self._average(task, state, cohort.round, selected)  # lines 23 to 26, 29
+        counts = state.memory["counts"].cpu() + torch.from_numpy(selected)
+        known = torch.from_numpy(self._learn_times(task, known, seconds, selected, cohort.round))
+        columns = {
+            "selected": selected.sum(axis=1).tolist(),
+            "expected_selected": expected.tolist(),
+            "max_seconds": np.where(selected, seconds.sum(axis=-1), 0.0).max(axis=1).tolist(),
+            "participation_variance": participation_variance(counts.numpy()).tolist(),
+            "never_selected": (counts == 0).sum(dim=1).tolist(),
+            "uplink_bytes": [model_bytes(state.params, state.buffers) * int(n) for n in selected.sum(axis=1)],
+            "downlink_bytes": [
+                model_bytes(state.params, state.buffers) * int(n) for n in selected.sum(axis=1)
+            ],
+        }
+        failed = {int(r): f"failed: no worker selected in round {cohort.round} (FRL-A18)" for r in nobody}
+        memory = {**state.memory, "known": known, "counts": counts}
+        return replace(state, memory=memory), replace(report, columns=columns, failed=failed)
+
+    def _select(
+        self, task: Task, state: ServerState, replica: int, known: np.ndarray, round_index: int
+    ) -> tuple[np.ndarray, float]:
+        """Who takes part [k], and how many the policy expects to."""
+        workers = task.run.num_clients
+        rng = method_rng(task, replica, "select", round_index)
+        first = self.first_round(workers, rng)
+        if self.policy == "all":
+            return np.ones(workers, dtype=bool), workers
+        if self.policy == "fastest":
+            rank = np.argsort(np.argsort(self.world(task, replica).expected_seconds(), kind="stable"))
+            return rank < first.sum(), int(first.sum())
+        if self.policy == "random" or round_index == 1:
+            return first, int(first.sum())
+        actor = state.memory["actor"][replica : replica + 1].cpu()
+        chances = act(self, actor, self.normalise(known))
+        selected = self.choose(chances, rng)
+        if self.policy == "shuffled":
+            selected = selected[rng.permutation(workers)]
+        return selected, float(chances.sum())
+
+    def _average(
+        self, task: Task, state: ServerState, round_index: int, selected: np.ndarray
+    ) -> tuple[ServerState, RoundReport]:
+        """FedAvg over those selected [R, k]; replicas with fewer are filled up with idle workers."""
+        width = int(selected.sum(axis=1).max())
+        clients = np.argsort(~selected, axis=1, kind="stable")[:, :width]
+        works = np.take_along_axis(selected, clients, axis=1)
+        cohort = Cohort(round_index, clients)
+        trained = train_cohort(task, state, cohort, epochs=(works * task.run.local_epochs).ravel())
+        sizes = task.sizes(clients) * works
+        shares = (sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32)
+        state, report = finish_round(task, state, cohort, trained, on_device(shares, task.device))
+        loss = report.train_loss.cpu().masked_fill(~torch.from_numpy(works), 0).sum(dim=1, keepdim=True)
+        loss = loss / torch.from_numpy(works).sum(dim=1, keepdim=True)
+        return state, replace(report, train_loss=loss)
+
+    def _learn_times(
+        self, task: Task, known: np.ndarray, seconds: np.ndarray, selected: np.ndarray, round_index: int
+    ) -> np.ndarray:
+        """Lines 17, 18 in round 1, line 28 after it: the last known times [R, k, 3]."""
+        if round_index > 1:
+            return np.where(selected[..., None], seconds, known)
+        rngs = [method_rng(task, r, "first times") for r in range(len(known))]
+        rows = zip(seconds, selected, rngs, strict=True)
+        return np.stack([self.first_times_of(times, took, rng) for times, took, rng in rows])
+
+
+def participation_variance(counts: np.ndarray | Tensor) -> np.ndarray:
+    """Sample variance of how often each worker took part, counts [..., k] (the report's table 1)."""
+    counts = np.asarray(counts, dtype=float)
+    check(counts.shape[-1] >= 2, f"{counts.shape[-1]} worker given; a variance needs 2 or more")
+    return counts.var(axis=-1, ddof=1)

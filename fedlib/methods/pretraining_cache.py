@@ -1,0 +1,57 @@
+"""What comes before round 1 and several runs of a grid share, kept in the process that computed it.
+
+FedDisk's phase 1 and the workers of FedDRL are pure functions of images, clients, seeds and settings,
+and take as long as the rounds that follow or longer. Runs that differ only in what comes later
+(controls, weights, rounds) find them under the digest of all that they depend on.
+"""
+
+import hashlib
+from typing import Any
+
+from fedlib.federation import Task
+
+_all: list["LruCache"] = []
+
+
+class LruCache:
+    """The last `most` values, by digest."""
+
+    def __init__(self, most: int = 4) -> None:  # as many as a grid has data sets
+        self.most = most
+        self._values: dict[str, Any] = {}  # oldest first
+        _all.append(self)
+
+    def get(self, digest: str) -> Any:
+        """The value kept under a digest, or None."""
+        return self._values.get(digest)
+
+    def keep(self, digest: str, value: Any) -> None:
+        """Keep a value, which must not be changed afterwards, in place of the oldest one."""
+        self._values.pop(digest, None)
+        if len(self._values) >= self.most:
+            self._values.pop(next(iter(self._values)))
+        self._values[digest] = value
+
+
+def forget() -> None:
+    """As in a new process: nothing is remembered."""
+    for remembered in _all:
+        remembered._values.clear()
+
+
+def digest(task: Task, *settings: Any) -> str:
+    """Of images, labels, clients, seeds, device and engine of a task, and of what else decides the value.
+
+    settings: anything whose `repr` tells all of it.
+    """
+    trainer, train = task.trainer, task.train
+    engine = (trainer.backend, trainer.max_rows, trainer.precision, trainer.capture)
+    scale = [None if values is None else values.tolist() for values in (train.mean, train.std)]
+    told = (task.device, task.seeds, engine, train.inputs.shape, train.inputs.dtype, scale)
+    found = hashlib.sha256(repr((*told, *settings)).encode())
+    for tensor in (train.inputs, train.labels):
+        found.update(tensor.cpu().contiguous().numpy().data)
+    for lists in task.clients:
+        for index in lists:
+            found.update(index.tobytes() + b"|")
+    return found.hexdigest()

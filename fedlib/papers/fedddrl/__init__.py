@@ -1,0 +1,1 @@
+"""FedDdrl: artifacts, runs, tables, figures and claims."""

@@ -1,0 +1,94 @@
+"""FedDdrl (Sensors 2023): every table and figure, with rules of one line beside what is learned.
+
+Y. J. Wong et al., "FedDdrl: Federated Double Deep Reinforcement Learning for Heterogeneous IoT with
+Adaptive Early Client Termination and Local Epoch Adjustment", Sensors 23 (2023) 2494,
+https://doi.org/10.3390/s23052494. Readings FEDDDRL-A1 to A42: see the modules of methods, agents
+and `fedlib.methods.fedddrl.devices`.
+
+| artifact | what it shows |
+|---|---|
+| `fedddrl/table4` | accuracy of FedAvg, FedProx, FedMarl (A to C) and FedDdrl (D), shown by most others |
+| `fedddrl/table5`, `fig2` | FedAvg with 5 and with 10 clients per round, with and without Balanced-MixUp |
+| `fedddrl/fig8`, `fig9` | latency and uploads, normalised by FedAvg's |
+| `fedddrl/fig10` to `fig13` | FedDdrl's decisions over probing loss, probing latency and round |
+| `fedddrl/episode` | one episode of FedDdrl on the simulated clock, beside FedAvg |
+| `fedddrl/controls` | random dropping, dropping the slowest, fewest epochs for the slowest |
+| `fedddrl/alg1-weights` | Algorithm 1 on FedAvg's traces: the complete feasible set |
+| `fedddrl/eq13-14` | what the bias b of the reward changes |
+| `fedddrl/fig5`, `sec5.5-emd`, `table1` | recomputed without training |
+| `fedddrl/sec5.4` | measured time and memory of the agents beside the formula |
+| `fedddrl/sgd-search` | which local SGD the runs use, chosen on FedAvg, with and without Balanced-MixUp |
+"""
+
+from functools import partial
+
+from fedlib.experiments.artifact import Artifact, Deferred, Measurement
+from fedlib.papers.fedddrl import runs as grid
+
+figures = Deferred("fedlib.papers.fedddrl.figures")
+measurements = Deferred("fedlib.papers.fedddrl.measurements")
+quantities = Deferred("fedlib.papers.fedddrl.quantities")
+tables = Deferred("fedlib.papers.fedddrl.tables")
+
+_Artifact = partial(Artifact, seeds={"smoke": 1, "reduced": 3, "paper": 3})
+
+ARTIFACTS = (
+    _Artifact(
+        "fedddrl/sgd-search", "Local SGD chosen on FedAvg's published accuracies",
+        runs=grid.sgd_search, tables=(tables.local_search,),
+    ),
+    _Artifact(
+        "fedddrl/table4", "Accuracy after 15 rounds, with the ablation A to D",
+        runs=grid.table4, plot=figures.plot_table4, tables=(tables.table4,),
+    ),
+    _Artifact(
+        "fedddrl/table5", "Balanced-MixUp on FedAvg, C = 5 and 10",
+        runs=grid.table5, tables=(tables.table5,),
+    ),
+    _Artifact(
+        "fedddrl/fig2", "FedAvg's accuracy per round, C = 5 and 10", runs=grid.fig2, plot=figures.plot_fig2,
+    ),
+    _Artifact(
+        "fedddrl/alg1-weights", "Algorithm 1: the weights of the reward", "table",
+        runs=grid.traces, plot=figures.plot_weights,
+    ),
+    _Artifact(
+        "fedddrl/eq13-14", "Reward (12) near the end, and with the bias b",
+        runs=grid.eq13_14, plot=figures.plot_bias, tables=(tables.bias,),
+    ),
+    _Artifact("fedddrl/fig8", "Normalised training latency", runs=grid.fig8, plot=figures.plot_fig8),
+    _Artifact("fedddrl/fig9", "Normalised communication cost", runs=grid.fig8, plot=figures.plot_fig9),
+    _Artifact(
+        "fedddrl/fig10", "Whom FedDdrl keeps, by probing loss", runs=grid.decisions, plot=figures.plot_fig10
+    ),
+    _Artifact(
+        "fedddrl/fig11", "Whom FedDdrl keeps, by probing latency",
+        runs=grid.decisions, plot=figures.plot_fig11,
+    ),
+    _Artifact(
+        "fedddrl/fig12", "How long the kept clients train, by probing latency",
+        runs=grid.decisions, plot=figures.plot_fig12,
+    ),
+    _Artifact("fedddrl/fig13", "The same in another run", runs=grid.decisions, plot=figures.plot_fig13),
+    _Artifact(
+        "fedddrl/episode", "One episode unfolds: who is dropped, who trains how long, what it costs",
+        "figure", runs=grid.one_episode, plot=figures.plot_episode,
+    ),
+    _Artifact(
+        "fedddrl/controls", "Rules of one line beside the learned decisions", "figure",
+        runs=grid.controls, plot=figures.plot_controls, tables=(tables.costs, tables.gain_over_rules),
+    ),
+    _Artifact(
+        "fedddrl/fig5", "The utility U(A) and its line",
+        compute=measurements.utility_line, plot=figures.plot_fig5,
+    ),
+    _Artifact(
+        "fedddrl/sec5.5-emd", "EMD with and without Balanced-MixUp", "table", compute=measurements.emd_table
+    ),
+    _Artifact("fedddrl/table1", "Features of related methods", compute=measurements.feature_table),
+    _Artifact(
+        "fedddrl/sec5.4", "Time and memory of the agents beside the formula", "table",
+        measurement=Measurement("fedddrl/sec5.4", measurements.agents_cost, alone=True),
+        datasets={profile: (scale.datasets["MNIST"],) for profile, scale in grid.SCALES.items()},
+    ),
+)  # fmt: skip

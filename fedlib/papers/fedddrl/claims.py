@@ -1,0 +1,290 @@
+"""FedDdrl's claims FEDDDRL-C1 to C16, registered: sentence, estimand, printed effect, margin, kind, gates.
+
+FedMarl with Balanced-MixUp is setting C; a plus sign marks Balanced-MixUp. Where the paper ranks a method
+first, the contrast is against the mean of those it names: each of them alone is described.
+"""
+
+import pandas as pd
+
+from fedlib.analysis.claims import Claim, Part
+from fedlib.analysis.published import load_published
+from fedlib.papers.fedddrl import estimands as estimate
+from fedlib.papers.fedddrl.estimands import (
+    AGENTS_TRAINED,
+    FULL_EPISODES,
+    HARD,
+    ROLES,
+    against,
+    contrasts,
+    printed,
+)
+from fedlib.papers.fedddrl.quantities import final_accuracy
+
+TRAINED = (FULL_EPISODES, AGENTS_TRAINED)
+CLIENTS = 0.5  # margin in clients: 5 % of a cohort of ten
+RIVALS = against("fedddrl", "fedavg_mixup", "fedprox_mixup", "fedmarl")
+FEDPROX_FIRST = against("fedprox", "fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")
+BEATEN = against("fedddrl", "fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl")
+STEPS = (("fedmarl_b", "fedmarl_a"), ("fedmarl", "fedmarl_b"), ("fedddrl", "fedmarl"))
+BELOW = tuple((fixed, marl) for marl in ("fedmarl_a", "fedmarl_b") for fixed in ("fedavg", "fedprox"))
+SECONDS, UPLOADS = estimate.share_of_fedavg("latency_seconds"), estimate.share_of_fedavg("uploads")
+
+
+def _accuracy(what: str, pairs: estimate.Pairs, roles: tuple[str, ...] = ROLES) -> Part:
+    """A contrast of final accuracies, with table 4's own."""
+    cells = len(pairs) * len(roles)
+    return Part(what=what, estimand=contrasts(pairs, roles), printed=printed(pairs, roles), cells=cells)
+
+
+def _from_text(metric: str) -> float:
+    text = load_published("fedddrl_text")
+    return float(text[text.metric == metric].value.iloc[0])
+
+
+def _emd_falls(rows: pd.DataFrame) -> tuple[bool, str]:
+    found = rows.set_index("mixup")
+    plain, mixed = found.loc["none"], found.loc["strict"]
+    factor = mixed.emd / plain.emd
+    evidence = (
+        f"{plain.emd:.3g} -> {mixed.emd:.3g} by (23), (26), factor {factor:.3f}; "
+        f"labels drawn from a client: {plain.emd_drawn:.3f} -> {mixed.emd_drawn:.3f}"
+    )
+    return bool(factor < 1 and abs(mixed.emd_drawn / plain.emd_drawn - 4 / 7) < 0.02), evidence
+
+
+def _nearly_linear(rows: pd.DataFrame) -> tuple[bool, str]:
+    largest, span = rows.deviation.abs().max(), rows.utility.max() - rows.utility.min()
+    evidence = f"largest deviation from the line {largest:.4f}, {largest / span:.2%} of the range {span:.3f}"
+    return bool(largest < 0.01 * span), evidence
+
+
+CLAIMS = (
+    Claim(
+        id="FEDDDRL-C1",
+        statement="FedDdrl outperforms the other algorithms on CIFAR-10 and CrisisIBD",
+        place="sec. 5.1.1, table 4",
+        artifact="fedddrl/table4",
+        parts=(_accuracy("FedDdrl - mean of FedAvg+, FedProx+, FedMarl+", RIVALS, HARD),),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C2",
+        statement="on MNIST FedProx is best, and FedDdrl second, above FedAvg and FedMarl",
+        place="sec. 5.1.1, table 4",
+        artifact="fedddrl/table4",
+        parts=(
+            _accuracy("FedProx - mean of the others", FEDPROX_FIRST, ("MNIST",)),
+            _accuracy("FedDdrl - mean of FedAvg and FedMarl", BEATEN, ("MNIST",)),
+        ),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C3",
+        statement="ablation: A < B, B <= C, C <= D",
+        place="sec. 5.1.1, table 4",
+        artifact="fedddrl/table4",
+        parts=tuple(_accuracy(f"{estimate.SHORT[a]} - {estimate.SHORT[b]}", ((a, b),)) for a, b in STEPS),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C4",
+        statement="FedMarl without Balanced-MixUp (A, B) is far behind FedAvg and FedProx",
+        place="sec. 5.1.1, table 4",
+        artifact="fedddrl/table4",
+        parts=(_accuracy("mean of FedAvg and FedProx - mean of A and B", BELOW),),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C5",
+        statement="lowest total latency: FedDdrl, then FedMarl, then FedAvg (FedProx is not modelled, A40)",
+        place="sec. 5.1.2, fig. 8",
+        artifact="fedddrl/fig8",
+        parts=(
+            Part(
+                what="latency in % of FedAvg's, FedMarl - FedDdrl",
+                estimand=contrasts((("fedmarl", "fedddrl"),), values=SECONDS),
+                unit="%",
+            ),
+            Part(
+                what="latency in % of FedAvg's, FedAvg - FedMarl",
+                estimand=contrasts((("fedavg_mixup", "fedmarl"),), values=SECONDS),
+                unit="%",
+            ),
+        ),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C6",
+        statement="FedDdrl and FedMarl upload significantly less than FedAvg = FedProx; FedDdrl less than "
+        "FedMarl on CIFAR-10 and CrisisIBD",
+        place="sec. 5.1.3, fig. 9",
+        artifact="fedddrl/fig9",
+        parts=(
+            Part(
+                what="uploads in % of FedAvg's, FedAvg - mean of FedDdrl and FedMarl",
+                estimand=contrasts(against("fedavg_mixup", "fedddrl", "fedmarl"), values=UPLOADS),
+                unit="%",
+            ),
+            Part(
+                what="uploads in % of FedAvg's, FedMarl - FedDdrl",
+                estimand=contrasts((("fedmarl", "fedddrl"),), HARD, UPLOADS),
+                unit="%",
+            ),
+        ),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C7",
+        statement="fewer clients are kept in the first rounds than later",
+        place="sec. 5.2, figs. 10, 11",
+        artifact="fedddrl/fig10",
+        parts=(
+            Part(
+                what="clients kept, rounds 3 to 15 - rounds 1 and 2",
+                estimand=estimate.later_than_first,
+                unit="clients",
+                printed=estimate.printed_later,
+            ),
+        ),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C8",
+        statement="kept clients have lower probing loss and shorter probing latency",
+        place="sec. 5.2, figs. 10, 11",
+        artifact="fedddrl/fig11",
+        parts=(
+            Part(
+                what="probing loss, dropped / kept (100 log)",
+                estimand=estimate.dropped_over_kept("probing_loss"),
+                unit="%",
+            ),
+            Part(
+                what="probing latency, dropped / kept (100 log)",
+                estimand=estimate.dropped_over_kept("probing_seconds"),
+                unit="%",
+            ),
+        ),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C9",
+        statement="slow clients get fewer epochs, fast ones more, with exceptions",
+        place="sec. 5.2, figs. 12, 13",
+        artifact="fedddrl/fig12",
+        parts=(
+            Part(
+                what="epochs of fast - of slow kept clients",
+                estimand=estimate.epochs_of_fast,
+                unit="epochs",
+                margin=0.25,  # 5 % of E = 5
+            ),
+        ),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C10",
+        statement="Balanced-MixUp raises FedAvg on CIFAR-10 and CrisisIBD, C = 5 and 10, up to 17.0 points",
+        place="sec. 5.5, table 5",
+        artifact="fedddrl/table5",
+        parts=(
+            Part(
+                what="FedAvg+ - FedAvg",
+                estimand=contrasts(against("fedavg_mixup", "fedavg"), HARD, cohort_sizes=(5, 10)),
+                printed=estimate.printed_mixup,
+                cells=4,
+            ),
+        ),
+        gates=(FULL_EPISODES,),
+    ),
+    Claim(
+        id="FEDDDRL-C11",
+        statement="a larger C gives higher and steadier accuracy",
+        place="sec. 2.2, fig. 2, table 5",
+        artifact="fedddrl/table5",
+        parts=(
+            Part(
+                what="accuracy, C = 10 - C = 5",
+                estimand=estimate.by_cohort_size(final_accuracy),
+                printed=estimate.printed_by_cohort_size,
+            ),
+            Part(
+                what="spread of the last five rounds, C = 5 - C = 10",
+                estimand=estimate.by_cohort_size(estimate.steadiness),
+            ),
+        ),
+        gates=(FULL_EPISODES,),
+    ),
+    Claim(
+        id="FEDDDRL-C12",
+        statement="Balanced-MixUp lowers the EMD (factor 0.571)",
+        place="sec. 5.5, eqs. (23), (26)",
+        artifact="fedddrl/sec5.5-emd",
+        recompute=_emd_falls,
+    ),
+    Claim(
+        id="FEDDDRL-C13",
+        statement="U is nearly linear on [0, 1]",
+        place="sec. 3.2, fig. 5",
+        artifact="fedddrl/fig5",
+        recompute=_nearly_linear,
+    ),
+    Claim(
+        id="FEDDDRL-C14",
+        statement="with reward (12) the gain becomes much smaller than the penalty near the end and the "
+        "agents drop more clients; the bias repairs this",
+        place="sec. 4.1.1, eqs. (13), (14)",
+        artifact="fedddrl/eq13-14",
+        parts=(
+            Part(
+                what="half the penalty - gain, last 5 rounds",
+                estimand=estimate.gain_below_penalty,
+                unit="reward",
+                printed=estimate.printed_gain_below_penalty,
+            ),
+            Part(
+                what="clients kept with (12), earlier - last 5 rounds",
+                estimand=estimate.dropping_late,
+                unit="clients",
+                margin=CLIENTS,
+            ),
+            Part(
+                what="clients kept in the last 5 rounds, with b - without",
+                estimand=estimate.kept_by_bias,
+                unit="clients",
+                margin=CLIENTS,
+            ),
+        ),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C15",
+        statement="optimised weights improve FedMarl on all data sets",
+        place="sec. 5.1.1, table 4",
+        artifact="fedddrl/table4",
+        parts=(_accuracy("B - A", STEPS[:1]),),
+        gates=TRAINED,
+    ),
+    Claim(
+        id="FEDDDRL-C16",
+        statement="about 30 % less latency and communication at higher accuracy",
+        place="abstract",
+        artifact="fedddrl/table4",
+        parts=(
+            Part(
+                what="latency saved against FedAvg+",
+                estimand=contrasts((("fedavg_mixup", "fedddrl"),), values=SECONDS),
+                unit="%",
+                printed=lambda: _from_text("latency_reduction"),
+            ),
+            Part(
+                what="uploads saved against FedAvg+",
+                estimand=contrasts((("fedavg_mixup", "fedddrl"),), values=UPLOADS),
+                unit="%",
+                printed=lambda: _from_text("communication_reduction"),
+            ),
+            _accuracy("FedDdrl - FedAvg+", against("fedddrl", "fedavg_mixup")),
+        ),
+        gates=TRAINED,
+    ),
+)

@@ -1,0 +1,318 @@
+"""FedDdrl's figures, from stored rows."""
+
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from fedlib import plotting
+from fedlib.analysis import tables
+from fedlib.analysis.intervals import mean_interval
+from fedlib.papers.fedddrl import quantities
+from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import tables as ours
+from fedlib.papers.fedddrl.episode_plots import (
+    DROPPED,
+    EPOCH_COLOURS,
+    KEPT,
+    PROBE,
+    beside_each_other,
+    epoch_colour,
+    handles_of,
+    one_episode,
+    plot_accuracy_over_time,
+    plot_timeline,
+    rows_of,
+)
+from fedlib.papers.fedddrl.weight_search import PRINTED, choose, search_weights
+
+FEWER = plotting.MethodStyle("#56B4E9", "v", "fewer clients", "--")
+MEAN = "mean over seeds, bar = 95 % interval"
+
+
+def plot_table4(rows: pd.DataFrame) -> Figure:
+    """Accuracy of the eight settings, the published value beside ours."""
+    table = ours.table4(rows)
+    fig, axes = _panels(table.dataset.unique(), height=3.6)
+    for role, ax in axes.items():
+        own = table[table.dataset == role].reset_index(drop=True)
+        place = np.arange(len(own))[::-1]
+        ax.errorbar(
+            own.ours, place, xerr=_arms(own.ours, own.low, own.high), fmt="o", color=KEPT, label="ours"
+        )
+        ax.plot(own.published, place, "D", mfc="none", color=DROPPED, label="published")
+        ax.set_yticks(place, [text.split(" (w1")[0] for text in own.method])
+        ax.set(title=role, xlabel="accuracy after round T (%)")
+    _share_y(axes)
+    list(axes.values())[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, rows, MEAN)
+
+
+def plot_fig2(rows: pd.DataFrame) -> Figure:
+    """FedAvg's accuracy per round, half as many clients per round beside all of them."""
+    own = quantities.evaluations(rows)
+    own = own.assign(clients="FedAvg, C = " + own.cohort_size.astype(int).astype(str))
+    mean = own.groupby(["clients", "t", "seed"], as_index=False).test_accuracy.mean()
+    fig, ax = plt.subplots(figsize=(6.6, 3.8))
+    percent = mean.assign(test_accuracy=100 * mean.test_accuracy)
+    fewer = dict.fromkeys(own.clients[own.cohort_size == own.cohort_size.min()], FEWER)
+    all_of_them = dict.fromkeys(own.clients, plotting.method_style("fedavg"))
+    labels = {"x_label": "round", "y_label": "test accuracy (%)"}
+    plotting.plot_curves(percent, ax, x="t", by="clients", styles=_named(all_of_them | fewer), **labels)
+    ax.set_title(f"{own.role.iloc[0]}, majority label, sigma 0.8")
+    return _finish(fig, rows, "mean over seeds of the mean over evaluation episodes")
+
+
+def _named(styles: dict[str, plotting.MethodStyle]) -> dict[str, plotting.MethodStyle]:
+    return {name: replace(style, label=name) for name, style in styles.items()}
+
+
+def plot_fig5(rows: pd.DataFrame) -> Figure:
+    """U(A) with its line, and the difference."""
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2))
+    left.plot(rows.accuracy, rows.utility, color=KEPT, label="U(A), eq. (4)")
+    left.plot(rows.accuracy, rows.line, color=DROPPED, linestyle="--", label="line, eq. (8)")
+    left.set(xlabel="accuracy A", ylabel="utility")
+    left.legend()
+    right.plot(rows.accuracy, 1000 * rows.deviation, color=KEPT)
+    right.set(xlabel="accuracy A", ylabel="U(A) - line (1/1000)")
+    return _finish(fig, rows, "analytic, no data")
+
+
+def plot_fig8(rows: pd.DataFrame) -> Figure:
+    return _plot_normalised(rows, "latency_seconds", "total latency (% of FedAvg's)")
+
+
+def plot_fig9(rows: pd.DataFrame) -> Figure:
+    return _plot_normalised(rows, "uploads", "total uploads (% of FedAvg's)")
+
+
+def _plot_normalised(rows: pd.DataFrame, value: str, label: str) -> Figure:
+    """Bars in groups by data set, all methods with Balanced-MixUp."""
+    share = quantities.normalised(rows, value)
+    roles = [role for role in grid.ALPHAS if role in share.index.get_level_values("role")]
+    fig, ax = plt.subplots(figsize=(7.2, 3.6))
+    for place, variant in enumerate(grid.FIG8):
+        cells = {at: quantities.cell(share, role, variant) for at, role in enumerate(roles)}
+        found = [mean_interval(values.to_numpy()) for values in cells.values() if len(values)]
+        at = np.array([at for at, values in cells.items() if len(values)]) + 0.2 * (place - 1.5)
+        style = plotting.method_style(grid.SETTINGS[variant].method)
+        means, lows, highs = (np.array([getattr(i, n) for i in found]) for n in ("mean", "low", "high"))
+        ax.bar(
+            at, means, 0.18, yerr=_arms(means, lows, highs), color=style.colour, label=style.label, capsize=2
+        )
+    ax.set_xticks(range(len(roles)), [quantities.shown_roles(rows)[role] for role in roles])
+    ax.set(ylabel=label)
+    ax.set_ylim(bottom=0)  # intervals over three seeds reach below
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, rows, f"all with Balanced-MixUp; {MEAN}")
+
+
+def plot_controls(rows: pd.DataFrame) -> Figure:
+    """Accuracy against uploads and against latency: the rules as lines, what is learned as points."""
+    parts = {
+        "uploads": quantities.normalised(rows, "uploads"),
+        "latency": quantities.normalised(rows, "latency_seconds"),
+        "accuracy": quantities.final_accuracy(rows),
+    }
+    table = pd.DataFrame(parts).reset_index()
+    roles = [role for role in grid.ALPHAS if role in set(table.role)]
+    fig, axes = plt.subplots(
+        2, len(roles), figsize=(min(9.2, 1.2 + 3.1 * len(roles)), 6), squeeze=False, sharey="col"
+    )
+    for column, role in enumerate(roles):
+        for row, cost in enumerate(("uploads", "latency")):
+            _plot_frontier(axes[row, column], table[table.role == role], cost)
+            axes[row, column].set_xlabel(f"{cost} (% of FedAvg's)")
+        axes[0, column].set_title(quantities.shown_roles(rows)[role])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("accuracy after round T (%)")
+    axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, rows, f"all with Balanced-MixUp; {MEAN}")
+
+
+def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
+    for rule in (ours.RANDOM, ours.FASTEST):
+        own = table[table.variant.str.startswith(rule) | (table.variant == "fedavg_mixup")]
+        mean = own.groupby("variant")[["uploads", "latency", "accuracy"]].mean().sort_values("uploads")
+        style = plotting.method_style(rule)
+        ax.plot(
+            mean[cost], mean.accuracy, style.line, marker=style.marker, color=style.colour, label=style.label
+        )
+    for variant in ("fewest_epochs", "fedavg_mixup", "fedmarl", "fedddrl"):
+        own, style = table[table.variant == variant], plotting.method_style(grid.SETTINGS[variant].method)
+        if len(own):
+            x, y = mean_interval(own[cost].to_numpy()), mean_interval(own.accuracy.to_numpy())
+            ax.errorbar(
+                x.mean, y.mean, yerr=_arms(*([v] for v in (y.mean, y.low, y.high))),
+                xerr=_arms(*([v] for v in (x.mean, x.low, x.high))),
+                fmt=style.marker, color=style.colour, label=style.label,
+            )  # fmt: skip
+
+
+def plot_weights(rows: pd.DataFrame) -> Figure:
+    """Algorithm 1: the complete feasible set of each data set, one seed, and of A5's constant traces."""
+    traces = quantities.traces(rows)
+    traces = traces[(traces.seed == traces.seed.min()) & (traces.episode == traces.episode.min())]
+    panels = {
+        role: tuple(own[name].to_numpy() for name in ("dA", "B", "H"))
+        for role in grid.ALPHAS
+        if len(own := traces[traces.role == role])
+    }
+    panels["B = 1, H = 0.33, gain 0.53 (A5)"] = (np.full(15, 0.53 / 15), np.ones(15), np.full(15, 0.33))
+    fig, axes = _panels(panels, height=3.4)
+    for title, ax in axes.items():
+        plot_feasible(search_weights(*panels[title]), ax)
+        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=8)
+    next(iter(axes.values())).set_ylabel("w3")
+    shades = zip(EPOCH_COLOURS, ("0.1", "0.2", "0.3 or more"), strict=True)
+    marks = [("o", colour, f"feasible, w2 = {text}") for colour, text in shades]
+    marks += [
+        (".", PROBE, "breaks (10d) only"),
+        ("v", "#000000", "smallest R"),
+        ("^", "#000000", "largest R"),
+    ]
+    marks += [("x", DROPPED, "printed, w2 = 0.1")]
+    list(axes.values())[-1].legend(handles=handles_of(marks), loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, rows, "first evaluation episode of one seed of FedAvg")
+
+
+def plot_feasible(table: pd.DataFrame, ax: Axes) -> Axes:
+    """The points of `search_weights` in the plane of w1 and w3, w2 as colour."""
+    nearly = table[table.c10b & table.c10c & table.c10e & ~table.c10d]
+    ax.plot(nearly.w1, nearly.w3, ".", ms=2, color=PROBE)
+    points = table[table.feasible].sort_values("w2")
+    shades = [EPOCH_COLOURS[min(round(10 * w2), 3) - 1] for w2 in points.w2]
+    ax.scatter(points.w1, points.w3, s=45 - 12 * np.arange(len(points)) / max(len(points), 1), color=shades)
+    for chosen, marker in ((choose(table), "v"), (choose(table, largest=True), "^")):
+        if chosen:
+            ax.plot(chosen[0], chosen[2], marker, ms=12, mfc="none", color="#000000")
+    ax.plot(PRINTED[0], PRINTED[2], "x", ms=9, color=DROPPED)
+    ax.set(title=f"{len(points)} feasible of {len(table):,}", xlabel="w1", xlim=(0, 3.2), ylim=(0, 1.05))
+    return ax
+
+
+def plot_bias(rows: pd.DataFrame) -> Figure:
+    """Gain and penalty of reward (12) per round, and clients kept with it and with the bias."""
+    terms = quantities.reward_terms(quantities.evaluations(rows))
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.4))
+    plain = terms[terms.variant == "fedmarl_b"]
+    for name, colour in (("gain", KEPT), ("penalty", DROPPED)):
+        _plot_mean(left, plain, name, colour, name)
+    left.axhline(0, color="#999999", linewidth=0.8)
+    left.set(xlabel="round", ylabel="term of reward (12)")
+    for variant, colour, label in (
+        ("fedmarl_b", DROPPED, "reward (12)"),
+        ("fedmarl_bias", KEPT, "with the bias b"),
+    ):
+        _plot_mean(right, terms[terms.variant == variant], "uploads", colour, label)
+    right.set(xlabel="round", ylabel="clients kept", ylim=(0, terms.cohort_size.max() + 0.5))
+    for ax in (left, right):
+        ax.legend()
+    return _finish(fig, rows, "mean over seeds of the mean over episodes, band = 95 % interval")
+
+
+def plot_fig10(rows: pd.DataFrame) -> Figure:
+    return _plot_kept(rows, "probing_loss", "probing loss (nats)")
+
+
+def plot_fig11(rows: pd.DataFrame) -> Figure:
+    return _plot_kept(rows, "probing_seconds", "probing latency (s)")
+
+
+def _plot_kept(rows: pd.DataFrame, value: str, label: str) -> Figure:
+    """Left: every client of one episode. Right: clients kept per round, all seeds and episodes."""
+    own, title = one_episode(rows)
+    fig, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.6), width_ratios=(3, 2))
+    for kept, colour, words in ((True, KEPT, "kept"), (False, DROPPED, "dropped")):
+        part = own[own.kept == kept]
+        left.scatter(beside_each_other(part), part[value], s=22, color=colour, label=words)
+    left.set(xlabel="round", ylabel=label, title=title)
+    left.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=2)
+    kept = quantities.kept_by_round(rows)
+    for role, colour in zip(grid.ALPHAS, (KEPT, DROPPED, "#009E73"), strict=True):
+        part = kept[kept.role == role]
+        for _, own in part.groupby("seed"):
+            right.plot(own.t, own.uploads, color=colour, linewidth=0.6, alpha=0.6)
+        if len(part):
+            mean = part.groupby("t").uploads.mean()
+            right.plot(mean.index, mean, color=colour, linewidth=2.2, label=role)
+    right.set(xlabel="round", ylabel="clients kept", ylim=(0, rows.cohort_size.max() + 0.5))
+    right.legend(fontsize="x-small")
+    return _finish(fig, rows, "right: thick = mean over seeds, thin = each seed")
+
+
+def plot_fig12(rows: pd.DataFrame) -> Figure:
+    return _plot_epochs(rows, 0)
+
+
+def plot_fig13(rows: pd.DataFrame) -> Figure:
+    return _plot_epochs(rows, 1)
+
+
+def _plot_epochs(rows: pd.DataFrame, which: int) -> Figure:
+    """Kept clients of one episode: probing latency by round, larger and darker dots train longer."""
+    own, title = one_episode(rows, which)
+    rows, own = rows_of(rows, own), own[own.kept]
+    choices = sorted(own.epochs.unique())
+    fig, ax = plt.subplots(figsize=(7.2, 3.6))
+    for epochs in choices:
+        part = own[own.epochs == epochs]
+        ax.scatter(
+            beside_each_other(part), part.probing_seconds, s=10 * (epochs - 2), color=epoch_colour(epochs),
+            label=f"{epochs} epochs",
+        )  # fmt: skip
+    ax.set(xlabel="round", ylabel="probing latency (s)", title=title)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return _finish(fig, rows, "one evaluation episode")
+
+
+def plot_episode(rows: pd.DataFrame) -> Figure:
+    """One episode on the simulated clock: who is dropped, who trains how long, what it costs."""
+    fig, (top, bottom) = plt.subplots(2, 1, figsize=(9.2, 5.8), height_ratios=(1, 2), sharex=True)
+    plot_accuracy_over_time(rows, top)
+    own, title = one_episode(rows)
+    plot_timeline(own, bottom)
+    top.set_title(title)
+    return _finish(fig, rows_of(rows, own), "one evaluation episode, one seed")
+
+
+def _plot_mean(ax: Axes, rows: pd.DataFrame, value: str, colour: str, label: str) -> None:
+    """Mean over seeds of the mean over episodes per round, with its band."""
+    by_seed = rows.groupby(["t", "seed"])[value].mean()
+    found = by_seed.groupby("t").agg(lambda part: [mean_interval(part.to_numpy())]).map(lambda one: one[0])
+    at = found.index.to_numpy()
+    ax.plot(at, [one.mean for one in found], color=colour, label=label)
+    ax.fill_between(
+        at, [o.low for o in found], [o.high for o in found], color=colour, alpha=0.15, linewidth=0
+    )
+
+
+def _arms(mean: object, low: object, high: object) -> np.ndarray:
+    """[2, n] lengths of error bars; none where there is no interval."""
+    mean, low, high = (np.asarray(values, dtype=float) for values in (mean, low, high))
+    return np.nan_to_num(np.stack([mean - low, high - mean]))
+
+
+def _panels(names: object, height: float) -> tuple[Figure, dict[str, Axes]]:
+    names = list(names)
+    fig, axes = plt.subplots(1, len(names), figsize=(min(9.2, 2.4 + 2.6 * len(names)), height), squeeze=False)
+    return fig, dict(zip(names, axes[0], strict=True))
+
+
+def _share_y(axes: dict[str, Axes]) -> None:
+    for ax in list(axes.values())[1:]:
+        ax.tick_params(labelleft=False)
+
+
+def _finish(fig: Figure, rows: pd.DataFrame, what: str) -> Figure:
+    """Caption with what is shown and where it comes from."""
+    for ax in fig.axes:
+        if ax.get_xlabel() == "round":
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    plotting.write_caption(fig, what, tables.provenance_line(rows))
+    return fig

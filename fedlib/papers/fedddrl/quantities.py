@@ -1,0 +1,136 @@
+"""From stored rows of FedDdrl's runs to the quantities that its tables, figures and claims speak of.
+
+A run holds evaluation episodes of T rounds, whose cohorts and devices are the same for every method;
+agents learn before round 1 (FEDDDRL-A23).
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from fedlib.methods.fedddrl.method import GAIN
+from fedlib.papers.fedddrl import runs as grid
+
+CELL = ["role", "variant", "cohort_size", "seed"]
+
+
+def labelled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with the paper's data set (`role`), the name of the setting (`variant`), and the number `t`
+    of each round in its episode."""
+    options = {text: json.loads(text) for text in rows.method_options.unique()}
+    given = zip(rows.method, rows.method_options, rows.mixup_alpha.notna(), strict=True)
+    names = [grid.name_of(method, options[text], mixup=mixup) for method, text, mixup in given]
+    number, length = rows["round"].astype(int), rows.episode_rounds.astype(int)
+    return rows.assign(
+        role=rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset),
+        variant=names,
+        t=np.where(number > 0, (number - 1) % length + 1, 0),
+    )
+
+
+def shown_roles(rows: pd.DataFrame) -> dict[str, str]:
+    """The paper's data sets as tables and figures call them: stand-ins are called so."""
+    stands = rows.groupby(rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset)).stand_in
+    return {role: f"{role} (stand-in)" if own.astype(bool).any() else role for role, own in stands}
+
+
+def evaluations(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rounds of the evaluation episodes."""
+    rows = rows if "variant" in rows else labelled(rows)
+    return rows[rows["round"] > 0]
+
+
+def final_accuracy(rows: pd.DataFrame) -> pd.Series:
+    """Percent after round T, mean over evaluation episodes, by `CELL`."""
+    rows = evaluations(rows)
+    last = rows[rows.t == rows.groupby(CELL).t.transform("max")]
+    return 100 * last.groupby(CELL).test_accuracy.mean()
+
+
+def totals(rows: pd.DataFrame, value: str) -> pd.Series:
+    """`sum_t` of a column over an episode, mean over evaluation episodes, by `CELL`."""
+    sums = evaluations(rows).groupby([*CELL, "episode"])[value].sum()
+    return sums.groupby(CELL).mean()
+
+
+def normalised(rows: pd.DataFrame, value: str) -> pd.Series:
+    """A total over an episode in percent of FedAvg's of the same seed (FEDDDRL-A39), by `CELL`."""
+    total = totals(rows, value).rename("total").reset_index()
+    unit = total[total.variant == "fedavg_mixup"].groupby(["role", "seed"]).total.first().rename("unit")
+    joined = total.join(unit, on=["role", "seed"])
+    return (100 * joined.total / joined.unit).set_axis(total.set_index(CELL).index)
+
+
+def unsteadiness(rows: pd.DataFrame, last: int = 5) -> pd.Series:
+    """Standard deviation in points of the accuracy over the last rounds of an episode, by `CELL`."""
+    rows = evaluations(rows)
+    late = rows[rows.t > rows.t.max() - last]
+    spread = 100 * late.groupby([*CELL, "episode"]).test_accuracy.std()
+    return spread.groupby(CELL).mean()
+
+
+def cell(values: pd.Series, role: str, variant: str, cohort_size: float | None = None) -> pd.Series:
+    """The values of one cell by seed; empty if it was not run."""
+    index = values.index
+    wanted = (index.get_level_values("role") == role) & (index.get_level_values("variant") == variant)
+    if cohort_size is not None:
+        wanted &= index.get_level_values("cohort_size") == cohort_size
+    return values[wanted].droplevel(["role", "variant", "cohort_size"])
+
+
+def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
+    """`gain` w1 U(dA_t) and `penalty` w2 B_t + w3 H_t of rewards (12) to (16), normalised as in A3."""
+    options = rows.method_options.map(json.loads)
+    w1, w2, w3 = (options.map(lambda o, w=w: o[w]) for w in ("w1", "w2", "w3"))
+    return rows.assign(
+        gain=w1 * GAIN * rows.accuracy_gain,
+        penalty=w2 * rows.uploads / rows.cohort_size + w3 * rows.latency_share,
+    )
+
+
+def traces(rows: pd.DataFrame) -> pd.DataFrame:
+    """What Algorithm 1 records of FedAvg: by role, seed, episode and t the columns dA, B, H.
+
+    dA: of the accuracy on the images that the server holds out (FEDDDRL-A9).
+    """
+    rows = labelled(rows)
+    start = rows[rows["round"] == 0].set_index(["role", "seed"]).server_accuracy
+    own = evaluations(rows).sort_values(["role", "seed", "episode", "t"])
+    before = own.groupby(["role", "seed", "episode"]).server_accuracy.shift()
+    first = pd.Series([start[key] for key in zip(own.role, own.seed, strict=True)], index=own.index)
+    return pd.DataFrame(
+        {
+            **{name: own[name] for name in ("role", "seed", "episode", "t")},
+            "dA": own.server_accuracy - before.fillna(first),
+            "B": own.uploads / own.cohort_size,
+            "H": own.latency_share,
+        }
+    )
+
+
+def decisions(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line per client and round of the evaluations: what the agents saw and decided.
+
+    Columns: role, variant, seed, episode, t, slot, client, kept, epochs, probing_loss,
+    probing_seconds, upload_seconds, test_accuracy and latency_seconds of the round.
+    """
+    own = evaluations(rows).dropna(subset=["kept"])
+    lists = {
+        "client": "clients", "kept": "kept", "epochs": "epochs", "probing_loss": "probing_loss",
+        "probing_seconds": "probing_seconds", "upload_seconds": "upload_seconds",
+    }  # fmt: skip
+    parsed = {name: own[column].map(json.loads) for name, column in lists.items()}
+    plain = ["role", "variant", "seed", "episode", "t", "test_accuracy", "latency_seconds"]
+    table = own[plain].assign(**parsed, slot=parsed["kept"].map(lambda kept: list(range(len(kept)))))
+    table = table.explode([*lists, "slot"], ignore_index=True)
+    numbers = {
+        name: table[name].astype(float) for name in ("probing_loss", "probing_seconds", "upload_seconds")
+    }
+    whole = {name: table[name].astype(int) for name in ("client", "epochs", "slot", "episode")}
+    return table.assign(**numbers, **whole, kept=table.kept.astype(bool))
+
+
+def kept_by_round(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean number of clients kept over evaluation episodes, by role, variant, seed and t."""
+    return evaluations(rows).groupby(["role", "variant", "seed", "t"], as_index=False).uploads.mean()

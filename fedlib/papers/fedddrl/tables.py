@@ -1,0 +1,202 @@
+"""FedDdrl's tables from stored rows, published values beside ours.
+
+"+-" is the standard deviation over seeds, of the mean over evaluation episodes (FEDDDRL-A37).
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from fedlib.analysis import tables
+from fedlib.analysis.published import load_published
+from fedlib.papers.fedddrl import quantities
+from fedlib.papers.fedddrl import runs as grid
+
+RANDOM, FASTEST = "random_drop", "drop_slowest"
+
+
+def table4(rows: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of the eight settings on each data set: published, ours, difference."""
+    ours = _spread(quantities.final_accuracy(rows), ["role", "variant"])
+    labels = {name: setting.label for name, setting in grid.TABLE4.items()}
+    ours = ours[ours.variant.isin(labels)].assign(method=lambda t: t.variant.map(labels))
+    table = _beside(load_published("fedddrl_table4"), ours, ["dataset", "method"])
+    return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
+
+
+def table5(rows: pd.DataFrame) -> pd.DataFrame:
+    """FedAvg with and without Balanced-MixUp; C is 5 or 10, or what the profile has in their place."""
+    ours = _spread(quantities.final_accuracy(rows), ["role", "variant", "cohort_size"])
+    few = ours.cohort_size.min()
+    ours = ours.assign(
+        method=ours.variant.map(lambda name: grid.TABLE4[name].label),
+        note=np.where(ours.cohort_size == few, "C=5", "C=10"),
+    )
+    printed = load_published("fedddrl_table5")
+    table = _beside(printed, ours, ["dataset", "method", "note"]).rename(columns={"note": "clients"})
+    return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
+
+
+def _spread(values: pd.Series, by: list[str]) -> pd.DataFrame:
+    """Mean, standard deviation, 95 % interval and number of seeds by `by`."""
+    long = values.rename("value").reset_index()
+    summary = tables.summarise_seeds(long, by, "value")
+    spread = long.groupby(by, sort=False).value.std().rename("std").reset_index()
+    return summary.merge(spread, on=by)
+
+
+def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+    """Columns of `on`, published and its +-, ours and its +-, difference, 95 % interval, seeds."""
+    wide = published.pivot(index=on, columns="metric", values="value").reset_index()
+    order = published[published.metric == "accuracy_mean"][on]
+    wide = order.merge(wide, on=on).astype({"accuracy_mean": float, "accuracy_std": float})
+    table = tables.compare(wide, ours.rename(columns={"role": "dataset"}), on, value="accuracy_mean")
+    table = table.merge(wide[[*on, "accuracy_std"]], on=on)
+    names = {"accuracy_std": "published +-", "std": "ours +-", "n": "seeds"}
+    columns = [*on, "published", "published +-", "ours", "low", "high", "ours +-", "difference", "seeds"]
+    table = table.rename(columns=names)[columns].dropna(subset="ours").round(1)
+    place = list(grid.ALPHAS).index
+    return table.sort_values("dataset", key=lambda d: d.map(place), kind="stable", ignore_index=True)
+
+
+def costs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Figs 8, 9 in numbers: latency and uploads in percent of FedAvg's, accuracy; mean over seeds."""
+    parts = {
+        "accuracy": quantities.final_accuracy(rows),
+        "latency %": quantities.normalised(rows, "latency_seconds"),
+        "uploads %": quantities.normalised(rows, "uploads"),
+    }
+    joined = pd.DataFrame(parts).groupby(["role", "variant"]).mean().reset_index()
+    order = {name: place for place, name in enumerate(grid.SETTINGS)}
+    joined = joined.sort_values("variant", key=lambda names: names.map(order), kind="stable")
+    joined = joined.sort_values("role", key=lambda names: names.map(list(grid.ALPHAS).index), kind="stable")
+    joined.insert(1, "method", joined.variant.map(lambda name: grid.SETTINGS[name].label))
+    joined = joined.assign(role=joined.role.map(quantities.shown_roles(rows)))
+    return joined.drop(columns="variant").round(1).reset_index(drop=True)
+
+
+def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
+    """What learning adds: each learned policy beside the two dropping rules at the same number of uploads.
+
+    A rule was run at several shares; accuracy and latency are interpolated between them at the rate
+    that the policy of the same seed learned. FedAvg is the rule that keeps everyone. Columns: role,
+    method, seed, kept, accuracy, latency %, and the differences to each rule.
+    """
+    measured = pd.DataFrame(
+        {
+            "kept": quantities.evaluations(rows).groupby(quantities.CELL).uploads.mean(),
+            "accuracy": quantities.final_accuracy(rows),
+            "latency": quantities.normalised(rows, "latency_seconds"),
+        }
+    ).reset_index()
+    found = []
+    for one in measured[measured.variant.isin(("fedmarl", "fedddrl"))].itertuples():
+        same = measured[(measured.role == one.role) & (measured.seed == one.seed)]
+        beside = {rule: _interpolate(same, rule, one.kept) for rule in (RANDOM, FASTEST)}
+        found.append(
+            {
+                "role": one.role, "method": one.variant, "seed": one.seed, "kept": one.kept,
+                "accuracy": one.accuracy, "latency %": one.latency,
+                **{f"accuracy - {rule}": one.accuracy - a for rule, (a, _) in beside.items()},
+                **{f"latency - {rule}": one.latency - h for rule, (_, h) in beside.items()},
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def _interpolate(measured: pd.DataFrame, rule: str, kept: float) -> tuple[float, float]:
+    """Accuracy and latency of a rule at a number of kept clients; nan outside the range that was run."""
+    own = measured[measured.variant.str.startswith(rule) | (measured.variant == "fedavg_mixup")]
+    own = own.sort_values("kept")
+    if len(own) < 2:
+        return np.nan, np.nan
+    accuracy, latency = (
+        float(np.interp(kept, own.kept, own[name], left=np.nan)) for name in ("accuracy", "latency")
+    )
+    return accuracy, latency
+
+
+def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
+    """`at_learned_rate` over seeds: mean differences with 95 % intervals, in points and % of FedAvg."""
+    table = at_learned_rate(rows)
+    differences = [name for name in table if " - " in name]
+    long = table.melt(["role", "method", "seed"], differences, "compared", "value").dropna(subset="value")
+    return tables.summarise_seeds(long, ["role", "method", "compared"], "value").round(1)
+
+
+def local_search(rows: pd.DataFrame) -> pd.DataFrame:
+    """The search for local SGD: FedAvg's accuracy under each setting, and how far it is from the printed one.
+
+    Rule: the setting with the smallest mean absolute difference to the published accuracies of FedAvg
+    without and with Balanced-MixUp (table 4; columns with a "+") over the data sets whose images are
+    real; `in use` marks the one that the grids have, `smallest` the one that the rule takes. First
+    evaluation episode of every seed, on the images that the server holds out, so that the reported
+    test data choose nothing. A setting of which a run diverged has no distance. The closest first.
+    """
+    settings = zip(rows.local_learning_rate, rows.batch_size, _options(rows), strict=True)
+    labelled = quantities.labelled(rows).assign(local=[local_of(*setting) for setting in settings])
+    labelled["cell"] = labelled.role + labelled.variant.map({"fedavg": "", "fedavg_mixup": " +"})
+    diverged = set(labelled.local[labelled.status != "ok"])
+    first = labelled[(labelled.episode == 1) & (labelled.t == labelled.t.max())]
+    table = (100 * first.groupby(["local", "cell"]).server_accuracy.mean()).unstack("cell")
+    table = table.reindex(sorted(set(labelled.local)))
+    distance = (table - _printed_fedavg()[table.columns]).abs().mean(axis=1, skipna=False)
+    table["mean distance"] = distance.mask(distance.index.isin(diverged))
+    table["smallest"] = table["mean distance"] == table["mean distance"].min()
+    local = grid.scale_of(rows.profile.iloc[0]).local
+    table["in use"] = table.index == local_of(local.rate, local.batch_size, json.dumps(_extra(local)))
+    table = table.sort_values("mean distance", kind="stable")
+    return table.round(1).reset_index().rename_axis(columns=None)
+
+
+def _printed_fedavg() -> pd.Series:
+    """FedAvg's published accuracies in percent by data set, those with Balanced-MixUp with a "+"."""
+    printed = load_published("fedddrl_table4")
+    printed = printed[printed.metric == "accuracy_mean"].assign(value=lambda t: t.value.astype(float))
+    plain, mixed = (
+        printed[printed.method == grid.TABLE4[name].label].set_index("dataset").value
+        for name in ("fedavg", "fedavg_mixup")
+    )
+    return pd.concat([plain, mixed.rename(index=lambda role: f"{role} +")])
+
+
+def _options(rows: pd.DataFrame) -> list[str]:
+    pairs = zip(rows.local_optimizer_options, rows.model_options, strict=True)
+    return [json.dumps({**json.loads(a), **json.loads(b)}, sort_keys=True) for a, b in pairs]
+
+
+def _extra(local: grid.Local) -> dict[str, float]:
+    extra = {"momentum": local.momentum} if local.momentum else {}
+    return extra | ({"resize": local.resize} if local.resize else {})
+
+
+def local_of(rate: float, batch: int, options: str) -> str:
+    """SGD's step, momentum, batch and image size in words; options: JSON text."""
+    given = json.loads(options)
+    size = f", {given['resize']} px" if "resize" in given else ""
+    return f"lr {rate:g}, momentum {given.get('momentum', 0):g}, batch {batch}{size}"
+
+
+def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
+    """Eqs. (13), (14): means of the gain and penalty terms over the last rounds, and clients kept."""
+    terms = quantities.reward_terms(quantities.evaluations(rows))
+    late = terms[terms.t > terms.t.max() - last]
+    table = late.groupby("variant")[["gain", "penalty", "uploads", "bias"]].mean()
+    earlier = terms[terms.t <= terms.t.max() - last].groupby("variant").uploads.mean()
+    table.insert(3, "uploads before", earlier)
+    printed = load_published("fedddrl_text").set_index("artifact").value
+    row = pd.DataFrame(
+        {"gain": [float(printed["eq13"])], "penalty": [float(printed["eq14"])]}, index=["published, (12)"]
+    )
+    names = {"fedmarl_b": "ours, (12)", "fedmarl_bias": "ours, (15)"}
+    return pd.concat([row, table.rename(index=names)]).round(4).reset_index(names="reward")
+
+
+def agents_cost(rows: pd.DataFrame) -> pd.DataFrame:
+    """Section 5.4: products by the formula, seconds and bytes measured; one column for each network."""
+    names = ["parameters", "products_per_decision", "products_of_training", "decision_seconds",
+             "learning_step_seconds", "network_bytes", "memory_bytes", "factor"]  # fmt: skip
+    table = rows.reindex(columns=["part", *names]).set_index("part").T
+    words = table.map(lambda value: "–" if pd.isna(value) else f"{value:,.6g}")
+    return words.rename_axis(None, axis=1).rename_axis("quantity").reset_index()

@@ -1,0 +1,74 @@
+"""Algorithm 1 of FedDdrl: the weights (w1, w2, w3) of the reward, from one episode of FedAvg.
+
+Constraints by their descriptions (FEDDDRL-A4): (10b) all w > 0; (10c) w3 sum H > Omega_1 w2 sum B;
+(10d) w1 U(0.01) > Omega_2 E(w2 B + w3 H); (10e) w1 sum U(dA) > Omega_3 (w2 sum B + w3 sum H).
+The paper takes the point with the smallest R ("worst case of max"); the largest and the complete
+feasible set are kept beside it (A5). B and H are normalised (A3).
+"""
+
+import numpy as np
+import pandas as pd
+
+from fedlib.methods.fedddrl.method import GAIN
+from fedlib.papers.fedddrl.quantities import traces
+
+OMEGAS = (0.2, 0.3, 1.0)
+LIMITS = (30, 10, 10)  # tenths: w1 to 3.0, w2 and w3 to 1.0
+PRINTED = (2.9, 0.1, 0.2)
+CONSTRAINTS = ("c10b", "c10c", "c10d", "c10e")
+
+
+def search_weights(gains: np.ndarray, costs: np.ndarray, latencies: np.ndarray) -> pd.DataFrame:
+    """All 31 x 11 x 11 points of the grid: w1, w2, w3, the four constraints, `feasible`, R.
+
+    gains, costs, latencies: [T] traces of dA_t, B_t, H_t.
+    """
+    tenths = np.stack(np.meshgrid(*(np.arange(n + 1) for n in LIMITS), indexing="ij"), axis=-1)
+    w1, w2, w3 = (tenths.reshape(-1, 3) / 10).T
+    omega1, omega2, omega3 = OMEGAS
+    utility, cost, latency = GAIN * gains.sum(), costs.sum(), latencies.sum()
+    penalty = w2 * cost + w3 * latency
+    table = pd.DataFrame({"w1": w1, "w2": w2, "w3": w3})
+    table["c10b"] = (w1 > 0) & (w2 > 0) & (w3 > 0)
+    table["c10c"] = w3 * latency > omega1 * w2 * cost
+    table["c10d"] = w1 * GAIN * 0.01 > omega2 * penalty / len(gains)
+    table["c10e"] = w1 * utility > omega3 * penalty
+    table["feasible"] = table[list(CONSTRAINTS)].all(axis=1)
+    return table.assign(R=w1 * utility - penalty)
+
+
+def choose(table: pd.DataFrame, *, largest: bool = False) -> tuple[float, float, float] | None:
+    """The feasible point with the smallest R (or the largest); None if none is feasible."""
+    feasible = table[table.feasible]
+    if feasible.empty:
+        return None
+    best = feasible.loc[feasible.R.idxmax() if largest else feasible.R.idxmin()]
+    return float(best.w1), float(best.w2), float(best.w3)
+
+
+def weights_of_traces(rows: pd.DataFrame) -> pd.DataFrame:
+    """Algorithm 1 on the first evaluation episode of every role and seed of FedAvg's rows.
+
+    Columns: role, seed, total_gain, mean_H, feasible (points), smallest_R, largest_R (points),
+    printed_is_feasible, printed_fails (the constraints that the printed point breaks).
+    """
+    found = traces(rows)
+    found = found[found.episode == found.groupby(["role", "seed"]).episode.transform("min")]
+    return pd.DataFrame(
+        {"role": role, "seed": seed, **_summary(own)} for (role, seed), own in found.groupby(["role", "seed"])
+    )
+
+
+def _summary(trace: pd.DataFrame) -> dict[str, object]:
+    table = search_weights(*(trace[name].to_numpy() for name in ("dA", "B", "H")))
+    at = np.isclose(table[["w1", "w2", "w3"]].to_numpy(), PRINTED).all(axis=1)
+    printed = table[at].iloc[0]
+    return {
+        "total_gain": trace.dA.sum(),
+        "mean_H": trace.H.mean(),
+        "feasible": int(table.feasible.sum()),
+        "smallest_R": choose(table),
+        "largest_R": choose(table, largest=True),
+        "printed_is_feasible": bool(printed.feasible),
+        "printed_fails": ", ".join(f"({name[1:]})" for name in CONSTRAINTS if not printed[name]),
+    }

@@ -1,0 +1,1 @@
+"""FedDisk: artifacts, runs, tables, figures and claims."""

@@ -1,0 +1,116 @@
+"""FedDisk: Federated Learning for distribution skewed data using sample weights (IEEE TAI manuscript).
+
+H. Nguyen, P. Wu, J. M. Chang, TAI-2023-May-A-00417. Figures 3, 4, 6, 7 and table 1 are made of the
+same runs.
+
+| module | what is in it |
+|---|---|
+| `runs` | every printed setting, and what the profiles change |
+| `tables` | effective rounds and costs, published beside ours, FedDisk's weights |
+| `measurements` | parameter counts, printed beside counted |
+| `traffic` | printed costs beside ours, the byte counter against sizes of real models |
+| `toy`, `samples` | p, q_k and alpha in two dimensions; images of clients |
+| `made_width`, `leakage_bound` | the two artifacts without runs of their own |
+| `reading_search` | which reading of the MNIST setting gives the printed level |
+| `claims`, `quantities` | what the rows show, by data set and together |
+| `errata` | the printed numbers, computed again |
+| `figures` | the figures |
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
+from fedlib.papers.feddisk.runs import (
+    ablations,
+    fedprox_grid,
+    fedrod_grid,
+    fig3,
+    fig5,
+    made_widths,
+    readings,
+    styles,
+)
+from fedlib.run import Run
+
+figures = Deferred("fedlib.papers.feddisk.figures")
+leakage_bound = Deferred("fedlib.papers.feddisk.leakage_bound")
+made_width = Deferred("fedlib.papers.feddisk.made_width")
+measurements = Deferred("fedlib.papers.feddisk.measurements")
+reading_search = Deferred("fedlib.papers.feddisk.reading_search")
+samples = Deferred("fedlib.papers.feddisk.samples")
+tables = Deferred("fedlib.papers.feddisk.tables")
+
+# five trials, seeds 0 to 4, each with a split, noise and networks of its own (FEDDISK-A29)
+_TRIALS = {"smoke": 1, "reduced": 5, "paper": 5}
+_NO_DATA: dict[str, tuple[str, ...]] = {profile: () for profile in _TRIALS}
+_trained = partial(Artifact, seeds=_TRIALS)
+
+
+def _data_settings(profile: str) -> list[dict[str, object]]:
+    names = ("dataset", "dataset_options", "partition", "partition_options", "num_clients")
+    return list(
+        {str(kept): kept for run in fig3(profile) for kept in [{n: getattr(run, n) for n in names}]}.values()
+    )
+
+
+def _width_settings(profile: str) -> list[tuple[object, ...]]:
+    return [(run.named(), widths, _TRIALS[profile]) for run, widths in made_widths(profile)]
+
+
+def _data_of(runs: Callable[[str], list[Run]]) -> dict[str, tuple[str, ...]]:
+    """Names of the data sets of a function's runs, by profile."""
+    return {profile: tuple(dict.fromkeys(run.dataset for run in runs(profile))) for profile in _TRIALS}
+
+
+ARTIFACTS = (
+    Artifact(
+        "feddisk/fig2", "Sample images: noise, writers and sources",
+        measurement=Measurement("feddisk/fig2", samples.sample_images, _data_settings),
+        plot=figures.plot_samples, datasets=_data_of(fig3),
+    ),
+    _trained(
+        "feddisk/fig3", "Mean client accuracy per round, five methods",
+        runs=fig3, plot=figures.plot_accuracy, tables=(tables.published_beside_ours, tables.weight_report),
+    ),
+    _trained("feddisk/fig4", "Accuracy over the clients, box plots", runs=fig3, plot=figures.plot_boxes),
+    _trained("feddisk/fig5", "Loss of the global MADE per round", runs=fig5, plot=figures.plot_made),
+    _trained(
+        "feddisk/table1", "Effective communication rounds", runs=fig3, tables=(tables.table1_beside_ours,)
+    ),
+    Artifact(
+        "feddisk/table2", "Weights sent per round and client, printed and counted",
+        compute=measurements.count_sizes, datasets=_NO_DATA,
+    ),
+    _trained(
+        "feddisk/fig6", "Effective communication cost",
+        runs=fig3, plot=figures.plot_costs, tables=(tables.effective_costs,),
+    ),
+    _trained("feddisk/fig7", "Global training loss per round", runs=fig3, plot=figures.plot_loss),
+    Artifact(
+        "feddisk/made-width", "Validation loss of the MADE by its width",
+        measurement=Measurement("feddisk/made-width", made_width.measure_widths, _width_settings),
+        plot=figures.plot_widths, datasets=_data_of(lambda p: [run for run, _ in made_widths(p)]),
+    ),
+    Artifact(
+        "feddisk/sec5-privacy", "The leakage bound of eq. (17) on a discrete toy",
+        compute=leakage_bound.check_bound, plot=figures.plot_privacy, datasets=_NO_DATA,
+    ),
+    _trained(
+        "feddisk/sec6b-fedprox", "FedProx over its grid of mu", runs=fedprox_grid, tables=(tables.by_mu,)
+    ),
+    _trained("feddisk/sec6b-fedrod", "FedROD over its grid of mu", runs=fedrod_grid, tables=(tables.by_mu,)),
+    _trained(
+        "feddisk/ablations", "FedDisk with one thing changed at a time (ours)",
+        runs=ablations, plot=figures.plot_ablations, tables=(figures.ablation_table, figures.weights_worth),
+    ),
+    _trained(
+        "feddisk/readings", "Which reading of the MNIST setting gives the printed level (FedAvg alone)",
+        runs=readings, tables=(reading_search.reading_table,), profiles=PROFILES,
+        seeds={"smoke": 1, "reduced": 1, "extended": 1, "paper": 1},
+    ),
+    _trained(
+        "feddisk/styles", "FedAvg and FedBN as acquisition styles move apart (ours)",
+        runs=styles, tables=(tables.by_spread,),
+    ),
+)  # fmt: skip

@@ -1,0 +1,246 @@
+"""FedDisk's figures, from stored rows.
+
+Bands and bars are 95 % t intervals over trials (the paper's fig. 3 shows the standard deviation).
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedlib import plotting
+from fedlib.analysis import contrasts as decide
+from fedlib.analysis import tables
+from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.variants import with_variant
+from fedlib.papers.feddisk.runs import ABLATIONS, CASES, METHODS, case_of
+from fedlib.papers.feddisk.samples import unpack_images
+from fedlib.papers.feddisk.tables import ACCURACY, effective_costs
+
+
+def panels(
+    rows: pd.DataFrame, *, height: float = 3.4, lines: int = 1
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
+    """Rows (`lines`) of axes, the first with one for each data set, titled with ours and the paper's name."""
+    plotting.use_style()
+    names = list(rows.dataset.unique())
+    fig, axes = plt.subplots(
+        lines, len(names), figsize=(min(9.2, 3.3 * len(names) + 1.2), height), squeeze=False
+    )
+    pairs = []
+    for ax, name in zip(axes[0], names, strict=True):
+        stand_in = " (stand-in)" if rows[rows.dataset == name].stand_in.astype(bool).any() else ""
+        ax.set_title(f"{name}{stand_in}\npaper: {CASES[case_of(name)]}", fontsize=9)
+        pairs.append((ax, rows[rows.dataset == name]))
+    return fig, pairs
+
+
+def finish(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
+    """One legend at the right, the provenance below."""
+    handles: dict[str, object] = {}
+    for ax in fig.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+        if ax.get_legend():
+            ax.get_legend().remove()
+    if handles:
+        options = {"loc": "outside upper center", "ncols": 5, "title_fontsize": 8}
+        fig.legend(handles.values(), handles.keys(), title=note.replace("\n", " "), **options)
+    plotting.write_caption(fig, tables.provenance_line(rows))
+    return fig
+
+
+def plot_accuracy(rows: pd.DataFrame) -> Figure:
+    """`feddisk/fig3`: mean client accuracy per round and method, one panel for each data set."""
+    return _curves(rows, ACCURACY, "mean client accuracy (%)", 100.0)
+
+
+def plot_loss(rows: pd.DataFrame) -> Figure:
+    """`feddisk/fig7`: training loss per round and method, one panel for each data set."""
+    return _curves(rows, "client_loss_mean", "training loss (nats)")
+
+
+def _curves(rows: pd.DataFrame, column: str, label: str, scale: float = 1.0) -> Figure:
+    fig, pairs = panels(rows)
+    for ax, own in pairs:
+        later = own[own["round"] > 0].assign(**{column: scale * own[column]})
+        plotting.plot_curves(later.sort_values("method", key=_order), ax, y=column, y_label=label)
+    return finish(fig, rows, "mean, 95 % interval\nover n trials")
+
+
+def _order(methods: pd.Series) -> pd.Series:
+    return methods.map({name: at for at, name in enumerate(METHODS)})
+
+
+def plot_samples(rows: pd.DataFrame) -> Figure:
+    """`feddisk/fig2`: the first images of five clients of each data set."""
+    fig, pairs = panels(rows, height=3.8)
+    for ax, own in pairs:
+        images = np.concatenate([unpack_images(row.shape, row.images) for row in own.itertuples()])
+        names = [
+            f"{row.client}" + (f", var {row.noise_variance:.2f}" if own.noise_variance.max() > 0 else "")
+            for row in own.itertuples()
+        ]
+        title = ax.get_title()
+        plotting.plot_images(images, ax, columns=len(images) // len(own), row_names=names)
+        ax.set_title(title, fontsize=9)
+        ax.set_ylabel("client")
+    return finish(fig, rows)
+
+
+def plot_boxes(rows: pd.DataFrame) -> Figure:
+    """`feddisk/fig4`: accuracy on every client's own test part after the last round, all trials together."""
+    fig, pairs = panels(rows)
+    for ax, own in pairs:
+        told = own[own.client_test_accuracies.notna()]
+        methods = [m for m in METHODS if (told.method == m).any()]
+        values = [
+            100 * np.concatenate(tables.json_column(told[told.method == m].client_test_accuracies).tolist())
+            for m in methods
+        ]
+        boxes = ax.boxplot(values, patch_artist=True, widths=0.6, medianprops={"color": "black"})
+        for box, points, method in zip(boxes["boxes"], boxes["fliers"], methods, strict=True):
+            colour = plotting.method_style(method).colour
+            box.set(facecolor=colour, alpha=0.6)
+            points.set(marker=".", markersize=3, markeredgecolor=colour)
+        labels = [plotting.method_style(m).label for m in methods]
+        ax.set_xticks(range(1, len(methods) + 1), labels, rotation=40, ha="right", fontsize=8)
+        ax.set_ylabel("test accuracy of a client (%)")
+    return finish(fig, rows)
+
+
+def plot_weights(rows: pd.DataFrame) -> Figure:
+    """FedDisk's weights client by client in the first trial (FEDDISK-A4): h, alpha, effective samples.
+
+    Thin lines reach from the least to the greatest value, thick ones from quartile to quartile.
+    """
+    start = rows[(rows["round"] == 0) & rows.alpha_quantiles.notna()]
+    start = start[start.seed == start.seed.min()]
+    fig, pairs = panels(start, height=6.6, lines=3)
+    for column, (first, own) in enumerate(pairs):
+        axes = [first, *(fig.axes[column + line * len(pairs)] for line in (1, 2))]
+        for ax, name, label in zip(axes, ("h", "alpha"), ("h on u_loc", "alpha (mean 1)"), strict=False):
+            levels = np.array(tables.json_column(own[f"{name}_quantiles"]).iloc[0]).T
+            at = np.arange(levels.shape[1])
+            ax.vlines(at, levels[0], levels[4], color="#882255", lw=0.6)
+            ax.vlines(at, levels[1], levels[3], color="#882255", lw=2.2)
+            ax.plot(at, levels[2], "k.", ms=3, label="median")
+            ax.set_ylabel(label)
+        size = np.array(tables.json_column(own.effective_sample_size).iloc[0])
+        axes[2].bar(np.arange(len(size)), size, color="#882255", alpha=0.6)
+        axes[2].set(xlabel="client", ylabel="effective samples")
+    return finish(fig, start, "one trial")
+
+
+def plot_made(rows: pd.DataFrame) -> Figure:
+    """`feddisk/fig5`: loss of the global MADE per round, every trial a line; dots: the best round."""
+    start = rows[(rows["round"] == 0) & rows.made_rounds.notna()]
+    fig, pairs = panels(start)
+    for ax, own in pairs:
+        for number, row in enumerate(own.itertuples()):
+            train, held = (
+                tables.json_column(pd.Series([text])).iloc[0]
+                for text in (row.made_train_loss, row.made_validation_loss)
+            )
+            at, first = np.arange(1, len(held) + 1), number == 0
+            ax.plot(at, train, color="#0072B2", lw=0.8, label="training" if first else None)
+            ax.plot(at, held, color="#D55E00", lw=0.8, label="validation" if first else None)
+            best = int(row.made_rounds)
+            ax.plot(best, held[best - 1], "k.", label="best round" if first else None)
+        ax.set(xlabel="round", ylabel="negative log-likelihood (nats)")
+    return finish(fig, start)
+
+
+def plot_costs(rows: pd.DataFrame) -> Figure:
+    """`feddisk/fig6`: bytes of one client until the effective round, eqs. (18) and (19)."""
+    costs = effective_costs(rows)
+    fig, pairs = panels(rows)
+    for ax, own in pairs:
+        table = costs[costs.dataset == own.dataset.iloc[0]].reset_index(drop=True)
+        for at, row in table.iterrows():
+            style = plotting.method_style(row.method)
+            if np.isfinite(row.formula):
+                ax.bar(at, row.formula / 1e6, color=style.colour, alpha=0.7)
+            else:
+                ax.annotate("not\nreached", (at, 0), ha="center", va="bottom", fontsize=7)
+        labels = [plotting.method_style(m).label for m in table.method]
+        ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
+        ax.set(ylabel="sent and received (MB)", xlim=(-0.7, len(table) - 0.3))
+    return finish(fig, rows)
+
+
+def plot_widths(rows: pd.DataFrame) -> Figure:
+    """`feddisk/made-width`: least validation loss against the width of the hidden layer."""
+    fig, pairs = panels(rows)
+    for ax, own in pairs:
+        by_width = {
+            width: mean_interval(part.validation_loss.to_numpy()) for width, part in own.groupby("hidden")
+        }
+        mean = [i.mean for i in by_width.values()]
+        half = [i.high - i.mean if i.n > 1 else 0.0 for i in by_width.values()]
+        ax.errorbar(list(by_width), mean, yerr=half, fmt="o-", color="#882255", capsize=3)
+        ax.axvline(own.chosen.iloc[0], color="grey", ls=":", label="the paper's width")
+        ax.set(xlabel="hidden units", ylabel="least validation loss (nats)")
+    return finish(fig, rows)
+
+
+def plot_privacy(rows: pd.DataFrame) -> Figure:
+    """`feddisk/sec5-privacy`: leakage about one draw and its bound, against the number of clients."""
+    plotting.use_style()
+    fig, ax = plt.subplots(figsize=(5.6, 3.6))
+    equal = rows[rows.kappa == "equal"].groupby("clients")[["leakage", "bound"]].mean()
+    for name, colour in (("bound", "#D55E00"), ("leakage", "#0072B2")):
+        ax.loglog(equal.index, equal[name], "o-", color=colour, label=name)
+    ax.loglog(equal.index, equal.bound.iloc[0] * 2 / equal.index, "k:", lw=1, label="1 / K")
+    ax.set(xlabel="clients K", ylabel="nats, mean over clients and trials")
+    ax.legend()
+    return fig
+
+
+def plot_ablations(rows: pd.DataFrame) -> Figure:
+    """`feddisk/ablations`: accuracy after the last round minus FedAvg's, paired by trial."""
+    fig, pairs = panels(rows, height=3.6)
+    for ax, own in pairs:
+        table = ablation_table(own).iloc[::-1].reset_index(drop=True)
+        for at, row in table.iterrows():
+            style = plotting.method_style(row.variant)
+            half = 0.0 if np.isnan(row.low) else row["mean"] - row.low
+            ax.errorbar(row["mean"], at, xerr=half, fmt=style.marker, color=style.colour, capsize=3)
+        ax.axvline(0, color="grey", lw=0.8)
+        ax.set_yticks(range(len(table)), [plotting.method_style(v).label for v in table.variant])
+        ax.set_xlabel("mean client accuracy\nless FedAvg's of as many\nsteps (points), 95 % interval")
+    return finish(fig, rows)
+
+
+def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every variant's accuracy after the last round (%), and its difference to FedAvg's in points.
+
+    A variant of two mini-batches a round is held against FedAvg of as many (FEDDISK-A13).
+    """
+    named = with_variant(rows, ABLATIONS)
+    last = {name: decide.final(own, ACCURACY) for name, own in named.groupby("variant")}
+    found = []
+    for name in ("feddisk", *ABLATIONS):
+        reference = "fedavg_2_steps" if name.endswith("_2_steps") else "fedavg"
+        if name != reference and {name, reference} <= set(last):
+            interval = decide.paired(last[name], last[reference])
+            numbers = last[name].mean(), last[reference].mean()
+            found.append((name, *numbers, interval.mean, interval.low, interval.high, interval.n))
+    columns = ["variant", "accuracy", "fedavg", "mean", "low", "high", "n"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def weights_worth(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the weights do beside changing the step, in points of accuracy after the last round, by trial.
+
+    In each pair the weights of a client have the same mean, so that the steps are as long: FedDisk less
+    the same weights on other samples, and raw odds less the client's mean of them.
+    """
+    last = {n: decide.final(own, ACCURACY) for n, own in with_variant(rows, ABLATIONS).groupby("variant")}
+    found = []
+    for name, reference in (("feddisk", "feddisk_shuffled"), ("feddisk_raw", "feddisk_mean")):
+        if {name, reference} <= set(last):
+            interval = decide.paired(last[name], last[reference])
+            found.append((name, reference, interval.mean, interval.low, interval.high, interval.n))
+    return pd.DataFrame(found, columns=["variant", "less", "mean", "low", "high", "n"])

@@ -1,0 +1,54 @@
+"""`feddisk/made-width`: the global MADE's validation loss for hidden layers of several widths.
+
+Sec. VI.B.3: the width was "tuned from a value set of {30, 50, 100, 200, 300, 400}", and more units than
+those chosen "did not significantly decrease the validation loss". Only phase 1's global MADE is trained.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fedlib.federation import Task, prepare
+from fedlib.federation.cohort import sample_cohort
+from fedlib.methods import make_method
+from fedlib.methods.feddisk.density_models import fit_global_made
+from fedlib.methods.feddisk.phase1 import DENSITIES
+from fedlib.papers.feddisk.runs import MADE_HIDDEN, case_of, made_widths
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEEDS = {"smoke": 1, "reduced": 5, "paper": 5}  # FEDDISK-A29
+
+
+def measure_widths(profile: str) -> "pd.DataFrame":
+    """One row per data set, seed and width: the least validation loss (nats) and its round."""
+    import pandas as pd
+
+    rows = []
+    for run, widths in made_widths(profile):
+        task = prepare([replace(run, seed=seed) for seed in range(SEEDS[profile])])
+        for width in widths:
+            rows += _rows(task, width)
+            print(f"made-width {run.dataset}: {width} hidden units done", flush=True)
+    return pd.DataFrame(rows)
+
+
+def _rows(task: "Task", width: int) -> Iterator[dict]:
+    made = make_method("feddisk", {**task.run.method_options, "made_hidden": width}).made
+    everyone = sample_cohort(task.seeds, 0, task.run.num_clients, task.run.num_clients)
+    fitted = fit_global_made(task, made, DENSITIES["mixture"](task, everyone))
+    for replica, seed in enumerate(task.seeds):
+        course = fitted.validation_loss[:, replica]
+        rounds_run = int(course.isfinite().sum())
+        yield {
+            "dataset": task.run.dataset,
+            "stand_in": task.dataset.stand_in,
+            "seed": seed,
+            "hidden": width,
+            "chosen": MADE_HIDDEN[case_of(task.run.dataset)],
+            "made_rounds": int(fitted.best[replica]),
+            "made_rounds_run": rounds_run,
+            "validation_loss": float(course[:rounds_run].min()),
+            "weights": 2 * width * task.train.inputs[0].numel(),
+        }

@@ -1,0 +1,74 @@
+"""Which reading of FedDisk's MNIST setting gives the printed level: a search for FedAvg alone.
+
+The paper prints two facts about FedAvg on MNIST with noise x = 0.3: no competitor is above 51.7 %, and
+FedAvg's best round is number 500 (table 1). With two epochs a round it is above 80 % after 20 rounds. A
+reading fits if its best accuracy and the round of it are both near the printed ones.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fedlib.analysis.published import load_published
+from fedlib.papers.feddisk.runs import NOISE_STRENGTH
+from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POINTS, ROUNDS_OFF = 3.0, 150.0  # how near is near: accuracy in points, the round of the best
+
+
+def printed() -> tuple[float, float]:
+    """The best competitor's level in percent, and the round of FedAvg's best."""
+    text, table = load_published("feddisk_text"), load_published("feddisk_table1")
+    level = text[(text.dataset == "MNIST") & (text.method == "best other") & (text.artifact == "fig3")]
+    rounds = table[(table.dataset == "MNIST") & (table.method == "FedAvg")]
+    return float(level.value.iloc[0]), float(rounds.value.iloc[0])
+
+
+def reading_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """One line per reading: best accuracy (%) and its round, less the printed ones, and whether both fit."""
+    import pandas as pd
+
+    level, at = printed()
+    lines = []
+    reading = ["dataset", "dataset_options", "local_steps"]
+    for (dataset, options, steps), own in rows.groupby(reading, dropna=False):
+        curve = trial_mean(own, dataset, "fedavg", ACCURACY)
+        line = {
+            **describe(json.loads(options), None if pd.isna(steps) else int(steps)),
+            "best": 100 * curve.max(),
+        }
+        line |= {"points off": line["best"] - level, "best round": int(curve.idxmax())}
+        line |= {"rounds off": line["best round"] - at, "of rounds": int(own["rounds"].iloc[0])}
+        line["fits"] = abs(line["points off"]) <= POINTS and abs(line["rounds off"]) <= ROUNDS_OFF
+        lines.append(line)
+    return pd.DataFrame(lines).sort_values("points off", key=abs, ignore_index=True)
+
+
+def describe(images: Mapping[str, Any], local_steps: int | None) -> dict[str, Any]:
+    """A reading in columns: work a round, noise, clipping, images of a class, outputs."""
+    noise = images["client_noise"]
+    return {
+        "work": f"{local_steps} mini-batches" if local_steps else "2 epochs",
+        "noise times": round(noise["strength"] / NOISE_STRENGTH),
+        "noise as": noise.get("noise_as", "variance"),
+        "clipped": noise.get("clip", True),
+        "images a class": images.get("train_per_class", 6000),
+        "outputs": images.get("num_classes", 10),
+    }
+
+
+def which_fits(rows: "pd.DataFrame") -> str:
+    """The readings that fit both printed facts, in words; or that none of those run does."""
+    table, (level, at) = reading_table(rows), printed()
+    found = table[table.fits]
+    facts = f"{level:g} % within {POINTS:g} points, best in round {at:g} within {ROUNDS_OFF:g}"
+    if found.empty:
+        return f"none of {len(table)} readings fits ({facts}); nearest level {table.best.iloc[0]:.1f} %"
+    names = "; ".join(
+        f"{line.work}, noise times {line['noise times']} as {line['noise as']}"
+        for _, line in found.iterrows()
+    )
+    return f"{len(found)} of {len(table)} readings fit ({facts}): {names}"

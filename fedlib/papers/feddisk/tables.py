@@ -1,0 +1,252 @@
+"""FedDisk's tables: printed beside counted, published beside ours.
+
+* table 1: effective communication rounds (ECR) by FEDDISK-A20, raw and over a moving average;
+* fig. 3: best accuracies, and FedProx over its grid of mu;
+* fig. 6: effective communication cost, eqs. (18) and (19), and the bytes that the federation counted.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from fedlib.analysis.published import load_published
+from fedlib.analysis.tables import json_column, summarise_seeds
+from fedlib.experiments.result_files import committed_runs
+from fedlib.papers.feddisk.measurements import PAPER_NAMES
+from fedlib.papers.feddisk.runs import CASES, METHODS, case_of
+
+ACCURACY = "client_test_accuracy_mean"
+SMOOTHING = 10  # rounds of the moving average, FEDDISK-A20
+
+
+def trial_mean(rows: pd.DataFrame, dataset: str, method: str, value: str = ACCURACY) -> pd.Series:
+    """Mean over trials of the mean accuracy over clients, by round from 1 on, where all trials have it."""
+    own = rows[(rows.dataset == dataset) & (rows.method == method) & (rows["round"] > 0)]
+    own = own.dropna(subset=[value])
+    return own.pivot_table(index="round", columns="seed", values=value).dropna().mean(axis=1)
+
+
+def smooth(curve: pd.Series, rounds: int) -> pd.Series:
+    """Mean of the last `rounds` rounds; the first ones have fewer."""
+    return curve.rolling(rounds, min_periods=1).mean()
+
+
+def first_reaching(curve: pd.Series, target: float) -> float:
+    """First round whose value is at least `target`; NaN if there is none."""
+    there = curve.index[curve >= target]
+    return float(there[0]) if len(there) else float("nan")
+
+
+def effective_rounds(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
+    """Table 1 from the runs of fig. 3, one row per data set and method (FEDDISK-A20).
+
+    Competitors: round of their trial-mean curve's maximum. FedDisk: first round at which it reaches
+    the highest of these maxima (`target`), after `made` rounds of the global MADE, mean over trials.
+    """
+    found = []
+    for dataset in rows.dataset.unique():
+        methods = [m for m in METHODS if ((rows.dataset == dataset) & (rows.method == m)).any()]
+        curves = {m: smooth(trial_mean(rows, dataset, m), smoothing) for m in methods}
+        rivals = {m: c for m, c in curves.items() if m != "feddisk" and len(c)}
+        if not rivals or not len(curves.get("feddisk", ())):
+            continue
+        target = max(c.max() for c in rivals.values())
+        start = rows[(rows.dataset == dataset) & (rows.method == "feddisk") & (rows["round"] == 0)]
+        made = float(start.made_rounds.mean())
+        reached = first_reaching(curves["feddisk"], target)
+        common = {"dataset": dataset, "target": target, "smoothing": smoothing}
+        found.append(
+            {**common, "method": "feddisk", "made": made, "classifier": reached, "total": made + reached,
+             "best": curves["feddisk"].max()}
+        )  # fmt: skip
+        for method, curve in rivals.items():
+            at = float(curve.idxmax())
+            found.append(
+                {**common, "method": method, "made": 0.0, "classifier": at, "total": at, "best": curve.max()}
+            )
+    columns = ["dataset", "method", "smoothing", "made", "classifier", "total", "best", "target"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def sent_per_client(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the federation counted: bytes of one upload of one client, by data set, method and phase."""
+    found = []
+    for (dataset, method), own in rows.groupby(["dataset", "method"], sort=False):
+        clients = float(own.num_clients.iloc[0])
+        first = own[own["round"] == own["round"][own["round"] > 0].min()]
+        found.append((dataset, method, "classifier", float(first.uplink_bytes.mean()) / clients))
+        if method == "feddisk":
+            start = own[own["round"] == 0]
+            per_round = start.uplink_bytes / start.made_rounds_run / clients
+            found.append((dataset, method, "made", float(per_round.mean())))
+    return pd.DataFrame(found, columns=["dataset", "method", "part", "bytes"])
+
+
+def effective_costs(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
+    """Fig. 6: bytes that one client sends and receives until its effective round, eqs. (18) and (19).
+
+    formula: `2 (S_MADE ECR_MADE + S_cls ECR_cls)` with the sizes of one message. counted: the sum of
+    the rows' own up- and downlink bytes over the same rounds, per client; the two must agree.
+    """
+    rounds = effective_rounds(rows, smoothing)
+    sizes = sent_per_client(rows).set_index(["dataset", "method", "part"]).bytes
+    found = []
+    for row in rounds.itertuples():
+        own = rows[(rows.dataset == row.dataset) & (rows.method == row.method)]
+        cost = 2 * sizes[row.dataset, row.method, "classifier"] * row.classifier
+        if row.method == "feddisk":
+            cost += 2 * sizes[row.dataset, row.method, "made"] * row.made
+        found.append((row.dataset, row.method, cost, _counted_bytes(own, row.classifier)))
+    table = pd.DataFrame(found, columns=["dataset", "method", "formula", "counted"])
+    return table.assign(smoothing=smoothing)
+
+
+def _counted_bytes(own: pd.DataFrame, last: float) -> float:
+    """Bytes up and down per client, mean over trials: rounds 1 to `last`, and the MADE's up to its best."""
+    if math.isnan(last):  # never reached
+        return float("nan")
+    clients, seeds = float(own.num_clients.iloc[0]), own.seed.nunique()
+    within = own[(own["round"] >= 1) & (own["round"] <= last)]
+    total = float((within.uplink_bytes + within.downlink_bytes).sum())
+    if "made_rounds" in own:
+        start = own[(own["round"] == 0) & own.made_rounds.notna()]
+        used = start.made_rounds / start.made_rounds_run  # the counter has the rounds of the patience too
+        total += float(((start.uplink_bytes + start.downlink_bytes) * used).sum())
+    return total / clients / seeds
+
+
+def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
+    """Best mean accuracy of each method (FEDDISK-A21) in percent, ours beside the printed ones.
+
+    Of the competitors the paper prints the best only, with its name on FEMNIST.
+    """
+    text = load_published("feddisk_text")
+    printed = text[(text.artifact == "fig3") & (text.metric == "mean_test_accuracy")]
+    found = []
+    for dataset in rows.dataset.unique():
+        name = CASES[case_of(dataset)]
+        own = printed[printed.dataset == name].set_index("method").value
+        curves = {m: trial_mean(rows, dataset, m) for m in METHODS}
+        stand_in = rows[rows.dataset == dataset].stand_in.astype(bool).any()
+        shown = f"{dataset} (stand-in)" if stand_in else dataset
+        rival = max((m for m in METHODS if m != "feddisk"), key=lambda m: curves[m].max())
+        for method, curve in curves.items():
+            value = own.get(PAPER_NAMES[method], float("nan"))
+            value = own.get("best other", value) if method == rival else value
+            best, final = 100 * curve.max(), 100 * curve.iloc[-1]
+            found.append((name, shown, method, value, best, best - value, final, method == rival))
+    columns = ["paper_data", "dataset", "method", "published", "ours_best", "difference", "ours_final"]
+    return pd.DataFrame(found, columns=[*columns, "best_competitor"])
+
+
+def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
+    """FedProx with the paper's mu, as fig. 3 has it, beside the best of its grid of mu, by data set.
+
+    rows: fig. 3's; grid: those of `sec6b-fedprox`. Best of the trial-mean curve in percent. best_mu is
+    chosen on the clients' own test parts, in FedProx's favour; "-": the grid was not run there. FedAvg
+    is mu = 0: where it is higher than FedProx, the paper's mu, chosen for its data, hurts on ours.
+    """
+    found = []
+    for dataset in rows.dataset.unique():
+        peak = {m: 100 * trial_mean(rows, dataset, m).max() for m in ("fedprox", "fedavg", "feddisk")}
+        own = rows[(rows.dataset == dataset) & (rows.method == "fedprox")]
+        mu = float(json_column(own.method_options).iloc[0]["mu"])
+        tried = grid[(grid.dataset == dataset) & (grid.method == "fedprox")]
+        by_mu = {
+            value: 100 * trial_mean(part, dataset, "fedprox").max()
+            for value, part in tried.groupby(json_column(tried.method_options).map(lambda o: o["mu"]))
+        }
+        by_mu = by_mu if set(by_mu) - {mu} else {}
+        best = max(by_mu, key=by_mu.__getitem__, default=None)
+        chosen = ("-", math.nan) if best is None else (f"{best:g}", by_mu[best])
+        found.append((dataset, f"{mu:g}", peak["fedprox"], *chosen, peak["fedavg"], peak["feddisk"]))
+    columns = ["dataset", "paper_mu", "fedprox", "best_mu", "fedprox_best", "fedavg", "feddisk"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
+    """ECR printed beside ours, in all (raw and smoothed) and of the MADE alone."""
+    printed = load_published("feddisk_table1")
+    raw, smoothed = (effective_rounds(rows, window) for window in (1, SMOOTHING))
+    table = raw[["dataset", "method", "made", "classifier", "total"]].merge(
+        smoothed[["dataset", "method", "total"]], on=["dataset", "method"], suffixes=("", "_smoothed")
+    )
+    pairs = [*zip(table.dataset, table.method, strict=True)]
+    made = [_printed_rounds(printed, d, m, "made") if m == "feddisk" else 0.0 for d, m in pairs]
+    kinds = [(d, m, "total" if m == "feddisk" else "classifier") for d, m in pairs]
+    table.insert(2, "published", [_printed_rounds(printed, *kind) for kind in kinds])
+    table.insert(3, "published_made", made)
+    return table
+
+
+def _printed_rounds(printed: pd.DataFrame, dataset: str, method: str, kind: str) -> float:
+    own = printed[(printed.dataset == CASES[case_of(dataset)]) & (printed.method == PAPER_NAMES[method])]
+    return float(own[own.metric == f"effective_communication_rounds_{kind}"].value.iloc[0])
+
+
+def client_sizes(rows: pd.DataFrame) -> dict[str, float]:
+    """Mean number of training images of a client by data set, told by committed runs that are in `rows`."""
+    keys, found = set(rows.run), {}
+    for profile in rows.profile.unique():
+        for run, told in committed_runs("feddisk/fig3", profile):
+            if run.key in keys:
+                found[run.dataset] = float(np.mean(told["facts"]["train_samples"])) / run.num_clients
+    return found
+
+
+def weight_report(rows: pd.DataFrame, sizes: Mapping[str, float] | None = None) -> pd.DataFrame:
+    """FedDisk's weights from the rows of round 0, one row per data set: means over clients and trials.
+
+    h: median. alpha_low, alpha_high: quartiles. effective_samples: effective sample size of a client, and
+    share, its share of the client's images (`sizes`, as `client_sizes` has them). agreement: rank
+    correlation of alpha with the ratio of the MADEs (see `phase_one`).
+    """
+    start = rows[(rows["round"] == 0) & rows.alpha_quantiles.notna()]
+    found = []
+    for dataset, own in start.groupby("dataset", sort=False):
+        h, alpha, size, agreement = (
+            np.array(json_column(own[name]).tolist())
+            for name in ("h_quantiles", "alpha_quantiles", "effective_sample_size", "alpha_agreement")
+        )
+        found.append(
+            {
+                "dataset": dataset,
+                "h": h[..., 2].mean(),
+                "alpha_low": alpha[..., 1].mean(),
+                "alpha_high": alpha[..., 3].mean(),
+                "alpha_max": alpha[..., 4].mean(),
+                "effective_samples": size.mean(),
+                "share": size.mean() / (sizes or {}).get(dataset, math.nan),
+                "agreement": agreement.mean(),
+                "trials": len(own),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def by_mu(rows: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy (%) after the last round by data set, method and mu: mean over trials, 95 % interval."""
+    last = rows[rows["round"] == rows.groupby("run")["round"].transform("max")]
+    mu = json_column(last.method_options).map(lambda options: f"{options['mu']:g}")
+    last = last.assign(mu=mu, accuracy=100 * last[ACCURACY]).sort_values("mu", key=lambda m: m.astype(float))
+    last = last.sort_values(["dataset", "method"], kind="stable")
+    return summarise_seeds(last, ["dataset", "method", "mu"], "accuracy")
+
+
+def by_spread(rows: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy (%) after the last round by method and distance of the styles in percent (data-set option).
+
+    Mean over trials, 95 % interval; the lowest loss over the rounds of a trial and its last one, whose
+    gap shows statistics that fit no client.
+    """
+    spread = json_column(rows.dataset_options).map(lambda options: options.get("spread", 100))
+    rows = rows.assign(spread=spread, accuracy=100 * rows[ACCURACY])
+    last = rows[rows["round"] == rows.groupby("run")["round"].transform("max")]
+    keys = ["dataset", "spread", "method"]
+    table = summarise_seeds(last, keys, "accuracy")
+    least = rows.groupby([*keys, "seed"]).client_test_loss_mean.min().groupby(keys).mean()
+    final = last.groupby(keys).client_test_loss_mean.mean()
+    losses = pd.DataFrame({"least_loss": least, "last_loss": final}).reset_index()
+    return table.merge(losses, on=keys).sort_values(keys, ignore_index=True)

@@ -1,0 +1,1 @@
+"""FedDRL: artifacts, runs, tables, figures and claims."""

@@ -1,0 +1,154 @@
+"""FedDRL (ICPP 2022): every table and figure, with controls that show whether the agent learns.
+
+N. H. Nguyen et al., "FedDRL: Deep Reinforcement Learning-based Adaptive Aggregation for Non-IID
+Data in Federated Learning", https://doi.org/10.1145/3545008.3545085.
+
+| artifact | what it shows |
+|---|---|
+| `feddrl/table1` | the agent's settings, printed and ours |
+| `feddrl/table2` | which kinds of skew PA, CE and CN have, measured |
+| `feddrl/fig1` | private data: the published group structure in words |
+| `feddrl/fig4` | PA, CE and CN: label counts of ten clients |
+| `feddrl/table3` | best accuracy in 18 cells; most figures show its runs |
+| `feddrl/fig5` | accuracy per round |
+| `feddrl/fig6` | mean and variance of the global model's loss over the clients |
+| `feddrl/fig7` | 10 to 50 participants of 100 |
+| `feddrl/fig8` | size of the main cluster, 20 to 60 % of the clients |
+| `feddrl/fig9` | server time: the agent and the averaging |
+| `feddrl/fig10` | rounds to a target accuracy |
+| `feddrl/table4` | shards of sorted images, Equal and Non-equal |
+| `feddrl/cifar10_as_run` | the CIFAR cells as the authors' logs say they were run (FEDDRL-A25) |
+| `feddrl/label_mix` | what mix of labels those clients really had |
+| `feddrl/fedprox_weights` | FedProx averaged by n_k and uniformly (FEDDRL-A36) |
+| `feddrl/upper_bound` | SingleSet beside all cells of tables 3 and 4 |
+| `feddrl/impact_factors` | weights of the main group's clients and of the others |
+| `feddrl/small_setting` | the agent's two modes beside hand-written and searched weights |
+| `feddrl/ddpg_bandit` | the agent alone on constant and informative rewards, at several offsets |
+| `feddrl/repair_search` | departures from the agent, searched on the embedded images |
+| `feddrl/repair_judged` | the frozen one on MNIST and Fashion-MNIST, with its controls |
+| `feddrl/table3_fmnist_ce_n100` | the cell of table 3 that a CPU can approach at the paper's full scale |
+| `feddrl/authors_partitions` | cells of table 3 on the authors' partition files, where these are at hand |
+| `feddrl/authors_deltas` | fig. 8 on them |
+| `feddrl/full_scale_curves` | how far its runs have got |
+"""
+
+from collections.abc import Callable, Sequence
+
+from fedlib.experiments.artifact import PROFILES, USUAL_PROFILES, Artifact, Deferred, Measurement
+from fedlib.papers.feddrl import author_files as files
+from fedlib.papers.feddrl import runs as grid
+from fedlib.papers.feddrl import small_setting as small
+
+bandit = Deferred("fedlib.papers.feddrl.ddpg_bandit")
+learning = Deferred("fedlib.papers.feddrl.learning")
+figures = Deferred("fedlib.papers.feddrl.figures")
+learned = Deferred("fedlib.papers.feddrl.learning_figures")
+measurements = Deferred("fedlib.papers.feddrl.measurements")
+tables = Deferred("fedlib.papers.feddrl.tables")
+timing = Deferred("fedlib.papers.feddrl.timing")
+
+
+def _data(*names: str) -> dict[str, tuple[str, ...]]:
+    """Names of the data sets at each profile."""
+    return {p: tuple(grid.scale_of(p).datasets[name] for name in names) for p in USUAL_PROFILES}
+
+
+def _measured(
+    name: str,
+    title: str,
+    compute: Callable,
+    data: Sequence[str],
+    *,
+    plot: Callable | None = None,
+    shown: tuple[Callable, ...] = (),
+    alone: bool = False,
+) -> Artifact:
+    """Without training, its rows stored."""
+    found = Measurement(f"feddrl/{name}", compute, alone=alone)
+    return Artifact(found.id, title, measurement=found, plot=plot, tables=shown, datasets=_data(*data))
+
+
+ARTIFACTS = (
+    Artifact(
+        "feddrl/table1", "The agent's settings", compute=measurements.table1, datasets=_data()
+    ),
+    _measured("table2", "Kinds of skew of PA, CE and CN", measurements.table2, tuple(grid.DATA.values())),
+    Artifact(
+        "feddrl/fig1", "Pill images (private data): groups in words",
+        compute=measurements.fig1, datasets=_data(),
+    ),
+    _measured("fig4", "PA, CE and CN illustrated", measurements.fig4, ("fmnist",), plot=figures.plot_fig4),
+    Artifact(
+        "feddrl/table3", "Best accuracy under PA, CE and CN, N = 10 and 100",
+        runs=grid.table3, plot=figures.plot_table3, profiles=PROFILES,
+        tables=(tables.accuracy_table, tables.gain_table, tables.control_table),
+    ),
+    Artifact("feddrl/fig5", "Accuracy per round", runs=grid.fig5, plot=figures.plot_fig5),
+    Artifact("feddrl/fig6", "Loss over the clients, N = K = 10", runs=grid.fig6, plot=figures.plot_fig6),
+    Artifact("feddrl/fig7", "Number of participants K", runs=grid.fig7, plot=figures.plot_fig7),
+    Artifact(
+        "feddrl/fig8", "Share delta of the main cluster",
+        runs=grid.fig8, plot=figures.plot_fig8, profiles=PROFILES,
+    ),
+    _measured(
+        "fig9", "Server time: agent and averaging", timing.fig9, ("fmnist",),
+        plot=figures.plot_fig9, shown=(tables.time_table, tables.agent_share), alone=True,
+    ),
+    Artifact(
+        "feddrl/fig10", "Rounds to a target accuracy",
+        runs=grid.fig10, plot=figures.plot_fig10, tables=(tables.rounds_table, tables.printed_rounds),
+    ),
+    Artifact(
+        "feddrl/table4", "Best accuracy under shards, Equal and Non-equal",
+        runs=grid.table4, plot=figures.plot_table4,
+    ),
+    Artifact("feddrl/upper_bound", "SingleSet in all cells of tables 3 and 4", runs=grid.upper_bound),
+    Artifact(
+        "feddrl/impact_factors", "Weights of main and small groups",
+        runs=grid.impact_factors, plot=figures.plot_impact_factors, tables=(tables.factor_table,),
+    ),
+    Artifact(
+        "feddrl/small_setting", "The agent beside hand-written and searched weights",
+        runs=small.small_setting, plot=figures.plot_small_setting,
+        tables=(tables.small_setting_table, learning.gains, learning.signal),
+        seeds={"smoke": 1, "reduced": 10, "paper": 5},
+    ),
+    Artifact(
+        "feddrl/repair_search", "Which departures let the agent learn: search on the embedded images",
+        runs=small.repair_search, plot=learned.plot_gains, tables=(learning.gains,),
+        seeds={"smoke": small.SEARCH_SEEDS[:1], "reduced": small.SEARCH_SEEDS, "paper": small.SEARCH_SEEDS},
+    ),
+    Artifact(
+        "feddrl/repair_judged", "The frozen repair on MNIST and Fashion-MNIST",
+        runs=small.repair_judged, plot=learned.plot_gains, tables=(learning.gains,),
+        seeds={"smoke": 1, "reduced": 10, "paper": 5},
+    ),
+    _measured(
+        "ddpg_bandit", "The agent alone on rewards whose best answer is known", bandit.ddpg_bandit, (),
+        plot=learned.plot_bandit,
+    ),
+    Artifact(
+        "feddrl/cifar10_as_run", "The CIFAR cells as they were run",
+        runs=files.cifar10_as_run, plot=figures.plot_cifar10_as_run,
+    ),
+    _measured(
+        "label_mix", "Label mixes of the CIFAR cells as they were run", measurements.label_mix, ("cifar10",)
+    ),
+    Artifact(
+        "feddrl/authors_partitions", "Table 3 on the authors' own files",
+        runs=files.authors_partitions, profiles=PROFILES,
+    ),
+    Artifact(
+        "feddrl/authors_deltas", "Fig. 8 on the authors' own files",
+        runs=files.authors_deltas, plot=figures.plot_fig8,
+    ),
+    Artifact("feddrl/fedprox_weights", "FedProx by n_k and uniform weights", runs=grid.fedprox_weights),
+    Artifact(
+        "feddrl/table3_fmnist_ce_n100", "One cell of table 3 at full scale: Fashion-MNIST, CE, N = 100",
+        "check", runs=grid.full_scale_cell, seeds={"smoke": 1, "reduced": 3, "paper": 1},
+    ),
+    _measured(
+        "full_scale_curves", "How far the runs of that cell have got", measurements.full_scale_curves,
+        ("fmnist",), plot=figures.plot_full_scale, shown=(tables.full_scale_table,),
+    ),
+)  # fmt: skip

@@ -1,0 +1,308 @@
+"""What FedDRL's claims estimate: one number per seed and cell, and the same computed from the printed tables.
+
+rows: as `load_rows` gives them. Cells have the paper's names (`CIFAR-100/CE/N=100`), whatever images
+stand for its data, so that printed and own effects pool over the same cells.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from fedlib.analysis.claims import Gate
+from fedlib.analysis.gates import curves_flat
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.errata import accuracies, gains
+from fedlib.papers.feddrl.quantities import BASELINES, THREE
+from fedlib.papers.feddrl.runs import DELTA
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EARLY = 0.25  # share of the rounds that is the "initial phase": 200 to 300 of 1000
+ROUNDS = 1000  # T of the paper
+
+
+def paper_name(cell: tuple) -> str:
+    """`CIFAR-100/CE/N=100`: a cell of tables 3 and 4 in the paper's words."""
+    dataset, partition, clients = cell
+    return f"{analysis.PAPER_DATA[dataset]}/{analysis.PAPER_PARTITIONS[partition]}/N={clients}"
+
+
+def by_cell(
+    measure: "Callable[[pd.DataFrame], pd.Series]", *, needs: tuple[str, ...] = THREE, **where: object
+) -> "Callable[[pd.DataFrame], pd.DataFrame]":
+    """The estimand that measures every cell with all of these methods.
+
+    where: `data` (names of the paper's data sets), and values of columns of the rows.
+    """
+
+    def estimand(rows: "pd.DataFrame") -> "pd.DataFrame":
+        import pandas as pd
+
+        chosen = picked(analysis.named(rows), **where)
+        return pd.DataFrame(
+            {paper_name(cell): measure(part) for cell, part in analysis.cells(chosen, needs=needs)}
+        )
+
+    return estimand
+
+
+def picked(rows: "pd.DataFrame", data: tuple[str, ...] = (), **columns: object) -> "pd.DataFrame":
+    """Rows of some of the paper's data sets, and of these values of columns (a tuple: any of them)."""
+    if data:
+        rows = rows[rows.dataset.map(analysis.PAPER_DATA).isin(data)]
+    for name, value in columns.items():
+        rows = rows[rows[name].isin(value if isinstance(value, tuple) else (value,))]
+    return rows
+
+
+def lead(part: "pd.DataFrame") -> "pd.Series":
+    """FedDRL's best accuracy less the better baseline's, in points."""
+    return analysis.best(part, "feddrl") - analysis.best_baseline(part)
+
+
+def gain_over_best(part: "pd.DataFrame") -> "pd.Series":
+    """impr.(a) of table 3: relative gain over the better baseline, in percent."""
+    return analysis.relative_gain(analysis.best(part, "feddrl"), analysis.best_baseline(part))
+
+
+def gain_over_worst(part: "pd.DataFrame") -> "pd.Series":
+    """impr.(b) of table 3: relative gain over the worse baseline, in percent."""
+    return analysis.relative_gain(analysis.best(part, "feddrl"), analysis.worst_baseline(part))
+
+
+def bound_by_single_set(part: "pd.DataFrame") -> "pd.Series":
+    """SingleSet's best accuracy less that of the best federated method, in points."""
+    federated = max((analysis.best(part, name) for name in THREE), key=lambda values: values.mean())
+    return analysis.best(part, "singleset") - federated
+
+
+def below_single_set(part: "pd.DataFrame") -> "pd.Series":
+    """SingleSet's best accuracy less the mean of FedAvg's and FedProx's, in points."""
+    return analysis.best(part, "singleset") - sum(analysis.best(part, name) for name in BASELINES) / 2
+
+
+def below_pareto(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """FedAvg's and FedProx's best accuracy under PA less that under CE and CN (points), by cell."""
+    import pandas as pd
+
+    found = {}
+    for (dataset, clients), part in analysis.cells(analysis.named(rows), ("dataset", "num_clients")):
+        of = {
+            scheme: sum(analysis.best(own, name) for name in BASELINES) / 2
+            for scheme, own in part.groupby("partition")
+            if set(BASELINES) <= set(own.variant)
+        }
+        for scheme in {"ce", "cn"} & set(of) if "pa" in of else ():
+            found[paper_name((dataset, scheme, clients))] = of["pa"] - of[scheme]
+    return pd.DataFrame(found)
+
+
+def growth(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Gain over the better baseline at N = 100 less that at N = 10 (%), by data set and partition."""
+    import pandas as pd
+
+    found = {}
+    for (dataset, scheme), part in analysis.cells(analysis.named(rows), ("dataset", "partition")):
+        of = {n: own for n, own in part.groupby("num_clients") if set(THREE) <= set(own.variant)}
+        if {10, 100} <= set(of):
+            name = f"{analysis.PAPER_DATA[dataset]}/{analysis.PAPER_PARTITIONS[scheme]}"
+            found[name] = gain_over_best(of[100]) - gain_over_best(of[10])
+    return pd.DataFrame(found)
+
+
+def loss_ratio(value: str, *, late: bool) -> "Callable[[pd.DataFrame], pd.DataFrame]":
+    """100 x log of the baselines' `value` over FedDRL's after the initial phase; in it, the inverse."""
+
+    def measure(part: "pd.DataFrame") -> "pd.Series":
+        ratios = analysis.loss_ratios(part, value, window=1)
+        own = ratios[ratios.variant.isin(BASELINES)]
+        own = own[(own["round"] > EARLY * part["round"].max()) == late]
+        logs = own.ratio.map(math.log).groupby(own.seed).mean()
+        return 100 * logs if late else -100 * logs
+
+    return by_cell(measure, data=("CIFAR-100",), num_clients=10)
+
+
+def factor_difference(part: "pd.DataFrame") -> "pd.Series":
+    """Mean factor of small groups' clients less the main group's, later rounds, in % of a uniform factor."""
+    factors = analysis.group_factors(part[part.variant == "feddrl"])
+    later = factors[factors["round"] > EARLY * factors["round"].max()].groupby("seed")
+    return 100 * part.cohort_size.iloc[0] * (later.others.mean() - later.main.mean())
+
+
+def by_cohort(measure: "Callable[[pd.DataFrame], pd.Series]") -> "Callable[[pd.DataFrame], pd.DataFrame]":
+    """A measure of CIFAR-100's CE cell for each number K of participants (fig. 7)."""
+
+    def estimand(rows: "pd.DataFrame") -> "pd.DataFrame":
+        import pandas as pd
+
+        parts = analysis.cells(_fig7(rows), ("cohort_size",), needs=THREE)
+        return pd.DataFrame({f"K={size:g}": measure(part) for (size,), part in parts})
+
+    return estimand
+
+
+def _fig7(rows: "pd.DataFrame") -> "pd.DataFrame":
+    return picked(analysis.named(rows), data=("CIFAR-100",), num_clients=100)
+
+
+def across_cohorts(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Best accuracy with the most participants less that with the fewest (points), by method."""
+    import pandas as pd
+
+    few, many = _ends(rows)
+    return pd.DataFrame(
+        {name: analysis.best(many, name) - analysis.best(few, name) for name in few.attrs["of"]}
+    )
+
+
+def speed_of_cohorts(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """100 x log ratio of the rounds to what both reach, fewest over most participants, by method."""
+    import pandas as pd
+
+    few, many = _ends(rows)
+    found = {}
+    for name in few.attrs["of"]:
+        target = analysis.best(few, name).combine(analysis.best(many, name), min)
+        rounds = [analysis.rounds_to(part, name, target) for part in (few, many)]
+        found[name] = 100 * (rounds[0] / rounds[1]).map(math.log)
+    return pd.DataFrame(found)
+
+
+def _ends(rows: "pd.DataFrame") -> "tuple[pd.DataFrame, pd.DataFrame]":
+    """Rows of the fewest and of the most participants; `attrs['of']`: the methods, if both are there."""
+    parts = {size: part for (size,), part in analysis.cells(_fig7(rows), ("cohort_size",), needs=THREE)}
+    sizes = sorted(parts)
+    few, many = (parts[sizes[i]].copy() if sizes else rows.iloc[:0].copy() for i in (0, -1))
+    few.attrs["of"] = THREE if len(sizes) > 1 else ()
+    return few, many
+
+
+def fall_with_delta(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Best accuracy at the smallest delta less that at 0.6 (points), by partition and method (fig. 8)."""
+    import pandas as pd
+
+    named = picked(analysis.named(rows), partition=("ce", "cn"), num_clients=100)
+    named = named.assign(
+        delta=[analysis.partition_setting(text, "delta") for text in named.partition_options]
+    )
+    found = {}
+    for (scheme,), part in analysis.cells(named, ("partition",), needs=THREE):
+        low, high = (part[part.delta == end] for end in (part.delta.min(), DELTA))
+        if part.delta.min() < DELTA and set(THREE) <= set(low.variant) & set(high.variant):
+            for name in THREE:
+                fall = analysis.best(low, name) - analysis.best(high, name)
+                found[f"{analysis.PAPER_PARTITIONS[scheme]}/{name}"] = fall
+    return pd.DataFrame(found)
+
+
+def speed_lead(part: "pd.DataFrame") -> "pd.Series":
+    """100 x log of the faster baseline's rounds over FedDRL's, to the accuracy that all three reach."""
+    import pandas as pd
+
+    target = analysis.target_accuracy(part)
+    rounds = {name: analysis.rounds_to(part, name, target) for name in THREE}
+    fastest = pd.concat([rounds[name] for name in BASELINES], axis=1).min(axis=1)
+    return 100 * (fastest / rounds["feddrl"]).map(math.log)
+
+
+def two_stage_lead(rows: "pd.DataFrame") -> "pd.Series":
+    """Best accuracy of the two-stage mode less that of the online mode, in points."""
+    named = analysis.named(rows)
+    return analysis.best(named, "feddrl") - analysis.best(named, "feddrl_online")
+
+
+# The same of the printed tables, by cell
+
+
+def printed_gains(
+    over: str, data: tuple[str, ...], clients: tuple[int, ...], schemes: tuple[str, ...]
+) -> Callable[[], Mapping[str, float]]:
+    """Relative gain over the best or worst baseline in these cells, computed from the printed accuracies."""
+
+    def compute() -> Mapping[str, float]:
+        names = [(d, analysis.PAPER_PARTITIONS[p], n) for d in data for n in clients for p in schemes]
+        return _by_name(gains().loc[names, over])
+
+    return compute
+
+
+def printed_lead(table: str = "feddrl_table3") -> Callable[[], Mapping[str, float]]:
+    def compute() -> Mapping[str, float]:
+        values = accuracies(table)
+        return _by_name(values.FedDRL - values[["FedAvg", "FedProx"]].max(axis=1))
+
+    return compute
+
+
+def printed_room() -> Mapping[str, float]:
+    """SingleSet less the best federated method, tables 3 and 4."""
+    found: dict[str, float] = {}
+    for table in ("feddrl_table3", "feddrl_table4"):
+        values = accuracies(table)
+        found |= _by_name(values.SingleSet - values[["FedAvg", "FedProx", "FedDRL"]].max(axis=1))
+    return found
+
+
+def printed_below_single_set() -> Mapping[str, float]:
+    values = accuracies()
+    return _by_name(values.SingleSet - values[["FedAvg", "FedProx"]].mean(axis=1))
+
+
+def printed_below_pareto() -> Mapping[str, float]:
+    values = accuracies()[["FedAvg", "FedProx"]].mean(axis=1)
+    return {
+        name_of(cell): values[cell[0], "PA", cell[2]] - value
+        for cell, value in values.items()
+        if cell[1] != "PA"
+    }
+
+
+def printed_growth() -> Mapping[str, float]:
+    best = gains().best.unstack("n_clients")
+    return {f"{data}/{scheme}": float(row[100] - row[10]) for (data, scheme), row in best.iterrows()}
+
+
+def _by_name(values: "pd.Series") -> Mapping[str, float]:
+    return {name_of(cell): float(value) for cell, value in values.items()}
+
+
+def name_of(cell: tuple) -> str:
+    """`paper_name` of a key of the published tables."""
+    return f"{cell[0]}/{cell[1]}/N={cell[2]:g}"
+
+
+# Gates
+
+
+def flat(*variants: str) -> Gate:
+    """The curves of these methods in every cell."""
+    gate = curves_flat(
+        ("dataset", "partition", "num_clients", "cohort_size", "partition_options", "variant"),
+        length=ROUNDS,
+        only=variants,
+    )
+    return Gate(gate.name, lambda rows: gate.check(analysis.named(rows)))
+
+
+def updates_at(rounds: int, worker_rounds: int, passes: int = 50, workers: int = 2, batch: int = 16) -> int:
+    """DDPG updates of the main agent: offline on the merged buffers (A23), then b = |D| / 4 a round (A19)."""
+    offline = passes * max(workers * (worker_rounds - 1) // batch, 0)
+    return offline + sum(stored // 4 for stored in range(rounds))
+
+
+def _agent_trained(rows: "pd.DataFrame") -> tuple[bool, str]:
+    own = analysis.named(rows)
+    own = own[own.variant == "feddrl"]
+    found = []
+    for run in own.drop_duplicates("run").itertuples():
+        given = json.loads(run.method_options).get("worker_rounds") or run.rounds
+        found.append((updates_at(run.rounds, given), updates_at(run.rounds, run.rounds)))
+    made, needed = min(found, key=lambda pair: pair[0] / pair[1])
+    words = f"agent made {made:,} of the {needed:,} updates of the paper's scheme at this length"
+    return made >= needed, f"{words} (at T = {ROUNDS}: {updates_at(ROUNDS, ROUNDS):,})"
+
+
+AGENT_TRAINED = Gate("agent trained: the paper's number of updates at the run's length", _agent_trained)

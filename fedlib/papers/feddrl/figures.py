@@ -1,0 +1,314 @@
+"""FedDRL's figures, from stored rows."""
+
+from collections.abc import Iterable, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedlib import plotting
+from fedlib.analysis import tables
+from fedlib.analysis.intervals import mean_interval
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import tables as feddrl_tables
+
+CONTROLS = ("uniform", "untrained", "shuffled")  # thin lines: four curves have bands, eight would hide them
+CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", *CONTROLS)
+SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
+GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
+
+
+def _caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
+    """Under the figure: what is drawn, data, profile, seeds, device, commit."""
+    line = tables.provenance_line(rows) if "seed" in rows else "Images of the shape of the named data."
+    plotting.write_caption(fig, f"{note} {line}".strip())
+    return fig
+
+
+def _grid(
+    rows: int, columns: int, size: tuple[float, float] = (3.0, 2.4), *, sharex: str = "row"
+) -> tuple[Figure, np.ndarray]:
+    plotting.use_style()
+    fig, axes = plt.subplots(
+        rows, columns, figsize=(columns * size[0], rows * size[1] + 1.0), squeeze=False, sharex=sharex
+    )
+    return fig, axes
+
+
+def _one_legend(fig: Figure, axes: Sequence[Axes]) -> None:
+    """One legend above all panels instead of one beside each."""
+    found = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label.split(" (n =")[0], handle)
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+    columns = min(5, len(found), int(fig.get_figwidth() / 1.7))
+    fig.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
+
+
+def _curve_panels(
+    rows: pd.DataFrame, columns: int, variants: Sequence[str] = CURVES, size: tuple[float, float] = (3.0, 2.4)
+) -> Figure:
+    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
+    named = analysis.named(rows)
+    named = named[named.variant.isin(variants)]
+    cells = list(analysis.cells(named))
+    fig, axes = _grid(-(-len(cells) // columns), columns, size)
+    for ax, (cell, part) in zip(axes.flat, cells, strict=False):
+        _accuracy_curves(part, ax)
+        ax.set_title(analysis.cell_name(cell), fontsize=8)
+    for ax in axes.flat[len(cells) :]:
+        ax.set_axis_off()
+    _one_legend(fig, axes.flat[: len(cells)])
+    window = max(_window(part) for _, part in cells)
+    smooth = f" (Fashion-MNIST: of moving averages over {window} rounds)" if window > 1 else ""
+    return _caption(fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}.")
+
+
+def _thin_words(named: pd.DataFrame) -> str:
+    return (
+        "; thin lines: controls, without bands; a hidden curve coincides with another"
+        if named.variant.isin(CONTROLS).any()
+        else ""
+    )
+
+
+def _window(part: pd.DataFrame) -> int:
+    """Rounds of the moving average: the paper smooths its curves of Fashion-MNIST only."""
+    smooths = analysis.PAPER_DATA[part.dataset.iloc[0]] == "Fashion-MNIST"
+    return max(1, int(part["rounds"].max()) // SMOOTHED) if smooths else 1
+
+
+def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
+    window = _window(part)
+    smooth = part.groupby(["variant", "seed"]).test_accuracy.transform(
+        lambda values: values.rolling(window, min_periods=1).mean()
+    )
+    shown = part.assign(test_accuracy=100 * smooth)
+    plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=CONTROLS)
+
+
+def plot_fig4(rows: pd.DataFrame) -> Figure:
+    """Images of each label on each client under PA, CE and CN."""
+    fig, axes = _grid(1, 3, (3.0, 3.0))
+    for ax, (partition, part) in zip(axes[0], rows.groupby("partition", sort=False), strict=True):
+        labels = np.repeat(part.label.to_numpy(), part.images)
+        owners = np.repeat(part.client.to_numpy(), part.images)
+        lists = [np.flatnonzero(owners == client) for client in range(10)]
+        plotting.plot_partition(lists, labels, ax=ax, num_classes=10)
+        ax.set(title=analysis.PAPER_PARTITIONS[partition], ylabel="label" if partition == "pa" else "")
+    return _caption(fig, rows, "Area of a bubble = images, scaled per panel.")
+
+
+def plot_fig5(rows: pd.DataFrame) -> Figure:
+    """Accuracy per round on CIFAR-100 and Fashion-MNIST."""
+    return _curve_panels(rows, 3)
+
+
+def plot_fig6(rows: pd.DataFrame) -> Figure:
+    """Mean and variance over the clients of the global model's loss, over FedDRL's in the same round."""
+    named = analysis.named(rows)
+    cells = list(analysis.cells(named, needs=("feddrl",)))
+    fig, axes = _grid(2, len(cells))
+    window = max(1, int(named["rounds"].max()) // SMOOTHED)
+    kinds = {"client_loss_mean": "mean loss", "client_loss_variance": "variance of the loss"}
+    for line, (value, name) in zip(axes, kinds.items(), strict=True):
+        for ax, (cell, part) in zip(line, cells, strict=True):
+            ratios = analysis.loss_ratios(part, value, window)
+            shown = pd.concat([ratios[ratios.variant == v] for v in analysis.variant_order(ratios)])
+            shown = shown[shown.variant != "feddrl"]
+            plotting.plot_curves(
+                shown, ax, y="ratio", by="variant", y_label=f"{name} / FedDRL's", thin=CONTROLS
+            )
+            ax.axhline(1, color="black", linewidth=0.8)
+            ax.set_title(analysis.cell_name(cell))
+    _one_legend(fig, axes.flat)
+    note = "Above 1: larger than with FedDRL (two-stage). Mean over seeds, band = 95 % t interval"
+    return _caption(fig, named, f"{note}{_thin_words(named)}.")
+
+
+def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
+    """Best accuracy against a setting, one panel per partition, bars = 95 % t interval over seeds."""
+    found = feddrl_tables.over(rows, column)
+    partitions = list(found.partition.unique())
+    fig, axes = _grid(1, len(partitions), (4.6, 3.2))
+    for ax, partition in zip(axes[0], partitions, strict=True):
+        part = found[found.partition == partition]
+        plotting.plot_settings(part, ax, x=column, y="best", by="variant", y_label="best accuracy (%)")
+        ax.set(title=analysis.PAPER_PARTITIONS[partition], xlabel=x_label)
+    _one_legend(fig, axes[0])
+    return _caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
+
+
+def plot_fig7(rows: pd.DataFrame) -> Figure:
+    """Best accuracy against the number of participants."""
+    return _plot_over(rows, "cohort_size", "participants K of 100")
+
+
+def plot_fig8(rows: pd.DataFrame) -> Figure:
+    """Best accuracy against the share of clients in the main cluster."""
+    return _plot_over(rows, "delta", "delta, share of the main cluster")
+
+
+def plot_fig9(rows: pd.DataFrame) -> Figure:
+    """Decision and averaging time per network and data set, on a logarithmic axis, with deciles."""
+    devices = list(rows.timed_on.unique())
+    fig, axes = _grid(1, len(devices) + 1, (4.6, 3.2), sharex="none")
+    for ax, device in zip(axes[0], devices, strict=False):
+        _time_bars(rows[(rows.timed_on == device) & (rows.cohort_size == 10)], ax)
+        ax.set(yscale="log", ylabel="ms per round", title=f"K = 10, clients on {device}")
+    axes[0, 0].legend()
+    agent = rows[(rows.what == "decision") & (rows.model == "mlp") & (rows.timed_on == devices[0])]
+    agent = agent.sort_values("cohort_size")
+    last = axes[0, -1]
+    last.errorbar(agent.cohort_size, agent.median_ms, _deciles(agent), color="#D55E00", marker="D", capsize=3)
+    last.set(xlabel="participants K", ylabel="decision (ms)", title="agent, MLP", ylim=(0, None))
+    device = rows.device_name.iloc[0] if "device_name" in rows else f"{int(rows.threads.iloc[0])} thread(s)"
+    note = f"Median, whiskers = first and last decile; {device}."
+    return _caption(fig, rows, note)
+
+
+def _deciles(part: pd.DataFrame) -> list[pd.Series]:
+    return [part.median_ms - part.p10_ms, part.p90_ms - part.median_ms]
+
+
+def _time_bars(rows: pd.DataFrame, ax: Axes) -> None:
+    averaged = rows[rows.what == "averaging"]
+    places = {setting: at for at, setting in enumerate(zip(averaged.model, averaged.data, strict=True))}
+    for what, colour, shift in (("decision", "#D55E00", -0.2), ("averaging", "#0072B2", 0.2)):
+        part = rows[rows.what == what]
+        at = [places[setting] + shift for setting in zip(part.model, part.data, strict=True)]
+        ax.bar(at, part.median_ms, 0.4, yerr=_deciles(part), color=colour, label=what, capsize=3)
+    ax.set_xticks(range(len(places)), [f"{model}\n{data}" for model, data in places], fontsize=7)
+
+
+def _labels(rows: pd.DataFrame, cells: Iterable[tuple[str, str, int]]) -> list[str]:
+    """`CIFAR-100 stand-in/CE/N=10` for cells that go by the paper's names."""
+    names = {
+        analysis.PAPER_DATA[d]: analysis.cell_name((d, "pa", 0)).split("/")[0] for d in rows.dataset.unique()
+    }
+    return [f"{names[data]}/{partition}/N={clients}" for data, partition, clients in cells]
+
+
+def plot_fig10(rows: pd.DataFrame) -> Figure:
+    """Rounds to the target over FedDRL's, per cell: of the baselines, and beside them of the controls."""
+    found = feddrl_tables.rounds_table(rows)
+    plotting.use_style()
+    fig, (bars, points) = plt.subplots(1, 2, figsize=(9.0, 0.4 * len(found) + 1.8), sharey=True,
+                                       width_ratios=(3, 2))  # fmt: skip
+    at = np.arange(len(found))
+    printed = feddrl_tables.printed_rounds(rows).set_index("quantity").published
+    for method, shift in (("fedavg", -0.2), ("fedprox", 0.2)):
+        style = plotting.method_style(method)
+        column = f"{style.label} / FedDRL"
+        bars.barh(at + shift, found[column], 0.4, color=style.colour, label=style.label)
+        if column in printed:
+            place = _printed_cell(found) + shift
+            bars.plot(printed[column], place, "k*", markerfacecolor="white", markersize=8, label="printed")
+    for control, shift in zip(feddrl_tables.CONTROLS, (-0.3, -0.1, 0.1, 0.3), strict=True):
+        style = plotting.method_style(control)
+        ratio = found[control] / found.FedDRL
+        points.plot(ratio, at + shift, style.marker, color=style.colour, markersize=7, label=style.label)
+    names = [f"{d}/{p}/N={n}" for d, p, n in found[feddrl_tables.CELL].itertuples(index=False, name=None)]
+    bars.set_yticks(at, names)
+    bars.set_ylim(len(found) - 0.4, -0.6)
+    for ax, kind in ((bars, "baselines"), (points, "controls and the other mode")):
+        ax.axvline(1, color="black", linewidth=0.8, zorder=0.5)
+        ax.set(title=kind, xlabel="rounds to the target, over FedDRL's")
+    _one_legend(fig, [bars, points])
+    note = (
+        "Target: what FedAvg, FedProx and FedDRL all reach. Above 1: slower than FedDRL; stage 1 is not "
+        "counted; no point: not reached in every seed; axes differ."
+    )
+    return _caption(fig, rows, note)
+
+
+def _printed_cell(found: pd.DataFrame) -> int:
+    """Place of the one cell for which the text prints rounds: CIFAR-100, CE, N = 10."""
+    cifar = found.data.str.startswith("CIFAR")
+    return int(np.flatnonzero(cifar & (found.partition == "CE") & (found.N == 10))[0])
+
+
+def plot_table3(rows: pd.DataFrame) -> Figure:
+    """FedDRL less each baseline and control in best accuracy, per cell, with its interval."""
+    found = feddrl_tables.control_table(rows)
+    controls = list(found.control.unique())
+    cells = list(found[feddrl_tables.CELL].drop_duplicates().itertuples(index=False, name=None))
+    plotting.use_style()
+    height = 0.26 * len(cells) + 1.8
+    fig, axes = plt.subplots(1, len(controls), figsize=(9.2, height), sharey=True, squeeze=False)
+    for ax, control in zip(axes[0], controls, strict=True):
+        part, style = found[found.control == control], plotting.method_style(control)
+        at = [cells.index(cell) for cell in part[feddrl_tables.CELL].itertuples(index=False, name=None)]
+        ends = [part["mean"] - part.low, part.high - part["mean"]]
+        ax.errorbar(part["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=2)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_title(f"less {style.label.replace(', ', chr(10))}", fontsize=8)
+        ax.tick_params(labelsize=8)
+    axes[0, 0].set_yticks(range(len(cells)), _labels(rows, cells))
+    axes[0, 0].invert_yaxis()
+    note = "FedDRL's best accuracy less that of each control (points), 95 % t interval; axes differ."
+    return _caption(fig, rows, note)
+
+
+def plot_impact_factors(rows: pd.DataFrame) -> Figure:
+    """Mean impact factor of a main-group client and of another over the rounds."""
+    named = analysis.named(rows)
+    shown = [
+        name for name in ("feddrl", "feddrl_online", "shuffled", "untrained") if name in set(named.variant)
+    ]
+    cells = list(analysis.cells(named))
+    fig, axes = _grid(len(cells), len(shown), (9.0 / len(shown), 1.7))
+    for column, variant in zip(axes.T, shown, strict=True):
+        for ax, (cell, part) in zip(column, cells, strict=True):
+            factors = analysis.group_factors(part[part.variant == variant])
+            for group, (colour, dash, label) in GROUPS.items():
+                _band(ax, factors, group, colour, dash, label)
+            style = plotting.method_style(variant)
+            ax.set_title(f"{style.label}\n{analysis.cell_name(cell)}", fontsize=8)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("impact factor (%)")
+    for ax in axes[-1]:
+        ax.set_xlabel("round")
+    _one_legend(fig, axes.flat)
+    note = "Mean over seeds, band = 95 % t interval. With uniform weights every factor is 1 / K."
+    return _caption(fig, named, note)
+
+
+def _band(ax: Axes, factors: pd.DataFrame, group: str, colour: str, dash: str, label: str) -> None:
+    points = [(at, mean_interval(100 * values.to_numpy())) for at, values in factors.groupby("round")[group]]
+    at, intervals = [p[0] for p in points], [p[1] for p in points]
+    ax.plot(at, [i.mean for i in intervals], color=colour, linestyle=dash, label=label)
+    low, high = [i.low for i in intervals], [i.high for i in intervals]
+    ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def plot_small_setting(rows: pd.DataFrame) -> Figure:
+    """Accuracy and reward per round of both modes, the controls and the best constant weights."""
+    named = analysis.named(rows)
+    cost = named.client_loss_mean + named.client_loss_max - named.client_loss_min
+    shown = named.assign(accuracy=100 * named.test_accuracy, reward=-cost)
+    fig, axes = _grid(1, 2, (4.6, 3.4))
+    plotting.plot_curves(shown, axes[0, 0], y="accuracy", by="variant", y_label="accuracy (%)")
+    after = shown[shown["round"] > 0]
+    plotting.plot_curves(after, axes[0, 1], y="reward", by="variant", y_label="reward (nats)")
+    _one_legend(fig, axes[0])
+    return _caption(fig, named, "Mean over seeds, band = 95 % t interval.")
+
+
+def plot_table4(rows: pd.DataFrame) -> Figure:
+    """Accuracy per round under shards."""
+    return _curve_panels(rows, 2)
+
+
+def plot_cifar10_as_run(rows: pd.DataFrame) -> Figure:
+    """Accuracy per round of the CIFAR cells as they were run, a panel for each."""
+    return _curve_panels(rows, 3)
+
+
+def plot_full_scale(rows: pd.DataFrame) -> Figure:
+    """The full-scale cell as far as it has got."""
+    return _curve_panels(rows.assign(status="ok"), 1, size=(6.4, 3.4))

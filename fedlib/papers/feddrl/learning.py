@@ -1,0 +1,126 @@
+"""What FedDRL's agent could gain, what its reward shows of it, and what it learned: rows to numbers.
+
+rows: as `load_rows` gives them for grids of the small setting (N = K = 10, CE). Rewards in nats,
+accuracies in percent.
+"""
+
+import itertools
+import json
+from typing import TYPE_CHECKING
+
+from fedlib.analysis import contrasts as decide
+from fedlib.experiments.artifact import PROFILES
+from fedlib.methods.feddrl.method import FedDRL
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.runs import COHORT, DELTA, scale_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+REACHABLE = ("small_groups", "main_group", "largest_losses", "proportional", "best_constant")
+TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
+
+
+def gains(rows: "pd.DataFrame", over: str = "uniform") -> "pd.DataFrame":
+    """Every variant's mean reward and best accuracy less those of `over`, with intervals over seeds.
+
+    of the room: its gain in reward as a share of the best one within the agent's reach.
+    """
+    import pandas as pd
+
+    lines = []
+    for data, part in analysis.named(rows).groupby("dataset"):
+        rewards = {v: analysis.rewards(part, v) for v in analysis.variant_order(part)}
+        found = {v: decide.paired(own, rewards[over]) for v, own in rewards.items()}
+        room = max((found[v].mean for v in REACHABLE if v in found), default=float("nan"))
+        for variant, gain in found.items():
+            points = decide.paired(analysis.best(part, variant), analysis.best(part, over))
+            lines.append(
+                {"dataset": data, "variant": variant, "reward": rewards[variant].mean(), "nats": gain.mean}
+                | {"nats low": gain.low, "nats high": gain.high, "points": points.mean}
+                | {"points low": points.low, "points high": points.high}
+                | {"of the room": gain.mean / room, "n": gain.n}
+            )
+    return pd.DataFrame(lines)
+
+
+def tilts(part: "pd.DataFrame", variant: str) -> "pd.DataFrame":
+    """Tilt to the small groups and reward of every round: columns seed, round, tilt, raw, detrended.
+
+    tilt: mean log-weight of their clients less that of the main group's. raw: eq. (7), negated, of the
+    model that these weights made. detrended: less its running mean over the rounds before.
+    """
+    import numpy as np
+
+    own = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
+    own = own.sort_values(["seed", "round"])
+    logs = np.log(np.array([json.loads(text) for text in own.weights]))
+    main = np.array([json.loads(text) for text in own.clients]) < int(DELTA * COHORT + 0.5)
+    tilt = _mean_where(logs, ~main) - _mean_where(logs, main)
+    raw = -(own.client_loss_mean + own.client_loss_max - own.client_loss_min)
+    before = raw.groupby(own.seed).transform(lambda x: x.ewm(alpha=TREND_RATE, adjust=False).mean().shift())
+    found = own[["seed", "round"]].assign(tilt=tilt, raw=raw, detrended=raw - before)
+    return found.reset_index(drop=True)
+
+
+def _mean_where(values: "np.ndarray", chosen: "np.ndarray") -> "np.ndarray":
+    return (values * chosen).sum(axis=1) / chosen.sum(axis=1)
+
+
+def signal(rows: "pd.DataFrame", variant: str = "untrained") -> "pd.DataFrame":
+    """How much of the reward the tilt explains, raw and detrended: sd, slope (nats per unit), R^2, t.
+
+    Least squares over all rounds with a level for each seed. The agent that is not trained explores
+    only, so its tilts are independent of the loss.
+    """
+    import numpy as np
+    import pandas as pd
+
+    lines = []
+    parts = {data: tilts(part, variant) for data, part in analysis.named(rows).groupby("dataset")}
+    for data, name in itertools.product(parts, ("raw", "detrended")):
+        known = parts[data][["seed", "tilt", name]].dropna()
+        x, y = (known[c] - known.groupby("seed")[c].transform("mean") for c in ("tilt", name))
+        free = len(known) - known.seed.nunique() - 1
+        slope = (x @ y) / (x @ x)
+        error = np.sqrt((y - slope * x) @ (y - slope * x) / free / (x @ x))
+        sizes = {"sd": np.sqrt(y @ y / (free + 1)), "slope": slope, "R2": slope**2 * (x @ x) / (y @ y)}
+        lines.append({"dataset": data, "reward": name, **sizes, "t": slope / error, "rounds": len(known)})
+    return pd.DataFrame(lines)
+
+
+def means(rows: "pd.DataFrame", variants: tuple[str, ...]) -> "pd.DataFrame":
+    """mu of every client by round, mean over seeds: columns dataset, variant, round, client, mu."""
+    import pandas as pd
+
+    named = analysis.named(rows)
+    own = named[named.variant.isin(variants) & named.get("mu", pd.Series(index=named.index)).notna()]
+    long = own.assign(mu=own.mu.map(json.loads), client=own.clients.map(json.loads))
+    long = long[["dataset", "variant", "round", "client", "mu"]].explode(["client", "mu"])
+    by = ["dataset", "variant", "round", "client"]
+    return long.astype({"mu": float}).groupby(by, as_index=False).mu.mean()
+
+
+def learning_cost(profile: str) -> dict[str, int]:
+    """Experiences and updates of FedDRL's main agent in table 3 at a profile (FEDDRL-A19, A23)."""
+    scale = scale_of(profile)
+    return count_updates(FedDRL(worker_rounds=scale.worker_rounds), scale.rounds)
+
+
+def count_updates(method: "FedDRL", rounds: int) -> dict[str, int]:
+    """The same of any settings: merged experiences, offline updates, own experiences, online updates."""
+    stage_1 = method.workers * ((method.worker_rounds or rounds) - 1)
+    passes = method.offline_passes * (stage_1 // min(method.offline_batch_size, stage_1))
+    kept = stage_1 if method.keep_experience else 0
+    sizes = [kept + max(0, t - 2) for t in range(1, rounds + 1)]  # of D when round t begins
+    each = [size // method.batch_size if method.updates is None else method.updates for size in sizes]
+    online = sum(b for size, b in zip(sizes, each, strict=True) if size >= method.batch_size)
+    return {"merged": stage_1, "offline updates": passes, "own": rounds - 1, "online updates": online}
+
+
+def learning_costs() -> "pd.DataFrame":
+    """`learning_cost` of every profile, the paper's last."""
+    import pandas as pd
+
+    return pd.DataFrame([{"profile": profile, **learning_cost(profile)} for profile in PROFILES])

@@ -1,0 +1,90 @@
+"""Figures about FedDRL's learning: gains over uniform weights, the agent's means, the agent alone."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fedlib import plotting
+from fedlib.analysis import tables
+from fedlib.papers.feddrl import learning
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.runs import COHORT, DELTA
+
+UNITS = (("nats", "mean reward (nats)"), ("points", "best accuracy (points)"))
+COLOURS = {"small": "#D55E00", "main": "#0072B2"}
+LEARNERS = ("untrained", "feddrl", "feddrl_online", "permuted", "repaired", "repaired_permuted")
+
+
+def plot_gains(rows: pd.DataFrame) -> Figure:
+    """Each variant less uniform weights in reward and in accuracy: a row of panels for each data set."""
+    plotting.use_style()
+    found = {data: part for data, part in learning.gains(rows).groupby("dataset")}
+    height = sum(0.28 * len(part) + 0.9 for part in found.values()) + 0.5
+    fig, axes = plt.subplots(len(found), 2, figsize=(9.0, height), squeeze=False, sharey="row")
+    for row, (data, part) in zip(axes, found.items(), strict=True):
+        part = part[part.variant != "uniform"]
+        at = np.arange(len(part))[::-1]
+        for ax, (unit, label) in zip(row, UNITS, strict=True):
+            ends = [part[unit] - part[f"{unit} low"], part[f"{unit} high"] - part[unit]]
+            ax.errorbar(part[unit], at, xerr=ends, fmt="o", color="#333333", markersize=4, linewidth=1)
+            ax.axvline(0, color="#999999", linewidth=1)
+            ax.set_xlabel(f"{label}, less uniform")
+        row[0].set_yticks(at, [plotting.method_style(name).label for name in part.variant])
+        row[0].set_title(analysis.PAPER_DATA[data], loc="left")
+    note = "Mean over seeds with 95 % t interval; right of the line: more than uniform weights."
+    plotting.write_caption(fig, f"{note} {tables.provenance_line(rows)}")
+    return fig
+
+
+def plot_means(rows: pd.DataFrame) -> Figure:
+    """The agent's mean of every client over the rounds, a row of panels for each data set."""
+    plotting.use_style()
+    found = learning.means(rows, LEARNERS)
+    shown = [name for name in LEARNERS if (found.variant == name).any()]
+    sets = list(found.dataset.unique())
+    size = (2.6 * len(shown), 2.4 * len(sets) + 1.0)
+    fig, axes = plt.subplots(len(sets), len(shown), figsize=size, squeeze=False, sharex=True, sharey=True)
+    for (data, name), part in found.groupby(["dataset", "variant"]):
+        ax = axes[sets.index(data), shown.index(name)]
+        for client, line in part.groupby("client"):
+            group = "main" if client < int(DELTA * COHORT + 0.5) else "small"
+            ax.plot(line["round"], line.mu, color=COLOURS[group], linewidth=1, label=f"{group} group")
+        ax.set(title=plotting.method_style(name).label, ylim=(0, 1))
+    for ax, data in zip(axes[:, 0], sets, strict=True):
+        ax.set_ylabel(f"{analysis.PAPER_DATA[data]}: mean $\\mu_k$")
+    for ax in axes[-1]:
+        ax.set_xlabel("round")
+    lines = {line.get_label(): line for line in axes[0, 0].get_lines()}
+    fig.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=2)
+    note = "Mean over seeds, one line a client, without exploration noise; equal means are uniform weights."
+    plotting.write_caption(fig, f"{note} {tables.provenance_line(rows[rows.mu.notna()])}")
+    return fig
+
+
+def plot_bandit(rows: pd.DataFrame) -> Figure:
+    """The agent alone: mean mu of both groups over its updates, a panel for each offset and settings."""
+    plotting.use_style()
+    panels = list(rows.groupby(["settings", "offset"], sort=False))
+    amplitudes = sorted(rows.amplitude.unique())
+    size = (2.2 * len(panels), 2.0 * len(amplitudes) + 1.2)
+    fig, axes = plt.subplots(
+        len(amplitudes), len(panels), figsize=size, squeeze=False, sharex=True, sharey=True
+    )
+    for column, ((settings, offset), part) in enumerate(panels):
+        axes[0, column].set_title(f"{settings}, offset {offset:+g}", fontsize=8)
+        for ax, amplitude in zip(axes[:, column], amplitudes, strict=True):
+            mine = part[part.amplitude == amplitude]
+            for group, colour in COLOURS.items():
+                mean = mine.groupby("updates")[f"mu_{group}"].mean()
+                ax.plot(mean.index, mean, color=colour, label=f"{group} group")
+            ax.set_ylim(0, 1)
+    for ax, amplitude in zip(axes[:, 0], amplitudes, strict=True):
+        ax.set_ylabel("constant reward" if amplitude == 0 else f"{amplitude:g} nats a unit of tilt")
+    axes[-1, 0].set_xlabel("updates")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    note = (
+        f"Mean mu over {rows.seed.nunique()} agents; an agent that learns leaves 1/2 in the lower row only."
+    )
+    plotting.write_caption(fig, f"{note} {tables.provenance_line(rows.drop(columns='seed'))}")
+    return fig

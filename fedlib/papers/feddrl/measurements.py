@@ -1,0 +1,188 @@
+"""FedDRL's artifacts without training: settings, partitions measured, label mixes, how far long runs got."""
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedlib import seeds
+from fedlib.analysis.published import load_published
+from fedlib.data import Dataset, load_dataset
+from fedlib.experiments.checkpoints import unfinished_groups
+from fedlib.experiments.store import Store
+from fedlib.methods.feddrl.method import FedDRL
+from fedlib.papers.feddrl.author_files import at_hand, authors_file
+from fedlib.papers.feddrl.runs import CLIENTS, DATA, PARTITIONS, full_scale_cell, partition_options, scale_of
+from fedlib.partition import (
+    Partition,
+    label_counts,
+    label_emd,
+    make_partition,
+    partition_from_file,
+    skew_properties,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# table 1's names: the options of our method and networks
+_SETTINGS = {
+    "pi_network_layers": lambda m: len(m.ddpg(10).policy_network.layers),
+    "q_network_layers": lambda m: len(m.ddpg(10).critic_network.layers),
+    "hidden_layer_size": lambda m: m.hidden_size,
+    "pi_network_learning_rate": lambda m: m.policy_rate,
+    "q_network_learning_rate": lambda m: m.critic_rate,
+    "experience_buffer_size": lambda m: m.capacity,
+    "discount_factor_gamma": lambda m: m.discount,
+    "soft_update_factor_rho": lambda m: m.rho,
+}
+_SKEWS = ("clustered_skew", "label_size_imbalance", "quantity_imbalance")
+
+
+def table1(profile: str) -> "pd.DataFrame":
+    """Table 1 beside the defaults of our agent."""
+    import pandas as pd
+
+    method = FedDRL()
+    ours = {name: read(method) for name, read in _SETTINGS.items()}
+    rows = load_published("feddrl_table1")
+    return pd.DataFrame(
+        {"setting": rows.metric, "printed": rows.value, "ours": rows.metric.map(ours), "note": rows.note}
+    )
+
+
+def table2(profile: str) -> "pd.DataFrame":
+    """The three kinds of skew of table 2, printed and measured on three partitions of each cell."""
+    import pandas as pd
+
+    printed = load_published("feddrl_table2").pivot_table(
+        index="partition", columns="metric", values="value", aggfunc="first"
+    )
+    rows = []
+    for data in DATA.values():
+        dataset = load_dataset(scale_of(profile).datasets[data])
+        for partition in PARTITIONS:
+            for clients in CLIENTS:
+                for seed in range(3):
+                    lists = draw(dataset, profile, data, partition, clients, seed)
+                    counts = label_counts(lists, dataset.train.labels, dataset.num_classes)
+                    skew = skew_properties(counts)
+                    row = {**_about(dataset, seed), "partition": partition, "num_clients": clients}
+                    for name in _SKEWS:
+                        row[name] = getattr(skew, name)
+                        row[f"{name}_printed"] = printed.loc[partition.upper(), name] == "yes"
+                    row |= {"labels_per_client": skew.labels_per_client, "size_spread": skew.size_spread}
+                    sizes = counts.sum(axis=1)
+                    row |= {"images": int(sizes.sum()), "smallest": int(sizes.min())}
+                    rows.append({**row, "largest": int(sizes.max())})
+    return pd.DataFrame(rows)
+
+
+def draw(dataset: "Dataset", profile: str, data: str, partition: str, clients: int, seed: int) -> "Partition":
+    """One partition with the settings of table 3 over all training images."""
+    return make_partition(
+        partition,
+        labels=dataset.train.labels,
+        num_classes=dataset.num_classes,
+        num_clients=clients,
+        rng=seeds.rng(seed, "partition"),
+        **partition_options(scale_of(profile), data, partition, clients),
+    )
+
+
+def _about(dataset: "Dataset", seed: int) -> dict[str, object]:
+    return {"dataset": dataset.name, "seed": seed, "stand_in": dataset.stand_in}
+
+
+def fig1(profile: str) -> "pd.DataFrame":
+    """What the paper says of its private pill images; there is nothing to measure or to draw."""
+    rows = load_published("feddrl_text")
+    return rows[rows.artifact == "fig1"][["metric", "value", "unit", "note"]].reset_index(drop=True)
+
+
+def fig4(profile: str) -> "pd.DataFrame":
+    """Images of each label on each of ten clients under PA, CE and CN, delta 0.6."""
+    import pandas as pd
+
+    dataset, rows = load_dataset(scale_of(profile).datasets["fmnist"]), []
+    for partition in PARTITIONS:
+        lists = draw(dataset, profile, "fmnist", partition, 10, 0)
+        counts = label_counts(lists, dataset.train.labels, dataset.num_classes)
+        for client, label in zip(*np.nonzero(counts), strict=True):
+            cell = {"partition": partition, "client": int(client), "label": int(label)}
+            rows.append({**_about(dataset, 0), **cell, "images": int(counts[client, label])})
+    return pd.DataFrame(rows)
+
+
+def label_mix(profile: str) -> "pd.DataFrame":
+    """FEDDRL-A25: distance of the clients' label mixes from uniform, eq. (23) of FedDdrl, on CIFAR-10.
+
+    Each scheme from 100 labels that are not the images' own, a random deal to clients of the same
+    sizes, the scheme from the images' own 10 labels, and the authors' own lists where they are at hand
+    (not at `smoke`); N = 10, mean over clients. Their lists number images in the official order, which
+    a re-encoded copy need not have: there only the sizes are certain.
+    """
+    import pandas as pd
+
+    dataset, rows = load_dataset(scale_of(profile).datasets["cifar10"]), []
+    labels = dataset.train.labels % 10  # the stand-in of `smoke` has 100 labels; CIFAR-10's are 0 to 9
+    for scheme in PARTITIONS:
+        options = partition_options(scale_of("paper"), "cifar100", scheme, 10)
+        for seed in range(3):
+            rng = seeds.rng(seed, "label mix", scheme)
+            given = {"labels": labels, "num_clients": 10, "rng": rng}
+            foreign = make_partition("foreign_labels", num_classes=100, scheme=scheme, **options, **given)
+            sizes = [len(index) for index in foreign]
+            dealt = np.split(rng.permutation(len(labels))[: sum(sizes)], np.cumsum(sizes)[:-1])
+            own = {k: v for k, v in options.items() if k != "images_per_label"}
+            lists = {
+                "as run": foreign,
+                "random deal": dealt,
+                "own labels": make_partition(scheme, num_classes=10, **own, **given),
+            }
+            for made_from, clients in lists.items():
+                rows.append(
+                    _about(dataset, seed) | _mix(scheme, made_from, label_counts(clients, labels, 10))
+                )
+        theirs = authors_file("cifar10", scheme, 10)
+        if profile != "smoke" and at_hand(theirs):
+            lists = partition_from_file(labels, num_clients=10, **theirs)
+            rows.append(_about(dataset, 0) | _mix(scheme, "authors' file", label_counts(lists, labels, 10)))
+    return pd.DataFrame(rows)
+
+
+def _mix(scheme: str, made_from: str, counts: np.ndarray) -> dict[str, object]:
+    return {
+        "partition": scheme,
+        "made_from": made_from,
+        "images": int(counts.sum()),
+        "label_distance": float(label_emd(counts).mean()),
+        "labels_per_client": float((counts > 0).sum(axis=1).mean()),
+    }
+
+
+def full_scale_curves(profile: str) -> "pd.DataFrame":
+    """Test accuracy per round of `table3_fmnist_ce_n100`, finished or not, as far as the store has it."""
+    import pandas as pd
+
+    store, rows = Store(), []
+    for run in full_scale_cell(profile):
+        about = {"method": run.method, "method_options": json.dumps(dict(run.method_options))}
+        about |= {"dataset": run.dataset, "partition": run.partition, "num_clients": run.num_clients}
+        found = {
+            s.run.seed: s.rows().to_dict("records")
+            for s in store.scan(run.id)
+            if s.run.group_key == run.group_key
+        }
+        for folder in unfinished_groups(store, run.id, run.group_key):
+            saved = folder.load()
+            for member, partial in zip(folder.runs, saved.rows if saved else [], strict=False):
+                found.setdefault(member.seed, partial)
+        for seed, records in found.items():
+            rows += [
+                {**about, "seed": seed, "rounds": run.rounds, "round": r["round"],
+                 "test_accuracy": r["test_accuracy"]}
+                for r in records if r.get("test_accuracy") is not None
+            ]  # fmt: skip
+    columns = ["method", "method_options", "dataset", "seed", "rounds", "round", "test_accuracy"]
+    return pd.DataFrame(rows, columns=None if rows else columns).assign(stand_in=False)

@@ -1,0 +1,185 @@
+"""What FedDRL's tables, figures and claims compute from rows: best accuracies, gains, ratios, factors.
+
+rows: as `load_rows` gives them, many cells and methods; part: those of one cell. A series by seed has
+one number per seed. Accuracies and gains are in percent.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from fedlib.analysis import contrasts as decide
+from fedlib.analysis.variants import with_variant
+from fedlib.experiments.results import finished_rows
+from fedlib.papers.feddrl.repair import FROZEN, REPAIRED, SEARCHED
+from fedlib.papers.feddrl.runs import CONTROLS, DELTA, PAPER_METHODS, VARIANTS
+from fedlib.papers.feddrl.small_setting import EXTRA
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BASELINES = ("fedavg", "fedprox")
+THREE = (*BASELINES, "feddrl")
+# The first that fits names a row: those with more options first
+_REPAIRS = {
+    "repaired" if name == FROZEN else name: ("feddrl", options)
+    for name, options in SEARCHED.items()
+    if options
+}
+_REPAIRS["repaired_permuted"] = ("feddrl", {**REPAIRED, "agent": "permuted"})
+_NAMES = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), **EXTRA, **_REPAIRS, **CONTROLS}
+_NAMES = dict(sorted(_NAMES.items(), key=lambda named: -len(named[1][1]))) | PAPER_METHODS
+_ORDER = (*VARIANTS, *EXTRA, *_REPAIRS, "fedprox_uniform", "best_constant")
+CELL = ("dataset", "partition", "num_clients")
+PAPER_DATA = {
+    "cifar100": "CIFAR-100", "standin-cifar100": "CIFAR-100", "cifar10": "CIFAR-100",
+    "cifar10-jpeg": "CIFAR-100", "fmnist": "Fashion-MNIST", "fmnist-embedded": "Fashion-MNIST",
+    "mnist": "MNIST", "mnist-5k": "MNIST",
+}  # fmt: skip
+_OTHER_NAMES = {
+    "standin-cifar100": "CIFAR-100 stand-in", "cifar10": "CIFAR-10", "cifar10-jpeg": "CIFAR-10 (JPEG)"
+}  # fmt: skip
+PAPER_PARTITIONS = {
+    "pa": "PA", "ce": "CE", "cn": "CN", "equal_shards": "Equal", "nonequal_shards": "Non-equal"
+}  # fmt: skip
+
+
+def named(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Finished rows with a column `variant`, the method's name in our tables, in their order.
+
+    Cells cut by labels that are not the images' own, or by the authors' files, count under the scheme
+    that cut them.
+    """
+    found = with_variant(finished_rows(rows), _NAMES)
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    found = found.sort_values("variant", key=lambda names: names.map(ranks), kind="stable")
+    files = found.partition == "from_file"
+    if files.any():
+        schemes = found.partition_options[files].map(lambda text: partition_setting(text, "scheme"))
+        found = found.assign(partition=found.partition.where(~files, schemes))
+    foreign = found.partition == "foreign_labels"
+    if foreign.any():
+        schemes = found.partition_options[foreign].map(lambda text: partition_setting(text, "scheme"))
+        found = found.assign(partition=found.partition.where(~foreign, schemes))
+    return found
+
+
+def partition_setting(options: str, name: str) -> str | float:
+    """A setting of a partition, out of its options (JSON); of the authors' files, out of their name.
+
+    name: delta, or scheme (of files and foreign labels only). Files without a delta in their name have
+    table 3's.
+    """
+    given = json.loads(options)
+    if "path" not in given:
+        return given[name]
+    scheme, delta = re.search(r"_(pa|ce|cn)_n\d+(?:_delta(\d+))?\.", given["path"]).groups()
+    return scheme if name == "scheme" else int(delta) / 100 if delta else DELTA
+
+
+def cells(
+    rows: "pd.DataFrame", by: tuple[str, ...] = CELL, needs: tuple[str, ...] = ()
+) -> "Iterator[tuple[tuple, pd.DataFrame]]":
+    """Rows of each cell, in the paper's order; a cell without all of `needs` is left out."""
+    found = {cell: part for cell, part in rows.groupby(list(by)) if set(needs) <= set(part.variant)}
+    for cell in sorted(found, key=_place):
+        yield cell, found[cell]
+
+
+def _place(cell: tuple) -> tuple:
+    """Data sets and partitions as the paper has them, N rising before partitions."""
+    known = [*PAPER_DATA, *PAPER_PARTITIONS]
+    ranks = [known.index(value) if value in known else value for value in cell]
+    return (ranks[0], *reversed(ranks[1:]))
+
+
+def cell_name(cell: tuple) -> str:
+    """`Fashion-MNIST/CE/N=100`; a data set that stands in for the paper's is called so."""
+    dataset, partition, clients = cell
+    name = _OTHER_NAMES.get(dataset, PAPER_DATA[dataset])
+    return f"{name}/{PAPER_PARTITIONS[partition]}/N={clients}"
+
+
+def best(part: "pd.DataFrame", variant: str) -> "pd.Series":
+    """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
+    return decide.best(part[part.variant == variant])
+
+
+def best_baseline(part: "pd.DataFrame") -> "pd.Series":
+    """The better of FedAvg and FedProx in this cell by its mean over seeds, as impr.(a) takes it."""
+    return max((best(part, name) for name in BASELINES), key=lambda values: values.mean())
+
+
+def worst_baseline(part: "pd.DataFrame") -> "pd.Series":
+    """The worse of the two, as impr.(b) takes it."""
+    return min((best(part, name) for name in BASELINES), key=lambda values: values.mean())
+
+
+def relative_gain(ours: "pd.Series", other: "pd.Series") -> "pd.Series":
+    """Gain in percent of the other's accuracy, by seed."""
+    return 100 * (ours - other) / other
+
+
+def rounds_to(part: "pd.DataFrame", variant: str, target: "pd.Series") -> "pd.Series":
+    """First evaluated round whose test accuracy reaches the seed's target (FEDDRL-A45); NaN if none does."""
+    rows = part[(part.variant == variant) & (part["round"] > 0)].dropna(subset=["test_accuracy"])
+    reached = rows[100 * rows.test_accuracy >= rows.seed.map(target) - 1e-9]
+    return reached.groupby("seed")["round"].min().reindex(target.index)
+
+
+def target_accuracy(part: "pd.DataFrame") -> "pd.Series":
+    """The smallest best accuracy of the three methods, by seed: what all of them reach (fig. 10)."""
+    import pandas as pd
+
+    return pd.concat([best(part, name) for name in THREE], axis=1).dropna().min(axis=1)
+
+
+def loss_ratios(part: "pd.DataFrame", value: str, window: int, over: str = "feddrl") -> "pd.DataFrame":
+    """fig. 6: `value` of every method over FedDRL's in the same round and seed, smoothed (FEDDRL-A41).
+
+    value: client_loss_mean or client_loss_variance. over: the mode of FedDRL that divides. Columns
+    variant, seed, round, ratio.
+    """
+    import pandas as pd
+
+    known = part[part[value].notna() & (part["round"] > 0)]
+    table = known.pivot_table(index=["seed", "round"], columns="variant", values=value)
+    ratio = table.div(table[over], axis=0)
+    smooth = ratio.groupby(level="seed").transform(lambda x: x.rolling(window, min_periods=1).mean())
+    return pd.DataFrame(smooth.stack().rename("ratio")).reset_index()
+
+
+def group_factors(part: "pd.DataFrame", delta: float = DELTA) -> "pd.DataFrame":
+    """Mean impact factor of the main group's clients and of the others, per variant, seed and round.
+
+    The main group is the first delta N clients, as `partition_ce` and `partition_cn` number them.
+    Rounds without a main-group client or without any other are left out.
+    """
+    import numpy as np
+    import pandas as pd
+
+    rows = part[part.weights.notna() & (part.variant != "singleset")]
+    found = []
+    for row in rows.itertuples():
+        clients, weights = np.array(json.loads(row.clients)), np.array(json.loads(row.weights))
+        inside = clients < int(delta * row.num_clients + 0.5)
+        if inside.any() and not inside.all():
+            means = {"main": weights[inside].mean(), "others": weights[~inside].mean()}
+            found.append({"variant": row.variant, "seed": row.seed, "round": row.round, **means})
+    return pd.DataFrame(found, columns=["variant", "seed", "round", "main", "others"])
+
+
+def rewards(part: "pd.DataFrame", variant: str) -> "pd.Series":
+    """Mean over the rounds of eq. (7), negated, from the losses of the new global model, by seed.
+
+    With K = N these are the losses that pay for each round's action (FEDDRL-A2).
+    """
+    rows = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
+    cost = rows.client_loss_mean + rows.client_loss_max - rows.client_loss_min
+    return -cost.groupby(rows.seed).mean()
+
+
+def variant_order(rows: "pd.DataFrame") -> list[str]:
+    """The variants at hand in the order of our tables."""
+    return [name for name in _ORDER if name in set(rows.variant)]

@@ -1,0 +1,334 @@
+"""FedDRL's tables: published beside ours, and FedDRL beside its controls, with intervals over seeds."""
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from fedlib.analysis import contrasts as decide
+from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.published import load_published
+from fedlib.analysis.tables import compare
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gain
+from fedlib.papers.feddrl.learning import REACHABLE
+from fedlib.papers.feddrl.runs import CONTROLS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
+CELL = ["data", "partition", "N"]
+LAST_ROUNDS = 50  # whose mean accuracy stands beside the best
+
+
+def best_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Mean over seeds of the best accuracy (%): data, partition, N, variant, mean, low, high, n."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named):
+        for variant in analysis.variant_order(part):
+            interval = mean_interval(analysis.best(part, variant).to_numpy())
+            found.append({**_cell(cell), "variant": variant, **vars(interval)})
+    return pd.DataFrame(found, columns=[*CELL, "variant", "mean", "low", "high", "n"])
+
+
+def _cell(cell: tuple) -> dict[str, object]:
+    dataset, partition, clients = cell
+    return {
+        "data": analysis.PAPER_DATA[dataset],
+        "partition": analysis.PAPER_PARTITIONS[partition],
+        "N": clients,
+    }
+
+
+def accuracy_table(rows: "pd.DataFrame", table: str = "feddrl_table3") -> "pd.DataFrame":
+    """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods."""
+    printed = load_published(table)
+    printed = printed[printed.metric == "best_top1_accuracy"].rename(
+        columns={"dataset": "data", "n_clients": "N", "method": "name"}
+    )
+    names = {name: variant for variant, name in PRINTED.items()}
+    printed = printed.assign(variant=printed.name.map(names), N=printed.N.astype(int))
+    return compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2)
+
+
+def wide(table: "pd.DataFrame") -> "pd.DataFrame":
+    """One line per cell: for each method published, ours with its interval, and difference."""
+    kinds = ["published", "ours", "low", "high", "difference"]
+    found = table.set_index([*CELL, "variant"])[kinds].unstack("variant")
+    order = [(kind, name) for name in PRINTED for kind in kinds]
+    cells = table[CELL].drop_duplicates()
+    found = found.loc[list(cells.itertuples(index=False, name=None)), order]
+    found.columns = [f"{PRINTED[name]}: {kind}" for kind, name in found.columns]
+    return found.reset_index()
+
+
+def side_by_side(rows: "pd.DataFrame", table: str = "feddrl_table3") -> "pd.DataFrame":
+    """Table 3 or 4 with one line per cell, see `wide`; data that are not the paper's are called so."""
+    return _marked(wide(accuracy_table(rows, table)), rows)
+
+
+def late_accuracies(rows: "pd.DataFrame", last: float = 0.05) -> "pd.DataFrame":
+    """Best accuracy (%) beside the mean of the last rounds, 50 of 1000 (FEDDRL-A34), means over seeds.
+
+    The best of all rounds is chosen with the test data, as the paper does, and flatters every method.
+    """
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named):
+        line = _cell(cell)
+        for variant in (name for name in PRINTED if (part.variant == name).any()):
+            own = part[(part.variant == variant) & part.test_accuracy.notna()]
+            late = own[own["round"] > (1 - last) * own["round"].max()]
+            line[f"{PRINTED[variant]} best"] = analysis.best(part, variant).mean()
+            line[f"{PRINTED[variant]} late"] = 100 * late.groupby("seed").test_accuracy.mean().mean()
+        found.append(line)
+    return _marked(pd.DataFrame(found).round(2), rows)
+
+
+def _marked(table: "pd.DataFrame", rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The table with data sets that stand in for the paper's called so."""
+    names = {
+        analysis.PAPER_DATA[d]: analysis.cell_name((d, "pa", 0)).split("/")[0] for d in rows.dataset.unique()
+    }
+    return table.assign(data=table.data.map(lambda name: names.get(name, name)))
+
+
+def gain_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """impr.(a) and impr.(b) of table 3 (%): printed, ours with its interval."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=analysis.THREE):
+        line = _cell(cell)
+        for over, baseline in (("best", analysis.best_baseline), ("worst", analysis.worst_baseline)):
+            gain = analysis.relative_gain(analysis.best(part, "feddrl"), baseline(part))
+            interval = decide.paired(gain, 0 * gain)
+            line[f"{over}: paper"] = printed_gain(*line_key(line), over)
+            line |= {f"{over}: ours": interval.mean, f"{over}: low": interval.low}
+            line[f"{over}: high"] = interval.high
+        found.append(line)
+    return _marked(pd.DataFrame(found).round(2), rows)
+
+
+def line_key(line: dict[str, object]) -> tuple[str, str, int]:
+    """The published tables' key of a cell."""
+    return line["data"], line["partition"], line["N"]
+
+
+def control_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """FedDRL less each control in best accuracy (points), per cell, with its interval over seeds."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=("feddrl",)):
+        ours = analysis.best(part, "feddrl")
+        for control in analysis.variant_order(part):
+            if control not in ("feddrl", "singleset"):
+                interval = decide.paired(ours, analysis.best(part, control))
+                found.append({**_cell(cell), "control": control, **vars(interval)})
+    return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"]).round(2)
+
+
+def pooled_controls(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """FedDRL less each control, mean over all cells of a seed, then over seeds; and in how many cells."""
+    import pandas as pd
+
+    named = analysis.named(rows)
+    each, found = control_table(rows), []
+    for control in each.control.unique():
+        parts = [part for _, part in analysis.cells(named, needs=("feddrl", control))]
+        pairs = [(analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts]
+        interval = decide.pooled(pairs)
+        mine = each[each.control == control]
+        ahead, behind = int((mine.low > 0).sum()), int((mine.high < 0).sum())
+        line = {"FedDRL less": control, "points": interval.mean, "low": interval.low, "high": interval.high}
+        found.append({**line, "clearly ahead": ahead, "clearly behind": behind, "cells": len(mine)})
+    return pd.DataFrame(found).round(2)
+
+
+def rounds_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """fig. 10: target (%), mean rounds to it, and the baselines' rounds over FedDRL's.
+
+    "with stage 1" adds the rounds of FedDRL's workers, which run side by side (FEDDRL-A24). The target
+    is what the paper's three methods reach; a control that misses it in a seed has no number.
+    """
+    return _marked(_rounds(rows).round(2), rows)
+
+
+def printed_rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The only numbers that fig. 10's text prints, CIFAR-100, CE, N = 10: published, ours, difference.
+
+    Empty where that cell has not been run.
+    """
+    import pandas as pd
+
+    found = _rounds(rows)
+    cell = found[(found.data == "CIFAR-100") & (found.partition == "CE") & (found.N == 10)]
+    ratio = "relative_rounds_to_target"
+    printed = {
+        "target": ("target accuracy (%)", from_text("target_accuracy")),
+        "FedDRL": ("FedDRL's rounds", from_text("rounds_to_target")),
+        "FedAvg / FedDRL": ("FedAvg / FedDRL", from_text(ratio, method="FedAvg")),
+        "FedProx / FedDRL": ("FedProx / FedDRL", from_text(ratio, method="FedProx")),
+    }
+    lines = [
+        {"quantity": name, "published": value, "ours": ours, "difference": ours - value}
+        for column, (name, value) in printed.items()
+        for ours in cell[column]
+    ]
+    columns = ["quantity", "published", "ours", "difference"]
+    return pd.DataFrame(lines, columns=columns).round(2)
+
+
+def _rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """`rounds_table` before rounding, with the paper's names of the data sets."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=analysis.THREE):
+        target = analysis.target_accuracy(part)
+        needed = {name: analysis.rounds_to(part, name, target).mean() for name in analysis.THREE}
+        first = part[part.variant == "feddrl"].iloc[0]
+        stage_1 = json.loads(first.method_options).get("worker_rounds", first.rounds)
+        line = {**_cell(cell), "target": target.mean(), **{PRINTED[n]: value for n, value in needed.items()}}
+        line["with stage 1"] = needed["feddrl"] + stage_1
+        for name in CONTROLS:
+            known = (part.variant == name).any()
+            reached = analysis.rounds_to(part, name, target) if known else target * math.nan
+            line[name] = reached.mean(skipna=False)
+        line["FedAvg / FedDRL"] = needed["fedavg"] / needed["feddrl"]
+        line["FedProx / FedDRL"] = needed["fedprox"] / needed["feddrl"]
+        found.append(line)
+    columns = [*CELL, "target", *(PRINTED[name] for name in analysis.THREE), "with stage 1", *CONTROLS]
+    return pd.DataFrame(found, columns=[*columns, "FedAvg / FedDRL", "FedProx / FedDRL"])
+
+
+def over(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
+    """Best accuracy (%) of every seed against a setting: variant, partition, <column>, seed, best."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    if column not in named:
+        settings = [analysis.partition_setting(text, column) for text in named.partition_options]
+        named = named.assign(**{column: settings})
+    for (partition, at), part in named.groupby(["partition", column], sort=True):
+        for variant in analysis.variant_order(part):
+            for seed, value in analysis.best(part, variant).items():
+                found.append(
+                    {"variant": variant, "partition": partition, column: at, "seed": seed, "best": value}
+                )
+    return pd.DataFrame(found)
+
+
+def factor_table(rows: "pd.DataFrame", early: float = 0.25) -> "pd.DataFrame":
+    """Mean impact factor (%) of a main-group client and of another, later rounds, mean over seeds.
+
+    With ten equal clients every factor is 10 % under FedAvg (CE).
+    """
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named):
+        factors = analysis.group_factors(part)
+        later = factors[factors["round"] > early * factors["round"].max()]
+        for variant in analysis.variant_order(later):
+            seeds = later[later.variant == variant].groupby("seed")[["main", "others"]].mean() * 100
+            interval = decide.paired(seeds.others, seeds.main)
+            line = {**_cell(cell), "variant": variant, "main": seeds.main.mean()}
+            line |= {"others": seeds.others.mean(), "others - main": interval.mean}
+            found.append({**line, "low": interval.low, "high": interval.high})
+    return _marked(pd.DataFrame(found).round(3), rows)
+
+
+def small_setting_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Best accuracy (%) and mean reward (nats) of every variant, and FedDRL's lead, with intervals."""
+    import pandas as pd
+
+    named, found = analysis.named(rows), []
+    ours, reward = analysis.best(named, "feddrl"), analysis.rewards(named, "feddrl")
+    for variant in analysis.variant_order(named):
+        best, earned = analysis.best(named, variant), analysis.rewards(named, variant)
+        lead, gain = decide.paired(ours, best), decide.paired(reward, earned)
+        line = {"variant": variant, "best accuracy": best.mean(), "FedDRL's lead": lead.mean}
+        line |= {"low": lead.low, "high": lead.high, "mean reward": earned.mean(), "gain": gain.mean}
+        found.append({**line, "gain low": gain.low, "gain high": gain.high})
+    return pd.DataFrame(found).round(3)
+
+
+def room_to_gain(rows: "pd.DataFrame") -> str:
+    """Mean reward of the best rule or constant within reach less that of equal weights, in words.
+
+    What its interval says about whether there was anything to learn is part of the words.
+    """
+    named = analysis.named(rows)
+    earned = [analysis.rewards(named, v) for v in REACHABLE if (named.variant == v).any()]
+    room = decide.paired(max(earned, key=lambda r: r.mean()), analysis.rewards(named, "uniform"))
+    says = "open, the interval holds 0"
+    if room.low > 0:
+        says = "there was something"
+    elif room.high < 0:
+        says = "equal weights earn more"
+    return f"{decide.words(room, 'nats', 3)}: {says}"
+
+
+def full_scale_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The full-scale cell: rounds reached, and accuracy (%) up to the round that all have reached.
+
+    Best, and mean of the last 50 rounds there, each less table 3's published best of 1000 rounds: the best
+    of many noisy rounds is biased upwards, their mean is not (FEDDRL-A34).
+    """
+    import pandas as pd
+
+    named, found = analysis.named(rows.assign(status="ok")), []
+    reached = named.groupby(["variant", "seed"])["round"].max()
+    common, printed = int(reached.min()), accuracies().loc["Fashion-MNIST", "CE", 100]
+    for variant in analysis.variant_order(named):
+        own = named[(named.variant == variant) & (named["round"] <= common)]
+        ours = analysis.best(own, variant).mean()
+        late = 100 * own[own["round"] > max(0, common - LAST_ROUNDS)].test_accuracy.mean()
+        paper = printed[PRINTED[variant.removesuffix("_online")]]
+        line = {"variant": variant, "rounds": reached[variant].min(), "of": named["rounds"].max()}
+        line |= {"published": paper, f"best to round {common}": ours, "difference": ours - paper}
+        found.append({**line, f"mean of the last {LAST_ROUNDS}": late, "its difference": late - paper})
+    return pd.DataFrame(found).round(2)
+
+
+def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """fig. 9: printed means beside our medians (ms), their difference, and our deciles; K = 10."""
+    import pandas as pd
+
+    cnn = "MNIST,Fashion-MNIST"
+    printed = {("decision", model): from_text("drl_time") for model in ("vgg11", "cnn-feddrl")}
+    printed["averaging", "vgg11"] = from_text("aggregation_time", dataset="CIFAR-100")
+    printed["averaging", "cnn-feddrl"] = from_text("aggregation_time", dataset=cnn)
+    ten = rows[rows.cohort_size == 10]
+    paper = [printed.get(key) for key in zip(ten.what, ten.model, strict=True)]
+    shown = ten[["what", "model", "data", "timed_on", "threads", "median_ms", "p10_ms", "p90_ms"]]
+    shown.insert(5, "paper_ms", pd.array(paper, dtype="Float64"))
+    shown.insert(7, "difference_ms", shown.median_ms - shown.paper_ms)
+    return shown.round(3).reset_index(drop=True)
+
+
+def agent_share(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """What the agent adds to a round of each network, in percent, on this machine.
+
+    The decision; then the decision and what Algorithm 1 made rounds longer, with so many experiences in
+    D: in a side thread where a core is free for it, in line where `threads` are all cores.
+    """
+    import pandas as pd
+
+    ten, found = rows[(rows.cohort_size == 10) & (rows.data == "fmnist")], []
+    decisions = ten[ten.what == "decision"].set_index(["timed_on", "model"]).median_ms
+    rounds = ten[ten.what.str.startswith("round")]
+    for (device, model, threads), part in rounds.groupby(["timed_on", "model", "threads"], sort=False):
+        median = part.set_index("what").median_ms
+        decision, whole = decisions[device, model], median["round"]
+        line = {"timed_on": device, "threads": threads, "model": model, "round_ms": whole}
+        line["decision_%"] = 100 * decision / whole
+        for what, ms in median.filter(like="round, ").items():
+            line[f"{what.removeprefix('round, ')}_%"] = 100 * (decision + ms - whole) / whole
+        found.append(line)
+    return pd.DataFrame(found).round(2)

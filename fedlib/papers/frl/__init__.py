@@ -1,0 +1,1 @@
+"""FRL report: artifacts, runs, tables, figures and claims."""

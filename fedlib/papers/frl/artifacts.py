@@ -1,0 +1,143 @@
+"""The FRL report (Orange, 2023): every table and figure of its experiments, with controls.
+
+B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, report, 26 February 2023.
+Readings FRL-A1 to A32: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
+`fedlib.rl.reinforce`, `fedlib.methods.frl.workers` and `fedlib.partition.label_volume`.
+
+| artifact | what it shows |
+|---|---|
+| `frl/table1` | variance of participation, recomputed |
+| `frl/fig9` | what the generator of labels and volumes deals |
+| `frl/fig10` to `fig13`, `cases` | FedAvg on Fashion-MNIST in the four cases, one by one and together |
+| `frl/fig14` to `fig18` | EvaluatorFL 1 with 20 and 100 workers: selections, rewards, accuracies |
+| `frl/fig19` to `fig23` | EvaluatorFL 2, as described and as coded |
+| `frl/sec5` | both approaches beside FedAvg and keep-all on the same workers |
+| `frl/fig24`, `fig25`, `fig31` to `fig34` | embeddings of local updates of workers with swapped labels |
+| `frl/fig26` to `fig29` | SchedulerFL's training on times alone |
+| `frl/static` | who finds the fast workers where times never change |
+| `frl/sec5-rewards` | rewards that are always positive or always negative |
+| `frl/fig30`, `table2`, `table3` | the trained scheduler beside random selection and controls |
+| `frl/fairness` | variance of participation of every scheduler |
+"""
+
+from functools import partial
+
+from fedlib.experiments.artifact import Artifact, Deferred, Measurement
+from fedlib.papers.frl import runs as grid
+
+embedding = Deferred("fedlib.papers.frl.embedding")
+figures = Deferred("fedlib.papers.frl.figures")
+measurements = Deferred("fedlib.papers.frl.measurements")
+scheduler_training = Deferred("fedlib.papers.frl.scheduler_training")
+static_times = Deferred("fedlib.papers.frl.static_times")
+tables = Deferred("fedlib.papers.frl.tables")
+
+SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
+SCHEDULER_SEEDS = {"smoke": 2, "reduced": 5, "paper": 5}  # single runs with a heavy tail (FRL-A31)
+_NO_DATA: dict[str, tuple[str, ...]] = {"smoke": (), "reduced": (), "paper": ()}
+_MNIST = {"smoke": ("fmnist-embedded",), "reduced": ("mnist",), "paper": ("mnist",)}
+
+UPDATES = Measurement("frl/fig24", embedding.measure_embeddings, embedding.embedding_settings)
+SCHEDULER = Measurement("frl/fig26", scheduler_training.trace_training, scheduler_training.training_settings)
+
+_trained = partial(Artifact, seeds=SEEDS)
+_timed = partial(Artifact, seeds=SCHEDULER_SEEDS)
+
+ARTIFACTS = (
+    Artifact(
+        "frl/table1", "Variance of participation",
+        compute=measurements.measure_participation, datasets=_NO_DATA,
+    ),
+    Artifact(
+        "frl/fig9", "Labels and volumes of 20 workers",
+        measurement=Measurement("frl/fig9", measurements.measure_partitions),
+        plot=figures.plot_partitions, datasets=_MNIST,
+    ),
+    *(
+        _trained(
+            f"frl/{figure}", f"FedAvg, {case}",
+            runs=partial(grid.fedavg_runs, figure=figure), plot=figures.plot_case,
+        )
+        for figure, (case, _) in grid.CASES.items()
+    ),
+    _trained(
+        "frl/cases", "FedAvg in the four cases (figs. 10 to 13)", "figure",
+        runs=grid.case_runs, plot=figures.plot_cases, tables=(tables.cases,),
+    ),
+    *(
+        _trained(f"frl/{figure}", title, runs=partial(grid.evaluator_runs, figure=first), plot=plot)
+        for figure, first, plot, title in (
+            ("fig14", "fig14", figures.plot_selections, "EvaluatorFL 1, 20 workers: selections"),
+            ("fig15", "fig15", figures.plot_selections, "EvaluatorFL 1, 100 workers: selections"),
+            ("fig17", "fig14", figures.plot_accuracies, "EvaluatorFL 1, 20 workers: accuracy by round"),
+            ("fig18", "fig15", figures.plot_accuracies, "EvaluatorFL 1, 100 workers: accuracy by round"),
+            ("fig19", "fig19", figures.plot_selections, "EvaluatorFL 2, 20 workers: selections"),
+            ("fig20", "fig20", figures.plot_selections, "EvaluatorFL 2, 100 workers: selections"),
+            ("fig22", "fig19", figures.plot_accuracies, "EvaluatorFL 2, 20 workers: accuracy by round"),
+            ("fig23", "fig20", figures.plot_accuracies, "EvaluatorFL 2, 100 workers: accuracy by round"),
+        )
+    ),
+    _trained(
+        "frl/fig16", "EvaluatorFL 1: rewards, 20 and 100 workers",
+        runs=partial(grid.approach_runs, approach=1), plot=figures.plot_rewards,
+    ),
+    _trained(
+        "frl/fig21", "EvaluatorFL 2: rewards, 20 and 100 workers",
+        runs=partial(grid.approach_runs, approach=2), plot=figures.plot_rewards,
+    ),
+    _trained(
+        "frl/sec5", "EvaluatorFL beside FedAvg and keep-all",
+        runs=grid.sec_v_runs, plot=figures.plot_evaluators, tables=(tables.evaluators,),
+    ),
+    *(
+        Artifact(
+            f"frl/{figure}",
+            "PCA of 40 local updates in 4 clusters" if method == "pca" else f"{name} of the same updates",
+            measurement=UPDATES, where={} if method == "pca" else {"method": method},
+            plot=partial(figures.plot_embedding, method=method), datasets=_MNIST,
+            tables=(tables.embeddings, tables.compare_pca) if method == "pca" else (),
+        )
+        for method, (figure, name) in grid.EMBEDDINGS.items()
+    ),
+    *(
+        Artifact(
+            f"frl/{figure}", f"SchedulerFL: {what}", measurement=SCHEDULER, plot=plot, datasets=_NO_DATA
+        )
+        for figure, plot, what in (
+            ("fig26", figures.plot_scheduler_reward, "reward while it trains on times"),
+            ("fig27", figures.plot_probabilities, "probabilities, workers sorted by speed"),
+            ("fig28", figures.plot_draws, "selections, workers sorted by speed"),
+            ("fig29", figures.plot_maximum_time, "maximum time per experiment"),
+        )
+    ),
+    Artifact(
+        "frl/static", "SchedulerFL where times never change",
+        measurement=Measurement("frl/static", static_times.trace_static, static_times.static_settings),
+        plot=figures.plot_static, datasets=_NO_DATA,
+    ),
+    Artifact(
+        "frl/sec5-rewards", "Rewards of one sign",
+        measurement=Measurement(
+            "frl/sec5-rewards", scheduler_training.trace_one_sign, scheduler_training.training_settings
+        ),
+        plot=figures.plot_one_sign, datasets=_NO_DATA,
+    ),
+    _timed(
+        "frl/fig30", "Accuracy: trained scheduler, random 10 %, controls",
+        runs=grid.scheduler_runs, plot=figures.plot_schedulers, tables=(tables.schedulers,),
+    ),
+    _timed(
+        "frl/table2", "Maximum time per round, IID",
+        runs=partial(grid.table_runs, table="table2"), plot=figures.plot_times,
+        tables=(partial(tables.compare_times, table="table2"),),
+    ),
+    _timed(
+        "frl/table3", "Maximum time per round, non-IID",
+        runs=partial(grid.table_runs, table="table3"), plot=figures.plot_times,
+        tables=(partial(tables.compare_times, table="table3"),),
+    ),
+    _timed(
+        "frl/fairness", "Variance of participation of every scheduler", "figure",
+        runs=grid.scheduler_runs, plot=figures.plot_fairness,
+    ),
+)  # fmt: skip

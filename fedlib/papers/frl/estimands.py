@@ -1,0 +1,269 @@
+"""What the report's claims estimate, by seed, and the same computed from its printed numbers.
+
+Logarithms of ratios are in percent (100 log). Cells are numbers of workers, approaches or cases.
+"""
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from fedlib.analysis import contrasts
+from fedlib.analysis.claims import Gate
+from fedlib.analysis.published import load_published
+from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl.runs import CASES
+
+EPISODES, WORKERS = 20, (20, 100)
+READ, AS_CODED = "schedulerfl", "schedulerfl_unit"  # readings of the scheduler's state (FRL-A12)
+
+
+def setting(metric: str, artifact: str = "") -> float:
+    """A number of the report's text, by metric and artifact."""
+    rows = load_published("frl_settings")
+    rows = rows[(rows["metric"] == metric) & rows["artifact"].fillna("").str.contains(artifact)]
+    return float(rows["value"].iloc[0])
+
+
+def mean_accuracy(first: str, second: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """Mean accuracy over rounds 1 to 10 of one case of figs. 10 to 13 less another's, in points."""
+
+    def estimand(rows: pd.DataFrame) -> pd.Series:
+        own = rows[rows["round"] > 0]
+        of = {
+            figure: measure.by_seed(
+                own[own["artifact"] == figure], lambda part: 100 * part["test_accuracy"].mean()
+            )
+            for figure in CASES
+        }
+        return of[first] - of[second]
+
+    return estimand
+
+
+def of_size(rows: pd.DataFrame, workers: int, variant: str = "evaluatorfl") -> pd.DataFrame:
+    rows = measure.named(rows) if "variant" not in rows else rows
+    return rows[(rows["num_clients"] == workers) & (rows["variant"] == variant)]
+
+
+def by_size(
+    value: Callable[[pd.DataFrame], float], sizes: tuple[int, ...] = WORKERS, *variants: str
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """A measure of each seed's run, by number of workers and variant."""
+    chosen = variants or ("evaluatorfl",)
+
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
+        named = measure.named(rows)
+        parts = {
+            f"{k} workers{', ' + v if len(chosen) > 1 else ''}": of_size(named, k, v)
+            for k in sizes
+            for v in chosen
+        }
+        return pd.DataFrame({name: measure.by_seed(own, value) for name, own in parts.items() if len(own)})
+
+    return estimand
+
+
+def episodes_settled(rows: pd.DataFrame) -> float:
+    """Episodes of the run that keep the selection to its end, out of 20; 0 if it never settles."""
+    settled = measure.settled_from(rows)
+    return 0.0 if math.isnan(settled) else EPISODES + 1 - settled
+
+
+def printed_settled(figure: str) -> float:
+    return EPISODES + 1 - setting("convergence_episode", figure)
+
+
+def late_gain(column: str) -> Callable[[pd.DataFrame], float]:
+    """Points by which the last five episodes lie above the first five."""
+    return lambda rows: 100 * measure.late_gain(rows, column)
+
+
+def spread_difference(rows: pd.DataFrame) -> pd.Series:
+    """Spread of the reward over late rounds, 100 less 20 workers, in points."""
+    named, found = measure.named(rows), {}
+    for workers in WORKERS:
+        late = of_size(named, workers)
+        late = late[late["episode"] > EPISODES // 2]
+        found[workers] = 100 * measure.by_seed(
+            late, lambda part: part["reward"].where(part["episode_round"] > 1).std()
+        )
+    return found[100] - found[20]
+
+
+def still_changing(rows: pd.DataFrame) -> float:
+    """Percent of the workers whose selection changes from round to round, over what counts as settled."""
+    return 100 * (measure.SETTLED - measure.agreement(rows).iloc[-measure.LATE :].mean())
+
+
+def used_above(share: float) -> Callable[[pd.DataFrame], float]:
+    """Percent of the workers used in the last episodes above this share."""
+    return lambda rows: 100 * (measure.share_selected(rows) - share)
+
+
+def first_round(rows: pd.DataFrame) -> float:
+    """Accuracy after the first round of an episode less the printed 85 %, in points."""
+    first = rows[rows["episode_round"] == 1]
+    return 100 * first["test_accuracy"].mean() - setting("first_round_accuracy")
+
+
+def behind_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
+    """FedAvg's accuracy after as many rounds less the last episodes' of each approach, in points."""
+    named, found = measure.named(rows), {}
+    for workers in WORKERS:
+        fedavg = named[(named["num_clients"] == workers) & (named["variant"] == "fedavg")]
+        own = of_size(named, workers)
+        for artifacts, approach in ((("fig14", "fig15"), 1), (("fig19", "fig20"), 2)):
+            ours = measure.by_seed(own[own["artifact"].isin(artifacts)], measure.late_final)
+            if len(ours) and len(fedavg):
+                found[f"approach {approach}, {workers} workers"] = contrasts.final(fedavg) - ours
+    return pd.DataFrame(found)
+
+
+def embedding(
+    method: str, column: str, less: float, scale: float = 1.0
+) -> Callable[[pd.DataFrame], pd.Series]:
+    """A column of an embedding's rows, scaled, less a reference."""
+
+    def estimand(rows: pd.DataFrame) -> pd.Series:
+        own = rows[rows["method"] == method].set_index("seed").sort_index()
+        return scale * own[column].astype(float) - less
+
+    return estimand
+
+
+# The scheduler: rows of the agent in one reading of its state
+
+
+def as_coded(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the code's reading in place of ours; empty if it was not run."""
+    rows = measure.named(rows) if "method_options" in rows else rows
+    column = "variant" if "variant" in rows else "method"
+    if not (rows[column] == AS_CODED).any():
+        return rows.iloc[:0]
+    return rows[rows[column] != READ].replace({column: {AS_CODED: READ}})
+
+
+def _agent(rows: pd.DataFrame, *, before_stop: bool = False) -> pd.DataFrame:
+    own = rows[rows["method"] == READ]
+    return own[own["before_stop"].astype(bool)] if before_stop else own
+
+
+def reward_shrinks(rows: pd.DataFrame) -> pd.Series:
+    """100 x log of |reward| over the first half of the decisions by that over the second, before the stop."""
+    return _halves(_agent(rows, before_stop=True).assign(size=lambda own: own["reward"].abs()), "size")
+
+
+def maximum_time_falls(rows: pd.DataFrame) -> pd.Series:
+    """100 x log of the maximum time of the first half by that of the second, before the stop (FRL-A17)."""
+    return _halves(_agent(rows, before_stop=True), "max_seconds")
+
+
+def _halves(rows: pd.DataFrame, column: str) -> pd.Series:
+    def fall(own: pd.DataFrame) -> float:
+        values = own.sort_values("round")[column]
+        middle = len(values) // 2
+        return 100 * math.log(values.iloc[:middle].mean() / values.iloc[middle:].mean())
+
+    return measure.by_seed(rows, fall)
+
+
+def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
+    """Selection probability of the fastest tenth less the mean's where training stops, in points."""
+    own = _agent(rows, before_stop=True)
+    last = own.loc[own.groupby("seed")["round"].idxmax()].set_index("seed").sort_index()
+    return 100 * (last["chance_fastest_tenth"] - last["expected_selected"] / last["drawn"].str.len())
+
+
+def _compared(rows: pd.DataFrame) -> pd.DataFrame:
+    return measure.rounds_to_threshold(rows if "variant" in rows else measure.named(rows))
+
+
+def _column(rows: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
+    """The scheduler's and random selection's, by seed; rounds never reached count as all that were run."""
+    table = _compared(rows)
+    table = table.assign(rounds=table["rounds"].fillna(rows["round"].max()))
+    return tuple(measure.of_variant(table, name, column) for name in (READ, "random"))
+
+
+def more_rounds(rows: pd.DataFrame) -> pd.Series:
+    """Rounds to the threshold, scheduler less random selection."""
+    ours, random = _column(rows, "rounds")
+    return ours - random
+
+
+def log_ratio(column: str, *, faster: bool) -> Callable[[pd.DataFrame], pd.Series]:
+    """100 x log of a column, random over scheduler (faster), or the inverse."""
+
+    def estimand(rows: pd.DataFrame) -> pd.Series:
+        ours, random = _column(rows, column)
+        return (100 if faster else -100) * (random / ours).map(math.log)
+
+    return estimand
+
+
+def ahead_of_same_number(rows: pd.DataFrame) -> pd.DataFrame:
+    """100 x log of the maximum time of as many workers drawn at random over the scheduler's, by case."""
+    named, found = measure.named(rows), {}
+    for case, part in named[named["round"] > 0].groupby("case"):
+        times = {name: own.groupby("seed")["max_seconds"].mean() for name, own in part.groupby("variant")}
+        if {READ, "learned_rate"} <= set(times):
+            found[case] = 100 * (times["learned_rate"] / times[READ]).map(math.log)
+    return pd.DataFrame(found)
+
+
+def printed_times(table: str, method: str) -> pd.Series:
+    rows = load_published(f"frl_{table}")
+    return rows[(rows["method"] == method) & (rows["metric"] == "max_time")]["value"].astype(float)
+
+
+def printed_time_ratio(table: str) -> float:
+    """100 x log of the printed mean maximum times, random over DDPG."""
+    return 100 * math.log(printed_times(table, "random").mean() / printed_times(table, "DDPG").mean())
+
+
+def printed_round_ratio() -> float:
+    """100 x log of table 3's rounds, DDPG over random."""
+    return 100 * math.log(len(printed_times("table3", "DDPG")) / len(printed_times("table3", "random")))
+
+
+def one_sign(share: float) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Change of the mean probability towards 1 (share 1: all rewards above 0) or 0 (share 0), in points."""
+
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
+        own = rows[rows["rewards_above_0"] == share]
+        change = (100 if share else -100) * (own["last_chance"] - own["first_chance"])
+        return change.groupby([own["seed"], own["reward"]]).mean().unstack("reward")
+
+    return estimand
+
+
+def _full_size(rows: pd.DataFrame) -> tuple[bool, str]:
+    """20 episodes, for 20 and 100 workers."""
+    episodes, workers = rows["episode"].max(), set(rows["num_clients"])
+    told = f"{episodes:g} episodes of {', '.join(map(str, sorted(workers)))} workers"
+    whole = episodes >= EPISODES and set(WORKERS) <= workers
+    return whole, told if whole else f"{told}; the claim is about 20 of 20 and 100"
+
+
+def _paper_task(rows: pd.DataFrame) -> tuple[bool, str]:
+    models, epochs = sorted(set(rows["model"])), sorted(set(rows["local_epochs"]))
+    told = f"{', '.join(models)}, {', '.join(map(str, epochs))} epoch(s); the claim is about the CNN and 3"
+    return models == ["cnn-frl"] and epochs == [3], told
+
+
+def _scheduler_trained(rows: pd.DataFrame) -> tuple[bool, str]:
+    """The paper's 30 experiments of 20 rounds of 100 workers, or the stop of FRL-A17 before their end."""
+    experiments, workers = int(rows["experiment"].max()), len(rows["drawn"].iloc[0])
+    own = _agent(rows)
+    stopped = own.groupby("seed")["before_stop"].apply(lambda kept: not kept.astype(bool).all())
+    told = f"{experiments} experiments of {workers} workers (printed: 30 of 100)"
+    told += f", training stopped by A17 in {int(stopped.sum())} of {len(stopped)} seeds"
+    return workers >= 100 and (experiments >= 30 or bool(stopped.all())), told
+
+
+FULL_SIZE = Gate("20 episodes of 20 and of 100 workers", _full_size)
+PAPER_TASK = Gate("the report's task: its CNN, 3 epochs", _paper_task)
+SCHEDULER_TRAINED = Gate(
+    "scheduler trained: 30 experiments of 100 workers, or the stop of A17", _scheduler_trained
+)

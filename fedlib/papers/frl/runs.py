@@ -1,0 +1,204 @@
+"""The runs behind the report's tables and figures: every printed setting at `paper`, sizes elsewhere.
+
+Sec. IV of the report: 20 or 100 workers; FedAvg on Fashion-MNIST for 10 rounds of 3 epochs; EvaluatorFL
+on MNIST with at least 3 labels per worker and skewed volume, 20 episodes of 10 rounds; SchedulerFL
+on MNIST with 100 workers, IID and not. From its code: the task model `cnn-frl`, Adadelta with rate
+1.0, batches of 64, optimiser state reset at each download (FRL-A29). Two more habits of that code are
+options of every run and off by default: a second softmax (`--set model.softmax_output=true`, FRL-A28)
+and epochs that never shuffle (`--set sample_order=stored`). `SCALES` is the one place where the
+profiles differ.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fedlib.errors import check_name
+from fedlib.experiments.artifact import PROFILES
+from fedlib.run import Run
+
+# fig. 10 to 13: the report's four cases of labels and volume
+CASES = {
+    "fig10": ("IID labels, IID volume", {}),
+    "fig11": ("IID labels, non-IID volume", {"volume_skew": True}),
+    "fig12": ("non-IID labels, balanced", {"label_skew": "balanced"}),
+    "fig13": ("non-IID labels, unbalanced", {"label_skew": "unbalanced"}),
+}
+# Figs. 24, 25, 31 to 34: how local updates are embedded in two dimensions
+EMBEDDINGS = {
+    "pca": ("fig24", "PCA"),
+    "spectral": ("fig25", "spectral embedding (RBF)"),
+    "mds": ("fig31", "MDS"),
+    "isomap": ("fig32", "Isomap"),
+    "tsne": ("fig33", "t-SNE"),
+    "lle": ("fig34", "locally linear embedding"),
+}
+SKEWED = {"label_skew": "balanced", "volume_skew": True}  # "non-IID labels and non-IID volume"
+
+# What the released code of EvaluatorFL does otherwise than the report says (FRL-A3, A4, A7, A8)
+CODE = {"returns": "immediate", "likelihood": "code", "state_data": "code", "rewarded_model": "old"}
+UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
+# Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
+DRAWS_STORED = {
+    "maximum": "selected", "stored_action": "draw", "discount": 0.0, "critic_rate": 1e-3,
+    "critic_decay": 0.0, "actor_rate": 1e-4, "capacity": 500, "batch_size": 32,
+}  # fmt: skip
+
+# name -> method and options; the first that matches names a row's variant
+EVALUATORS = {
+    "fedavg_uniform": ("fedavg", {"weights": "uniform"}),
+    "evaluatorfl_code": ("evaluatorfl", CODE),
+    "evaluatorfl_shuffled": ("evaluatorfl", {"agent": "shuffled"}),
+}
+SCHEDULERS = {
+    "random": ("schedulerfl", {"policy": "random"}),
+    "learned_rate": ("schedulerfl", {"policy": "shuffled"}),
+    "fastest": ("schedulerfl", {"policy": "fastest"}),
+    "keep_all": ("schedulerfl", {"policy": "all"}),
+    "schedulerfl_unit": ("schedulerfl", UNIT),
+    "schedulerfl_draws": ("schedulerfl", DRAWS_STORED),
+}
+VARIANTS = {**EVALUATORS, **SCHEDULERS}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a profile may change: sizes, and the data sets and network that go with them."""
+
+    fedavg: Mapping[str, Any]  # fields of figs. 10 to 13
+    evaluator: Mapping[str, Any]  # of figs. 14 to 23
+    scheduler: Mapping[str, Any]  # of fig. 30
+    embedding: Mapping[str, Any]  # of fig. 24
+    workers: tuple[int, int] = (20, 100)
+    episodes: int = 20
+    episode_rounds: int = 10
+    training: Mapping[str, Any] = field(default_factory=dict)  # of the scheduler's agent
+
+
+_MLP = {"model": "mlp", "model_options": {"hidden": 32}}
+_TINY = {**_MLP, "dataset": "fmnist-embedded", "dataset_options": {"train_per_class": 60}}
+
+SCALES = {
+    "smoke": Scale(
+        fedavg={**_TINY, "rounds": 2, "local_epochs": 1, "num_clients": 10},
+        evaluator={**_TINY, "local_epochs": 1},
+        scheduler={**_TINY, "num_clients": 20, "rounds": 3, "local_epochs": 1},
+        embedding={**_TINY, "num_clients": 8, "local_epochs": 1},
+        workers=(8, 12),
+        episodes=2,
+        episode_rounds=4,
+        training={"experiments": 2, "experiment_rounds": 12, "stop_below": 2},
+    ),
+    "reduced": Scale(
+        fedavg={"model": "mlp", "dataset": "fmnist", "rounds": 10},
+        evaluator={**_MLP, "dataset": "mnist", "local_epochs": 1},
+        scheduler={**_MLP, "dataset": "mnist", "rounds": 20},
+        embedding={"dataset": "mnist"},
+    ),
+    "paper": Scale(
+        fedavg={"dataset": "fmnist", "rounds": 10},
+        evaluator={"dataset": "mnist", "local_epochs": 3},
+        scheduler={"dataset": "mnist", "rounds": 40},
+        embedding={"dataset": "mnist"},
+    ),
+}
+
+
+def scale(profile: str) -> Scale:
+    """The sizes of a profile."""
+    return SCALES[check_name("profile", profile, PROFILES)]
+
+
+def base(profile: str, artifact: str, **changes: Any) -> Run:
+    """The report's task: FedAvg of `cnn-frl` by Adadelta on 20 workers, all taking part."""
+    run = Run(
+        paper="frl",
+        artifact=artifact,
+        profile=profile,
+        dataset="mnist",
+        method="fedavg",
+        partition="label_volume",
+        model="cnn-frl",
+        num_clients=20,
+        rounds=10,
+        local_epochs=3,
+        batch_size=64,
+        local_optimizer="adadelta",
+        local_learning_rate=1.0,
+        client_eval="none",
+    )
+    return replace(run, **changes)
+
+
+def fedavg_runs(profile: str, figure: str) -> list[Run]:
+    """Figs. 10 to 13: FedAvg on Fashion-MNIST, one case of labels and volume each.
+
+    With the same shares of training and test data (FRL-A23) the accuracies of the workers on their
+    own test data, weighted by its size, add up to the accuracy on the test set.
+    """
+    fields = {"dataset": "fmnist", "partition_options": CASES[figure][1], **scale(profile).fedavg}
+    return [base(profile, figure, **fields)]
+
+
+def case_runs(profile: str) -> list[Run]:
+    """Figs. 10 to 13 together."""
+    return [run for figure in CASES for run in fedavg_runs(profile, figure)]
+
+
+def evaluator_runs(profile: str, figure: str) -> list[Run]:
+    """Figs. 14, 15 (approach 1, 20 and 100 workers), 19, 20 (approach 2) with their controls.
+
+    Each as the report describes it and as its code works (FRL-A3, A4, A7, A8). The control of either
+    approach aggregates as many workers as its agent drew, but whichever.
+    """
+    sizes, approach = scale(profile), 1 if figure in ("fig14", "fig15") else 2
+    workers = sizes.workers[0 if figure in ("fig14", "fig19") else 1]
+    rounds = {"rounds": sizes.episodes * sizes.episode_rounds, "episode_rounds": sizes.episode_rounds}
+    run = base(
+        profile, figure, method="evaluatorfl", num_clients=workers, partition_options=SKEWED, **rounds,
+        **sizes.evaluator,
+    )  # fmt: skip
+    own = {"approach": approach}
+    options = [own, {**own, **CODE}, {**own, "agent": "shuffled"}]
+    return [replace(run, method_options=chosen) for chosen in options]
+
+
+def approach_runs(profile: str, approach: int) -> list[Run]:
+    """Both sizes of one approach."""
+    figures = ("fig14", "fig15") if approach == 1 else ("fig19", "fig20")
+    return [run for figure in figures for run in evaluator_runs(profile, figure)]
+
+
+def sec_v_runs(profile: str) -> list[Run]:
+    """EvaluatorFL beside FedAvg on the same workers: one episode, weights n_k / n and 1 / K (keep-all)."""
+    sizes, own = scale(profile), []
+    for workers in sizes.workers:
+        fields = {"rounds": sizes.episode_rounds, "num_clients": workers, **sizes.evaluator}
+        run = base(profile, "sec5", partition_options=SKEWED, **fields)
+        own += [replace(run, method_options=options) for options in ({}, {"weights": "uniform"})]
+    return own + approach_runs(profile, 1) + approach_runs(profile, 2)
+
+
+def scheduler_runs(profile: str) -> list[Run]:
+    """Fig. 30: the trained scheduler, random 10 %, and controls, on IID and non-IID data."""
+    sizes = scale(profile)
+    found = []
+    for skew in ({}, SKEWED):
+        fields = {"num_clients": 100, "partition_options": skew, **sizes.scheduler}
+        run = base(profile, "fig30", method="schedulerfl", **fields)
+        controls = ({"policy": p} for p in ("random", "shuffled", "fastest", "all"))
+        policies = ({}, *controls, UNIT, DRAWS_STORED)
+        found += [replace(run, method_options={**sizes.training, **options}) for options in policies]
+    return found
+
+
+def table_runs(profile: str, table: str) -> list[Run]:
+    """Table 2: those of fig. 30 on IID data; table 3: on non-IID data."""
+    skew = {} if table == "table2" else SKEWED
+    return [run for run in scheduler_runs(profile) if run.partition_options == skew]
+
+
+def embedding_run(profile: str) -> Run:
+    """Fig. 24: one local training of 40 workers with IID data, E = 1 (FRL-A25)."""
+    fields = {"num_clients": 40, "rounds": 1, "local_epochs": 1, **scale(profile).embedding}
+    return base(profile, "fig24", **fields)

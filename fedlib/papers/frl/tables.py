@@ -1,0 +1,190 @@
+"""The report's tables from stored rows: published value, ours with its interval, and the difference."""
+
+from typing import TYPE_CHECKING, Any
+
+from fedlib.analysis import contrasts as decide
+from fedlib.analysis.intervals import Interval
+from fedlib.analysis.published import load_published
+from fedlib.analysis.tables import compare, summarise_seeds
+from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl.errata import times
+from fedlib.papers.frl.runs import CASES, EMBEDDINGS, SCHEDULERS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PRINTED = {"schedulerfl": "DDPG", "random": "random"}  # our variant: the name in tables 2 and 3
+QUANTITIES = {
+    "max_seconds": "maximum time per round (s)",
+    "rounds": "rounds",
+    "total_seconds": "total time (s)",
+}
+
+
+def published_times(table: str) -> "pd.DataFrame":
+    """Rounds, mean maximum time and total time of tables 2 and 3, from their printed rounds."""
+    import pandas as pd
+
+    rows = []
+    for variant, method in PRINTED.items():
+        seconds = times(table, method)
+        values = {"max_seconds": seconds.mean(), "rounds": len(seconds), "total_seconds": seconds.sum()}
+        rows += [
+            {"method": variant, "quantity": words, "value": float(values[name])}
+            for name, words in QUANTITIES.items()
+        ]
+    return pd.DataFrame(rows)
+
+
+def compare_times(rows: "pd.DataFrame", table: str) -> "pd.DataFrame":
+    """Table 2 or 3, printed beside ours; a seed that misses the threshold has no number of rounds.
+
+    reached: how many seeds do reach it; the mean number of rounds is over these only.
+    """
+    import pandas as pd
+
+    ours = measure.rounds_to_threshold(measure.named(rows))
+    frames = []
+    for name, words in QUANTITIES.items():
+        part = ours[ours["variant"].isin(PRINTED)].dropna(subset=[name])
+        frames.append(summarise_seeds(part, "variant", name).assign(quantity=words))
+    found = pd.concat(frames).rename(columns={"variant": "method"})
+    beside = compare(published_times(table), found, ["method", "quantity"])
+    reached = {
+        name: f"{part['rounds'].notna().sum()} of {len(part)}" for name, part in ours.groupby("variant")
+    }
+    return beside.assign(reached=beside["method"].map(reached))
+
+
+def schedulers(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Every policy of fig. 30 in both cases: means over seeds, and how many seeds reach the threshold."""
+    import pandas as pd
+
+    table = measure.rounds_to_threshold(measure.named(rows))
+    order = ["schedulerfl", *SCHEDULERS]
+    found: list[dict[str, Any]] = []
+    for (case, variant), part in table.groupby(["case", "variant"], sort=False):
+        reached = part["rounds"].notna().sum()
+        found.append(
+            {
+                "case": case,
+                "policy": variant,
+                "workers": part["selected"].mean(),
+                "reached": f"{reached} of {len(part)}",
+                "rounds": part["rounds"].mean(),
+                "max_seconds": part["max_seconds"].mean(),
+                "total_seconds": part["total_seconds"].mean(),
+                "final": part["final"].mean(),
+                "participation_variance": part["participation_variance"].mean(),
+                "never_selected": part["never_selected"].mean(),
+            }
+        )
+    frame = pd.DataFrame(found)
+    rank = frame["policy"].map({name: place for place, name in enumerate(order)})
+    return frame.assign(rank=rank).sort_values(["case", "rank"]).drop(columns="rank").reset_index(drop=True)
+
+
+def cases(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Figs. 10 to 13: accuracy after the first and last round, and its mean over the rounds, in percent."""
+    import pandas as pd
+
+    found = []
+    for figure, (title, _) in CASES.items():
+        own = rows[(rows["artifact"] == figure) & (rows["round"] > 0)]
+        own = own.assign(test_accuracy=100 * own["test_accuracy"])
+        last = own["round"].max()
+        for words, part in (
+            ("after round 1", own[own["round"] == 1]),
+            (f"after round {last}", own[own["round"] == last]),
+            ("mean over rounds", own.groupby("seed", as_index=False)["test_accuracy"].mean()),
+        ):
+            one = summarise_seeds(
+                part.assign(case=title, accuracy=words), ["case", "accuracy"], "test_accuracy"
+            )
+            found.append(one.assign(figure=figure))
+    return pd.concat(found, ignore_index=True)
+
+
+def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Sec. V: final accuracy of the last episodes less FedAvg's, share selected, when it settles.
+
+    redrawn_%: rounds in which too few were drawn at first (FRL-A5).
+    """
+    from math import nan
+
+    import pandas as pd
+
+    rows, found = measure.named(rows), []
+    for workers in sorted(set(rows["num_clients"])):
+        same = rows[rows["num_clients"] == workers]
+        fedavg = decide.final(same[same["variant"] == "fedavg"])
+        for (approach, variant), own in same.groupby([_approach(same), "variant"], sort=True):
+            learns = own["method"].iloc[0] == "evaluatorfl"
+            final = measure.by_seed(own, measure.late_final) if learns else decide.final(own)
+            both = final.index.intersection(fedavg.index)  # none while FedAvg's runs are missing
+            gap = decide.paired(final, fedavg) if len(both) else Interval(nan, nan, nan, 0)
+            line = {
+                "workers": workers,
+                "approach": approach or "-",
+                "variant": variant,
+                "final": final.mean(),
+                "minus_fedavg": gap.mean,
+                "low": gap.low,
+                "high": gap.high,
+                "n": gap.n,
+            }
+            if learns:
+                line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
+                settled = measure.by_seed(own, measure.settled_from)
+                line["selected_%"] = 100 * measure.by_seed(own, measure.share_selected).mean()
+                line["settled_from"] = ", ".join("never" if e != e else f"{e:.0f}" for e in settled)
+            found.append(line)
+    return pd.DataFrame(found)
+
+
+def _approach(rows: "pd.DataFrame") -> "pd.Series":
+    """1 or 2; 0 where no agent selects."""
+    import json
+
+    return rows["method_options"].map(lambda text: json.loads(text).get("approach", 0)).rename("approach")
+
+
+def embeddings(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Figs. 24, 25, 31 to 34: adjusted Rand index of k-means on two dimensions."""
+    table = summarise_seeds(rows, "method", "rand_index").rename(columns={"mean": "rand_index"})
+    figures = table["method"].map({method: figure for method, (figure, _) in EMBEDDINGS.items()})
+    names = table["method"].map({method: name for method, (_, name) in EMBEDDINGS.items()})
+    return table.assign(figure=figures, method=names)[["figure", "method", "rand_index", "low", "high", "n"]]
+
+
+def compare_pca(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Fig. 24: explained variance of two components and components for 95 %, printed beside ours."""
+    import pandas as pd
+
+    own = rows[rows["method"] == "pca"]
+    parts = {
+        "explained_variance_2_components": own.assign(value=100 * own["explained_2"]),
+        "components_for_95_percent": own.assign(value=own["components_95"].astype(float)),
+    }
+    ours = pd.concat(
+        [summarise_seeds(part.assign(metric=name), "metric", "value") for name, part in parts.items()]
+    )
+    printed = load_published("frl_settings")
+    printed = printed[printed["metric"].isin(parts)][["metric", "value"]]
+    return compare(printed.assign(value=printed["value"].astype(float)), ours, ["metric"])
+
+
+def ends_of_training(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Per agent and seed: decisions until fewer than ten are selected, and the probabilities at the end."""
+    last = rows.loc[rows.groupby(["method", "seed"])["round"].idxmax()]
+    stop = rows[rows["before_stop"].astype(bool)].groupby(["method", "seed"])["round"].max()
+    found = last.set_index(["method", "seed"]).join(stop.rename("stops_after"))
+    columns = ["stops_after", "expected_selected", "chance_fastest_tenth", "chance_slow_half"]
+    return found[columns].reset_index()
+
+
+def static_kinds(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The static world: mean probabilities by number of workers and agent, and how many runs succeed."""
+    found = rows.groupby(["workers", "method"], sort=False)
+    columns = ["ahead_at_stop", "fast", "slow", "slow_max", "on_one_line"]
+    return found[columns].mean().join(found["found"].agg(found="sum", runs="size")).reset_index()

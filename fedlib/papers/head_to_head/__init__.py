@@ -1,0 +1,1 @@
+"""Notebook 05: learned methods against the field's strong baselines, on one protocol."""

@@ -1,0 +1,25 @@
+"""The artifacts of notebook 05: the public benchmark, the search of settings, the comparison."""
+
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
+from fedlib.papers.head_to_head import runs
+
+figures = Deferred("fedlib.papers.head_to_head.figures")
+tables = Deferred("fedlib.papers.head_to_head.tables")
+
+ARTIFACTS = (
+    Artifact(
+        "head_to_head/benchmark", "Our baselines beside NIID-Bench's public numbers", "check",
+        runs=runs.benchmark, plot=figures.plot_benchmark, tables=(tables.benchmark,), profiles=PROFILES,
+        seeds={"smoke": 1, "reduced": 3, "extended": 3, "paper": 3},
+    ),
+    Artifact(
+        "head_to_head/tuning", "Search of every method's settings on held-back training images", "check",
+        runs=runs.tuning, profiles=PROFILES,
+        seeds={"smoke": (100,), **dict.fromkeys(("reduced", "extended", "paper"), runs.TUNING_SEEDS)},
+    ),
+    Artifact(
+        "head_to_head/comparison", "Learned methods against strong baselines", "figure",
+        runs=runs.comparison, plot=figures.plot_differences, tables=(tables.levels, tables.aggregates),
+        profiles=PROFILES, seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
+    ),
+)  # fmt: skip

@@ -1,0 +1,49 @@
+"""Claims of ours, registered before any rows of `head_to_head/comparison` were looked at.
+
+The paper is ours, so nothing is printed: the margin is the default half point. Each contrast is one value
+per seed, the mean over the settings of the protocol.
+"""
+
+import pandas as pd
+
+from fedlib.analysis.claims import Claim, Part
+from fedlib.analysis.gates import curves_flat
+from fedlib.papers.head_to_head.quantities import SETTING, per_run
+from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
+
+BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
+FLAT = curves_flat(("dataset", "partition", "method", "method_options"), length=SCALES["extended"].rounds)
+
+
+def best_baseline(runs: pd.DataFrame) -> str:
+    """The baseline with the highest validation accuracy over all runs; test data do not choose."""
+    own = runs[runs.contestant.isin(BASELINES)]
+    return str(own.groupby("contestant").validation.mean().idxmax())
+
+
+def less(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
+    """Level of one contestant less another's, points: [seeds, settings]. theirs: "best" baseline too."""
+    runs = per_run(rows)
+    other = best_baseline(runs) if theirs == "best" else theirs
+    columns = runs.assign(setting=runs[SETTING].agg(", ".join, axis=1))
+    level = columns.pivot_table(index="seed", columns=["contestant", "setting"], values="level")
+    return level[ours] - level[other]
+
+
+def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
+    return Claim(
+        id=f"HEAD-C{number}",
+        statement=f"FedDRL (online) ends with a higher accuracy than {words}",
+        place="ours",
+        artifact="head_to_head/comparison",
+        parts=(Part(what=f"FedDRL - {words}", estimand=lambda rows: less(rows, ours, theirs)),),
+        gates=(FLAT,),
+    )
+
+
+CLAIMS = (
+    _claim(1, "feddrl", "fedavg", "FedAvg"),
+    _claim(2, "feddrl", "feddrl_untrained", "its untrained policy"),
+    _claim(3, "feddrl", "feddrl_shuffled", "itself with clients shuffled"),
+    _claim(4, "feddrl", "best", "the best baseline"),
+)

@@ -1,0 +1,99 @@
+"""Rows to numbers: what each run of the comparison and of the benchmark is judged by."""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, CELLS, CONTESTANTS
+
+LAST = 0.1  # share of the rounds that levels are averaged over
+WORST = 0.1  # share of the clients that count as badly served
+SETTING = ["dataset", "cell"]
+
+
+def contestant_of(method: str, options: str) -> str:
+    """The contestant whose method and fixed options a row has; options: as JSON text."""
+    given = json.loads(options)
+    fixed = [
+        name
+        for name, one in CONTESTANTS.items()
+        if one.method == method and all(given.get(key) == value for key, value in one.options.items())
+    ]
+    return max(fixed, key=lambda name: len(CONTESTANTS[name].options))
+
+
+def cell_of(partition: str, options: str, cells: Mapping[str, tuple[str, dict]] = CELLS) -> str:
+    """The cell that a row's partition is, in our words; options: as JSON text."""
+    given = json.loads(options)
+    return next(name for name, (kind, wanted) in cells.items() if (kind, wanted) == (partition, given))
+
+
+def labelled(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with columns `contestant` and `cell`."""
+    names = [contestant_of(*pair) for pair in zip(rows.method, rows.method_options, strict=True)]
+    cells = [cell_of(*pair) for pair in zip(rows.partition, rows.partition_options, strict=True)]
+    return rows.assign(contestant=names, cell=cells)
+
+
+def last_rounds(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the last tenth of each run's rounds, at least one."""
+    length = rows.groupby("run")["round"].transform("max")
+    return rows[rows["round"] > length - np.maximum(1, np.floor(LAST * length))]
+
+
+def worst_tenth(text: str) -> float:
+    """Mean accuracy of the tenth of the clients that are served worst; text: a JSON list."""
+    values = np.sort(json.loads(text))
+    return float(values[: max(1, round(WORST * len(values)))].mean())
+
+
+def per_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line per run: settings, level (%), best, worst-tenth client, validation, seconds, MB a round."""
+    rows = labelled(rows)
+    lines = []
+    for run, part in rows.groupby("run", sort=False):
+        first, final, late = part.iloc[0], part.iloc[-1], last_rounds(part)
+        clients = final.get("client_test_accuracies")
+        lines.append(
+            {
+                "run": run,
+                **{name: first[name] for name in (*SETTING, "contestant", "seed", "local_learning_rate")},
+                "options": first.method_options,
+                "level": 100 * late.test_accuracy.mean(),
+                "best": 100 * part.test_accuracy.max(),
+                "worst_tenth": 100 * worst_tenth(clients) if isinstance(clients, str) else np.nan,
+                "validation": 100 * late.client_test_accuracy_mean.mean(),
+                "megabytes": (part.uplink_bytes + part.downlink_bytes).mean() / 1e6,
+                "diverged": final.status != "ok",
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def rounds_to(rows: pd.DataFrame, target: float) -> pd.Series:
+    """First round with a test accuracy of at least `target` (share), by run; NaN if none has it."""
+    reached = rows[rows.test_accuracy >= target].groupby("run")["round"].min()
+    return reached.reindex(rows["run"].unique())
+
+
+def score_matrix(runs: pd.DataFrame, contestant: str, value: str = "level") -> np.ndarray:
+    """[settings, seeds] of one contestant, settings and seeds in sorted order."""
+    own = runs[runs.contestant == contestant]
+    return own.pivot(index=SETTING, columns="seed", values=value).to_numpy()
+
+
+def benchmark_levels(rows: pd.DataFrame) -> pd.DataFrame:
+    """Best accuracy (%) over the rounds, one line per run: dataset, cell, method, seed, rounds, best."""
+    lines = []
+    for _, part in rows.groupby("run", sort=False):
+        first = part.iloc[0]
+        cell = cell_of(first.partition, first.partition_options, BENCHMARK_CELLS)
+        lines.append(
+            {
+                "dataset": first.dataset, "cell": cell, "method": first.method, "seed": first.seed,
+                "rounds": int(part["round"].max()), "best": 100 * part.test_accuracy.max(),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(lines)

@@ -1,0 +1,206 @@
+"""The protocol of the head to head, the search of settings, and the public benchmark's runs.
+
+Every method sees the same clients, cohorts, initial models and budgets. Each is tuned by the same number
+of trials. A trial is judged on images that its clients hold back from training (`local_test`), never on
+test data. The server keeps a tenth of the test images for methods that learn on them (FedLAW); all
+methods are tested on the rest.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import Any
+
+from fedlib.errors import check_name
+from fedlib.experiments.artifact import PROFILES
+from fedlib.run import Run
+
+PAPER = "head_to_head"
+# Name in our tables -> partition and its options; FILE_SETTINGS' sizes do not apply
+CELLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cluster skew": ("ce", {"delta": 0.6}),
+    "Dirichlet 0.1": ("dirichlet_balanced", {"alpha": 0.1}),
+    "two labels": ("equal_shards", {"shards_per_client": 2}),
+    "volume and labels": ("label_volume", {"label_skew": "balanced", "volume_skew": True}),
+}
+RATES = (0.01, 0.03, 0.1, 0.3)  # of local SGD
+TUNING_SEEDS = (100, 101)
+CHOSEN = "settings.json"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A method with its fixed options and the settings that are tried; what learns, and its twins."""
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    trials: tuple[tuple[float, Mapping[str, Any]], ...] = tuple((rate, {}) for rate in RATES)
+    learns: bool = False
+    twin_of: str = ""  # takes the settings of this contestant instead of trials of its own
+
+
+def _grid(name: str, values: tuple[Any, Any]) -> tuple[tuple[float, dict[str, Any]], ...]:
+    """Two values of an option at the two middle learning rates: as many trials as `RATES`."""
+    return tuple((rate, {name: value}) for value in values for rate in RATES[1:3])
+
+
+CONTESTANTS: dict[str, Contestant] = {
+    "fedavg": Contestant("fedavg"),
+    "uniform": Contestant("fedavg", {"weights": "uniform"}),
+    "fedprox": Contestant("fedprox", trials=_grid("mu", (0.01, 0.1))),
+    "fedavgm": Contestant("fedavgm", trials=_grid("beta", (0.7, 0.9))),
+    "fedadam": Contestant("fedadam", trials=_grid("learning_rate", (0.003, 0.01))),
+    "fedyogi": Contestant("fedyogi", trials=_grid("learning_rate", (0.003, 0.01))),
+    "fednova": Contestant("fednova"),
+    "fedexp": Contestant("fedexp"),
+    "scaffold": Contestant("scaffold"),
+    "feddyn": Contestant("feddyn", trials=_grid("alpha", (0.01, 0.1))),
+    "power_of_choice": Contestant("power_of_choice", trials=_grid("candidates", (20, 30))),
+    "fedlaw": Contestant("fedlaw", trials=_grid("server_learning_rate", (0.005, 0.05))),
+    "feddrl": Contestant("feddrl", {"mode": "online"}, learns=True),
+    "feddrl_untrained": Contestant("feddrl", {"agent": "untrained"}, twin_of="feddrl"),
+    "feddrl_shuffled": Contestant("feddrl", {"mode": "online", "agent": "shuffled"}, twin_of="feddrl"),
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a profile may change: data sets, images, network, rounds."""
+
+    datasets: tuple[str, ...]
+    cells: tuple[str, ...]
+    rounds: int
+    train_per_class: int | None
+    test_per_class: int | None
+    model: str = "lenet"
+    num_clients: int = 100
+    trials: int | None = None  # of each contestant's trials the first so many; None: all
+
+
+SCALES = {
+    "smoke": Scale(("fmnist-embedded",), ("cluster skew",), 3, 120, 20, "mlp", 40, trials=1),
+    "reduced": Scale(("fmnist", "mnist"), ("cluster skew", "Dirichlet 0.1"), 80, 1000, 300),
+    "extended": Scale(("fmnist", "mnist", "cifar10-jpeg"), tuple(CELLS), 300, None, None),
+    "paper": Scale(("fmnist", "mnist", "cifar10"), tuple(CELLS), 300, None, None),
+}
+
+
+def scale_of(profile: str) -> Scale:
+    return SCALES[check_name("profile", profile, PROFILES)]
+
+
+def base_run(profile: str, artifact: str, dataset: str, cell: str) -> Run:
+    """FedAvg in one setting: N = 100, K = 10, E = 1, B = 10, a tenth of each client's images held back."""
+    scale = scale_of(profile)
+    partition, options = CELLS[cell]
+    images = {"train_per_class": scale.train_per_class, "test_per_class": scale.test_per_class}
+    return Run(
+        paper=PAPER,
+        artifact=artifact,
+        profile=profile,
+        dataset=dataset,
+        dataset_options={
+            **{name: size for name, size in images.items() if size is not None},
+            "local_test": 0.1,
+            "server_share": 0.1,
+        },
+        method="fedavg",
+        partition=partition,
+        partition_options=options,
+        model=scale.model,
+        num_clients=scale.num_clients,
+        cohort_size=10,
+        rounds=scale.rounds,
+        local_epochs=1,
+        batch_size=10,
+        client_eval="none",
+    )
+
+
+def with_settings(run: Run, name: str, rate: float, options: Mapping[str, Any]) -> Run:
+    """The run of a contestant with a learning rate and options of its own."""
+    one = CONTESTANTS[name]
+    return replace(
+        run,
+        method=one.method,
+        method_options={**one.options, **options},
+        local_learning_rate=rate,
+    )
+
+
+def tuning(profile: str) -> list[Run]:
+    """Every trial of every contestant in the first cell of each data set (seeds `TUNING_SEEDS`)."""
+    scale = scale_of(profile)
+    return [
+        with_settings(base_run(profile, "tuning", dataset, scale.cells[0]), name, rate, options)
+        for dataset in scale.datasets
+        for name, one in CONTESTANTS.items()
+        if not one.twin_of
+        for rate, options in one.trials[: scale.trials]
+    ]
+
+
+def chosen() -> dict[str, dict[str, Any]]:
+    """Contestant -> its tuned `rate` and `options` (`tuned.choose` of the committed rows of the search)."""
+    text = resources.files(__package__).joinpath(CHOSEN).read_text()
+    return json.loads(text)
+
+
+def comparison(profile: str) -> list[Run]:
+    """All contestants with their chosen settings in all settings of the protocol."""
+    scale, settings = scale_of(profile), chosen()
+    return [
+        with_settings(base_run(profile, "comparison", dataset, cell), name, **settings[one.twin_of or name])
+        for dataset in scale.datasets
+        for cell in scale.cells
+        for name, one in CONTESTANTS.items()
+    ]
+
+
+# NIID-Bench: its cells, methods and one setting for all of them
+BENCHMARK_CELLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "iid": ("iid", {}),
+    "dirichlet 0.5 cap": ("dirichlet", {"alpha": 0.5, "cap": True, "min_images": 10}),
+    "label_quantity 3": ("label_quantity", {"labels_per_client": 3}),
+    "label_quantity 2": ("label_quantity", {"labels_per_client": 2}),
+}
+BENCHMARK_METHODS = {"fedavg": {}, "fedprox": {"mu": 0.01}, "fednova": {}, "scaffold": {}}
+_BENCHMARK_SIZES = {
+    "smoke": ("fmnist-embedded", ("dirichlet 0.5 cap",), 2, 1),
+    "reduced": ("fmnist", ("dirichlet 0.5 cap",), 5, 10),
+    "extended": ("fmnist", ("dirichlet 0.5 cap", "label_quantity 3"), 50, 10),
+    "paper": ("fmnist", tuple(BENCHMARK_CELLS), 50, 10),
+}
+
+
+def benchmark(profile: str) -> list[Run]:
+    """NIID-Bench's protocol: 10 clients, all take part, E = 10, B = 64, lr 0.01, momentum 0.9, decay 1e-5.
+
+    Images are scaled to [0, 1] and not standardised, as in its public code. Below `extended` with fewer
+    rounds: then the rows decide nothing.
+    """
+    dataset, cells, rounds, epochs = _BENCHMARK_SIZES[check_name("profile", profile, PROFILES)]
+    return [
+        Run(
+            paper=PAPER,
+            artifact="benchmark",
+            profile=profile,
+            dataset=dataset,
+            dataset_options={"mean": [0.0], "std": [1.0]},
+            method=method,
+            method_options=options,
+            partition=BENCHMARK_CELLS[cell][0],
+            partition_options=BENCHMARK_CELLS[cell][1],
+            model="lenet5",
+            num_clients=10,
+            rounds=rounds,
+            local_epochs=epochs,
+            batch_size=64,
+            local_learning_rate=0.01,
+            local_optimizer_options={"momentum": 0.9, "weight_decay": 1e-5},
+            client_eval="none",
+        )
+        for cell in cells
+        for method, options in BENCHMARK_METHODS.items()
+    ]

@@ -1,0 +1,107 @@
+"""Tables of the head to head: levels, aggregates over settings, the public benchmark beside ours."""
+
+import numpy as np
+import pandas as pd
+
+from fedlib.analysis.aggregates import (
+    interquartile_mean,
+    mean_ranks,
+    probability_of_improvement,
+    stratified_interval,
+)
+from fedlib.analysis.intervals import interval_words, mean_interval
+from fedlib.analysis.published import load_published
+from fedlib.papers.head_to_head.quantities import SETTING, benchmark_levels, per_run, score_matrix
+from fedlib.papers.head_to_head.runs import CONTESTANTS
+
+REFERENCE = "fedavg"
+POINTS = 1.0  # least width of the benchmark's equivalence, in points
+
+
+def _present(runs: pd.DataFrame) -> list[str]:
+    return [name for name in CONTESTANTS if name in set(runs.contestant)]
+
+
+def levels(rows: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy (%) over the last tenth of the rounds: one line per contestant, one column per setting."""
+    runs = per_run(rows)
+    table = runs.pivot_table(index="contestant", columns=SETTING, values="level", aggfunc="mean", sort=False)
+    return table.reindex(_present(runs)).round(1)
+
+
+def differences(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each contestant less FedAvg, points of accuracy: mean over settings, 95 % interval over seeds.
+
+    Columns contestant, mean, low, high, n: one value per seed, the mean over its settings.
+    """
+    runs = per_run(rows)
+    reference = score_matrix(runs, REFERENCE)
+    lines = []
+    for name in _present(runs):
+        if name != REFERENCE:
+            gap = (score_matrix(runs, name) - reference).mean(axis=0)
+            found = mean_interval(gap)
+            lines.append((name, found.mean, found.low, found.high, found.n))
+    return pd.DataFrame(lines, columns=["contestant", "mean", "low", "high", "n"])
+
+
+def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
+    """Over all settings: interquartile mean, P(better than FedAvg), mean rank, worst tenth, cost."""
+    runs = per_run(rows)
+    names = _present(runs)
+    scores = {name: score_matrix(runs, name) for name in names}
+    ranks = mean_ranks(np.stack([scores[name] for name in names]))
+    lines = []
+    for name, rank in zip(names, ranks, strict=True):
+        own = runs[runs.contestant == name]
+        middle = stratified_interval(interquartile_mean, scores[name])
+        better = probability_of_improvement(scores[name], scores[REFERENCE])
+        lines.append(
+            {
+                "contestant": name, "IQM (%)": middle.mean, "low": middle.low, "high": middle.high,
+                "P(> FedAvg)": np.nan if name == REFERENCE else better, "mean rank": rank,
+                "worst tenth (%)": own.worst_tenth.mean(), "MB a round": own.megabytes.mean(),
+                "diverged": int(own.diverged.sum()), "runs": len(own),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
+    """Public accuracy beside ours, one line per cell and method: best over the rounds, %.
+
+    equivalent: our 95 % interval lies within two public standard deviations, or one point, of the
+    public mean; None where fewer rounds than the protocol's 50 were run.
+    """
+    ours = benchmark_levels(rows)
+    public = load_published("benchmarks").query("benchmark == 'niid_bench'")
+    public = public.set_index(["dataset", "cell", "method"])
+    lines = []
+    for key, part in ours.groupby(["dataset", "cell", "method"], sort=False):
+        found = mean_interval(part.best.to_numpy())
+        known = public.loc[key] if key in public.index else None
+        line = dict(zip(("dataset", "cell", "method"), key, strict=True))
+        line |= {"public": np.nan, "sd": np.nan, "ours": found.mean, "interval": interval_words(found)}
+        line |= {"difference": np.nan, "rounds": part.rounds.max(), "seeds": found.n, "equivalent": None}
+        if known is not None:
+            width = max(2 * known.sd, POINTS)
+            line |= {"public": known.accuracy, "sd": known.sd, "difference": found.mean - known.accuracy}
+            if part.rounds.min() >= 50 and found.n > 1:
+                inside = known.accuracy - width < found.low and found.high < known.accuracy + width
+                line["equivalent"] = bool(inside)
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
+    """Rounds until `share` of FedAvg's level in the same setting and seed, by contestant: median, reached."""
+    from_fedavg = per_run(rows).query("contestant == @REFERENCE").set_index([*SETTING, "seed"]).level
+    lines = []
+    for name, part in per_run(rows).groupby("contestant", sort=False):
+        counts = []
+        for run in part.itertuples():
+            goal = share * from_fedavg.loc[(run.dataset, run.cell, run.seed)] / 100
+            own = rows[(rows["run"] == run.run) & (rows.test_accuracy >= goal)]
+            counts += [own["round"].min()] if len(own) else []
+        lines.append((name, float(np.median(counts)) if counts else np.nan, len(counts), len(part)))
+    return pd.DataFrame(lines, columns=["contestant", "median_rounds", "reached", "runs"])

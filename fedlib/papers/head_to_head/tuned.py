@@ -1,0 +1,67 @@
+"""The search's outcome: each contestant's settings with the best validation accuracy.
+
+`python -m fedlib.papers.head_to_head.tuned PROFILE` writes `settings.json` from the stored rows of
+`head_to_head/tuning`. Until the search has been run, the file holds a trial chosen by hand for each.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fedlib.experiments.results import finished_rows, load_rows
+from fedlib.experiments.store import write_atomically
+from fedlib.papers.head_to_head.artifacts import ARTIFACTS
+from fedlib.papers.head_to_head.quantities import per_run
+from fedlib.papers.head_to_head.runs import CHOSEN, CONTESTANTS
+from fedlib.papers.head_to_head.runs import chosen as settings
+
+
+def trials(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line per contestant and trial: rate, options, mean validation accuracy (%), runs, diverged.
+
+    The mean is over data sets and seeds. A trial with a diverged run counts that run as 0.
+    """
+    runs = per_run(rows)
+    scores = runs.assign(validation=runs.validation.where(~runs.diverged, 0.0).fillna(0.0))
+    table = scores.groupby(["contestant", "local_learning_rate", "options"], as_index=False).agg(
+        validation=("validation", "mean"), runs=("run", "nunique"), diverged=("diverged", "sum")
+    )
+    return table.rename(columns={"local_learning_rate": "rate"})
+
+
+def choose(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Contestant -> rate and options (those beside its fixed ones) of its best trial."""
+    best = trials(rows).sort_values("validation", kind="stable").groupby("contestant").last()
+    chosen = {}
+    for name, one in CONTESTANTS.items():
+        if one.twin_of:
+            continue
+        given = json.loads(best.loc[name, "options"])
+        own = {key: value for key, value in given.items() if key not in one.options}
+        chosen[name] = {"rate": float(best.loc[name, "rate"]), "options": own}
+    return chosen
+
+
+def chosen_table() -> pd.DataFrame:
+    """The settings that the comparison uses: contestant, rate, options in words."""
+    lines = [
+        (name, one["rate"], ", ".join(f"{key} {value}" for key, value in one["options"].items()))
+        for name, one in settings().items()
+    ]
+    return pd.DataFrame(lines, columns=["contestant", "rate", "options"])
+
+
+def write_settings(profile: str) -> Path:
+    """Write the outcome of the search at a profile beside this module; the path."""
+    (search,) = (artifact for artifact in ARTIFACTS if artifact.name == "tuning")
+    path = Path(__file__).with_name(CHOSEN)
+    outcome = choose(finished_rows(load_rows(search, profile=profile)))
+    write_atomically(path, (json.dumps(outcome, indent=1) + "\n").encode())
+    return path
+
+
+if __name__ == "__main__":
+    print(write_settings(sys.argv[1]))

@@ -1,0 +1,38 @@
+"""Notebook 00: what the suite does, on one data set, before any paper.
+
+| artifact | what it shows |
+|---|---|
+| `start/partitions` | every family of partitions, measured: client sizes, labels per client, skew |
+| `start/curves` | SingleSet, FedAvg and FedProx under cluster skew (CE, delta 0.6): accuracy per round |
+| `start/sanity` | FedAvg on IID Fashion-MNIST: does the engine train as well as it should? |
+| `start/bf16` | FedAvg trained in bfloat16 beside float32: same seeds, three networks and partitions |
+
+The baselines carry no claim of a paper; the claims here are ours, about the floor that the
+papers' results stand on.
+"""
+
+from fedlib.experiments.artifact import Artifact, Deferred
+from fedlib.papers.start import runs
+
+figures = Deferred("fedlib.papers.start.figures")
+partitions = Deferred("fedlib.papers.start.partitions")
+
+ARTIFACTS = (
+    Artifact(
+        "start/partitions", "Every family of partitions, measured", "table",
+        compute=partitions.measure_families,
+        datasets={"smoke": ("fmnist-embedded",), "reduced": ("fmnist",), "paper": ("fmnist",)},
+    ),
+    Artifact(
+        "start/curves", "SingleSet, FedAvg and FedProx under cluster skew: accuracy per round", "figure",
+        runs=runs.curve_runs, plot=figures.plot_curves, seeds={"smoke": 3, "reduced": 3, "paper": 5},
+    ),
+    Artifact(
+        "start/sanity", "FedAvg on IID Fashion-MNIST, 20 rounds",
+        runs=runs.sanity_runs, seeds={"smoke": 1, "reduced": 3, "paper": 5},
+    ),
+    Artifact(
+        "start/bf16", "Local training in bfloat16 beside float32",
+        runs=runs.bf16_runs, seeds={"smoke": 2, "reduced": 5, "paper": 5},
+    ),
+)  # fmt: skip

@@ -1,0 +1,84 @@
+"""Claims of our own about the floor that the papers' results stand on: START-C1 to C4."""
+
+import pandas as pd
+
+from fedlib.analysis.claims import Claim, Part
+from fedlib.analysis.contrasts import final
+from fedlib.analysis.decisions import EQUIVALENCE
+from fedlib.analysis.gates import curves_flat
+from fedlib.papers.start.runs import BF16_CELLS
+
+FLOOR = 85.0  # percent
+ROUNDS = 1000  # of `start/curves` at full scale
+FLAT = (curves_flat(("dataset", "method"), length=ROUNDS),)
+
+
+def above_floor(rows: pd.DataFrame) -> pd.Series:
+    """FedAvg's final accuracy less 85 %, on Fashion-MNIST as a whole only."""
+    own = rows[(rows.method == "fedavg") & (rows.dataset == "fmnist")]
+    return final(own) - FLOOR if len(own) else pd.Series(dtype=float)
+
+
+def difference(rows: pd.DataFrame, method: str, other: str) -> pd.Series:
+    """Difference in final accuracy, in points."""
+    ours, theirs = (final(rows[rows.method == name]) for name in (method, other))
+    return ours - theirs
+
+
+def bf16_difference(rows: pd.DataFrame) -> pd.DataFrame:
+    """Difference in final accuracy, in points, by seed and partition."""
+    return pd.DataFrame({
+        partition: final(cell[cell.precision == "bf16"]) - final(cell[cell.precision == "float32"])
+        for partition, cell in rows.groupby("partition")
+    })  # fmt: skip
+
+
+CLAIMS = (
+    Claim(
+        id="START-C1",
+        statement="FedAvg with a LeNet-size CNN reaches 85 % on IID Fashion-MNIST in 20 rounds",
+        place="ours",
+        artifact="start/sanity",
+        parts=(Part(what="final accuracy - 85 %", estimand=above_floor),),
+    ),
+    Claim(
+        id="START-C2",
+        statement="cluster skew costs FedAvg accuracy against training on the union of the data",
+        place="ours",
+        artifact="start/curves",
+        parts=(
+            Part(what="SingleSet - FedAvg", estimand=lambda rows: difference(rows, "singleset", "fedavg")),
+        ),
+        gates=FLAT,
+    ),
+    Claim(
+        id="START-C3",
+        statement="FedProx with mu = 0.01 stays within one point of FedAvg",
+        place="ours",
+        artifact="start/curves",
+        parts=(
+            Part(
+                what="FedProx - FedAvg",
+                estimand=lambda rows: difference(rows, "fedprox", "fedavg"),
+                kind=EQUIVALENCE,
+                margin=1.0,  # stated in the claim
+            ),
+        ),
+        gates=FLAT,
+    ),
+    Claim(
+        id="START-C4",
+        statement="local training in bfloat16 ends within half a point of float32",
+        place="ours",
+        artifact="start/bf16",
+        parts=(
+            Part(
+                what="bfloat16 - float32",
+                estimand=bf16_difference,
+                kind=EQUIVALENCE,
+                margin=0.5,
+                cells=len(BF16_CELLS),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,26 @@
+"""Tables of notebook 00."""
+
+from typing import TYPE_CHECKING
+
+from fedlib.analysis.tables import summarise_seeds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def measured_families(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Every family of partitions: images dealt, client sizes, labels per client, the three kinds of skew."""
+    names = {
+        "images_used": "images: dealt", "smallest_client": "images: smallest client",
+        "largest_client": "images: largest client", "labels_per_client": "labels per client",
+        "clustered_skew": "skew: cluster", "label_size_imbalance": "skew: label",
+        "quantity_imbalance": "skew: quantity",
+    }  # fmt: skip
+    return rows.rename(columns=names)[["partition", *names.values()]]
+
+
+def final_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Test accuracy (%) after the last round by method: mean over seeds and 95 % interval."""
+    last = rows[rows["round"] == rows["round"].max()]
+    table = summarise_seeds(last.assign(accuracy=100 * last.test_accuracy), "method", "accuracy")
+    return table.rename(columns={"mean": "accuracy (%)", "n": "seeds"})

@@ -1,0 +1,62 @@
+"""Folders: the repository, data, committed results and the run store."""
+
+import os
+import sys
+from pathlib import Path
+
+from fedlib.errors import UsageError, check, shortened
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+EMBEDDED = REPOSITORY / "data" / "embedded"
+
+
+def chosen_folder(what: str, given: str | Path) -> Path:
+    """A folder that a user named, there already or not; UsageError for what cannot be one."""
+    try:
+        path = Path(given).expanduser()
+        taken = (
+            bool(str(given)) and (not path.exists() or path.is_dir()) and path.is_symlink() <= path.exists()
+        )
+    except (OSError, RuntimeError) as error:  # too long, or the home folder of nobody
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise UsageError(f"the {what} {shortened(str(given), 250)!r} cannot be used: {reason}") from error
+    check(taken, f"the {what} {shortened(str(given), 250)!r} is not a folder")
+    return path
+
+
+def data_folder() -> Path:
+    """`$FEDLIB_DATA` if set, else `data/cache` of the repository (git-ignored)."""
+    chosen = os.environ.get("FEDLIB_DATA")
+    return chosen_folder("data folder", chosen) if chosen else REPOSITORY / "data" / "cache"
+
+
+def project_root() -> Path:
+    """The checkout that this package runs from, or the working directory when it is installed elsewhere."""
+    return REPOSITORY if (REPOSITORY / "pyproject.toml").is_file() else Path.cwd()
+
+
+def default_root() -> Path:
+    """The store's folder: `FEDLIB_STORE` if set, else `build/runs` of the project."""
+    moved = os.environ.get("FEDLIB_STORE")
+    return chosen_folder("run store", moved) if moved else project_root() / "build" / "runs"
+
+
+def _committed(name: str) -> Path:
+    """A folder of data that are committed: the checkout's, or that of the installed package."""
+    own = project_root() / "data" / name
+    return own if own.is_dir() else Path(sys.prefix) / "share" / "fedlib" / name
+
+
+def results_folder() -> Path:
+    """The folder of committed rows."""
+    return _committed("results")
+
+
+def published_folder() -> Path:
+    """The folder of the papers' printed tables."""
+    return _committed("published")
+
+
+def agents_folder() -> Path:
+    """The folder of trained agents."""
+    return _committed("agents")

@@ -1,0 +1,144 @@
+"""One look for all figures: rc parameters, a fixed colour and marker per method, saving.
+
+Colours are the eight of Okabe and Ito (https://jfly.uni-koeln.de/color/) and further ones of Paul
+Tol's "muted" scheme (https://personal.sron.nl/~pault/), which people with colour-blindness can
+tell apart; markers and lines differ too, so that figures survive a black-and-white print.
+"""
+
+import io
+import textwrap
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from fedlib.errors import check
+from fedlib.files import write_atomically
+
+DPI = 150
+_LETTERS_PER_INCH = 18  # of captions
+
+
+@dataclass(frozen=True)
+class MethodStyle:
+    """How one method is drawn in every figure of the suite."""
+
+    colour: str
+    marker: str
+    label: str
+    line: str = "-"
+
+
+METHOD_STYLES: dict[str, MethodStyle] = {
+    "singleset": MethodStyle("#000000", "s", "SingleSet", "--"),
+    "fedavg": MethodStyle("#0072B2", "o", "FedAvg"),
+    "fedprox": MethodStyle("#E69F00", "^", "FedProx"),
+    "fedsgd": MethodStyle("#56B4E9", "v", "FedSGD"),
+    "feddrl": MethodStyle("#D55E00", "D", "FedDRL"),
+    "fedbn": MethodStyle("#009E73", "P", "FedBN"),
+    "fedrod": MethodStyle("#CC79A7", "X", "FedROD"),
+    "feddisk": MethodStyle("#882255", "*", "FedDisk"),
+    "fedmarl": MethodStyle("#44AA99", "<", "FedMarl"),
+    "fedddrl": MethodStyle("#332288", ">", "FedDdrl"),
+    "evaluatorfl": MethodStyle("#AA4499", "h", "EvaluatorFL"),
+    "schedulerfl": MethodStyle("#999933", "d", "SchedulerFL"),
+    # variants of a learned method: its colour, another line and marker
+    "feddrl_online": MethodStyle("#D55E00", "d", "FedDRL, online", "--"),
+    "fedrod_personal": MethodStyle("#CC79A7", "x", "FedROD, personal head", "--"),
+    "feddisk_global": MethodStyle("#882255", "p", "FedDisk, u_glob", "--"),
+    "feddisk_shuffled": MethodStyle("#882255", "2", "FedDisk, alpha shuffled", ":"),
+    "feddisk_mean": MethodStyle("#882255", "+", "FedDisk, alpha = its mean", "-."),
+    "feddisk_raw": MethodStyle("#882255", "x", "FedDisk, raw odds", "--"),
+    "feddisk_2_steps": MethodStyle("#882255", "1", "FedDisk, 2 steps a round", ":"),
+    "fedavg_2_steps": MethodStyle("#0072B2", "1", "FedAvg, 2 steps a round", ":"),
+    "evaluatorfl_code": MethodStyle("#AA4499", "H", "EvaluatorFL as coded", "--"),
+    "evaluatorfl_shuffled": MethodStyle("#AA4499", "2", "as many, at random", ":"),
+    "schedulerfl_unit": MethodStyle("#999933", "s", "SchedulerFL, state as coded", "--"),
+    "schedulerfl_draws": MethodStyle("#999933", "P", "SchedulerFL, draws stored", ":"),
+    "schedulerfl_undecayed": MethodStyle("#999933", "v", "SchedulerFL, no weight decay", "-."),
+    "schedulerfl_explores": MethodStyle("#999933", "^", "SchedulerFL, noise and memory", ":"),
+    "fedavg_uniform": MethodStyle("#0072B2", "+", "FedAvg, equal weights", "-."),
+    # controls: greys and thin lines, so that they stand back
+    "random": MethodStyle("#777777", "x", "random policy", ":"),
+    "uniform": MethodStyle("#999999", "+", "uniform weights", "-."),
+    "untrained": MethodStyle("#555555", "1", "untrained policy", ":"),
+    "shuffled": MethodStyle("#AAAAAA", "2", "shuffled input", "--"),
+    "repaired": MethodStyle("#E69F00", "*", "FedDRL, repaired", "-"),
+    "repaired_permuted": MethodStyle("#AAAAAA", "x", "repaired, permuted rewards", ":"),
+    "permuted": MethodStyle("#AAAAAA", "3", "permuted rewards", ":"),
+    "best_constant": MethodStyle("#333333", "_", "best constant weights", "--"),
+    "small_groups": MethodStyle("#117733", "^", "small groups up", "--"),
+    "main_group": MethodStyle("#661100", "v", "main group up", "--"),
+    "largest_losses": MethodStyle("#6699CC", "s", "four largest losses up", "--"),
+    "proportional": MethodStyle("#DDCC77", "d", "in proportion to the loss", "--"),
+    "random_drop": MethodStyle("#777777", "3", "random dropping", ":"),
+    "drop_slowest": MethodStyle("#555555", "4", "drop the slowest", "-."),
+    "fewest_epochs": MethodStyle("#AAAAAA", "d", "fewest epochs for the slowest", "--"),
+    "learned_rate": MethodStyle("#6699CC", "x", "random at the learned rate", ":"),
+    "keep_all": MethodStyle("#999999", "o", "keep all", "-."),
+    "fastest": MethodStyle("#333333", "|", "the fastest workers", "--"),
+}
+_OTHERS = ("#117733", "#661100", "#6699CC", "#DDCC77")  # for methods that a user adds
+_MARKERS, _LINES = ("o", "s", "^", "v", "D", "P", "X"), ("-", "--", "-.", ":")
+
+
+def method_style(name: str) -> MethodStyle:
+    """The fixed style of a method of the suite; any other name gets one that depends on it alone.
+
+    A method given as `package.module:Class` goes by its class.
+    """
+    if name in METHOD_STYLES:
+        return METHOD_STYLES[name]
+    number = zlib.crc32(name.encode())
+    marker, line = _MARKERS[number // 4 % len(_MARKERS)], _LINES[number // 28 % len(_LINES)]
+    return MethodStyle(_OTHERS[number % len(_OTHERS)], marker, name.rpartition(":")[2], line)
+
+
+def use_style() -> None:
+    """Set matplotlib's rc parameters for all figures that follow."""
+    mpl.rcParams.update(
+        {
+            "axes.axisbelow": True,
+            "axes.grid": True,
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlesize": "medium",
+            "figure.constrained_layout.use": True,
+            "figure.dpi": 100,
+            "figure.figsize": (6.4, 4.0),
+            "font.size": 10,
+            "grid.alpha": 0.3,
+            "grid.linewidth": 0.6,
+            "image.cmap": "viridis",
+            "legend.fontsize": "small",
+            "legend.frameon": False,
+            "lines.linewidth": 1.5,
+            "lines.markersize": 5,
+            "savefig.dpi": DPI,
+        }
+    )
+
+
+def write_caption(fig: Figure, *paragraphs: str) -> None:
+    """Below the figure, in lines no wider than it: what is drawn, data, profile, seeds, device, commit."""
+    width = int(_LETTERS_PER_INCH * fig.get_figwidth())
+    lines = [line for text in paragraphs for line in textwrap.wrap(text, width)]
+    fig.supxlabel("\n".join(lines), fontsize=7)
+
+
+def save_figure(fig: Figure, name: str, folder: str | Path = "figures") -> Path:
+    """Write `<folder>/<name>.png` and return its path; `name` may hold folders, as in feddrl/fig5.
+
+    The same figure gives the same bytes: fixed resolution, no version or time in the metadata.
+    """
+    plain = bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
+    check(
+        plain and not Path(name).suffix, f"figure name {name!r}; allowed: a relative name without extension"
+    )
+    path = Path(folder) / f"{name}.png"
+    drawn = io.BytesIO()
+    fig.savefig(drawn, format="png", dpi=DPI, metadata={"Software": None})
+    write_atomically(path, drawn.getvalue())
+    return path

@@ -1,0 +1,1 @@
+"""Verdicts, notebooks and the report."""

@@ -1,0 +1,37 @@
+"""Which run trains the committed agent of each method, and the command that trains them anew."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fedlib.errors import check_name
+from fedlib.experiments.agents import save_agent, train_agent
+from fedlib.experiments.selection import expand
+from fedlib.papers import find_artifact
+from fedlib.paths import agents_folder
+from fedlib.run import Run
+
+# method -> artifact, and what picks the run out of its grid at profile reduced
+TRAINED_BY = {
+    "feddrl": ("feddrl/table3", {"dataset": "fmnist", "partition": "pa", "num_clients": 10}),
+    "fedddrl": ("fedddrl/table4", {"dataset": "mnist"}),
+    "fedmarl": ("fedddrl/table4", {"dataset": "mnist"}),
+    "evaluatorfl": ("frl/fig14", {}),
+    "schedulerfl": ("frl/fig30", {}),
+}
+
+
+def training_run(method: str) -> Run:
+    """The first run of the artifact's grid that trains this method with its defaults."""
+    artifact, fields = TRAINED_BY[check_name("method with an agent", method, TRAINED_BY)]
+    runs = expand(find_artifact(artifact), "reduced", seeds=1)
+    wanted = {"method": method, **fields}
+    return next(run for run in runs if all(getattr(run, name) == value for name, value in wanted.items()))
+
+
+def train_agents(methods: Sequence[str], folder: Path | None = None) -> list[Path]:
+    """Train and write the agents of these methods, of all where none is named."""
+    paths = []
+    for method in methods or TRAINED_BY:
+        paths.append((folder or agents_folder()) / f"{method}.pt")
+        save_agent(train_agent(training_run(method)), paths[-1])
+    return paths

@@ -1,0 +1,167 @@
+"""What a notebook shows of rows: a line of what is asked and what is shown, HTML tables, sharp figures."""
+
+import html
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from IPython.display import HTML, Image, Markdown, display
+from matplotlib.figure import Figure
+
+from fedlib.analysis.tables import dataset_words, provenance_line
+from fedlib.experiments.artifact import Artifact
+from fedlib.papers import errata_table
+from fedlib.plotting.style import METHOD_STYLES
+from fedlib.reporting.html_tables import html_list, html_table
+from fedlib.reporting.verdict_cache import Record
+from fedlib.run import Run
+
+Maker = Callable[[pd.DataFrame], pd.DataFrame]
+
+PAGE_INCHES = 9.2  # the widest figure that fits a column of 900 pixels
+CSS_DPI = 96  # pixels of a page per inch
+SHARP = 2  # pixels of the picture for each of the page
+_IDENTITY = ("seed", "paper", "artifact", "profile")
+_METHOD_COLUMNS = ("variant", "method", "control", "FedDRL less")
+PAPER_NAMES = {
+    "start": "",
+    "feddrl": "FedDRL",
+    "feddisk": "FedDisk",
+    "fedddrl": "FedDdrl",
+    "frl": "FRL report",
+    "head_to_head": "Head to head",
+}
+
+
+def show_figure(figure: Figure, alternative: str = "") -> None:
+    """Display a figure at its own size, with twice the pixels, and close it."""
+    width, height = (round(CSS_DPI * inches) for inches in figure.get_size_inches())
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=SHARP * CSS_DPI, facecolor="white", pil_kwargs={"compress_level": 1})
+    plt.close(figure)
+    display(Image(_small(picture), width=width, height=height, alt=alternative or None))
+
+
+def show_tables(artifact_id: str, rows: pd.DataFrame, makers: Sequence[Maker]) -> None:
+    """Display the tables that functions make of an artifact's rows."""
+    for number, make in enumerate(makers):
+        display(HTML(html_table(_labelled(make(rows)), name=f"{artifact_id}-{_name(make)}-{number}")))
+
+
+def show_frame(frame: pd.DataFrame, name: str) -> None:
+    """Display a data frame that no artifact stands for, e.g. settings."""
+    display(HTML(html_table(_labelled(frame), name=name)))
+
+
+def show_settings(runs: Mapping[str, Run]) -> None:
+    """Display the descriptions of runs side by side, e.g. one per profile, without empty options."""
+    columns = {name: {**run.describe(), "method": run.method_label} for name, run in runs.items()}
+    frame = pd.DataFrame(columns).drop([*_IDENTITY, "method_options"]).map(_setting_words)
+    told = frame[frame.ne("–").any(axis=1)]
+    show_frame(told.rename_axis("setting").reset_index(), "settings")
+
+
+def _setting_words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_setting_words(part)}" for name, part in value.items()) or "–"
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def show_claims(found: Sequence[Record]) -> None:
+    """Display each claim in a line with its verdict; the evidence opens below it."""
+    items = [
+        (
+            f"{one['claim']} · {one['verdict']} · {one['statement']}",
+            f"{one['evidence']} ({', '.join(filter(None, [one['profile'], one['data']]))})",
+        )
+        for one in found
+    ]
+    display(HTML(html_list(items)))
+
+
+def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
+    """Display sentences, the count of verdicts, and the data and scale that these rest on."""
+    counts = Counter(one["verdict"] for one in found)
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    profiles = sorted({one["profile"] for one in found if one["profile"]})
+    named = [one["data"] for one in found if not one["data"].startswith("timed on")]
+    data = sorted({name for names in named for name in names.split(", ") if name})
+    scale = f"Profile {', '.join(profiles)}; data {', '.join(data)}." if profiles else "No rows are stored."
+    display(Markdown("\n\n".join([" ".join([*sentences, f"Of {len(found)} claims: {told}."]), scale])))
+
+
+def show_errata(paper: str) -> None:
+    """Display the paper's statements that its own tables contradict, printed beside recomputed."""
+    items = [
+        (f"{row.erratum} · {row.statement}", f"printed: {row.printed}; recomputed: {row.recomputed}")
+        for row in errata_table(paper).itertuples()
+    ]
+    display(HTML(html_list(items)))
+
+
+def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
+    """Names of methods as the figures have them."""
+    named = [column for column in _METHOD_COLUMNS if column in frame]
+    labels = {name: style.label for name, style in METHOD_STYLES.items()}
+    return frame.assign(**{column: frame[column].replace(labels) for column in named})
+
+
+def show_line(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: str) -> None:
+    """Display which artifact follows, what was asked for and what is shown; more when pointed at."""
+    label = html.escape(artifact_label(artifact))
+    if rows.empty:
+        words = (
+            f"asked: {asked}; shown: nothing, no such rows are stored. <code>{html.escape(command)}</code>"
+        )
+        display(HTML(_LINE.format(tip="", label=label, words=words)))
+        return
+    words = html.escape(f"asked: {asked}; shown: {scale_words(rows)}")
+    display(HTML(_LINE.format(tip=html.escape(provenance_line(rows)), label=label, words=words)))
+
+
+_LINE = '<div style="font-size: 12px; opacity: 0.8" title="{tip}"><b>{label}</b> · {words}</div>'
+
+
+def artifact_label(artifact: Artifact) -> str:
+    """`FedDRL, fig. 5: Accuracy per round`; an artifact that the paper has not goes by its title alone."""
+    name = artifact.name
+    for word, short in (("table", "table "), ("fig", "fig. ")):
+        number = name.removeprefix(word)
+        if name.startswith(word) and number.isdecimal():
+            return f"{PAPER_NAMES[artifact.paper]}, {short}{number}: {artifact.title}"
+    return artifact.title
+
+
+def scale_words(rows: pd.DataFrame) -> str:
+    """Profile, data and seeds of rows, e.g. `reduced, fmnist, 3 seeds (0 to 2)`."""
+    parts = [", ".join(map(str, rows["profile"].dropna().unique()))] if "profile" in rows else []
+    if "dataset" in rows:
+        parts.append(", ".join(dataset_words(rows)))
+    if "seed" in rows and rows.seed.notna().any():
+        parts.append(seed_words(rows.seed.dropna().astype(int).unique()))
+    return ", ".join(parts)
+
+
+def seed_words(seeds: Sequence[int]) -> str:
+    """`3 seeds (0 to 2)`, `2 seeds (0, 4)`, `1 seed (0)`."""
+    seeds = sorted(int(seed) for seed in seeds)
+    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+    run = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
+    return f"{count} ({seeds[0]} to {seeds[-1]})" if run else f"{count} ({', '.join(map(str, seeds))})"
+
+
+def _name(make: Maker) -> str:
+    return getattr(make, "__name__", None) or getattr(getattr(make, "func", None), "__name__", "table")
+
+
+def _small(picture: io.BytesIO) -> bytes:
+    """The same picture with a palette: a third of the bytes, no difference to be seen in a plot."""
+    import PIL.Image
+
+    small = io.BytesIO()
+    with PIL.Image.open(picture) as image:
+        palette = image.convert("RGB").quantize(256, dither=PIL.Image.Dither.NONE)
+        palette.save(small, "PNG", optimize=True)
+    return small.getvalue()

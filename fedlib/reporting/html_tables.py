@@ -1,0 +1,215 @@
+"""Data frames as HTML tables that a reader can scan: intervals merged, headers grouped, 860 pixels at most.
+
+Column names carry the layout. `method: ours` puts `ours` under the header `method`; a column `low` and a
+column `high` are merged into the value left of them, `61.2 ± 1.4`. A table that is too wide is divided at
+its groups, a long one folds away. The pages stay readable where a front end strips styles (an untrusted
+notebook in JupyterLab).
+"""
+
+import html
+import math
+import re
+from collections.abc import Hashable, Sequence
+
+import pandas as pd
+
+MAX_PIXELS = 860
+FOLD_FROM = 25  # rows
+_CHARACTER, _PADDING = 6.6, 16  # pixels at 12 px
+_SIGNED = ("difference", "diff", "gain", "lead", "less", "minus", "ahead of", "effect")
+_EXACT = ("published", "printed", "paper")
+_RULE = "1px solid rgba(128, 128, 128, 0.35)"
+
+
+def html_table(frame: pd.DataFrame, *, name: str, fold_from: int = FOLD_FROM) -> str:
+    """A data frame as HTML; name: makes ids that repeat, so that a second run gives the same text."""
+    words, numeric = _as_words(frame)
+    parts = [
+        _styled(words[columns], numeric, f"{name}-{n}")
+        for n, columns in enumerate(_columns_that_fit(words, numeric))
+    ]
+    text = "".join(parts)
+    if len(frame) < fold_from:
+        return text
+    return f"<details><summary>{len(frame)} rows</summary>{text}</details>"
+
+
+def html_list(items: Sequence[tuple[str, str]]) -> str:
+    """Folded entries, one line each: what stands in the line, and what opens below it."""
+    entries = (
+        f"<details><summary>{html.escape(head)}</summary><p>{html.escape(body)}</p></details>"
+        for head, body in items
+    )
+    return "".join(entries)
+
+
+def _as_words(frame: pd.DataFrame) -> tuple[pd.DataFrame, set[tuple[str, str]]]:
+    """Cells as text under two levels of headers, and which columns are aligned to the right."""
+    frame = frame.copy()
+    frame.columns = pd.MultiIndex.from_tuples([_header(column) for column in frame.columns])
+    found, numeric, bounds = {}, set(), _bounds(list(frame.columns))
+    for column in frame.columns:
+        if column in bounds.get("used", ()):
+            continue
+        pair = bounds.get(column)
+        series = frame[column]
+        if pair is not None:
+            found[column] = _with_interval(series, frame[pair[0]], frame[pair[1]], _is_signed(column))
+            numeric.add(column)
+        else:
+            found[column] = number_words(series, signed=_is_signed(column), exact=_is_exact(column))
+            if pd.api.types.is_numeric_dtype(series) and series.dtype != bool:
+                numeric.add(column)
+    words = pd.DataFrame(found, index=frame.index).reset_index(drop=True)
+    words.columns = pd.MultiIndex.from_tuples(list(found))
+    return _sparse(words, numeric), numeric
+
+
+def _header(column: Hashable) -> tuple[str, str]:
+    """(group, name) of a column; no group is an empty one."""
+    parts = [str(part) for part in column] if isinstance(column, tuple) else str(column).split(": ", 1)
+    parts = [part.replace("_", " ") for part in parts]
+    return (parts[0], parts[-1]) if len(parts) > 1 else ("", parts[0])
+
+
+def _bounds(columns: list[tuple[str, str]]) -> dict:
+    """Value column -> its (low, high) columns; under `used` the columns that are merged away."""
+    found: dict = {"used": set()}
+    for at, (group, name) in enumerate(columns):
+        high = (group, f"{name.removesuffix('low')}high")
+        if not (name == "low" or name.endswith(" low")) or high not in columns:
+            continue
+        own = [c for c in columns[:at] if c[0] == group and c not in found["used"]]
+        if own:
+            found[own[-1]] = ((group, name), high)
+            found["used"] |= {(group, name), high}
+    return found
+
+
+def _is_signed(column: tuple[str, str]) -> bool:
+    return any(word in part for part in column for word in _SIGNED)
+
+
+def _is_exact(column: tuple[str, str]) -> bool:
+    return column[1] in _EXACT
+
+
+def number_words(values: pd.Series, *, signed: bool = False, exact: bool = False) -> pd.Series:
+    """Numbers of one column with common decimals: three digits at the largest, whole numbers as they are."""
+    if values.dtype == bool or not pd.api.types.is_numeric_dtype(values):
+        return values.map(_plain)
+    decimals = None if exact or _spans_decades(values) else _decimals(values)
+    return values.map(lambda value: _number(value, decimals, signed))
+
+
+def _spans_decades(values: pd.Series) -> bool:
+    """Whether common decimals would show small numbers of the column as 0."""
+    sizes = values.dropna().abs()
+    sizes = sizes[sizes > 0]
+    return len(sizes) > 0 and not (sizes % 1 == 0).all() and sizes.max() / sizes.min() > 1e4
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _decimals(values: pd.Series) -> int:
+    finite = [abs(float(v)) for v in values.dropna() if math.isfinite(v)]
+    if not finite or all(v == int(v) for v in finite) or max(finite) == 0:
+        return 0
+    return min(4, max(0, 2 - math.floor(math.log10(max(finite)))))
+
+
+def _number(value: object, decimals: int | None, signed: bool) -> str:
+    if pd.isna(value):
+        return "–"
+    sign = "+" if signed else ""
+    text = f"{float(value):{sign}.4g}" if decimals is None else f"{float(value):{sign}z,.{decimals}f}"
+    return text.replace("-", "−")
+
+
+def _with_interval(values: pd.Series, low: pd.Series, high: pd.Series, signed: bool) -> pd.Series:
+    decimals = _decimals(values)
+    lines = zip(values, low, high, strict=True)
+    return pd.Series([_interval(*line, decimals, signed) for line in lines], index=values.index)
+
+
+def _interval(value: float, low: float, high: float, decimals: int, signed: bool) -> str:
+    """`61.2 ± 1.4`, or `61.2 [59, 64]` where the interval is not symmetric; a value alone without bounds."""
+    text = _number(value, decimals, signed)
+    if pd.isna(value) or pd.isna(low) or pd.isna(high):
+        return text
+    up, down = high - value, value - low
+    if math.isclose(up, down, rel_tol=0.02, abs_tol=10**-decimals):
+        return f"{text} ± {_number((high - low) / 2, decimals, False)}"
+    return f"{text} [{_number(low, decimals, signed)}, {_number(high, decimals, signed)}]"
+
+
+def _sparse(words: pd.DataFrame, numeric: set[tuple[str, str]]) -> pd.DataFrame:
+    """Leading text columns with a repeated value left empty, as in a printed table."""
+    same = pd.Series(True, index=words.index)
+    shown = words.copy()
+    for column in words.columns[:-1]:
+        if column in numeric:
+            break
+        same &= words[column].eq(words[column].shift())
+        shown.loc[same, [column]] = ""
+    return shown
+
+
+def _columns_that_fit(words: pd.DataFrame, numeric: set[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """The columns in as few tables as fit; each begins with the leading columns that have no group."""
+    groups: list[list[tuple[str, str]]] = []
+    for column in words.columns:
+        if groups and column[0] and groups[-1][-1][0] == column[0]:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    lead = _lead(words, numeric)
+    rest = [group for group in groups if group[0] not in lead]
+    start = sum(_pixels(words, column) for column in lead)
+    tables, used = [list(lead)], start
+    for group in rest:
+        width = sum(_pixels(words, column) for column in group)
+        if used + width > MAX_PIXELS and len(tables[-1]) > len(lead):
+            tables.append(list(lead))
+            used = start
+        tables[-1] += group
+        used += width
+    return tables
+
+
+def _lead(words: pd.DataFrame, numeric: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Columns that name a line: those before the first group; without groups the leading text."""
+    columns = list(words.columns)
+    grouped = [place for place, column in enumerate(columns) if column[0]]
+    numbers = [place for place, column in enumerate(columns) if column in numeric]
+    return columns[: max(1, (grouped or numbers or [1])[0])]
+
+
+def _pixels(words: pd.DataFrame, column: tuple[str, str]) -> float:
+    longest_header = max(map(len, column[1].split()), default=0)
+    longest = max([longest_header, *words[column].map(len)])
+    return _CHARACTER * longest + _PADDING
+
+
+def _styled(words: pd.DataFrame, numeric: set[tuple[str, str]], name: str) -> str:
+    grouped = any(group for group, _ in words.columns)
+    left = [place for place, column in enumerate(words.columns) if column not in numeric]
+    shown = words if grouped else words.droplevel(0, axis=1)
+    styles = [
+        {"selector": "", "props": "border-collapse: collapse; font-size: 12px; margin: 0.4em 0;"},
+        {"selector": "th, td", "props": "padding: 2px 8px; text-align: right; white-space: nowrap;"},
+        {"selector": "th", "props": f"white-space: normal; border-bottom: {_RULE}; vertical-align: bottom;"},
+        {"selector": "th.level0[colspan]", "props": "text-align: center;"},
+        {"selector": "td", "props": "font-variant-numeric: tabular-nums; border: 0;"},
+        {"selector": "tbody tr:last-child td", "props": f"border-bottom: {_RULE};"},
+        *({"selector": f".col{place}", "props": "text-align: left;"} for place in left),
+    ]
+    styler = shown.style.hide(axis="index").set_uuid(re.sub(r"[^\w-]+", "-", name))
+    styler.cell_ids = False
+    return styler.set_table_styles(styles).format(escape="html").to_html()

@@ -1,0 +1,157 @@
+"""Papermill engine that runs a notebook on the interpreter that called it, and watches the kernel.
+
+Why an engine of its own:
+
+- A kernel called `python3` may be registered by the user or the system for another interpreter, one
+  without fedlib. Here `python3` always means `sys.executable`, and nothing is installed for it.
+- The kernel's process is known while it runs, so that the memory of its whole process tree can be
+  sampled, and a silent long cell still says every minute that it is alive.
+
+References: papermill (https://papermill.readthedocs.io), engines; nbclient's NotebookClient;
+Jupyter's kernel specifications (https://jupyter-client.readthedocs.io).
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import zmq
+from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
+from papermill.log import logger
+
+ENGINE = "fedlib"
+_MIB = 2**20
+
+
+class CurrentInterpreter(KernelSpecManager):
+    """Knows one kernel, `sys.executable`, under whatever name it is asked for."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        return self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict())
+
+
+class KernelWatch:
+    """Samples the memory of a kernel's process tree from a thread, while used as a context.
+
+    say: called with one line every `say_every` seconds, None for silence.
+    peak_mib: largest resident set seen, summed over the kernel and its children [MiB].
+    execution: number of the code cell that runs, as in `In [n]`; 0 before the first.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[str], None] | None = None,
+        *,
+        sample_every: float = 0.2,
+        say_every: float = 60.0,
+    ):
+        self.peak_mib = 0.0
+        self.execution = 0
+        self.manager: AsyncKernelManager | None = None
+        self._say, self._sample_every, self._say_every = say, sample_every, say_every
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="kernel-watch", daemon=True)
+
+    def __enter__(self) -> "KernelWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        start = said = time.monotonic()
+        while not self._done.wait(self._sample_every):
+            self.peak_mib = max(self.peak_mib, self._tree_mib())
+            now = time.monotonic()
+            if self._say is not None and now - said >= self._say_every:
+                self._say(f"In [{self.execution}] after {now - start:.0f} s, {self.peak_mib:.0f} MiB at most")
+                said = now
+
+    def _tree_mib(self) -> float:
+        provisioner = self.manager.provisioner if self.manager is not None else None
+        pid = getattr(provisioner, "pid", None)
+        return tree_memory_mib(pid) if pid else 0.0
+
+
+def tree_memory_mib(pid: int) -> float:
+    """Resident memory [MiB] of a process and all its children; 0 for one that has ended."""
+    try:
+        root = psutil.Process(pid)
+        processes = [root, *root.children(recursive=True)]
+    except psutil.Error:
+        return 0.0
+    total = 0
+    for process in processes:
+        try:
+            total += process.memory_info().rss
+        except psutil.Error:  # it ended between the listing and the question
+            continue
+    return total / _MIB
+
+
+def _encryption() -> dict[str, str]:
+    """CurveZMQ keys between us and the kernel, which warns without them; older jupyter_client has none."""
+    known = "transport_encryption" in AsyncKernelManager.class_trait_names() and zmq.has("curve")
+    return {"transport_encryption": "auto"} if known else {}
+
+
+class _Client(PapermillNotebookClient):
+    """The notebook client, with our kernel and a watch that knows the running cell."""
+
+    def __init__(self, nb_man: Any, *, watch: KernelWatch, **options: Any):
+        super().__init__(nb_man, **options)
+        self.watch = watch
+
+    def create_kernel_manager(self) -> AsyncKernelManager:
+        self.km = AsyncKernelManager(
+            kernel_name=self.kernel_name,
+            kernel_spec_manager=CurrentInterpreter(parent=self),
+            **_encryption(),
+        )
+        self.watch.manager = self.km
+        return self.km
+
+    def execute_cell(self, cell: Any, cell_index: int, **options: Any) -> Any:
+        if cell.cell_type == "code" and cell.source.strip():
+            self.watch.execution += 1
+        return super().execute_cell(cell, cell_index, **options)
+
+
+class CurrentInterpreterEngine(NBClientEngine):
+    """Papermill's engine on the calling interpreter; takes `watch` beside papermill's own options."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: Any,
+        kernel_name: str,
+        *,
+        watch: KernelWatch,
+        start_timeout: int = 60,
+        execution_timeout: int | None = None,
+        **_: Any,
+    ) -> Any:
+        client = _Client(
+            nb_man,
+            watch=watch,
+            timeout=execution_timeout,
+            startup_timeout=start_timeout,
+            kernel_name=kernel_name,
+            log=logger,
+            extra_arguments=["--HistoryManager.enabled=False"],  # no line of ours in the user's history
+        )
+        return client.execute()
+
+
+def register() -> str:
+    """Make the engine known to papermill; returns its name."""
+    papermill_engines.register(ENGINE, CurrentInterpreterEngine)
+    return ENGINE

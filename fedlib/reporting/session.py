@@ -1,0 +1,251 @@
+"""A notebook's session: its parameters checked, what is missing computed, and the rows that it shows.
+
+The cell after `parameters` calls `begin`, which refuses a misspelt name or a wrong value before anything is
+computed (`fedlib.reporting.parameters`).
+"""
+
+import functools
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from fedlib.errors import DataError, check, check_name
+from fedlib.experiments import runner
+from fedlib.experiments.artifact import PROFILES, Artifact
+from fedlib.experiments.budget import Budget, BudgetExhausted
+from fedlib.experiments.durations import Expected, Timings, expected_measurement
+from fedlib.experiments.measurements import compute_measurement, load_measurement
+from fedlib.experiments.progress import NotebookProgress
+from fedlib.experiments.results import finished_rows, load_rows
+from fedlib.experiments.selection import expand, group
+from fedlib.experiments.store import Store, StoreWarning
+from fedlib.papers import artifacts, find_artifact
+from fedlib.plotting.forest import plot_claims
+from fedlib.reporting import display
+from fedlib.reporting.parameters import cells_before, check_names, seed_list, time_budget
+from fedlib.reporting.verdict_cache import Record
+from fedlib.reporting.verdicts import effects, records
+from fedlib.run import Run
+
+SHOWN = ("largest", "mine")
+COMPUTE = ("shown", "all")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What one notebook computes and shows."""
+
+    paper: str
+    profile: str
+    seeds: tuple[int, ...]
+    device: str = "auto"
+    shown: str = "largest"  # rows of the largest profile stored, or "mine": only the runs of these parameters
+    compute: str = "shown"  # what the tables lack, or "all": every artifact at this profile
+    budget: Budget = field(default_factory=Budget)
+    live: tuple[str, ...] = ()  # artifacts that are trained here at the parameters, whatever is shown
+    store: Store = field(default_factory=Store)
+
+    def rows(self, artifact_id: str, *, mine: bool = False) -> pd.DataFrame:
+        """Finished rows of an artifact: of the largest profile, or of this session's parameters only.
+
+        Largest: the largest profile whose grid is complete, else the largest that has rows.
+        """
+        return _rows(self, artifact_id, mine or self.shown == "mine").copy()
+
+    def asked(self, *, mine: bool = False) -> str:
+        """The parameters in words, e.g. `smoke, seeds 0, 1`."""
+        if mine or self.shown == "mine":
+            return f"{self.profile}, {display.seed_words(self.seeds)}"
+        return "largest profile stored"
+
+    def figure(self, *artifact_ids: str, mine: bool = False) -> None:
+        """Display the figures of artifacts, each below the line of what is asked and shown."""
+        for artifact_id in artifact_ids:
+            rows = self._announced(artifact_id, mine)
+            if len(rows):
+                display.show_figure(find_artifact(artifact_id).plot(rows), find_artifact(artifact_id).title)
+
+    def table(self, artifact_id: str, *makers: display.Maker, mine: bool = False) -> None:
+        """Display the tables that functions make of an artifact's rows."""
+        rows = self._announced(artifact_id, mine)
+        if len(rows):
+            display.show_tables(artifact_id, rows, makers)
+
+    def show(self, *artifact_ids: str, mine: bool = False) -> None:
+        """Display the figure and the tables that artifacts have."""
+        for artifact_id in artifact_ids:
+            artifact, rows = find_artifact(artifact_id), self._announced(artifact_id, mine)
+            if len(rows) and artifact.plot is not None:
+                display.show_figure(artifact.plot(rows), artifact.title)
+            if len(rows):
+                display.show_tables(artifact_id, rows, artifact.tables)
+
+    def _announced(self, artifact_id: str, mine: bool) -> pd.DataFrame:
+        rows, artifact = self.rows(artifact_id, mine=mine), find_artifact(artifact_id)
+        seeds = f" --seeds {','.join(map(str, self.seeds))}" if artifact.runs(self.profile) else ""
+        command = f"python -m fedlib run {artifact_id} --profile {self.profile}{seeds}"
+        display.show_line(artifact, rows, self.asked(mine=mine), command=command)
+        return rows
+
+    def verdicts(self) -> list[Record]:
+        """Every claim of the paper with its verdict as plain values, from stored rows."""
+        with _without_store_warnings():
+            return records(self.paper, store=self.store)
+
+    def forest(self) -> None:
+        """Display the effects behind the claims, with intervals and published values."""
+        with _without_store_warnings():
+            found = effects(self.paper, store=self.store)
+        if len(found) and found.effect.notna().any():
+            display.show_figure(plot_claims(found), "effects of all claims")
+
+    def claims(self) -> None:
+        """Display every claim in a line that opens to its evidence."""
+        display.show_claims(self.verdicts())
+
+    def findings(self, *sentences: str) -> None:
+        """Display what the rows say: sentences computed from them, the count of verdicts, data and scale."""
+        display.show_findings(sentences, self.verdicts())
+
+    def plan(self) -> pd.DataFrame:
+        """Artifact, what is missing, expected time: one row per artifact that `run` is going to compute."""
+        timings, lines = Timings(), []
+        for artifact in self._wanted():
+            missing = self._missing_runs(artifact)
+            if missing:
+                lines.append((artifact.id, f"{len(missing)} runs", timings.of_runs(missing)))
+            elif self._lacks_measurement(artifact):
+                lines.append(
+                    (artifact.id, "measurement", expected_measurement(artifact.measurement, self.profile))
+                )
+        return pd.DataFrame(lines, columns=["artifact", "missing", "expected"])
+
+    def run(self) -> None:
+        """Print the plan and its expected time, compute it under one progress bar, print one summary line.
+
+        Raises UsageError if a run failed. A used-up time budget ends the computing, not the notebook.
+        """
+        plan = self.plan()
+        print(self._plan_words(plan))
+        if plan.empty:
+            return
+        progress = NotebookProgress()
+        try:
+            with progress:
+                self._compute([find_artifact(name) for name in plan.artifact], progress)
+        except BudgetExhausted:
+            print(f"{progress.summary()}; {self.budget.minutes:g} minutes are used up, the rest resumes")
+        else:
+            print(progress.summary())
+        _rows.cache_clear()
+
+    def _plan_words(self, plan: pd.DataFrame) -> str:
+        where = f"profile {self.profile}, {display.seed_words(self.seeds)}"
+        if plan.empty:
+            return f"{where}: everything is stored, nothing to compute"
+        parts = [f"{name} ({what})" for name, what in zip(plan.artifact, plan.missing, strict=True)]
+        return f"{where}: {', '.join(parts)}; {sum(plan.expected, Expected()).text()}"
+
+    def _wanted(self) -> list[Artifact]:
+        known = [a for a in artifacts(self.paper).values() if self.profile in a.profiles]
+        if self.compute == "all" or self.shown == "mine":
+            return known
+        return [a for a in known if a.id in self.live or _rows(self, a.id, False).empty]
+
+    def _runs(self, artifact: Artifact) -> list[Run]:
+        return expand(artifact, self.profile, seeds=self.seeds) if artifact.runs(self.profile) else []
+
+    def _missing_runs(self, artifact: Artifact) -> list[Run]:
+        return [run for run in self._runs(artifact) if self.store.get(run) is None]
+
+    def _lacks_measurement(self, artifact: Artifact) -> bool:
+        found = artifact.measurement
+        return found is not None and load_measurement(found, self.profile, self.store) is None
+
+    def _compute(self, wanted: Sequence[Artifact], progress: NotebookProgress) -> None:
+        runs = [run for artifact in wanted for run in self._missing_runs(artifact)]
+        measured = [artifact for artifact in wanted if self._lacks_measurement(artifact)]
+        progress.expect(len(group(runs)) + len(measured))
+        for artifact in measured:
+            with progress.measuring(artifact.id):
+                compute_measurement(artifact.measurement, self.profile, self.store)
+        found = runner.run_runs(
+            runs, device=self.device, store=self.store, budget=self.budget, progress=progress
+        )
+        reasons = {stored.reason for stored in found.failed}
+        check(not reasons, f"{len(found.failed)} runs failed: {'; '.join(map(str, reasons))}")
+
+
+def begin(
+    paper: str,
+    *,
+    profile: str = "smoke",
+    seeds: int | str = 2,
+    device: str = "auto",
+    shown: str = "largest",
+    compute: str = "shown",
+    budget_minutes: float = 0.0,
+    live: Iterable[str] = (),
+) -> Session:
+    """Check a notebook's parameters and return its session.
+
+    seeds: a count (3) or a list ("0,1,2"), as on the command line. budget_minutes: 0 is no limit.
+    live: names of artifacts that the notebook trains at these parameters, e.g. `small_setting`.
+    Raises UsageError, one line, for a misspelt name or a value that is not allowed.
+    """
+    check_names(cells_before())
+    check_name("profile", profile, PROFILES)
+    check_name("value of shown", shown, SHOWN)
+    check_name("value of compute", compute, COMPUTE)
+    runner.resolve_device(device)
+    return Session(
+        paper=paper,
+        profile=profile,
+        seeds=tuple(seed_list(seeds)),
+        device=device,
+        shown=shown,
+        compute=compute,
+        budget=time_budget(budget_minutes),
+        live=tuple(f"{paper}/{name}" for name in live),
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _rows(session: Session, artifact_id: str, mine: bool) -> pd.DataFrame:
+    if mine:
+        return _mine(session, artifact_id)
+    found = {p: _stored(session.store, artifact_id, p) for p in reversed(PROFILES)}
+    complete = [p for p, rows in found.items() if len(rows) and _is_whole(artifact_id, p, rows)]
+    partly = [p for p, rows in found.items() if len(rows)]
+    order = sorted([*complete, *partly], key="smoke".__eq__)  # smoke rows only when there are no others
+    return found[order[0]] if order else found["smoke"]
+
+
+@contextmanager
+def _without_store_warnings() -> Iterator[None]:
+    """Leave out that committed runs of an earlier grid are left out: `fedlib list` counts what there is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)
+        yield
+
+
+def _mine(session: Session, artifact_id: str) -> pd.DataFrame:
+    rows = _stored(session.store, artifact_id, session.profile)
+    return rows[rows.seed.isin(session.seeds)] if len(rows) and "run" in rows else rows
+
+
+def _stored(store: Store, artifact_id: str, profile: str) -> pd.DataFrame:
+    try:
+        with _without_store_warnings():
+            return finished_rows(load_rows(find_artifact(artifact_id), profile=profile, store=store))
+    except DataError:  # rows computed on demand from a data set that is not at hand
+        return pd.DataFrame()
+
+
+def _is_whole(artifact_id: str, profile: str, rows: pd.DataFrame) -> bool:
+    """Whether every description of the artifact's grid is among the rows."""
+    wanted = {run.group_key for run in find_artifact(artifact_id).runs(profile)}
+    return not wanted or wanted <= set(rows["group"])

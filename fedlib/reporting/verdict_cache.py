@@ -1,0 +1,62 @@
+"""Verdicts as plain records, kept until the rows or the code change; light enough for the command line.
+
+A record is what a table shows of one claim: strings and numbers only. The key of the cache is a hash
+over name, size and time of every file that a verdict rests on: committed and stored rows, printed numbers,
+fedlib's own source.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fedlib.files import write_atomically
+from fedlib.paths import REPOSITORY, data_folder, default_root, project_root, results_folder
+
+Record = dict[str, Any]
+MOST_KEPT = 20  # files of the cache
+
+
+def fingerprint(paper: str | None, profile: str | None, store: Path | str | None) -> str:
+    """Hash of everything that the verdicts of a paper (None: all) at a profile rest on."""
+    root = Path(store).expanduser() if store else default_root()
+    digest = hashlib.sha256(repr((paper, profile, str(root), str(data_folder()))).encode())
+    for path in _files(root):
+        about = path.stat()
+        digest.update(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:24]
+
+
+def _files(store: Path) -> Iterator[Path]:
+    """Rows, printed numbers and source, in a fixed order; of the store the files that vouch for a run."""
+    for folder, pattern in (
+        (results_folder(), "**/*.*"),
+        (project_root() / "data" / "published", "*.csv"),
+        (REPOSITORY / "fedlib", "**/*.py"),
+        (store, "*/*/*/summary.json"),
+        (store, "*/*/*.csv"),
+    ):
+        yield from sorted(folder.glob(pattern)) if folder.is_dir() else ()
+
+
+def read(key: str) -> list[Record] | None:
+    """The records kept under this key; None if there are none, or if they cannot be read."""
+    try:
+        return json.loads(_file(key).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def keep(key: str, records: list[Record]) -> None:
+    """Keep records under this key, and drop the oldest beyond `MOST_KEPT`."""
+    folder = _file(key).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(_file(key), json.dumps(records).encode())
+    by_age = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in by_age[MOST_KEPT:]:
+        path.unlink(missing_ok=True)
+
+
+def _file(key: str) -> Path:
+    return project_root() / "build" / "verdicts" / f"{key}.json"

@@ -1,0 +1,201 @@
+"""What our stored results say about every claim of the papers, as verdicts, records and tables."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedlib.analysis.claims import Claim, Effect, Verdict, verdict_on
+from fedlib.analysis.decisions import NOT_RUN, NOT_TESTABLE
+from fedlib.analysis.tables import dataset_words, machine_words
+from fedlib.errors import DataError, UsageError
+from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.results import finished_rows
+from fedlib.experiments.store import Store
+from fedlib.papers import claims, find_artifact, load_rows
+from fedlib.reporting import verdict_cache
+from fedlib.reporting.verdict_cache import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Load = Callable[[str, str], "pd.DataFrame"]
+COLUMNS = (
+    "claim", "verdict", "effect", "unit", "printed", "profile", "seeds", "data", "kind", "place", "statement",
+    "evidence",
+)  # fmt: skip
+
+
+def decide_claims(
+    paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
+) -> list[tuple[Claim, Verdict]]:
+    """Every claim with its verdict, at one profile or at the largest whose grid is complete, else begun."""
+    profiles = [profile] if profile else list(reversed(PROFILES))
+    load = loader(store)
+    return [(claim, _decide(claim, profiles, load)) for claim in claims(paper)]
+
+
+def loader(store: Store | Path | str | None = None) -> Load:
+    """Finished rows by artifact and profile, each read once; none where their data are not at hand."""
+
+    @functools.cache
+    def load(artifact_id: str, profile: str) -> "pd.DataFrame":
+        import pandas as pd
+
+        try:
+            return finished_rows(load_rows(artifact_id, profile=profile, store=store))
+        except DataError:
+            return pd.DataFrame()
+
+    return load
+
+
+def _decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
+    """The verdict of the first rows that can decide; if none can, of the first that estimate something."""
+    found = [_verdict_at(claim, *where, load) for where in deciding_rows(claim, profiles, load)]
+    if not found:
+        return Verdict(NOT_RUN, f"no rows of {claim.artifact} at {' or '.join(profiles)}")
+    testable = (verdict for verdict in found if verdict.verdict != NOT_TESTABLE)
+    return next(testable, next((verdict for verdict in found if verdict.effects), found[0]))
+
+
+def deciding_rows(claim: Claim, profiles: list[str], load: Load) -> Iterator[tuple[str, str, bool]]:
+    """Artifact and profile of rows that may decide a claim, best first, and whether their grid is complete.
+
+    Complete grids come first, the largest profile first: a finished cell of a larger grid must not speak
+    for the whole. Grids that are merely begun count where none is complete, and smoke rows where there
+    is nothing else.
+    """
+    names = (claim.artifact, *claim.fallback)
+    there = [(name, profile) for profile in profiles for name in names if len(load(name, profile))]
+    whole = [pair for pair in there if _is_whole(*pair, load(*pair))]
+    for group in (
+        [pair for pair in whole if pair[1] != "smoke"],
+        [pair for pair in there if pair[1] != "smoke"],
+        there,
+    ):
+        if group:
+            yield from ((*pair, pair in whole) for pair in group)
+            return
+
+
+def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Load) -> Verdict:
+    """The verdict of one artifact's rows at one profile, with what supplements say.
+
+    Rows that lack what the claim compares decide nothing as long as the grid is not complete.
+    """
+    rows = load(artifact, profile)
+    try:
+        verdict = verdict_on(claim, rows)
+    except UsageError as error:
+        if whole:
+            raise
+        verdict = Verdict(NOT_TESTABLE, f"the grid is not complete: {error}")
+    frames = [(supplement, load(supplement.artifact, profile)) for supplement in claim.supplements]
+    told = [supplement.tell(own) for supplement, own in frames if len(own)]
+    data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else _timed_on(rows)
+    evidence = "; ".join(filter(None, [verdict.evidence, *told]))
+    return dataclasses.replace(verdict, evidence=evidence, profile=profile, data=data)
+
+
+def _timed_on(rows: "pd.DataFrame") -> str:
+    """Where times without data were taken; nothing for rows that are no measurements of a machine."""
+    return f"timed on {machine_words(rows)}" if "threads" in rows and "device_name" in rows else ""
+
+
+def _is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:
+    """Is every description of the artifact's grid among the rows?"""
+    artifact = find_artifact(artifact_id)
+    if profile not in artifact.profiles:
+        return False
+    wanted = {run.group_key for run in artifact.runs(profile)}
+    return len(rows) > 0 and (not wanted or wanted <= set(rows["group"]))
+
+
+def records(
+    paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
+) -> list[Record]:
+    """Every claim with its verdict as plain values, from the cache where nothing has changed."""
+    key = verdict_cache.fingerprint(paper, profile, store.root if isinstance(store, Store) else store)
+    found = verdict_cache.read(key)
+    if found is None:
+        found = [_record(*pair) for pair in decide_claims(paper, profile=profile, store=store)]
+        verdict_cache.keep(key, found)
+    return found
+
+
+def _record(claim: Claim, verdict: Verdict) -> Record:
+    shown = verdict.deciding
+    return {
+        "claim": claim.id,
+        "verdict": verdict.verdict,
+        "effect": shown.effect if shown else "-",
+        "unit": shown.unit if shown else "",
+        "printed": _number(shown.printed) if shown else None,
+        "profile": verdict.profile,
+        "seeds": shown.interval.n if shown else 0,
+        "data": verdict.data,
+        "kind": claim.kind,
+        "place": claim.place,
+        "statement": claim.statement,
+        "evidence": verdict.evidence,
+        "gates": [gate.name for gate in claim.gates],
+        "effects": [_effect_record(effect) for effect in verdict.effects],
+    }
+
+
+def _effect_record(effect: Effect) -> Record:
+    interval = {name: _number(value) for name, value in vars(effect.interval).items()}
+    return {
+        "part": effect.what,
+        "unit": effect.unit,
+        "kind": effect.kind,
+        "verdict": effect.verdict,
+        **interval,
+        "printed": _number(effect.printed),
+        "margin": _number(effect.margin),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def verdict_table(
+    paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
+) -> "pd.DataFrame":
+    """The verdicts as a data frame, one row a claim: `COLUMNS`."""
+    import pandas as pd
+
+    return pd.DataFrame(records(paper, profile=profile, store=store), columns=list(COLUMNS))
+
+
+def effects(
+    paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
+) -> "pd.DataFrame":
+    """Every part of every claim that rows estimate, scaled so that 1 is the paper: for a forest plot.
+
+    Columns claim, part, kind, verdict (the claim's), part_verdict; ratio, low, high (effect and its 95 %
+    interval over the printed effect; NaN where the paper prints none, or 0); effect, effect_low,
+    effect_high, unit, printed, margin, seeds, profile.
+    """
+    import pandas as pd
+
+    rows = []
+    for record in records(paper, profile=profile, store=store):
+        for part in record["effects"]:
+            values = [math.nan if part[name] is None else part[name] for name in ("mean", "low", "high")]
+            ratio, *ends = (value / part["printed"] if part["printed"] else math.nan for value in values)
+            rows.append(
+                {
+                    "claim": record["claim"], "part": part["part"], "kind": part["kind"],
+                    "verdict": record["verdict"], "part_verdict": part["verdict"],
+                    "ratio": ratio, "low": min(ends), "high": max(ends),
+                    **dict(zip(("effect", "effect_low", "effect_high"), values, strict=True)),
+                    "unit": part["unit"], "printed": part["printed"], "margin": part["margin"],
+                    "seeds": part["n"], "profile": record["profile"],
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,7 @@
+"""Reinforcement learning on the server: networks, replay and DDPG for R replicas at once."""
+
+from fedlib.rl.ddpg import Agent, Ddpg
+from fedlib.rl.networks import Mlp
+from fedlib.rl.replay import Replay, sample_greedy, sample_proportional
+
+__all__ = ["Agent", "Ddpg", "Mlp", "Replay", "sample_greedy", "sample_proportional"]

@@ -1,0 +1,217 @@
+"""Claims as data: margins, gates and stand-ins, decided from rows made by hand; how intervals are written."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.analysis import claims, gates
+from fedlib.analysis.claims import Claim, Gate, Part, verdict_on
+from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, SUPERIORITY
+from fedlib.analysis.intervals import Interval, interval_words, number_words
+from fedlib.errors import UsageError
+
+
+def by_cell(rows):
+    return rows.pivot_table(index="seed", columns="cell", values="gain")
+
+
+def make_rows(**cells):
+    """Rows of three seeds; a cell is its three values."""
+    return pd.DataFrame(
+        [
+            {"cell": cell, "seed": seed, "gain": value, "stand_in": cell.startswith("fake")}
+            for cell, values in cells.items()
+            for seed, value in enumerate(values)
+        ]
+    )
+
+
+def claim(part=None, **given):
+    part = part or Part(what="A - B", estimand=by_cell, printed=lambda: {"x": 4.0, "y": 2.0, "fake": 9.0})
+    return Claim(
+        **{"id": "T-C1", "statement": "A leads", "place": "sec. 1", "artifact": "t/a", "parts": (part,)}
+        | given
+    )
+
+
+def test_printed_effect_and_margin_are_of_the_cells_at_hand():
+    verdict = verdict_on(claim(), make_rows(x=[3, 4, 5], y=[3, 4, 5]))
+    (effect,) = verdict.effects
+    assert (effect.printed, effect.margin, effect.interval.mean) == (3.0, 1.5, 4.0)
+    assert verdict.verdict == "supported"
+    (alone,) = verdict_on(claim(), make_rows(x=[3, 4, 5])).effects
+    assert (alone.printed, alone.margin) == (4.0, 2.0)
+
+
+def test_evidence_has_effect_interval_seeds_printed_margin_and_span():
+    evidence = verdict_on(claim(), make_rows(x=[3, 4, 5], y=[1, 2, 3])).evidence
+    assert evidence == (
+        "A - B +3.0 [+0.5, +5.5] points, 3 seeds, printed +3.00 "
+        "(2 cells, +2.00 in y to +4.00 in x), margin 1.5: supported"
+    )
+
+
+def test_stand_ins_decide_nothing():
+    mixed = verdict_on(claim(), make_rows(x=[3, 4, 5], fake=[-9, -9, -9]))
+    assert mixed.verdict == "supported"
+    assert "fake" not in mixed.evidence
+    alone = verdict_on(claim(), make_rows(fake=[8, 9, 10]))
+    assert alone.verdict == "not testable here"
+    assert alone.evidence.startswith("on the stand-in: A - B +9.0 [+6.5, +11.5] points")
+
+
+def test_a_failed_gate_leaves_the_number_and_takes_the_verdict():
+    failed = Gate("flat", lambda rows: (False, "2 of 3 curves still rise"))
+    passed = Gate("trained", lambda rows: (True, "100 updates"))
+    verdict = verdict_on(claim(gates=(failed, passed)), make_rows(x=[3, 4, 5]))
+    assert verdict.verdict == "not testable here"
+    assert verdict.evidence.startswith("2 of 3 curves still rise; A - B +4.0")
+    assert verdict.evidence.endswith("100 updates")
+    assert verdict.effects[0].interval.mean == 4
+
+
+def test_parts_that_disagree():
+    below = Part(what="C - D", estimand=lambda rows: -by_cell(rows))
+    verdict = verdict_on(claim(parts=(claim().parts[0], below)), make_rows(x=[3, 4, 5]))
+    assert verdict.verdict == "partly supported"
+    assert verdict.deciding.what == "C - D"
+
+
+def test_cells_that_were_not_run_cannot_support_a_claim_about_all():
+    rows = make_rows(x=[3, 4, 5], y=[3, 4, 5])
+    everywhere = Part(what="A - B", estimand=by_cell, kind=EVERYWHERE, cells=3)
+    verdict = verdict_on(claim(everywhere), rows)
+    assert verdict.verdict == "inconclusive"
+    assert "1 more of the claim without rows" in verdict.evidence
+    low = verdict_on(claim(everywhere), make_rows(x=[-6, -5, -4], y=[3, 4, 5]))
+    assert (low.verdict, low.deciding.deciding, low.deciding.interval.mean) == ("not supported", "x", -5)
+
+
+def test_seeds_that_a_cell_lacks_are_left_out():
+    rows = make_rows(x=[3, 4, 5], y=[3, 4, np.nan])
+    assert verdict_on(claim(), rows).effects[0].interval.n == 2
+    one = verdict_on(claim(), make_rows(x=[3, np.nan, np.nan]))
+    assert one.verdict == "not testable here"
+    assert "+3.0 points, 1 seed, " in one.evidence
+
+
+def test_a_part_without_cells_leaves_the_others():
+    absent = Part(what="C - D", estimand=lambda rows: pd.DataFrame())
+    verdict = verdict_on(claim(parts=(claim().parts[0], absent)), make_rows(x=[3, 4, 5]))
+    assert verdict.verdict == "inconclusive"
+    assert verdict.evidence.endswith("C - D: its cells have not been run: not testable here")
+    refuted = verdict_on(claim(parts=(claim().parts[0], absent)), make_rows(x=[-3, -4, -5]))
+    assert refuted.verdict == "not supported"
+
+
+def test_rows_without_the_cells_of_the_claim():
+    nothing = Part(what="A - B", estimand=lambda rows: pd.DataFrame())
+    verdict = verdict_on(claim(nothing), make_rows(x=[1, 2, 3]))
+    assert (verdict.verdict, verdict.evidence) == (
+        "not testable here",
+        "the cells that it needs have not been run",
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "margin"),
+    [
+        (Part(what="a", estimand=by_cell), 0.5),
+        (Part(what="a", estimand=by_cell, unit="%"), 5.0),
+        (Part(what="a", estimand=by_cell, unit="rounds", margin=2.0), 2.0),
+        (Part(what="a", estimand=by_cell, unit="rounds", printed=lambda: 12.8), 6.4),
+        (Part(what="a", estimand=by_cell, printed=lambda: -1.4), 0.5),  # no half of a loss
+        (Part(what="a", estimand=by_cell, kind=EQUIVALENCE, printed=lambda: 4.0), 0.5),
+        (Part(what="a", estimand=by_cell, printed=lambda: {"y": 3.0}), 0.5),  # x is not printed
+    ],
+)
+def test_margins(part, margin):
+    assert part.margin_over(["x"]) == margin
+
+
+def test_a_part_needs_a_margin_and_a_claim_parts():
+    with pytest.raises(UsageError, match="no margin for the unit 'rounds'"):
+        Part(what="a", estimand=by_cell, unit="rounds")
+    with pytest.raises(UsageError, match="a claim has parts, or is arithmetic"):
+        claim(parts=())
+    with pytest.raises(UsageError, match="4 parts; at most 3"):
+        claim(parts=claim().parts * 4)
+
+
+def test_arithmetic_is_decided_by_recomputation():
+    made = claim(parts=(), recompute=lambda rows: (len(rows) == 3, "1.4 -> 0.8"))
+    assert verdict_on(made, make_rows(x=[1, 2, 3])).verdict == "supported"
+    assert made.kind == "arithmetic"
+    assert claim().kind == SUPERIORITY
+
+
+def curves(last, rounds=40):
+    """Two curves of two seeds: one flat, the other rising by `last` points over the last quarter."""
+    return pd.DataFrame(
+        [
+            {"cell": "x", "method": name, "seed": seed, "round": t, "test_accuracy": level + rise * t}
+            for name, level, rise in (("flat", 0.8, 0.0), ("rising", 0.5, last / 100 / 9))
+            for seed in (0, 1)
+            for t in range(1, rounds + 1)
+        ]
+    )
+
+
+def test_curves_that_still_rise_do_not_pass():
+    gate = gates.curves_flat(("cell", "method"), length=1000)
+    passed, words = gate.check(curves(3.0))
+    assert not passed
+    assert (
+        words == "1 of 2 curves still rise, up to 3.0 points in the last quarter of 40 rounds (paper: 1000)"
+    )
+    assert gate.check(curves(0.9))[0]
+    assert gates.curves_flat(("cell", "method"), length=1000, only=("flat",)).check(curves(3.0))[0]
+
+
+def test_rows_as_long_as_the_papers_need_not_be_flat():
+    passed, words = gates.curves_flat(("cell", "method"), length=40).check(curves(3.0))
+    assert (passed, words) == (True, "40 rounds, as in the paper")
+
+
+def test_too_few_evaluated_rounds_show_no_flat_curve():
+    assert not gates.curves_flat(("cell", "method"), length=1000).check(curves(0.0, rounds=4))[0]
+
+
+def test_scale():
+    gate = gates.at_scale("20 episodes of 100 workers", episode=20, num_clients=100)
+    assert gate.check(pd.DataFrame({"episode": [1, 20], "num_clients": 100})) == (True, "")
+    assert gate.check(pd.DataFrame({"episode": [1, 12], "num_clients": 100})) == (
+        False,
+        "20 episodes of 100 workers not reached: 12 episode of 20",
+    )
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        (Interval(1.2, 0.8, 1.6, 3), "+1.20 [+0.80, +1.60]"),
+        (Interval(1.196, -0.004, 2.396, 3), "+1.196 [-0.004, +2.396]"),  # the bound's sign shows
+        (Interval(333.2, 10.6, 655.7, 3), "+333 [+11, +656]"),
+        (Interval(0.0, 0.0, 0.0, 5), "+0.00 [+0.00, +0.00]"),
+        (Interval(2.5, math.nan, math.nan, 1), "+2.5"),
+    ],
+)
+def test_interval_words(interval, words):
+    assert interval_words(interval) == words
+
+
+def test_number_words():
+    assert [number_words(x, signed=True) for x in (2.166, 17.0, -0.0123, 0)] == [
+        "+2.17",
+        "+17.0",
+        "-0.0123",
+        "+0",
+    ]
+    assert number_words(1234.5) == "1234"
+
+
+def test_verdict_words_are_checked():
+    with pytest.raises(UsageError, match="unknown verdict 'mixed'"):
+        claims.Verdict("mixed", "")

@@ -1,0 +1,164 @@
+"""Commands: what they print, and one line with exit status 2 for every kind of bad input."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import fake_federation
+import pytest
+
+from fedlib.cli.main import main
+from fedlib.errors import DataError, UsageError
+from fedlib.experiments import result_files
+from fedlib.experiments.durations import Expected, Timings
+from fedlib.experiments.selection import override, parse_seeds, parse_setting
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch, tmp_path):
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+
+
+def test_an_absent_data_set_is_one_line_and_status_2(capsys, monkeypatch):
+    def prepare(runs, *, device):
+        raise DataError("the data set femnist is absent: looked for x")
+
+    monkeypatch.setattr("fedlib.federation.prepare", prepare)
+    assert main(["run", "fake/grid"]) == 2
+    assert capsys.readouterr().err == "fedlib: error: the data set femnist is absent: looked for x\n"
+
+
+def test_run_then_run_again(capsys):
+    assert main(["run", "fake/grid"]) == 0
+    assert "fake/grid: 4 runs, 4 computed now, 0 failed" in capsys.readouterr().out
+    assert main(["run", "fake/grid"]) == 0
+    assert "fake/grid: 4 runs, 0 computed now, 0 failed" in capsys.readouterr().out
+
+
+def test_a_failed_run_is_a_line_and_status_1(capsys, monkeypatch):
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    assert main(["run", "fake/grid"]) == 1
+    captured = capsys.readouterr()
+    assert "fake/grid: 4 runs, 4 computed now, 2 failed" in captured.out
+    assert captured.err.count("seed 1: failed: loss is nan") == 2
+
+
+def test_a_used_up_budget_is_status_3(capsys):
+    assert main(["run", "fake/grid", "--budget-minutes", "0.0001"]) == 3
+    assert "the time budget of 0.0001 minutes is used up" in capsys.readouterr().err
+
+
+def test_whole_paper_is_run_by_its_name(capsys):
+    assert main(["run", "fake", "fake/grid", "--dry-run"]) == 0
+    assert capsys.readouterr().out.count("fake/grid at smoke: 4 runs") == 1
+
+
+def test_runs_that_artifacts_share_count_once(capsys, monkeypatch):
+    shared = replace(fake_federation.ARTIFACTS[0], id="fake/again")
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (*fake_federation.ARTIFACTS, shared))
+    monkeypatch.setattr(Timings, "_of_run", lambda self, run: Expected(1.0, ("a laptop",), 1))
+    assert main(["run", "fake", "--dry-run"]) == 0
+    *_, one, other, both = capsys.readouterr().out.splitlines()
+    assert "4 runs, 0 stored; about 4 s" in one
+    assert "4 runs, 0 stored; about 4 s" in other
+    assert both == "2 artifacts: about 4 s (measured on a laptop)"
+
+
+def test_dry_run_computes_nothing(capsys, tmp_path):
+    assert main(["run", "fake/grid", "--dry-run", "--seeds", "3", "--set", "rounds=5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    untimed = "time not known (no committed run to go by)"
+    group = "fake/grid fmnist-embedded iid N=2 fedavg seeds 0,1,2"
+    assert lines[0] == f"{group}: 5 rounds, 0 of 3 stored, {untimed}"
+    assert lines[-1] == f"fake/grid at smoke: 6 runs, 0 stored; {untimed}"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_runs_are_told_apart_by_the_methods_options(capsys):
+    assert main(["run", "fake/grid", "--dry-run", "--method", "fedprox", "--set", "method.mu=0.5"]) == 0
+    assert " fedprox(mu=0.5) seeds 0" in capsys.readouterr().out
+
+
+def test_the_time_that_runs_will_take_is_printed_before_they_start(capsys):
+    run = ["run", "fake/grid", "--profile", "reduced", "--seeds", "1"]
+    assert main(run) == 0
+    assert "; time not known" in capsys.readouterr().out.splitlines()[0]
+    main(["export", "fake/grid", "--profile", "reduced"])
+    path = result_files.results_file("fake/grid", "reduced")
+    details = result_files.read_details(path)
+    for item in details["runs"].values():  # groups of one seed
+        item["provenance"] |= {"group_wall_seconds": 100.0, "device_name": "Abacus"}
+    result_files.write_rows(path, result_files.read_rows(path), details)
+    capsys.readouterr()
+    assert main([*run[:-1], "3"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    # two descriptions with two seeds missing in each
+    assert first == "fake/grid at reduced: 6 runs, 2 stored; about 7 min (measured on cpu, Abacus)"
+
+
+def test_list_shows_what_is_stored(capsys):
+    main(["run", "fake/grid"])
+    capsys.readouterr()
+    assert main(["list", "--paper", "fake"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("  ")[-1] == "smoke: 4 runs"
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    command = f"{sys.executable} -m fedlib list | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("id ")
+    assert done.stderr == ""
+
+
+def test_verdicts(capsys):
+    assert main(["verdicts", "--paper", "fake"]) == 0
+    assert "not run" in capsys.readouterr().out
+
+
+def test_seeds_are_a_count_or_a_list():
+    assert parse_seeds("3") == [0, 1, 2]
+    assert parse_seeds("0,4,4") == [0, 4]
+    assert parse_seeds("7,") == [7]
+
+
+def test_a_new_name_drops_the_options_of_the_old_one():
+    run = override(fake_federation.grid_runs("smoke")[1], {"method": "fedavg", "partition.delta": 0.4})
+    assert (run.method_options, run.partition_options) == ({}, {"delta": 0.4})
+    assert parse_setting("local_learning_rate=1") == ("local_learning_rate", 1)
+    assert override(run, {"local_learning_rate": 1}).key == override(run, {"local_learning_rate": 1.0}).key
+
+
+def test_run_needs_neither_jupyter_nor_papermill():
+    code = (
+        "import sys; from fedlib.experiments import runner, group_training, results; import fedlib.cli.main; "
+        "import fedlib.federation, fedlib.methods; "
+        "print([m for m in ('papermill', 'nbclient', 'jupyter_core', 'IPython') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_list_data_list_and_errors_do_not_import_torch():
+    code = "import sys; from fedlib.cli.main import main; main(['list']); main(['run', 'x'])\n"
+    code += "main(['data', 'list'])\n"
+    code += "print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
+    )
+    assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("method.share=NaN", "NaN given in a setting; allowed: finite numbers"),
+        ("method.share=-Infinity", "-Infinity given in a setting"),
+    ],
+)
+def test_settings_are_finite(setting, reason):
+    with pytest.raises(UsageError, match=reason):
+        parse_setting(setting)

@@ -1,0 +1,94 @@
+"""`results` and `show` find runs outside of every grid, also of a method from outside the package."""
+
+import sys
+
+import pytest
+
+from fedlib.cli.main import main
+from fedlib.plotting.style import method_style
+
+METHOD = """
+from dataclasses import dataclass
+
+from fedlib.methods.baselines.fedavg import FedAvg
+
+
+@dataclass(frozen=True)
+class Mine(FedAvg):
+    pass
+"""
+SMALL = [
+    "--set",
+    "rounds=1",
+    "--set",
+    "dataset.train_per_class=20",
+    "--set",
+    "local_epochs=1",
+    "--seeds",
+    "2",
+]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store with two runs of a method of the user's own."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "mypackage.py").write_text(METHOD)
+    sys.path.insert(0, str(folder))
+    try:
+        given = ["--method", "mypackage:Mine", "--store", str(folder / "store")]
+        assert main(["run", "start/curves", *given, *SMALL]) == 0
+        yield folder / "store"
+    finally:
+        sys.path.remove(str(folder))
+
+
+def test_a_run_outside_of_the_grid_is_listed(store, capsys):
+    assert main(["results", "start/curves", "--store", str(store)]) == 0
+    printed = capsys.readouterr().out
+    assert "mypackage:Mine" in printed
+    assert "0,1" in printed
+    assert "2 runs in" in printed
+
+
+def test_show_draws_its_table_and_figure(store, capsys, tmp_path):
+    out = tmp_path / "curves.png"
+    given = ["--method", "mypackage:Mine", "--store", str(store), "--out", str(out)]
+    assert main(["show", "start/curves", *given]) == 0
+    assert "mypackage:Mine" in capsys.readouterr().out
+    assert out.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_filters_that_nothing_fits_are_told_in_one_line(store, capsys):
+    assert main(["results", "--method", "fedprox", "--store", str(store)]) == 0
+    assert capsys.readouterr().out.startswith("no such runs in")
+
+
+def test_runs_are_deleted_on_a_second_word_only(store, capsys):
+    assert main(["results", "--store", str(store), "--delete"]) == 2
+    assert "2 runs would be deleted" in capsys.readouterr().err
+    assert main(["results", "--store", str(store), "--delete", "--yes"]) == 0
+    assert "2 runs deleted" in capsys.readouterr().out
+    assert main(["results", "--store", str(store)]) == 0
+    assert capsys.readouterr().out.startswith("no such runs in")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("nowhere:Mine", "No module named 'nowhere'"),
+        ("json:Mine", "has no attribute"),
+        ("json:JSONDecoder", "dataclass"),
+    ],
+)
+def test_a_method_that_cannot_be_used_is_one_line(name, reason, capsys):
+    assert main(["run", "start/curves", "--method", name, "--dry-run"]) == 2
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
+
+
+def test_a_method_of_ones_own_has_a_style_of_its_own():
+    style = method_style("mypackage.module:Mine")
+    assert style.label == "Mine"
+    assert style == method_style("mypackage.module:Mine")

@@ -1,0 +1,86 @@
+"""`python -m fedlib verdicts`: width, counts, long evidence, JSON and CSV, on records made by hand."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from fedlib.cli.main import main
+from fedlib.reporting import verdict_cache
+
+
+def record(claim, verdict, **given):
+    usual = {
+        "claim": claim, "verdict": verdict, "effect": "+1.20 [+0.80, +1.60]", "unit": "points",
+        "printed": 2.166, "profile": "reduced",
+        "seeds": 3, "data": "mnist", "kind": "superiority", "place": "sec. 4",
+        "statement": "A beats B", "evidence": "A - B +1.20 points; margin 1", "gates": ["curves flat"],
+        "effects": [],
+    }  # fmt: skip
+    return usual | given
+
+
+RECORDS = [
+    record("FEDDRL-C1", "supported, smaller than printed"),
+    record("FEDDDRL-C12", "not testable here", effect="-30.6 [-34.3, -27.0]", unit="% of the workers"),
+    record(
+        "FRL-C2", "inconclusive", effect="+0.004321 [-0.004444, +0.012345]", unit="% of accuracy", seeds=5
+    ),
+    record(
+        "FEDDISK-C10", "supported", effect="-", unit="", printed=None, seeds=0, kind="arithmetic", gates=[]
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch):
+    monkeypatch.setattr(verdict_cache, "read", lambda key: RECORDS)
+
+
+def shown(capsys, *arguments):
+    assert main(["verdicts", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_one_line_a_claim_within_100_columns(capsys):
+    lines = shown(capsys).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert [line.split()[0] for line in lines[2:6]] == [r["claim"] for r in RECORDS]
+    words = "FEDDRL-C1 supported, smaller +1.20 [+0.80, +1.60] points +2.17 reduced 3"
+    assert " ".join(lines[2].split()) == words
+    assert " ".join(lines[5].split()) == "FEDDISK-C10 supported arithmetic - reduced -"
+
+
+def test_counts_tell_arithmetic_claims_apart(capsys):
+    told = " ".join(shown(capsys).splitlines()[-2:])
+    assert "3 claims: 1 inconclusive, 1 not testable here, 1 supported, smaller than printed" in told
+    assert "and 1 arithmetic: 1 supported" in told
+
+
+def test_the_evidence_of_one_claim(capsys):
+    assert shown(capsys, "feddrl-c1").splitlines() == [
+        "FEDDRL-C1: supported, smaller than printed",
+        "A beats B (sec. 4)",
+        "kind: superiority",
+        "gate: curves flat",
+        "rows: reduced, mnist",
+        "A - B +1.20 points",
+        "margin 1",
+    ]
+
+
+def test_an_unknown_claim_is_one_line(capsys):
+    assert main(["verdicts", "FEDDRL-C99"]) == 2
+    assert (
+        "unknown claim 'FEDDRL-C99' (did you mean 'FEDDRL-C1'?); allowed: FEDDRL-C1"
+        in capsys.readouterr().err
+    )
+
+
+def test_json_has_every_field_and_csv_the_table(capsys):
+    assert json.loads(shown(capsys, "--json")) == RECORDS
+    lines = list(csv.DictReader(io.StringIO(shown(capsys, "--csv", "FRL-C2"))))
+    assert [line["claim"] for line in lines] == ["FRL-C2"]
+    assert lines[0]["evidence"] == RECORDS[2]["evidence"]
+    assert "effects" not in lines[0]

@@ -1,0 +1,107 @@
+"""Trained agents: out of a run, into a file, and into a fresh federation."""
+
+import json
+
+import pytest
+import torch
+
+import fedlib
+from fedlib.errors import DataError, UsageError
+from fedlib.experiments.agents import FORMAT, load_agent, save_agent, train_agent
+from fedlib.methods.trained_agents import LEARNED, extract, insert
+from fedlib.paths import agents_folder
+from fedlib.run import Run
+
+OPTIONS = {
+    "feddrl": {"mode": "online", "batch_size": 1},
+    "fedddrl": {"episodes": 1, "bias": 0.0},
+    "fedmarl": {"episodes": 1},
+    "evaluatorfl": {},
+    "schedulerfl": {"share": 0.5, "stop_below": None, "experiments": 2, "experiment_rounds": 3},
+}
+COMMITTED = sorted(path.stem for path in agents_folder().glob("*.pt"))
+
+
+def run_of(method: str, clients: int = 4, seed: int = 0) -> Run:
+    return Run(
+        paper="start", artifact="agents", profile="smoke", dataset="fmnist-embedded", partition="iid",
+        model="mlp", method=method, method_options=OPTIONS[method], num_clients=clients, rounds=4, seed=seed,
+        episode_rounds=2,
+        dataset_options={"train_per_class": 8, "test_per_class": 10, "server_share": 0.2},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", LEARNED)
+def test_an_agent_comes_back_from_its_file_and_plays(tmp_path, method):
+    agent = train_agent(run_of(method))
+    save_agent(agent, tmp_path / "agent.pt")
+    found = load_agent(method, tmp_path / "agent.pt")
+    assert found.run == agent.run
+    torch.testing.assert_close(found.networks, agent.networks, rtol=0, atol=0)
+    assert found.provenance["dataset"]["name"] == "fmnist-embedded"
+    assert found.provenance["versions"]["torch"] == torch.__version__
+    before, after = found.play(seed=5)
+    assert (before["round"], after["round"]) == (0, 1)
+    assert 0 <= after["test_accuracy"] <= 1
+
+
+def test_the_trained_policy_decides_and_not_a_fresh_one():
+    agent = train_agent(run_of("feddrl"))
+    louder = {path: 10 * network for path, network in agent.networks.items()}
+    rows = [type(agent)(agent.run, networks, {}).play()[1] for networks in (agent.networks, louder)]
+    weights = [json.loads(row["weights"]) for row in rows]
+    assert weights[0] != weights[1]
+    assert agent.play()[1]["weights"] == rows[0]["weights"]
+
+
+def test_one_replicas_network_goes_into_all_of_another_state():
+    memory = {"agents": [{"team": {"network": torch.arange(6.0).view(2, 3)}}], "round": 3}
+    network = extract("fedmarl", memory, replica=1)["agents.0.team.network"]
+    assert network.tolist() == [3.0, 4.0, 5.0]
+    changed = insert(memory, {"agents.0.team.network": network})
+    assert changed["agents"][0]["team"]["network"].tolist() == [[3.0, 4.0, 5.0]] * 2
+    assert changed["round"] == 3
+    assert memory["agents"][0]["team"]["network"][0, 0] == 0  # the given state is unchanged
+
+
+def test_an_agent_decides_only_on_as_many_clients_as_it_was_trained_with():
+    agent = train_agent(run_of("feddrl"))
+    with pytest.raises(UsageError, match="for as many clients as the agent was trained with"):
+        agent.play(num_clients=5)
+
+
+def stored(tmp_path, **changes):
+    path = tmp_path / "agent.pt"
+    save_agent(train_agent(run_of("schedulerfl")), path)
+    torch.save(torch.load(path, weights_only=True) | changes, path)
+    return path
+
+
+def test_a_newer_format_is_refused_with_the_version_that_wrote_it(tmp_path):
+    path = stored(tmp_path, format=FORMAT + 1)
+    with pytest.raises(DataError, match=rf"written by fedlib {fedlib.__version__} in format {FORMAT + 1}"):
+        load_agent("schedulerfl", path)
+
+
+def test_another_methods_agent_is_refused(tmp_path):
+    with pytest.raises(DataError, match="holds an agent of 'schedulerfl'; asked for: 'feddrl'"):
+        load_agent("feddrl", stored(tmp_path))
+
+
+def test_a_damaged_or_absent_file_is_one_clear_line(tmp_path):
+    (tmp_path / "agent.pt").write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(DataError, match="is damaged; `python -m fedlib agents feddrl`"):
+        load_agent("feddrl", tmp_path / "agent.pt")
+    with pytest.raises(DataError, match="no trained agent"):
+        load_agent("feddrl", tmp_path / "absent.pt")
+    with pytest.raises(UsageError, match="unknown method with an agent 'fedavg'"):
+        load_agent("fedavg")
+
+
+@pytest.mark.parametrize("method", COMMITTED)
+def test_committed_agents_load_with_their_provenance(method):
+    agent = fedlib.load_agent(method)
+    assert (agents_folder() / f"{method}.pt").stat().st_size < 1_000_000
+    assert agent.provenance["commit"]
+    assert not agent.provenance["stand_in"]
+    assert all(network.isfinite().all() for network in agent.networks.values())

@@ -1,0 +1,64 @@
+"""How long runs will take, and what committed ones took."""
+
+import fake_federation
+import pytest
+
+from fedlib.experiments import result_files
+from fedlib.experiments.durations import Expected, Timings, committed_cost, expected_measurement, minutes
+from fedlib.experiments.results import export_results
+from fedlib.experiments.selection import expand
+from fedlib.papers import find_artifact, run_artifact
+
+
+@pytest.fixture
+def committed(monkeypatch, tmp_path):
+    """The fake grid of four runs, two seeds of each of two descriptions, 60 s a group, on two machines."""
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+    run_artifact("fake/grid", profile="reduced", seeds=2)
+    path = export_results(find_artifact("fake/grid"), "reduced")
+    details = result_files.read_details(path)
+    for item in details["runs"].values():
+        name = "Abacus" if item["description"]["method"] == "fedavg" else "Slide rule"
+        item["provenance"] |= {"group_wall_seconds": 60.0, "device_name": name}
+    result_files.write_rows(path, result_files.read_rows(path), details)
+    return find_artifact("fake/grid")
+
+
+def test_a_run_takes_its_share_of_its_groups_time(committed):
+    runs = expand(committed, "reduced", seeds=4)
+    expected = Timings().of_runs(runs)
+    assert expected.seconds == len(runs) * 30.0  # seeds 2 and 3 like those that were measured
+    assert (expected.runs, expected.untimed) == (len(runs), 0)
+    assert set(expected.machines) <= {"cpu, Abacus", "cpu, Slide rule"}
+
+
+def test_runs_that_were_never_timed_are_counted(committed):
+    known = expand(committed, "reduced", seeds=1)
+    other = expand(committed, "reduced", seeds=1, settings={"rounds": 3})
+    text = Timings().of_runs([*known, *other]).text()
+    assert text.startswith(f"about {minutes(30.0 * len(known))} (measured on cpu, ")
+    assert text.endswith(f"; {len(other)} of {len(known) + len(other)} runs never timed)")
+    assert Timings().of_runs(other).text() == "time not known (no committed run to go by)"
+    assert Expected().text() == "nothing to compute"
+
+
+def test_what_is_committed_counts_runs_of_the_present_grid(committed):
+    words, cost = committed_cost(committed, "reduced")
+    assert words == f"{cost.runs} of {len(expand(committed, 'reduced'))} runs, {minutes(30.0 * cost.runs)}"
+    assert committed_cost(committed, "smoke")[0].startswith("0 of ")
+
+
+def test_committed_rows_of_every_kind_of_artifact():
+    assert committed_cost(find_artifact("frl/fig25"), "reduced")[0] == "rows of frl/fig24"
+    assert committed_cost(find_artifact("feddrl/table1"), "reduced")[0] == "computed when it is shown"
+    assert committed_cost(find_artifact("feddrl/fig10"), "reduced")[0] == "runs of feddrl/table3"
+    assert committed_cost(find_artifact("feddrl/fig9"), "smoke")[0] == "none"
+    kept = expected_measurement(find_artifact("feddrl/fig9").measurement, "reduced")
+    assert committed_cost(find_artifact("feddrl/fig9"), "reduced")[0] == f"rows, {minutes(kept.seconds)}"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(3.4, "3 s"), (120, "2 min"), (7200, "2.0 h")])
+def test_times_as_a_reader_plans_with_them(seconds, text):
+    assert minutes(seconds) == text

@@ -1,0 +1,226 @@
+"""Measurements are computed once, checked and exported; artifacts share measurements and runs."""
+
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import fake_federation
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+from fake_federation import grid_runs
+
+from fedlib.cli.main import main
+from fedlib.errors import DataError, UsageError
+from fedlib.experiments import result_files
+from fedlib.experiments.artifact import Artifact, DeferredFunction, Measurement
+from fedlib.experiments.measurements import compute_measurement, measurement_path
+from fedlib.experiments.result_files import read_details
+from fedlib.experiments.results import export_results
+from fedlib.experiments.store import Store, StoreWarning
+from fedlib.papers import artifacts, find_artifact, load_rows, run_artifact
+from fedlib.reporting.reproduce import draw_figures
+from fedlib.reporting.verdicts import decide_claims
+
+CALLS = []
+
+
+def measure(profile):
+    CALLS.append(profile)
+    return pd.DataFrame({"seed": [0, 1], "value": [1 / 3, len(CALLS)], "dataset": "made-up"})
+
+
+TIMING = Measurement("fake/timing", measure)
+KEPT = Artifact("fake/timing", "a timing", measurement=TIMING)
+SHARED = Artifact("fake/one", "seed 1 of the timing", "figure", measurement=TIMING, where={"seed": 1})
+BORROWED = Artifact("fake/curve", "one curve", "figure", runs=lambda p: grid_runs(p)[:1])
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch, tmp_path):
+    CALLS.clear()
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], KEPT, BORROWED, SHARED))
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "committed")
+
+
+def test_a_kept_computation_runs_once_and_loading_never_computes(tmp_path):
+    assert load_rows("fake/timing", profile="reduced").empty
+    assert CALLS == []
+    for _ in range(2):
+        assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    assert CALLS == ["reduced"]
+    rows = load_rows("fake/timing", profile="reduced")
+    assert rows["value"].tolist() == [1 / 3, 1]  # to the last bit
+    assert set(rows["source"]) == {"store"}
+    assert rows["commit"].notna().all()
+    assert main(["run", "fake/timing", "--profile", "reduced", "--again"]) == 0
+    assert load_rows("fake/timing", profile="reduced")["value"].tolist() == [1 / 3, 2]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_damaged_kept_rows_are_set_aside_and_computed_again(suffix):
+    store = Store()
+    compute_measurement(TIMING, "reduced", store)
+    path = measurement_path(TIMING, "reduced", store).with_suffix(suffix)
+    path.write_text(path.read_text()[:-7])
+    with pytest.warns(StoreWarning, match="is damaged; left out"):
+        assert load_rows("fake/timing", profile="reduced").empty
+    with pytest.warns(StoreWarning, match="set aside"):
+        compute_measurement(TIMING, "reduced", store)
+    assert len(CALLS) == 2
+    assert list(path.parent.glob("*.damaged-1"))
+
+
+def test_kept_rows_are_exported_with_their_provenance(tmp_path):
+    compute_measurement(TIMING, "reduced", Store())
+    path = export_results(find_artifact("fake/timing"), "reduced")
+    about = read_details(path)
+    assert about["provenance"]["wall_seconds"] >= 0
+    assert "device" in about["provenance"]
+    committed = load_rows("fake/timing", profile="reduced", store=tmp_path / "empty")
+    assert set(committed["source"]) == {"results"}
+    assert committed["value"].tolist() == [0.333333, 1]
+
+
+def test_rows_come_from_one_source():
+    for sources in ({}, {"measurement": TIMING, "compute": measure}):
+        with pytest.raises(UsageError, match="fake/x needs exactly one of: runs, measurement, compute"):
+            Artifact("fake/x", "x", **sources)
+
+
+def test_every_deferred_function_of_the_catalogue_exists():
+    for artifact in artifacts().values():
+        measured = artifact.measurement and (artifact.measurement.compute, artifact.measurement.settings)
+        for function in (artifact.compute, artifact.plot, *artifact.tables, *(measured or ())):
+            while isinstance(function, partial):
+                function = function.func
+            if isinstance(function, DeferredFunction):
+                assert callable(function.resolve()), artifact.id
+
+
+def listed(capsys, artifact_id):
+    capsys.readouterr()
+    assert main(["list", "--paper", "fake"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return next(line.split("  ")[-1].strip() for line in lines if line.startswith(artifact_id))
+
+
+def test_two_artifacts_share_a_measurement(capsys, tmp_path, monkeypatch):
+    assert load_rows("fake/one", profile="reduced").empty
+    assert listed(capsys, "fake/one") == "none"
+    assert main(["run", "fake/one", "--profile", "reduced", "--dry-run"]) == 0
+    assert "fake/one at reduced: measured once and stored" in capsys.readouterr().out
+    assert main(["run", "fake/one", "--profile", "reduced"]) == 0
+    assert main(["run", "fake/one", "--profile", "reduced"]) == 0
+    assert CALLS == ["reduced"]
+    rows = load_rows("fake/one", profile="reduced")
+    assert rows[["seed", "value", "source", "artifact"]].values.tolist() == [[1, 1, "store", "one"]]
+    assert load_rows("fake/one", profile="reduced", store=tmp_path / "empty").empty
+    assert listed(capsys, "fake/one") == "reduced: rows"
+    export_results(find_artifact("fake/timing"), "reduced")
+    assert listed(capsys, "fake/one") == "reduced: rows + results"
+    assert listed(capsys, "fake/timing") == "reduced: rows + results"
+    quick = Artifact("fake/quick", "computed at once", compute=measure)
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (*fake_federation.ARTIFACTS, quick))
+    assert listed(capsys, "fake/quick") == "computed on demand"
+    with pytest.raises(UsageError, match="the rows of fake/one are filed under fake/timing; export that"):
+        export_results(find_artifact("fake/one"), "reduced")
+
+
+def test_pictures_among_the_rows_do_not_flood_the_terminal(capsys, monkeypatch):
+    wide = Artifact("fake/wide", "pictures", compute=lambda profile: pd.DataFrame({"images": ["eNo" * 400]}))
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (*fake_federation.ARTIFACTS, wide))
+    assert main(["run", "fake/wide"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{('eNo' * 400)[:60]}..." in shown
+    assert "eNo" * 21 not in shown
+    assert load_rows("fake/wide", profile="smoke")["images"].tolist() == ["eNo" * 400]
+
+
+def test_a_figure_borrows_the_runs_of_a_table():
+    run_artifact("fake/grid", profile="reduced")
+    rows = load_rows("fake/curve", profile="reduced")
+    assert set(rows["method"]) == {"fedavg"}
+    assert set(rows["artifact"]) == {"grid"}
+    assert run_artifact("fake/curve", profile="reduced", seeds=2).computed == 0
+    with pytest.raises(UsageError, match="the rows of fake/curve are filed under fake/grid; export that"):
+        export_results(find_artifact("fake/curve"), "reduced")
+
+
+def test_borrowing_from_committed_rows_warns_of_nothing(tmp_path, recwarn):
+    run_artifact("fake/grid", profile="reduced")
+    export_results(find_artifact("fake/grid"), "reduced")
+    rows = load_rows("fake/curve", profile="reduced", store=tmp_path / "empty")
+    assert set(rows["source"]) == {"results"}
+    assert not recwarn.list
+
+
+def test_a_claim_about_data_that_are_not_at_hand_is_not_run(monkeypatch):
+    def absent(profile):
+        raise DataError("no such file")
+
+    broken = replace(KEPT, measurement=None, compute=absent)
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (broken,))
+    claim = replace(fake_federation.CLAIMS[0], artifact="fake/timing")
+    monkeypatch.setattr(fake_federation, "CLAIMS", (claim,))
+    ((_, verdict),) = decide_claims("fake")
+    assert verdict.verdict == "not run"
+
+
+def test_figures_are_drawn_from_the_largest_profile_with_rows(monkeypatch, tmp_path):
+    drawn = []
+    drawing = replace(fake_federation.ARTIFACTS[0], plot=lambda rows: drawn.append(rows) or plt.figure())
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (drawing,))
+    assert list(draw_figures(["fake"])) == [
+        "fake/grid: no rows stored at paper or extended or reduced or smoke"
+    ]
+    run_artifact("fake/grid", profile="smoke")
+    run_artifact("fake/grid", profile="reduced")
+    with mpl.rc_context(
+        {"figure.constrained_layout.use": False}
+    ):  # every paper is drawn in the suite's style
+        assert list(draw_figures(["fake"], folder=tmp_path)) == [
+            f"fake/grid: {tmp_path / 'fake' / 'grid.png'}"
+        ]
+        assert mpl.rcParams["figure.constrained_layout.use"]
+    assert set(drawn[0]["profile"]) == {"reduced"}
+    with pytest.raises(UsageError, match="unknown paper 'nonsense'"):
+        list(draw_figures(["nonsense"]))
+
+
+def test_kept_rows_of_other_settings_count_as_none(monkeypatch, capsys):
+    def install(width):
+        changed = replace(TIMING, settings=lambda profile: [profile, (width, 50)])
+        artifact = replace(KEPT, measurement=changed)
+        monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], artifact))
+
+    install(30)
+    assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    exported = export_results(find_artifact("fake/timing"), "reduced")
+    about = read_details(exported)
+    assert about["settings"] == ["reduced", [30, 50]]
+    install(40)
+    for source in ("store", "results"):
+        with pytest.warns(
+            StoreWarning, match="computed with other settings; left out, run fake/timing again"
+        ):
+            assert load_rows("fake/timing", profile="reduced", source=source).empty
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    assert "other settings" in capsys.readouterr().err
+    assert CALLS == ["reduced", "reduced"]
+    assert load_rows("fake/timing", profile="reduced")["value"].tolist() == [1 / 3, 2]
+    install(40)
+    assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    assert CALLS == ["reduced", "reduced"]
+
+
+def test_rows_kept_before_there_were_settings_are_taken(monkeypatch):
+    assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
+    artifact = replace(KEPT, measurement=replace(TIMING, settings=lambda profile: [profile]))
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], artifact))
+    assert len(load_rows("fake/timing", profile="reduced")) == 2

@@ -1,0 +1,47 @@
+"""Rows as scalars of TensorBoard: read back by its own reader; the stored rows are as without it."""
+
+import pytest
+
+from fedlib.errors import UsageError
+from fedlib.experiments.runner import run_runs
+from fedlib.experiments.store import ROWS, Store
+from fedlib.experiments.tracking import make_tracker
+from fedlib.run import Run
+
+RUN = Run(
+    paper="start", artifact="tracking", profile="smoke", dataset="fmnist-embedded", partition="iid",
+    model="mlp", method="fedavg", num_clients=3, rounds=2,
+    dataset_options={"train_per_class": 4, "test_per_class": 4},
+)  # fmt: skip
+
+
+def test_every_rounds_rows_reach_the_tracker(tmp_path):
+    seen = []
+    store = Store(tmp_path)
+    run_runs([RUN], store=store, device="cpu", tracker=lambda runs, rows: seen.append((runs, rows)))
+    assert [rows[0][0]["round"] for _, rows in seen] == [0, 1, 2]
+    assert all(runs == [RUN] for runs, _ in seen)
+
+
+def test_no_tracker_without_a_name_and_an_unknown_one_is_refused(tmp_path, monkeypatch):
+    assert make_tracker(None, tmp_path) is None
+    with pytest.raises(UsageError, match="unknown tracker 'wandb'"):
+        make_tracker("wandb", tmp_path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="pip install tensorboard"):
+        make_tracker("tensorboard", tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of tensorboard itself
+def test_scalars_are_the_rows(tmp_path):
+    pytest.importorskip("tensorboard", reason="tensorboard is an extra: make extras")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    plain, tracked = Store(tmp_path / "plain"), Store(tmp_path / "tracked")
+    run_runs([RUN], store=plain, device="cpu")
+    run_runs([RUN], store=tracked, device="cpu", tracker=make_tracker("tensorboard", tmp_path / "logs"))
+    assert (plain.folder(RUN) / ROWS).read_bytes() == (tracked.folder(RUN) / ROWS).read_bytes()
+    found = EventAccumulator(str(tmp_path / "logs" / RUN.id / RUN.key)).Reload().Scalars("test_accuracy")
+    rows = tracked.get(RUN).rows()
+    assert [scalar.step for scalar in found] == [0, 1, 2]
+    assert [scalar.value for scalar in found] == pytest.approx(rows["test_accuracy"].tolist())

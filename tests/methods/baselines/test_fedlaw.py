@@ -1,0 +1,71 @@
+"""FedLAW's learned weights: where they start, what they descend, what they refuse."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from scripted import play, scripted_world
+from worlds import make_run, make_world
+
+from fedlib.engine import evaluate_segments
+from fedlib.errors import UsageError
+from fedlib.federation import Cohort
+from fedlib.methods import make_method
+from fedlib.methods.baselines import fedlaw
+
+SHARE = {"server_share": 0.5}
+
+
+def test_a_vanishing_rate_leaves_fedavg(monkeypatch):
+    task = scripted_world(monkeypatch, fedlaw, [(1.0, 5.0)], start=0.0, sizes=(3, 1), dataset_options=SHARE)
+    seen, report, _ = play(task, make_method("fedlaw", {"server_learning_rate": 1e-12}), 1)
+    assert seen == pytest.approx([2.0])
+    assert report.weights[0].tolist() == pytest.approx([0.75, 0.25])
+    assert report.columns["gamma"] == pytest.approx([1.0])
+
+
+def test_weights_descend_the_loss_on_the_servers_images():
+    task = make_world(sizes=(20, 20, 20), seeds=(0, 1), dataset_options=SHARE)
+    method = make_method("fedlaw", {"server_learning_rate": 0.05, "server_epochs": 10})
+    plain = make_method("fedavg")
+    cohort = Cohort(1, task.everyone())
+    ours, report = method.apply(task, method.init(task), cohort)
+    theirs, _ = plain.apply(task, plain.init(task), cohort)
+    whole = [[torch.arange(len(task.server.labels)).numpy()]] * 2
+
+    def losses(state):
+        found = evaluate_segments(task.trainer, task.server, state.params, state.buffers, whole)
+        return torch.stack([one.loss[0] for one in found])
+
+    assert (losses(ours) < losses(theirs)).all()
+    assert report.weights.sum(dim=1).tolist() == pytest.approx(report.columns["gamma"], rel=1e-5)
+
+
+def test_the_first_step_follows_the_gradient():
+    """One batch, one step of Adam from z = log p, g = 0: all move by the rate, against the gradient."""
+    task = make_world(sizes=(12, 4), dataset_options=SHARE)
+    method = make_method("fedlaw", {"server_learning_rate": 0.1, "server_epochs": 1})
+    state = method.init(task)
+    gen = torch.Generator().manual_seed(1)
+    local = {
+        name: (w + 0.5 * torch.randn(2, *w.shape[1:], generator=gen)) for name, w in state.params.items()
+    }
+    shares = torch.tensor([[0.75, 0.25]])
+    weights, gamma = method.learn(task, local, state, shares, 1)
+
+    z, g = shares.log().squeeze(0).requires_grad_(), torch.zeros((), requires_grad=True)
+    mixed = {n: sum(a * w for a, w in zip(g.exp() * z.softmax(0), t, strict=True)) for n, t in local.items()}
+    inputs = task.server.fetch(torch.arange(len(task.server.labels)))
+    outputs = torch.func.functional_call(task.model, mixed, (inputs,))
+    torch.nn.functional.cross_entropy(outputs, task.server.labels).backward()
+    expected = (z - 0.1 * z.grad.sign()).detach().softmax(0) * (-0.1 * g.grad.sign()).exp()
+    torch.testing.assert_close(weights[0], expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(gamma[0], (-0.1 * g.grad.sign()).exp(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_server_without_images_is_refused():
+    with pytest.raises(UsageError, match="server_share"):
+        make_method("fedlaw").check(make_run())
+    task = make_world()
+    task = replace(task, runs=tuple(replace(run, dataset_options=SHARE) for run in task.runs))
+    assert make_method("fedlaw").init(task).round == 0

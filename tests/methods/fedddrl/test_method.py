@@ -1,0 +1,361 @@
+"""FedDdrl and FedMarl: rewards and state by hand, FedAvg as a special case, exact resume."""
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from worlds import make_world
+
+from fedlib.errors import UsageError
+from fedlib.federation import next_cohort, rounds, sample_cohort
+from fedlib.federation.task import check_setting
+from fedlib.methods import make_method, method_of
+from fedlib.methods.baselines.fedavg import FedAvg
+from fedlib.methods.baselines.fedprox import FedProx
+from fedlib.methods.fedddrl.device_costs import DeviceCosts
+from fedlib.methods.fedddrl.devices import draw_devices
+from fedlib.methods.fedddrl.environment import DeviceEnvironment
+from fedlib.methods.fedddrl.fedmarl import FedMarl
+from fedlib.methods.fedddrl.heuristics import DropSlowest, FewestEpochs, RandomDrop
+from fedlib.methods.fedddrl.method import GAIN, FedDdrl, utility
+from fedlib.rl.networks import one_thread
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Models this small lose more by waiting for a second thread than they gain."""
+    with one_thread():
+        yield
+
+
+def test_gain_and_rewards_by_hand():
+    """U(0) = -1.7324, slope 1.7324 (7). dA = 0.1, B = 0.5, H = 0.4 with (2.9, 0.1, 0.2):
+
+    r^2 = 0.50240 - 0.08 + 0.0837 = 0.50610, r^1 = r^2 - 0.05; dA = -0.1: -0.50240 - 0.08, no bonus.
+    """
+    assert pytest.approx(1.7324, abs=1e-4) == GAIN
+    deviation = [abs(utility(a) - 1.732 * (a - 1)) for a in np.linspace(0, 1, 101)]  # fig. 5
+    assert max(deviation) == pytest.approx(0.0070, abs=1e-4)
+    first, second = FedDdrl().rewards(
+        np.array([0.1, -0.1]), np.array([0.5, 0.5]), np.array([0.4, 0.4]), 0.0837
+    )
+    np.testing.assert_allclose(second, [0.50610, -0.58240], atol=2e-5)
+    np.testing.assert_allclose(first, [0.45610, -0.63240], atol=2e-5)
+    (only,) = FedMarl().rewards(np.array([0.1]), np.array([0.5]), np.array([0.4]), 0.0)
+    np.testing.assert_allclose(only, [0.17324 - 0.13], atol=2e-5)
+
+
+def world(**changes):
+    """Six clients of 12 samples in two replicas, four of them in a round; one episode of 15 rounds."""
+    settings = {
+        "seeds": (0, 1), "sizes": (12,) * 6, "cohort_size": 4, "local_epochs": 5, "rounds": 15,
+        "dataset_options": {"server_share": 0.5},
+    }  # fmt: skip
+    return make_world(**{**settings, **changes})
+
+
+def always(method, state, *choices):
+    """Agents that always take these actions: zero weights, a large bias at the action's output."""
+    for vdn, agent, choice in zip(method.vdns(), state.memory["agents"], choices, strict=True):
+        network = torch.zeros_like(agent["team"]["network"])
+        network[:, network.shape[1] - vdn.sizes[-1] + choice] = 100.0
+        agent["team"]["network"] = network
+    return state
+
+
+def run(task, method, state, count, start=1):
+    reports = []
+    for r in range(start, start + count):
+        cohort = next_cohort(task, r)
+        state, report = method.apply(task, state, cohort)
+        reports.append(report)
+    return state, reports
+
+
+@pytest.mark.parametrize("alpha", [None, 0.4])
+def test_keeping_everyone_for_five_epochs_is_fedavg_bit_for_bit(alpha):
+    task = world(mixup_alpha=alpha)
+    average, _ = run(task, FedAvg(), FedAvg().init(task), 3)
+    for method, choices in ((FedDdrl(episodes=0), (1, 1)), (FedMarl(episodes=0), (1,))):
+        state, reports = run(task, method, always(method, method.init(task), *choices), 3)
+        assert all(torch.equal(state.params[n], average.params[n]) for n in average.params)
+        assert reports[0].columns["uploads"] == [4, 4]
+
+
+def test_a_round_by_hand():
+    """VDN 1 drops everyone, so two clients stay (A25); VDN 2 gives them 7 epochs.
+
+    The dropped have weight 0, the kept 1/2 each, since all have 12 samples; the latency is the
+    slower one's 12 * 7 * seconds per sample + upload.
+    """
+    task, method = world(), FedDdrl(episodes=0)
+    _, (report,) = run(task, method, always(method, method.init(task), 0, 2), 1)
+    for r, seed in enumerate(task.seeds):
+        kept = np.array(json.loads(report.columns["kept"][r]), bool)
+        assert kept.tolist() == [True, True, False, False]  # equal values: the lower slots
+        assert json.loads(report.columns["epochs"][r]) == [7, 7, 1, 1]
+        assert report.weights[r].tolist() == [0.5, 0.5, 0, 0]
+        devices, clients = draw_devices(seed, 6), report.clients[r][kept]
+        seconds = 84 * devices.compute_seconds[clients] + devices.upload_seconds[clients]
+        assert report.columns["latency_seconds"][r] == seconds.max()
+
+
+def test_state_of_an_agent_by_hand():
+    """First sight of a client with 6 of at most 12 samples: its history is its current value.
+
+    (L; 3 x H^p / (0.75 * 12); 3 x H^u / 2; B; |D| / 12; t / T) with L clipped to 10.
+    """
+    task = world(seeds=(5,), sizes=(12, 6, 12, 12, 12, 12), cohort_size=6)
+    state = FedDdrl().init(task)
+    cohort = sample_cohort(task.seeds, 1, 6, 6)
+    loss = torch.tensor([[0.5, 50.0, 1, 1, 1, 1]])
+    states, histories = DeviceEnvironment.of(task, cohort).observe(state.memory, loss, 0.2)
+    devices = draw_devices(5, 6)
+    probing, upload = devices.compute_seconds[1] * 6 / 9, devices.upload_seconds[1] / 2
+    expected = [10.0, *[probing] * 3, *[upload] * 3, 1.0, 0.5, 0.2]
+    np.testing.assert_allclose(states[0, 1], expected, rtol=1e-6)
+    assert float(histories["probing"][0, 1, -1]) == devices.compute_seconds[1] * 6
+
+
+def test_agents_learn_before_round_1_and_in_no_evaluation():
+    """Two training episodes of 3 rounds, then two evaluations; every episode starts from w_0."""
+    task, method = world(rounds=6, episode_rounds=3, local_epochs=1), FedDdrl(episodes=2)
+    results = [*rounds(task, method)]
+    assert [result.round for result in results] == [*range(-6, 7)]
+    teams = [result.state["memory"]["agents"][0]["team"]["network"] for result in results]
+    done = [result.state["memory"]["agents"][1]["memory"]["done"][0].tolist() for result in results]
+    assert [len(seen) for seen in done] == [0, 0, 1, 3, 3, 4, 6, *[6] * 6]
+    assert done[-1] == [0.0, 0.0, 1.0] * 2
+    assert all(torch.equal(team, teams[6]) for team in teams[6:])
+    start = results[0].state["params"]
+    for at, restarts in ((1, False), (3, True), (6, True), (7, False)):
+        assert torch.equal(results[at].state["params"]["fc1.weight"], start["fc1.weight"]) == restarts
+    assert [len(result.rows[0]) for result in results] == [*[0] * 6, *[1] * 7]
+    assert [result.rows[0][0]["episode"] for result in results[7:]] == [1, 1, 1, 2, 2, 2]
+
+
+def test_the_row_of_round_0_sums_the_training_up():
+    task, method = world(rounds=3, local_epochs=1), FedDdrl(episodes=2)
+    played, state = [], method.init(task)
+    while state.round < 0:
+        cohort = next_cohort(task, state.round + 1)
+        _, report = method._play(task, state, cohort, learns=True)
+        played.append(report.columns)
+        state, failed = method.pretrain(task, state)
+        assert not failed
+    columns = method.initial_columns(task, state)
+    uploads = np.array([one["uploads"] for one in played]).reshape(2, 3, 2)
+    for r in range(2):
+        told = json.loads(columns["training_uploads"][r])
+        np.testing.assert_allclose(told, uploads[:, :, r].mean(axis=1), atol=1e-6)
+        assert len(json.loads(columns["training_server_accuracy"][r])) == 2
+
+
+def test_a_lost_training_fails_its_replica_alone():
+    task, method = world(rounds=3, local_epochs=1), FedDdrl(episodes=1)
+    state = method.init(task)
+    state.params["fc1.weight"][1] = torch.nan
+    _, failed = method.pretrain(task, state)
+    assert failed == {1: "failed: a training loss is not finite in round -2"}
+
+
+def evaluation_rows(task, method):
+    """Replica 0's rows of the two evaluation episodes of 3 rounds."""
+    runs = tuple(replace(run, rounds=6, episode_rounds=3) for run in task.runs)
+    return [result.rows[0][0] for result in rounds(replace(task, runs=runs), method) if result.round > 0]
+
+
+@pytest.mark.parametrize("method", [FedDdrl, FedMarl])
+def test_every_method_meets_the_same_clients_and_devices_in_an_evaluation_round(method):
+    """Common random numbers: evaluation round r is FedAvg's round r, however long the agents learned."""
+    task = world(local_epochs=2)
+    average, rule = evaluation_rows(task, FedAvg()), evaluation_rows(task, RandomDrop())
+    for episodes in (1, 2):
+        learned = evaluation_rows(task, method(episodes=episodes))
+        for column in ("clients", "upload_seconds", "probing_seconds", "probing_loss"):
+            expected = average if column == "clients" else rule
+            expected = [row[column] for row in expected]
+            if column == "probing_loss":  # of other models from round 2 on
+                assert learned[0][column] == expected[0]
+                assert learned[3][column] == expected[3]
+            else:
+                assert [row[column] for row in learned] == expected
+
+
+def test_keeping_everyone_after_training_is_fedavgs_evaluation_bit_for_bit():
+    """Mini-batches and mixing partners, too, are those of FedAvg's rounds."""
+    task = world(local_epochs=5, rounds=3, mixup_alpha=0.4)
+    average, expected = run(task, DeviceCosts(FedAvg()), FedAvg().init(task), 2)
+    method = FedDdrl(episodes=2)
+    state = method.init(task)
+    while state.round < 0:
+        state, _ = method.pretrain(task, state)
+    state, reports = run(task, method, always(method, state, 1, 1), 2)
+    assert all(torch.equal(state.params[n], average.params[n]) for n in average.params)
+    for column in ("latency_seconds", "latency_share", "uploads"):
+        assert [r.columns[column] for r in reports] == [r.columns[column] for r in expected]
+
+
+def test_agents_learn_on_draws_that_no_evaluation_has():
+    task = world(rounds=3)
+    training = {next_cohort(task, r).clients.tobytes() for r in range(-5, 1)}
+    assert len(training) > 1
+    assert next_cohort(task, 1).clients.tolist() == sample_cohort((0, 1), 1, 6, 4).clients.tolist()
+
+
+def test_the_reward_is_measured_on_the_servers_images():
+    """dA of the rewards is that of w_1 and w_0 on the server's seven images."""
+    task = world()
+    own = replace(task.server, inputs=task.server.inputs[:7], labels=task.server.labels[:7])
+    task, method = replace(task, server=own), FedDdrl(episodes=0)
+    start = method.init(task)
+    state, (report,) = run(task, method, start, 1)
+    for r in range(2):
+        reached = []
+        for params in (start.params, state.params):
+            task.model.load_state_dict({n: t[r] for n, t in params.items()})
+            found = task.model(own.fetch(torch.arange(7))).argmax(dim=1)
+            reached.append((found == own.labels).double().mean().item())
+        assert report.columns["accuracy_gain"][r] == pytest.approx(reached[1] - reached[0], abs=1e-6)
+        assert report.columns["server_accuracy"][r] == pytest.approx(reached[1], abs=1e-6)
+    with pytest.raises(UsageError, match=r"no images of its own.*server_share"):
+        FedDdrl().init(world(dataset_options={}))
+
+
+def test_resume_is_exact_while_the_agents_learn():
+    """Saved after round 5 of 7 training rounds, in the middle of an episode, with a pending transition."""
+    task, method = world(rounds=7, local_epochs=1), QuickFedDdrl(episodes=1)
+    whole = list(rounds(task, method))
+    saved = io.BytesIO()
+    torch.save(whole[5].state, saved)
+    saved.seek(0)
+    resumed = list(rounds(task, method, torch.load(saved, weights_only=True)))
+    assert [r.rows for r in resumed] == [r.rows for r in whole[6:]]
+    first, last = (whole[i].state["memory"]["agents"][1]["team"] for i in (4, -1))
+    assert last["steps"] > first["steps"] > 0
+    assert torch.equal(resumed[-1].state["memory"]["agents"][1]["team"]["network"], last["network"])
+
+
+class QuickFedDdrl(FedDdrl):
+    """Learns from three transitions on."""
+
+    def vdns(self, episode_rounds=15):
+        vdns = super().vdns(episode_rounds)
+        return [type(vdn)(sizes=vdn.sizes, batch_size=3, epsilon_rounds=7) for vdn in vdns]
+
+
+@pytest.mark.parametrize("alpha", [None, 0.4])
+@pytest.mark.parametrize("method", [FedAvg(), FedProx()])
+def test_an_episode_starts_from_w_0(method, alpha):
+    """Episode 2 of 2 rounds is what the method does from w_0 in rounds 3 and 4."""
+    task = world(mixup_alpha=alpha, rounds=4, episode_rounds=2)
+    results = [*rounds(task, method)]
+    other, _ = run(task, method, replace(method.init(task), round=2), 2, start=3)
+    assert all(torch.equal(results[-1].state["params"][n], other.params[n]) for n in other.params)
+    assert [result.rows[0][0].get("episode") for result in results] == [None, 1, 1, 2, 2]
+
+
+def test_latency_of_a_round_without_agents_by_hand():
+    """Everybody trains 5 epochs on 12 samples, and uploads."""
+    task = world(device_costs=True)
+    _, (average,) = run(task, method_of(task.runs), FedAvg().init(task), 1)
+    for r, seed in enumerate(task.seeds):
+        devices, clients = draw_devices(seed, 6), average.clients[r]
+        train, upload = 60 * devices.compute_seconds[clients], devices.upload_seconds[clients]
+        assert average.columns["latency_seconds"][r] == (train + upload).max()
+        assert average.columns["latency_share"][r] == (train + upload).max() / (5 * 0.75 * 12 + 2)
+        assert average.columns["uploads"][r] == 4
+    assert "uploads" not in run(task, FedAvg(), FedAvg().init(task), 1)[1][0].columns
+
+
+def test_costs_that_a_method_reports_itself_stay():
+    task, method = world(), RandomDrop(keep_share=0.5)
+    _, (bare,) = run(task, method, method.init(task), 1)
+    _, (wrapped,) = run(task, DeviceCosts(method), method.init(task), 1)
+    assert wrapped.columns == bare.columns
+    assert wrapped.columns["uploads"] == [2, 2]
+
+
+def test_b_of_fedavgs_own_traces():
+    """b = 0.3 (w2 B + w3 mean of H): B = 1, H as FedAvg's rows have it over the first episode (A10)."""
+    task = world(local_epochs=5, rounds=3)
+    _, reports = run(task, DeviceCosts(FedAvg()), FedAvg().init(task), 3)
+    latency = np.mean([report.columns["latency_share"] for report in reports], axis=0)
+    method = FedDdrl(episodes=0)
+    _, (report,) = run(task, method, method.init(task), 1)
+    np.testing.assert_allclose(report.columns["bias"], 0.3 * (0.1 + 0.2 * latency), rtol=1e-12)
+
+
+def test_rules_by_hand():
+    """Four clients, ranks of their probing latency 2, 0, 3, 1: whom each rule keeps, and for how long."""
+    slow, rng = np.array([2, 0, 3, 1]), np.random.default_rng(0)
+    kept, epochs = DropSlowest(keep_share=0.5).decide(slow, rng)
+    assert (kept.tolist(), epochs) == ([False, True, False, True], 0)
+    kept, epochs = FewestEpochs().decide(slow, rng)
+    assert kept.all()
+    assert epochs.tolist() == [5, 7, 3, 7]
+    rule = RandomDrop(keep_share=0.5)
+    drawn = np.array([rule.decide(slow, rng)[0] for _ in range(2000)])
+    assert set(drawn.sum(axis=1)) == {2}
+    np.testing.assert_allclose(drawn.mean(axis=0), 0.5, atol=0.05)
+    assert RandomDrop(keep_share=0.1).decide(slow, rng)[0].sum() == 2  # never fewer (A25)
+
+
+def test_a_rule_that_keeps_everyone_is_fedavg_bit_for_bit():
+    task = world()
+    average, _ = run(task, FedAvg(), FedAvg().init(task), 2)
+    rule = RandomDrop()
+    state, reports = run(task, rule, rule.init(task), 2)
+    assert all(torch.equal(state.params[n], average.params[n]) for n in average.params)
+    assert {"reward_1", "reward_2", "latency_seconds"} <= set(reports[0].columns)
+
+
+def test_bad_input_is_one_line():
+    with pytest.raises(UsageError, match=r"keep_share=1.5 given; allowed: above 0, at most 1"):
+        DropSlowest(keep_share=1.5)
+    with pytest.raises(UsageError, match="unknown option of method 'random_drop' 'episodes'"):
+        make_method("random_drop", {"episodes": 3})
+    with pytest.raises(UsageError, match=r"w2=-0\.1 given; allowed: 0 or more"):
+        FedDdrl(w2=-0.1)
+    with pytest.raises(UsageError, match=r"w1=None given; allowed: 0 or more"):
+        FedDdrl(w1=None)
+    with pytest.raises(UsageError, match=r"bias=-1 given; allowed: 0 or more, or None for 0.3 of the mean"):
+        FedMarl(bias=-1)
+    with pytest.raises(UsageError, match="cohort_size=1 given; allowed: 2 or more clients selected"):
+        FedDdrl().init(world(cohort_size=1))
+    with pytest.raises(UsageError, match="local_steps=2 given; allowed: null"):
+        FewestEpochs().check(world(local_steps=2).run)
+    task = world(mixup_alpha=0.4)
+    task.train.labels[12:24] = 0
+    with pytest.raises(UsageError, match="client 1 has no minority labels"):
+        run(task, FedAvg(), FedAvg().init(task), 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"episode_rounds": 0}, "episode_rounds=0 given; allowed: 1 or more"),
+        ({"episode_rounds": 4, "rounds": 9}, "rounds=9 given for episodes of episode_rounds=4; allowed: mul"),
+        ({"mixup_alpha": 1.5}, "alpha=1.5 given for Balanced-MixUp; allowed: above 0, at most"),
+        ({"local_steps": 0}, "local_steps=0 given; allowed: 1 or more, or null for E epochs"),
+    ],
+)
+def test_a_setting_that_does_not_exist_is_one_line(changes, message):
+    with pytest.raises(UsageError, match=message):
+        check_setting(world(**changes).run)
+
+
+@pytest.mark.parametrize("name", ["fedrod", "feddisk", "singleset"])
+def test_methods_with_a_loss_of_their_own_refuse_balanced_mixup(name):
+    with pytest.raises(UsageError, match=rf"mixup_alpha=0.4 given for method '{name}'; allowed: null"):
+        make_method(name).check(world(mixup_alpha=0.4).run)
+
+
+def test_no_column_of_a_row_has_the_name_of_a_runs_field():
+    """The description of a run stands beside its rows; equal names would hide what the round reports."""
+    task, method = world(), FedDdrl(episodes=0)
+    _, (report,) = run(task, method, method.init(task), 1)
+    assert not set(report.columns) & set(task.run.describe())

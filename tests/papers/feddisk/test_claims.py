@@ -1,0 +1,423 @@
+"""FedDisk's verdicts, tables and errata: on rows made by hand, and against numbers worked out by hand."""
+
+import json
+
+import claims
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.papers import errata_table
+from fedlib.papers.feddisk import errata, quantities, tables
+from fedlib.papers.feddisk import measurements as sizes
+from fedlib.papers.feddisk.claims import CLAIMS
+from fedlib.papers.feddisk.runs import SCALES, run_of
+
+RIVALS = ("fedavg", "fedprox", "fedbn", "fedrod")
+SIZES = {"made": 400, "classifier": 100}  # bytes of one message
+CLIENTS = 2
+
+
+def rows(feddisk, others, *, dataset="mnist", made=2, run=3, seeds=3, noise=0.0, **columns):
+    """Trials whose accuracies over rounds 1, 2, ... are given; rivals after the first are 0.1 lower."""
+    found = []
+    curves = {"feddisk": feddisk, **{m: np.array(others) - 0.1 * (m != "fedavg") for m in RIVALS}}
+    for method, curve in curves.items():
+        for seed in range(seeds):
+            for number, value in enumerate([0.05, *curve]):
+                value += noise * (seed - 1) * (method == "feddisk")
+                traffic = SIZES["made"] * run if method == "feddisk" else None
+                traffic = CLIENTS * (SIZES["classifier"] if number else traffic or 0)
+                found.append(
+                    {
+                        "dataset": dataset, "method": method, "seed": seed, "round": number,
+                        "stand_in": dataset.startswith("standin"),
+                        "client_test_accuracy_mean": value, "num_clients": CLIENTS,
+                        "client_test_accuracy_lower_quartile": value - 0.1,
+                        "client_test_accuracy_median": value,
+                        "client_test_accuracy_upper_quartile": value + 0.1,
+                        "client_test_accuracy_min": value - 0.3, "client_loss_mean": 1 - value,
+                        "uplink_bytes": traffic or None, "downlink_bytes": traffic or None,
+                        "made_rounds": made if method == "feddisk" and number == 0 else None,
+                        "made_rounds_run": run if method == "feddisk" and number == 0 else None,
+                        "method_options": "{}", **columns,
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def decide(number, frame, **given):
+    return claims.decide(CLAIMS, f"FEDDISK-C{number}", frame, **given)
+
+
+@pytest.mark.parametrize(
+    ("feddisk", "others", "seeds", "verdict"),
+    [
+        ([0.3, 0.9], [0.3, 0.8], 3, "supported"),
+        ([0.3, 0.7], [0.3, 0.8], 3, "not supported"),
+        ([0.3, 0.8], [0.3, 0.8], 3, "inconclusive"),
+        ([0.3, 0.9], [0.3, 0.8], 1, "not testable here"),
+    ],
+)
+def test_highest_accuracy(feddisk, others, seeds, verdict):
+    assert decide(1, rows(feddisk, others, seeds=seeds, noise=0.01)).verdict == verdict
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_stand_ins_and_foreign_settings_decide_nothing(number):
+    """FedDisk wins on MNIST; it loses on a stand-in, and with MNIST's noise on X-rays."""
+    tail = [0.75] * 5
+    won = rows([0.9] * 15, [*[0.1] * 9, 0.8, *tail], made=1)
+    lost = rows([0.1] * 15, [*[0.1] * 9, 0.8, *tail], made=1)
+    stand_in, foreign = (
+        lost.assign(dataset="standin-femnist", stand_in=True),
+        lost.assign(dataset="pneumoniamnist-subset"),
+    )
+    alone = decide(number, won)
+    both = decide(number, pd.concat([won, stand_in, foreign]))
+    assert both.verdict == alone.verdict
+    assert both.effects == alone.effects
+    assert decide(number, lost).verdict == "not supported"
+    assert decide(number, stand_in).verdict == "not testable here"
+    assert decide(number, stand_in).evidence.startswith("on the stand-in: ")
+    assert decide(number, foreign).verdict == "not testable here"
+
+
+def test_foreign_settings_are_told_beside():
+    lost = rows([0.7], [0.8], dataset="pneumoniamnist-subset")
+    (supplement,) = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
+    assert "a setting that the paper does not have: FedDisk - best competitor -10.0" in supplement.tell(lost)
+    assert supplement.tell(rows([0.7], [0.8])) == ""
+
+
+def test_real_data_sets_are_pooled_as_the_papers():
+    """+5 points on MNIST, +1 on FEMNIST: 3 of the printed (2.8 + 22) / 2."""
+    frame = pd.concat([rows([0.85], [0.8]), rows([0.81], [0.8], dataset="femnist")])
+    (effect,) = decide(2, frame).effects
+    assert effect.interval.mean == pytest.approx(3.0)
+    assert effect.printed == pytest.approx((2.8 + 22) / 2)
+    assert effect.missing == 1
+
+
+def test_the_best_round_counts_not_the_last():
+    assert decide(1, rows([0.9, 0.2], [0.8, 0.8])).effects[0].interval.mean == pytest.approx(10)
+
+
+def test_printed_effects_by_hand():
+    """Figs. 3 and 6, table 1: 500 - 155 rounds on MNIST (FedAvg is the quickest), 100 - 70 of the MADE."""
+    gap = quantities.printed_gap()
+    assert gap == pytest.approx({"MNIST": 2.8, "Chest-Xray": 1.5, "FEMNIST": 22})
+    assert quantities.printed_rounds_saved()["MNIST"] == 500 - 155
+    assert quantities.printed_rounds_saved()["FEMNIST"] == 1015 - 120
+    assert quantities.printed_made_rounds() == {"MNIST": 30, "Chest-Xray": 20, "FEMNIST": 85}
+    assert quantities.printed_reduction()["FEMNIST"] == pytest.approx(100 * np.log(8))
+
+
+@pytest.mark.parametrize(
+    ("feddisk", "verdict"),
+    [(0.85, "supported"), (0.81, "supported, smaller than printed"), (0.79, "not supported")],
+)
+def test_gaps_are_held_to_half_the_printed_ones(feddisk, verdict):
+    assert decide(2, rows([feddisk], [0.8])).verdict == verdict  # 5, 1 and -1 of 2.8 points
+
+
+def test_boxes_are_those_of_the_best_round_against_the_best_competitor_in_each():
+    """FedBN's lower quartile is higher than FedDisk's, though its mean is the lowest of all."""
+    frame, column = rows([0.9, 0.2], [0.8, 0.8]), "client_test_accuracy_lower_quartile"
+    assert decide(3, frame).effects[0].interval.mean == pytest.approx(10)
+    high = frame.assign(**{column: frame[column].where(frame.method != "fedbn", 0.95)})
+    (quartiles, lowest) = decide(3, high).effects
+    cells = {name: interval.mean for name, interval in quartiles.cells.items()}
+    assert cells["MNIST lower_quartile"] == pytest.approx(-15)
+    assert cells["MNIST median"] == pytest.approx(10)
+    assert lowest.verdict == "not testable here"  # the paper says nothing about MNIST's lowest client
+
+
+def test_effective_rounds_by_hand():
+    """All others are highest in round 3, FedAvg with 0.8; FedDisk is there in round 2, with 2 before."""
+    frame = rows([0.5, 0.8, 0.9, 0.9], [0.2, 0.4, 0.8, 0.7])
+    table = tables.effective_rounds(frame).set_index("method")
+    assert table.total.to_dict() == {"feddisk": 4, **dict.fromkeys(RIVALS, 3)}
+    assert (table.made["feddisk"], table.classifier["feddisk"]) == (2, 2)
+    assert table.target["feddisk"] == pytest.approx(0.8)
+    smoothed = tables.effective_rounds(frame, smoothing=2).set_index("method")
+    assert smoothed.classifier["fedavg"] == 4  # means of two: 0.2, 0.3, 0.6, 0.75
+    assert smoothed.classifier["feddisk"] == 3  # 0.5, 0.65, 0.85
+    never = tables.effective_rounds(rows([0.1], [0.8])).set_index("method")
+    assert np.isnan(never.total["feddisk"])
+
+
+def saved(frame):
+    return decide(4, frame).effects[0].interval.mean
+
+
+def test_total_rounds():
+    """2 of the MADE and 1 of the task against 9; a target never reached counts as the last round."""
+    late = [0.1] * 8 + [0.8, 0.75]
+    assert saved(rows([0.8] * 10, late)) == 9 - 3
+    assert saved(rows(late, [0.8] * 10)) == 1 - 11
+    assert saved(rows([0.1] * 10, late)) == 9 - 12
+
+
+def test_a_made_that_was_cut_off_decides_nothing():
+    cut = rows([0.8] * 9, [0.2, *[0.8] * 8], run=4, method_options=json.dumps({"made_max_rounds": 4}))
+    for number in (4, 5, 7):
+        verdict = decide(number, cut, gates=True)
+        assert verdict.verdict == "not testable here"
+        assert "the MADE was cut off in 3 of 3 trials" in verdict.evidence
+
+
+def test_curves_that_rise_and_a_fedavg_at_chance_decide_nothing():
+    rising = decide(1, rows([0.1 * n for n in range(1, 9)], [0.1 * n for n in range(8)]), gates=True)
+    assert rising.verdict == "not testable here"
+    assert "5 of 5 curves still rise" in rising.evidence
+    at_chance = decide(6, rows([0.1, 0.2], [0.1, 0.09]), gates=True)
+    assert at_chance.verdict == "not testable here"
+    assert "FedAvg ends at 9.0% on mnist, chance is 10.0%" in at_chance.evidence
+
+
+def test_a_comparison_needs_all_five_methods():
+    frame = rows([0.9], [0.8])
+    for number in range(1, 7):
+        assert decide(number, frame[frame.method != "fedbn"]).verdict == "not testable here"
+
+
+def test_costs_formula_and_counter_agree():
+    """2 (400 * 2 + 100 * 2) = 2000 bytes, and 2 * 100 * 3 = 600 for a competitor of three rounds."""
+    table = tables.effective_costs(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
+    assert table.formula.to_dict() == {"feddisk": 2000, **dict.fromkeys(RIVALS, 600)}
+    pd.testing.assert_series_equal(table.formula, table.counted, check_names=False)
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict"),
+    [(20, "supported"), (10, "supported, smaller than printed"), (5, "not supported")],
+)
+def test_traffic_is_held_to_half_the_printed_factor(last, verdict):
+    """MNIST: 1.6 times. FedDisk costs 400 * 2 + 100 = 900 per direction, the competitor 100 a round."""
+    frame = rows([0.8] * (last + 3), [*[0.1] * (last - 1), 0.8, *[0.75] * 3])
+    found = decide(5, frame)
+    assert found.effects[0].interval.mean == pytest.approx(100 * np.log(last / 9))
+    assert found.verdict == verdict
+
+
+def test_loss_falls_faster():
+    assert decide(6, rows([0.5, 0.9], [0.3, 0.9])).verdict == "supported"
+    assert decide(6, rows([0.2, 0.9], [0.3, 0.9])).verdict == "not supported"
+
+
+@pytest.mark.parametrize(
+    ("best", "run", "cap", "verdict"),
+    [
+        (70, 75, 500, "supported"),
+        (90, 95, 500, "supported, smaller than printed"),  # 10 rounds below 100; printed 30
+        (170, 175, 500, "not supported"),
+        (80, 80, 80, "not testable here"),
+    ],
+)
+def test_made_stops(best, run, cap, verdict):
+    frame = rows([0.5], [0.5], made=best, run=run, method_options=json.dumps({"made_max_rounds": cap}))
+    assert decide(7, frame, gates=True).verdict == verdict
+
+
+def widths(*losses, **columns):
+    """Validation losses of 30, 50 and 100 units, three trials; 30 were chosen."""
+    found = pd.DataFrame(
+        {"seed": s, "hidden": h, "validation_loss": loss + s / 1000}
+        for s in range(3)
+        for h, loss in zip((30, 50, 100), losses, strict=True)
+    )
+    given = {"dataset": "mnist", "chosen": 30, "stand_in": False, "made_rounds": 50, "made_rounds_run": 60}
+    return found.assign(**given | columns)
+
+
+def test_width():
+    small = decide(8, widths(100, 99.5, 101), gates=True)
+    assert small.verdict == "supported"
+    assert small.effects[0].interval.mean == pytest.approx(0.5, abs=0.01)
+    assert decide(8, widths(100, 99.5, 90), gates=True).verdict == "not supported"  # 10 %
+    cut = decide(8, widths(100, 99.5, 90, made_rounds=58), gates=True)  # best two rounds before the end
+    assert cut.verdict == "not testable here"
+    assert "cut off before they had stopped: 30, 50, 100 units" in cut.evidence
+    assert decide(8, widths(100, 90, 80, chosen=400)).verdict == "not testable here"
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(0.801, "supported"), (0.9, "not supported")])
+def test_mu_of_fedrod_from_the_smallest_to_the_largest(last, verdict):
+    frames = [
+        rows([f], [f], method_options=json.dumps({"mu": mu})).query("method == 'feddisk'")
+        for mu, f in zip((1, 5, 10, 20), (0.8, 0.95, 0.7, last), strict=True)
+    ]
+    found = decide(9, pd.concat(frames))
+    assert found.verdict == verdict
+    assert found.effects[0].interval.mean == pytest.approx(100 * (last - 0.8))
+
+
+@pytest.mark.parametrize(("values", "verdict"), [([0.4, 0.2], "supported"), ([-0.4, -0.2], "not supported")])
+def test_agreement_of_alpha(values, verdict):
+    frame = rows([0.5], [0.5])
+    start = (frame.method == "feddisk") & (frame["round"] == 0)
+    found = decide(11, frame.assign(alpha_agreement=np.where(start, json.dumps(values), None)))
+    assert found.verdict == verdict
+    assert found.effects[0].interval.mean == pytest.approx(sum(values) / 2)
+
+
+@pytest.fixture(scope="module")
+def table_of_errata():
+    return errata_table("feddisk").set_index("erratum")
+
+
+@pytest.mark.parametrize(
+    ("number", "recomputed"),
+    [
+        (
+            1,
+            "MNIST 1.39, Chest-Xray 1.42, FEMNIST 8.08 (MNIST against FedROD 1.53, FedBN 1.67, FedProx 2.23)",
+        ),
+        (2, "FedROD 907,410,000, FedDisk 112,290,000"),
+        (3, "627,200 for 784-400-784; 614,400 for 1024-300-1024"),
+        (4, "465,838 (32x32), 447,406 (28x28)"),
+        (5, "11,178 (13,482 if 32x32); 12,062 with 62 outputs"),
+        (6, "57 % (VI.C.2)"),
+        (7, "q_1 + ... + q_K integrates to 100, sum_i c_i q_i to 1"),
+        (8, "the three sources hold 27,683"),
+        (9, "fig. 3b"),
+        (10, "K = 100 clients, K = 30, 50, 400 hidden units"),
+    ],
+)
+def test_errata(table_of_errata, number, recomputed):
+    assert table_of_errata.recomputed[f"FEDDISK-E{number}"] == recomputed
+    assert not table_of_errata.agrees[f"FEDDISK-E{number}"]
+
+
+def test_costs_of_the_printed_tables():
+    """Protocol sheet 2.5: all recomputed costs, in millions of weights."""
+    expected = {
+        "Chest-Xray": {"FedDisk": 24.12, "FedProx": 34.32, "FedAvg": 35.10, "FedBN": 35.646, "FedROD": 37.44},
+        "FEMNIST": {
+            "FedDisk": 112.29,
+            "FedROD": 907.41,
+            "FedAvg": 983.4,
+            "FedProx": 1072.8,
+            "FedBN": 1121.97,
+        },
+        "MNIST": {"FedDisk": 8.62, "FedAvg": 12.0, "FedROD": 13.2, "FedBN": 14.4, "FedProx": 19.2},
+    }
+    for dataset, costs in expected.items():
+        found = errata.printed_costs(dataset) / 1e6
+        assert list(found.index) == list(costs)  # cheapest first
+        assert found.tolist() == pytest.approx(list(costs.values()))
+
+
+def test_published_beside_ours():
+    table = tables.published_beside_ours(rows([0.3, 0.6], [0.3, 0.5])).set_index("method")
+    assert table.published["feddisk"] == 54.5
+    assert table.published["fedavg"] == 51.7  # "others", whoever is best
+    assert table.difference["feddisk"] == pytest.approx(60 - 54.5)
+    assert table.published.notna().sum() == 2
+    femnist = tables.published_beside_ours(rows([0.3], [0.2], dataset="standin-femnist")).set_index("method")
+    assert femnist.published.dropna().to_dict() == {"feddisk": 78, "fedrod": 56}
+
+
+def test_fedprox_of_its_grid():
+    """The paper's mu for MNIST is 0.01 and gives 50 %; 0.1 gives 55 %. The stand-in has no grid."""
+    frame = rows([0.6], [0.5], method_options='{"mu": 0.01}')
+    stand_in = rows([0.6], [0.5], dataset="standin-femnist", method_options='{"mu": 1.0}')
+    own = frame.query("method == 'fedprox'")
+    grid = [
+        own.assign(method_options=f'{{"mu": {mu}}}', client_test_accuracy_mean=value)
+        for mu, value in ((0.001, 0.3), (0.01, 0.4), (0.1, 0.55), (1.0, 0.2))
+    ]
+    table = tables.fedprox_of_its_grid(pd.concat([frame, stand_in]), pd.concat(grid)).set_index("dataset")
+    assert table[["paper_mu", "best_mu"]].to_numpy().tolist() == [["0.01", "0.1"], ["1", "-"]]
+    values = table[["fedprox", "fedprox_best", "fedavg", "feddisk"]]
+    assert values.loc["mnist"].tolist() == pytest.approx([40, 55, 50, 60])
+    assert values.loc["standin-femnist"].tolist() == pytest.approx([40, np.nan, 50, 60], nan_ok=True)
+
+
+def test_table_1_beside_ours():
+    table = tables.table1_beside_ours(rows([0.3, 0.6], [0.3, 0.5])).set_index("method")
+    assert table.published.to_dict() == {
+        "feddisk": 155, "fedavg": 500, "fedprox": 800, "fedbn": 600, "fedrod": 550
+    }  # fmt: skip
+    assert table.published_made.to_dict() == {"feddisk": 70, **dict.fromkeys(RIVALS, 0)}
+    assert table.total["feddisk"] == 4
+
+
+def test_counted_sizes():
+    """Protocol sheet 2.2; BatchNorm of c channels has 2 c parameters, and 2 c + 2 words of statistics."""
+    table = sizes.count_sizes("smoke").set_index(["dataset", "part", "method", "side"])
+    assert len(table) == 4 * 6  # the six rows of table 2, FEMNIST's for both sizes of its images
+    counted, sent = table.counted, table.message_bytes
+    for method in ("feddisk", "fedavg", "fedprox", "fedrod"):
+        assert counted["MNIST", "classifier", method, 28] == 11_178
+        assert sent["MNIST", "classifier", method, 28] == 4 * (11_178 + 2 * (2 * 16 + 2))
+    assert counted["MNIST", "classifier", "fedbn", 28] == 11_114
+    assert sent["MNIST", "classifier", "fedbn", 28] == 4 * 11_114
+    assert counted["Chest-Xray", "classifier", "fedavg", 32] == 39_442
+    assert counted["FEMNIST", "classifier", "fedavg", 28] == 447_406
+    assert counted["Chest-Xray", "made", "feddisk", 32] == 102_400
+    assert sent["MNIST", "made", "feddisk", 28] == 4 * (2 * 784 * 30 + 30 + 784)
+    assert table.printed["FEMNIST", "made", "feddisk", 28] == 614_000
+    assert counted["FEMNIST", "made", "feddisk", 28] == 627_200  # 784-400-784, sec. VI.B.3
+    assert counted["FEMNIST", "made", "feddisk", 32] == 614_400  # 1024-300-1024, A18 and E3
+    assert counted["FEMNIST", "classifier", "fedavg", 32] == 465_838
+    assert table.printed["MNIST", "classifier", "fedbn", 28] == 12_000
+
+
+def test_report_of_the_weights():
+    """Two clients of one trial: medians of h 0.1 and 0.3, 4 and 8 effective samples."""
+    quantiles = [[0, 0.05, 0.1, 0.2, 0.4], [0, 0.05, 0.3, 0.4, 0.6]]
+    told = {
+        "h_quantiles": json.dumps(quantiles), "alpha_quantiles": json.dumps(quantiles),
+        "effective_sample_size": "[4, 8]", "alpha_agreement": "[0.5, -0.1]",
+    }  # fmt: skip
+    frame = pd.DataFrame([{"dataset": "mnist", "round": 0, **told}, {"dataset": "mnist", "round": 1}])
+    (row,) = tables.weight_report(frame).to_dict("records")
+    assert row["h"] == pytest.approx(0.2)
+    assert (row["alpha_low"], row["alpha_high"]) == (pytest.approx(0.05), pytest.approx(0.3))
+    assert (row["effective_samples"], row["agreement"], row["trials"]) == (6, pytest.approx(0.2), 1)
+    assert np.isnan(row["share"])
+    assert tables.weight_report(frame, {"mnist": 8}).share.tolist() == [0.75]
+
+
+def test_sizes_of_clients_are_those_of_the_runs_at_hand(monkeypatch):
+    """600 images on 10 clients; a run of another setting, which is not among the rows, tells nothing."""
+    runs = [run_of("smoke", setting, "feddisk") for setting in SCALES["smoke"].settings[:2]]
+    told = {"facts": {"train_samples": [590, 610]}}
+    monkeypatch.setattr(tables, "committed_runs", lambda *_: [(run, told) for run in runs])
+    frame = pd.DataFrame({"run": [runs[0].key], "profile": ["smoke"]})
+    assert tables.client_sizes(frame) == {"fmnist-embedded": 60}
+
+
+def test_by_mu_takes_the_last_round():
+    frame = rows([0.3, 0.6], [0.3, 0.5], method_options='{"mu": 0.001}')
+    table = tables.by_mu(frame.assign(run=frame.method)).set_index("method")
+    assert set(table.mu) == {"0.001"}
+    assert table["mean"]["feddisk"] == pytest.approx(60)
+    several = [frame.assign(method_options=json.dumps({"mu": mu}), run=mu) for mu in (10, 1, 5)]
+    assert tables.by_mu(pd.concat(several).query("method == 'fedrod'")).mu.tolist() == ["1", "5", "10"]
+
+
+def test_styles_by_hand():
+    """Two trials of FedAvg, styles at 10 and (the data set's default) 100 percent of their distance."""
+    found = []
+    for options, accuracies, losses in (
+        ({"spread": 10}, (0.5, 0.75), (0.6, 0.5)),
+        ({}, (0.75, 0.5), (0.5, 4.5)),
+    ):
+        for seed in range(2):
+            for number in range(2):
+                found.append(
+                    {
+                        "dataset": "standin-xray", "method": "fedavg", "seed": seed, "round": number,
+                        "run": f"{len(options)}-{seed}", "dataset_options": json.dumps(options),
+                        "client_test_accuracy_mean": accuracies[number] + 0.1 * seed,
+                        "client_test_loss_mean": losses[number] + 0.1 * seed,
+                    }
+                )  # fmt: skip
+    table = tables.by_spread(pd.DataFrame(found)).set_index("spread")
+    assert table["mean"].to_dict() == pytest.approx({10: 80, 100: 55})
+    assert table.least_loss.to_dict() == pytest.approx({10: 0.55, 100: 0.55})
+    assert table.last_loss.to_dict() == pytest.approx({10: 0.55, 100: 4.55})
+    assert (table.n == 2).all()

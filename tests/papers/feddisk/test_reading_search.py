@@ -1,0 +1,68 @@
+"""The search over readings of FedDisk's MNIST setting: its grid, and what counts as a fit."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.experiments.preflight import check_names
+from fedlib.papers.feddisk import reading_search as search
+from fedlib.papers.feddisk.runs import readings, run_of, scale_of
+
+
+def test_the_grid_has_every_combination_once():
+    runs = readings("paper")
+    assert len({run.key for run in runs}) == len(runs) == 2 * (4 * 2 * 2 + 2)
+    for run in runs:
+        check_names(run)
+    described = [search.describe(run.dataset_options, run.local_steps) for run in runs]
+    assert {line["noise times"] for line in described} == {1, 10, 30, 100}
+    assert {(line["work"], line["clipped"]) for line in described} == {
+        (work, clipped) for work in ("2 epochs", "2 mini-batches") for clipped in (True, False)
+    }
+    assert {line["outputs"] for line in described} == {10, 16}
+    assert {line["images a class"] for line in described} == {6000, 600}
+
+
+def test_the_first_reading_is_fig3s_fedavg():
+    ours = readings("paper")[0]
+    setting = scale_of("paper").settings[0]
+    assert replace(run_of("paper", setting, "fedavg"), artifact="readings", client_eval="none") == ours
+
+
+def made(accuracies, noise, steps=None):
+    options = json.dumps({"client_noise": noise})
+    return pd.DataFrame(
+        {
+            "dataset": "mnist", "method": "fedavg", "local_steps": steps, "dataset_options": options,
+            "seed": 0, "round": np.arange(1, len(accuracies) + 1), "rounds": len(accuracies),
+            search.ACCURACY: accuracies,
+        }
+    )  # fmt: skip
+
+
+def peak(level, at, rounds=1000):
+    """A curve that rises to `level` in round `at` and falls a little after it."""
+    t = np.arange(1, rounds + 1)
+    return level - 1e-4 * abs(t - at)
+
+
+def test_printed_facts():
+    assert search.printed() == (51.7, 500)
+
+
+@pytest.mark.parametrize(("level", "at", "fits"), [(0.53, 480, True), (0.53, 900, False), (0.83, 500, False)])
+def test_a_reading_fits_by_level_and_round(level, at, fits):
+    table = search.reading_table(made(peak(level, at), {"strength": 9.0, "noise_as": "std"}))
+    line = table.iloc[0]
+    assert bool(line.fits) is fits
+    assert (line["noise times"], line["noise as"], line["best round"]) == (30, "std", at)
+    assert line["points off"] == pytest.approx(100 * level - 51.7)
+
+
+def test_the_answer_names_the_reading_or_says_that_none_fits():
+    fits, other = made(peak(0.52, 500), {"strength": 3.0}), made(peak(0.9, 900), {"strength": 0.3})
+    assert search.which_fits(pd.concat([fits, other])).endswith("2 epochs, noise times 10 as variance")
+    assert search.which_fits(other).startswith("none of 1 readings fits")

@@ -1,0 +1,129 @@
+"""FedDisk's grids: the printed settings at `paper`, and sizes only elsewhere."""
+
+from dataclasses import replace
+
+import pytest
+
+from fedlib.experiments.artifact import USUAL_PROFILES
+from fedlib.experiments.preflight import check_names
+from fedlib.experiments.result_files import committed_runs
+from fedlib.papers.feddisk import runs as grid
+from fedlib.papers.feddisk.artifacts import ARTIFACTS
+
+SIZES = {
+    "profile", "dataset", "dataset_options", "num_clients", "rounds", "batch_size", "model_options",
+    "partition_options",
+}  # fmt: skip
+
+
+def by_case(profile, artifact=grid.fig3):
+    return {(grid.case_of(run.dataset), run.method): run for run in artifact(profile)}
+
+
+@pytest.mark.parametrize(
+    ("case", "rounds", "width", "hidden", "mu"),
+    [("mnist", 1500, 16, 30, 0.01), ("xray", 500, 32, 50, 0.01), ("femnist", 1500, 128, 400, 1)],
+)
+def test_paper_profile_has_the_printed_settings(case, rounds, width, hidden, mu):
+    runs = by_case("paper")
+    for method in ("feddisk", "fedavg", "fedprox", "fedbn", "fedrod"):
+        run = runs[case, method]
+        assert (run.rounds, run.model_options["width"], run.num_clients) == (rounds, width, 100)
+        assert (run.local_epochs, run.batch_size, run.local_learning_rate) == (2, 32, 0.01)
+        assert run.local_optimizer == "sgd"
+        assert run.cohort_size is None  # all take part
+        assert run.dataset_options["local_test"] == 0.15
+        assert (run.dataset_options["mean"], run.dataset_options["std"]) == ([0.0], [1.0])
+        assert ("client_noise" in run.dataset_options) == (case == "mnist")
+    assert runs[case, "feddisk"].method_options == {"made_hidden": hidden}
+    assert runs[case, "fedprox"].method_options == {"mu": mu}
+    assert not runs[case, "fedrod"].method_options  # mu = 1 is the default
+    if case == "mnist":
+        assert runs[case, "fedavg"].dataset_options["client_noise"] == {"strength": 0.3}
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+def test_smaller_profiles_change_sizes_only(profile):
+    paper = by_case("paper")
+    for run in grid.fig3(profile):
+        whole = paper[grid.case_of(run.dataset), run.method]
+        for name, value in whole.describe().items():
+            if name not in SIZES | {"method_options", "partition", "dataset_options"}:
+                assert getattr(run, name) == value, name
+        added = set(run.dataset_options) - set(whole.dataset_options)
+        assert added <= {"train_per_class", "test_per_class", "images", "writers", "client_noise", "spread"}
+        sizes = {"made_hidden", "made_batch_size", "made_max_rounds", "ratio_max_epochs"}
+        assert {**run.method_options, **whole.method_options}.keys() <= sizes | {"mu"}
+        assert run.method_options.get("mu") == whole.method_options.get("mu")
+
+
+def test_only_the_x_rays_of_one_source_are_given_noise_instead_of_sources():
+    partitions = {run.dataset: run.partition for run in grid.fig3("reduced")}
+    assert partitions == {
+        "mnist": "iid",
+        "pneumoniamnist-subset": "iid",
+        "standin-xray": "sources",
+        "standin-femnist": "natural",
+    }
+    noisy = {run.dataset for run in grid.fig3("reduced") if "client_noise" in run.dataset_options}
+    assert noisy == {"mnist", "pneumoniamnist-subset"}
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+def test_styles_change_their_distance_only(profile):
+    runs, whole = grid.styles(profile), grid.fig3(profile)
+    assert [run.method for run in runs[:2]] == ["fedavg", "fedbn"]
+    assert {run.key for run in runs[:2]} <= {run.key for run in whole}
+    assert len(runs) == (2 if profile == "paper" else 6)  # real pictures are as far apart as they are
+    for run in runs[2:]:
+        same = next(first for first in runs[:2] if first.method == run.method)
+        options = {**same.dataset_options, "spread": run.dataset_options["spread"]}
+        assert run == replace(same, artifact="styles", dataset_options=options)
+
+
+def test_grids_of_mu():
+    for case, name in grid.CASES.items():
+        assert name
+        prox = [
+            run
+            for run in grid.fedprox_grid("paper")
+            if run.dataset == by_case("paper")[case, "fedavg"].dataset
+        ]
+        assert sorted(run.method_options["mu"] for run in prox) == [0.001, 0.01, 0.1, 1]
+        shared = [run for run in prox if run.artifact == "fig3"]
+        assert [run.method_options["mu"] for run in shared] == [grid.PROX_MU[case]]
+        assert shared[0] == by_case("paper")[case, "fedprox"]
+    rod = grid.fedrod_grid("reduced")
+    assert {run.dataset for run in rod} == {"mnist", "pneumoniamnist-subset"}
+    assert [run.method_options["mu"] for run in rod] == [1, 5, 10, 20] * 2
+    assert all(run.method_options["personal_trains_body"] for run in rod)
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+def test_ablations_change_one_thing_of_a_run_of_fig_3(profile):
+    whole, plain, *others = grid.ablations(profile)
+    assert {whole.key, plain.key} <= {run.key for run in grid.fig3(profile)}
+    assert len(others) == len(grid.ABLATIONS)
+    for run, (method, options) in zip(others, grid.ABLATIONS.values(), strict=True):
+        same = whole if method == "feddisk" else plain
+        fields = {k.removeprefix("run."): v for k, v in options.items() if k.startswith("run.")}
+        own = {k: v for k, v in options.items() if not k.startswith("run.")}
+        whole_options = {**same.method_options, **own}
+        assert run == replace(same, artifact="ablations", method_options=whole_options, **fields)
+
+
+@pytest.mark.parametrize("name", ["fig3", "sec6b-fedprox", "sec6b-fedrod", "ablations", "styles"])
+def test_committed_rows_are_of_this_grid(name):
+    """New options of a method leave the keys of stored runs as they are."""
+    artifact = next(a for a in ARTIFACTS if a.id == f"feddisk/{name}")
+    own = {run.group_key for run in artifact.runs("reduced") if run.artifact == name}
+    committed = {run.group_key for run, _ in committed_runs(artifact.id, "reduced")}
+    assert len(own) > 0
+    assert own <= committed
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+def test_all_runs_have_names_and_options_that_exist(profile):
+    for artifact in ARTIFACTS:
+        for run in artifact.runs(profile):
+            check_names(run)

@@ -1,0 +1,146 @@
+"""FedDRL's grids: every printed setting at `paper`, and profiles that change sizes only."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from fedlib.experiments import selection as suite_grid
+from fedlib.experiments.artifact import USUAL_PROFILES
+from fedlib.experiments.preflight import check_names
+from fedlib.papers import artifacts, find_artifact
+from fedlib.papers.feddrl import author_files as files
+from fedlib.papers.feddrl import runs as grid
+from fedlib.papers.feddrl.repair import REPAIRED
+
+SIZES = {"profile", "dataset", "dataset_options", "model", "model_options", "rounds", "local_epochs"}
+
+
+def settings(run):
+    """What must not depend on the profile."""
+    partition = {k: v for k, v in run.partition_options.items() if k != "images_per_label"}
+    method = {k: v for k, v in run.method_options.items() if k != "worker_rounds"}
+    rest = {k: v for k, v in run.describe().items() if k not in SIZES}
+    return {**rest, "partition_options": partition, "method_options": method}
+
+
+def test_table3_has_the_printed_settings_at_paper():
+    runs = grid.table3("paper")
+    assert len(runs) == 18 * 8
+    for run in runs:
+        assert (run.rounds, run.local_epochs, run.batch_size, run.cohort_size) == (1000, 5, 10, 10)
+        assert (run.local_optimizer, run.local_learning_rate, run.eval_every) == ("sgd", 0.01, 1)
+        assert run.model == ("vgg11" if run.dataset == "cifar100" else "cnn-feddrl")
+        assert (run.dataset_options, run.model_options) == ({}, {})
+        if run.method == "fedprox":
+            assert run.method_options == {"mu": 0.01}
+        if run.partition != "pa":
+            assert run.partition_options["delta"] == 0.6
+    cells = Counter((run.dataset, run.partition, run.num_clients) for run in runs)
+    assert len(cells) == 18
+    assert set(cells.values()) == {8}
+
+
+def test_the_paper_profile_takes_the_authors_images_per_label():
+    units = {
+        (run.dataset, run.num_clients): run.partition_options["images_per_label"]
+        for run in grid.table3("paper")
+        if run.partition == "ce"
+    }
+    assert units == {
+        ("cifar100", 10): 80, ("fmnist", 10): 1000, ("mnist", 10): 980,
+        ("cifar100", 100): 8, ("fmnist", 100): 100, ("mnist", 100): 96,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+def test_a_profile_changes_sizes_only(profile):
+    for run, printed in zip(grid.table3(profile), grid.table3("paper"), strict=True):
+        assert settings(run) == settings(printed)
+        check_names(run)
+
+
+def test_the_full_scale_cell_is_part_of_table3():
+    whole = {run.key for run in grid.table3("paper")}
+    runs = suite_grid.expand(find_artifact("feddrl/table3_fmnist_ce_n100"), "paper")
+    assert [run.method for run in runs] == ["fedavg", "fedprox", "feddrl"]
+    assert {run.key for run in runs} <= whole
+    assert {run.num_clients for run in runs} == {100}
+    assert runs[2].method_options == {"mode": "online"}
+
+
+GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.runs("paper")]
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+@pytest.mark.parametrize("artifact_id", GRIDS)
+def test_every_grid_names_what_exists_and_each_run_has_one_owner(artifact_id, profile):
+    runs = find_artifact(artifact_id).runs(profile)
+    owners = {run.artifact for run in runs} - {artifact_id.split("/")[1]}
+    assert owners <= {"table3", "table4", "authors_partitions", "small_setting"}
+    assert {run.key for run in runs if run.artifact == "table3"} <= {r.key for r in grid.table3(profile)}
+    for run in runs:
+        check_names(run)
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+def test_no_description_is_computed_twice(profile):
+    runs = {run.key: run for artifact_id in GRIDS for run in find_artifact(artifact_id).runs(profile)}
+    bare = [replace(run, artifact="").key for run in runs.values()]
+    assert len(bare) == len(set(bare))
+
+
+@pytest.mark.parametrize("artifact_id", GRIDS)
+def test_controls_stand_beside_feddrl(artifact_id):
+    if artifact_id in ("feddrl/table3_fmnist_ce_n100", "feddrl/fedprox_weights"):
+        return  # three long runs; baselines alone
+    if artifact_id in ("feddrl/repair_search", "feddrl/repair_judged"):
+        return  # controls of their own
+    cells = {}
+    for run in find_artifact(artifact_id).runs("reduced"):
+        options = {k: v for k, v in run.method_options.items() if k != "worker_rounds"}
+        cell = replace(run, method="", method_options={}, rounds=1, artifact="").key
+        cells.setdefault(cell, []).append((run.method, options))
+    for methods in cells.values():
+        assert all(grid.VARIANTS[name] in methods for name in ("feddrl", *grid.CONTROLS, "fedavg"))
+
+
+def test_fig7_and_fig8_span_the_printed_ranges():
+    assert {run.cohort_size for run in grid.fig7("paper")} == {10, 20, 30, 40, 50}
+    deltas = {(run.partition, run.partition_options["delta"]) for run in grid.fig8("paper")}
+    assert deltas == {(name, delta) for name in ("ce", "cn") for delta in (0.2, 0.3, 0.4, 0.5, 0.6)}
+    assert {run.dataset for run in grid.fig8("reduced")} == {"fmnist"}
+
+
+def test_cifar10_is_cut_by_labels_that_are_not_its_own():
+    for run in files.cifar10_as_run("paper"):
+        assert (run.dataset, run.dataset_options, run.model) == ("cifar10", {"num_classes": 100}, "vgg11")
+        assert run.partition == "foreign_labels"
+    for profile in ("reduced", "paper"):
+        cells = {(r.partition_options["scheme"], r.num_clients) for r in files.cifar10_as_run(profile)}
+        as_stated = {(r.partition, r.num_clients) for r in grid.table3(profile) + grid.table4(profile)}
+        assert cells == as_stated
+
+
+def test_extended_has_the_repaired_agent_in_every_cell_and_leaves_the_others_as_they_were():
+    runs = grid.table3("extended")
+    cells = {(run.dataset, run.partition, run.num_clients) for run in runs}
+    repaired = [run for run in runs if run.method_options == REPAIRED]
+    assert {(run.dataset, run.partition, run.num_clients) for run in repaired} == cells
+    assert len(cells) == len(grid.EXTENDED_CELLS) + 1
+    assert {(run.rounds, run.local_epochs, run.cohort_size) for run in runs} == {(1000, 5, 10)}
+
+
+def test_extended_fig8_is_one_length_and_the_authors_files_have_two_cells():
+    runs = grid.fig8("extended")
+    assert {run.rounds for run in runs} == {300}
+    assert {run.partition_options["delta"] for run in runs} == {0.2, 0.3, 0.4, 0.5, 0.6}
+    assert len({run.partition_options["path"] for run in files.authors_partitions("extended")}) == 2
+
+
+def test_no_searched_seed_or_image_list_is_judged():
+    search, judged = (find_artifact(f"feddrl/{name}") for name in ("repair_search", "repair_judged"))
+    assert {run.dataset for run in search.runs("reduced")} == {"fmnist-embedded"}
+    assert {run.dataset for run in judged.runs("reduced")} == {"fmnist", "mnist"}
+    assert not set(search.seeds["reduced"]) & set(range(judged.seeds["reduced"]))
+    assert all("train_per_class" not in run.dataset_options for run in judged.runs("reduced"))

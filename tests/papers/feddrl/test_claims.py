@@ -1,0 +1,393 @@
+"""FedDRL's claims on rows made by hand: estimands, printed effects, gates, verdicts."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from claims import decide, printed
+
+from fedlib.papers import artifacts
+from fedlib.papers.feddrl import estimands
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import runs as grid
+from fedlib.papers.feddrl.claims import CLAIMS
+
+ROUNDS = 8
+
+
+def cell(dataset="fmnist", partition="ce", num_clients=10, cohort_size=10, delta=0.6, early=None, **methods):
+    """Rows of one cell; methods[variant]: final accuracy (%) of each seed, reached along a straight line.
+
+    early: variant -> round from which the final accuracy holds.
+    """
+    rows = []
+    for variant, values in methods.items():
+        method, options = grid.VARIANTS[variant]
+        for seed, value in enumerate(values):
+            for r in range(1, ROUNDS + 1):
+                share = 1.0 if r >= (early or {}).get(variant, ROUNDS) else r / (2 * ROUNDS)
+                rows.append({
+                    "method": method, "method_options": json.dumps(options), "seed": seed, "round": r,
+                    "rounds": ROUNDS, "test_accuracy": value / 100 * share, "dataset": dataset,
+                    "partition": partition, "num_clients": num_clients, "cohort_size": cohort_size,
+                    "partition_options": json.dumps({"delta": delta}), "status": "ok",
+                    "run": f"{dataset}{partition}{num_clients}{cohort_size}{delta}{variant}{seed}",
+                })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def table(**per_cell):
+    """All 18 cells of table 3; per_cell: variant -> function of (dataset, partition, N) -> seeds' values."""
+    frames = []
+    for dataset in ("standin-cifar100", "fmnist", "mnist"):
+        for clients in (10, 100):
+            for partition in ("pa", "ce", "cn"):
+                where = (dataset, partition, clients)
+                values = {name: give(*where) for name, give in per_cell.items()}
+                frames.append(cell(*where, **values))
+    return pd.concat(frames, ignore_index=True)
+
+
+def three(drl, avg=50.0, prox=49.0, single=60.0):
+    """Constant accuracies everywhere, with a little noise over three seeds; FedDRL's may be a function."""
+    noise = (-0.1, 0.0, 0.1)
+
+    def around(value):
+        return lambda *where: [(value(*where) if callable(value) else value) + e for e in noise]
+
+    given = {"feddrl": drl, "fedavg": avg, "fedprox": prox, "singleset": single}
+    return table(**{name: around(value) for name, value in given.items()})
+
+
+def marked(rows):
+    """The same with CIFAR-100's images generated, as they are at `reduced`."""
+    return rows.assign(stand_in=rows.dataset == "standin-cifar100")
+
+
+def shards(drl):
+    """The four cells of table 4."""
+    rows = three(drl)
+    rows = rows[(rows.dataset == "standin-cifar100") & (rows.partition != "pa")]
+    names = {"ce": "equal_shards", "cn": "nonequal_shards"}
+    return rows.assign(partition=rows.partition.map(names), run=rows.run + "shards")
+
+
+def with_shards(drl):
+    return pd.concat([three(drl), shards(drl)], ignore_index=True)
+
+
+def decided(claim, rows, **given):
+    return decide(CLAIMS, f"FEDDRL-{claim}", rows, **given)
+
+
+def verdict_of(claim, rows):
+    return decided(claim, rows).verdict
+
+
+def gaining(best, worst):
+    """FedDRL gains about so many % over FedAvg (50) and FedProx everywhere."""
+    drl = 50 * (1 + best / 100)
+    return three(drl, prox=drl / (1 + worst / 100))
+
+
+def only(dataset, clients, there, elsewhere):
+    return lambda d, p, n: there if (d, n) == (dataset, clients) else elsewhere
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "verdict"),
+    [
+        ("C1", three(52.0), "supported"),
+        ("C1", three(50.0), "not supported"),
+        ("C2", gaining(2.2, 4.0), "supported"),
+        ("C2", gaining(0.6, 1.2), "supported, smaller than printed"),  # below half of 2.17 and 4.00
+        ("C2", gaining(0.0, 4.0), "partly supported"),
+        ("C2", gaining(-1.0, -0.5), "not supported"),
+        ("C3", gaining(0.8, 6.5), "supported"),
+        ("C4", gaining(5.0, 10.0), "supported"),
+        ("C4", gaining(1.0, 2.0), "supported, smaller than printed"),
+        ("C5", three(lambda d, p, n: 51.0 + (n == 100)), "supported"),
+        ("C5", three(lambda d, p, n: 51.0 - (n == 100)), "not supported"),
+        ("C6", three(50.1, prox=49.9), "supported"),
+        ("C6", three(55.0), "not supported"),
+        ("C7", three(52.0, avg=lambda d, p, n: 55 if p == "pa" else 50,
+                     prox=lambda d, p, n: 55 if p == "pa" else 50), "supported"),
+        ("C7", three(52.0, avg=lambda d, p, n: 45 if p == "pa" else 50), "partly supported"),
+        ("C8", with_shards(52.0), "supported"),
+        ("C8", with_shards(65.0), "not supported"),
+        ("C8", three(52.0), "inconclusive"),  # table 4's cells have not been run
+        ("C14", shards(52.0), "supported"),
+        ("C14", shards(48.0), "not supported"),
+    ],
+)  # fmt: skip
+def test_table_claims(claim, rows, verdict):
+    assert verdict_of(claim, rows) == verdict
+
+
+def test_printed_effects_by_hand():
+    """Sec. 4.2.1, with E1 corrected in 4.00; the others are means and differences of tables 3 and 4."""
+    expected = {
+        "C1": [12.72 / 18], "C2": [2.17, 4.00], "C3": [0.70, 6.67], "C4": [10.03], "C6": [0.70], "C13": [2.5],
+        "C14": [(1.13 + 0.25 + 0.76 + 0.53) / 4], "C16": [2.0, math.nan, 100 * math.log(15)],
+    }  # fmt: skip
+    for claim, values in expected.items():
+        assert printed(CLAIMS, f"FEDDRL-{claim}") == pytest.approx(values, abs=0.006, nan_ok=True), claim
+
+
+def test_printed_leads_of_the_cells_at_hand():
+    """Fashion-MNIST, CE, N = 100: 86.71 - 84.88 points; the margin is half of it."""
+    rows = cell(num_clients=100, feddrl=[52, 53], fedavg=[50, 51], fedprox=[49, 50])
+    (effect,) = decided("C1", rows).effects
+    assert (effect.printed, effect.margin) == (pytest.approx(1.83), pytest.approx(0.915))
+
+
+@pytest.mark.parametrize("claim", ["C1", "C2", "C6", "C8", "C14"])
+def test_one_seed_decides_nothing(claim):
+    rows = three(52.0) if claim != "C14" else shards(52.0)
+    assert verdict_of(claim, rows[rows.seed == 0]) == "not testable here"
+
+
+def test_noise_as_large_as_the_gain_is_inconclusive():
+    wide = {"feddrl": [45, 52, 58], "fedavg": [51, 50, 49], "fedprox": [48, 49, 50]}
+    assert verdict_of("C1", cell(**wide)) == "inconclusive"
+
+
+@pytest.mark.parametrize("number", [n for n in range(1, 18) if n != 16])
+def test_a_grid_that_has_just_begun_decides_nothing(number):
+    rows = cell("standin-cifar100", fedavg=[50, 51, 52], fedprox=[50, 51, 52])
+    assert verdict_of(f"C{number}", rows) == "not testable here"
+
+
+def test_short_runs_and_an_agent_that_hardly_learned_decide_nothing():
+    """Eight rounds that rise to the last; two worker rounds instead of eight."""
+    options = json.dumps({"worker_rounds": 2})
+    rows = three(52.0)
+    short = rows.assign(method_options=rows.method_options.where(rows.method != "feddrl", options))
+    found = decided("C1", short, gates=True)
+    assert found.verdict == "not testable here"
+    assert "54 of 54 curves still rise" in found.evidence
+    assert "agent made 4 of the 4 updates" in decided("C1", rows, gates=True).evidence
+    assert found.effects[0].interval.mean == pytest.approx(2.0)
+
+
+def test_updates_of_the_papers_scheme():
+    """T = 1000: 50 passes over 2 x 999 experiences in batches of 16, and |D| / 4 a round (FEDDRL-F6)."""
+    assert estimands.updates_at(1000, 1000) == 50 * 124 + 124_500
+    assert estimands.updates_at(40, 20) == 50 * 2 + sum(d // 4 for d in range(40))
+    passed, told = estimands.AGENT_TRAINED.check(cell(feddrl=[50]).assign(
+        rounds=40, method_options=json.dumps({"worker_rounds": 20})))  # fmt: skip
+    assert not passed
+    assert "agent made 280 of the 380 updates" in told
+
+
+def with_losses(later, at_first):
+    """Client losses of FedAvg and FedProx relative to FedDRL's in the later and the first rounds."""
+    same = {name: [50, 51, 52] for name in (*analysis.THREE, "feddrl_online")}
+    cells = [cell("standin-cifar100", p, **same) for p in ("pa", "ce", "cn")]
+    rows = pd.concat(cells, ignore_index=True)
+    factor = rows["round"].map(lambda r: at_first if r <= 0.25 * ROUNDS else later)
+    base = 1 + 0.01 * rows.seed
+    loss = base.where(rows.method == "feddrl", base * factor)
+    return rows.assign(client_loss_mean=loss, client_loss_variance=loss**2)
+
+
+@pytest.mark.parametrize(
+    ("later", "at_first", "verdict"),
+    [(1.2, 0.9, "supported"), (0.8, 0.9, "partly supported"), (0.8, 1.1, "not supported")],
+)
+def test_c9_needs_lower_losses_later_and_higher_ones_at_first(later, at_first, verdict):
+    found = decided("C9", with_losses(later, at_first))
+    assert found.verdict == verdict
+    assert found.effects[0].interval.mean == pytest.approx(100 * math.log(later))
+
+
+def with_weights(main):
+    """Ten clients; FedDRL gives `main` of the weight to the first six, the untrained policy 1/10 to each."""
+    rows = cell(feddrl=[50, 51, 52], untrained=[50, 51, 52])
+
+    def weights(row):
+        if "untrained" in row.method_options:
+            return json.dumps([0.1] * 10)
+        share = main + 0.01 * row.seed
+        return json.dumps([share / 6] * 6 + [(1 - share) / 4] * 4)
+
+    texts = [weights(row) for row in rows.itertuples()]
+    return rows.assign(clients=json.dumps(list(range(10))), weights=texts)
+
+
+@pytest.mark.parametrize(("main", "verdict"), [(0.4, "supported"), (0.8, "not supported")])
+def test_c10_compares_the_groups(main, verdict):
+    assert verdict_of("C10", with_weights(main)) == verdict
+
+
+def test_c10_is_in_percent_of_a_uniform_factor():
+    """0.42 / 6 = 0.07 and 0.58 / 4 = 0.145 of ten clients: 75 % of 0.1 apart, mean over seeds 72.9 %."""
+    (effect,) = decided("C10", with_weights(0.42)).effects
+    shares = [0.42, 0.43, 0.44]
+    assert effect.interval.mean == pytest.approx(sum(1000 * ((1 - s) / 4 - s / 6) for s in shares) / 3)
+
+
+def test_group_factors_by_hand():
+    found = analysis.group_factors(analysis.named(with_weights(0.42)))
+    row = found[(found.variant == "feddrl") & (found.seed == 0)].iloc[0]
+    assert row.main == pytest.approx(0.07)
+    assert row.others == pytest.approx(0.145)
+
+
+def over_k(change, lead, rounds):
+    """K = 10 and 50; `change` points and `lead` of FedDRL; rounds: when each K reaches its accuracy."""
+    frames = []
+    for size, extra, early in ((10, 0.0, rounds[0]), (50, change, rounds[1])):
+        accuracy = {"feddrl": 50 + extra + lead, "fedavg": 50 + extra, "fedprox": 49 + extra}
+        values = {name: [value + e for e in (-0.1, 0, 0.1)] for name, value in accuracy.items()}
+        when = dict.fromkeys(values, early)
+        frames.append(cell("standin-cifar100", num_clients=100, cohort_size=size, early=when, **values))
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "lead", "rounds", "verdict"),
+    [
+        (0.3, 1.0, (5, 3), "supported"),
+        (0.3, 1.0, (5, 5), "partly supported"),  # as fast with five times as many
+        (5.0, 1.0, (5, 3), "partly supported"),
+        (0.3, -1.0, (5, 3), "partly supported"),
+        (5.0, -1.0, (5, 5), "not supported"),
+    ],
+)
+def test_c11_needs_the_same_accuracy_another_speed_and_a_lead(change, lead, rounds, verdict):
+    assert verdict_of("C11", over_k(change, lead, rounds)) == verdict
+
+
+def over_delta(fall, lead):
+    frames = []
+    for partition in ("ce", "cn"):
+        for delta, loss in ((0.2, 0.0), (0.6, fall)):
+            accuracy = {"feddrl": 60 - loss + lead, "fedavg": 60 - loss, "fedprox": 59 - loss}
+            values = {name: [value + e * (1 + (name == "feddrl")) for e in (-0.1, 0, 0.1)]
+                      for name, value in accuracy.items()}  # fmt: skip
+            frames.append(cell(partition=partition, num_clients=100, delta=delta, **values))
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize(("fall", "verdict"), [(5, "supported"), (-5, "not supported")])
+def test_c12_accuracy_falls_with_delta(fall, verdict):
+    assert verdict_of("C12", over_delta(fall, 0)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("lead", "verdict"),
+    [(1.5, "supported"), (0.4, "supported, smaller than printed"), (-0.5, "not supported")],
+)
+def test_c13_lead_at_delta_06(lead, verdict):
+    """1.5 of 55 points is 2.7 %, 0.4 points 0.7 %; the margin is 1.25 %."""
+    rows = over_delta(5, lead)
+    assert verdict_of("C13", rows[rows.partition_options.str.contains("0.6")]) == verdict
+
+
+def speeds(drl, avg, prox=7):
+    return cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
+                early={"feddrl": drl, "fedavg": avg, "fedprox": prox})  # fmt: skip
+
+
+@pytest.mark.parametrize(("drl", "avg", "verdict"), [(3, 5, "supported"), (6, 3, "not supported")])
+def test_c15_counts_rounds_to_what_all_reach(drl, avg, verdict):
+    found = decided("C15", speeds(drl, avg))
+    assert found.verdict == verdict
+    assert found.effects[0].interval.mean == pytest.approx(100 * math.log(min(avg, 7) / drl))
+
+
+def test_rounds_to_a_target_by_hand():
+    part = analysis.named(speeds(3, 5))
+    target = analysis.target_accuracy(part)
+    assert target.tolist() == [50.0] * 3
+    assert analysis.rounds_to(part, "fedavg", target).tolist() == [5, 5, 5]
+    assert math.isnan(analysis.rounds_to(part, "feddrl", target + 1).iloc[0])
+
+
+def timings(decision, vgg):
+    """decision: ms by network; averaging takes 3 ms with the CNN, `vgg` with VGG-11."""
+    networks = [("mlp", "fmnist"), ("cnn-feddrl", "fmnist"), ("cnn-feddrl", "mnist"), ("vgg11", "cifar100")]
+    rows = [{"what": what, "model": m, "data": d, "median_ms": ms + 0.01 * i}
+            for i, (m, d) in enumerate(networks)
+            for what, ms in (("decision", decision[m]), ("averaging", vgg if d == "cifar100" else 3))
+            ]  # fmt: skip
+    return pd.DataFrame(rows).assign(timed_on="cpu", cohort_size=10)
+
+
+@pytest.mark.parametrize(
+    ("decision", "vgg", "verdict"),
+    [
+        ({"mlp": 0.1, "cnn-feddrl": 0.1, "vgg11": 0.1}, 45, "supported"),
+        ({"mlp": 0.1, "cnn-feddrl": 9.0, "vgg11": 9.0}, 45, "partly supported"),  # slow
+        ({"mlp": 0.1, "cnn-feddrl": 9.0, "vgg11": 30.0}, 3, "not supported"),
+        ({"mlp": 9.0, "cnn-feddrl": 0.3, "vgg11": 0.4}, 45, "supported"),  # the MLP is ours
+    ],
+)
+def test_c16_needs_a_cheap_agent_and_averaging_that_grows(decision, vgg, verdict):
+    assert verdict_of("C16", timings(decision, vgg)) == verdict
+
+
+@pytest.mark.parametrize(("two_stage", "verdict"), [(52, "supported"), (48, "not supported")])
+def test_c17_compares_the_modes(two_stage, verdict):
+    rows = cell(feddrl=[two_stage, two_stage + 0.1, two_stage + 0.2], feddrl_online=[50, 50.1, 50.3])
+    rows = rows.assign(client_loss_mean=1.0, client_loss_max=1.5, client_loss_min=0.5)
+    assert verdict_of("C17", rows) == verdict
+
+
+def test_loss_ratios_by_hand():
+    """FedAvg's loss is twice FedDRL's in round 1 and equal in round 2: ratios 2 and, over two rounds, 1.5."""
+    rows = cell("standin-cifar100", feddrl=[50], fedavg=[50])
+    rows = rows[rows["round"] <= 2]
+    loss = 1.0 + ((rows.method == "fedavg") & (rows["round"] == 1))
+    ratios = analysis.loss_ratios(analysis.named(rows.assign(client_loss_mean=loss)), "client_loss_mean", 2)
+    assert ratios[ratios.variant == "fedavg"].ratio.tolist() == [2.0, 1.5]
+    assert ratios[ratios.variant == "feddrl"].ratio.tolist() == [1.0, 1.0]
+
+
+def test_there_are_17_claims_and_4_of_ours_and_their_artifacts_exist():
+    known = set(artifacts("feddrl"))
+    ours = [f"FEDDRL-R{n}" for n in range(1, 5)]
+    assert [claim.id for claim in CLAIMS] == [*(f"FEDDRL-C{n}" for n in range(1, 18)), *ours]
+    for claim in CLAIMS:
+        assert {claim.artifact, *claim.fallback, *(s.artifact for s in claim.supplements)} <= known
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows"),
+    [("C2", three(56.0)), ("C3", three(56.0)), ("C4", three(56.0)), ("C9", with_losses(0.8, 0.9)),
+     ("C11", over_k(0.3, 1.0, (5, 3))), ("C14", shards(48.0))],
+)  # fmt: skip
+def test_a_claim_about_cifar100_is_not_decided_on_generated_images(claim, rows):
+    assert verdict_of(claim, rows) != "not testable here"
+    found = decided(claim, marked(rows))
+    assert found.verdict == "not testable here"
+    assert found.evidence.startswith("on the stand-in: ")
+
+
+def test_c1_is_decided_by_the_cells_with_real_images():
+    behind = marked(three(lambda d, p, n: 45.0 if d == "standin-cifar100" else 52.0))
+    assert verdict_of("C1", behind.drop(columns="stand_in")) == "not supported"
+    found = decided("C1", behind)
+    assert found.verdict == "supported"
+    assert len(found.effects[0].cells) == 12
+
+
+def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
+    """Points for C1, percent for C13: FedDRL 52 over FedAvg's 50 is 2 points, 4 %."""
+    by_id = {claim.id: claim for claim in CLAIMS}
+    files = three(52.0)[lambda rows: rows.dataset != "standin-cifar100"]
+    (c1,), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
+    assert c1.artifact == c13.artifact == "feddrl/authors_partitions"
+    assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline +2.00 [+2.00")
+    assert "gain over the best baseline +4.0" in c13.tell(files)
+    assert c1.tell(files[files.method == "fedavg"]) == ""
+    for number in (2, 3, 4, 14):
+        (supplement,) = by_id[f"FEDDRL-C{number}"].supplements
+        assert supplement.artifact == "feddrl/cifar10_as_run"
+    as_run = pd.concat([three(52.0), shards(52.0)]).query("dataset == 'standin-cifar100'")
+    (c2,) = by_id["FEDDRL-C2"].supplements
+    told = c2.tell(as_run.assign(dataset="cifar10-jpeg"))
+    assert "gain over the best baseline +4.0" in told
+    assert "(3 cells" in told  # table 4's shards are no part of C2

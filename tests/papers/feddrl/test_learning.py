@@ -1,0 +1,197 @@
+"""What the agent could gain and what it learned, against numbers worked by hand; the agent alone."""
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from worlds import make_world
+
+from fedlib.analysis.claims import verdict_on
+from fedlib.federation import rounds
+from fedlib.methods.feddrl.method import FedDRL
+from fedlib.papers.feddrl import ddpg_bandit as bandit
+from fedlib.papers.feddrl import learning, learning_figures, repair, repair_claims
+from fedlib.papers.feddrl.repair import REPAIRED
+from fedlib.rl.networks import one_thread
+
+
+def made_rows(variant, rewards, *, seed=0, tilts=None, accuracy=0.5, **more):
+    """Rows of one run whose rewards are these; tilts: log-weight of the small groups less the main one's."""
+    method, options = {
+        "uniform": ("fedavg", {"weights": "uniform"}), "untrained": ("feddrl", {"agent": "untrained"}),
+        "small_groups": ("heuristic_weights", {"rule": "small_groups"}), "feddrl": ("feddrl", {}),
+        "repaired": ("feddrl", REPAIRED), "repaired_permuted": ("feddrl", {**REPAIRED, "agent": "permuted"}),
+    }[variant]  # fmt: skip
+    logs = np.zeros((len(rewards), 10))
+    logs[:, 6:] = np.zeros((len(rewards), 1)) if tilts is None else np.array(tilts)[:, None]
+    weights = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    return pd.DataFrame(
+        {
+            "run": f"{variant}{seed}{more}", "status": "ok", "stand_in": False,
+            "method": method, "method_options": json.dumps(dict(options)),
+            "dataset": "fmnist", "partition": "ce", "num_clients": 10, "seed": seed,
+            "round": range(1, len(rewards) + 1), "test_accuracy": accuracy,
+            "client_loss_mean": -np.array(rewards), "client_loss_min": 1.0, "client_loss_max": 1.0,
+            "clients": json.dumps(list(range(10))), "weights": [json.dumps(w.tolist()) for w in weights],
+            **{"profile": "reduced", **more},
+        }
+    )  # fmt: skip
+
+
+def test_gains_by_hand():
+    """Uniform earns -2, the rule -1, the agent -1.75: a quarter of the room; seeds differ by +-0.1."""
+    level = {"uniform": (-2.0, 0.5), "small_groups": (-1.0, 0.56), "feddrl": (-1.75, 0.51)}
+    rows = pd.concat(
+        made_rows(name, [reward + shift] * 3, seed=seed, accuracy=accuracy)
+        for name, (reward, accuracy) in level.items()
+        for seed, shift in enumerate((-0.1, 0.1))
+    )
+    found = learning.gains(rows).set_index("variant")
+    assert found.loc["feddrl", ["nats", "points", "of the room"]].tolist() == pytest.approx([0.25, 1.0, 0.25])
+    assert found.loc["small_groups", ["nats low", "nats high", "n"]].tolist() == pytest.approx([1.0, 1.0, 2])
+
+
+def test_signal_by_hand():
+    """y = 0.5 x + 0.5 e with x and e orthogonal signs: slope 0.5, R^2 1/2, t = sqrt(degrees of freedom)."""
+    x, e = np.tile([1, -1, 1, -1], 4), np.tile([1, 1, -1, -1], 4)
+    rows = pd.concat(
+        made_rows("untrained", 0.5 * x + 0.5 * e - level, seed=seed, tilts=x)
+        for seed, level in ((0, 2.0), (1, 5.0))
+    )
+    raw = learning.signal(rows).set_index("reward").loc["raw"]
+    assert raw[["slope", "R2", "t", "rounds"]].tolist() == pytest.approx([0.5, 0.5, np.sqrt(32 - 2 - 1), 32])
+
+
+def test_detrending_brings_the_signal_out():
+    x = np.random.default_rng(0).choice([-1.0, 1.0], 100)
+    rows = made_rows("untrained", 0.1 * x - 5 * np.exp(-np.arange(100) / 30), tilts=x)
+    found = learning.signal(rows).set_index("reward")
+    assert found.R2["raw"] < 0.05
+    assert found.R2["detrended"] > 0.3
+    assert found.slope["detrended"] == pytest.approx(0.1, abs=0.01)
+
+
+def test_means_are_averaged_over_seeds():
+    own = [made_rows("feddrl", [-1.0], seed=s, mu=json.dumps([m] * 10)) for s, m in ((0, 0.2), (1, 0.4))]
+    found = learning.means(pd.concat(own), ("feddrl",))
+    assert found.mu.tolist() == pytest.approx([0.3] * 10)
+    assert found.client.tolist() == list(range(10))
+
+
+@pytest.mark.parametrize("options", [{}, {"keep_experience": True}, {"updates": 2}])
+def test_updates_are_counted_as_the_agent_makes_them(options):
+    method = FedDRL(hidden_size=8, worker_rounds=12, offline_passes=2, **options)
+    with one_thread():
+        last = list(rounds(make_world(rounds=9), method))[-1]
+    counted = learning.count_updates(method, 9)
+    assert (
+        last.state["memory"]["mind"]["agent"]["steps"]
+        == counted["offline updates"] + counted["online updates"]
+    )
+    assert counted["merged"] == 22
+
+
+def test_the_papers_agent_learns_a_thousand_times_more_often():
+    """At T = 40 with 20 worker rounds 38 experiences and 100 offline updates; at T = 1000 about 130,000."""
+    reduced, paper = learning.learning_cost("reduced"), learning.learning_cost("paper")
+    assert (reduced["merged"], reduced["offline updates"]) == (38, 100)
+    assert (paper["merged"], paper["offline updates"]) == (1998, 6200)
+    assert paper["online updates"] == sum(n // 4 for n in range(999))
+    table = learning.learning_costs().set_index("profile")
+    assert table.loc["paper"].to_dict() == paper
+
+
+def test_a_constant_reward_moves_the_means_and_centring_does_not():
+    size = bandit.Size(agents=3, rounds=30)
+    printed = bandit.play(FedDRL(), -2.2, 0.0, size).set_index("round").loc[30]
+    centred = bandit.play(FedDRL(centring=0.3), -2.2, 0.0, size).set_index("round").loc[30]
+    assert (printed.mu_small < 0.45).all()
+    assert ((centred.mu_small - 0.5).abs() < 0.05).all()
+
+
+def test_bandit_rows_show_every_case():
+    rows = bandit.ddpg_bandit("smoke")
+    cases = rows[["settings", "offset", "amplitude"]].drop_duplicates()
+    assert len(cases) == 3 * 2 + 2 * 2
+    assert set(rows["round"]) == {0, 10, 20}
+
+
+# --- the repair -----------------------------------------------------------------------------
+
+
+def judged(**levels):
+    """Rows of both data sets, six seeds: mean rewards as given, with a little spread; accuracy 0.5."""
+    rng = np.random.default_rng(0)
+    return pd.concat(
+        made_rows(
+            name, [level + 0.01 * rng.standard_normal()] * 3, seed=seed, dataset=data, accuracy=accuracy
+        )
+        for data in ("fmnist", "mnist")
+        for name, (level, accuracy) in levels.items()
+        for seed in range(6)
+    )
+
+
+LEVELS = {
+    "uniform": (-2.2, 0.70), "untrained": (-2.2, 0.70), "small_groups": (-1.5, 0.76),
+    "repaired": (-1.8, 0.74), "repaired_permuted": (-2.7, 0.65),
+}  # fmt: skip
+
+
+def verdicts(**changes):
+    rows = judged(**{**LEVELS, **changes})
+    return [verdict_on(claim, rows).verdict for claim in repair_claims.CLAIMS]
+
+
+def test_a_repair_that_works_is_supported_throughout():
+    assert verdicts() == ["supported"] * 4
+
+
+def test_a_repair_no_better_than_uniform_weights_is_not_supported():
+    assert verdicts(repaired=(-2.2, 0.70)) == ["not supported", "not supported", "supported", "not supported"]
+
+
+def test_a_gain_that_permuted_rewards_have_too_is_not_learned():
+    assert verdicts(repaired_permuted=(-1.75, 0.74))[2] == "not supported"
+
+
+def test_a_fifth_of_the_room_is_too_little():
+    """0.7 nats of room: 0.14 gained, a quarter is 0.175."""
+    assert verdicts(repaired=(-2.06, 0.74))[3] == "not supported"
+
+
+def test_the_estimand_of_the_room_by_hand():
+    """(-1.8 + 2.2) - 0.25 * (-1.5 + 2.2) = 0.225, in both data sets."""
+    found = repair_claims.above_share_of_room(judged(**LEVELS))
+    assert list(found.columns) == ["fmnist", "mnist"]
+    assert found.mean().tolist() == pytest.approx([0.225, 0.225], abs=0.02)
+
+
+def test_departures_leave_out_and_add_one_thing():
+    assert set(repair.SEARCHED["all"].items()) == {
+        pair for options, _ in repair.DEPARTURES.values() for pair in options.items()
+    }
+    for name, (options, _) in repair.DEPARTURES.items():
+        left = repair.SEARCHED[f"all_but_{name}"]
+        assert {**left, **options} == repair.SEARCHED["all"]
+        assert not set(options) & set(left)
+    assert len({json.dumps(options, sort_keys=True) for options in repair.SEARCHED.values()}) == len(
+        repair.SEARCHED
+    )
+
+
+@pytest.mark.parametrize("name", ["plot_gains", "plot_means"])
+def test_figures_of_learning_are_drawn(name):
+    rows = judged(**LEVELS).assign(mu=json.dumps([0.5] * 10))
+    fig = getattr(learning_figures, name)(rows)
+    assert len(fig.axes) == {"plot_gains": 4, "plot_means": 6}[name]
+    plt.close(fig)
+
+
+def test_the_figure_of_the_agent_alone_is_drawn():
+    rows = bandit.ddpg_bandit("smoke").assign(profile="smoke")
+    fig = learning_figures.plot_bandit(rows)
+    assert len(fig.axes) == 5 * 2
+    plt.close(fig)

@@ -1,0 +1,323 @@
+"""FedDRL's tables against numbers worked by hand, its measurements, and its figures drawn from made rows."""
+
+import json
+import os
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.experiments import runner
+from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
+from fedlib.experiments.progress import Silent
+from fedlib.experiments.store import Store
+from fedlib.papers import artifacts, find_artifact
+from fedlib.papers.feddrl import figures as feddrl_figures
+from fedlib.papers.feddrl import measurements as feddrl_measures
+from fedlib.papers.feddrl import runs as grid
+from fedlib.papers.feddrl import tables as feddrl_tables
+from fedlib.papers.feddrl import timing as feddrl_timing
+from fedlib.papers.feddrl.quantities import named
+from fedlib.reporting.reproduce import draw_figure
+from tests.papers.feddrl.test_claims import ROUNDS, cell, over_delta, over_k, three, with_weights
+
+
+def finished(rows, **more):
+    """Rows with the columns that captions need."""
+    return rows.assign(profile="reduced", stand_in=False, **more)
+
+
+def line(table, **where):
+    for column, value in where.items():
+        table = table[table[column] == value]
+    assert len(table) == 1
+    return table.iloc[0]
+
+
+def test_published_ours_and_difference_stand_side_by_side():
+    """Fashion-MNIST, CE, N = 10: FedDRL 82.59 in the paper, 52.0 +- 0.1 in the made rows."""
+    table = feddrl_tables.accuracy_table(three(52.0))
+    row = line(table, data="Fashion-MNIST", partition="CE", N=10, variant="feddrl")
+    assert (row.published, row.ours, row.difference, row.n) == (82.59, 52.0, -30.59, 3)
+    half = 4.3027 * 0.1 / np.sqrt(3)  # t(2) at 97.5 %
+    assert (row.low, row.high) == (round(52 - half, 2), round(52 + half, 2))
+    assert len(table) == 18 * 4
+    wide = feddrl_tables.wide(table)
+    assert len(wide) == 18
+    assert line(wide, data="Fashion-MNIST", partition="CE", N=10)["FedDRL: difference"] == -30.59
+    assert list(wide.columns[3:5]) == ["SingleSet: published", "SingleSet: ours"]
+
+
+def test_gains_are_relative():
+    """52 against 50 is 4 %, against 49 it is 6.12 %."""
+    row = line(feddrl_tables.gain_table(three(52.0)), data="MNIST", partition="PA", N=10)
+    assert (row["best: paper"], row["worst: paper"]) == (0.08, 8.63)
+    assert row["best: ours"] == pytest.approx(4.0, abs=0.02)
+    assert row["worst: ours"] == pytest.approx(6.12, abs=0.02)
+
+
+def test_controls_are_pooled_over_cells():
+    pooled = feddrl_tables.pooled_controls(three(lambda d, p, n: 52.0 if n == 10 else 50.0))
+    row = line(pooled, **{"FedDRL less": "fedavg"})
+    assert row.points == 1.0
+    assert (row["clearly ahead"], row["cells"]) == (9, 18)
+
+
+def test_rounds_with_and_without_stage_1():
+    rows = cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
+                early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
+    row = feddrl_tables.rounds_table(rows).iloc[0]
+    assert pd.isna(row.uniform)
+    assert (row.FedDRL, row.FedAvg, row.FedProx, row["FedAvg / FedDRL"]) == (2, 4, 6, 2)
+    assert row["with stage 1"] == 2 + ROUNDS
+    shorter = rows.method_options.where(rows.method != "feddrl", json.dumps({"worker_rounds": 3}))
+    assert feddrl_tables.rounds_table(rows.assign(method_options=shorter)).iloc[0]["with stage 1"] == 5
+
+
+def test_rounds_of_controls_stand_beside_feddrls():
+    """Uniform weights reach 50 % in round 3; the untrained policy stops at 40 % in one seed."""
+    rows = cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3, uniform=[50] * 3, untrained=[50, 50, 40],
+                early={"feddrl": 2, "fedavg": 4, "fedprox": 6, "uniform": 3, "untrained": 3})  # fmt: skip
+    row = feddrl_tables.rounds_table(rows).iloc[0]
+    assert row.uniform == 3
+    assert pd.isna(row.untrained)
+
+
+def test_printed_rounds_stand_beside_ours():
+    rows = cell("standin-cifar100", feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
+                early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
+    table = feddrl_tables.printed_rounds(rows).set_index("quantity")
+    assert table.published.tolist() == [62.1, 80, 1.16, 1.2]
+    assert table.ours.tolist() == [50, 2, 2, 3]
+    assert table.difference.tolist() == [-12.1, -78, 0.84, 1.8]
+    assert feddrl_tables.printed_rounds(rows.assign(dataset="mnist")).empty
+
+
+def test_factors_by_group_in_percent():
+    row = line(feddrl_tables.factor_table(with_weights(0.42)), variant="untrained")
+    assert (row.main, row.others, row["others - main"]) == (10, 10, 0)
+
+
+def test_full_scale_accuracies_are_compared_at_the_round_that_all_have_reached():
+    """FedAvg is two rounds further than FedDRL, whose round 6 it passed at 6/16 of its 80 %."""
+    rows = cell(num_clients=100, fedavg=[80], feddrl_online=[64]).drop(columns=["status", "run"])
+    rows = rows[(rows["method"] == "fedavg") | (rows["round"] <= 6)]
+    table = feddrl_tables.full_scale_table(rows)
+    assert table.variant.tolist() == ["fedavg", "feddrl_online"]
+    assert table.rounds.tolist() == [8, 6]
+    assert table.published.tolist() == [84.88, 86.71]
+    assert table["best to round 6"].tolist() == [30, 24]
+    assert table.difference.tolist() == [-54.88, -62.71]
+    assert table["mean of the last 50"].tolist() == [17.5, 14.0]  # of rounds 1 to 6
+    assert table["its difference"].tolist() == [-67.38, -72.71]
+
+
+def test_room_to_gain_says_what_its_interval_allows():
+    """Rewards of constant weights less those of equal ones: 1 in every seed; from -1 to 1."""
+    rows = cell(uniform=[50] * 3, feddrl=[50] * 3)
+    constant = rows.method == "feddrl"
+    rows = rows.assign(method=rows.method.where(~constant, "best_constant"), client_loss_mean=2.0)
+    rows = rows.assign(client_loss_max=1.0, client_loss_min=1.0)
+    better = rows.assign(client_loss_mean=rows.client_loss_mean.where(~constant, 1.0))
+    told = "+1.000 nats [+1.000, +1.000], 3 seeds: there was something"
+    assert feddrl_tables.room_to_gain(better) == told
+    noisy = rows.assign(client_loss_mean=rows.client_loss_mean.where(~constant, 1.0 + rows.seed))
+    assert feddrl_tables.room_to_gain(noisy).endswith("open, the interval holds 0")
+
+
+DATA_OF = {"mlp": "fmnist", "cnn-feddrl": "fmnist", "vgg11": "cifar100"}
+
+
+def timings(decision, cnn, vgg):
+    """Milliseconds of a decision with any network, and of averaging the CNN and VGG-11."""
+    rows = [{"what": "decision", "model": m, "cohort_size": k, "median_ms": decision}
+            for m in DATA_OF for k in (10, 50)]  # fmt: skip
+    rows += [{"what": "averaging", "model": m, "cohort_size": 10, "median_ms": ms}
+             for m, ms in (("cnn-feddrl", cnn), ("vgg11", vgg))]  # fmt: skip
+    found = pd.DataFrame(rows).assign(device_name="a machine", timed_on="cpu", threads=2)
+    found = found.assign(p10_ms=0.9 * found.median_ms, p90_ms=1.2 * found.median_ms)
+    return found.assign(data=found.model.map(DATA_OF))
+
+
+def test_agent_share_by_hand():
+    """Decision 0.1 ms of a 100 ms round; learning makes it 19.9 ms longer: 20 %."""
+    rows = timings(0.1, 3, 45)
+    extra = [("round, 40 in D", "mlp", "fmnist", 119.9), ("round", "mlp", "fmnist", 100.0)]
+    columns = ["what", "model", "data", "median_ms"]
+    extra = [dict(zip(columns, row, strict=True), cohort_size=10, timed_on="cpu", threads=1) for row in extra]
+    more = [{**row, "threads": 2, "median_ms": row["median_ms"] / 2} for row in extra]
+    shares = feddrl_tables.agent_share(pd.concat([rows, pd.DataFrame(extra + more)]))
+    assert shares.threads.tolist() == [1, 2]
+    assert shares["decision_%"].tolist() == [0.1, 0.2]
+    assert shares["40 in D_%"].tolist() == [20.0, 20.1]
+
+
+def test_printed_times_stand_beside_ours():
+    rows = timings(0.1, 4, 40).assign(p10_ms=0.0, p90_ms=99.0)
+    table = feddrl_tables.time_table(rows)
+    row = line(table, what="averaging", model="vgg11")
+    assert (row.paper_ms, row.median_ms, row.difference_ms) == (45, 40, -5)
+    assert line(table, what="averaging", model="cnn-feddrl").paper_ms == 3
+    assert line(table, what="decision", model="vgg11").paper_ms == 3
+    assert pd.isna(line(table, what="decision", model="mlp").paper_ms)
+    assert pd.isna(line(table, what="decision", model="mlp").difference_ms)
+
+
+def test_cells_come_in_the_papers_order():
+    order = feddrl_tables.accuracy_table(three(52.0))[["data", "N", "partition"]].drop_duplicates()
+    assert order.iloc[0].tolist() == ["CIFAR-100", 10, "PA"]
+    ours = feddrl_tables.best_accuracies(three(52.0)).drop_duplicates(["data", "N", "partition"])
+    assert ours[["data", "N", "partition"]].iloc[[0, 3, 17]].to_numpy().tolist() == [
+        ["CIFAR-100", 10, "PA"], ["CIFAR-100", 100, "PA"], ["MNIST", 100, "CN"]
+    ]  # fmt: skip
+
+
+def test_foreign_labels_count_under_their_scheme():
+    rows = cell("cifar10-jpeg", "foreign_labels", feddrl=[50])
+    rows = rows.assign(partition_options=json.dumps({"scheme": "cn"}))
+    assert set(named(rows).partition) == {"cn"}
+
+
+def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkeypatch):
+    """FedAvg finished, FedProx interrupted after a checkpoint of round 1, FedDRL not begun."""
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path))
+    fedavg, fedprox, _ = grid.full_scale_cell("smoke")
+    runner.run_runs([fedavg], device="cpu", progress=Silent())
+    folder = GroupFolder(Store(), [fedprox])
+    rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
+    folder.save(Checkpoint(1, rows, {}, [], {}))
+    found = feddrl_measures.full_scale_curves("smoke")
+    assert found.groupby("method")["round"].max().to_dict() == {"fedavg": 2, "fedprox": 1}
+    assert found[found.method == "fedprox"].test_accuracy.tolist() == [0.0, 0.1]
+    assert set(found.rounds) == {2}
+
+
+def test_figures_call_a_stand_in_a_stand_in():
+    rows = cell("standin-cifar100", feddrl=[50])
+    assert feddrl_figures._labels(rows, [("CIFAR-100", "CE", 10)]) == ["CIFAR-100 stand-in/CE/N=10"]
+
+
+# --- without training ---------------------------------------------------------------------------
+
+
+def test_table1_agrees_with_the_defaults():
+    table = feddrl_measures.table1("paper")
+    assert len(table) == 8
+    assert np.allclose(table.printed, table.ours)
+
+
+def test_fig1_holds_words_and_nothing_invented():
+    assert feddrl_measures.fig1("paper").note.tolist() == ["three groups: diabetes, hypertension, others"]
+
+
+def test_fig4_counts_images_of_ten_clients():
+    rows = feddrl_measures.fig4("smoke")
+    main = rows[(rows.partition == "ce") & (rows.client < 6)]
+    assert set(main.label) == {0, 1}
+    assert set(main.images) == {100}  # 600 of each label among six clients
+
+
+def test_label_mix_of_foreign_labels_is_that_of_a_random_deal():
+    rows = feddrl_measures.label_mix("smoke").groupby("made_from").label_distance.mean()
+    assert rows["as run"] == pytest.approx(rows["random deal"], abs=0.05)
+    assert rows["own labels"] > 1.5
+
+
+@pytest.fixture(scope="module")
+def timed():
+    return feddrl_timing.fig9("smoke")
+
+
+def test_timings_have_every_row_of_the_figure(timed):
+    rows = timed
+    learning = {f"{what}, {n} in D" for what in ("learning", "round") for n in feddrl_timing.LENGTHS}
+    assert set(rows.what) == {"decision", "averaging", "round"} | learning
+    assert (rows.p10_ms <= rows.median_ms).all()
+    assert (rows.median_ms <= rows.p90_ms).all()
+    assert set(rows[rows.what == "averaging"].model) == {"mlp", "cnn-feddrl", "vgg11"}
+    whole = rows[rows.what == "round"].groupby("threads").model.agg(set)
+    assert set(whole.index) == {1, os.cpu_count()}
+    assert all(models == {"mlp", "cnn-feddrl"} for models in whole)
+    assert rows.threads.notna().all()
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def losses(rows):
+    known = {"client_loss_mean": 1.0, "client_loss_max": 1.5, "client_loss_min": 0.5}
+    return rows.assign(**known, client_loss_variance=0.2)
+
+
+def over_files(*leads):
+    """Like the rows of fig. 8, on the authors' lists."""
+    rows = over_delta(*leads)
+    deltas = rows.partition_options.map(lambda text: round(100 * json.loads(text)["delta"]))
+    names = [f"a/fashion_mnist_{p}_n100_delta{d}.json" for p, d in zip(rows.partition, deltas, strict=True)]
+    options = [json.dumps({"path": name}) for name in names]
+    return rows.assign(partition="from_file", partition_options=options)
+
+
+def two_cells():
+    rows = three(52.0)
+    return rows[(rows.dataset == "fmnist") & (rows.partition == "ce")]
+
+
+FIGURE_ROWS = {
+    "fig5": two_cells,
+    "fig6": lambda: losses(cell("standin-cifar100", feddrl=[50, 51], fedavg=[49, 50], fedprox=[50, 50])),
+    "fig7": lambda: over_k(0.3, 1.0, (5, 3)),
+    "fig8": lambda: over_delta(5, 1),
+    "fig10": two_cells,
+    "table3": two_cells,
+    "table4": two_cells,
+    "impact_factors": lambda: with_weights(0.4),
+    "small_setting": lambda: losses(cell(feddrl=[50, 51], feddrl_online=[50, 50], uniform=[49, 50])),
+    "authors_deltas": lambda: over_files(5, 1),
+    "cifar10_as_run": lambda: cell("cifar10-jpeg", feddrl=[50, 51], fedavg=[49, 50]),
+    "full_scale_curves": lambda: cell(num_clients=100, fedavg=[50]).drop(columns=["status", "run"]),
+    "fig4": lambda: feddrl_measures.fig4("smoke"),
+}
+
+
+ELSEWHERE = {"fig9", "repair_search", "repair_judged", "ddpg_bandit"}  # drawn below and in test_learning
+
+
+def test_every_figure_has_rows_here():
+    assert {*FIGURE_ROWS, *ELSEWHERE} == {one.name for one in artifacts("feddrl").values() if one.plot}
+
+
+def test_fig9_is_written(timed, tmp_path):
+    assert draw_figure(find_artifact("feddrl/fig9"), timed, tmp_path).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", ["fig5", "table4", "cifar10_as_run", "fig6"])
+def test_curves_show_every_control_and_mode(name):
+    same = {variant: [50, 51] for variant in grid.FEDERATED}
+    fig = find_artifact(f"feddrl/{name}").plot(finished(losses(cell("standin-cifar100", **same))))
+    shown = {text.get_text() for text in fig.legends[0].get_texts()}
+    plt.close(fig)
+    assert {"uniform weights", "untrained policy", "shuffled input", "FedDRL, online", "FedAvg"} <= shown
+
+
+def test_fig10_shows_printed_ratios_and_controls():
+    rows = cell("standin-cifar100", **{variant: [50, 50] for variant in grid.FEDERATED})
+    fig = feddrl_figures.plot_fig10(finished(rows))
+    shown = {text.get_text() for text in fig.legends[0].get_texts()}
+    stars = [x for line in fig.axes[0].lines if line.get_marker() == "*" for x in line.get_xdata()]
+    plt.close(fig)
+    assert {"printed", "uniform weights", "untrained policy", "shuffled input"} <= shown
+    assert stars == [1.16, 1.2]
+
+
+@pytest.mark.parametrize("name", FIGURE_ROWS)
+def test_figure_is_written(name, tmp_path):
+    path = draw_figure(find_artifact(f"feddrl/{name}"), finished(FIGURE_ROWS[name]()), tmp_path)
+    assert path == tmp_path / "feddrl" / f"{name}.png"
+    assert path.stat().st_size > 10_000
+
+
+def test_scales_are_for_all_profiles():
+    assert tuple(grid.SCALES) == PROFILES

@@ -1,0 +1,187 @@
+"""The report's grids: every printed setting at `paper`, sizes only elsewhere; label swap and embeddings."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fedlib import seeds
+from fedlib.analysis.variants import with_variant
+from fedlib.errors import UsageError
+from fedlib.experiments.artifact import USUAL_PROFILES
+from fedlib.experiments.preflight import check_names
+from fedlib.papers import load_rows
+from fedlib.papers.frl import artifacts as frl
+from fedlib.papers.frl import runs as frl_grid
+from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
+from fedlib.papers.frl.scheduler_training import AGENTS, ONE_SIGN, trace_one_sign, trace_training
+from fedlib.papers.frl.static_times import AGENTS as STATIC_AGENTS
+from fedlib.papers.frl.static_times import trace_static
+
+OWNED = ("fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30")
+
+
+def all_runs(profile):
+    found = {}
+    for artifact in frl.ARTIFACTS:
+        for run in artifact.runs(profile):
+            found[run.key] = run
+    return list(found.values())
+
+
+@pytest.mark.parametrize("profile", USUAL_PROFILES)
+def test_every_run_exists_and_has_one_owner(profile):
+    runs = all_runs(profile)
+    for run in runs:
+        check_names(run)
+    assert {run.artifact for run in runs} == set(OWNED)
+    assert len({replace(run, artifact="").key for run in runs}) == len(runs)
+    for name in OWNED:
+        artifact = next(a for a in frl.ARTIFACTS if a.id == f"frl/{name}")
+        own = [run for run in runs if run.artifact == name]
+        assert {run.key for run in own} <= {run.key for run in artifact.runs(profile)}
+
+
+def test_printed_settings_at_paper():
+    for run in all_runs("paper"):
+        task = (run.model, run.batch_size, run.local_epochs, run.local_optimizer, run.local_learning_rate)
+        assert task == ("cnn-frl", 64, 3, "adadelta", 1.0)
+        assert run.cohort_size is None
+        assert run.model_options == {} == run.dataset_options
+    for figure, skew in (("fig10", {}), ("fig13", {"label_skew": "unbalanced"})):
+        (run,) = frl_grid.fedavg_runs("paper", figure)
+        assert (run.dataset, run.num_clients, run.rounds) == ("fmnist", 20, 10)
+        assert run.partition_options == skew
+    for figure, workers, approach in (
+        ("fig14", 20, 1),
+        ("fig15", 100, 1),
+        ("fig19", 20, 2),
+        ("fig20", 100, 2),
+    ):
+        for run in frl_grid.evaluator_runs("paper", figure):
+            assert (run.dataset, run.num_clients, run.rounds) == ("mnist", workers, 200)
+            assert run.partition_options == {"label_skew": "balanced", "volume_skew": True}
+            assert (run.method_options["approach"], run.episode_rounds) == (approach, 10)
+    for run in frl_grid.scheduler_runs("paper"):
+        assert (run.dataset, run.num_clients) == ("mnist", 100)
+    embedding = frl_grid.embedding_run("paper")
+    assert (embedding.num_clients, embedding.local_epochs, embedding.model) == (40, 1, "cnn-frl")
+
+
+def test_profiles_change_sizes_only():
+    sizes = {
+        *("profile", "dataset", "dataset_options", "model", "model_options", "num_clients"),
+        *("rounds", "local_epochs", "episode_rounds"),
+    }
+    small = {"experiments", "experiment_rounds", "stop_below"}
+    for artifact in frl.ARTIFACTS:
+        paper = artifact.runs("paper")
+        for profile in ("smoke", "reduced"):
+            runs = artifact.runs(profile)
+            assert len(runs) == len(paper)
+            for run, printed in zip(runs, paper, strict=True):
+                fields, wanted = run.describe(), printed.describe()
+                differing = {name for name in fields if fields[name] != wanted[name]}
+                assert differing <= sizes | {"method_options"}
+                options = [
+                    {k: v for k, v in one["method_options"].items() if k not in small}
+                    for one in (fields, wanted)
+                ]
+                assert options[0] == options[1]
+
+
+def test_reduced_runs_on_real_data_with_three_seeds():
+    assert {run.dataset for run in all_runs("reduced")} == {"mnist", "fmnist"}
+    for artifact in frl.ARTIFACTS:
+        assert artifact.seeds["reduced"] >= 3
+
+
+def test_variants_have_names_of_their_own():
+    import pandas as pd
+
+    runs = frl_grid.scheduler_runs("smoke") + frl_grid.sec_v_runs("smoke")
+    rows = pd.DataFrame(
+        {"method": run.method, "method_options": json.dumps(run.method_options)} for run in runs
+    )
+    named = with_variant(rows, frl_grid.VARIANTS).variant
+    assert set(named) == {"fedavg", "evaluatorfl", "schedulerfl", *frl_grid.VARIANTS}
+    assert named.iloc[:7].tolist() == [
+        "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit",
+        "schedulerfl_draws",
+    ]  # fmt: skip
+
+
+def test_label_swap_is_a_permutation_per_cluster():
+    labels = np.tile(np.arange(10), 80)
+    clients = np.array_split(np.random.default_rng(0).permutation(800), 40)
+    swapped, cluster = swap_labels(labels, clients, 10, seeds.rng(0, "swap"))
+    assert np.bincount(cluster).tolist() == [10] * 4
+    maps = []
+    for which in range(4):
+        own = np.concatenate([clients[k] for k in np.flatnonzero(cluster == which)])
+        pairs = set(zip(labels[own].tolist(), swapped[own].tolist(), strict=True))
+        assert len(pairs) == 10
+        maps.append(tuple(new for _, new in sorted(pairs)))
+    assert maps[0] == tuple(range(10))
+    assert len(set(maps)) == 4
+    with pytest.raises(UsageError, match="6 workers given; allowed: a multiple of 4"):
+        swap_labels(labels, clients[:6], 10, seeds.rng(0))
+
+
+def test_separation_of_points_by_hand():
+    cluster = np.repeat(np.arange(4), 10)
+    far = np.stack([cluster * 10.0, np.zeros(40)], axis=1) + np.random.default_rng(0).normal(0, 0.1, (40, 2))
+    assert separation(far, cluster) == 1.0
+    assert abs(separation(np.random.default_rng(1).normal(size=(40, 2)), cluster)) < 0.3
+
+
+@pytest.mark.parametrize("method", EMBEDDINGS)
+def test_every_embedding_has_two_dimensions_and_finds_groups_that_are_there(method):
+    """In Isomap's graph of five neighbours ten workers a group would not be connected: there only shape."""
+    rng = np.random.default_rng(0)
+    centres, cluster = rng.normal(size=(4, 300)), np.repeat(np.arange(4), 10)
+    grouped = method not in ("isomap", "lle")
+    noise = rng.normal(size=(40, 300))
+    points = embed(((centres[cluster] + 0.05 * noise) if grouped else noise).astype(np.float32), method)
+    assert points.shape == (40, 2)
+    assert np.isfinite(points).all()
+    if grouped:
+        assert separation(points, cluster) > 0.95
+
+
+def test_explained_variance_by_hand():
+    """Two directions with variances 9 and 1 (four points): shares 0.9 and 0.1, no third component."""
+    points = np.array([[3.0, 0, 0], [-3, 0, 0], [0, 1, 0], [0, -1, 0]])
+    np.testing.assert_allclose(explained_variance(points)[:3], [0.9, 0.1, 0], atol=1e-12)
+
+
+def test_traces_of_the_scheduler_at_smoke():
+    rows = trace_training("smoke")
+    assert set(rows.method) == set(AGENTS)
+    first = rows.iloc[0]
+    assert len(json.loads(first.chances)) == len(first.drawn) == 20
+    assert first.drawn.count("x") == first.selected
+    half = np.array(json.loads(first.chances)).reshape(2, 10).mean(axis=1) / 100
+    assert [first.chance_fast_half, first.chance_slow_half] == pytest.approx(half.tolist(), abs=0.01)
+    ends = trace_one_sign("smoke").set_index("reward")
+    assert set(ends.index) == set(ONE_SIGN)
+    assert ends.loc["plus_10", "rewards_above_0"] == 1
+    assert ends.loc["minus_10", "rewards_above_0"] == 0
+
+
+def test_static_world_at_smoke():
+    rows = trace_static("smoke")
+    assert list(dict.fromkeys(rows["method"])) == list(STATIC_AGENTS)
+    assert rows.groupby("method").size().tolist() == [2] * len(STATIC_AGENTS)  # one seed, both sides
+    assert (rows["slow"] <= rows["slow_max"]).all()
+    assert (rows["found"] == ((rows["slow_max"] < 0.1) & (rows["fast"] > 0.1))).all()
+    assert rows["on_one_line"].between(0, 1).all()
+    assert (rows["stops_after"] <= rows["round"]).all()
+
+
+def test_table_1_is_recomputed_from_the_printed_counts():
+    rows = load_rows("frl/table1", profile="paper")
+    assert rows.counts.tolist() == ["4 7 9 3", "5 7 10 3", "10 10 10 10"]
+    np.testing.assert_allclose(rows.sample_variance, rows.printed, atol=5e-4)
+    np.testing.assert_allclose(rows.population_variance, [5.6875, 6.6875, 0])

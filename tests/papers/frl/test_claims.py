@@ -1,0 +1,398 @@
+"""The report's claims on rows made by hand: each verdict comes out; its errata against worked numbers."""
+
+import json
+
+import claims
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.papers import errata_table, find_artifact
+from fedlib.papers.frl import artifacts as frl
+from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import tables as frl_tables
+from fedlib.papers.frl.claims import CLAIMS
+from fedlib.papers.frl.errata import ERRATA, times
+from fedlib.papers.frl.runs import CODE
+from fedlib.reporting.reproduce import draw_figure
+
+SKEWED = json.dumps({"label_skew": "balanced", "volume_skew": True})
+
+
+def decide(claim, rows, **given):
+    return claims.decide(CLAIMS, f"FRL-{claim}", rows, **given)
+
+
+def test_there_is_one_claim_for_each_of_the_sheet():
+    assert [claim.id for claim in CLAIMS] == [f"FRL-C{n}" for n in range(1, 16)]
+
+
+def cases(levels):
+    """Mean accuracies of figs. 10 to 13, three seeds a tenth of a point apart."""
+    return pd.DataFrame(
+        {"artifact": f"fig{10 + i}", "seed": s, "round": r, "test_accuracy": level + 0.001 * s}
+        for i, level in enumerate(levels)
+        for s in range(3)
+        for r in range(3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict"),
+    [
+        ((0.9, 0.89, 0.8, 0.5), "supported"),
+        ((0.5, 0.5, 0.8, 0.9), "not supported"),
+        ((0.9, 0.9, 0.5, 0.8), "partly supported"),
+    ],
+)
+def test_cases_in_order(levels, verdict):
+    assert decide("C1", cases(levels)).verdict == verdict
+    one = cases(levels)
+    assert decide("C1", one[one.seed == 0]).verdict == "not testable here"
+
+
+def evaluator(
+    workers, settled, *, seeds=(0, 1, 2), options=None, artifact="fig14", share=0.5, accuracy=None, value=None
+):
+    """20 episodes of 10 rounds; the selection alternates before episode `settled`, then stays."""
+    rows = []
+    for seed in seeds:
+        for t in range(200):
+            episode = t // 10 + 1
+            shift = 0 if settled is not None and episode >= settled else t * workers // 4
+            chosen = (np.arange(workers) + shift) % workers < share * workers
+            weights = chosen / chosen.sum()
+            level = 0.5 if accuracy is None else accuracy(episode)
+            rows.append(
+                {
+                    "artifact": artifact, "seed": seed, "round": t + 1, "episode": episode,
+                    "episode_round": t % 10 + 1, "num_clients": workers, "method": "evaluatorfl",
+                    "method_options": json.dumps({"approach": 1, **(options or {})}),
+                    "partition_options": SKEWED, "model": "mlp", "local_epochs": 1,
+                    "weights": json.dumps(weights.tolist()), "selected": int(chosen.sum()),
+                    "redraws": int(t < 20),
+                    "test_accuracy": level + 0.002 * seed,
+                    "value": (0.9 if value is None else value(episode)) + 0.001 * seed,
+                    "reward": 0.01 * (workers / 100) * (-1) ** t * (1 + 0.01 * seed),
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def both(first, second):
+    return pd.concat([first, second], ignore_index=True)
+
+
+def test_agreement_by_hand():
+    """Four workers, weights x.x., x.x., .x.x in episode 1, x... twice in episode 2: (1 + 0) / 2 and 1."""
+    chosen = ["1010", "1010", "0101", "1000", "1000"]
+    rows = pd.DataFrame(
+        {
+            "round": range(1, 6),
+            "episode": [1, 1, 1, 2, 2],
+            "weights": [json.dumps([float(c) for c in text]) for text in chosen],
+        }
+    )
+    assert measure.agreement(rows).to_dict() == {1: 0.5, 2: 1.0}
+    assert measure.settled_from(rows) == 2
+    assert np.isnan(measure.settled_from(rows[rows.episode == 1]))
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "verdict"),
+    [
+        (1, 18, "supported"),
+        (15, 18, "supported, smaller than printed"),  # 6 of the printed 20 episodes
+        (None, 5, "partly supported"),
+        (None, None, "not supported"),
+    ],
+)
+def test_settling(small, large, verdict):
+    rows = both(evaluator(20, small), evaluator(100, large, artifact="fig15"))
+    assert decide("C2", rows, gates=True).verdict == verdict
+    few = rows[rows.episode <= 3]
+    assert decide("C2", few, gates=True).verdict == "not testable here"
+
+
+def test_rewards_rise_and_spread():
+    def rise(episode):
+        return 0.5 + 0.02 * episode
+
+    up = both(evaluator(20, 1, value=rise), evaluator(100, 18, value=rise))
+    assert decide("C3", up).verdict == "supported"
+    flat = both(evaluator(20, 1), evaluator(100, 18))
+    assert decide("C3", flat).verdict == "partly supported"  # no rise, but a larger spread
+
+
+@pytest.mark.parametrize(("slope", "verdict"), [(0.0, "supported"), (0.02, "not supported")])
+def test_no_faster_rise(slope, verdict):
+    rows = [evaluator(k, 1, seeds=(0, 1, 2), accuracy=lambda e: 0.5 + slope * e) for k in (20, 100)]
+    assert decide("C4", both(*rows)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "settled", "verdict"),
+    [(0.9, None, "supported"), (0.5, 1, "not supported"), (0.5, None, "partly supported")],
+)
+def test_second_approach_settles_or_not(share, settled, verdict):
+    parts = [
+        evaluator(workers, settled, share=share, options=options)
+        for workers in (20, 100)
+        for options in ({"approach": 2}, {"approach": 2, **CODE})
+    ]
+    assert decide("C5", pd.concat(parts)).verdict == verdict
+
+
+def test_first_round_needs_the_reports_network():
+    rows = both(evaluator(20, 1, accuracy=lambda e: 0.85), evaluator(100, 1, accuracy=lambda e: 0.85))
+    assert decide("C6", rows, gates=True).verdict == "not testable here"
+    real = rows.assign(model="cnn-frl", local_epochs=3)
+    assert decide("C6", real, gates=True).verdict == "supported"
+    low = real.assign(test_accuracy=0.4 + 0.001 * real.seed)
+    assert decide("C6", low, gates=True).verdict == "not supported"
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(0.4, "supported"), (0.7, "not supported")])
+def test_against_fedavg(level, verdict):
+    parts = [
+        evaluator(k, 1, accuracy=lambda e: level, artifact=figure, options={"approach": approach})
+        for k, figures in ((20, ("fig14", "fig19")), (100, ("fig15", "fig20")))
+        for approach, figure in zip((1, 2), figures, strict=True)
+    ]
+    base = [
+        evaluator(k, 1, accuracy=lambda e: 0.55, artifact="sec5")
+        .query("round <= 10")
+        .assign(method="fedavg", method_options="{}")
+        for k in (20, 100)
+    ]
+    assert decide("C7", pd.concat([*parts, *base])).verdict == verdict
+    table = frl_tables.evaluators(pd.concat([*parts, *base]))
+    ours = table[table.variant == "evaluatorfl"]
+    assert ours.minus_fedavg.tolist() == pytest.approx([100 * (level - 0.55)] * 4)
+    assert ours.settled_from.tolist() == ["1, 1, 1"] * 4
+    assert ours["redrawn_%"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
+
+
+def pca(explained, index, needed):
+    return pd.DataFrame(
+        {
+            "method": "pca", "seed": s, "workers": 40, "explained_2": explained, "rand_index": index,
+            "components_95": needed,
+        }
+        for s in range(3)
+    )  # fmt: skip
+
+
+def test_embeddings():
+    assert decide("C8", pca(0.25, 1.0, 37)).verdict == "supported"
+    assert decide("C8", pca(0.6, 0.2, 20)).verdict == "not supported"
+    assert decide("C8", pca(0.6, 1.0, 37)).verdict == "partly supported"
+    few = pca(0.25, 1.0, 7).assign(workers=8)
+    assert decide("C8", few, gates=True).verdict == "not testable here"
+    spectral = pca(0.25, 1.0, 37).assign(method="spectral")
+    assert decide("C9", spectral).verdict == "supported"
+    assert decide("C9", spectral.assign(rand_index=0.3)).verdict == "not supported"
+
+
+def trace(*, ahead, reward_end=0.01, seconds_end=100.0, experiments=30):
+    """Two seeds; the fastest tenth is `ahead` of the mean probability 0.2 in the last experiments."""
+    rows = []
+    for seed in range(3):
+        for e in range(1, experiments + 1):
+            late = e > experiments // 2
+            rows.append(
+                {
+                    "method": "schedulerfl", "seed": seed, "experiment": e, "round": e,
+                    "reward": (reward_end if late else 0.5) * (1 + 0.01 * seed),
+                    "max_seconds": (seconds_end if late else 400.0) + seed,
+                    "chance_fastest_tenth": 0.2 + (ahead if late else 0) + 0.001 * seed,
+                    "expected_selected": 20.0, "drawn": "x" * 20 + "." * 80, "before_stop": True,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_scheduler_while_it_trains():
+    good, bad = trace(ahead=0.5), trace(ahead=-0.1, reward_end=0.9, seconds_end=900.0)
+    for claim in ("C10", "C11", "C12"):
+        assert decide(claim, good, gates=True).verdict == "supported"
+        assert decide(claim, bad).verdict == "not supported"
+        assert decide(claim, trace(ahead=0.5, experiments=3), gates=True).verdict == "not testable here"
+    assert decide("C10", trace(ahead=-0.1)).verdict == "partly supported"
+
+
+def test_decisions_after_the_stop_count_nowhere():
+    """Training stops after 10 experiments of equal times; later the times fall to a hundredth."""
+    rows = trace(ahead=0.5, seconds_end=4.0)
+    rows = rows.assign(before_stop=rows.experiment <= 10)
+    (effect,) = decide("C12", rows).effects
+    assert effect.interval.mean == pytest.approx(0)
+    assert decide("C12", rows).verdict == "not supported"
+    assert decide("C11", rows).effects[0].interval.mean == pytest.approx(0.1)  # 0.001 x seed
+
+
+def race(agent, random, *, agent_seconds=100.0, skew=SKEWED, workers=100):
+    """Rounds 0 to 20; accuracy 0.9 from the given round on (per seed), 0.3 before; None: never."""
+    rows = []
+    for seed in range(3):
+        for options, reach, seconds in (({}, agent, agent_seconds), ({"policy": "random"}, random, 250.0)):
+            for r in range(21):
+                there = reach[seed] is not None and r >= reach[seed]
+                rows.append(
+                    {
+                        "method": "schedulerfl", "method_options": json.dumps(options), "seed": seed,
+                        "round": r, "partition_options": skew, "num_clients": workers, "selected": 10,
+                        "test_accuracy": 0.9 if there else 0.3,
+                        "max_seconds": seconds + seed * r / 10 if r else float("nan"),
+                        "participation_variance": 1.0, "never_selected": 5,
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_rounds_to_the_threshold_by_hand():
+    """95 % of 0.9 is 0.855: in round 4 by the agent, 2 by random; times are means of rounds 1 to 4."""
+    table = measure.rounds_to_threshold(measure.named(race((4, 4, None), (2, 2, 2))))
+    ours = table[table.variant == "schedulerfl"].set_index("seed")
+    assert ours.rounds.tolist()[:2] == [4, 4]
+    assert np.isnan(ours.rounds[2])
+    assert ours.level.tolist() == pytest.approx([85.5] * 3)
+    assert ours.max_seconds[1] == pytest.approx(100 + 0.25)
+    assert ours.total_seconds[0] == pytest.approx(400)
+    assert ours.total_seconds[2] == pytest.approx(20 * 100 + 2 * 21)
+
+
+def test_scheduler_against_random():
+    iid = {"skew": "{}"}
+    assert decide("C13", race((3, 3, 3), (3, 3, 3), **iid)).verdict == "supported"
+    slow = race((9, 9, 9), (3, 3, 3), agent_seconds=600.0, **iid)
+    assert decide("C13", slow).verdict == "not supported"
+    assert decide("C13", race((9, 9, 9), (3, 3, 3), **iid)).verdict == "partly supported"
+    assert decide("C14", race((15, 14, 16), (7, 7, 7), agent_seconds=300.0)).verdict == "supported"
+    assert decide("C14", race((7, 7, 7), (7, 7, 7))).verdict == "not supported"
+    assert decide("C14", race((15, 15, 15), (7, 7, 7))).verdict == "partly supported"
+    small = race((3, 3, 3), (3, 3, 3), workers=20, **iid)
+    assert decide("C13", small, gates=True).verdict == "not testable here"
+
+
+def test_a_threshold_that_is_never_reached_counts_as_all_rounds():
+    (rounds, _) = decide("C14", race((15, 15, None), (5, 5, 5))).effects
+    assert rounds.interval.mean == pytest.approx(100 * np.log([3, 3, 4]).mean())
+
+
+def test_printed_ratios_by_hand():
+    """Tables 2 and 3: 402.779 / 210.695 s, 15 against 7 rounds, 292.33 / 282.826 s."""
+    assert claims.printed(CLAIMS, "FRL-C13")[1] == pytest.approx(100 * np.log(402.779 / 210.695), abs=0.01)
+    rounds, times_of = claims.printed(CLAIMS, "FRL-C14")
+    assert rounds == pytest.approx(100 * np.log(15 / 7))
+    assert times_of == pytest.approx(100 * np.log(292.33 / 282.826), abs=0.01)
+    assert claims.printed(CLAIMS, "FRL-C2") == [20, 3]  # settled from episode 1 and 18 of 20
+
+
+def test_the_other_reading_of_the_state_is_told_beside():
+    """FRL-A12: the verdict is our reading's; what the other gives follows, or that it was not run."""
+    good, bad = trace(ahead=0.5), trace(ahead=-0.1, seconds_end=900.0)
+    both_readings = both(good, bad.assign(method="schedulerfl_unit"))
+    c12 = next(c for c in CLAIMS if c.id == "FRL-C12")
+    tell = c12.supplements[0].tell
+    assert decide("C12", both_readings).verdict == "supported"
+    assert tell(both_readings).startswith("in the code's reading of A12: maximum time, first / second half")
+    assert "-81" in tell(both_readings)  # 100 log(400 / 900)
+    assert tell(good) == "the code's reading of A12 was not run"
+
+
+def test_published_times_beside_ours():
+    table = frl_tables.compare_times(race((4, 4, 4), (2, 2, 2), skew="{}"), "table2")
+    cell = table.set_index(["method", "quantity"])
+    assert cell.loc[("schedulerfl", "rounds"), "published"] == 3
+    assert cell.loc[("schedulerfl", "rounds"), "ours"] == 4
+    assert cell.loc[("random", "maximum time per round (s)"), "published"] == pytest.approx(402.779, abs=1e-3)
+    first = cell.loc[("schedulerfl", "total time (s)")]
+    assert first.published == pytest.approx(632.085)
+    assert first.difference == pytest.approx(first.ours - 632.085)
+    both_cases = frl_tables.schedulers(race((4, 4, None), (2, 2, 2)))
+    assert both_cases.set_index("policy").loc["schedulerfl", "reached"] == "2 of 3"
+
+
+def signs(positive, negative):
+    return pd.DataFrame(
+        {"reward": name, "seed": s, "rewards_above_0": share, "first_chance": 0.5, "last_chance": last}
+        for name, share, last in (("plus_10", 1.0, positive), ("minus_10", 0.0, negative), ("some", 0.5, 0.5))
+        for s in range(3)
+    )
+
+
+def test_rewards_of_one_sign():
+    assert decide("C15", signs(1.0, 0.02)).verdict == "supported"
+    assert decide("C15", signs(0.6, 0.4)).verdict == "supported, smaller than printed"
+    assert decide("C15", signs(0.5, 0.5)).verdict == "not supported"
+    assert decide("C15", signs(1.0, 0.5)).verdict == "partly supported"
+
+
+def test_errata_against_worked_numbers():
+    """E1: 632.085 / 3 = 210.695; E8: 15 / 7 and 4,384.952 / 1,979.78; E4: 214.852 - 204.948."""
+    assert times("table2", "DDPG").sum() == pytest.approx(632.085)
+    table = errata_table("frl").set_index("erratum")
+    assert list(table.index) == [f"FRL-E{n}" for n in range(1, 10)] == [e.id for e in ERRATA]
+    assert not table.agrees.any()
+    wanted = {
+        "FRL-E1": "210.695 ± 5.14 s",
+        "FRL-E2": "at most 39: only 37",
+        "FRL-E4": "+9.904",
+        "FRL-E6": "at s = 0 is 0.2, at s = 1 0.8",
+        "FRL-E7": ": 1",
+        "FRL-E8": "15 / 7 = 2.14 times the rounds; 4,385 / 1,980 s = 2.21 times",
+        "FRL-E9": "1 actor and 1 critic",
+    }
+    for erratum, text in wanted.items():
+        assert text in table.loc[erratum, "recomputed"]
+    assert table.loc["FRL-E1", "printed"] == "210.685 ± 5.14 s"
+
+
+def figure_rows(name):
+    """Rows made by hand for a figure, with what its caption needs."""
+    small = both(evaluator(20, 1, seeds=(0, 1)), evaluator(20, 5, seeds=(0, 1), options=CODE))
+    fedavg = (
+        evaluator(20, 1, artifact="sec5").query("round <= 10").assign(method="fedavg", method_options="{}")
+    )
+    race_of_all = pd.concat(
+        [
+            race((4, 4, 4), (2, 2, 2), skew=skew).assign(
+                method_options=lambda rows, o=options: [o] * len(rows)
+            )
+            for skew in ("{}", SKEWED)
+            for options in ('{"policy": "random"}', '{"policy": "fastest"}', "{}")
+        ]
+    ).drop_duplicates(["seed", "round", "method_options", "partition_options"])
+    made = {
+        "cases": cases((0.9, 0.8, 0.7, 0.6)).assign(method="fedavg"),
+        "fig14": small,
+        "fig16": small,
+        "fig17": small,
+        "sec5": both(small, fedavg),
+        "fig30": race_of_all,
+        "fairness": race_of_all,
+        "sec5-rewards": signs(1.0, 0.1),
+        "fig29": trace(ahead=0.3),
+        "static": pd.DataFrame(
+            {"method": agent, "workers": k, "seed": s, "fast": 0.4, "slow_max": 0.1, "round": 9}
+            for agent in ("schedulerfl", "schedulerfl_explores")
+            for k in (10, 100)
+            for s in range(2)
+        ),
+        "fig26": trace(ahead=0.3),
+    }[name]
+    return made.assign(profile="reduced", dataset="mnist")
+
+
+@pytest.mark.parametrize(
+    "name", ["cases", "fig14", "fig16", "fig17", "sec5", "fig30", "fairness", "fig26", "fig29", "static"]
+)
+def test_figures_are_written(name, tmp_path):
+    path = draw_figure(find_artifact(f"frl/{name}"), figure_rows(name), tmp_path)
+    assert path == tmp_path / "frl" / f"{name}.png"
+    assert path.stat().st_size > 10_000
+
+
+def test_every_artifact_but_table1_has_a_figure():
+    assert [one.name for one in frl.ARTIFACTS if one.plot is None] == ["table1"]

@@ -1,0 +1,158 @@
+"""The head to head: who plays, with which settings, and how rows become numbers."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib import papers
+from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.selection import expand
+from fedlib.papers.head_to_head import figures, quantities, runs, tables, tuned
+
+
+def lines(contestant, seed, accuracies, *, rate=0.1, options=None, clients=None, cell="cluster skew"):
+    """Rows of one run, an accuracy a round."""
+    one = runs.CONTESTANTS[contestant]
+    partition, wanted = runs.CELLS[cell]
+    frame = pd.DataFrame({"round": range(1, len(accuracies) + 1), "test_accuracy": accuracies})
+    return frame.assign(
+        run=f"{contestant}-{cell}-{seed}-{rate}-{options}", dataset="fmnist", seed=seed, method=one.method,
+        method_options=json.dumps({**one.options, **(options or {})}), partition=partition,
+        partition_options=json.dumps(wanted), local_learning_rate=rate, uplink_bytes=3e6, downlink_bytes=1e6,
+        client_test_accuracy_mean=accuracies, status="ok",
+        client_test_accuracies=json.dumps(clients or [0.5] * 10),
+    )  # fmt: skip
+
+
+def table_of(**levels):
+    """Twenty rounds each, flat at the level; contestant -> one level per seed."""
+    return pd.concat(
+        [lines(name, seed, [v] * 20) for name, values in levels.items() for seed, v in enumerate(values)]
+    )
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_contestant_has_as_many_trials_and_meets_all_settings(profile):
+    tried = Counter(
+        quantities.contestant_of(run.method, json.dumps(run.method_options)) for run in runs.tuning(profile)
+    )
+    assert len(set(tried.values())) == 1
+    assert set(tried) == {name for name, one in runs.CONTESTANTS.items() if not one.twin_of}
+    cells = Counter((run.dataset, run.partition) for run in runs.comparison(profile))
+    assert set(cells.values()) == {len(runs.CONTESTANTS)}
+
+
+def test_runs_of_the_comparison_differ_in_method_and_rate_only():
+    for one in runs.comparison("reduced"):
+        twin = runs.base_run("reduced", "comparison", one.dataset, quantities.cell_of(
+            one.partition, json.dumps(one.partition_options)))  # fmt: skip
+        left = {k: v for k, v in one.describe().items() if v != twin.describe()[k]}
+        assert set(left) <= {"method", "method_options", "local_learning_rate"}
+
+
+def test_every_smoke_run_is_valid():
+    for name in ("benchmark", "tuning", "comparison"):
+        assert expand(papers.find_artifact(f"head_to_head/{name}"), "smoke")
+
+
+def test_settings_are_those_of_a_trial():
+    for name, setting in runs.chosen().items():
+        tried = [(rate, dict(options)) for rate, options in runs.CONTESTANTS[name].trials]
+        assert (setting["rate"], setting["options"]) in tried
+
+
+def test_twins_take_the_settings_of_their_original():
+    for run in runs.comparison("reduced"):
+        if run.method == "feddrl":
+            assert run.local_learning_rate == runs.chosen()["feddrl"]["rate"]
+
+
+def test_level_is_the_mean_of_the_last_tenth():
+    rows = lines("fedavg", 0, [0.1] * 18 + [0.4, 0.6], clients=[0.9] * 18 + [0.1, 0.3])
+    (run,) = quantities.per_run(rows).to_dict("records")
+    assert run["level"] == pytest.approx(50)
+    assert run["best"] == pytest.approx(60)
+    assert run["worst_tenth"] == pytest.approx(20)
+    assert run["megabytes"] == pytest.approx(4)
+
+
+def test_the_best_trial_is_chosen_by_validation_and_divergence_counts_as_nothing():
+    parts = []
+    for name, one in runs.CONTESTANTS.items():
+        if one.twin_of:
+            continue
+        for place, (rate, options) in enumerate(one.trials):
+            parts += [
+                lines(name, seed, [0.5 + place / 100] * 10, rate=rate, options=options) for seed in (0, 1)
+            ]
+    rows = pd.concat(parts)
+    best = {name: one.trials[-1] for name, one in runs.CONTESTANTS.items() if not one.twin_of}
+    assert tuned.choose(rows) == {n: {"rate": r, "options": dict(o)} for n, (r, o) in best.items()}
+    last = rows["run"] == f"fedavg-cluster skew-0-{runs.RATES[-1]}-{{}}"
+    rows = rows.assign(status=rows.status.where(~last, "failed: nan"))
+    assert tuned.choose(rows)["fedavg"]["rate"] == runs.RATES[-2]
+
+
+def test_differences_are_paired_by_seed():
+    rows = table_of(fedavg=[0.5, 0.7], fedprox=[0.52, 0.72], feddrl=[0.4, 0.7])
+    found = tables.differences(rows).set_index("contestant")
+    assert found.loc["fedprox", "mean"] == pytest.approx(2)
+    assert found.loc["fedprox", "low"] == pytest.approx(2)
+    assert found.loc["feddrl", "mean"] == pytest.approx(-5)
+    assert found.loc["feddrl", "low"] < -60  # two seeds, 0 and -10: a wide interval
+
+
+def test_aggregates_of_one_setting():
+    rows = table_of(fedavg=[0.5, 0.6, 0.7], fedprox=[0.6, 0.6, 0.8])
+    found = tables.aggregates(rows).set_index("contestant")
+    assert found.loc["fedprox", "P(> FedAvg)"] == pytest.approx((1.5 + 1.5 + 3) / 9)
+    assert found.loc["fedprox", "mean rank"] < found.loc["fedavg", "mean rank"]
+    assert np.isnan(found.loc["fedavg", "P(> FedAvg)"])
+
+
+def test_rounds_to_the_level_of_fedavg():
+    rows = pd.concat([lines("fedavg", 0, [0.1, 0.2] + [0.5] * 18), lines("fedprox", 0, [0.1] * 20)])
+    found = tables.costs(rows).set_index("contestant")
+    assert found.loc["fedavg"].tolist() == [3.0, 1, 1]
+    assert np.isnan(found.loc["fedprox", "median_rounds"])
+    assert found.loc["fedprox", "reached"] == 0
+
+
+def benchmark_rows(method, accuracies, rounds=50):
+    run = next(r for r in runs.benchmark("extended") if r.method == method)
+    return pd.concat(
+        [
+            pd.DataFrame({"round": [1, rounds], "test_accuracy": [0.1, value]}).assign(
+                run=f"{method}{seed}", dataset="fmnist", partition=run.partition, method=method, seed=seed,
+                partition_options=json.dumps(run.partition_options),
+            )
+            for seed, value in enumerate(accuracies)
+        ]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "rounds", "verdict"),
+    [
+        ([0.879, 0.881, 0.882], 50, True),  # 88.09 public
+        ([0.80, 0.81, 0.80], 50, False),
+        ([0.879, 0.881, 0.882], 5, None),
+        ([0.881], 50, None),
+    ],
+)
+def test_equivalence_with_the_public_benchmark(accuracies, rounds, verdict):
+    (line,) = tables.benchmark(benchmark_rows("fedavg", accuracies, rounds)).to_dict("records")
+    assert line["public"] == 88.09
+    assert line["equivalent"] is verdict
+    assert line["difference"] == pytest.approx(100 * np.mean(accuracies) - 88.09)
+
+
+def test_figures_draw():
+    rows = table_of(fedavg=[0.5, 0.6], fedprox=[0.6, 0.6], feddrl=[0.4, 0.7]).assign(profile="smoke")
+    assert len(figures.plot_differences(rows).axes[0].get_yticklabels()) == 2
+    assert len(figures.plot_curves(rows).axes) == 1
+    drawn = figures.plot_benchmark(benchmark_rows("fedavg", [0.88, 0.88]).assign(profile="smoke"))
+    assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == ["fedavg, dirichlet 0.5 cap"]

@@ -1,0 +1,78 @@
+"""Notebook 00's claims decided on rows made by hand, and its figure drawn from them."""
+
+import pandas as pd
+import pytest
+from claims import decide
+
+from fedlib.papers import find_artifact
+from fedlib.papers.start import runs
+from fedlib.papers.start.claims import CLAIMS
+from fedlib.reporting.reproduce import draw_figure
+
+
+def rows(**accuracies):
+    """Two evaluated rounds per method; accuracies[method]: final accuracy of each seed."""
+    return pd.DataFrame(
+        {
+            "method": m,
+            "seed": s,
+            "round": r,
+            "test_accuracy": a * r / 2,
+            "dataset": "fmnist",
+            "profile": "reduced",
+        }
+        for m, values in accuracies.items()
+        for s, a in enumerate(values)
+        for r in (1, 2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "accuracies", "verdict"),
+    [
+        ("START-C1", {"fedavg": [0.86, 0.87, 0.88]}, "inconclusive"),  # 87 [84.5, 89.5]
+        ("START-C1", {"fedavg": [0.87, 0.875, 0.88]}, "supported"),
+        ("START-C1", {"fedavg": [0.80, 0.81, 0.82]}, "not supported"),
+        ("START-C2", {"singleset": [0.8, 0.81, 0.82], "fedavg": [0.5, 0.52, 0.51]}, "supported"),
+        ("START-C2", {"singleset": [0.8, 0.5, 0.6], "fedavg": [0.5, 0.7, 0.6]}, "inconclusive"),
+        ("START-C2", {"singleset": [0.8], "fedavg": [0.5]}, "not testable here"),
+        ("START-C3", {"fedprox": [0.5, 0.6, 0.7], "fedavg": [0.5, 0.6, 0.701]}, "supported"),
+        ("START-C3", {"fedprox": [0.6, 0.7, 0.8], "fedavg": [0.5, 0.6, 0.701]}, "not supported"),
+    ],
+)
+def test_claims_on_rows_by_hand(claim, accuracies, verdict):
+    assert decide(CLAIMS, claim, rows(**accuracies)).verdict == verdict
+
+
+def test_smoke_data_cannot_decide_the_claim_about_all_images():
+    frame = rows(fedavg=[0.9, 0.9, 0.9]).assign(dataset="fmnist-embedded")
+    assert decide(CLAIMS, "START-C1", frame).verdict == "not testable here"
+
+
+def test_curves_that_still_rise_decide_nothing():
+    frame = rows(singleset=[0.8, 0.81, 0.82], fedavg=[0.5, 0.52, 0.51])
+    found = decide(CLAIMS, "START-C2", frame, gates=True)
+    assert found.verdict == "not testable here"
+    assert "2 of 2 curves still rise" in found.evidence
+
+
+def test_every_profile_has_a_grid_and_the_figure_is_written(tmp_path):
+    for profile in ("smoke", "reduced", "paper"):
+        assert {run.method for run in runs.curve_runs(profile)} == set(runs.CURVE_METHODS)
+    path = draw_figure(find_artifact("start/curves"), rows(fedavg=[0.5, 0.6]), tmp_path)
+    assert path == tmp_path / "start" / "curves.png"
+    assert path.stat().st_size > 10_000
+
+
+def test_bfloat16_is_compared_with_float32_cell_by_cell_and_seed_by_seed():
+    runs = find_artifact("start/bf16").runs("reduced")
+    assert len(runs) == 2 * len({run.cell for run in runs}) == 6
+    assert [run.precision for run in runs] == ["float32", "bf16"] * 3
+    cells = [
+        rows(fedavg=[0.5, 0.6, 0.7]).assign(partition=run.partition, precision=run.precision) for run in runs
+    ]
+    assert decide(CLAIMS, "START-C4", pd.concat(cells)).verdict == "supported"
+    far = pd.concat(
+        [cell.assign(test_accuracy=cell.test_accuracy * (1 + at % 2)) for at, cell in enumerate(cells)]
+    )
+    assert decide(CLAIMS, "START-C4", far).verdict == "not supported"

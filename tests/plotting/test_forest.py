@@ -1,0 +1,59 @@
+"""The forest plot of claims: one line per part, right of 0 as the paper claims."""
+
+import math
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from fedlib.errors import UsageError
+from fedlib.plotting.forest import VERDICT_COLOURS, plot_claims, plot_published
+
+EFFECTS = pd.DataFrame(
+    {
+        "claim": ["A-C1", "A-C2"], "part": ["ours - theirs", "one seed only"],
+        "part_verdict": ["supported", "inconclusive"], "effect": [2.0, -1.0],
+        "effect_low": [1.0, math.nan], "effect_high": [3.0, math.nan], "unit": ["points", "s"],
+        "printed": [4.0, math.nan], "margin": [2.0, 0.5],
+    }
+)  # fmt: skip
+
+
+@pytest.fixture
+def axis():
+    figure = plot_claims(EFFECTS)
+    yield figure.axes[0]
+    plt.close(figure)
+
+
+def test_effects_stand_over_the_smallest_effect_of_interest(axis):
+    points = [tuple(line.get_xydata()[0]) for line in axis.lines if line.get_marker() == "o"]
+    assert points == [(1.0, 0), (-2.0, 1)]
+    spans = [line.get_xdata() for line in axis.lines if line.get_linewidth() == 2.5]
+    assert [list(span) for span in spans] == [[0.5, 1.5]]
+
+
+def test_the_published_value_is_a_diamond_and_colours_are_verdicts(axis):
+    diamonds = [tuple(line.get_xydata()[0]) for line in axis.lines if line.get_marker() == "D"]
+    assert diamonds == [(2.0, 0)]
+    colours = [line.get_color() for line in axis.lines if line.get_marker() == "o"]
+    assert colours == [VERDICT_COLOURS["supported"], VERDICT_COLOURS["inconclusive"]]
+
+
+def test_numbers_with_units_stand_at_the_right(axis):
+    labels = [text.get_text() for text in axis.child_axes[0].get_yticklabels()]
+    assert labels == ["+2.0 [+1.0, +3.0] points", "−1.0 s"]
+
+
+def test_a_frame_without_the_columns_is_refused():
+    with pytest.raises(UsageError, match="printed, margin"):
+        plot_claims(EFFECTS.drop(columns=["printed", "margin"]))
+
+
+def test_published_against_ours_has_a_panel_per_paper():
+    ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=[0.5, 9.0], low=[0.2, 8.0], high=[0.8, 10.0])
+    figure = plot_published(ratios)
+    assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL", "FRL report"]
+    points = [line.get_xdata()[0] for ax in figure.axes[:2] for line in ax.lines if line.get_marker() == "o"]
+    assert points == [0.5, 3.5]  # the second is cut at the edge
+    plt.close(figure)

@@ -1,0 +1,81 @@
+"""What notebooks show of stored rows: what is asked, the largest complete profile, sharp figures."""
+
+import io
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import PIL.Image
+import pytest
+
+from fedlib.papers import find_artifact
+from fedlib.reporting import display, session
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What was displayed, in order."""
+    found = []
+    monkeypatch.setattr(display, "display", found.append)
+    return found
+
+
+@pytest.fixture
+def rows_at(monkeypatch):
+    """Rows of an artifact at the profiles given, with their seeds, instead of those in the store."""
+
+    def put(**seeds_of):
+        def load(artifact, *, profile, store):
+            seeds = seeds_of.get(profile, ())
+            keys = [run.group_key for run in artifact.runs(profile)] if seeds else []
+            lines = [(seed, f"{seed}{key}", key) for seed in seeds for key in keys]
+            frame = pd.DataFrame(lines, columns=["seed", "run", "group"])
+            return frame.assign(profile=profile, dataset="mnist", status="ok", value=1.0, round=1)
+
+        monkeypatch.setattr(session, "load_rows", load)
+        session._rows.cache_clear()
+
+    yield put
+    session._rows.cache_clear()
+
+
+def test_the_largest_profile_is_shown_and_said(rows_at, shown):
+    rows_at(smoke=(0, 1), reduced=(0, 1, 2))
+    mine = session.begin("frl", profile="smoke", seeds=2)
+    mine.table("frl/fig14", lambda rows: rows[["value"]].head(1))
+    assert "asked: largest profile stored; shown: reduced, mnist, 3 seeds (0 to 2)" in shown[0].data
+    assert "FRL report, fig. 14" in shown[0].data
+    assert "<table" in shown[1].data
+
+
+def test_mine_shows_only_the_runs_of_these_parameters(rows_at, shown):
+    rows_at(smoke=(0, 1, 2, 3, 4), reduced=(0, 1, 2))
+    mine = session.begin("frl", profile="smoke", seeds=2, shown="mine")
+    assert set(mine.rows("frl/fig14").seed) == {0, 1}
+    mine.table("frl/fig14", lambda rows: rows[["value"]].head(1))
+    assert "asked: smoke, 2 seeds (0, 1); shown: smoke, mnist, 2 seeds (0, 1)" in shown[0].data
+
+
+def test_absent_rows_are_one_line_with_the_command_that_makes_them(rows_at, shown):
+    rows_at()
+    session.begin("frl", profile="smoke", seeds=2).figure("frl/fig14")
+    assert len(shown) == 1
+    assert "python -m fedlib run frl/fig14 --profile smoke --seeds 0,1" in shown[0].data
+
+
+def test_smoke_rows_are_shown_only_without_others(rows_at):
+    rows_at(smoke=(0,))
+    assert set(session.begin("frl").rows("frl/fig14").profile) == {"smoke"}
+
+
+def test_a_figure_has_twice_the_pixels_of_its_size_on_the_page(shown):
+    figure, _ = plt.subplots(figsize=(3, 2))
+    display.show_figure(figure)
+    assert (shown[0].width, shown[0].height) == (288, 192)
+    with PIL.Image.open(io.BytesIO(shown[0].data)) as picture:
+        assert picture.size == (576, 384)
+    assert figure.number not in plt.get_fignums()
+
+
+def test_an_artifact_of_the_paper_goes_by_its_number():
+    assert display.artifact_label(find_artifact("feddrl/fig5")).startswith("FedDRL, fig. 5: ")
+    assert display.artifact_label(find_artifact("feddrl/small_setting")).startswith("The agent")

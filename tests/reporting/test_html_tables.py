@@ -1,0 +1,66 @@
+"""HTML tables: merged intervals, grouped headers, tables that fit, ids that repeat."""
+
+import re
+
+import pandas as pd
+
+from fedlib.reporting.html_tables import MAX_PIXELS, html_list, html_table
+
+
+def cells(text: str) -> list[str]:
+    return re.findall(r"<td[^>]*>([^<]*)</td>", text)
+
+
+def test_low_and_high_are_merged_into_the_value_left_of_them():
+    frame = pd.DataFrame(
+        {"method": ["a", "b"], "ours": [61.2, 70.0], "low": [59.8, None], "high": [62.6, None]}
+    )
+    assert cells(html_table(frame, name="t")) == ["a", "61.2 ± 1.4", "b", "70.0"]
+
+
+def test_an_interval_that_is_not_symmetric_shows_both_ends():
+    frame = pd.DataFrame({"method": ["a"], "gain": [0.5], "gain low": [0.1], "gain high": [2.0]})
+    assert cells(html_table(frame, name="t")) == ["a", "+0.500 [+0.100, +2.000]"]
+
+
+def test_bounds_belong_to_their_own_group():
+    names = ["cell", "A: ours", "A: low", "A: high", "B: ours", "B: low", "B: high"]
+    text = html_table(pd.DataFrame([["x", 10.0, 9.0, 11.0, 20.0, 18.0, 22.0]], columns=names), name="t")
+    assert cells(text) == ["x", "10 ± 1", "20 ± 2"]
+    assert re.findall(r'colspan="(\d)"', text) == []  # one column is left under each header
+
+
+def test_small_numbers_of_a_wide_range_are_not_shown_as_zero():
+    frame = pd.DataFrame({"setting": ["rate", "size"], "ours": [0.0001, 100000.0]})
+    assert cells(html_table(frame, name="t")) == ["rate", "0.0001", "size", "1e+05"]
+
+
+def test_published_numbers_stay_as_printed_and_signs_are_written_out():
+    frame = pd.DataFrame({"m": ["a", "b"], "published": [89.58, 90.0], "difference": [-29.07, 0.0]})
+    assert cells(html_table(frame, name="t")) == ["a", "89.58", "−29.1", "b", "90", "+0.0"]
+
+
+def test_a_wide_table_is_divided_at_its_groups_and_names_its_lines_in_each():
+    columns = {f"method {k}: {what}": [1.25, 2.5] for k in range(12) for what in ("published", "ours")}
+    text = html_table(pd.DataFrame({"data": ["fmnist", "mnist"], **columns}), name="t")
+    tables = text.split("<table")[1:]
+    assert len(tables) > 1
+    assert all("fmnist" in table for table in tables)
+    for table in tables:
+        widest = max(table.count("<td") // 2 * 45, 0)
+        assert widest < MAX_PIXELS * 1.2
+
+
+def test_ids_repeat_and_are_valid_in_a_style_sheet():
+    frame = pd.DataFrame({"a": [1]})
+    first, second = (html_table(frame, name="feddrl/fig1-<lambda>-0") for _ in range(2))
+    assert first == second
+    assert "#T_feddrl-fig1--lambda--0-0" in first
+
+
+def test_long_tables_fold_and_text_is_escaped():
+    frame = pd.DataFrame({"a": ["<b>"] * 30})
+    text = html_table(frame, name="t")
+    assert text.startswith("<details><summary>30 rows</summary>")
+    assert "<b>" not in text
+    assert "&lt;b&gt;" in html_list([("<b>", "x")])

@@ -1,0 +1,113 @@
+"""Verdicts as records: the cache follows the rows, effects scale to the paper's; which rows decide."""
+
+import math
+
+import fake_federation
+import pandas as pd
+import pytest
+
+from fedlib.analysis.claims import Claim, Part, Verdict
+from fedlib.reporting import verdict_cache, verdicts
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path, monkeypatch):
+    """A project of its own, so that no cache of the checkout is read or written."""
+    for module in ("fedlib.reporting.verdict_cache",):
+        monkeypatch.setattr(f"{module}.project_root", lambda: tmp_path)
+        monkeypatch.setattr(f"{module}.results_folder", lambda: tmp_path / "data" / "results")
+    (tmp_path / "data" / "results").mkdir(parents=True)
+
+
+def test_the_cache_follows_rows_profile_and_store(tmp_path):
+    first = verdict_cache.fingerprint("feddrl", None, tmp_path / "store")
+    assert verdict_cache.fingerprint("feddrl", None, tmp_path / "store") == first
+    assert verdict_cache.fingerprint("frl", None, tmp_path / "store") != first
+    assert verdict_cache.fingerprint("feddrl", "smoke", tmp_path / "store") != first
+    (tmp_path / "data" / "results" / "table3-reduced.csv").write_text("round\n")
+    second = verdict_cache.fingerprint("feddrl", None, tmp_path / "store")
+    assert second != first
+    run = tmp_path / "store" / "feddrl" / "table3" / "abc"
+    run.mkdir(parents=True)
+    (run / "summary.json").write_text("{}")
+    assert verdict_cache.fingerprint("feddrl", None, tmp_path / "store") != second
+
+
+def test_records_are_kept_and_a_damaged_file_counts_as_none(tmp_path):
+    assert verdict_cache.read("key") is None
+    verdict_cache.keep("key", [{"claim": "A"}])
+    assert verdict_cache.read("key") == [{"claim": "A"}]
+    (tmp_path / "build" / "verdicts" / "key.json").write_text("{")
+    assert verdict_cache.read("key") is None
+
+
+def test_only_the_latest_are_kept(tmp_path):
+    for number in range(verdict_cache.MOST_KEPT + 5):
+        verdict_cache.keep(str(number), [])
+    assert len(list((tmp_path / "build" / "verdicts").glob("*.json"))) == verdict_cache.MOST_KEPT
+
+
+def test_a_verdict_is_computed_once(monkeypatch, tmp_path):
+    calls = []
+
+    def decide(*arguments, **options):
+        calls.append(arguments)
+        return [(fake_federation.CLAIMS[0], Verdict("supported", "2 seeds", profile="smoke"))]
+
+    monkeypatch.setattr(verdicts, "decide_claims", decide)
+    for _ in range(2):
+        table = verdicts.verdict_table("fake", store=tmp_path)
+    assert len(calls) == 1
+    assert table[["claim", "verdict", "profile", "kind"]].to_numpy().tolist() == [
+        ["FAKE-C1", "supported", "smoke", "arithmetic"]
+    ]
+
+
+def part(**given):
+    usual = {"part": "A - B", "unit": "points", "kind": "superiority", "verdict": "supported", "margin": 1.0}
+    return usual | {"mean": 3.0, "low": 2.0, "high": 4.0, "n": 3, "printed": 2.0} | given
+
+
+def test_effects_are_scaled_so_that_1_is_the_paper(monkeypatch):
+    found = [{
+        "claim": "X-C1", "verdict": "supported", "profile": "reduced",
+        "effects": [part(), part(printed=-2.0), part(printed=None), part(low=None, high=None, n=1)],
+    }]  # fmt: skip
+    monkeypatch.setattr(verdicts, "records", lambda *_, **__: found)
+    table = verdicts.effects()
+    assert table[["ratio", "low", "high"]].to_numpy()[:2].tolist() == [[1.5, 1.0, 2.0], [-1.5, -2.0, -1.0]]
+    assert table.ratio.isna().tolist() == [False, False, True, False]
+    assert math.isnan(table.low[3])
+    assert (table.claim == "X-C1").all()
+
+
+CLAIM = Claim(
+    id="FAKE-C2", statement="", place="", artifact="fake/first", fallback=("fake/second",),
+    parts=(Part(what="a", estimand=lambda rows: rows.set_index("seed").value),),
+)  # fmt: skip
+
+
+def rows_of(*values):
+    return pd.DataFrame({"seed": range(len(values)), "value": values})
+
+
+def decided(monkeypatch, frames, whole):
+    monkeypatch.setattr(verdicts, "_is_whole", lambda name, profile, rows: (name, profile) in whole)
+    load = lambda name, profile: frames.get((name, profile), pd.DataFrame())  # noqa: E731
+    return verdicts._decide(CLAIM, ["paper", "reduced", "smoke"], load)
+
+
+def test_the_largest_complete_grid_decides_and_a_fallback_where_it_cannot(monkeypatch):
+    good = rows_of(1.0, 1.1, 1.2)
+    frames = {("fake/first", "paper"): good, ("fake/first", "reduced"): -good, ("fake/first", "smoke"): good}
+    whole = {("fake/first", "reduced"), ("fake/first", "smoke")}
+    found = decided(monkeypatch, frames, whole)
+    assert (found.profile, found.verdict) == ("reduced", "not supported")
+    assert decided(monkeypatch, frames, {*whole, ("fake/first", "paper")}).profile == "paper"
+    one_seed = {("fake/first", "reduced"): rows_of(1.0), ("fake/second", "reduced"): good}
+    assert decided(monkeypatch, one_seed, set(one_seed)).verdict == "supported"
+    alone = {("fake/first", "reduced"): rows_of(1.0)}
+    assert decided(monkeypatch, alone, set(alone)).verdict == "not testable here"
+    no_cells = {("fake/first", "paper"): good.drop(columns="value").assign(value=float("nan")), **alone}
+    assert decided(monkeypatch, no_cells, set(no_cells)).profile == "reduced"  # with its number
+    assert decided(monkeypatch, {}, set()).verdict == "not run"

@@ -1,0 +1,33 @@
+"""Imports stand at the top of a module, where the layers contract of `make lint` sees them."""
+
+import ast
+
+import pytest
+from project_files import ROOT
+
+MODULES = sorted(path for path in (ROOT / "fedlib").rglob("*.py") if "cli" not in path.parts)
+# Modules of which another change is under way
+NOT_YET = {
+    "methods/__init__.py", "reporting/display.py", "reporting/notebook_runner.py",
+    "reporting/results_explorer.py",
+}  # fmt: skip
+
+
+def nested_imports(source: str) -> list[str]:
+    """Imports of fedlib below the top level of a module, as text."""
+    tree = ast.parse(source)
+    nodes = [node for node in ast.walk(tree) if node not in tree.body]
+    named = [(node, node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
+    named += [(node, alias.name) for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return [ast.unparse(node) for node, name in named if (name or "").split(".")[0] == "fedlib"]
+
+
+def test_nested_imports_are_found():
+    source = "import fedlib\ndef f():\n    import fedlib.run\n    from fedlib import data\n    import json\n"
+    assert nested_imports(source) == ["from fedlib import data", "import fedlib.run"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT / "fedlib")))
+def test_fedlib_is_imported_at_the_top_of_a_module(path):
+    if str(path.relative_to(ROOT / "fedlib")) not in NOT_YET:
+        assert nested_imports(path.read_text()) == []

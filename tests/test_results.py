@@ -1,0 +1,51 @@
+"""Committed results: every column is described, and a plain import reads them."""
+
+import re
+import subprocess
+import sys
+
+import pyarrow.parquet
+import pytest
+from project_files import ROOT
+
+import fedlib
+from fedlib.errors import UsageError
+from fedlib.experiments.result_files import read_details
+
+FILES = sorted((ROOT / "data" / "results").glob("*/*.parquet"))
+LINES = re.findall(r"^\|.*$", (ROOT / "docs" / "results.md").read_text(), re.MULTILINE)
+DESCRIBED = set(re.findall(r"`(\w+)`", "".join(LINES)))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_column_is_described_and_every_run_has_its_details(path):
+    rows = pyarrow.parquet.read_table(path)
+    assert set(rows.column_names) <= DESCRIBED
+    details = read_details(path)
+    if "run" in rows.column_names:
+        assert set(rows["run"].to_pylist()) <= set(details["runs"])
+    else:
+        assert details["provenance"]["device"]
+
+
+def test_results_load_with_one_import():
+    code = (
+        "import fedlib, sys; print(set(fedlib.load_results('start/sanity').profile), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'reduced'} False\n"
+
+
+def test_a_figure_loads_the_runs_that_it_shares_with_a_table():
+    rows = fedlib.load_results("feddrl/fig6")
+    assert set(rows["artifact"]) == {"table3"}
+    assert set(rows["num_clients"]) == {10}
+
+
+def test_what_does_not_exist_is_named():
+    with pytest.raises(UsageError, match="unknown artifact 'feddrl/table9'"):
+        fedlib.load_results("feddrl/table9")
+    with pytest.raises(UsageError, match="unknown profile 'huge'"):
+        fedlib.load_results("feddrl/table3", "huge")
+    with pytest.raises(AttributeError, match="no attribute 'load_result'"):
+        fedlib.load_result  # noqa: B018

@@ -1,0 +1,62 @@
+"""Install what constraints.txt locks into the environment of the Python that runs this script.
+
+    python tools/install_locked.py [constraints.txt]
+
+PyTorch comes first, in the build that pip finds (CPU or CUDA): its version is locked and its hash is
+not, as each build has another. All other packages are installed with their hashes checked. The CUDA
+libraries are left out where the build of PyTorch does not ask for them. Needs nothing but pip.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import requires
+from pathlib import Path
+
+BUILT_APART = ("torch", "torchvision")
+CUDA = re.compile(r"(nvidia|cuda|triton)\b")
+
+
+def locked_entries(text: str) -> list[str]:
+    """The entries of a constraints file, with their continuation lines.
+
+    A package has several entries where its version depends on Python's.
+    """
+    return re.findall(r"^[A-Za-z0-9].*(?:\n[ \t].*)*", text, flags=re.MULTILINE)
+
+
+def name_of(entry: str) -> str:
+    return entry.split("==", maxsplit=1)[0]
+
+
+def pytorch_pins(entries: list[str]) -> list[str]:
+    """`name==version` of the packages whose build depends on the machine."""
+    return [entry.split()[0] for entry in entries if name_of(entry) in BUILT_APART]
+
+
+def hashed_entries(entries: list[str], *, cuda: bool) -> list[str]:
+    """All entries but PyTorch's, those of the CUDA libraries only with `cuda`."""
+    hashed = [entry for entry in entries if name_of(entry) not in BUILT_APART]
+    return [entry for entry in hashed if cuda or not CUDA.match(name_of(entry))]
+
+
+def pip_install(*arguments: str) -> None:
+    """`pip install --no-deps`: the lock is complete."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*command, *arguments], check=True)
+
+
+def main(path: Path) -> None:
+    entries = locked_entries(path.read_text())
+    pip_install(*pytorch_pins(entries))
+    cuda = any(CUDA.match(requirement) for requirement in requires("torch") or ())
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = Path(folder) / "constraints.txt"
+        chosen.write_text("\n".join(hashed_entries(entries, cuda=cuda)))
+        pip_install("--require-hashes", "-r", str(chosen))
+
+
+if __name__ == "__main__":
+    default = Path(__file__).resolve().parents[1] / "constraints.txt"
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else default)
