@@ -103,6 +103,18 @@ def _encryption() -> dict[str, str]:
     return {"transport_encryption": "auto"} if known else {}
 
 
+class QuietlyEnded(AsyncKernelManager):
+    """Asks an idle kernel to end before jupyter_client interrupts it, which the kernel tells as an error."""
+
+    idle = False
+
+    async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
+        if self.idle and await self.is_alive():
+            await self.request_shutdown(restart=restart)
+            await self.finish_shutdown(restart=restart)
+        await super().shutdown_kernel(now=now, restart=restart)
+
+
 class _Client(PapermillNotebookClient):
     """The notebook client, with our kernel and a watch that knows the running cell."""
 
@@ -111,7 +123,7 @@ class _Client(PapermillNotebookClient):
         self.watch = watch
 
     def create_kernel_manager(self) -> AsyncKernelManager:
-        self.km = AsyncKernelManager(
+        self.km = QuietlyEnded(
             kernel_name=self.kernel_name,
             kernel_spec_manager=CurrentInterpreter(parent=self),
             **_encryption(),
@@ -122,7 +134,10 @@ class _Client(PapermillNotebookClient):
     def execute_cell(self, cell: Any, cell_index: int, **options: Any) -> Any:
         if cell.cell_type == "code" and cell.source.strip():
             self.watch.execution += 1
-        return super().execute_cell(cell, cell_index, **options)
+        self.km.idle = False
+        executed = super().execute_cell(cell, cell_index, **options)
+        self.km.idle = True  # not where a cell failed or ran too long
+        return executed
 
 
 class CurrentInterpreterEngine(NBClientEngine):

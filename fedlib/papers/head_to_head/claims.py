@@ -31,19 +31,25 @@ def less(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
 
 
 def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
+    name = LEARNED[ours]
     return Claim(
         id=f"HEAD-C{number}",
-        statement=f"FedDRL (online) ends with a higher accuracy than {words}",
+        statement=f"{name} ends with a higher accuracy than {words}",
         place="ours",
         artifact="head_to_head/comparison",
-        parts=(Part(what=f"FedDRL - {words}", estimand=lambda rows: less(rows, ours, theirs)),),
+        parts=(Part(what=f"{name} - {words}", estimand=lambda rows: less(rows, ours, theirs)),),
         gates=(FLAT,),
     )
 
 
+LEARNED = {"feddrl": "FedDRL (online)", "repaired": "Repaired FedDRL"}
 CLAIMS = (
     _claim(1, "feddrl", "fedavg", "FedAvg"),
     _claim(2, "feddrl", "feddrl_untrained", "its untrained policy"),
     _claim(3, "feddrl", "feddrl_shuffled", "itself with clients shuffled"),
     _claim(4, "feddrl", "best", "the best baseline"),
+    _claim(5, "repaired", "fedavg", "FedAvg"),
+    _claim(6, "repaired", "repaired_untrained", "its untrained policy"),
+    _claim(7, "repaired", "repaired_permuted", "itself with permuted rewards"),
+    _claim(8, "repaired", "best", "the best baseline"),
 )

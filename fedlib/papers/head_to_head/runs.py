@@ -14,6 +14,7 @@ from typing import Any
 
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
+from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.run import Run
 
 PAPER = "head_to_head"
@@ -61,6 +62,9 @@ CONTESTANTS: dict[str, Contestant] = {
     "feddrl": Contestant("feddrl", {"mode": "online"}, learns=True),
     "feddrl_untrained": Contestant("feddrl", {"agent": "untrained"}, twin_of="feddrl"),
     "feddrl_shuffled": Contestant("feddrl", {"mode": "online", "agent": "shuffled"}, twin_of="feddrl"),
+    "repaired": Contestant("feddrl", REPAIRED, learns=True),
+    "repaired_untrained": Contestant("feddrl", {**REPAIRED, "agent": "untrained"}, twin_of="repaired"),
+    "repaired_permuted": Contestant("feddrl", {**REPAIRED, "agent": "permuted"}, twin_of="repaired"),
 }
 
 
