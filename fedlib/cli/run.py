@@ -63,6 +63,9 @@ def add_options(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument(worker_processes.FLAG, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
     parser.add_argument("--again", action="store_true", help="compute measurements again (timings, searches)")
+    parser.add_argument(
+        "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
 
 
@@ -80,12 +83,26 @@ def planned_runs(arguments: argparse.Namespace) -> _Plans:
         "settings": dict(selection.parse_setting(text) for text in arguments.set),
     }
     plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    if arguments.skip_committed:
+        plans = _uncommitted(plans)
     from fedlib.experiments.preflight import check_names  # imports torch: only once the names are known
 
     for runs in plans.values():
         for members in selection.group(runs):
             check_names(members[0])
     return plans
+
+
+def _uncommitted(plans: _Plans) -> _Plans:
+    from fedlib.experiments.result_files import without_committed
+
+    left = {}
+    for artifact, runs in plans.items():
+        left[artifact] = without_committed(runs)
+        if runs and not left[artifact]:
+            print(f"{artifact.id}: all {len(runs)} runs are committed")
+            del left[artifact]
+    return left
 
 
 def run_command(arguments: argparse.Namespace) -> int:

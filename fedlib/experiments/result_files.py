@@ -6,7 +6,7 @@ description and provenance of every run (`runs`), or the settings and provenance
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,14 @@ def committed_runs(place: str, profile: str) -> Iterator[tuple[Run, dict[str, An
         run = current_run(item["description"])
         if run is not None:
             yield run, item["provenance"]
+
+
+def without_committed(runs: Iterable[Run]) -> list[Run]:
+    """Those of the runs whose rows are not in the committed results."""
+    runs = list(runs)
+    files = {(run.id, run.profile) for run in runs}
+    known = {run.key for place, profile in files for run, _ in committed_runs(place, profile)}
+    return [run for run in runs if run.key not in known]
 
 
 def current_run(description: Mapping[str, Any]) -> Run | None:

@@ -100,6 +100,17 @@ def test_the_time_that_runs_will_take_is_printed_before_they_start(capsys):
     assert first == "fake/grid at reduced: 6 runs, 2 stored; about 7 min (measured on cpu, Abacus)"
 
 
+def test_committed_runs_are_left_out_on_request(capsys):
+    rest = ["run", "fake/grid", "--profile", "reduced", "--dry-run", "--skip-committed"]
+    main(["run", "fake/grid", "--profile", "reduced", "--seeds", "1"])
+    main(["export", "fake/grid", "--profile", "reduced"])
+    capsys.readouterr()
+    assert main([*rest, "--seeds", "3"]) == 0
+    assert "at reduced: 4 runs, 0 stored" in capsys.readouterr().out.splitlines()[-1]
+    assert main([*rest, "--seeds", "1"]) == 0
+    assert capsys.readouterr().out == "fake/grid: all 2 runs are committed\n"
+
+
 def test_list_shows_what_is_stored(capsys):
     main(["run", "fake/grid"])
     capsys.readouterr()
