@@ -13,6 +13,7 @@ import torch
 
 from fedlib.errors import DataError, check_name
 from fedlib.experiments import provenance
+from fedlib.experiments.store import check_format
 from fedlib.federation import prepare, rounds
 from fedlib.files import write_atomically
 from fedlib.methods import make_method
@@ -37,10 +38,13 @@ def load_agent(method: str, path: Path | str | None = None) -> TrainedAgent:
         stored = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
         raise DataError(f"{path} is damaged; `python -m fedlib agents {method}` writes it anew") from error
-    if stored["format"] > FORMAT:
-        written = f"fedlib {stored['provenance']['versions']['fedlib']} in format {stored['format']}"
-        raise DataError(f"{path} was written by {written}; this version reads formats up to {FORMAT}")
-    run = from_description(stored["run"])
+    version = stored["provenance"]["versions"]["fedlib"]
+    check_format(path, stored["format"], version, up_to=FORMAT)
+    try:
+        run = from_description(stored["run"])
+    except TypeError as error:
+        text = f"{path} was written by fedlib {version}, whose runs have other fields"
+        raise DataError(f"{text}; `python -m fedlib agents {method}` writes it anew") from error
     if run.method != method:
         raise DataError(f"{path} holds an agent of {run.method!r}; asked for: {method!r}")
     return TrainedAgent(run, stored["networks"], stored["provenance"])

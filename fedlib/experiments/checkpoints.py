@@ -2,7 +2,7 @@
 
     <artifact>/groups/<group>/checkpoint-<round>.pt
 
-`<group>` is the hash of the members' keys. A file is one header line (JSON: round, members,
+`<group>` is the hash of the members' keys. A file is one header line (JSON: format, round, members,
 code, sha256 of what follows) and a `torch.save` archive of tensors and plain Python values, so it
 is complete in itself: whatever instant a process is killed at, each file that has its final
 name is a whole resume point. The newest is kept, and the one before it in case the newest
@@ -30,12 +30,14 @@ from fedlib.experiments.store import (
     CorruptFile,
     Store,
     StoreWarning,
+    check_format,
     remove_left_overs,
     set_aside,
 )
 from fedlib.files import telling, write_atomically
 from fedlib.run import Run, from_description
 
+FORMAT = 1  # of a checkpoint; headers without a number are of format 1
 _KEPT = 2
 _CHECKPOINT = re.compile(r"checkpoint-(-?[0-9]{1,9})\.pt")  # rounds of a method before round 1 are negative
 
@@ -67,6 +69,7 @@ class GroupFolder:
         """Write a checkpoint; older ones than its predecessor are deleted only afterwards."""
         payload = _pack(checkpoint)
         header = {
+            "format": FORMAT,
             "round": checkpoint.round,
             "runs": [run.describe() for run in self.runs],
             "sha256": hashlib.sha256(payload).hexdigest(),
@@ -146,9 +149,15 @@ def _header(path: Path) -> dict[str, Any]:
         raise CorruptFile(path, f"cannot be read: {error.strerror}") from error
     try:
         header = json.loads(line)
+        check_format(path, header.get("format", 1), _writer(header), up_to=FORMAT)
         return {"code": {}, **{name: header[name] for name in ("round", "runs", "sha256")}, **header}
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptFile(path, "has no readable header") from error
+
+
+def _writer(header: dict[str, Any]) -> str:
+    """The version of fedlib that wrote a checkpoint."""
+    return header.get("code", {}).get("versions", {}).get("fedlib", "of unknown version")
 
 
 def _pack(checkpoint: Checkpoint) -> bytes:
@@ -169,4 +178,4 @@ def _unpack(path: Path) -> Checkpoint:
     try:
         return Checkpoint(**torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True))
     except (RuntimeError, TypeError, EOFError, pickle.UnpicklingError) as error:
-        raise CorruptFile(path, "is not a checkpoint that this version can read") from error
+        raise CorruptFile(path, f"of fedlib {_writer(header)} is not readable in this version") from error

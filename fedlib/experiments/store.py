@@ -261,7 +261,7 @@ def _read(folder: Path) -> StoredRun | None:
     try:
         summary = json.loads(_bytes(path))
         own = summary.pop("sha256")
-        _check_format(path, summary)
+        check_format(path, summary.get("format", 1), summary.get("fedlib"), up_to=FORMAT)
         known = {name: summary[name] for name in ("status", "reason", "final")}
         digests = {name: summary["files"][name] for name in (RUN, ROWS, PROVENANCE)}
         if own != _digest(to_json(summary)):
@@ -273,7 +273,8 @@ def _read(folder: Path) -> StoredRun | None:
     try:
         run = from_description(described)
     except TypeError as error:
-        raise CorruptFile(folder / RUN, "is of another version of fedlib, with other fields") from error
+        version = summary.get("fedlib", "of another version")
+        raise CorruptFile(folder / RUN, f"was written by fedlib {version}, with other fields") from error
     return StoredRun(run=run, folder=folder, provenance=provenance, **known)
 
 
@@ -294,12 +295,11 @@ def _bytes(path: Path) -> bytes:
         raise CorruptFile(path, f"cannot be read ({error.strerror})") from error
 
 
-def _check_format(path: Path, summary: Mapping[str, Any]) -> None:
-    """DataError for a run that a newer version wrote: it is whole, and must not be computed again."""
-    written = summary.get("format", 1)
-    if isinstance(written, int) and written > FORMAT:
-        by = f"fedlib {summary.get('fedlib', 'of unknown version')} in format {written}"
-        raise DataError(f"{path} was written by {by}; this version reads formats up to {FORMAT}")
+def check_format(path: Path, written: Any, version: str | None, *, up_to: int) -> None:
+    """DataError for a file that a newer version of fedlib wrote: it is whole, and must not be replaced."""
+    if isinstance(written, int) and written > up_to:
+        by = f"fedlib {version or 'of unknown version'} in format {written}"
+        raise DataError(f"{path} was written by {by}; this version reads formats up to {up_to}")
 
 
 def _verified(path: Path, digest: str) -> bytes:

@@ -19,7 +19,6 @@ OPTIONS = {
     "evaluatorfl": {},
     "schedulerfl": {"share": 0.5, "stop_below": None, "experiments": 2, "experiment_rounds": 3},
 }
-COMMITTED = sorted(path.stem for path in agents_folder().glob("*.pt"))
 
 
 def run_of(method: str, clients: int = 4, seed: int = 0) -> Run:
@@ -98,8 +97,14 @@ def test_a_damaged_or_absent_file_is_one_clear_line(tmp_path):
         load_agent("fedavg")
 
 
-@pytest.mark.parametrize("method", COMMITTED)
-def test_committed_agents_load_with_their_provenance(method):
+def test_an_agent_whose_run_has_other_fields_names_the_version_that_wrote_it(tmp_path):
+    path = stored(tmp_path, run={"of": "another version"})
+    with pytest.raises(DataError, match=f"was written by fedlib {fedlib.__version__}, whose runs have other"):
+        load_agent("schedulerfl", path)
+
+
+@pytest.mark.parametrize("method", LEARNED)
+def test_every_learned_methods_agent_is_committed_with_its_provenance(method):
     agent = fedlib.load_agent(method)
     assert (agents_folder() / f"{method}.pt").stat().st_size < 1_000_000
     assert agent.provenance["commit"]

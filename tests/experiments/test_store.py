@@ -13,6 +13,7 @@ import torch
 from fake_federation import BASE
 
 from fedlib.errors import DataError, UsageError, WriteError
+from fedlib.experiments import checkpoints
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder, unfinished_groups
 from fedlib.experiments.store import (
     FAILED,
@@ -224,6 +225,30 @@ def test_an_interrupted_group_is_found_by_its_description(store):
     assert list(unfinished_groups(store, "fake/grid", replace(BASE, rounds=9).group_key)) == []
     found.remove()
     assert list(unfinished_groups(store, "fake/grid", BASE.group_key)) == []
+
+
+def with_header(path, **changes):
+    """Change fields of a checkpoint's header; None drops one."""
+    line, _, payload = path.read_bytes().partition(b"\n")
+    header = {k: v for k, v in (json.loads(line) | changes).items() if v is not None}
+    path.write_bytes(json.dumps(header).encode() + b"\n" + payload)
+
+
+def test_a_checkpoint_of_a_newer_format_is_refused_with_the_version_that_wrote_it(store):
+    folder = GroupFolder(store, RUNS)
+    path = folder.save(_checkpoint(1))
+    with_header(path, format=checkpoints.FORMAT + 1, code={"versions": {"fedlib": "9.0"}})
+    with pytest.raises(DataError, match=r"written by fedlib 9\.0 in format 2; .* up to 1"):
+        folder.load()
+    assert path.is_file()
+
+
+def test_a_checkpoint_from_before_formats_were_numbered_is_read(store):
+    folder = GroupFolder(store, RUNS)
+    path = folder.save(_checkpoint(1))
+    assert json.loads(path.read_bytes().partition(b"\n")[0])["format"] == checkpoints.FORMAT
+    with_header(path, format=None, code=None)
+    assert folder.load().round == 1
 
 
 def test_summary_states_the_sha256_of_the_files(stored):

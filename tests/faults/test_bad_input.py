@@ -324,7 +324,7 @@ DATA = [
 ]  # fmt: skip
 STORE = [
     *(
-        Row(command, "run.json is of another version of fedlib, with other fields; left out", 0,
+        Row(command, "run.json was written by fedlib 0.1.0, with other fields; left out", 0,
             rewritten("run.json", newer_field), name=f"a field of a newer version: {command}")
         for command in ("list --paper fake", "verdicts --paper fake")
     ),
