@@ -13,6 +13,7 @@ and `fedlib.methods.fedddrl.devices`.
 | `fedddrl/fig10` to `fig13` | FedDdrl's decisions over probing loss, probing latency and round |
 | `fedddrl/episode` | one episode of FedDdrl on the simulated clock, beside FedAvg |
 | `fedddrl/controls` | random dropping, dropping the slowest, fewest epochs for the slowest |
+| `fedddrl/returns`, `learning` | the return (15) of every policy, and of the training episodes |
 | `fedddrl/alg1-weights` | Algorithm 1 on FedAvg's traces: the complete feasible set |
 | `fedddrl/eq13-14` | what the bias b of the reward changes |
 | `fedddrl/fig5`, `sec5.5-emd`, `table1` | recomputed without training |
@@ -27,7 +28,8 @@ from fedlib.papers.fedddrl import runs as grid
 
 figures = Deferred("fedlib.papers.fedddrl.figures")
 measurements = Deferred("fedlib.papers.fedddrl.measurements")
-quantities = Deferred("fedlib.papers.fedddrl.quantities")
+return_plots = Deferred("fedlib.papers.fedddrl.return_plots")
+return_tables = Deferred("fedlib.papers.fedddrl.return_tables")
 tables = Deferred("fedlib.papers.fedddrl.tables")
 
 _Artifact = partial(Artifact, seeds={"smoke": 1, "reduced": 3, "paper": 3})
@@ -77,6 +79,15 @@ ARTIFACTS = (
     _Artifact(
         "fedddrl/controls", "Rules of one line beside the learned decisions", "figure",
         runs=grid.controls, plot=figures.plot_controls, tables=(tables.costs, tables.gain_over_rules),
+    ),
+    _Artifact(
+        "fedddrl/returns", "Return (15) of every method, rule and control", "figure",
+        runs=grid.returns, plot=return_plots.plot_returns,
+        tables=(return_tables.return_table, return_tables.term_table, return_tables.agent_table),
+    ),
+    _Artifact(
+        "fedddrl/learning", "Return of the training episodes", "figure",
+        runs=grid.controls, plot=return_plots.plot_learning,
     ),
     _Artifact(
         "fedddrl/fig5", "The utility U(A) and its line",

@@ -90,22 +90,20 @@ def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def traces(rows: pd.DataFrame) -> pd.DataFrame:
-    """What Algorithm 1 records of FedAvg: by role, seed, episode and t the columns dA, B, H.
+    """What Algorithm 1 records of a run: `CELL`, episode and t with the columns dA, B, H.
 
-    dA: of the accuracy on the images that the server holds out (FEDDDRL-A9).
+    dA: of the accuracy on the images that the server holds out (FEDDDRL-A9). B and H as the rewards see
+    them (A3).
     """
-    rows = labelled(rows)
-    start = rows[rows["round"] == 0].set_index(["role", "seed"]).server_accuracy
-    own = evaluations(rows).sort_values(["role", "seed", "episode", "t"])
-    before = own.groupby(["role", "seed", "episode"]).server_accuracy.shift()
-    first = pd.Series([start[key] for key in zip(own.role, own.seed, strict=True)], index=own.index)
-    return pd.DataFrame(
-        {
-            **{name: own[name] for name in ("role", "seed", "episode", "t")},
-            "dA": own.server_accuracy - before.fillna(first),
-            "B": own.uploads / own.cohort_size,
-            "H": own.latency_share,
-        }
+    rows = rows if "variant" in rows else labelled(rows)
+    start = rows[rows["round"] == 0].groupby(CELL).server_accuracy.first()
+    own = evaluations(rows).sort_values([*CELL, "episode", "t"])
+    before = own.groupby([*CELL, "episode"]).server_accuracy.shift()
+    first = start.reindex(pd.MultiIndex.from_frame(own[CELL])).set_axis(own.index)
+    return own[[*CELL, "episode", "t"]].assign(
+        dA=own.server_accuracy - before.fillna(first),
+        B=own.uploads / own.cohort_size,
+        H=own.latency_share,
     )
 
 

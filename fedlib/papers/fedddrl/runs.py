@@ -259,6 +259,11 @@ def controls(profile: str) -> list[Run]:
     return table4(profile, FIG8) + control_runs(profile)
 
 
+def returns(profile: str) -> list[Run]:
+    """All of table 4 and the rules of one line."""
+    return table4(profile) + control_runs(profile)
+
+
 def fig8(profile: str) -> list[Run]:
     """FedAvg, FedProx, FedMarl, FedDdrl, all with Balanced-MixUp."""
     return table4(profile, FIG8)

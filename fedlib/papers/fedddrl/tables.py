@@ -12,8 +12,10 @@ from fedlib.analysis import tables
 from fedlib.analysis.published import load_published
 from fedlib.papers.fedddrl import quantities
 from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl.returns import measured
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
+COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"}  # a difference: its column
 
 
 def table4(rows: pd.DataFrame) -> pd.DataFrame:
@@ -79,50 +81,38 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
 def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
     """What learning adds: each learned policy beside the two dropping rules at the same number of uploads.
 
-    A rule was run at several shares; accuracy and latency are interpolated between them at the rate
-    that the policy of the same seed learned. FedAvg is the rule that keeps everyone. Columns: role,
-    method, seed, kept, accuracy, latency %, and the differences to each rule.
+    A rule was run at several shares; its return, accuracy and latency are interpolated between them at the
+    rate that the policy of the same seed learned. FedAvg is the rule that keeps everyone. Columns: role,
+    method, seed, kept, return, accuracy, latency %, and the differences to each rule.
     """
-    measured = pd.DataFrame(
-        {
-            "kept": quantities.evaluations(rows).groupby(quantities.CELL).uploads.mean(),
-            "accuracy": quantities.final_accuracy(rows),
-            "latency": quantities.normalised(rows, "latency_seconds"),
-        }
-    ).reset_index()
-    found = []
-    for one in measured[measured.variant.isin(("fedmarl", "fedddrl"))].itertuples():
-        same = measured[(measured.role == one.role) & (measured.seed == one.seed)]
-        beside = {rule: _interpolate(same, rule, one.kept) for rule in (RANDOM, FASTEST)}
-        found.append(
-            {
-                "role": one.role, "method": one.variant, "seed": one.seed, "kept": one.kept,
-                "accuracy": one.accuracy, "latency %": one.latency,
-                **{f"accuracy - {rule}": one.accuracy - a for rule, (a, _) in beside.items()},
-                **{f"latency - {rule}": one.latency - h for rule, (_, h) in beside.items()},
-            }
-        )  # fmt: skip
-    return pd.DataFrame(found)
+    found, lines = measured(rows), []
+    for one in found[found.variant.isin(("fedmarl", "fedddrl"))].to_dict("records"):
+        same = found[(found.role == one["role"]) & (found.seed == one["seed"])]
+        rules = {rule: _interpolate(same, rule, one["kept"]) for rule in (RANDOM, FASTEST)}
+        line = {"role": one["role"], "method": one["variant"], "seed": one["seed"], "kept": one["kept"]}
+        for name, column in COMPARED.items():
+            line[column] = one[column]
+            line |= {f"{name} - {rule}": one[column] - values[column] for rule, values in rules.items()}
+        lines.append(line)
+    return pd.DataFrame(lines)
 
 
-def _interpolate(measured: pd.DataFrame, rule: str, kept: float) -> tuple[float, float]:
-    """Accuracy and latency of a rule at a number of kept clients; nan outside the range that was run."""
-    own = measured[measured.variant.str.startswith(rule) | (measured.variant == "fedavg_mixup")]
-    own = own.sort_values("kept")
+def _interpolate(found: pd.DataFrame, rule: str, kept: float) -> dict[str, float]:
+    """What a rule gives at a number of kept clients; nan outside the range that was run."""
+    own = found[found.variant.str.startswith(rule) | (found.variant == "fedavg_mixup")].sort_values("kept")
     if len(own) < 2:
-        return np.nan, np.nan
-    accuracy, latency = (
-        float(np.interp(kept, own.kept, own[name], left=np.nan)) for name in ("accuracy", "latency")
-    )
-    return accuracy, latency
+        return dict.fromkeys(COMPARED.values(), np.nan)
+    return {
+        column: float(np.interp(kept, own.kept, own[column], left=np.nan)) for column in COMPARED.values()
+    }
 
 
 def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
-    """`at_learned_rate` over seeds: mean differences with 95 % intervals, in points and % of FedAvg."""
+    """`at_learned_rate` over seeds: return (15), points, % of FedAvg, with 95 % intervals."""
     table = at_learned_rate(rows)
     differences = [name for name in table if " - " in name]
     long = table.melt(["role", "method", "seed"], differences, "compared", "value").dropna(subset="value")
-    return tables.summarise_seeds(long, ["role", "method", "compared"], "value").round(1)
+    return tables.summarise_seeds(long, ["role", "method", "compared"], "value").round(2)
 
 
 def local_search(rows: pd.DataFrame) -> pd.DataFrame:

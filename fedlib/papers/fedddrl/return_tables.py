@@ -1,0 +1,148 @@
+"""FedDdrl's return (15) in tables and sentences: who earns it, and at what accuracy."""
+
+import numpy as np
+import pandas as pd
+
+from fedlib.analysis.intervals import interval_words, mean_interval
+from fedlib.analysis.tables import summarise_seeds
+from fedlib.methods.fedddrl.method import GAIN
+from fedlib.papers.fedddrl import quantities, tables
+from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl.returns import W1, W2, episode_terms, measured, reward_terms
+
+AGENTS = {"fedmarl_a": "A", "fedmarl_b": "B", "fedmarl": "C", "fedddrl": "D (FedDdrl)"}
+POINT = W1 * GAIN / 100  # return of one point of final accuracy
+
+
+def return_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every setting, rule and control by falling return: return, accuracy, latency and uploads."""
+    found = measured(rows)
+    by = ["role", "variant"]
+    table = summarise_seeds(found, by, "return").rename(columns={"mean": "return"})
+    means = found.groupby(by)[["accuracy", "latency %", "uploads %"]].mean().reset_index()
+    table = table.merge(means, on=by).drop(columns="n")
+    place = table.role.map(list(grid.ALPHAS).index)
+    table = table.assign(place=place).sort_values(["place", "return"], ascending=[True, False])
+    table.insert(1, "method", table.variant.map(lambda name: grid.SETTINGS[name].label))
+    table = table.assign(role=table.role.map(quantities.shown_roles(rows)))
+    return table.drop(columns=["variant", "place"]).reset_index(drop=True)
+
+
+def term_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the return is made of: its four terms, mean over seeds, of FedAvg, rules and agents."""
+    shown = ("fedavg_mixup", "random_drop_20%", "drop_slowest_20%", "fedmarl", "fedddrl")
+    terms = episode_terms(rows).groupby(["role", "variant"]).mean()
+    lines = [(role, name) for role in grid.ALPHAS for name in shown if (role, name) in terms.index]
+    table = terms.loc[lines].assign(**{"return": lambda found: found.sum(axis=1)}).reset_index()
+    names = quantities.shown_roles(rows)
+    return table.assign(
+        role=table.role.map(names), variant=table.variant.map(lambda name: grid.SETTINGS[name].label)
+    ).rename(columns={"variant": "method"})
+
+
+def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Clients kept and return of every trained agent, and how its accuracy varies beside a rule's.
+
+    spread: standard deviation over seeds of the accuracy less FedAvg's with Balanced-MixUp on the same
+    partition (points), so that the partition's share is gone; `rule spread` is that of random dropping,
+    mean over its four shares.
+    """
+    found = measured(rows)
+    accuracy = found.set_index(quantities.CELL).accuracy
+    shown, lines = quantities.shown_roles(rows), []
+    for role in grid.ALPHAS:
+        fedavg = quantities.cell(accuracy, role, "fedavg_mixup")
+        rules = [f"random_drop_{share:.0%}" for share in grid.SHARES]
+        spreads = [(quantities.cell(accuracy, role, name) - fedavg).std() for name in rules]
+        for variant, name in AGENTS.items():
+            own = found[(found.role == role) & (found.variant == variant)].sort_values("seed")
+            if len(own):
+                lines.append(
+                    {
+                        "role": shown[role],
+                        "agent": name,
+                        "clients kept, by seed": ", ".join(f"{kept:.1f}" for kept in own.kept),
+                        "return, by seed": ", ".join(f"{value:+.2f}" for value in own["return"]),
+                        "spread": (own.set_index("seed").accuracy - fedavg).std(),
+                        "rule spread": float(np.mean(spreads)),
+                    }
+                )
+    return pd.DataFrame(lines)
+
+
+def maximises(rows: pd.DataFrame) -> list[str]:
+    """Do the agents maximise their return better than one-line rules of the same cost, and is it accuracy?
+
+    Differences at as many uploads, pooled over the data sets; the ranks are over all settings and rules.
+    """
+    table, lines = tables.at_learned_rate(rows), []
+    words = {tables.RANDOM: "random dropping", tables.FASTEST: "keeping the fastest"}
+    for method, name in (("fedddrl", "FedDdrl"), ("fedmarl", "FedMarl+")):
+        own = table[table.method == method]
+        parts = []
+        for rule, rule_words in words.items():
+            found = {
+                what: own.dropna(subset=f"{what} - {rule}").groupby("seed")[f"{what} - {rule}"].mean()
+                for what in ("return", "accuracy")
+            }
+            if all(len(values) for values in found.values()):
+                reward, points = (_words(values) for values in found.values())
+                parts.append(f"{reward} return and {points} points against {rule_words}")
+        if parts:
+            lines.append(f"At as many uploads {name} has {' and '.join(parts)}.")
+    return [*lines, rank_sentence(rows)]
+
+
+def rank_sentence(rows: pd.DataFrame) -> str:
+    """How return and accuracy order the policies on each data set, by Spearman's correlation."""
+    from scipy import stats
+
+    found = measured(rows)
+    means = (
+        found[found.variant.isin([*grid.CONTROLS, *grid.FIG8])]
+        .groupby(["role", "variant"])
+        .mean(numeric_only=True)
+    )
+    parts = [
+        f"{stats.spearmanr(own['return'], own.accuracy).statistic:+.2f}".replace("-", "−") + f" on {role}"
+        for role in grid.ALPHAS
+        if role in means.index and len(own := means.loc[role]) > 2
+    ]
+    return f"Rank correlation of return and accuracy over policies with Balanced-MixUp: {', '.join(parts)}."
+
+
+def price_sentence(rows: pd.DataFrame) -> str:
+    """Why the accuracy does not pay: what a client costs in points of final accuracy."""
+    rounds = int(rows.episode_rounds.max())
+    cohort = int(rows.cohort_size.max())
+    client = W2 / cohort * rounds
+    terms = episode_terms(rows).groupby("variant").mean()
+    everyone, fewest = (terms.loc[name] for name in ("fedavg_mixup", "drop_slowest_20%"))
+    saved = (fewest[["uploads", "latency"]] - everyone[["uploads", "latency"]]).sum()
+    lost = everyone.gain - fewest.gain
+    return (
+        f"One point of final accuracy is worth {POINT:.3f} of return in an episode, one client kept in all "
+        f"{rounds} rounds costs {client:.2f} in uploads alone, as much as {client / POINT:.1f} points. "
+        f"Keeping the fastest fifth saves {saved:.2f} of uploads and latency and gives up {lost:.2f} of "
+        "accuracy gain (means over data sets)."
+    )
+
+
+def telescoping_sentence(rows: pd.DataFrame) -> str:
+    """What rounds with a gain and rounds with a loss are paid, of FedDdrl's evaluation episodes."""
+    own = reward_terms(rows)
+    own = own[own.variant == "fedddrl"]
+    keys = [*quantities.CELL, "episode"]
+    ups = own.assign(up=own.dA.clip(lower=0), down=own.dA.clip(upper=0)).groupby(keys)[["up", "down"]].sum()
+    net = 100 * (ups.up + ups.down).mean()
+    rounds, bonus = (own.dA > 0).groupby([own[k] for k in keys]).sum().mean(), own.groupby(keys).bonus.sum()
+    return (
+        f"In an episode FedDdrl's accuracy rises by {100 * ups.up.mean():.0f} points in some rounds and falls "
+        f"by {-100 * ups.down.mean():.0f} in others; the reward of a round sees each of these, the return their "
+        f"sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays {rounds:.1f} rounds with a gain "
+        f"and charges none with a loss: {bonus.mean():.2f}."
+    )
+
+
+def _words(values: pd.Series) -> str:
+    return interval_words(mean_interval(values.to_numpy())).replace("-", "−")
