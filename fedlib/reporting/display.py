@@ -92,6 +92,11 @@ def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
     display(Markdown("\n\n".join([" ".join([*sentences, f"Of {len(found)} claims: {told}."]), scale])))
 
 
+def show_sentences(*sentences: str) -> None:
+    """Display sentences that are computed from rows, as one paragraph."""
+    display(Markdown(" ".join(sentences)))
+
+
 def show_errata(paper: str) -> None:
     """Display the paper's statements that its own tables contradict, printed beside recomputed."""
     items = [

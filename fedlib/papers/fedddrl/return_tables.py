@@ -137,10 +137,10 @@ def telescoping_sentence(rows: pd.DataFrame) -> str:
     net = 100 * (ups.up + ups.down).mean()
     rounds, bonus = (own.dA > 0).groupby([own[k] for k in keys]).sum().mean(), own.groupby(keys).bonus.sum()
     return (
-        f"In an episode FedDdrl's accuracy rises by {100 * ups.up.mean():.0f} points in some rounds and falls "
-        f"by {-100 * ups.down.mean():.0f} in others; the reward of a round sees each of these, the return their "
-        f"sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays {rounds:.1f} rounds with a gain "
-        f"and charges none with a loss: {bonus.mean():.2f}."
+        f"In an episode FedDdrl's accuracy rises by {100 * ups.up.mean():.0f} points in some rounds and "
+        f"falls by {-100 * ups.down.mean():.0f} in others; the reward of a round sees each of these, the "
+        f"return their sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays {rounds:.1f} rounds "
+        f"with a gain and charges none with a loss: {bonus.mean():.2f}."
     )
 
 

@@ -22,7 +22,7 @@ TERMS = ("gain", "uploads", "latency", "bonus")
 
 
 def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
-    """`traces` with the terms of (15): gain, uploads and latency (negative), bonus, and their sum `reward`."""
+    """`traces` with the terms of (15): gain, uploads and latency (negative), bonus; `reward` is their sum."""
     found = quantities.traces(rows)
     bias = _bias(found)
     own = bias.reindex(pd.MultiIndex.from_frame(found[["role", "seed"]])).to_numpy()
