@@ -11,9 +11,13 @@ Readings FRL-A1 to A32: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.fr
 | `frl/fig10` to `fig13`, `cases` | FedAvg on Fashion-MNIST in the four cases, one by one and together |
 | `frl/fig14` to `fig18` | EvaluatorFL 1 with 20 and 100 workers: selections, rewards, accuracies |
 | `frl/fig19` to `fig23` | EvaluatorFL 2, as described and as coded |
+| `frl/evaluatorfl_code` | EvaluatorFL 2 in the code's reading, its parts one by one |
+| `frl/first-round` | the first round of EvaluatorFL 2 on the report's own task |
 | `frl/sec5` | both approaches beside FedAvg and keep-all on the same workers |
 | `frl/fig24`, `fig25`, `fig31` to `fig34` | embeddings of local updates of workers with swapped labels |
 | `frl/fig26` to `fig29` | SchedulerFL's training on times alone |
+| `frl/readings` | SchedulerFL's literal reward alone, and with the other readings one by one |
+| `frl/credit` | which workers a round's maximum depends on, for 10 and for 100 |
 | `frl/static` | who finds the fast workers where times never change |
 | `frl/sec5-rewards` | rewards that are always positive or always negative |
 | `frl/fig30`, `table2`, `table3` | the trained scheduler beside random selection and controls |
@@ -22,19 +26,20 @@ Readings FRL-A1 to A32: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.fr
 
 from functools import partial
 
-from fedlib.experiments.artifact import Artifact, Deferred, Measurement
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.frl import runs as grid
 
 embedding = Deferred("fedlib.papers.frl.embedding")
 figures = Deferred("fedlib.papers.frl.figures")
 measurements = Deferred("fedlib.papers.frl.measurements")
 scheduler_training = Deferred("fedlib.papers.frl.scheduler_training")
+scheduler_readings = Deferred("fedlib.papers.frl.scheduler_readings")
 static_times = Deferred("fedlib.papers.frl.static_times")
 tables = Deferred("fedlib.papers.frl.tables")
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
 SCHEDULER_SEEDS = {"smoke": 2, "reduced": 5, "paper": 5}  # single runs with a heavy tail (FRL-A31)
-_NO_DATA: dict[str, tuple[str, ...]] = {"smoke": (), "reduced": (), "paper": ()}
+_NO_DATA: dict[str, tuple[str, ...]] = dict.fromkeys(PROFILES, ())
 _MNIST = {"smoke": ("fmnist-embedded",), "reduced": ("mnist",), "paper": ("mnist",)}
 
 UPDATES = Measurement("frl/fig24", embedding.measure_embeddings, embedding.embedding_settings)
@@ -86,6 +91,14 @@ ARTIFACTS = (
         runs=partial(grid.approach_runs, approach=2), plot=figures.plot_rewards,
     ),
     _trained(
+        "frl/evaluatorfl_code", "EvaluatorFL 2: the code's reward, and its first average", "figure",
+        runs=grid.code_runs, plot=figures.plot_rewards, tables=(tables.first_rounds,),
+    ),
+    _trained(
+        "frl/first-round", "EvaluatorFL 2: accuracy after the first round", "table",
+        runs=grid.first_round_runs, tables=(tables.first_rounds,),
+    ),
+    _trained(
         "frl/sec5", "EvaluatorFL beside FedAvg and keep-all",
         runs=grid.sec_v_runs, plot=figures.plot_evaluators, tables=(tables.evaluators,),
     ),
@@ -101,7 +114,8 @@ ARTIFACTS = (
     ),
     *(
         Artifact(
-            f"frl/{figure}", f"SchedulerFL: {what}", measurement=SCHEDULER, plot=plot, datasets=_NO_DATA
+            f"frl/{figure}", f"SchedulerFL: {what}", measurement=SCHEDULER, plot=plot, datasets=_NO_DATA,
+            profiles=PROFILES,
         )
         for figure, plot, what in (
             ("fig26", figures.plot_scheduler_reward, "reward while it trains on times"),
@@ -109,6 +123,19 @@ ARTIFACTS = (
             ("fig28", figures.plot_draws, "selections, workers sorted by speed"),
             ("fig29", figures.plot_maximum_time, "maximum time per experiment"),
         )
+    ),
+    Artifact(
+        "frl/readings", "SchedulerFL: the literal reward alone, and with other readings", "figure",
+        measurement=Measurement(
+            "frl/readings", scheduler_readings.measure_readings, scheduler_readings.reading_settings
+        ),
+        plot=scheduler_readings.plot_readings, tables=(scheduler_readings.reading_table,),
+        datasets=_NO_DATA,
+    ),
+    Artifact(
+        "frl/credit", "What one decision of the scheduler can teach", "table",
+        compute=scheduler_readings.measure_credit, tables=(scheduler_readings.credit_table,),
+        datasets=_NO_DATA,
     ),
     Artifact(
         "frl/static", "SchedulerFL where times never change",

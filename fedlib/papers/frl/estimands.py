@@ -101,10 +101,17 @@ def used_above(share: float) -> Callable[[pd.DataFrame], float]:
     return lambda rows: 100 * (measure.share_selected(rows) - share)
 
 
-def first_round(rows: pd.DataFrame) -> float:
-    """Accuracy after the first round of an episode less the printed 85 %, in points."""
-    first = rows[rows["episode_round"] == 1]
-    return 100 * first["test_accuracy"].mean() - setting("first_round_accuracy")
+def first_round(column: str) -> Callable[[pd.DataFrame], float]:
+    """Accuracy after the first round of an episode less the printed 85 %, in points.
+
+    column: test_accuracy, of the global model; value, of the workers' own (FRL-F1).
+    """
+
+    def measured(rows: pd.DataFrame) -> float:
+        first = rows[rows["episode_round"] == 1]
+        return 100 * first[column].mean() - setting("first_round_accuracy")
+
+    return measured
 
 
 def behind_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
@@ -202,6 +209,16 @@ def log_ratio(column: str, *, faster: bool) -> Callable[[pd.DataFrame], pd.Serie
     return estimand
 
 
+def ahead_before_stop(rows: pd.DataFrame) -> pd.Series:
+    """100 x log of the time expected of as many workers at random over the agent's, before the stop."""
+    own = _agent(rows, before_stop=True)
+
+    def ahead(part: pd.DataFrame) -> float:
+        return 100 * math.log(part["same_number_seconds"].mean() / part["max_seconds"].mean())
+
+    return measure.by_seed(own, ahead)
+
+
 def ahead_of_same_number(rows: pd.DataFrame) -> pd.DataFrame:
     """100 x log of the maximum time of as many workers drawn at random over the scheduler's, by case."""
     named, found = measure.named(rows), {}
@@ -246,6 +263,11 @@ def _full_size(rows: pd.DataFrame) -> tuple[bool, str]:
     return whole, told if whole else f"{told}; the claim is about 20 of 20 and 100"
 
 
+def _both_sizes(rows: pd.DataFrame) -> tuple[bool, str]:
+    workers = set(rows["num_clients"])
+    return set(WORKERS) <= workers, f"{', '.join(map(str, sorted(workers)))} workers"
+
+
 def _paper_task(rows: pd.DataFrame) -> tuple[bool, str]:
     models, epochs = sorted(set(rows["model"])), sorted(set(rows["local_epochs"]))
     told = f"{', '.join(models)}, {', '.join(map(str, epochs))} epoch(s); the claim is about the CNN and 3"
@@ -263,6 +285,7 @@ def _scheduler_trained(rows: pd.DataFrame) -> tuple[bool, str]:
 
 
 FULL_SIZE = Gate("20 episodes of 20 and of 100 workers", _full_size)
+BOTH_SIZES = Gate("20 and 100 workers", _both_sizes)
 PAPER_TASK = Gate("the report's task: its CNN, 3 epochs", _paper_task)
 SCHEDULER_TRAINED = Gate(
     "scheduler trained: 30 experiments of 100 workers, or the stop of A17", _scheduler_trained

@@ -20,6 +20,11 @@ SCHEDULER_ORDER = (
 )  # fmt: skip
 
 
+AGENTS = (  # EvaluatorFL in all readings, without its control
+    "evaluatorfl", "evaluatorfl_code", "evaluatorfl_old", "evaluatorfl_local", "evaluatorfl_initial",
+)  # fmt: skip
+
+
 def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
     """With the line that says where the rows come from."""
     parts = [] if "dataset" in rows else ["simulated times, no data"]
@@ -84,7 +89,7 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
     """Figs. 14, 15, 19, 20: who entered the average, seed 0; the agent as described and as coded."""
     plotting.use_style()
     rows = measure.named(rows)
-    rows = rows[(rows["seed"] == 0) & rows["variant"].isin(["evaluatorfl", "evaluatorfl_code"])]
+    rows = rows[(rows["seed"] == 0) & rows["variant"].isin(AGENTS)]
     variants = list(dict.fromkeys(rows["variant"]))
     fig, axes = plt.subplots(len(variants), 1, figsize=(9.2, 3.0 * len(variants)), sharex=True, squeeze=False)
     for ax, variant in zip(axes[:, 0], variants, strict=True):
@@ -106,7 +111,7 @@ def plot_rewards(rows: pd.DataFrame) -> Figure:
     """Figs. 16, 21: the reward R and the accuracy Rhat that it is made of, mean over seeds."""
     plotting.use_style()
     rows = measure.named(rows)
-    rows = rows[rows["variant"].isin(["evaluatorfl", "evaluatorfl_code"]) & (rows["round"] > 0)]
+    rows = rows[rows["variant"].isin(AGENTS) & (rows["round"] > 0)]
     sizes = sorted(set(rows["num_clients"]))
     fig, axes = plt.subplots(2, len(sizes), figsize=(9.2, 5.6), sharex=True, squeeze=False)
     for column, workers in enumerate(sizes):

@@ -37,6 +37,9 @@ SKEWED = {"label_skew": "balanced", "volume_skew": True}  # "non-IID labels and 
 
 # What the released code of EvaluatorFL does otherwise than the report says (FRL-A3, A4, A7, A8)
 CODE = {"returns": "immediate", "likelihood": "code", "state_data": "code", "rewarded_model": "old"}
+# Approach 2 in that code, read again (FRL-F1): workers' own models are rewarded, delta starts at theta_G^0's
+LOCAL, INITIAL = {"rewarded_model": "local"}, {"first_average": "initial"}
+CODE_2 = {**CODE, **LOCAL, **INITIAL}
 UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
 # Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
 DRAWS_STORED = {
@@ -47,7 +50,10 @@ DRAWS_STORED = {
 # name -> method and options; the first that matches names a row's variant
 EVALUATORS = {
     "fedavg_uniform": ("fedavg", {"weights": "uniform"}),
-    "evaluatorfl_code": ("evaluatorfl", CODE),
+    "evaluatorfl_old": ("evaluatorfl", {**CODE, "approach": 2}),
+    "evaluatorfl_code": ("evaluatorfl", {name: CODE[name] for name in ("returns", "likelihood")}),
+    "evaluatorfl_local": ("evaluatorfl", LOCAL),
+    "evaluatorfl_initial": ("evaluatorfl", INITIAL),
     "evaluatorfl_shuffled": ("evaluatorfl", {"agent": "shuffled"}),
 }
 SCHEDULERS = {
@@ -167,6 +173,30 @@ def approach_runs(profile: str, approach: int) -> list[Run]:
     """Both sizes of one approach."""
     figures = ("fig14", "fig15") if approach == 1 else ("fig19", "fig20")
     return [run for figure in figures for run in evaluator_runs(profile, figure)]
+
+
+def code_runs(profile: str) -> list[Run]:
+    """Approach 2 as the report has it, with the code's reward alone, its first delta alone, all of its code.
+
+    The first are figs. 19 and 20's own runs (FRL-F1).
+    """
+    found = []
+    for figure in ("fig19", "fig20"):
+        report = evaluator_runs(profile, figure)[0]
+        own = replace(report, artifact="evaluatorfl_code")
+        options = ({"approach": 2, **more} for more in (LOCAL, INITIAL, CODE_2))
+        found += [report, *(replace(own, method_options=chosen) for chosen in options)]
+    return found
+
+
+def first_round_runs(profile: str) -> list[Run]:
+    """Approach 2's first round, of which no agent has learned yet (C6).
+
+    The new global model's accuracy is the report's reward, that of the workers' own models its code's.
+    """
+    runs = [evaluator_runs(profile, figure)[0] for figure in ("fig19", "fig20")]
+    fields = {"artifact": "first-round", "rounds": 1, "episode_rounds": 1}
+    return [replace(run, **fields, method_options={"approach": 2, **LOCAL}) for run in runs]
 
 
 def sec_v_runs(profile: str) -> list[Run]:

@@ -15,6 +15,7 @@ from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World, train
 from fedlib.papers.frl.runs import DRAWS_STORED, UNIT
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 AGENTS: dict[str, Mapping[str, Any]] = {
@@ -32,6 +33,7 @@ SAMPLES = 60_000  # of MNIST, divided evenly
 SIZES = {  # workers, experiments, rounds, seeds
     "smoke": (20, 3, 10, 1),
     "reduced": (100, 30, 20, 3),
+    "extended": (100, 30, 20, 20),
     "paper": (100, 30, 20, 5),
 }
 
@@ -84,6 +86,9 @@ def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> 
                 "experiment_round": step["round"],
                 "reward": step["reward"],
                 "max_seconds": step["max_seconds"],
+                "same_number_seconds": expected_maximum(
+                    world.times(step["turn"]).sum(axis=1), int(drawn.sum())
+                ),
                 "selected": int(drawn.sum()),
                 "expected_selected": float(chances.sum()),
                 "chance_fastest_tenth": float(chances[:tenth].mean()),
@@ -95,6 +100,19 @@ def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> 
             }
         )
     return rows
+
+
+def expected_maximum(seconds: "np.ndarray", drawn: int) -> float:
+    """Expected maximum of `drawn` of the values [k], drawn at random without replacement; exact.
+
+    The i-th smallest is the maximum with probability C(i - 1, drawn - 1) / C(k, drawn).
+    """
+    import numpy as np
+    from scipy.special import comb
+
+    places = np.arange(1, len(seconds) + 1)
+    chances = comb(places - 1, drawn - 1) / comb(len(seconds), drawn)
+    return float((np.sort(seconds) * chances).sum())
 
 
 def trace_one_sign(profile: str) -> "pd.DataFrame":

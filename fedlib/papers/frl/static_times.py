@@ -38,7 +38,10 @@ AGENTS: dict[str, Mapping[str, Any]] = {
 SECONDS = ((50.0, 5.0, 1.0), (100.0, 80.0, 8.0))  # computation, upload, download of a fast and a slow worker
 FOUND = 0.1  # a slow worker's probability is below this where the agent has found the fast ones
 MEMORY = 50  # decisions that the report's memory holds
-SIZES = {"smoke": ((10,), 3, 1), "reduced": ((10, 100), 30, 3), "paper": ((10, 100), 30, 5)}
+SIZES = {
+    "smoke": ((10,), 3, 1), "reduced": ((10, 100), 30, 3), "extended": ((10, 100), 30, 3),
+    "paper": ((10, 100), 30, 5),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,21 +90,35 @@ def static_settings(profile: str) -> list[Any]:
 
 def trace_static(profile: str) -> "pd.DataFrame":
     """One row per agent, number of workers, seed and side: the two kinds' probabilities at the end."""
-    import numpy as np
     import pandas as pd
 
-    workers, experiments, seeds = SIZES[check_name("profile", profile, PROFILES)]
+    workers, _, seeds = SIZES[check_name("profile", profile, PROFILES)]
     rows = []
     for agent, options in AGENTS.items():
-        rule = Scheduler(experiments=experiments, stop_below=None, **options)
+        own = outcomes(agent, options, profile, workers, seeds)
         for k in workers:
-            for seed in range(seeds):
-                for mirrored in (False, True):
-                    world = StaticWorld(seed, np.full(k, 600), mirrored)
-                    about = {"method": agent, "workers": k, "seed": seed, "mirrored": mirrored}
-                    rows.append({**about, **_outcome(train_scheduler(rule, world), world.slow)})
-            print(f"{agent}, {k} workers: {sum(row['found'] for row in rows[-2 * seeds :])} of {2 * seeds}")
-    return pd.DataFrame(rows)
+            part = [row for row in own if row["workers"] == k]
+            print(f"{agent}, {k} workers: {sum(row['found'] for row in part)} of {len(part)}")
+        rows += own
+    return pd.DataFrame(rows).drop(columns="world")
+
+
+def outcomes(
+    agent: str, options: Mapping[str, Any], profile: str, workers: tuple[int, ...], seeds: int
+) -> list[dict[str, Any]]:
+    """One row per number of workers, seed and side of one agent with these options."""
+    import numpy as np
+
+    rule = Scheduler(experiments=SIZES[profile][1], stop_below=None, **options)
+    rows = []
+    for k in workers:
+        for seed in range(seeds):
+            for mirrored in (False, True):
+                world = StaticWorld(seed, np.full(k, 600), mirrored)
+                about = {"method": agent, "workers": k, "seed": seed, "mirrored": mirrored}
+                found = _outcome(train_scheduler(rule, world), world.slow)
+                rows.append({**about, "world": f"{k} static", **found})
+    return rows
 
 
 def _outcome(training: "Training", slow: "np.ndarray") -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from fedlib.analysis import contrasts as decide
-from fedlib.analysis.intervals import Interval
+from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import load_published
 from fedlib.analysis.tables import compare, summarise_seeds
 from fedlib.papers.frl import quantities as measure
@@ -139,6 +139,33 @@ def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
                 line["selected_%"] = 100 * measure.by_seed(own, measure.share_selected).mean()
                 line["settled_from"] = ", ".join("never" if e != e else f"{e:.0f}" for e in settled)
             found.append(line)
+    return pd.DataFrame(found)
+
+
+def first_rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """EvaluatorFL 2 by number of workers and reading: accuracies after the first round, and rewards.
+
+    global: theta_G's on the test set; rewarded: Rhat, of the models that the reading rewards, on the workers'
+    own test data; both in percent, mean over episodes. |R|: mean size of the reward.
+    """
+    import pandas as pd
+
+    rows = measure.named(rows)
+    rows, found = rows[rows["round"] > 0], []
+    for (workers, variant), own in rows.groupby(["num_clients", "variant"], sort=True):
+        first = own["episode_round"] == 1
+        line: dict[str, Any] = {"workers": workers, "reading": variant}
+        for name, column, part in (
+            ("global", "test_accuracy", own[first]),
+            ("rewarded", "value", own[first]),
+        ):
+            percent = measure.by_seed(part, lambda one, column=column: 100 * one[column].mean())
+            interval = mean_interval(percent.to_numpy())
+            bounds = {"%": interval.mean, "low": interval.low, "high": interval.high}
+            line |= {f"{name}: {bound}": number for bound, number in bounds.items()}
+        line["|R|: first round"] = own[first]["reward"].abs().mean()
+        line["|R|: others"] = own[~first]["reward"].abs().mean()
+        found.append(line | {"seeds": own["seed"].nunique()})
     return pd.DataFrame(found)
 
 

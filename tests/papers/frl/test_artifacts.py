@@ -15,11 +15,21 @@ from fedlib.papers import load_rows
 from fedlib.papers.frl import artifacts as frl
 from fedlib.papers.frl import runs as frl_grid
 from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
-from fedlib.papers.frl.scheduler_training import AGENTS, ONE_SIGN, trace_one_sign, trace_training
+from fedlib.papers.frl.scheduler_readings import READINGS, measure_credit, measure_readings, reading_table
+from fedlib.papers.frl.scheduler_training import (
+    AGENTS,
+    ONE_SIGN,
+    expected_maximum,
+    trace_one_sign,
+    trace_training,
+)
 from fedlib.papers.frl.static_times import AGENTS as STATIC_AGENTS
 from fedlib.papers.frl.static_times import trace_static
 
-OWNED = ("fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30")
+OWNED = (
+    "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30",
+    "evaluatorfl_code", "first-round",
+)  # fmt: skip
 
 
 def all_runs(profile):
@@ -100,7 +110,8 @@ def test_reduced_runs_on_real_data_with_three_seeds():
 def test_variants_have_names_of_their_own():
     import pandas as pd
 
-    runs = frl_grid.scheduler_runs("smoke") + frl_grid.sec_v_runs("smoke")
+    grids = (frl_grid.scheduler_runs, frl_grid.sec_v_runs, frl_grid.code_runs)
+    runs = [run for grid in grids for run in grid("smoke")]
     rows = pd.DataFrame(
         {"method": run.method, "method_options": json.dumps(run.method_options)} for run in runs
     )
@@ -168,6 +179,49 @@ def test_traces_of_the_scheduler_at_smoke():
     assert set(ends.index) == set(ONE_SIGN)
     assert ends.loc["plus_10", "rewards_above_0"] == 1
     assert ends.loc["minus_10", "rewards_above_0"] == 0
+
+
+def test_the_code_of_approach_2_part_by_part():
+    """FRL-F1: the report, its reward from local models, its first average, and all that the code does."""
+    own = [run for run in frl_grid.code_runs("reduced") if run.num_clients == 20]
+    options = [run.method_options for run in own]
+    local, initial = {"rewarded_model": "local"}, {"first_average": "initial"}
+    assert options[0] == {"approach": 2}
+    assert options[1] == {"approach": 2, **local}
+    assert options[2] == {"approach": 2, **initial}
+    code = {"returns": "immediate", "likelihood": "code", "state_data": "code"}
+    assert options[3] == {"approach": 2, **code, **local, **initial}
+    assert own[0].artifact == "fig19", "the report's own run is not computed again"
+    for run in frl_grid.first_round_runs("paper"):
+        assert (run.model, run.local_epochs, run.rounds, run.episode_rounds) == ("cnn-frl", 3, 1, 1)
+
+
+def test_expected_maximum_by_hand():
+    """Two of 1, 2, 4 s: pairs (1, 2), (1, 4), (2, 4) with maxima 2, 4, 4; all three: 4; one: 7 / 3."""
+    seconds = np.array([4.0, 1.0, 2.0])
+    assert expected_maximum(seconds, 2) == pytest.approx(10 / 3)
+    assert expected_maximum(seconds, 3) == pytest.approx(4)
+    assert expected_maximum(seconds, 1) == pytest.approx(7 / 3)
+
+
+def test_readings_of_the_scheduler_at_smoke():
+    rows = measure_readings("smoke")
+    assert list(dict.fromkeys(rows["method"])) == list(READINGS)
+    changing = rows[rows["world"] == "changing times"]
+    assert len(changing) == len(READINGS)
+    assert (changing["same_number_seconds"] > 0).all()
+    table = reading_table(rows)
+    assert len(table) == len(READINGS)
+    assert set(table["found, 10 static"]) <= {"0 of 2", "1 of 2", "2 of 2"}
+
+
+def test_a_decision_among_100_teaches_about_the_slowest_only():
+    """The literal maximum is one worker's: with half drawn, 570 decisions name 570 slowest workers."""
+    table = measure_credit("smoke").set_index(["workers", "chance"])
+    many = table.loc[(100, 0.5)]
+    assert many.decisions == 570
+    assert many.never_slowest > table.loc[(10, 0.5)].never_slowest
+    assert many.decided_by_fast_half < 0.1
 
 
 def test_static_world_at_smoke():

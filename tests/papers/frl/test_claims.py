@@ -144,12 +144,19 @@ def test_second_approach_settles_or_not(share, settled, verdict):
 
 
 def test_first_round_needs_the_reports_network():
-    rows = both(evaluator(20, 1, accuracy=lambda e: 0.85), evaluator(100, 1, accuracy=lambda e: 0.85))
+    given = {"accuracy": lambda e: 0.85, "options": {"rewarded_model": "local"}}
+    rows = both(evaluator(20, 1, **given), evaluator(100, 1, **given))
     assert decide("C6", rows, gates=True).verdict == "not testable here"
     real = rows.assign(model="cnn-frl", local_epochs=3)
     assert decide("C6", real, gates=True).verdict == "supported"
     low = real.assign(test_accuracy=0.4 + 0.001 * real.seed)
     assert decide("C6", low, gates=True).verdict == "not supported"
+    beside = next(claim for claim in CLAIMS if claim.id == "FRL-C6").supplements[0].tell(real)
+    assert "which the code rewards" in beside
+    assert "+5.1" in beside, "the workers' own models: 0.9, 0.901 and 0.902 less 0.85"
+    table = frl_tables.first_rounds(real).set_index("workers")
+    assert table["rewarded: %"].tolist() == pytest.approx([90.1, 90.1])
+    assert table["global: %"].tolist() == pytest.approx([85.2, 85.2])
 
 
 @pytest.mark.parametrize(("level", "verdict"), [(0.4, "supported"), (0.7, "not supported")])
@@ -395,4 +402,4 @@ def test_figures_are_written(name, tmp_path):
 
 
 def test_every_artifact_but_table1_has_a_figure():
-    assert [one.name for one in frl.ARTIFACTS if one.plot is None] == ["table1"]
+    assert [one.name for one in frl.ARTIFACTS if one.plot is None] == ["table1", "first-round", "credit"]

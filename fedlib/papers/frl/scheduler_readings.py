@@ -1,0 +1,198 @@
+"""SchedulerFL in each reading of the report, on times alone: what it learns, and what a decision can teach.
+
+The suite's default has the report's state (z-scores, FRL-A12) and the code's reward (the maximum weighted by
+the probabilities, A10). `READINGS` starts from the report's literal reward, the maximum over the
+participants, and adds the other open readings one at a time.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fedlib.analysis.intervals import mean_interval
+from fedlib.errors import check_name
+from fedlib.experiments.artifact import PROFILES
+from fedlib.papers.frl import static_times
+from fedlib.papers.frl.runs import DRAWS_STORED, UNIT
+from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, expected_maximum, train
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from fedlib.methods.frl.scheduler_agent import Training, World
+
+LITERAL: dict[str, Any] = {"maximum": "selected"}
+READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "schedulerfl": ("default: the report's state, the code's reward", {}),
+    "unit": ("the code's state and reward (A12)", UNIT),
+    "literal": ("literal reward: maximum over participants (A10)", LITERAL),
+    "literal_unit": ("literal, the code's state (A12)", {**LITERAL, **UNIT}),
+    "literal_mean": ("literal, first times their mean (A13)", {**LITERAL, "first_times": "mean"}),
+    "literal_drawn": ("literal, the draw stored (A14)", {**LITERAL, "stored_action": "draw"}),
+    "literal_undecayed": ("literal, critic without decay", {**LITERAL, "critic_decay": 0.0}),
+    "literal_both": (
+        "literal, draw stored, no decay",
+        {**LITERAL, "stored_action": "draw", "critic_decay": 0.0},
+    ),
+    "draws": ("ours: draw stored, discount 0, larger memory", DRAWS_STORED),
+}
+SEEDS = {"smoke": 1, "reduced": 20, "extended": 20, "paper": 20}
+WORKERS = {"smoke": (10,), "reduced": (10, 100), "extended": (10, 100), "paper": (10, 100)}
+STATIC_SEEDS = {"smoke": 1, "reduced": 3, "extended": 3, "paper": 3}
+DECISIONS = 570  # 30 experiments of 19
+
+
+def reading_settings(profile: str) -> list[Any]:
+    """What the rows depend on."""
+    readings = {name: dict(options) for name, (_, options) in READINGS.items()}
+    sizes = [list(table[profile]) if isinstance(table[profile], tuple) else table[profile]
+             for table in (SIZES, SEEDS, WORKERS, STATIC_SEEDS)]  # fmt: skip
+    return [*sizes, SAMPLES, static_times.SECONDS, readings]
+
+
+def measure_readings(profile: str) -> "pd.DataFrame":
+    """One row per reading, world and seed; `world` is changing times, or static ones of k workers."""
+    import pandas as pd
+
+    check_name("profile", profile, PROFILES)
+    rows: list[dict[str, Any]] = []
+    for reading, (_, options) in READINGS.items():
+        for seed in range(SEEDS[profile]):
+            training, world = train(options, seed, profile)
+            about = {"method": reading, "world": "changing times", "seed": seed}
+            rows.append({**about, **_before_stop(training, world)})
+        rows += static_times.outcomes(reading, options, profile, WORKERS[profile], STATIC_SEEDS[profile])
+        print(f"{reading}: {len(rows)} rows", flush=True)
+    return pd.DataFrame(rows)
+
+
+def _before_stop(training: "Training", world: "World") -> dict[str, Any]:
+    """What fig. 26 to 29's claims are about, up to the stop of A17, beside as many workers at random."""
+    import numpy as np
+
+    counts = np.array([step["selected"].sum() for step in training.rounds])
+    tenth = max(len(world.sizes) // 10, 1)
+    few = np.flatnonzero(counts < tenth)
+    stop = int(few[0]) if len(few) else len(counts)
+    own = training.rounds[: max(stop, 1)]
+    fastest = np.argsort(world.expected_seconds(), kind="stable")[:tenth]
+    chances = own[-1]["chances"]
+    seconds = [world.times(one["turn"]).sum(axis=1) for one in own]
+    drawn = [int(one["selected"].sum()) for one in own]
+    random = [expected_maximum(times, number) for times, number in zip(seconds, drawn, strict=True)]
+    return {
+        "round": len(counts),
+        "stops_after": stop,
+        "fastest_ahead": float(100 * (chances[fastest].mean() - chances.mean())),
+        "max_seconds": float(np.mean([one["max_seconds"] for one in own])),
+        "same_number_seconds": float(np.mean(random)),
+        "expected_selected": float(training.rounds[-1]["chances"].sum()),
+    }
+
+
+def reading_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """By reading: when it stops, the fastest tenth's lead there, time less as many at random's; found."""
+    import pandas as pd
+
+    found = []
+    for reading, (words, _) in READINGS.items():
+        own = rows[rows["method"] == reading]
+        changing = own[own["world"] == "changing times"]
+        if changing.empty:
+            continue
+        line: dict[str, Any] = {"reading": words, "stops after": changing["stops_after"].mean()}
+        gap = changing["max_seconds"] - changing["same_number_seconds"]
+        for name, values in (("fastest ahead (points)", changing["fastest_ahead"]),
+                             ("time less random's (s)", gap)):  # fmt: skip
+            interval = mean_interval(values.to_numpy(dtype=float))
+            line |= {name: interval.mean, f"{name} low": interval.low, f"{name} high": interval.high}
+        static = own[own["world"] != "changing times"]
+        for world, part in static.groupby("world", sort=False):
+            line[f"found, {world}"] = f"{int(part['found'].astype(bool).sum())} of {len(part)}"
+        found.append(line | {"seeds": len(changing)})
+    return pd.DataFrame(found)
+
+
+def plot_readings(rows: "pd.DataFrame") -> "Figure":
+    """Fastest tenth's lead at the stop, and maximum time less that of as many workers at random."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    from fedlib import plotting
+    from fedlib.analysis import tables
+
+    plotting.use_style()
+    changing = rows[rows["world"] == "changing times"]
+    changing = changing.assign(gap=changing["max_seconds"] - changing["same_number_seconds"])
+    shown = [name for name in READINGS if (changing["method"] == name).any()]
+    fig, axes = plt.subplots(1, 2, figsize=(9.2, 0.36 * len(shown) + 1.8), sharey=True)
+    panels = (("fastest_ahead", "probability of the fastest tenth - mean (points)"),
+              ("gap", "maximum time - as many at random (s)"))  # fmt: skip
+    for ax, (column, label) in zip(axes, panels, strict=True):
+        for place, name in enumerate(shown):
+            values = changing.loc[changing["method"] == name, column].to_numpy(dtype=float)
+            interval = mean_interval(values)
+            ax.plot(values, np.full(len(values), place) + 0.18, ".", color="#999933", alpha=0.5, ms=4)
+            arms = np.nan_to_num([[interval.mean - interval.low], [interval.high - interval.mean]])
+            ax.errorbar(interval.mean, place, xerr=arms, fmt="d", color="#000000", capsize=3)
+        ax.axvline(0, color="#333333", linewidth=0.8)
+        ax.set_xlabel(label)
+    axes[0].set_yticks(range(len(shown)), [READINGS[name][0] for name in shown])
+    axes[0].invert_yaxis()
+    what = (
+        "Up to the stop of A17; a dot per seed, mean with its 95 % interval. Better than chance lies right "
+        "of 0 in the left panel, left of 0 in the right one"
+    )
+    plotting.write_caption(fig, what, tables.provenance_line(changing))
+    return fig
+
+
+def measure_credit(profile: str) -> "pd.DataFrame":
+    """Which workers the literal maximum M_t depends on, over as many decisions as a training has.
+
+    Each worker is drawn with probability 1/2 (an untrained actor) or 1/10. A decision teaches the reward's
+    dependence on one worker alone, the slowest drawn: leaving any other out changes nothing.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from fedlib.methods.frl.scheduler_agent import Scheduler, World
+
+    check_name("profile", profile, PROFILES)
+    rows = []
+    for k in (10, 100):
+        world = World(0, np.full(k, SAMPLES // 100), Scheduler())
+        half = np.argsort(world.expected_seconds(), kind="stable")[: k // 2]
+        for chance in (0.5, 0.1):
+            rng = np.random.default_rng(0)
+            slowest, drop = [], []
+            for turn in range(1, DECISIONS + 1):
+                seconds = world.times(turn).sum(axis=1)
+                drawn = np.flatnonzero(rng.random(k) < chance)
+                if len(drawn) < 2:
+                    continue
+                order = drawn[np.argsort(seconds[drawn])]
+                slowest.append(order[-1])
+                drop.append(seconds[order[-1]] - seconds[order[-2]])
+            counts = np.bincount(slowest, minlength=k)
+            rows.append(
+                {
+                    "workers": k, "chance": chance, "decisions": len(slowest),
+                    "never_slowest": int((counts == 0).sum()),
+                    "decided_by_fast_half": float(counts[half].sum() / counts.sum()),
+                    "seconds_without_slowest": float(np.median(drop)),
+                    "seed": 0,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def credit_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Workers, probability, decisions; the share that the fast half decides, and who never decides."""
+    names = {
+        "decided_by_fast_half": "decided by the fast half (%)",
+        "never_slowest": "workers never the slowest",
+        "seconds_without_slowest": "median s without the slowest",
+    }
+    table = rows.assign(decided_by_fast_half=100 * rows["decided_by_fast_half"])
+    return table[["workers", "chance", "decisions", *names]].rename(columns=names)
