@@ -5,8 +5,15 @@ import sys
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
+from matplotlib import font_manager  # noqa: F401  built once, here: it warns on standard error where that takes long
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+# The same examples every time, however slow the machine is at them.
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from processes import PATIENCE
 from project_files import ROOT
 
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
@@ -21,7 +22,13 @@ BIN = Path(sys.executable).parent
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess:
     outer = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     return subprocess.run(
-        command, cwd=ROOT, env=outer | environment, capture_output=True, text=True, timeout=120, check=False
+        command,
+        cwd=ROOT,
+        env=outer | environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from notebook_rules import problems
 from packaging.requirements import Requirement
+from processes import PATIENCE
 from project_files import ROOT, pins
 
 UNPINNED = ("cluster", "croissant", "tracking")  # extras that nothing in the suite needs
@@ -45,7 +46,9 @@ def make(*arguments: str) -> subprocess.CompletedProcess:
     # The flags of an outer `make test` must not reach this one.
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     command = ["make", "-C", str(ROOT), "--no-print-directory", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False
+    )
 
 
 def test_make_alone_lists_the_commands():

@@ -7,6 +7,7 @@ and `run` works on a machine without Jupyter.
 
 import argparse
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with output.guarded():
             make_parser().parse_args(argv, arguments)
+            if argv is None:  # else the process, and what its signals do, are the caller's
+                _interrupt_on("SIGTERM", "SIGHUP")
             arguments.command_line = sys.orig_argv[1:] if argv is None else ["-m", "fedlib", *argv]
             return arguments.command(arguments)
     except FedlibError as error:
@@ -54,6 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         output.tell("fedlib: interrupted; what was finished is stored, the rest resumes")
         return EXIT_INTERRUPTED
+
+
+def _interrupt_on(*names: str) -> None:
+    """A killed scheduler job or a lost connection leaves its checkpoint, as after Ctrl-C; not below nohup."""
+    for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

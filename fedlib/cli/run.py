@@ -1,7 +1,6 @@
 """The command `run`: what it would compute and how long that takes, then the computing and its tables."""
 
 import argparse
-import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -121,7 +120,6 @@ def run_command(arguments: argparse.Namespace) -> int:
 
     if not arguments.resume_across_commits:
         runner.refuse_other_code(store, (run for runs in plans.values() for run in runs))
-    _interrupt_on("SIGTERM", "SIGHUP")
     arguments.budget = runner.Budget(arguments.budget_minutes, started=_STARTED)
     if arguments.companion:
         worker_processes.end_with_parent()
@@ -135,13 +133,6 @@ def run_command(arguments: argparse.Namespace) -> int:
             _work_through(plans, arguments, store)
         arguments.retry_failed = False  # done by now
     return _run_plans(plans, arguments, store)
-
-
-def _interrupt_on(*names: str) -> None:
-    """A killed scheduler job or a lost connection leaves its checkpoint, as after Ctrl-C; not below nohup."""
-    for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
 
 
 def _show_plan(plans: _Plans, store: Any) -> None:

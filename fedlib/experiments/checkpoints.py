@@ -13,9 +13,11 @@ devices stacked arithmetic rounds differently for another number of replicas, an
 run has to end bit-for-bit where the uninterrupted one would have.
 """
 
+import contextlib
 import hashlib
 import io
 import json
+import os
 import pickle
 import re
 import shutil
@@ -83,8 +85,10 @@ class GroupFolder:
 
     def other_code(self) -> str:
         """In which code the newest checkpoint differs from what runs now, in words; empty if in none."""
-        newest = next(iter(_newest_first(self.path)), None)
-        return provenance.difference(_header(newest)["code"], provenance.code()) if newest else ""
+        for path in _newest_first(self.path):
+            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile by the process at work on it
+                return provenance.difference(_header(path)["code"], provenance.code())
+        return ""
 
     def load(self) -> Checkpoint | None:
         """The newest whole checkpoint, tensors on the CPU; damaged ones are set aside with a warning."""
@@ -131,9 +135,11 @@ def _members(folder: Path) -> list[Run]:
 
 
 def _newest_first(folder: Path) -> list[Path]:
-    names = ((path, _CHECKPOINT.fullmatch(path.name)) for path in folder.glob("checkpoint-*.pt"))
-    rounds = {path: int(name[1]) for path, name in names if name}
-    return sorted(rounds, key=rounds.__getitem__, reverse=True)
+    try:
+        names = map(_CHECKPOINT.fullmatch, os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):  # removed meanwhile, or no folder of a group
+        return []
+    return [folder / name[0] for name in sorted(filter(None, names), key=lambda name: -int(name[1]))]
 
 
 def _warn_and_set_aside(damage: CorruptFile) -> None:

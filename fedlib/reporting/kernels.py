@@ -11,6 +11,7 @@ References: papermill (https://papermill.readthedocs.io), engines; nbclient's No
 Jupyter's kernel specifications (https://jupyter-client.readthedocs.io).
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ import zmq
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
+from nbclient.exceptions import CellExecutionError
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.log import logger
@@ -104,15 +106,30 @@ def _encryption() -> dict[str, str]:
 
 
 class QuietlyEnded(AsyncKernelManager):
-    """Asks an idle kernel to end before jupyter_client interrupts it, which the kernel tells as an error."""
+    """Ends a kernel between two cells, where it has nothing to tell.
+
+    jupyter_client interrupts a kernel and asks it to end in one go. Idle, it tells the interrupt as an error;
+    amid a cell, its reply finds the socket closed, and a checkpoint may not be written to its end.
+    """
 
     idle = False
 
     async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
-        if self.idle and await self.is_alive():
+        if not now and await self.is_alive():
+            if not self.idle:
+                await self._interrupt_cell()
             await self.request_shutdown(restart=restart)
             await self.finish_shutdown(restart=restart)
         await super().shutdown_kernel(now=now, restart=restart)
+
+    async def _interrupt_cell(self) -> None:
+        """Interrupt the running cell and wait until the kernel answers again, or will not."""
+        await self.interrupt_kernel()
+        client = self.client()
+        client.start_channels()
+        with contextlib.suppress(RuntimeError):
+            await client.wait_for_ready(timeout=self.shutdown_wait_time)
+        client.stop_channels()
 
 
 class _Client(PapermillNotebookClient):
@@ -135,8 +152,12 @@ class _Client(PapermillNotebookClient):
         if cell.cell_type == "code" and cell.source.strip():
             self.watch.execution += 1
         self.km.idle = False
-        executed = super().execute_cell(cell, cell_index, **options)
-        self.km.idle = True  # not where a cell failed or ran too long
+        try:
+            executed = super().execute_cell(cell, cell_index, **options)
+        except CellExecutionError:
+            self.km.idle = True
+            raise
+        self.km.idle = True  # not where a cell ran too long or was interrupted
         return executed
 
 

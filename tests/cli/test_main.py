@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import fake_federation
 import pytest
+from processes import PATIENCE
 
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
@@ -120,7 +121,7 @@ def test_list_shows_what_is_stored(capsys):
 
 def test_a_reader_who_has_seen_enough_is_no_error():
     command = f"{sys.executable} -m fedlib list | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.stdout.startswith("id ")
     assert done.stderr == ""
 

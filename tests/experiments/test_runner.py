@@ -4,17 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import fake_federation
 import pandas as pd
-import psutil
 import pytest
 from fake_federation import BASE, Stop, grid_runs
-from processes import deaf_to_interrupts, usual_signals
+from processes import PATIENCE, deaf_to_interrupts, has_ended, usual_signals, wait_for
 
 import fedlib.federation
 from fedlib.errors import MemoryShortage, UsageError, WriteError
@@ -31,6 +29,7 @@ from fedlib.reporting.verdicts import decide_claims
 FAKE = Path(fake_federation.__file__)
 needs_two_cores = pytest.mark.skipif(cores() < 2, reason="two processes need two cores")
 TRIPLE = [replace(BASE, seed=seed) for seed in range(3)]
+SECOND = [replace(run, method="fedprox", method_options={"mu": 0.1}) for run in TRIPLE]
 
 
 @pytest.fixture(autouse=True)
@@ -60,29 +59,22 @@ def files(store, run):
     return (store.folder(run) / "rows.csv").read_bytes()
 
 
-def command(*arguments, seconds="0.05", signals=usual_signals):
-    """The command line in a process of its own, on the fake round loop with slow rounds."""
-    environment = {**os.environ, "FAKE_SECONDS": seconds}
-    words = [
-        sys.executable,
-        "-W",
-        "error",
-        str(FAKE),
-        "run",
-        "fake/grid",
-        "--checkpoint-seconds",
-        "0",
-        *arguments,
-    ]
+def held(tmp_path):
+    """The processes that stay in the round that FAKE_HOLD names."""
+    path = tmp_path / "log.held"
+    return {int(line) for line in path.read_text().split()} if path.exists() else set()
+
+
+def command(*arguments, signals=usual_signals, **environment):
+    """The command line in a process of its own, on the fake round loop."""
+    words = ["run", "fake/grid", "--checkpoint-seconds", "0", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(words, env=environment, preexec_fn=signals, **pipes)
-
-
-def wait_for(condition, seconds=30.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened in time"
-        time.sleep(0.01)
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(FAKE), *words],
+        env={**os.environ, **environment},
+        preexec_fn=signals,
+        **pipes,
+    )
 
 
 @pytest.fixture
@@ -210,46 +202,47 @@ def test_checkpoints_left_by_a_kill_after_the_last_member_are_removed(store, tmp
 
 @pytest.mark.parametrize("after", [2, 5])
 def test_sigkill_in_the_middle_then_resume_gives_the_same_bytes(store, tmp_path, straight, after):
-    process = command("--seeds", "3", "--method", "fedavg")
-    groups = store.root / "fake/grid/groups"
-    wait_for(lambda: list(groups.glob(f"*/checkpoint-{after}.pt")))
+    process = command("--seeds", "3", "--method", "fedavg", FAKE_HOLD=f"{after + 1}")
+    wait_for(lambda: held(tmp_path), process)
+    assert list(store.root.glob(f"fake/grid/groups/*/checkpoint-{after}.pt"))
     process.kill()
     process.communicate()
     assert all(store.get(run) is None for run in TRIPLE)
     assert compute(TRIPLE).computed == 3
     assert [files(store, run) for run in TRIPLE] == straight
-    assert len(logged(tmp_path)) < 9 + 3  # it did resume
+    assert len(logged(tmp_path)) == 9  # it did resume
     assert not list(store.root.rglob(".*.tmp"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_ctrl_c_sigterm_and_sighup_exit_130_and_keep_finished_runs(store, straight, number):
-    process = command("--seeds", "3", "--checkpoint-seconds", "1000")
-    second = [replace(run, method="fedprox", method_options={"mu": 0.1}) for run in TRIPLE]
-    wait_for(lambda: all(store.get(run) for run in TRIPLE))
-    time.sleep(0.15)  # into the second group
+def test_ctrl_c_sigterm_and_sighup_exit_130_and_keep_finished_runs(store, straight, tmp_path, number):
+    process = command("--seeds", "3", "--checkpoint-seconds", "1000", FAKE_HOLD="fedprox 4")
+    wait_for(lambda: held(tmp_path), process)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert errors == "fedlib: interrupted; what was finished is stored, the rest resumes\n"
     assert [files(store, run) for run in TRIPLE] == straight
-    assert compute(TRIPLE + second).computed == 3
+    assert compute(TRIPLE + SECOND).computed == 3
+    assert len(logged(tmp_path)) == 2 * 9  # no round was lost
 
 
 def test_two_processes_divide_a_grid(store, tmp_path):
-    both = [command("--seeds", "2", "--max-replicas", "1") for _ in range(2)]
-    outputs = [process.communicate(timeout=60) for process in both]
+    both = [command("--seeds", "2", "--max-replicas", "1", FAKE_TOGETHER="2") for _ in range(2)]
+    outputs = [process.communicate(timeout=PATIENCE) for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
-    lines = logged(tmp_path)
-    assert len(lines) == len(set(lines)) == 4 * 9  # nothing was computed twice
+    lines = [line.rsplit(" ", 1) for line in logged(tmp_path)]
+    assert len(lines) == len({work for work, _ in lines}) == 4 * 9  # nothing was computed twice
+    assert len({who for _, who in lines}) == 2
     assert all("fake/grid: 4 runs" in out for out, _ in outputs)  # both saw everything finished
     assert not list(store.root.rglob("*.damaged-*"))
 
 
 @needs_two_cores
 def test_further_processes_of_one_command_divide_the_grid(store, tmp_path):
-    process = command("--seeds", "2", "--max-replicas", "1", "--processes", "2", seconds="0.4")
-    out, errors = process.communicate(timeout=60)
+    words = ("--seeds", "2", "--max-replicas", "1", "--processes", "2")
+    process = command(*words, FAKE_TOGETHER="2")
+    out, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (0, "")
     lines = [line.rsplit(" ", 1) for line in logged(tmp_path)]
     assert len(lines) == len({work for work, _ in lines}) == 4 * 9  # nothing was computed twice
@@ -269,15 +262,14 @@ def test_a_second_process_begins_at_the_other_end(store, tmp_path):
 def test_interrupted_with_its_further_processes(store, straight, tmp_path):
     """Both leave a checkpoint and let their locks go, also where a shell's `&` made them ignore SIGINT."""
     words = ("--seeds", "3", "--checkpoint-seconds", "1000", "--processes", "2")
-    process = command(*words, seconds="1", signals=deaf_to_interrupts)
-    wait_for(lambda: len({line.split()[-1] for line in logged(tmp_path)}) == 2)
+    process = command(*words, signals=deaf_to_interrupts, FAKE_HOLD="4")
+    wait_for(lambda: len(held(tmp_path)) == 2, process)
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors.count("\n")) == (130, 1)
-    before = len(logged(tmp_path))
-    assert before < 2 * 9
-    second = [replace(run, method="fedprox", method_options={"mu": 0.1}) for run in TRIPLE]
-    assert compute(TRIPLE + second).computed == 6
+    assert all(map(has_ended, held(tmp_path)))
+    assert len(logged(tmp_path)) == 2 * 4
+    assert compute(TRIPLE + SECOND).computed == 6
     assert [files(store, run) for run in TRIPLE] == straight
     assert len(logged(tmp_path)) == 2 * 9  # no round was lost
 
@@ -285,14 +277,15 @@ def test_interrupted_with_its_further_processes(store, straight, tmp_path):
 @needs_two_cores
 def test_further_processes_end_with_a_first_one_that_is_killed(store, straight, tmp_path):
     """As SIGTERM ends them: with a checkpoint, and without their locks."""
-    process = command("--seeds", "3", "--checkpoint-seconds", "1000", "--processes", "2", seconds="1")
-    wait_for(lambda: len({line.split()[-1] for line in logged(tmp_path)}) == 2)
+    words = ("--seeds", "3", "--checkpoint-seconds", "1000", "--processes", "2")
+    process = command(*words, FAKE_HOLD="4")
+    wait_for(lambda: len(held(tmp_path)) == 2, process)
     process.kill()
     process.communicate()
-    second = next(int(line.split()[-1]) for line in logged(tmp_path) if int(line.split()[-1]) != process.pid)
-    wait_for(lambda: not psutil.pid_exists(second))
-    assert len([*store.root.glob("fake/grid/groups/*/checkpoint-*.pt")]) == 1
-    assert compute(TRIPLE).computed == 3
+    (second,) = held(tmp_path) - {process.pid}
+    wait_for(lambda: has_ended(second))
+    assert len([*store.root.glob("fake/grid/groups/*/checkpoint-3.pt")]) == 1
+    assert compute(TRIPLE + SECOND).computed == 6
     assert [files(store, run) for run in TRIPLE] == straight
 
 

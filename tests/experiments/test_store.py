@@ -251,6 +251,27 @@ def test_a_checkpoint_from_before_formats_were_numbered_is_read(store):
     assert folder.load().round == 1
 
 
+@pytest.mark.parametrize("deleted", ["checkpoint-2.pt", "checkpoint-*.pt"])
+def test_a_checkpoint_that_another_process_deletes_meanwhile_is_passed_over(store, monkeypatch, deleted):
+    """Its own checkpoints are deleted by the process at work on a group while another one looks at them."""
+    folder, listed = GroupFolder(store, RUNS), os.listdir
+    for number in (1, 2):
+        folder.save(_checkpoint(number))
+
+    def listdir(path):
+        names = listed(path)
+        for file in path.glob(deleted):
+            file.unlink()
+        return names
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    assert folder.other_code() == ""
+    found = list(unfinished_groups(store, "fake/grid", BASE.group_key))
+    assert [group.path for group in found] == [folder.path] * (deleted == "checkpoint-2.pt")
+    folder.remove()
+    assert (folder.load(), folder.other_code()) == (None, "")
+
+
 def test_summary_states_the_sha256_of_the_files(stored):
     import hashlib
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import fake_federation
 import pytest
-from processes import usual_signals
+from processes import PATIENCE, usual_signals
 
 from fedlib.experiments.store import Store
 
@@ -22,7 +22,7 @@ def shell(command, tmp_path, **environment):
         ["bash", "-c", script],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
         env={**os.environ, "FEDLIB_STORE": str(tmp_path / "runs"), **environment},
         preexec_fn=usual_signals,
@@ -30,7 +30,7 @@ def shell(command, tmp_path, **environment):
 
 
 def test_a_run_whose_reader_has_gone_is_not_done(tmp_path):
-    done = shell("fedlib run fake/grid --checkpoint-seconds 1000 | head -n 1", tmp_path, FAKE_SECONDS="0.02")
+    done = shell("fedlib run fake/grid --checkpoint-seconds 1000 | head -n 1", tmp_path, FAKE_UNREAD="3")
     assert done.returncode == 141
     assert done.stderr == (
         "fedlib: error: nobody reads the output any more; what was finished is stored, the rest resumes\n"
@@ -74,11 +74,11 @@ def test_a_terminal_of_another_encoding_gets_every_letter(tmp_path):
 
 
 def test_an_unknown_error_shows_its_traceback_and_asks_for_a_report(tmp_path):
-    done = shell("fedlib run fake/grid", tmp_path, FAKE_SECONDS="soon")
+    done = shell("fedlib run fake/grid", tmp_path, FAKE_TOGETHER="two")
     assert done.returncode == 1
     assert "Traceback (most recent call last):" in done.stderr
     *_, error, last = done.stderr.splitlines()
-    assert error == "ValueError: could not convert string to float: 'soon'"
+    assert error == "ValueError: invalid literal for int() with base 10: 'two'"
     assert last.startswith("fedlib: this is a fault of fedlib 0.")
     assert "please report it" in last
 

@@ -1,18 +1,18 @@
 """The headless runner on tiny notebooks: every way to end, and nothing written over a source."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from processes import usual_signals
+from processes import PATIENCE, has_ended, usual_signals, wait_for
 
 from fedlib.errors import UsageError
 from fedlib.reporting import notebook_runner
@@ -53,6 +53,15 @@ def texts(path: Path) -> str:
     return "".join(output.get("text", "") for cell in cells for output in cell.get("outputs", []))
 
 
+def kernels() -> list[psutil.Process]:
+    """Kernels below this process that have not ended."""
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found += [child] if "ipykernel_launcher" in child.cmdline() else []
+    return found
+
+
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     """One good run: (result, source, its bytes before, output folder, progress lines)."""
@@ -86,7 +95,7 @@ def test_the_source_stays_as_it_was_and_the_copy_lies_in_the_output_folder(good)
 
 def test_seconds_and_peak_memory_are_those_of_the_kernel(good):
     result = good[0]
-    assert 1 < result.seconds < 60
+    assert result.seconds > 1
     assert 300 < result.peak_memory_mib < 1500  # the cell holds 300 MiB for a second
 
 
@@ -118,11 +127,9 @@ def test_a_dead_kernel_is_told_by_the_result(tmp_path, end):
 
 def test_a_cell_over_the_time_limit_ends_the_notebook_and_its_kernel(tmp_path):
     path = write_notebook(tmp_path / "01_slow.ipynb", "import time; time.sleep(600)")
-    start = time.monotonic()
-    (result,) = run(tmp_path, path, timeout=2)
-    assert (result.status, result.error) == ("timeout", "In [3] ran longer than 2 s")
-    assert time.monotonic() - start < 60
-    assert not [c for c in psutil.Process().children(recursive=True) if "ipykernel" in " ".join(c.cmdline())]
+    (result,) = run(tmp_path, path, timeout=4)
+    assert (result.status, result.error) == ("timeout", "In [3] ran longer than 4 s")
+    assert not kernels()
 
 
 def test_a_notebook_that_leaves_early_with_status_0_is_not_ok(tmp_path):
@@ -195,30 +202,47 @@ def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
         run(tmp_path, write_notebook(tmp_path / "01_a.ipynb"))
 
 
-_INTERRUPTED = """
+_COMMAND = """
 import pathlib, sys
-from fedlib.reporting.notebook_runner import run_notebooks
-run_notebooks(sys.argv[1:3], out=pathlib.Path(sys.argv[3]))
+from fedlib.cli.main import main
+from fedlib.reporting import notebook_runner
+notebook_runner.notebooks_folder = lambda: pathlib.Path.cwd()
+notebook_runner.output_folder = lambda: pathlib.Path.cwd() / "out"
+sys.exit(main())
 """
 
 
-def test_ctrl_c_ends_the_runner_and_its_kernel(tmp_path):
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [
+        ("notebooks", signal.SIGINT),
+        ("notebooks", signal.SIGTERM),
+        ("reproduce", signal.SIGHUP),
+        ("notebooks", signal.SIGKILL),
+    ],
+)
+def test_a_signal_ends_the_command_and_its_kernel(tmp_path, command, number):
     code = "import os, time; open('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)"
-    paths = [write_notebook(tmp_path / f"0{n}_slow.ipynb", code) for n in (1, 2)]
-    command = [sys.executable, "-c", _INTERRUPTED, *map(str, paths), str(tmp_path / "out")]
+    for name in ("01_slow", "02_slow"):
+        write_notebook(tmp_path / f"{name}.ipynb", code, parameters=PARAMETERS + '\nshown = "mine"')
+    words = [sys.executable, "-c", _COMMAND, command]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, preexec_fn=usual_signals, **pipes)
+    process = subprocess.Popen(words, cwd=tmp_path, preexec_fn=usual_signals, **pipes)
     mark = tmp_path / "pid"
-    for _ in range(600):
-        if mark.is_file() and mark.read_text():
-            break
-        time.sleep(0.1)
+    wait_for(lambda: mark.is_file() and mark.read_text(), process)
     kernel = int(mark.read_text())
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT, stderr
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=PATIENCE)
     assert "02_slow" not in stdout
-    assert not psutil.pid_exists(kernel)
+    if number == signal.SIGKILL:  # the kernel notices by itself
+        assert process.returncode == -number
+        wait_for(lambda: has_ended(kernel))
+    else:
+        assert (process.returncode, stderr) == (130, _LINE)
+        assert has_ended(kernel)
+
+
+_LINE = "fedlib: interrupted; what was finished is stored, the rest resumes\n"
 
 
 def test_kernels_start_without_a_word(tmp_path, capfd):

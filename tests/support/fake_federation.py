@@ -1,18 +1,24 @@
 """A stand-in for the round loop, with a paper of its own: rounds take no time, and runs can be made to fail.
 
-Run as a script it is `python -m fedlib` on that paper. Environment: FAKE_SECONDS (per round),
-FAKE_NAN_SEED (that seed fails in round 3), FAKE_LOG (a file with one line per round computed,
-its last word the process).
+Run as a script it is `python -m fedlib` on that paper. Environment, so that a test waits for events and
+never for a time:
+
+FAKE_LOG: a file with one line per round computed, its last word the process.
+FAKE_HOLD: `round` or `method round`, before which a process adds itself to $FAKE_LOG.held and stays there.
+FAKE_TOGETHER: so many processes have computed a round before any of them computes its second.
+FAKE_UNREAD: the round that waits until nobody reads standard output any more.
+FAKE_NAN_SEED: that seed fails in round 3.
 """
 
 import os
+import select
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import torch
+from processes import wait_for
 
 import fedlib.federation
 from fedlib.analysis.claims import Claim
@@ -87,7 +93,7 @@ def rounds(task, method, state=None):
     x = torch.tensor([0.1 + 0.01 * run.seed for run in task.runs]) if state is None else state["x"]
     x = x + 0.001 * len(task.runs) if state is None else x  # the stacking shows in the numbers
     for number in range(done + 1, task.runs[0].rounds + 1):
-        time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
+        _await(task.runs[0].method, number)
         x = 3.7 * x * (1 - x)
         new = {}
         if number == 3:
@@ -116,6 +122,21 @@ def _row(number, value, failed):
     }
 
 
+def _await(method, number):
+    """Stay here until what the environment asks for has happened."""
+    log, hold = os.environ.get("FAKE_LOG"), os.environ.get("FAKE_HOLD")
+    if hold in (str(number), f"{method} {number}"):
+        with open(f"{log}.held", "a") as file:
+            file.write(f"{os.getpid()}\n")
+        wait_for(lambda: False)
+    if number == 1 and (together := int(os.environ.get("FAKE_TOGETHER", "1"))) > 1:
+        wait_for(lambda: len({line.split()[-1] for line in Path(log).read_text().splitlines()}) >= together)
+    if os.environ.get("FAKE_UNREAD") == str(number):
+        output = select.poll()
+        output.register(sys.stdout.fileno(), 0)  # errors alone
+        wait_for(lambda: output.poll(0))
+
+
 def _log(line):
     if "FAKE_LOG" in os.environ:
         with open(os.environ["FAKE_LOG"], "a") as file:
@@ -130,7 +151,6 @@ def install(put=setattr, put_item=dict.__setitem__):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     sys.modules["fake_federation"] = sys.modules["__main__"]
     install()
     sys.exit(main())
