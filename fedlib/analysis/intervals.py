@@ -59,6 +59,16 @@ def interval_words(interval: Interval) -> str:
     return f"{mean} [{', '.join(bounds)}]" if bounds else mean
 
 
+def effect_words(interval: Interval, unit: str) -> str:
+    """`−0.30 [−0.50, −0.10] nats`, with a minus sign for a page."""
+    return f"{interval_words(interval)} {unit}".replace("-", "−")
+
+
+def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> str:
+    """The words for an interval above 0, below 0, or around it; one value decides nothing."""
+    return above if interval.low > 0 else below if interval.high < 0 else undecided
+
+
 def decimals(scale: float) -> int:
     """Decimals that show two significant digits of a number of this size."""
     if not scale or not math.isfinite(scale):

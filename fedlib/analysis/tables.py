@@ -8,21 +8,39 @@ import pandas as pd
 from fedlib.analysis.intervals import mean_interval
 
 
-def format_table(frame: pd.DataFrame) -> str:
-    """Plain text, one line per row, columns aligned; booleans as yes and no, missing values as -."""
+def format_table(frame: pd.DataFrame, width: int | None = None) -> str:
+    """Plain text, one line per row, columns aligned; booleans as yes and no, missing values as -.
+
+    width: most characters of a line. A wider table is divided, each part with the leading text columns.
+    """
     shown = frame.map(_format_cell)
-    columns = [_column_words(name) for name in frame.columns]
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in frame.columns]
-    cells = [columns, *shown.to_numpy().tolist()]
-    widths = [max(len(row[c]) for row in cells) for c in range(len(columns))]
-    lines = [
-        "  ".join(
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(row, widths, numeric, strict=True)
-        ).rstrip()
-        for row in cells
+    heads = [_column_words(name) for name in frame.columns]
+    columns = [[head, *shown.iloc[:, at]] for at, head in enumerate(heads)]
+    widths = [max(map(len, cells)) for cells in columns]
+    parts = _parts_that_fit(widths, max(1, numeric.index(True)) if True in numeric else 1, width)
+    return "\n\n".join(_aligned([(columns[at], widths[at], numeric[at]) for at in part]) for part in parts)
+
+
+def _parts_that_fit(widths: list[int], lead: int, width: int | None) -> list[list[int]]:
+    """Numbers of the columns of each part; the first `lead` are in all of them."""
+    parts = [list(range(lead))]
+    for at in range(lead, len(widths)):
+        used = sum(widths[c] + 2 for c in parts[-1])
+        if width is not None and used + widths[at] > width and len(parts[-1]) > lead:
+            parts.append(list(range(lead)))
+        parts[-1].append(at)
+    return parts
+
+
+def _aligned(columns: list[tuple[list[str], int, bool]]) -> str:
+    """Columns (cells with the head, width, to the right) as lines, a rule below the heads."""
+    cells = [
+        [text.rjust(width) if right else text.ljust(width) for text in column]
+        for column, width, right in columns
     ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines = ["  ".join(row).rstrip() for row in zip(*cells, strict=True)]
+    lines.insert(1, "  ".join("-" * width for _, width, _ in columns))
     return "\n".join(lines)
 
 
@@ -56,13 +74,13 @@ def summarise_seeds(frame: pd.DataFrame, by: str | Sequence[str], value: str) ->
 def compare(
     published: pd.DataFrame, ours: pd.DataFrame, on: Sequence[str], *, value: str = "value"
 ) -> pd.DataFrame:
-    """Published value, our mean with its interval, and the difference, in adjacent columns.
+    """Published value, our mean, its interval (low, high) and the difference, in adjacent columns.
 
     published: columns `on` and `value`. ours: `summarise_seeds` of the same quantity and unit.
     """
     table = published[[*on, value]].rename(columns={value: "published"}).merge(ours, on=list(on), how="left")
     table = table.rename(columns={"mean": "ours"})
-    table.insert(table.columns.get_loc("ours") + 1, "difference", table.ours - table.published)
+    table.insert(table.columns.get_loc("high") + 1, "difference", table.ours - table.published)
     return table
 
 

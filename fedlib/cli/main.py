@@ -170,14 +170,8 @@ def list_command(arguments: argparse.Namespace) -> int:
         absent = "computed on demand" if artifact.compute else "none"
         line = (artifact.id, artifact.kind, artifact.title, stored or absent)
         rows.append(dict(zip(("id", "kind", "title", "stored"), line, strict=True)))
-    results.print_table(rows)
+    output.print_table(rows)
     return 0
-
-
-def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -212,13 +206,15 @@ def data_command(arguments: argparse.Namespace) -> int:
 
     if arguments.action == "list":
         found = data.describe_datasets()
+        names = ("name", "state", "what it is", "origin, or how to get it")
         rows = [(row.name, row.state, row.what, row.origin or row.how) for row in found]
-        _print_table([("name", "state", "what it is", "origin, or how to get it"), *rows])
+        output.print_table([dict(zip(names, row, strict=True)) for row in rows], wrap=True)
         return 0
     if arguments.action == "fetch":
         return _fetch(arguments.names)
     rows = [row for name in arguments.names or data.dataset_names() for row in data.check(name)]
-    _print_table([("name", "verdict", "file"), *((row.name, row.verdict, row.file) for row in rows)])
+    shown = [{"name": row.name, "verdict": row.verdict, "file": str(row.file)} for row in rows]
+    output.print_table(shown, wrap=True)
     # A set that was asked for by name has to be there; in a round over all of them only damage counts.
     bad = {"damaged", "absent"} if arguments.names else {"damaged"}
     return EXIT_FAILED if any(row.verdict in bad for row in rows) else 0

@@ -1,13 +1,15 @@
-"""Standard output and error of a command: closed, full, without a reader, or of another encoding.
+"""Standard output and error of a command: tables as wide as the terminal, and streams that fail.
 
-An error of these streams becomes an OutputError, so that it is told apart from that of a file and a run
-leaves its checkpoint.
+A stream may be closed, full, without a reader, or of another encoding. Its error becomes an OutputError, so
+that it is told apart from that of a file and a run leaves its checkpoint.
 """
 
 import contextlib
 import os
+import shutil
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fedlib.errors import EXIT_NO_READER, OutputError
@@ -76,3 +78,29 @@ def _discard(stream: Any) -> None:
     """Let what is buffered go nowhere, or Python would fail once more when it ends."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def terminal_width() -> int:
+    """Columns of the terminal ($COLUMNS, where set); 120 where there is none."""
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def print_table(rows: Sequence[Mapping[str, str]], *, wrap: bool = False) -> None:
+    """Rows as aligned text; where the terminal is narrower the widest column is cut, or wrapped."""
+    names = list(rows[0])
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    space = terminal_width() - 2 * (len(names) - 1)
+    while sum(widths.values()) > space and max(widths.values()) > 12:
+        widths[max(widths, key=widths.__getitem__)] -= 1
+    for row in ({name: name for name in names}, *rows):
+        cells = [_lines(row[name], widths[name], wrap) for name in names]
+        for at in range(max(map(len, cells))):
+            parts = (cell[at] if at < len(cell) else "" for cell in cells)
+            line = (part.ljust(width) for part, width in zip(parts, widths.values(), strict=True))
+            print("  ".join(line).rstrip())
+
+
+def _lines(text: str, width: int, wrap: bool) -> list[str]:
+    if len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, width) if wrap else [f"{text[: width - 1]}…"]

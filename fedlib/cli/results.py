@@ -1,10 +1,11 @@
 """The commands `results` (list, filter, delete stored runs) and `show` (an artifact's table and figure)."""
 
 import argparse
-import shutil
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fedlib.cli.output import print_table, terminal_width
 from fedlib.errors import UsageError, check
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def show_command(arguments: argparse.Namespace) -> int:
     check(len(rows) > 0, f"no rows stored; python -m fedlib run {arguments.id} computes them")
     tables = (_finals,) if own or not artifact.tables else artifact.tables
     for make in tables:
-        print(format_table(make(rows).round(3)), end="\n\n")
-    print(provenance_line(rows))
+        print(format_table(make(rows).round(3), terminal_width()), end="\n\n")
+    print(textwrap.fill(provenance_line(rows), terminal_width()))
     path = _draw(_curves if own or artifact.plot is None else artifact.plot, rows, arguments)
     print(f"figure: {path}")
     return 0
@@ -150,18 +151,3 @@ def _draw(plot: object, rows: "pd.DataFrame", arguments: argparse.Namespace) -> 
         Path(arguments.out) if arguments.out else project_root() / "build" / "figures" / f"{arguments.id}.png"
     )
     return str(plotting.save_figure(figure, path.stem, path.parent))
-
-
-def print_table(rows: Sequence[Mapping[str, str]]) -> None:
-    """Rows as aligned text; the widest column is cut where the terminal is narrower."""
-    names = list(rows[0])
-    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
-    space = shutil.get_terminal_size((120, 24)).columns - 2 * (len(names) - 1)
-    while sum(widths.values()) > space and max(widths.values()) > 12:
-        widths[max(widths, key=widths.__getitem__)] -= 1
-    for row in ({name: name for name in names}, *rows):
-        print("  ".join(_cut(row[name], widths[name]) for name in names).rstrip())
-
-
-def _cut(text: str, width: int) -> str:
-    return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"

@@ -7,13 +7,14 @@ import sys
 import textwrap
 from typing import Any
 
+from fedlib.cli.output import tell, terminal_width
 from fedlib.errors import check_name
 
 Record = dict[str, Any]
 WIDTH = 100
 SHORT = {"supported, smaller than printed": "supported, smaller", "": "-"}
-WIDTHS = {"claim": 11, "verdict": 18, "effect": 38, "printed": 8, "scale": 8, "seeds": 5}
-EFFECT = WIDTHS["effect"]
+EFFECT = 38
+SPARE = ("seeds", "scale", "printed")  # columns that a narrow terminal does without
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +53,7 @@ def _records(arguments: argparse.Namespace) -> list[Record]:
     given = {"profile": arguments.profile, "store": arguments.store}
     found = verdict_cache.read(verdict_cache.fingerprint(arguments.paper, **given))
     if found is None:
+        tell("fedlib: rows or code are new; every claim is decided again (half a minute)")
         from fedlib.reporting.verdicts import records
 
         return records(arguments.paper, **given)
@@ -63,20 +65,31 @@ def _wanted(found: list[Record], names: list[str]) -> list[Record]:
     return [known[check_name("claim", name.upper(), known)] for name in names] or found
 
 
+def _width() -> int:
+    return min(WIDTH, terminal_width())
+
+
 def _lines(found: list[Record]) -> list[str]:
-    """The short table and its counts, at most `WIDTH` columns."""
-    head = "  ".join(name.ljust(width) for name, width in WIDTHS.items()).rstrip()
-    lines = [head, "  ".join("-" * width for width in WIDTHS.values())]
-    lines += [_line(record) for record in found]
-    return [*lines, "", *textwrap.wrap(_counts(found), WIDTH)]
+    """The short table and its counts, no wider than the terminal."""
+    rows = [_cells(record) for record in found]
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
+    for name in SPARE:
+        if sum(widths.values()) + 2 * (len(widths) - 1) > _width():
+            del widths[name]
+    head, rule = {name: name for name in widths}, {name: "-" * width for name, width in widths.items()}
+    lines = [
+        "  ".join(row[name].ljust(width) for name, width in widths.items()).rstrip()
+        for row in (head, rule, *rows)
+    ]
+    return [*lines, "", *textwrap.wrap(_counts(found), _width())]
 
 
-def _line(record: Record) -> str:
+def _cells(record: Record) -> dict[str, str]:
     unit = record["unit"]
     effect = f"{record['effect']}{'' if unit.startswith('%') else ' '}{unit}".strip()
     if record["kind"] == "arithmetic":
         effect = "arithmetic"
-    cells = {
+    return {
         "claim": record["claim"],
         "verdict": SHORT.get(record["verdict"], record["verdict"]),
         "effect": effect if len(effect) <= EFFECT else record["effect"],
@@ -84,7 +97,6 @@ def _line(record: Record) -> str:
         "scale": record["profile"] or "-",
         "seeds": str(record["seeds"] or "-"),
     }
-    return "  ".join(cells[name].ljust(width) for name, width in WIDTHS.items()).rstrip()
 
 
 def _counts(found: list[Record]) -> str:
@@ -113,7 +125,7 @@ def _long(record: Record) -> str:
         f"rows: {scale or '-'}",
         *record["evidence"].split("; "),
     ]
-    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in lines)
+    return "\n".join(textwrap.fill(line, _width(), subsequent_indent="    ") for line in lines)
 
 
 def _print_csv(found: list[Record]) -> None:

@@ -46,6 +46,8 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "schedulerfl": MethodStyle("#999933", "d", "SchedulerFL"),
     # variants of a learned method: its colour, another line and marker
     "feddrl_online": MethodStyle("#D55E00", "d", "FedDRL, online", "--"),
+    "fedprox_uniform": MethodStyle("#E69F00", "v", "FedProx, equal weights", "-."),
+    "keep": MethodStyle("#D55E00", "p", "FedDRL, keeps stage 1's experience", "-."),
     "fedrod_personal": MethodStyle("#CC79A7", "x", "FedROD, personal head", "--"),
     "feddisk_global": MethodStyle("#882255", "p", "FedDisk, u_glob", "--"),
     "feddisk_shuffled": MethodStyle("#882255", "2", "FedDisk, alpha shuffled", ":"),
@@ -96,7 +98,8 @@ def method_style(name: str) -> MethodStyle:
         return METHOD_STYLES[name]
     number = zlib.crc32(name.encode())
     marker, line = _MARKERS[number // 4 % len(_MARKERS)], _LINES[number // 28 % len(_LINES)]
-    return MethodStyle(_OTHERS[number % len(_OTHERS)], marker, name.rpartition(":")[2], line)
+    label = name.rpartition(":")[2].replace("_", " ")
+    return MethodStyle(_OTHERS[number % len(_OTHERS)], marker, label, line)
 
 
 def use_style() -> None:

@@ -2,6 +2,7 @@
 
 import html
 import io
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -24,14 +25,14 @@ PAGE_INCHES = 9.2  # the widest figure that fits a column of 900 pixels
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 _IDENTITY = ("seed", "paper", "artifact", "profile")
-_METHOD_COLUMNS = ("variant", "method", "control", "FedDRL less")
-PAPER_NAMES = {
-    "start": "",
-    "feddrl": "FedDRL",
-    "feddisk": "FedDisk",
-    "fedddrl": "FedDdrl",
-    "frl": "FRL report",
-    "head_to_head": "Head to head",
+_METHOD_COLUMNS = ("variant", "method", "policy", "control", "less", "FedDRL less")
+_COUNTS = ("n", "seeds", "trials")
+# of captions, with the paper's address where it has one
+PAPERS = {
+    "feddrl": ("FedDRL", "https://doi.org/10.1145/3545008.3545085"),
+    "feddisk": ("FedDisk", "https://arxiv.org/abs/2401.02586"),
+    "fedddrl": ("FedDdrl", "https://doi.org/10.3390/s23052494"),
+    "frl": ("FRL report", ""),
 }
 
 
@@ -47,7 +48,8 @@ def show_figure(figure: Figure, alternative: str = "") -> None:
 def show_tables(artifact_id: str, rows: pd.DataFrame, makers: Sequence[Maker]) -> None:
     """Display the tables that functions make of an artifact's rows."""
     for number, make in enumerate(makers):
-        display(HTML(html_table(_labelled(make(rows)), name=f"{artifact_id}-{_name(make)}-{number}")))
+        frame = _without_counts(_labelled(make(rows)), rows)
+        display(HTML(html_table(frame, name=f"{artifact_id}-{_name(make)}-{number}")))
 
 
 def show_frame(frame: pd.DataFrame, name: str) -> None:
@@ -56,17 +58,27 @@ def show_frame(frame: pd.DataFrame, name: str) -> None:
 
 
 def show_settings(runs: Mapping[str, Run]) -> None:
-    """Display the descriptions of runs side by side, e.g. one per profile, without empty options."""
-    columns = {name: {**run.describe(), "method": run.method_label} for name, run in runs.items()}
-    frame = pd.DataFrame(columns).drop([*_IDENTITY, "method_options"]).map(_setting_words)
-    told = frame[frame.ne("–").any(axis=1)]
-    show_frame(told.rename_axis("setting").reset_index(), "settings")
+    """Display the descriptions of runs side by side, e.g. one per profile; an option per line."""
+    columns = {name: _flat({**run.describe(), "method": run.method}) for name, run in runs.items()}
+    frame = pd.DataFrame(columns, index=list(dict.fromkeys(key for flat in columns.values() for key in flat)))
+    show_frame(frame.map(_setting_words).rename_axis("setting").reset_index(), "settings")
+
+
+def _flat(settings: Mapping[str, object], of: str = "") -> dict[str, object]:
+    """Settings by name, those of a mapping as `dataset: mean`; what identifies a run is left out."""
+    found: dict[str, object] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{of}{name.removesuffix('_options')}: ")
+        elif of or (name not in _IDENTITY and value is not None):
+            found[f"{of}{name}"] = value
+    return found
 
 
 def _setting_words(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_setting_words(part)}" for name, part in value.items()) or "–"
-    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def show_claims(found: Sequence[Record]) -> None:
@@ -107,15 +119,27 @@ def show_errata(paper: str) -> None:
 
 
 def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    """Names of methods as the figures have them."""
+    """Names of methods as the figures have them, in cells and headers."""
     named = [column for column in _METHOD_COLUMNS if column in frame]
     labels = {name: style.label for name, style in METHOD_STYLES.items()}
-    return frame.assign(**{column: frame[column].replace(labels) for column in named})
+    words = {
+        column: frame[column].map(lambda name: labels.get(name, str(name).replace("_", " ")))
+        for column in named
+    }
+    return frame.assign(**words).rename(columns=labels)
+
+
+def _without_counts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The table without its number of seeds where the line above the table tells it for all rows."""
+    if "seed" not in rows:
+        return frame
+    told = [name for name in _COUNTS if name in frame and set(frame[name]) == {rows.seed.nunique()}]
+    return frame.drop(columns=told)
 
 
 def show_line(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: str) -> None:
     """Display which artifact follows, what was asked for and what is shown; more when pointed at."""
-    label = html.escape(artifact_label(artifact))
+    label = _linked(artifact)
     if rows.empty:
         words = (
             f"asked: {asked}; shown: nothing, no such rows are stored. <code>{html.escape(command)}</code>"
@@ -129,14 +153,22 @@ def show_line(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: st
 _LINE = '<div style="font-size: 12px; opacity: 0.8" title="{tip}"><b>{label}</b> · {words}</div>'
 
 
-def artifact_label(artifact: Artifact) -> str:
-    """`FedDRL, fig. 5: Accuracy per round`; an artifact that the paper has not goes by its title alone."""
-    name = artifact.name
+def _linked(artifact: Artifact) -> str:
+    """The artifact's label as HTML; its place in the paper is a link to the paper."""
+    place, rest = place_in_paper(artifact), html.escape(artifact.title)
+    address = PAPERS[artifact.paper][1] if place else ""
+    if not place:
+        return rest
+    return f'<a href="{address}">{place}</a>: {rest}' if address else f"{place}: {rest}"
+
+
+def place_in_paper(artifact: Artifact) -> str:
+    """`FedDRL, fig. 5`; empty for an artifact that the paper has not."""
     for word, short in (("table", "table "), ("fig", "fig. ")):
-        number = name.removeprefix(word)
-        if name.startswith(word) and number.isdecimal():
-            return f"{PAPER_NAMES[artifact.paper]}, {short}{number}: {artifact.title}"
-    return artifact.title
+        number = artifact.name.removeprefix(word)
+        if artifact.paper in PAPERS and artifact.name.startswith(word) and number.isdecimal():
+            return f"{PAPERS[artifact.paper][0]}, {short}{number}"
+    return ""
 
 
 def scale_words(rows: pd.DataFrame) -> str:

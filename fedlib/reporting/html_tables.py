@@ -1,9 +1,9 @@
-"""Data frames as HTML tables that a reader can scan: intervals merged, headers grouped, 860 pixels at most.
+"""Data frames as HTML tables that a reader can scan: intervals merged, headers grouped, 820 pixels at most.
 
 Column names carry the layout. `method: ours` puts `ours` under the header `method`; a column `low` and a
-column `high` are merged into the value left of them, `61.2 ± 1.4`. A table that is too wide is divided at
-its groups, a long one folds away. The pages stay readable where a front end strips styles (an untrusted
-notebook in JupyterLab).
+column `high` are merged into the value left of them, `61.2 ± 1.4`; `gain low` into `gain` alone. A table
+that is too wide is divided at its groups, a long one folds away. The pages stay readable where a front end
+strips styles (an untrusted notebook in JupyterLab).
 """
 
 import html
@@ -13,10 +13,10 @@ from collections.abc import Hashable, Sequence
 
 import pandas as pd
 
-MAX_PIXELS = 860
+MAX_PIXELS = 820  # JupyterLab's column of outputs in a window of 1000 pixels, file browser closed
 FOLD_FROM = 25  # rows
-_CHARACTER, _PADDING = 6.6, 16  # pixels at 12 px
-_SIGNED = ("difference", "diff", "gain", "lead", "less", "minus", "ahead of", "effect")
+_CHARACTER, _HEADER_CHARACTER, _PADDING = 7.2, 8.0, 16  # pixels at 12 px, in a wide font such as DejaVu Sans
+_SIGNED = re.compile(r"\b(difference|diff|gain|lead|less|minus|ahead of|effect)\b")
 _EXACT = ("published", "printed", "paper")
 _RULE = "1px solid rgba(128, 128, 128, 0.35)"
 
@@ -80,14 +80,14 @@ def _bounds(columns: list[tuple[str, str]]) -> dict:
         if not (name == "low" or name.endswith(" low")) or high not in columns:
             continue
         own = [c for c in columns[:at] if c[0] == group and c not in found["used"]]
-        if own:
+        if own and name in ("low", f"{own[-1][1]} low"):
             found[own[-1]] = ((group, name), high)
             found["used"] |= {(group, name), high}
     return found
 
 
 def _is_signed(column: tuple[str, str]) -> bool:
-    return any(word in part for part in column for word in _SIGNED)
+    return any(_SIGNED.search(part) for part in column)
 
 
 def _is_exact(column: tuple[str, str]) -> bool:
@@ -114,7 +114,7 @@ def _plain(value: object) -> str:
         return "yes" if value else "no"
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "–"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return _number(value, None, False) if isinstance(value, float) else str(value)
 
 
 def _decimals(values: pd.Series) -> int:
@@ -128,7 +128,12 @@ def _number(value: object, decimals: int | None, signed: bool) -> str:
     if pd.isna(value):
         return "–"
     sign = "+" if signed else ""
-    text = f"{float(value):{sign}.4g}" if decimals is None else f"{float(value):{sign}z,.{decimals}f}"
+    if decimals is not None:
+        text = f"{float(value):{sign}z,.{decimals}f}"
+    elif abs(value) >= 1e4:
+        text = f"{float(value):{sign},.0f}"
+    else:
+        text = f"{float(value):{sign}.4g}"
     return text.replace("-", "−")
 
 
@@ -192,9 +197,9 @@ def _lead(words: pd.DataFrame, numeric: set[tuple[str, str]]) -> list[tuple[str,
 
 
 def _pixels(words: pd.DataFrame, column: tuple[str, str]) -> float:
-    longest_header = max(map(len, column[1].split()), default=0)
-    longest = max([longest_header, *words[column].map(len)])
-    return _CHARACTER * longest + _PADDING
+    header = max(map(len, column[1].split()), default=0)
+    cell = words[column].map(len).max()
+    return max(_HEADER_CHARACTER * header, _CHARACTER * (0 if pd.isna(cell) else cell)) + _PADDING
 
 
 def _styled(words: pd.DataFrame, numeric: set[tuple[str, str]], name: str) -> str:

@@ -16,10 +16,15 @@ from fedlib.experiments.selection import parse_seeds
 PARAMETERS = ("profile", "seeds", "device", "shown", "compute", "budget_minutes")
 
 
-def seed_list(given: int | str) -> list[int]:
-    """Seeds of a count (3) or a list ("0,1,2"), by the command line's rule."""
+OWN = "own"  # as many seeds as the profile has for each artifact
+
+
+def seed_list(given: int | str) -> list[int] | None:
+    """Seeds of a count (3) or a list ("0,1,2"), by the command line's rule; None for each artifact's own."""
+    if given == OWN:
+        return None
     whole = isinstance(given, str | int) and not isinstance(given, bool)
-    check(whole, f'seeds={given!r} given; allowed: a count such as 3, or a list such as "0,1,2"')
+    check(whole, f'seeds={given!r} given; allowed: a count such as 3, a list such as "0,1,2", or "own"')
     return parse_seeds(str(given))
 
 

@@ -21,6 +21,7 @@ from fedlib.papers import PAPERS, artifacts
 from fedlib.paths import project_root
 from fedlib.plotting.forest import plot_published
 from fedlib.reporting.notebook_runner import NotebookResult, run_notebooks
+from fedlib.reporting.parameters import OWN
 from fedlib.reporting.site import write_site
 from fedlib.reporting.verdicts import effects, records, verdict_table
 
@@ -29,7 +30,7 @@ def reproduce(profile: str = "smoke", paper: str | None = None) -> int:
     """Run the notebooks headless, print what ran and every verdict, write the report; exit status."""
     check_name("profile", profile, PROFILES)
     # At smoke the notebooks show the committed results; a larger profile is asked for to see its own.
-    parameters = {} if profile == "smoke" else {"shown": "mine"}
+    parameters = {} if profile == "smoke" else {"shown": "mine", "seeds": OWN}
     results = run_notebooks([paper] if paper else [], profile, parameters=parameters)
     page = publish(results, paper)
     print(f"\n{format_table(results_table(results))}\n")

@@ -40,7 +40,7 @@ class Session:
 
     paper: str
     profile: str
-    seeds: tuple[int, ...]
+    seeds: tuple[int, ...] | None  # None: each artifact's own number at this profile
     device: str = "auto"
     shown: str = "largest"  # rows of the largest profile stored, or "mine": only the runs of these parameters
     compute: str = "shown"  # what the tables lack, or "all": every artifact at this profile
@@ -58,7 +58,7 @@ class Session:
     def asked(self, *, mine: bool = False) -> str:
         """The parameters in words, e.g. `smoke, seeds 0, 1`."""
         if mine or self.shown == "mine":
-            return f"{self.profile}, {display.seed_words(self.seeds)}"
+            return f"{self.profile}, {self._seed_words()}"
         return "largest profile stored"
 
     def figure(self, *artifact_ids: str, mine: bool = False) -> None:
@@ -85,7 +85,8 @@ class Session:
 
     def _announced(self, artifact_id: str, mine: bool) -> pd.DataFrame:
         rows, artifact = self.rows(artifact_id, mine=mine), find_artifact(artifact_id)
-        seeds = f" --seeds {','.join(map(str, self.seeds))}" if artifact.runs(self.profile) else ""
+        given = self.seeds and artifact.runs(self.profile)
+        seeds = f" --seeds {','.join(map(str, self.seeds))}" if given else ""
         command = f"python -m fedlib run {artifact_id} --profile {self.profile}{seeds}"
         display.show_line(artifact, rows, self.asked(mine=mine), command=command)
         return rows
@@ -143,11 +144,14 @@ class Session:
         _rows.cache_clear()
 
     def _plan_words(self, plan: pd.DataFrame) -> str:
-        where = f"profile {self.profile}, {display.seed_words(self.seeds)}"
+        where = f"profile {self.profile}, {self._seed_words()}"
         if plan.empty:
             return f"{where}: everything is stored, nothing to compute"
         parts = [f"{name} ({what})" for name, what in zip(plan.artifact, plan.missing, strict=True)]
         return f"{where}: {', '.join(parts)}; {sum(plan.expected, Expected()).text()}"
+
+    def _seed_words(self) -> str:
+        return display.seed_words(self.seeds) if self.seeds else "the profile's own seeds"
 
     def _wanted(self) -> list[Artifact]:
         known = [a for a in artifacts(self.paper).values() if self.profile in a.profiles]
@@ -192,7 +196,8 @@ def begin(
 ) -> Session:
     """Check a notebook's parameters and return its session.
 
-    seeds: a count (3) or a list ("0,1,2"), as on the command line. budget_minutes: 0 is no limit.
+    seeds: a count (3), a list ("0,1,2"), or "own", the profile's own number for each artifact.
+    budget_minutes: 0 is no limit.
     live: names of artifacts that the notebook trains at these parameters, e.g. `small_setting`.
     Raises UsageError, one line, for a misspelt name or a value that is not allowed.
     """
@@ -201,10 +206,11 @@ def begin(
     check_name("value of shown", shown, SHOWN)
     check_name("value of compute", compute, COMPUTE)
     runner.resolve_device(device)
+    chosen = seed_list(seeds)
     return Session(
         paper=paper,
         profile=profile,
-        seeds=tuple(seed_list(seeds)),
+        seeds=None if chosen is None else tuple(chosen),
         device=device,
         shown=shown,
         compute=compute,
@@ -234,7 +240,8 @@ def _without_store_warnings() -> Iterator[None]:
 
 def _mine(session: Session, artifact_id: str) -> pd.DataFrame:
     rows = _stored(session.store, artifact_id, session.profile)
-    return rows[rows.seed.isin(session.seeds)] if len(rows) and "run" in rows else rows
+    known = len(rows) and "run" in rows and session.seeds is not None
+    return rows[rows.seed.isin(session.seeds)] if known else rows
 
 
 def _stored(store: Store, artifact_id: str, profile: str) -> pd.DataFrame:

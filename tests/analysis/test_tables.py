@@ -33,7 +33,7 @@ def test_compare_keeps_what_was_published_but_not_run():
     published = pd.DataFrame({"method": ["a", "b"], "value": [3.0, 4.0]})
     ours = pd.DataFrame({"method": ["a"], "mean": [2.5], "low": [2.0], "high": [3.0], "n": [3]})
     table = tables.compare(published, ours, ["method"])
-    assert list(table.columns) == ["method", "published", "ours", "difference", "low", "high", "n"]
+    assert list(table.columns) == ["method", "published", "ours", "low", "high", "difference", "n"]
     assert table.difference[0] == -0.5
     assert np.isnan(table.ours[1])
 

@@ -55,6 +55,15 @@ def test_mine_shows_only_the_runs_of_these_parameters(rows_at, shown):
     assert "asked: smoke, 2 seeds (0, 1); shown: smoke, mnist, 2 seeds (0, 1)" in shown[0].data
 
 
+def test_own_seeds_are_the_profiles_number(rows_at):
+    rows_at(reduced=(0, 1, 2, 3, 4))
+    own = session.begin("feddrl", profile="reduced", seeds="own", shown="mine")
+    assert set(own.rows("feddrl/small_setting").seed) == {0, 1, 2, 3, 4}
+    wanted = find_artifact("feddrl/small_setting")
+    assert {run.seed for run in own._runs(wanted)} == set(range(wanted.seeds["reduced"]))
+    assert own.asked() == "reduced, the profile's own seeds"
+
+
 def test_absent_rows_are_one_line_with_the_command_that_makes_them(rows_at, shown):
     rows_at()
     session.begin("frl", profile="smoke", seeds=2).figure("frl/fig14")
@@ -76,6 +85,27 @@ def test_a_figure_has_twice_the_pixels_of_its_size_on_the_page(shown):
     assert figure.number not in plt.get_fignums()
 
 
-def test_an_artifact_of_the_paper_goes_by_its_number():
-    assert display.artifact_label(find_artifact("feddrl/fig5")).startswith("FedDRL, fig. 5: ")
-    assert display.artifact_label(find_artifact("feddrl/small_setting")).startswith("The agent")
+def test_an_artifact_of_the_paper_goes_by_its_number_which_links_to_the_paper(rows_at, shown):
+    assert display.place_in_paper(find_artifact("feddrl/fig5")) == "FedDRL, fig. 5"
+    assert display.place_in_paper(find_artifact("feddrl/small_setting")) == ""
+    rows_at()
+    session.begin("feddrl", profile="smoke", seeds=1).figure("feddrl/fig5", "feddrl/small_setting")
+    assert '<a href="https://doi.org/10.1145/3545008.3545085">FedDRL, fig. 5</a>: ' in shown[0].data
+    assert "<b>The agent beside" in shown[1].data
+
+
+def test_settings_have_a_line_for_each_option(shown):
+    runs = find_artifact("feddisk/fig3").runs("smoke")
+    display.show_settings({run.dataset: run for run in runs if run.method == "feddisk"})
+    assert shown[0].data.count("<table") == 1
+    assert "method: made_hidden" in shown[0].data
+
+
+def test_methods_go_by_their_labels_and_equal_counts_of_seeds_are_left_to_the_line(rows_at, shown):
+    rows_at(reduced=(0, 1, 2))
+    table = pd.DataFrame({"policy": ["keep_all"], "fedprox": [1.0], "mean": [2.0], "n": [3]})
+    session.begin("frl").table("frl/fig14", lambda rows: table, lambda rows: table.assign(n=2))
+    assert "keep all" in shown[1].data
+    assert "FedProx" in shown[1].data
+    assert ">n<" not in shown[1].data
+    assert ">n<" in shown[2].data

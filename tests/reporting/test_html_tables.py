@@ -23,6 +23,17 @@ def test_an_interval_that_is_not_symmetric_shows_both_ends():
     assert cells(html_table(frame, name="t")) == ["a", "+0.500 [+0.100, +2.000]"]
 
 
+def test_bounds_of_another_quantity_are_not_merged_into_the_one_beside_them():
+    frame = pd.DataFrame({"h": [0.09], "alpha low": [0.7], "alpha high": [1.2]})
+    assert cells(html_table(frame, name="t")) == ["0.0900", "0.700", "1.20"]
+
+
+def test_a_sign_is_shown_for_differences_only_and_whole_numbers_have_no_exponent():
+    frame = pd.DataFrame({"of": ["a"], "effective samples": [4.0], "effect": [4.0], "printed": [4.7e4]})
+    assert cells(html_table(frame, name="t")) == ["a", "4", "+4", "47,000"]
+    assert cells(html_table(pd.DataFrame({"VDN 1": ["-", 1317270000.0]}), name="t")) == ["-", "1,317,270,000"]
+
+
 def test_bounds_belong_to_their_own_group():
     names = ["cell", "A: ours", "A: low", "A: high", "B: ours", "B: low", "B: high"]
     text = html_table(pd.DataFrame([["x", 10.0, 9.0, 11.0, 20.0, 18.0, 22.0]], columns=names), name="t")
@@ -32,7 +43,7 @@ def test_bounds_belong_to_their_own_group():
 
 def test_small_numbers_of_a_wide_range_are_not_shown_as_zero():
     frame = pd.DataFrame({"setting": ["rate", "size"], "ours": [0.0001, 100000.0]})
-    assert cells(html_table(frame, name="t")) == ["rate", "0.0001", "size", "1e+05"]
+    assert cells(html_table(frame, name="t")) == ["rate", "0.0001", "size", "100,000"]
 
 
 def test_published_numbers_stay_as_printed_and_signs_are_written_out():

@@ -10,7 +10,7 @@ from fedlib.reporting.parameters import check_names, seed_list, time_budget
 CELL = 'profile: str = "smoke"  # sizes\nseeds: int = 2  # a count'
 
 
-@pytest.mark.parametrize(("given", "seeds"), [(2, [0, 1]), ("3", [0, 1, 2]), ("0,4", [0, 4])])
+@pytest.mark.parametrize(("given", "seeds"), [(2, [0, 1]), ("3", [0, 1, 2]), ("0,4", [0, 4]), ("own", None)])
 def test_seeds_are_a_count_or_a_list(given, seeds):
     assert seed_list(given) == seeds
 

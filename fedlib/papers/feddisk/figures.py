@@ -30,8 +30,7 @@ def panels(
     )
     pairs = []
     for ax, name in zip(axes[0], names, strict=True):
-        stand_in = " (stand-in)" if rows[rows.dataset == name].stand_in.astype(bool).any() else ""
-        ax.set_title(f"{name}{stand_in}\npaper: {CASES[case_of(name)]}", fontsize=9)
+        ax.set_title(f"{name}\npaper: {CASES[case_of(name)]}", fontsize=9)
         pairs.append((ax, rows[rows.dataset == name]))
     return fig, pairs
 
@@ -75,7 +74,7 @@ def _order(methods: pd.Series) -> pd.Series:
 
 def plot_samples(rows: pd.DataFrame) -> Figure:
     """`feddisk/fig2`: the first images of five clients of each data set."""
-    fig, pairs = panels(rows, height=3.8)
+    fig, pairs = panels(rows, height=2.5)
     for ax, own in pairs:
         images = np.concatenate([unpack_images(row.shape, row.images) for row in own.itertuples()])
         names = [

@@ -1,20 +1,20 @@
-"""What the rows say about FedDisk, in sentences for the head of notebook and report."""
+"""What the rows say about FedDisk, in sentences for head and end of the notebook, and for the report."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from fedlib.analysis.intervals import Interval, interval_words
+from fedlib.analysis.intervals import Interval, by_sign, effect_words
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
+from fedlib.papers.feddisk.tables import weight_report
 
 if TYPE_CHECKING:
     import pandas as pd
 
+RowsOf: TypeAlias = Callable[[str], "pd.DataFrame"]  # artifact id to its rows
 
-def headline(rows_of: "Callable[[str], pd.DataFrame]") -> list[str]:
-    """Two sentences: FedDisk against FedAvg, and against its own weights on other samples.
 
-    rows_of: artifact id to its rows.
-    """
+def headline(rows_of: RowsOf) -> list[str]:
+    """Two sentences: FedDisk against FedAvg, and against its own weights on other samples."""
     rows = rows_of("feddisk/ablations")
     if rows.empty:
         return ["No rows of the ablations are stored."]
@@ -27,6 +27,51 @@ def headline(rows_of: "Callable[[str], pd.DataFrame]") -> list[str]:
     return sentences
 
 
+def conclusion(rows_of: RowsOf) -> list[str]:
+    """Three sentences: do the weights carry information, change the step, follow the density ratio?"""
+    rows = rows_of("feddisk/ablations")
+    if rows.empty:
+        return ["No rows of the ablations are stored."]
+    worth = weights_worth(rows).set_index("variant")
+    against = ablation_table(rows).set_index("variant")
+    told = [_information(worth.loc["feddisk"])] if "feddisk" in worth.index else []
+    if "feddisk_raw" in worth.index:
+        told.append(_step(against.loc["feddisk_raw"], worth.loc["feddisk_raw"]))
+    fig3 = rows_of("feddisk/fig3")
+    return [*told, _agreement(weight_report(fig3))] if len(fig3) else told
+
+
+def _agreement(report: "pd.DataFrame") -> str:
+    signed = [(f"{line.agreement:+.2f}".replace("-", "−"), line.dataset) for line in report.itertuples()]
+    words = ", ".join(f"{value} on {dataset}" for value, dataset in signed)
+    return f"Alpha's rank correlation with the MADEs' own log ratio is {words} (1: the same order)."
+
+
+def _information(line: "pd.Series") -> str:
+    says = by_sign(
+        _interval(line),
+        above="they carry information about the samples",
+        below="they do worse than weights that know nothing",
+        undecided="nothing shows that they carry information about the samples",
+    )
+    return f"FedDisk's weights are worth {_words(line)} against the same weights on other samples: {says}."
+
+
+def _step(fedavg: "pd.Series", mean: "pd.Series") -> str:
+    says = by_sign(
+        _interval(mean),
+        above="they do more than change the step",
+        below="they do worse than that step alone",
+        undecided="they change the step, and nothing else shows",
+    )
+    return (
+        f"Raw odds are worth {_words(fedavg)} against FedAvg and {_words(mean)} against their mean: {says}."
+    )
+
+
+def _interval(line: "pd.Series") -> Interval:
+    return Interval(line["mean"], line.low, line.high, int(line.n))
+
+
 def _words(line: "pd.Series") -> str:
-    interval = Interval(line["mean"], line.low, line.high, int(line.n))
-    return f"{interval_words(interval)} points".replace("-", "−")
+    return effect_words(_interval(line), "points")

@@ -26,6 +26,7 @@ Data in Federated Learning", https://doi.org/10.1145/3545008.3545085.
 | `feddrl/ddpg_bandit` | the agent alone on constant and informative rewards, at several offsets |
 | `feddrl/repair_search` | departures from the agent, searched on the embedded images |
 | `feddrl/repair_judged` | the frozen one on MNIST and Fashion-MNIST, with its controls |
+| `feddrl/repair_means` | the means that printed and repaired agents give every client, over the rounds |
 | `feddrl/table3_fmnist_ce_n100` | the cell of table 3 that a CPU can approach at the paper's full scale |
 | `feddrl/authors_partitions` | cells of table 3 on the authors' partition files, where these are at hand |
 | `feddrl/authors_deltas` | fig. 8 on them |
@@ -122,6 +123,10 @@ ARTIFACTS = (
         "feddrl/repair_judged", "The frozen repair on MNIST and Fashion-MNIST",
         runs=small.repair_judged, plot=learned.plot_gains, tables=(learning.gains,),
         seeds={"smoke": 1, "reduced": 10, "paper": 5},
+    ),
+    Artifact(
+        "feddrl/repair_means", "The agents' means of every client over the rounds",
+        runs=small.repair_judged, plot=learned.plot_means, seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     _measured(
         "ddpg_bandit", "The agent alone on rewards whose best answer is known", bandit.ddpg_bandit, (),

@@ -1,31 +1,122 @@
-"""What the rows say about FedDRL, in sentences for the head of notebook and report."""
+"""What the rows say about FedDRL, in sentences for the notebook's head, section 3 and end, and the report."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from fedlib.papers.feddrl import tables as feddrl_tables
+from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.papers.feddrl import quantities as analysis
 
 if TYPE_CHECKING:
     import pandas as pd
 
+RowsOf: TypeAlias = Callable[[str], "pd.DataFrame"]  # artifact id to its rows
 
-def headline(rows_of: "Callable[[str], pd.DataFrame]") -> list[str]:
-    """Two sentences: FedDRL against FedAvg, and against controls that know nothing.
 
-    rows_of: artifact id to its rows.
-    """
+def headline(rows_of: RowsOf) -> list[str]:
+    """Two sentences: FedDRL against FedAvg, and against controls that know nothing."""
     rows = rows_of("feddrl/table3")
     if rows.empty:
         return ["No rows of table 3 are stored."]
-    pooled = feddrl_tables.pooled_controls(rows).set_index("FedDRL less")
-    cells = int(pooled.cells.max())
+    pooled = _pooled(rows)
     return [
-        f"Over {cells} cells of table 3 FedDRL's best accuracy is {_words(pooled, 'fedavg')} against FedAvg.",
-        f"Against equal weights it is {_words(pooled, 'uniform')}, "
-        f"against its own untrained policy {_words(pooled, 'untrained')}.",
+        f"Over {_cells(rows)} cells of table 3 FedDRL's best accuracy is "
+        f"{effect_words(pooled['fedavg'], 'points')} against FedAvg.",
+        f"Against equal weights it is {effect_words(pooled['uniform'], 'points')}, "
+        f"against its own untrained policy {effect_words(pooled['untrained'], 'points')}.",
     ]
 
 
-def _words(pooled: "pd.DataFrame", control: str) -> str:
-    line = pooled.loc[control]
-    return f"{line.points:+.2f} points [{line.low:+.2f}, {line.high:+.2f}]".replace("-", "−")
+def does_it_learn(rows_of: RowsOf) -> list[str]:
+    """Up to three sentences: the printed agent, the agent alone on known rewards, the repaired agent."""
+    return _told(
+        rows_of, {"small_setting": _printed_agent, "ddpg_bandit": _alone, "repair_judged": _repaired}
+    )
+
+
+def conclusion(rows_of: RowsOf) -> list[str]:
+    """Three sentences: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
+    makers = {"table3": _whose_lead, "small_setting": _printed_agent, "repair_judged": _repaired}
+    return _told(rows_of, makers)
+
+
+def _told(rows_of: RowsOf, makers: dict[str, "Callable[[pd.DataFrame], str]"]) -> list[str]:
+    """A sentence for each of FedDRL's artifacts that has rows."""
+    found = {name: rows_of(f"feddrl/{name}") for name in makers}
+    return [make(found[name]) for name, make in makers.items() if len(found[name])]
+
+
+def _whose_lead(rows: "pd.DataFrame") -> str:
+    pooled = _pooled(rows)
+    says = by_sign(
+        pooled["uniform"],
+        above="the agent adds to it",
+        below="the agent takes from it",
+        undecided="that the agent has a part in it does not show",
+    )
+    return (
+        f"Over {_cells(rows)} cells of table 3 FedDRL is {effect_words(pooled['fedavg'], 'points')} against "
+        f"FedAvg and {effect_words(pooled['uniform'], 'points')} against equal weights: {says}."
+    )
+
+
+def _pooled(rows: "pd.DataFrame") -> dict[str, Interval]:
+    """FedDRL less each control in best accuracy (points), pooled over the cells."""
+    named = analysis.named(rows)
+    found = {}
+    for control in ("fedavg", "uniform", "untrained"):
+        parts = [part for _, part in analysis.cells(named, needs=("feddrl", control))]
+        pairs = [(analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts]
+        found[control] = contrasts.pooled(pairs)
+    return found
+
+
+def _cells(rows: "pd.DataFrame") -> int:
+    return sum(1 for _ in analysis.cells(analysis.named(rows), needs=("feddrl", "fedavg")))
+
+
+def _printed_agent(rows: "pd.DataFrame") -> str:
+    named = analysis.named(rows)
+    reward = {name: analysis.rewards(named, name) for name in ("feddrl", "untrained", "uniform")}
+    gain = contrasts.paired(reward["feddrl"], reward["untrained"])
+    says = by_sign(
+        gain, above="it learns", below="training makes it worse", undecided="that it learns does not show"
+    )
+    uniform = contrasts.paired(reward["feddrl"], reward["uniform"])
+    return (
+        f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy and "
+        f"{effect_words(uniform, 'nats')} against equal weights (small setting, {gain.n} seeds): {says}."
+    )
+
+
+def _alone(rows: "pd.DataFrame") -> str:
+    """mu of the small groups less that of the main group at the end, where the best answer is 1."""
+    last = rows[(rows.amplitude > 0) & (rows["round"] == rows["round"].max())]
+    gaps = last.assign(gap=last.mu_small - last.mu_main).groupby(["settings", "seed"], sort=False).gap.mean()
+    found = {name: mean_interval(part.to_numpy()) for name, part in gaps.groupby("settings", sort=False)}
+    told = {
+        "printed": "the printed agent", "centring": "with a centred reward", "all": "with all departures",
+    }  # fmt: skip
+    words = [f"{told[name]} {effect_words(found[name], '').strip()}" for name in found]
+    return (
+        f"Alone on a reward whose best answer is a difference of 1 between the groups' means, agents end at: "
+        f"{', '.join(words)} ({rows.seed.nunique()} agents, {last.updates.max()} updates)."
+    )
+
+
+def _repaired(rows: "pd.DataFrame") -> str:
+    """Gains in reward over equal weights by data set, of the repaired agent and on permuted rewards."""
+    parts = dict(iter(analysis.named(rows).groupby("dataset")))
+    told = [_repaired_on(analysis.PAPER_DATA[data], part) for data, part in parts.items()]
+    return f"The repaired agent's gain in reward over equal weights is {'; '.join(told)}."
+
+
+def _repaired_on(data: str, part: "pd.DataFrame") -> str:
+    known, uniform = set(part.variant), analysis.rewards(part, "uniform")
+    gain = contrasts.paired(analysis.rewards(part, "repaired"), uniform)
+    words = f"{effect_words(gain, 'nats')} on {data} ({gain.n} seeds"
+    if "repaired_permuted" in known:
+        permuted = contrasts.paired(analysis.rewards(part, "repaired_permuted"), uniform)
+        words += f"; {effect_words(permuted, '').strip()} where its rewards are permuted"
+    says = by_sign(gain, above="it learns", below="it loses", undecided="open")
+    return f"{words}): {says}"

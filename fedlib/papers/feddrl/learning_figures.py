@@ -1,5 +1,7 @@
 """Figures about FedDRL's learning: gains over uniform weights, the agent's means, the agent alone."""
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -43,14 +45,15 @@ def plot_means(rows: pd.DataFrame) -> Figure:
     found = learning.means(rows, LEARNERS)
     shown = [name for name in LEARNERS if (found.variant == name).any()]
     sets = list(found.dataset.unique())
-    size = (2.6 * len(shown), 2.4 * len(sets) + 1.0)
+    size = (min(9.2, 2.6 * len(shown)), 2.4 * len(sets) + 1.0)
     fig, axes = plt.subplots(len(sets), len(shown), figsize=size, squeeze=False, sharex=True, sharey=True)
     for (data, name), part in found.groupby(["dataset", "variant"]):
         ax = axes[sets.index(data), shown.index(name)]
         for client, line in part.groupby("client"):
             group = "main" if client < int(DELTA * COHORT + 0.5) else "small"
             ax.plot(line["round"], line.mu, color=COLOURS[group], linewidth=1, label=f"{group} group")
-        ax.set(title=plotting.method_style(name).label, ylim=(0, 1))
+        ax.set_ylim(0, 1)
+        ax.set_title(textwrap.fill(plotting.method_style(name).label, 18), fontsize=9)
     for ax, data in zip(axes[:, 0], sets, strict=True):
         ax.set_ylabel(f"{analysis.PAPER_DATA[data]}: mean $\\mu_k$")
     for ax in axes[-1]:

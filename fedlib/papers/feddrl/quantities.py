@@ -30,7 +30,7 @@ _REPAIRS = {
 _REPAIRS["repaired_permuted"] = ("feddrl", {**REPAIRED, "agent": "permuted"})
 _NAMES = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), **EXTRA, **_REPAIRS, **CONTROLS}
 _NAMES = dict(sorted(_NAMES.items(), key=lambda named: -len(named[1][1]))) | PAPER_METHODS
-_ORDER = (*VARIANTS, *EXTRA, *_REPAIRS, "fedprox_uniform", "best_constant")
+_ORDER = tuple(dict.fromkeys((*VARIANTS, *EXTRA, *_REPAIRS, "fedprox_uniform", "best_constant")))
 CELL = ("dataset", "partition", "num_clients")
 PAPER_DATA = {
     "cifar100": "CIFAR-100", "standin-cifar100": "CIFAR-100", "cifar10": "CIFAR-100",

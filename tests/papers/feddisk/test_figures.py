@@ -10,6 +10,7 @@ import pytest
 from fedlib.analysis.variants import with_variant
 from fedlib.papers import find_artifact
 from fedlib.papers.feddisk import figures as drawing
+from fedlib.papers.feddisk import headline
 from fedlib.papers.feddisk.leakage_bound import check_bound
 from fedlib.papers.feddisk.runs import ABLATIONS, METHODS
 from fedlib.reporting.reproduce import draw_figure
@@ -98,3 +99,17 @@ def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
     half = with_variant(rows, ABLATIONS).query("variant != 'feddisk_mean'")
     assert drawing.weights_worth(half).variant.tolist() == ["feddisk"]
     assert draw_figure(find_artifact("feddisk/ablations"), rows, tmp_path).stat().st_size > 8_000
+
+
+@pytest.mark.parametrize(
+    ("shuffled", "says"), [(0.3, "they carry information"), (0.5, "nothing shows"), (0.7, "they do worse")]
+)
+def test_what_the_weights_are_worth_is_said_as_the_trials_say(shuffled, says):
+    """FedDisk at 50 % in both trials; its weights on other samples half a point around `shuffled`."""
+    rows = [row for name in ("fedavg", "feddisk") for seed in range(2) for row in run(name, seed)]
+    options = ABLATIONS["feddisk_shuffled"][1]
+    for seed, gap in enumerate((-0.005, 0.005)):
+        rows += run("feddisk", seed, options, shuffled + gap)
+    stored = {"feddisk/ablations": pd.DataFrame(rows)}
+    (told,) = headline.conclusion(lambda name: stored.get(name, pd.DataFrame()))
+    assert f": {says}" in told

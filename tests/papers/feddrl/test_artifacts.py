@@ -77,7 +77,7 @@ GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.ru
 def test_every_grid_names_what_exists_and_each_run_has_one_owner(artifact_id, profile):
     runs = find_artifact(artifact_id).runs(profile)
     owners = {run.artifact for run in runs} - {artifact_id.split("/")[1]}
-    assert owners <= {"table3", "table4", "authors_partitions", "small_setting"}
+    assert owners <= {"table3", "table4", "authors_partitions", "small_setting", "repair_judged"}
     assert {run.key for run in runs if run.artifact == "table3"} <= {r.key for r in grid.table3(profile)}
     for run in runs:
         check_names(run)
@@ -94,7 +94,7 @@ def test_no_description_is_computed_twice(profile):
 def test_controls_stand_beside_feddrl(artifact_id):
     if artifact_id in ("feddrl/table3_fmnist_ce_n100", "feddrl/fedprox_weights"):
         return  # three long runs; baselines alone
-    if artifact_id in ("feddrl/repair_search", "feddrl/repair_judged"):
+    if artifact_id.startswith("feddrl/repair_"):
         return  # controls of their own
     cells = {}
     for run in find_artifact(artifact_id).runs("reduced"):

@@ -12,7 +12,7 @@ from fedlib.analysis.claims import verdict_on
 from fedlib.federation import rounds
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import ddpg_bandit as bandit
-from fedlib.papers.feddrl import learning, learning_figures, repair, repair_claims
+from fedlib.papers.feddrl import headline, learning, learning_figures, repair, repair_claims
 from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.rl.networks import one_thread
 
@@ -51,6 +51,38 @@ def test_gains_by_hand():
     found = learning.gains(rows).set_index("variant")
     assert found.loc["feddrl", ["nats", "points", "of the room"]].tolist() == pytest.approx([0.25, 1.0, 0.25])
     assert found.loc["small_groups", ["nats low", "nats high", "n"]].tolist() == pytest.approx([1.0, 1.0, 2])
+
+
+def small_rows(**levels):
+    """Two seeds of every variant, 0.1 nats apart in all of them, at these mean rewards."""
+    return pd.concat(
+        made_rows(name, [reward + shift] * 3, seed=seed)
+        for name, reward in levels.items()
+        for seed, shift in enumerate((-0.05, 0.05))
+    )
+
+
+@pytest.mark.parametrize(
+    ("feddrl", "says"), [(-1.5, "it learns"), (-2.5, "training makes it worse"), (-2.0, "does not show")]
+)
+def test_whether_the_agent_learns_is_said_as_its_rewards_say(feddrl, says):
+    rows = {"feddrl/small_setting": small_rows(feddrl=feddrl, untrained=-2.0, uniform=-2.1)}
+    told = headline.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
+    assert len(told) == 1
+    assert told[0].endswith(f"{says}.")
+    assert "2 seeds" in told[0]
+
+
+def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
+    judged = small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0)
+    alone = pd.DataFrame({"settings": "printed", "amplitude": 0.3, "seed": [0, 1], "round": 70,
+                          "updates": 595, "mu_small": [0.9, 0.7], "mu_main": [0.1, 0.1]})  # fmt: skip
+    rows = {"feddrl/repair_judged": judged, "feddrl/ddpg_bandit": alone}
+    first, second = headline.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
+    assert "the printed agent +0.7" in first
+    assert "(2 agents, 595 updates)" in first
+    assert "+0.50" in second
+    assert second.endswith("it learns.")
 
 
 def test_signal_by_hand():

@@ -1,0 +1,30 @@
+"""What the rows say about the baselines, in sentences for the notebook's head and end."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import effect_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHODS = ("singleset", "fedavg", "fedprox")
+
+
+def headline(rows_of: "Callable[[str], pd.DataFrame]") -> list[str]:
+    """Two sentences: what cluster skew costs FedAvg, and what a proximal term changes.
+
+    rows_of: artifact id to its rows.
+    """
+    rows = rows_of("start/curves")
+    if rows.empty:
+        return ["No rows of the curves are stored."]
+    union, fedavg, fedprox = (contrasts.final(rows[rows.method == name]) for name in METHODS)
+    cost = effect_words(contrasts.paired(fedavg, union), "points")
+    proximal = effect_words(contrasts.paired(fedprox, fedavg), "points")
+    return [
+        f"Under cluster skew FedAvg ends at {fedavg.mean():.1f} % accuracy, {cost} against training on the "
+        f"union of the data.",
+        f"A proximal term (FedProx) changes that by {proximal}.",
+    ]
