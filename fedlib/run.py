@@ -18,6 +18,7 @@ _LATER_FIELDS = {
     "sample_order": "shuffled",
     "local_steps": None,
     "mixup_alpha": None,
+    "mixup_lambda": "batch",
     "episode_rounds": None,
     "device_costs": False,
 }
@@ -58,6 +59,7 @@ class Run:
     sample_order: str = "shuffled"  # in a local epoch; "stored": always front to back (fedlib.engine.batches)
     local_steps: int | None = None  # at most so many mini-batches per client and round (FEDDISK-A13)
     mixup_alpha: float | None = None  # of Balanced-MixUp on the clients (FedDdrl sec. 4.2); None: none
+    mixup_lambda: str = "batch"  # one lambda of Balanced-MixUp for each mini-batch, or "pair" (FEDDDRL-A31)
     episode_rounds: int | None = None  # length of an episode, which starts from w_0; None: T
     device_costs: bool = False  # rows have latency and uploads of FedDdrl's simulated devices
 

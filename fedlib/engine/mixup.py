@@ -6,7 +6,8 @@ MICCAI 2021, https://arxiv.org/abs/2109.09850:
 
     x = lam x_M + (1 - lam) x_m,   y = lam y_M + (1 - lam) y_m,   lam ~ Beta(alpha, alpha)
 
-- One lam for each mini-batch (FEDDDRL-A31), symmetric in its two arguments (A32).
+- One lam for each mini-batch, or with lambdas "pair" for each pair (FEDDDRL-A31); symmetric in its two
+  arguments (A32).
 - "strict": x_M from the client's majority label, x_m from one of its other labels, drawn
   uniformly, then an image uniformly. "galdran": x_M is the epoch's own sample
   (instance-based), x_m comes from any label of the client, drawn uniformly (A30).
@@ -27,8 +28,9 @@ from fedlib.errors import check, check_name
 from fedlib.seeds import counter
 
 KINDS = ("strict", "galdran")
+LAMBDAS = ("batch", "pair")
 BETA_TRIALS = 32  # a trial is accepted with probability 1/2 or more, so all fail in one of 2**32 batches
-_BETA, _MAJORITY, _LABEL, _IMAGE = range(0x6D780000, 0x6D780004)  # names of the streams
+_BETA, _MAJORITY, _LABEL, _IMAGE, _PAIR = range(0x6D780000, 0x6D780005)  # names of the streams
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ class BalancedMixUp:
     partners: Tensor
     num_partners: Tensor
     majority: Tensor
+    lambdas: str = "batch"
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class BalancedMixUp:
         *,
         alpha: float,
         kind: str = "strict",
+        lambdas: str = "batch",
     ) -> "BalancedMixUp":
         """Tables of all clients; clients[r][k]: sample positions of client k in replica r.
 
@@ -66,6 +70,7 @@ class BalancedMixUp:
         """
         check_alpha(alpha)
         check_name("kind of Balanced-MixUp", kind, KINDS)
+        check_lambdas(lambdas)
         host = labels.cpu().numpy()
         counts = np.array([[np.bincount(host[i], minlength=num_classes) for i in lists] for lists in clients])
         _check_labels(counts)
@@ -81,14 +86,16 @@ class BalancedMixUp:
             "num_partners": allowed.sum(axis=-1),
             "majority": majority,
         }
-        return cls(
-            alpha, kind, num_classes, **{n: on_device(table, labels.device) for n, table in tables.items()}
-        )
+        placed = {n: on_device(table, labels.device) for n, table in tables.items()}
+        return cls(alpha, kind, num_classes, **placed, lambdas=lambdas)
 
     def __call__(self, samples: Samples, batch: Batch) -> tuple[Tensor, Batch]:
         """Mixed inputs [*C, B, ...] and the batch with soft targets [*C, B, classes]."""
         first, second = self.pairs(batch)
-        lam = beta(batch.key, self.alpha)[..., None]  # [*C, 1]
+        key = batch.key[..., None]
+        if self.lambdas == "pair":
+            key = counter.hash_bits(key, _PAIR, torch.arange(first.shape[-1], device=first.device))
+        lam = beta(key, self.alpha)  # [*C, 1], or [*C, B]
         x = _mix(samples.fetch(first), samples.fetch(second), lam)
         y = [F.one_hot(samples.labels[index], self.num_classes).to(x.dtype) for index in (first, second)]
         return x, replace(batch, targets=_mix(*y, lam))  # eqs. (19), (20)
@@ -110,6 +117,11 @@ class BalancedMixUp:
         """A uniform sample of `label` for each place, with replacement."""
         at = (*owner, label)
         return self.order[(*owner, self.starts[at] + _below(self.counts[at], key, stream, place))]
+
+
+def check_lambdas(lambdas: str) -> None:
+    """UsageError for a unit of lambda that does not exist."""
+    check_name("mixup_lambda", lambdas, LAMBDAS)
 
 
 def check_alpha(alpha: float) -> None:

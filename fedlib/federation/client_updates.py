@@ -95,12 +95,13 @@ def train_cohort(
 
 def local_trainer(task: Task) -> Trainer:
     """The task's trainer, with Balanced-MixUp of the clients' samples if the run asks for it."""
-    alpha = task.run.mixup_alpha
+    alpha, lambdas = task.run.mixup_alpha, task.run.mixup_lambda
     if alpha is None:
         return task.trainer
 
     def mixing() -> Trainer:
-        mixup = BalancedMixUp.of(task.clients, task.train.labels, task.dataset.num_classes, alpha=alpha)
+        labels, classes = task.train.labels, task.dataset.num_classes
+        mixup = BalancedMixUp.of(task.clients, labels, classes, alpha=alpha, lambdas=lambdas)
         return replace(task.trainer, objective=replace(task.trainer.objective, inputs=mixup))
 
     return task.once("mixup", mixing)

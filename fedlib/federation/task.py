@@ -24,7 +24,7 @@ from fedlib.engine import (
     make_optimizer,
     pass_rows,
 )
-from fedlib.engine.mixup import check_alpha
+from fedlib.engine.mixup import check_alpha, check_lambdas
 from fedlib.errors import UsageError, check, check_name
 from fedlib.models import count_parameters, make_model
 from fedlib.partition import Partition, add_client_noise, make_partition, split_within_clients
@@ -238,6 +238,7 @@ def check_setting(run: Run) -> None:
     check(steps is None or steps >= 1, f"local_steps={steps} given; allowed: 1 or more, or null for E epochs")
     if run.mixup_alpha is not None:
         check_alpha(run.mixup_alpha)
+    check_lambdas(run.mixup_lambda)
     check(length is None or length >= 1, f"episode_rounds={length} given; allowed: 1 or more")
     check(
         length is None or run.rounds % length == 0,

@@ -54,6 +54,35 @@ def test_mixing_by_hand():
     torch.testing.assert_close(mixed.targets, torch.tensor([[lam, 0, 1 - lam]] * 3))
 
 
+def test_one_lambda_for_each_pair_by_hand():
+    """The same images: row i is (lam_i, 1 - lam_i), lam_i of the batch's key and the place i."""
+    samples = Samples.from_arrays(
+        np.array([[[255, 0]], [[255, 0]], [[0, 255]]], np.uint8), np.array([0, 0, 2])
+    )
+    mixup = BalancedMixUp.of([[np.arange(3)]], samples.labels, 3, alpha=0.4, lambdas="pair")
+    x, mixed = mixup(samples, make_batch(samples, [0, 1, 2], 0, 77))
+    lam = x.view(3, 2)[:, 0]
+    assert len(set(lam.tolist())) == 3
+    torch.testing.assert_close(x.view(3, 2).sum(dim=1), torch.ones(3))
+    torch.testing.assert_close(mixed.targets, torch.stack([lam, torch.zeros(3), 1 - lam], dim=1))
+    with pytest.raises(UsageError, match="unknown mixup_lambda 'image'; allowed: batch, pair"):
+        BalancedMixUp.of([[np.arange(3)]], samples.labels, 3, alpha=0.4, lambdas="image")
+
+
+def test_pairs_of_a_batch_differ_where_batches_are_one_image_or_the_other():
+    """FEDDDRL-F4: alpha = 0.05 puts 80 % of lambdas below 0.01 or above 0.99: here pairs, there batches."""
+    samples, clients = skewed_samples(900)
+    shares = []
+    for lambdas in ("batch", "pair"):
+        mixup = BalancedMixUp.of(clients, samples.labels, CLASSES, alpha=0.05, lambdas=lambdas)
+        batches = [mixup(samples, make_batch(samples, range(50), 0, key))[1].targets for key in range(400)]
+        extreme = torch.stack([targets.amax(dim=1) > 0.99 for targets in batches]).double()
+        assert extreme.mean() == pytest.approx(0.80, abs=0.06)
+        shares.append(extreme.mean(dim=1))
+    assert set(shares[0].tolist()) == {0.0, 1.0}, "all images of a batch alike"
+    assert shares[1].quantile(0.02) > 0.6, "about 40 of 50 pairs in every batch"
+
+
 def test_galdran_keeps_the_epochs_own_sample():
     samples, clients = skewed_samples()
     mixup = BalancedMixUp.of(clients, samples.labels, CLASSES, alpha=0.2, kind="galdran")

@@ -103,8 +103,8 @@ def test_a_later_setting_leaves_the_keys_of_stored_runs_alone():
     run = make_run()
     assert run.key == "10dc92726a753c13"  # before `precision` and the fields after it came
     later = {"sample_order": "stored", "precision": "bf16", "local_steps": 2, "mixup_alpha": 0.1}
-    later |= {"episode_rounds": 1, "device_costs": True}
-    assert len({run.key, *(replace(run, **{name: value}).key for name, value in later.items())}) == 7
+    later |= {"episode_rounds": 1, "device_costs": True, "mixup_lambda": "pair"}
+    assert len({run.key, *(replace(run, **{name: value}).key for name, value in later.items())}) == 8
 
 
 @pytest.mark.parametrize("method", ["fedavg", "singleset"])

@@ -20,6 +20,7 @@ from fedlib.errors import check, check_name
 COMPUTE_SECONDS = (0.25, 0.50, 0.75)  # per sample, one of these for each client
 UPLOAD_SECONDS = (1.00, 1.25, 1.75, 2.00)  # per model
 LATENCY_RULES = ("printed", "fedmarl")
+LATENCY_UNITS = ("largest", "cohort")
 
 
 @dataclass(frozen=True)

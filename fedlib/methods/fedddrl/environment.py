@@ -32,19 +32,24 @@ LOSS, PROBING = 0, WINDOW  # where a state has L and the present H^p
 BIAS_SHARE = 0.3  # b = 0.3 E[w2 B + w3 H], sec. 4.1.1
 
 
-def full_costs(task: Task, cohort: Cohort) -> dict[str, list[float]]:
-    """Columns of a round in which everybody trains E epochs and uploads."""
+def full_costs(task: Task, cohort: Cohort, unit: str = "largest") -> dict[str, list[float]]:
+    """Columns of a round in which everybody trains E epochs and uploads; H in a unit of A3."""
     world, everyone = DeviceEnvironment.of(task, cohort), np.ones(cohort.clients.shape, dtype=bool)
     latency = round_latency(world.devices, world.rows, world.sizes, task.run.local_epochs, everyone)
     return {
         "uploads": round_cost(everyone).tolist(),
         "latency_seconds": latency.tolist(),
-        "latency_share": (latency / latency_unit(world.largest_client)).tolist(),
+        "latency_share": (latency / world.latency_unit(unit, task.run.local_epochs)).tolist(),
     }
 
 
-def bias_of_traces(task: Task, w2: float, w3: float) -> np.ndarray:
-    """[R] `b = 0.3 E[w2 B + w3 H]` of FedAvg's trace over one episode (A10).
+def probing_ranks(states: Tensor) -> np.ndarray:
+    """[R, N] ranks by probing latency, 0 is the fastest; equal ones by slot."""
+    return states[..., PROBING].argsort(dim=-1, stable=True).argsort(dim=-1).numpy()
+
+
+def bias_of_traces(task: Task, w2: float, w3: float, unit: str = "largest") -> np.ndarray:
+    """[R] `b = 0.3 E[w2 B + w3 H]` of FedAvg's trace over one episode (A10), H in a unit of A3.
 
     FedAvg keeps everyone for E epochs, so B = 1, and H follows from the devices of rounds 1 to T:
     no training is needed.
@@ -54,7 +59,7 @@ def bias_of_traces(task: Task, w2: float, w3: float) -> np.ndarray:
         sample_cohort(task.seeds, t, run.num_clients, task.cohort_size)
         for t in range(1, run.rounds_per_episode + 1)
     ]
-    shares = [full_costs(task, cohort)["latency_share"] for cohort in cohorts]
+    shares = [full_costs(task, cohort, unit)["latency_share"] for cohort in cohorts]
     return BIAS_SHARE * (w2 + w3 * np.mean(shares, axis=0))
 
 
@@ -84,9 +89,12 @@ class DeviceEnvironment:
         largest = np.array([[max(len(own) for own in lists)] for lists in task.clients])
         return cls(devices, rows, sizes, cohort.clients, largest, devices.probing_seconds(rows, sizes))
 
-    @property
-    def largest_client(self) -> np.ndarray:
-        return self.largest[:, 0]
+    def latency_unit(self, unit: str, epochs: int) -> np.ndarray:
+        """[R] seconds that H_t is divided by (A3): its largest value, or the cohort's sum for E epochs."""
+        if unit == "largest":
+            return latency_unit(self.largest[:, 0])
+        training = self.devices.training_seconds(self.rows, self.sizes, epochs)
+        return (training + self.devices.upload_seconds[self.rows]).sum(axis=-1)
 
     def observe(
         self, memory: dict[str, Any], loss: Tensor, progress: float

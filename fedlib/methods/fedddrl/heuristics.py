@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedlib.errors import check
 from fedlib.federation import Task, method_rng
-from fedlib.methods.fedddrl.environment import PROBING
+from fedlib.methods.fedddrl.environment import probing_ranks
 from fedlib.methods.fedddrl.method import EPOCH_CHOICES, FedDdrl
 from fedlib.rl.vdn import Vdn
 
@@ -27,6 +27,9 @@ class Rule(FedDdrl, ABC):
     w3: float = field(default=0.2, init=False)
     bias: float | None = field(default=None, init=False)
     episodes: int = field(default=0, init=False)
+    agent: int = field(default=0, init=False)
+    deployed: str = field(default="agent", init=False)
+    latency_unit: str = field(default="largest", init=False)
     keep_share: float = 1.0  # of the selected clients; never fewer than two (FEDDDRL-A25)
 
     def __post_init__(self) -> None:
@@ -45,7 +48,7 @@ class Rule(FedDdrl, ABC):
     def _act(
         self, task: Task, agents: list[dict[str, Any]], states: Tensor, round_index: int, *, explores: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        slow = states[..., PROBING].argsort(dim=-1, stable=True).argsort(dim=-1).numpy()
+        slow = probing_ranks(states)
         decided = [
             self.decide(ranks, method_rng(task, r, "rule", round_index)) for r, ranks in enumerate(slow)
         ]

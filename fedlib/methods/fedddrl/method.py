@@ -25,7 +25,7 @@ from torch import Tensor
 
 from fedlib.engine import Trained, make_work, stream_keys, train
 from fedlib.engine.batches import on_device
-from fedlib.errors import check
+from fedlib.errors import check, check_name
 from fedlib.federation import (
     Cohort,
     Method,
@@ -43,12 +43,13 @@ from fedlib.federation import (
     server_evaluation,
     train_cohort,
 )
-from fedlib.methods.fedddrl.devices import latency_unit, round_cost, round_latency
+from fedlib.methods.fedddrl.devices import LATENCY_UNITS, round_cost, round_latency
 from fedlib.methods.fedddrl.environment import (
     STATE_SIZE,
     DeviceEnvironment,
     bias_of_traces,
     first_histories,
+    probing_ranks,
 )
 from fedlib.rl.vdn import Team, Transitions, Vdn, keep_at_least
 from fedlib.run import Run
@@ -63,6 +64,7 @@ GAIN = utility(1.0) - utility(0.0)  # 1.732, the slope of eqs. (8), (9)
 
 
 EPOCH_CHOICES = (3, 5, 7)  # total local epochs of VDN 2's actions (A26)
+DEPLOYED = ("agent", "random", "fastest")
 SUMMARISED = ("reward_1", "reward_2", "uploads", "latency_seconds", "server_accuracy")  # of training
 
 
@@ -75,6 +77,9 @@ class FedDdrl(Method):
     w3: float = 0.2  # of the latency
     bias: float | None = None  # b of (15), (16); None: of FedAvg's traces; the paper's example: 0.0837 (A10)
     episodes: int = 40  # of training
+    agent: int = 0  # its number: other agents have other random numbers on the same partition
+    deployed: str = "agent"  # controls, in the evaluations: as many as it keeps, "random" or the "fastest"
+    latency_unit: str = "largest"  # what H_t is divided by; "cohort": the sum over the cohort (A3)
 
     adjust_epochs: ClassVar[bool] = True  # False: the run's local epochs for every client that is kept
 
@@ -86,7 +91,11 @@ class FedDdrl(Method):
             self.bias is None or self.bias >= 0,
             f"bias={self.bias} given; allowed: 0 or more, or None for 0.3 of the mean penalty of FedAvg",
         )
-        check(self.episodes >= 0, f"episodes={self.episodes} given; allowed: 0 or more")
+        for name in ("episodes", "agent"):
+            given = getattr(self, name)
+            check(given >= 0, f"{name}={given} given; allowed: 0 or more")
+        check_name("deployed", self.deployed, DEPLOYED)
+        check_name("latency_unit", self.latency_unit, LATENCY_UNITS)
 
     def vdns(self, episode_rounds: int = 15) -> list[Vdn]:
         """VDN 1 (drop, keep) and, with `adjust_epochs`, VDN 2 (one action for each choice), by T."""
@@ -115,7 +124,7 @@ class FedDdrl(Method):
         self.check(task.run)
         agents = []
         for number, vdn in enumerate(self.vdns(task.run.rounds_per_episode), start=1):
-            team = vdn.init(method_generators(task, "vdn", number))
+            team = vdn.init(method_generators(task, "vdn", number, *self._names))
             memory = Transitions.empty(len(task.runs), task.cohort_size, STATE_SIZE)
             agents.append({"team": dict(vars(team)), "memory": dict(vars(memory)), "pending": []})
         memory = {**first_histories(task), "bias": self._bias(task), "agents": agents, "training": {}}
@@ -173,7 +182,7 @@ class FedDdrl(Method):
 
         accuracy = reward_accuracy(task, after)  # lines 25 to 28
         latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept)
-        share = latency / latency_unit(world.largest_client)
+        share = latency / world.latency_unit(self.latency_unit, task.run.local_epochs)
         bias = state.memory["bias"].cpu().numpy()
         rewards = self.rewards(accuracy - before, round_cost(kept) / kept.shape[1], share, bias)
         if learns:
@@ -201,7 +210,7 @@ class FedDdrl(Method):
     def _bias(self, task: Task) -> Tensor:
         """[R] b, fixed for all episodes."""
         if self.bias is None:
-            return torch.from_numpy(bias_of_traces(task, self.w2, self.w3))
+            return torch.from_numpy(bias_of_traces(task, self.w2, self.w3, self.latency_unit))
         return torch.full((len(task.runs),), self.bias, dtype=torch.float64)
 
     def rewards(
@@ -221,14 +230,29 @@ class FedDdrl(Method):
         for number, (vdn, agent) in enumerate(
             zip(self.vdns(task.run.rounds_per_episode), agents, strict=True), start=1
         ):
-            streams = [method_rng(task, r, "act", number, round_index) for r in range(len(states))]
+            names = ("act", number, round_index, *self._names)
+            streams = [method_rng(task, r, *names) for r in range(len(states))]
             epsilon = vdn.epsilon(round_index - 1) if explores else 0.0
             actions.append(vdn.act(Team(**agent["team"]), states, epsilon, streams))
         values = self.vdns()[0].values(agents[0]["team"]["network"], states)
         kept = keep_at_least(actions[0], values).bool().numpy()
+        if not explores and self.deployed != "agent":
+            kept = self._deploy(task, kept, states, round_index)
         if not self.adjust_epochs:
             return kept, np.full(kept.shape, task.run.local_epochs)
         return kept, np.asarray(EPOCH_CHOICES)[actions[1].numpy()]
+
+    def _deploy(self, task: Task, kept: np.ndarray, states: Tensor, round_index: int) -> np.ndarray:
+        """[R, N] as many clients as the agent keeps: whichever, or those with the shortest probing epochs."""
+        if self.deployed == "fastest":
+            return probing_ranks(states) < kept.sum(axis=1, keepdims=True)
+        streams = [method_rng(task, r, "deploy", round_index) for r in range(len(kept))]
+        return np.stack([rng.permutation(row) for row, rng in zip(kept, streams, strict=True)])
+
+    @property
+    def _names(self) -> tuple[int | str, ...]:
+        """Further names of the agent's random streams."""
+        return ("agent", self.agent) if self.agent else ()
 
     def _remember(
         self,
@@ -253,9 +277,8 @@ class FedDdrl(Method):
         for number, (vdn, agent) in enumerate(
             zip(self.vdns(task.run.rounds_per_episode), agents, strict=True), start=1
         ):
-            streams = [
-                method_rng(task, r, "replay", number, round_index, int(done)) for r in range(len(states))
-            ]
+            names = ("replay", number, round_index, int(done), *self._names)
+            streams = [method_rng(task, r, *names) for r in range(len(states))]
             memory = Transitions(**agent["memory"]).add(
                 *agent["pending"], states, done=done, capacity=vdn.capacity
             )

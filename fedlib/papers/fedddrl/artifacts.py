@@ -14,6 +14,10 @@ and `fedlib.methods.fedddrl.devices`.
 | `fedddrl/episode` | one episode of FedDdrl on the simulated clock, beside FedAvg |
 | `fedddrl/controls` | random dropping, dropping the slowest, fewest epochs for the slowest |
 | `fedddrl/returns`, `learning` | the return (15) of every policy, and of the training episodes |
+| `fedddrl/agents` | two agents on each partition, and rules that keep as many clients as they do |
+| `fedddrl/episodes` | 40, 100 and 200 episodes of training |
+| `fedddrl/latency-unit`, `mixup-lambda` | other readings of A3 and A31 |
+| `fedddrl/full-size` | C and D with clients of the paper's size |
 | `fedddrl/alg1-weights` | Algorithm 1 on FedAvg's traces: the complete feasible set |
 | `fedddrl/eq13-14` | what the bias b of the reward changes |
 | `fedddrl/fig5`, `sec5.5-emd`, `table1` | recomputed without training |
@@ -23,15 +27,18 @@ and `fedlib.methods.fedddrl.devices`.
 
 from functools import partial
 
-from fedlib.experiments.artifact import Artifact, Deferred, Measurement
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
+from fedlib.papers.fedddrl import further_runs as further
 from fedlib.papers.fedddrl import runs as grid
 
 figures = Deferred("fedlib.papers.fedddrl.figures")
+further_tables = Deferred("fedlib.papers.fedddrl.further_tables")
 measurements = Deferred("fedlib.papers.fedddrl.measurements")
 return_plots = Deferred("fedlib.papers.fedddrl.return_plots")
 return_tables = Deferred("fedlib.papers.fedddrl.return_tables")
 tables = Deferred("fedlib.papers.fedddrl.tables")
 
+_FIVE = dict.fromkeys(("reduced", "extended", "paper"), 5)
 _Artifact = partial(Artifact, seeds={"smoke": 1, "reduced": 3, "paper": 3})
 
 ARTIFACTS = (
@@ -46,6 +53,7 @@ ARTIFACTS = (
     _Artifact(
         "fedddrl/table5", "Balanced-MixUp on FedAvg, C = 5 and 10",
         runs=grid.table5, tables=(tables.table5,),
+        profiles=PROFILES, seeds={"smoke": 1, "reduced": 3, "extended": 10, "paper": 3},
     ),
     _Artifact(
         "fedddrl/fig2", "FedAvg's accuracy per round, C = 5 and 10", runs=grid.fig2, plot=figures.plot_fig2,
@@ -88,6 +96,29 @@ ARTIFACTS = (
     _Artifact(
         "fedddrl/learning", "Return of the training episodes", "figure",
         runs=grid.controls, plot=return_plots.plot_learning,
+    ),
+    _Artifact(
+        "fedddrl/agents", "Ten agents, and rules that keep as many clients as they do", "table",
+        runs=further.agents, tables=(further_tables.deployments,),
+        profiles=("reduced", "extended", "paper"), seeds=_FIVE,
+    ),
+    _Artifact(
+        "fedddrl/episodes", "Return after 40, 100 and 200 episodes of training", "table",
+        runs=further.episodes, tables=(further_tables.by_episodes,),
+        profiles=("reduced", "extended", "paper"), seeds=_FIVE,
+    ),
+    _Artifact(
+        "fedddrl/latency-unit", "H by its largest value, or by the cohort's sum (A3)", "table",
+        runs=further.units, tables=(further_tables.by_unit,), profiles=("reduced", "paper"),
+    ),
+    _Artifact(
+        "fedddrl/mixup-lambda", "Balanced-MixUp: one lambda per batch, or per pair (A31)", "table",
+        runs=further.lambdas, tables=(further_tables.by_lambda,), profiles=("reduced", "paper"),
+    ),
+    _Artifact(
+        "fedddrl/full-size", "C and D with clients of the paper's size", "table",
+        runs=further.full_size, tables=(return_tables.return_table, return_tables.agent_table),
+        profiles=("extended",), seeds=_FIVE,
     ),
     _Artifact(
         "fedddrl/fig5", "The utility U(A) and its line",

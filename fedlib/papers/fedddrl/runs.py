@@ -95,9 +95,9 @@ class Scale:
     rounds: int  # T of an episode
     episodes: int  # in which the agents learn
     evaluations: int  # episodes of a run, the same rounds for every method
-    model: str
+    model: str | Mapping[str, str]  # or one for each of the paper's data sets
     local: Local
-    search: tuple[Local, ...]  # what `sgd-search` tries
+    search: tuple[Local, ...] = ()  # what `sgd-search` tries
     test_per_class: int | None = None
     server_share: float = 0.1  # of the test set, for the rewards: 1,000 images at `paper` (FEDDDRL-A9)
 
@@ -139,6 +139,17 @@ SCALES = {
         test_per_class=200,
         server_share=0.5,
     ),
+    "extended": Scale(
+        datasets={"MNIST": "mnist", "CIFAR-10": "cifar10-jpeg"},
+        clients={"MNIST": 100, "CIFAR-10": 100},
+        images={"MNIST": 600, "CIFAR-10": 500},
+        cohort=10,
+        rounds=15,
+        episodes=40,
+        evaluations=1,
+        model={"MNIST": "lenet", "CIFAR-10": "cnn-small"},
+        local=Local(0.01, 0.9, 32),
+    ),
     "paper": Scale(
         datasets={"MNIST": "mnist", "CIFAR-10": "cifar10", "CrisisIBD": "crisis-ibd"},
         clients={"MNIST": 100, "CIFAR-10": 100, "CrisisIBD": 98},
@@ -175,7 +186,7 @@ def base_run(profile: str, artifact: str, role: str, local: Local | None = None)
         device_costs=True,
         partition="majority",
         partition_options={"sigma": SIGMA} | ({} if images is None else {"images_per_client": images}),
-        model=scale.model,
+        model=scale.model if isinstance(scale.model, str) else scale.model[role],
         model_options={} if local.resize is None else {"resize": local.resize},
         num_clients=scale.clients[role],
         cohort_size=scale.cohort,
@@ -249,9 +260,12 @@ def eq13_14(profile: str) -> list[Run]:
     return [*table4(profile, ("fedmarl_b",), role), make_run(profile, "eq13-14", role[0], FEDMARL_BIAS)]
 
 
-def control_runs(profile: str) -> list[Run]:
+def control_runs(
+    profile: str, among: Iterable[str] | None = None, names: Iterable[str] = CONTROLS
+) -> list[Run]:
     """The rules of one line, on every data set, with Balanced-MixUp like the methods of figures 8, 9."""
-    return [make_run(profile, "controls", role, s) for role in roles(profile) for s in CONTROLS.values()]
+    among, names = roles(profile) if among is None else among, tuple(names)
+    return [make_run(profile, "controls", role, CONTROLS[name]) for role in among for name in names]
 
 
 def controls(profile: str) -> list[Run]:
@@ -298,7 +312,16 @@ def sgd_search(profile: str) -> list[Run]:
 
 
 def name_of(method: str, options: Mapping[str, Any], *, mixup: bool) -> str:
-    """The name in `SETTINGS` of a method with these options, with Balanced-MixUp or not; "" if none fits."""
+    """The name in `SETTINGS` of a method with these options, with Balanced-MixUp or not; "" if none fits.
+
+    An agent's further options follow after a colon, as in `fedddrl: random`.
+    """
+    name, more = _setting_of(method, options, mixup=mixup), ("deployed", "latency_unit")
+    told = [str(options[key]) for key in more if options.get(key) not in (None, "agent", "largest")]
+    return ": ".join([name, *told])
+
+
+def _setting_of(method: str, options: Mapping[str, Any], *, mixup: bool) -> str:
     for name, setting in SETTINGS.items():
         same = all(options.get(key) == value for key, value in setting.options.items())
         mixed = mixup == setting.mixup

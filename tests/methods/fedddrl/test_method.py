@@ -15,6 +15,7 @@ from fedlib.federation.task import check_setting
 from fedlib.methods import make_method, method_of
 from fedlib.methods.baselines.fedavg import FedAvg
 from fedlib.methods.baselines.fedprox import FedProx
+from fedlib.methods.fedddrl import devices
 from fedlib.methods.fedddrl.device_costs import DeviceCosts
 from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.methods.fedddrl.environment import DeviceEnvironment
@@ -263,8 +264,8 @@ def test_latency_of_a_round_without_agents_by_hand():
     task = world(device_costs=True)
     _, (average,) = run(task, method_of(task.runs), FedAvg().init(task), 1)
     for r, seed in enumerate(task.seeds):
-        devices, clients = draw_devices(seed, 6), average.clients[r]
-        train, upload = 60 * devices.compute_seconds[clients], devices.upload_seconds[clients]
+        own, clients = draw_devices(seed, 6), average.clients[r]
+        train, upload = 60 * own.compute_seconds[clients], own.upload_seconds[clients]
         assert average.columns["latency_seconds"][r] == (train + upload).max()
         assert average.columns["latency_share"][r] == (train + upload).max() / (5 * 0.75 * 12 + 2)
         assert average.columns["uploads"][r] == 4
@@ -287,6 +288,63 @@ def test_b_of_fedavgs_own_traces():
     method = FedDdrl(episodes=0)
     _, (report,) = run(task, method, method.init(task), 1)
     np.testing.assert_allclose(report.columns["bias"], 0.3 * (0.1 + 0.2 * latency), rtol=1e-12)
+
+
+def test_h_by_the_cohorts_sum_by_hand():
+    """20 images, 5 epochs: 26, 77 and 51.25 s. FedAvg's H is 77 / 154.25; by its largest value 77 / 77."""
+    own = devices.Devices(np.array([0.25, 0.75, 0.50]), np.array([1.0, 2.0, 1.25]))
+    rows, sizes = np.arange(3)[None], np.full((1, 3), 20)
+    there = DeviceEnvironment(own, rows, sizes, rows, np.array([[20]]), own.probing_seconds(rows, sizes))
+    latency = devices.round_latency(own, rows, sizes, 5, np.ones((1, 3), dtype=bool))
+    assert (latency / there.latency_unit("largest", 5)).tolist() == [1.0]
+    assert (latency / there.latency_unit("cohort", 5)).tolist() == pytest.approx([77 / 154.25])
+
+
+def test_rewards_and_b_in_the_cohorts_unit():
+    """Everybody kept for E epochs: H is FedAvg's latency over the sum of all, and so is the H in b."""
+    task, method = world(rounds=1), FedDdrl(episodes=0, latency_unit="cohort")
+    state = always(method, method.init(task), 1, 1)
+    _, (report,) = run(task, method, state, 1)
+    for r, seed in enumerate(task.seeds):
+        own, clients = draw_devices(seed, 6), report.clients[r]
+        seconds = 60 * own.compute_seconds[clients] + own.upload_seconds[clients]
+        assert report.columns["latency_share"][r] == pytest.approx(seconds.max() / seconds.sum())
+        assert report.columns["bias"][r] == pytest.approx(
+            0.3 * (0.1 + 0.2 * report.columns["latency_share"][r])
+        )
+
+
+@pytest.mark.parametrize("rule", ["random", "fastest"])
+def test_a_control_keeps_as_many_as_its_agent(rule):
+    """The same untrained agent in the same first round: its number of clients, another choice."""
+    task = world(seeds=tuple(range(6)))
+    found = {}
+    for deployed in ("agent", rule):
+        method = FedDdrl(episodes=0, deployed=deployed)
+        state = method.init(task)
+        _, (report,) = run(task, method, state, 1)
+        found[deployed] = report.columns
+    assert found["agent"]["uploads"] == found[rule]["uploads"]
+    assert min(found["agent"]["uploads"]) < 4, "somebody is dropped"
+    assert found["agent"]["kept"] != found[rule]["kept"]
+    if rule == "fastest":
+        for kept, seconds in zip(found[rule]["kept"], found[rule]["probing_seconds"], strict=True):
+            kept, seconds = np.array(json.loads(kept), dtype=bool), np.array(json.loads(seconds))
+            assert kept.all() or seconds[kept].max() <= seconds[~kept].min()
+
+
+def test_agents_are_numbered_and_the_first_is_the_old_one():
+    """Agent 0 has the streams of before; agent 1 other networks on the same partition."""
+    task = world()
+    first, same, other = (
+        FedDdrl(episodes=0, **given).init(task).memory["agents"][0]["team"]["network"]
+        for given in ({}, {"agent": 0}, {"agent": 1})
+    )
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+    for bad, words in (({"agent": -1}, "agent=-1 given"), ({"deployed": "best"}, "unknown deployed 'best'")):
+        with pytest.raises(UsageError, match=words):
+            FedDdrl(**bad)
 
 
 def test_rules_by_hand():

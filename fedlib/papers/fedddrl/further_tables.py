@@ -1,0 +1,106 @@
+"""Tables of the grids beyond the paper's: agents apart from partitions, episodes, units of H and lambda."""
+
+import json
+
+import pandas as pd
+
+from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.tables import summarise_seeds
+from fedlib.papers.fedddrl import quantities, return_tables
+from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl.further_runs import DEPLOYED
+from fedlib.papers.fedddrl.returns import measured
+
+QUANTITIES = {"return": "return", "accuracy": "accuracy (points)", "latency %": "latency (% of FedAvg's)"}
+SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
+
+
+def by_agent(rows: pd.DataFrame) -> pd.DataFrame:
+    """`returns.measured` of every agent apart: with the columns agent and episodes (of training)."""
+    options = rows.method_options.map(json.loads)
+    rows = quantities.labelled(rows).assign(
+        agent=options.map(lambda own: own.get("agent", 0)),
+        episodes=options.map(lambda own: own.get("episodes", 0)),
+    )
+    learned = rows.variant.str.startswith(tuple(return_tables.AGENTS))
+    frames = []
+    for (agent, episodes), own in rows[learned].groupby(["agent", "episodes"]):
+        found = measured(pd.concat([own, rows[~learned]]))
+        frames.append(found[found.variant.isin(set(own.variant))].assign(agent=agent, episodes=episodes))
+    return pd.concat(frames, ignore_index=True)
+
+
+def deployments(rows: pd.DataFrame) -> pd.DataFrame:
+    """FedDdrl's choice less other choices of as many clients, by data set: mean over agents.
+
+    random: whichever; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
+    same number of clients in the same state.
+    """
+    found = by_agent(rows).set_index(["role", "seed", "agent"])
+    shown, lines = quantities.shown_roles(rows), []
+    for role in grid.ALPHAS:
+        for rule in DEPLOYED:
+            own, other = (
+                found[found.variant == name].loc[[role]] if role in found.index else found.iloc[:0]
+                for name in ("fedddrl", f"fedddrl: {rule}")
+            )
+            line: dict[str, object] = {"role": shown.get(role), "FedDdrl less": rule}
+            for column, words in QUANTITIES.items():
+                gap = (own[column] - other[column]).dropna()
+                if len(gap):
+                    interval = mean_interval(gap.to_numpy())
+                    line |= {words: interval.mean, f"{words} low": interval.low}
+                    line |= {f"{words} high": interval.high, "agents": interval.n}
+            if "agents" in line:
+                lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return, clients kept and accuracy by the number of training episodes, beside two rules."""
+    found = by_agent(rows)
+    rules = measured(rows[rows.method.isin(("random_drop", "drop_slowest"))]) if len(found) else found
+    learned = found.assign(policy=found.episodes.map("FedDdrl, {:.0f} episodes".format))
+    words = {name: setting.label for name, setting in grid.CONTROLS.items()}
+    rules = rules.assign(policy=rules.variant.map(words))
+    own = pd.concat([learned, rules], ignore_index=True)
+    means = own.groupby(["role", "policy"])[["kept", "accuracy"]].mean().reset_index()
+    table = summarise_seeds(own, ["role", "policy"], "return").rename(columns={"mean": "return"})
+    table = table.merge(means, on=["role", "policy"]).assign(
+        role=lambda one: one.role.map(quantities.shown_roles(rows))
+    )
+    return table.rename(columns={"n": "agents"})
+
+
+def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
+    """C16 by the unit of H that the agents learned with: savings, and accuracy less FedAvg's."""
+    found = measured(rows)
+    shown, lines = quantities.shown_roles(rows), []
+    for role in grid.ALPHAS:
+        fedavg = found[(found.role == role) & (found.variant == "fedavg_mixup")].set_index("seed")
+        for variant, unit in (("fedddrl", "largest value"), ("fedddrl: cohort", "cohort's sum")):
+            own = found[(found.role == role) & (found.variant == variant)].set_index("seed")
+            if own.empty:
+                continue
+            values = {words: 100 - own[column] for column, words in SAVED.items()}
+            values |= {"accuracy gain": own.accuracy - fedavg.accuracy, "kept": own.kept}
+            line: dict[str, object] = {"role": shown[role], "H by": unit}
+            for name, one in values.items():
+                interval = mean_interval(one.to_numpy())
+                line |= {name: interval.mean, f"{name} low": interval.low, f"{name} high": interval.high}
+            lines.append(line | {"seeds": len(own)})
+    return pd.DataFrame(lines)
+
+
+def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:
+    """FedAvg's accuracy without Balanced-MixUp, with one lambda for each batch, and for each pair (%)."""
+    unit = rows["mixup_lambda"].fillna("batch") if "mixup_lambda" in rows else "batch"
+    named = quantities.labelled(rows).assign(unit=unit)
+    frames = []
+    for (variant, own_unit), part in named.groupby(["variant", "unit"]):
+        words = "none" if variant == "fedavg" else f"one per {own_unit}"
+        accuracy = quantities.final_accuracy(part).rename("accuracy").reset_index()
+        frames.append(accuracy.assign(**{"lambda": words}))
+    found = pd.concat(frames, ignore_index=True)
+    table = summarise_seeds(found, ["role", "lambda"], "accuracy").rename(columns={"mean": "accuracy"})
+    return table.assign(role=table.role.map(quantities.shown_roles(rows)))
