@@ -19,7 +19,7 @@ from fedlib import __version__
 from fedlib.cli import output, results, submit
 from fedlib.cli import run as running
 from fedlib.cli import verdicts as verdict_options
-from fedlib.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, FedlibError, UsageError
+from fedlib.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, FedlibError, UsageError, check_name
 from fedlib.experiments.artifact import PROFILES
 
 _Command = Callable[[argparse.Namespace], int]
@@ -174,6 +174,15 @@ def list_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_names(paper: str | None, profile: str | None = None) -> None:
+    """Refuse a wrong name before the slow imports of a command."""
+    from fedlib.papers import paper_names
+
+    paper_names(paper)
+    if profile is not None:
+        check_name("profile", profile, PROFILES)
+
+
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifacts", nargs="+", metavar="ID")
     parser.add_argument("--profile", required=True, help="reduced or paper")
@@ -242,6 +251,8 @@ def _add_figures(parser: argparse.ArgumentParser) -> None:
 
 
 def figures_command(arguments: argparse.Namespace) -> int:
+    for paper in arguments.papers:
+        _check_names(paper, arguments.profile)
     os.environ["MPLBACKEND"] = "agg"  # figures are written, never shown
     from fedlib.reporting.reproduce import draw_figures, stale_figures
 
@@ -300,6 +311,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def report_command(arguments: argparse.Namespace) -> int:
+    _check_names(arguments.paper)
     from fedlib.reporting.notebook_runner import load_results
     from fedlib.reporting.reproduce import publish
 
@@ -313,6 +325,7 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 
 def reproduce_command(arguments: argparse.Namespace) -> int:
+    _check_names(arguments.paper, arguments.profile)
     from fedlib.reporting.reproduce import reproduce
 
     return reproduce(arguments.profile, arguments.paper)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-REACHABLE = ("small_groups", "main_group", "largest_losses", "proportional", "best_constant")
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
 
 
@@ -33,7 +32,7 @@ def gains(rows: "pd.DataFrame", over: str = "uniform") -> "pd.DataFrame":
     for data, part in analysis.named(rows).groupby("dataset"):
         rewards = {v: analysis.rewards(part, v) for v in analysis.variant_order(part)}
         found = {v: decide.paired(own, rewards[over]) for v, own in rewards.items()}
-        room = max((found[v].mean for v in REACHABLE if v in found), default=float("nan"))
+        room = max((found[v].mean for v in analysis.REACHABLE if v in found), default=float("nan"))
         for variant, gain in found.items():
             points = decide.paired(analysis.best(part, variant), analysis.best(part, over))
             lines.append(

@@ -31,6 +31,7 @@ _REPAIRS["repaired_permuted"] = ("feddrl", {**REPAIRED, "agent": "permuted"})
 _NAMES = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), **EXTRA, **_REPAIRS, **CONTROLS}
 _NAMES = dict(sorted(_NAMES.items(), key=lambda named: -len(named[1][1]))) | PAPER_METHODS
 _ORDER = tuple(dict.fromkeys((*VARIANTS, *EXTRA, *_REPAIRS, "fedprox_uniform", "best_constant")))
+REACHABLE = ("small_groups", "main_group", "largest_losses", "proportional", "best_constant")  # by the agent
 CELL = ("dataset", "partition", "num_clients")
 PAPER_DATA = {
     "cifar100": "CIFAR-100", "standin-cifar100": "CIFAR-100", "cifar10": "CIFAR-100",
@@ -103,7 +104,7 @@ def cell_name(cell: tuple) -> str:
 
 def best(part: "pd.DataFrame", variant: str) -> "pd.Series":
     """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
-    return decide.best(part[part.variant == variant])
+    return decide.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
 
 
 def best_baseline(part: "pd.DataFrame") -> "pd.Series":
@@ -182,4 +183,5 @@ def rewards(part: "pd.DataFrame", variant: str) -> "pd.Series":
 
 def variant_order(rows: "pd.DataFrame") -> list[str]:
     """The variants at hand in the order of our tables."""
-    return [name for name in _ORDER if name in set(rows.variant)]
+    known = set(rows.variant.unique())
+    return [name for name in _ORDER if name in known]

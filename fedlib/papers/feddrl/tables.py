@@ -10,7 +10,6 @@ from fedlib.analysis.published import load_published
 from fedlib.analysis.tables import compare
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gain
-from fedlib.papers.feddrl.learning import REACHABLE
 from fedlib.papers.feddrl.runs import CONTROLS
 
 if TYPE_CHECKING:
@@ -264,7 +263,7 @@ def room_to_gain(rows: "pd.DataFrame") -> str:
     What its interval says about whether there was anything to learn is part of the words.
     """
     named = analysis.named(rows)
-    earned = [analysis.rewards(named, v) for v in REACHABLE if (named.variant == v).any()]
+    earned = [analysis.rewards(named, v) for v in analysis.REACHABLE if (named.variant == v).any()]
     room = decide.paired(max(earned, key=lambda r: r.mean()), analysis.rewards(named, "uniform"))
     says = "open, the interval holds 0"
     if room.low > 0:

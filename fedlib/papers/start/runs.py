@@ -34,7 +34,7 @@ def _base(profile: str) -> Run:
         client_eval="all",
     )
     sizes = {
-        "smoke": {},
+        "smoke": {"rounds": 7},
         "reduced": {"dataset": "fmnist", "rounds": 30, "dataset_options": {"train_per_class": 2000}},
         "paper": {
             "dataset": "fmnist",
