@@ -37,7 +37,7 @@ def notebook_page(path: Path) -> Page:
     for cell in notebook.cells:
         page.body += _markdown_cell(cell, page) if cell.cell_type == "markdown" else _code_cell(cell)
     page.title = page.headings[0][2] if page.headings else path.stem
-    found = re.search(r"<p><strong>Idea.*?</p>", page.body, re.DOTALL)
+    found = re.search(r"<p><strong>(?:Idea|Question).*?</p>", page.body, re.DOTALL)
     page.idea = found.group(0) if found else ""
     return page
 

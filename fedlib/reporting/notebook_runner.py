@@ -29,6 +29,7 @@ from typing import Any
 from fedlib.errors import UsageError, check, check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.files import telling, write_atomically
+from fedlib.papers import PAPERS
 from fedlib.paths import project_root
 from fedlib.reporting.notebook_pages import with_mathml
 
@@ -65,8 +66,9 @@ def output_folder() -> Path:
 
 
 def paper_key(path: Path) -> str:
-    """The paper of a notebook file: `01_feddrl` -> feddrl, `04_frl_report` -> frl."""
-    return path.stem.split("_")[1] if "_" in path.stem else path.stem
+    """The paper of a notebook file: `01_feddrl` -> feddrl, `04_frl_report` -> frl; else its second word."""
+    words = path.stem.partition("_")[2] or path.stem
+    return next((key for key in PAPERS if f"{words}_".startswith(f"{key}_")), words.split("_")[0])
 
 
 def find_notebooks(names: Iterable[str | Path] = (), folder: Path | None = None) -> list[Path]:

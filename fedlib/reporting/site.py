@@ -15,11 +15,14 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
+import PIL.Image
 
 from fedlib.files import write_atomically
 from fedlib.papers import claims
 from fedlib.paths import project_root
 from fedlib.plotting.forest import plot_claims
+from fedlib.plotting.style import DPI
+from fedlib.reporting.display import CSS_DPI, PAPERS, SHARP
 from fedlib.reporting.html_tables import html_table
 from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, picture_html
 from fedlib.reporting.notebook_runner import NotebookResult, notebooks_folder, output_folder, paper_key
@@ -34,7 +37,6 @@ _EFFECTS = [
     "printed",
     "margin",
     "part_verdict",
-    "seeds",
 ]
 _HEADERS = {"effect_low": "low", "effect_high": "high", "printed": "published", "part_verdict": "verdict"}
 _TEMPLATE = Path(__file__).parent / "templates" / "page.html"
@@ -66,7 +68,8 @@ def write_site(
 
     folder = folder or project_root() / "build" / "report"
     pages = [_notebook(path) for path in (_executed() if notebooks is None else notebooks)]
-    judged = [_claim(one, _effects_of(effects, [one])) for one in found]
+    hrefs = {_paper(page): page for page in pages}
+    judged = [_claim(one, _effects_of(effects, [one]), hrefs.get(_paper_of(one))) for one in found]
     index = _index(pages, found, effects, artifacts, results)
     template = Environment(autoescape=False).from_string(_TEMPLATE.read_text(encoding="utf-8"))
     places = json.dumps([entry for page in (*pages, *judged, index) for entry in page.entries])
@@ -109,20 +112,33 @@ def _notebook(path: Path) -> _SitePage:
     return _SitePage(found.title, body, found.headings, found.idea, href=href, entries=entries)
 
 
-def _claim(one: Record, effects: pd.DataFrame) -> _SitePage:
+def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _SitePage:
     """A claim's page: verdict, effects beside the printed value, evidence, figure and command."""
-    artifact = {claim.id: claim.artifact for claim in claims()}[one["claim"]]
+    claim = {claim.id: claim for claim in claims()}[one["claim"]]
     table = html_table(effects[_EFFECTS].rename(columns=_HEADERS), name=one["claim"]) if len(effects) else ""
-    figure = project_root() / "figures" / f"{artifact}.png"
-    drawn = picture_html(figure.read_bytes(), artifact) if figure.is_file() else ""
+    figure = project_root() / "figures" / f"{claim.artifact}.png"
     data = ", ".join(filter(None, [one["profile"], one["data"]])) or "no rows"
+    address = PAPERS[claim.paper][1] if claim.paper in PAPERS else ""
+    place = html.escape(one["place"])
+    place = f'<a href="{address}">{place}</a>' if address and not place.startswith("ours") else place
+    link = f' · <a href="../{notebook.href}">{html.escape(notebook.title)}</a>' if notebook else ""
     body = f"""<h1>{one["claim"]} {_badge(one["verdict"])}</h1>
-<p><b>{html.escape(one["statement"])}</b></p><p class=mute>{html.escape(one["place"])}</p>
+<p><b>{html.escape(one["statement"])}</b></p><p class=mute>{place}{link}</p>
 <div class="scroll">{table}</div>
 <h2>Evidence</h2><p>{html.escape(one["evidence"])}</p><p class=mute>{html.escape(data)}</p>
-<h2>Rows</h2><p><code>python -m fedlib show {artifact}</code></p><div class=claim>{drawn}</div>"""
+<h2>Rows</h2><p><code>python -m fedlib show {claim.artifact}</code></p>{_drawn(figure, claim.artifact)}"""
     href = f"claims/{one['claim']}.html"
     return _SitePage(one["claim"], body, href=href, entries=[(one["claim"], href, one["statement"])])
+
+
+def _drawn(figure: Path, name: str) -> str:
+    """A committed figure at the size that it was drawn for; empty where there is none."""
+    if not figure.is_file():
+        return ""
+    picture = figure.read_bytes()
+    with PIL.Image.open(io.BytesIO(picture)) as drawn:
+        width = round(CSS_DPI * drawn.width / DPI)
+    return f"<figure>{picture_html(picture, name, width)}</figure>"
 
 
 def _index(
@@ -164,7 +180,7 @@ def _effects_of(effects: pd.DataFrame, found: Sequence[Record]) -> pd.DataFrame:
 
 def _paper_box(page: _SitePage, found: Sequence[Record], effects: pd.DataFrame) -> str:
     counts = Counter(one["verdict"] for one in found)
-    badges = " ".join(f"{_badge(verdict)} {count}" for verdict, count in counts.most_common())
+    badges = " ".join(_badge(verdict, count) for verdict, count in counts.most_common())
     links = " · ".join(
         f'<a href="claims/{one["claim"]}.html" title="{html.escape(one["statement"])}">{one["claim"]}</a>'
         for one in found
@@ -178,12 +194,13 @@ def _forest(effects: pd.DataFrame) -> str:
     if effects.empty or effects.effect.isna().all():
         return ""
     picture, figure = io.BytesIO(), plot_claims(effects)
-    figure.savefig(picture, dpi=192, facecolor="white")
+    figure.savefig(picture, dpi=SHARP * CSS_DPI, facecolor="white")
     plt.close(figure)
-    width = round(96 * figure.get_figwidth())
+    width = round(CSS_DPI * figure.get_figwidth())
     return f"<figure>{picture_html(picture.getvalue(), 'effects of all claims', width)}</figure>"
 
 
-def _badge(verdict: str) -> str:
+def _badge(verdict: str, count: int | None = None) -> str:
     kind = verdict.replace(",", "").replace(" ", "-")
-    return f'<span class="badge {kind}">{html.escape(verdict)}</span>'
+    words = verdict if count is None else f"{count} {verdict}"
+    return f'<span class="badge {kind}">{html.escape(words)}</span>'
