@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 Options = Mapping[str, Any]
@@ -76,12 +77,12 @@ class Run:
         """The description without later fields at their default: what the key is made of."""
         return {k: v for k, v in self.describe().items() if k not in _LATER_FIELDS or v != _LATER_FIELDS[k]}
 
-    @property
+    @cached_property
     def key(self) -> str:
         """16 hex digits that name this run: the hash of its canonical JSON form."""
         return hashlib.sha256(_canonical(self.named()).encode()).hexdigest()[:16]
 
-    @property
+    @cached_property
     def group_key(self) -> str:
         """The key of the description without its seed: equal for all replicas of a group."""
         return dataclasses.replace(self, seed=-1).key

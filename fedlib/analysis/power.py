@@ -7,6 +7,7 @@ the weakest truth under which the claim is false, so that supporting it is an er
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fedlib.analysis import decisions
@@ -32,11 +33,11 @@ class Spread:
     deviations: tuple[float, ...]  # of each cell; of the mean over cells where that is what decides
     seeds: int
 
-    @property
+    @cached_property
     def margin(self) -> float:
         return self.part.margin_over(list(self.names))
 
-    @property
+    @cached_property
     def printed(self) -> float:
         return self.part.printed_over(list(self.names))
 

@@ -243,6 +243,8 @@ def test_shortages_of_memory_are_known_by_all_their_names(error):
     end.__context__ = error  # what ending a recording raises after its step ran out of memory
     assert is_out_of_memory(end)
     assert not is_out_of_memory(RuntimeError("CUDA error: device-side assert triggered"))
+    assert is_out_of_memory(RuntimeError("could not create a primitive"))  # oneDNN under `ulimit -v`
+    assert not is_out_of_memory(RuntimeError("could not create a primitive descriptor for a convolution"))
 
 
 def test_a_pass_that_fails_late_leaves_the_state_as_it_was(monkeypatch):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fake_federation
 import filelock
+import limited
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +28,7 @@ from fedlib.errors import DataError, WriteError
 from fedlib.experiments import result_files, runner
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store, StoreWarning
-from fedlib.reporting import notebook_runner, site
+from fedlib.reporting import notebook_runner, reproduce, site
 
 
 @pytest.fixture(autouse=True)
@@ -143,6 +144,68 @@ def test_torchs_own_shortage_on_a_cpu_halves_the_replicas_and_at_last_is_one_lin
         "does not fit in the memory of cpu (can't allocate memory: you tried to allocate 281474976710656"
         in error
     )
+    assert error.count("\n") == 1
+
+
+def test_eight_seeds_under_a_real_limit_finish_by_halving(tmp_path):
+    """All eight need about 350 MiB; here the allocator, and oneDNN in its own words, refuse it."""
+    command = [sys.executable, limited.__file__, str(tmp_path / "runs"), "100"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "fedavg seed 0: 8 replicas do not fit in memory, trying 4\n" in done.stdout
+    store = Store(tmp_path / "runs")
+    assert [store.get(run).status for run in limited.EIGHT] == ["finished"] * 8
+
+
+RUN = ["run", "fake/grid", "--device", "cpu", "--seeds", "1", "--method", "fedavg"]
+NO_REPLICA_FITS = "fedavg seed 0: does not fit in the memory of cpu (can't allocate memory: "
+NOT_ENOUGH = "memory does not suffice ("
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "command", "line"),
+    [
+        ("fedlib.federation.rounds", "_evaluate", RUN, NO_REPLICA_FITS),
+        ("fedlib.federation.task", "load_dataset", RUN, NO_REPLICA_FITS),
+        ("fedlib.data", "fetch", ["data", "fetch", "fmnist-embedded"], NOT_ENOUGH),
+        ("fedlib.reporting.verdicts", "records", ["verdicts", "--paper", "fake"], NOT_ENOUGH),
+    ],
+)
+def test_a_shortage_outside_of_training_is_one_line(monkeypatch, capsys, module, name, command, line):
+    monkeypatch.setattr(fedlib.federation, "prepare", sys.modules["fedlib.federation.task"].prepare)
+    monkeypatch.setattr(fedlib.federation, "rounds", sys.modules["fedlib.federation.rounds"].rounds)
+    monkeypatch.setattr(sys.modules[module], name, lambda *_, **__: torch.empty(1 << 48, dtype=torch.uint8))
+    assert main(command) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("fedlib: error: ")
+    assert line in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["figures", "build"])
+@pytest.mark.parametrize("how", ["a file", "read only"])
+def test_an_unwritable_folder_is_one_line(tmp_path, monkeypatch, capsys, name, how):
+    """A file in its place; a read-only disk, told by the system's call since root may write anywhere else."""
+    for module in (site, notebook_runner, reproduce):
+        monkeypatch.setattr(module, "project_root", lambda: tmp_path)
+    if how == "a file":
+        (tmp_path / name).touch()
+    else:
+        made = os.mkdir
+
+        def mkdir(path, *rest, **options):
+            if tmp_path / name in (Path(path), *Path(path).parents):
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+            made(path, *rest, **options)
+
+        monkeypatch.setattr(os, "mkdir", mkdir)
+    drawn = replace(fake_federation.ARTIFACTS[0], plot=lambda rows: Figure())
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (drawn,))
+    assert main(RUN) == 0
+    assert main(["figures", "fake"] if name == "figures" else ["report", "--paper", "fake"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"fedlib: error: cannot write {tmp_path / name}")
     assert error.count("\n") == 1
 
 

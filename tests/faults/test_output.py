@@ -16,8 +16,10 @@ FULL = "/dev/full"
 
 
 def shell(command, tmp_path, **environment):
-    """A shell line in which `fedlib` is the command line on the fake round loop."""
-    script = f"set -o pipefail; fedlib() {{ '{sys.executable}' -W error '{FAKE}' \"$@\"; }}; {command}"
+    """A shell line in which `fedlib` is the command line, and `fake` that on the fake round loop."""
+    call = f"'{sys.executable}' -W error"
+    script = f'fedlib() {{ {call} -m fedlib "$@"; }}; fake() {{ {call} \'{FAKE}\' "$@"; }}'
+    script = f"set -o pipefail; {script}; {command}"
     return subprocess.run(
         ["bash", "-c", script],
         capture_output=True,
@@ -30,7 +32,7 @@ def shell(command, tmp_path, **environment):
 
 
 def test_a_run_whose_reader_has_gone_is_not_done(tmp_path):
-    done = shell("fedlib run fake/grid --checkpoint-seconds 1000 | head -n 1", tmp_path, FAKE_UNREAD="3")
+    done = shell("fake run fake/grid --checkpoint-seconds 1000 | head -n 1", tmp_path, FAKE_UNREAD="3")
     assert done.returncode == 141
     assert done.stderr == (
         "fedlib: error: nobody reads the output any more; what was finished is stored, the rest resumes\n"
@@ -46,7 +48,7 @@ def test_a_run_whose_reader_has_gone_is_not_done(tmp_path):
         ("fedlib list > /dev/full", 1, "fedlib: error: cannot write the output: No space left on device\n"),
         ("fedlib --help > /dev/full", 1, "fedlib: error: cannot write the output: No space left on device\n"),
         (
-            "fedlib run fake/grid > /dev/full",
+            "fake run fake/grid > /dev/full",
             1,
             "fedlib: error: cannot write the output: No space left on device\n",
         ),
@@ -57,7 +59,7 @@ def test_a_run_whose_reader_has_gone_is_not_done(tmp_path):
         ),
         ("fedlib run nonsense 2> /dev/full", 2, ""),
         ("fedlib run nonsense 2>&-", 2, ""),
-        ("fedlib list --paper fake 2>&- | tail -n 1", 0, ""),
+        ("fedlib list --paper start 2>&- | tail -n 1", 0, ""),
     ],
 )
 def test_output_that_cannot_be_written_is_one_line(tmp_path, command, status, text):
@@ -68,13 +70,13 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path, command, status, te
 
 
 def test_a_terminal_of_another_encoding_gets_every_letter(tmp_path):
-    done = shell("fedlib run fake/grid --seeds 2", tmp_path, PYTHONIOENCODING="ascii")
+    done = shell("fake run fake/grid --seeds 2", tmp_path, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert r" \xb1 0." in done.stdout
 
 
 def test_an_unknown_error_shows_its_traceback_and_asks_for_a_report(tmp_path):
-    done = shell("fedlib run fake/grid", tmp_path, FAKE_TOGETHER="two")
+    done = shell("fake run fake/grid", tmp_path, FAKE_TOGETHER="two")
     assert done.returncode == 1
     assert "Traceback (most recent call last):" in done.stderr
     *_, error, last = done.stderr.splitlines()
@@ -84,5 +86,5 @@ def test_an_unknown_error_shows_its_traceback_and_asks_for_a_report(tmp_path):
 
 
 def test_figures_need_no_window(tmp_path):
-    done = shell("fedlib figures fake", tmp_path, MPLBACKEND="nonsense")
+    done = shell("fake figures fake", tmp_path, MPLBACKEND="nonsense")
     assert (done.returncode, done.stderr) == (0, "")

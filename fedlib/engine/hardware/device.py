@@ -21,6 +21,8 @@ _SHORTAGE = (
     "cublas_status_not_initialized",  # cublasCreate, which allocates
     "unable to find an engine",  # cuDNN, when no workspace could be had
 )
+# oneDNN, in full: what it says of a convolution that it does not know begins with the same words.
+_ONEDNN_SHORTAGE = ("could not create a primitive", "could not create a memory object")
 
 
 @contextmanager
@@ -60,7 +62,9 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, torch.OutOfMemoryError | MemoryError | MemoryShortage):
             return True
-        if isinstance(error, RuntimeError) and any(sign in str(error).lower() for sign in _SHORTAGE):
+        text = str(error).strip().lower()
+        short = text in _ONEDNN_SHORTAGE or any(sign in text for sign in _SHORTAGE)
+        if isinstance(error, RuntimeError) and short:
             return True
         error = error.__cause__ or error.__context__
     return False
