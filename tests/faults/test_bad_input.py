@@ -34,6 +34,7 @@ from bad_files import (
     text,
 )  # fmt: skip
 
+import fedlib.federation
 from fedlib.cli.main import main
 from fedlib.data import torchvision_sets
 from fedlib.experiments import result_files
@@ -44,7 +45,8 @@ from fedlib.reporting import notebook_runner, reproduce, site
 class Row:
     """A command with `{tmp}` for the folder of the test, what its line says, its exit status.
 
-    prepare: writes bad files. environment: as `{tmp}` above. Status 0: the line is a warning.
+    prepare: writes bad files. environment: as `{tmp}` above. trains: with the real round loop, which may have
+    begun before the line. Status 0: the line is a warning.
     """
 
     command: str
@@ -53,6 +55,7 @@ class Row:
     prepare: Callable[[Path], object] | None = None
     environment: dict[str, str] = field(default_factory=dict)
     name: str = ""
+    trains: bool = False
 
     def __str__(self) -> str:
         return self.name or self.command[:60]
@@ -259,6 +262,13 @@ SETTINGS = [
         "betas=[0.9] given; allowed: two numbers from 0 to below 1",
     ),
     Row(RUN + "--set local_optimizer=adadelta --set local_optimizer.rho=3", "rho=3 given; allowed: 0 to 1"),
+    Row(
+        RUN + "--seeds 1 --method fedavg --set dataset.train_per_class=10 --set batch_size=1000000000000",
+        "does not fit in the memory of cpu (can't allocate memory: you tried to allocate 8000000000000 bytes)",
+        status=1,
+        trains=True,
+        name="batch_size=1000000000000",
+    ),
     Row(RUN + "--partition from_file", "partition 'from_file' needs the option 'path'"),
 ]
 PATHS = [
@@ -344,6 +354,7 @@ STORE = [
         for name, content in (("cut", 0.5), ("a list", b"[]"), ("empty", b""))
     ),
 ]  # fmt: skip
+REAL = {name: getattr(fedlib.federation, name) for name in ("prepare", "rounds")}
 ROWS = [*FIRST, *COMMANDS, *SETTINGS, *PATHS, *DATA, *STORE]
 
 
@@ -370,6 +381,9 @@ def test_bad_input(row, capsys, monkeypatch, tmp_path):
         capsys.readouterr()
     for name, value in row.environment.items():
         monkeypatch.setenv(name, value.format(tmp=tmp_path))
+    if row.trains:
+        for name, function in REAL.items():
+            monkeypatch.setattr(fedlib.federation, name, function)
     command = row.command.replace("{tmp}", str(tmp_path))
     there = set(os.listdir(tmp_path))
     assert main(shlex.split(command)) == row.status
@@ -381,4 +395,7 @@ def test_bad_input(row, capsys, monkeypatch, tmp_path):
     )
     assert len(lines) == 1 or (row.status == 0 and lines)
     assert len(error) < 10_000  # a long value is given shortened
-    assert set(os.listdir(tmp_path)) - there <= {"data"}  # nothing was begun
+    assert set(os.listdir(tmp_path)) - there <= {
+        "data",
+        "runs" if row.trains else "data",
+    }  # nothing was begun

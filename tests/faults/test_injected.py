@@ -30,6 +30,8 @@ from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store, StoreWarning
 from fedlib.reporting import notebook_runner, reproduce, site
 
+REAL = {name: getattr(fedlib.federation, name) for name in ("prepare", "rounds")}
+
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch, tmp_path):
@@ -173,8 +175,8 @@ NOT_ENOUGH = "memory does not suffice ("
     ],
 )
 def test_a_shortage_outside_of_training_is_one_line(monkeypatch, capsys, module, name, command, line):
-    monkeypatch.setattr(fedlib.federation, "prepare", sys.modules["fedlib.federation.task"].prepare)
-    monkeypatch.setattr(fedlib.federation, "rounds", sys.modules["fedlib.federation.rounds"].rounds)
+    for function, real in REAL.items():
+        monkeypatch.setattr(fedlib.federation, function, real)
     monkeypatch.setattr(sys.modules[module], name, lambda *_, **__: torch.empty(1 << 48, dtype=torch.uint8))
     assert main(command) == 1
     error = capsys.readouterr().err
