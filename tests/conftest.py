@@ -18,7 +18,7 @@ settings.load_profile("suite")
 
 @pytest.fixture(autouse=True, scope="session")
 def _strict_numerics():
-    torch.set_num_threads(1 if "PYTEST_XDIST_WORKER" in os.environ else 2)  # a core for each worker
+    torch.set_num_threads(1)  # a core for each worker: threads that wait for a busy core spin
     torch.use_deterministic_algorithms(True)
 
 
