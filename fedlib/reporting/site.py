@@ -1,8 +1,7 @@
 """The report as a site: an index, a page per notebook and per claim, each a file that needs no network.
 
-Search, dark mode and sidebar are in every page; mathematics is MathML. Sphinx with MyST-NB, MkDocs and
-Jupyter Book share scripts and style sheets between pages, take mathematics from a network or need Node.js,
-so the pages are templates of ours, filled by Jinja.
+Search, dark mode and sidebar are in every page; mathematics is MathML. docs/report.md says which tools were
+tried, and why the pages are templates of ours, filled by Jinja.
 """
 
 import html
