@@ -15,6 +15,7 @@ from fedlib import seeds
 from fedlib.errors import check, check_name
 from fedlib.seeds import counter
 
+Whole = Sequence[int] | np.ndarray  # one whole number for each slot
 _PADDING = 1 << 33  # sorts behind every 32-bit hash
 SAMPLE_ORDERS = ("shuffled", "stored")
 
@@ -133,7 +134,7 @@ class Work:
         return np.maximum(stop - start, 0)
 
 
-def stream_keys(seeds_of_rows: Sequence[int], round_index: int, clients: Sequence[int]) -> Tensor:
+def stream_keys(seeds_of_rows: Sequence[int], round_index: int, clients: Whole) -> Tensor:
     """[C] keys of the rows' random streams, from (seed, round, client)."""
     names = [
         seeds.derive(s, "local", round_index, int(k)) for s, k in zip(seeds_of_rows, clients, strict=True)
@@ -144,12 +145,12 @@ def stream_keys(seeds_of_rows: Sequence[int], round_index: int, clients: Sequenc
 def make_work(
     indices: Sequence[np.ndarray],
     *,
-    replica: Sequence[int],
-    client: Sequence[int],
+    replica: Whole,
+    client: Whole,
     key: Tensor,
-    epochs: int | Sequence[int],
+    epochs: int | Whole,
     learning_rate: float | Sequence[float],
-    first_epoch: int | Sequence[int] = 0,
+    first_epoch: int | Whole = 0,
     steps_limit: int | None = None,
     order: str = "shuffled",
     device: torch.device | str = "cpu",

@@ -73,7 +73,7 @@ def train_cohort(
     """
     indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
     run = task.run
-    settings = {
+    settings: dict[str, Any] = {
         "epochs": run.local_epochs,
         "learning_rate": run.local_learning_rate,
         "order": run.sample_order,

@@ -16,7 +16,7 @@ from fedlib.federation.client_updates import restarted
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.method import Method
 from fedlib.federation.state import RoundReport, ServerState
-from fedlib.federation.task import Task
+from fedlib.federation.task import Task, given
 from fedlib.partition import Partition
 
 Row = dict[str, Any]
@@ -138,15 +138,15 @@ def _report_rows(
         whom = {"none": None, "cohort": cohort.clients, "all": task.everyone()}[task.run.client_eval]
         found = _evaluate(task, method, server, whom, on_server="server_accuracy" not in report.columns)
     found, (train_loss, weights) = _with_host(found, report.train_loss.mean(dim=1), report.weights)
-    train_loss, weights = train_loss.tolist(), weights.tolist()
+    losses, shares = train_loss.tolist(), weights.tolist()
     episode = {} if task.run.episode_rounds is None else {"episode": task.run.episode(server.round)[0]}
     rows = [
         {
             "round": server.round,
             "status": "ok",
-            "train_loss_mean": train_loss[r],
+            "train_loss_mean": losses[r],
             "clients": json.dumps([int(k) for k in report.clients[r]]),
-            "weights": json.dumps([float(f"{w:.6g}") for w in weights[r]]),
+            "weights": json.dumps([float(f"{w:.6g}") for w in shares[r]]),
             "uplink_bytes": report.uplink_bytes,
             "downlink_bytes": report.downlink_bytes,
             **episode,
@@ -178,7 +178,8 @@ def _evaluate(
 
 def server_evaluation(task: Task, server: ServerState) -> list[Evaluation]:
     """The global models on the server's own images, on the device."""
-    return evaluate_segments(task.trainer, task.server, server.params, server.buffers, task.server_segments)
+    samples = given(task.server, "server_share")
+    return evaluate_segments(task.trainer, samples, server.params, server.buffers, task.server_segments)
 
 
 def _with_host(

@@ -96,7 +96,9 @@ class Task:
 
     def held_out_segments(self, clients: np.ndarray) -> list[Segments]:
         """Their own test parts."""
-        return self._all_held_out if self._is_everyone(clients) else _segments(self, self.held_out, clients)
+        if self._is_everyone(clients):
+            return self._all_held_out
+        return _segments(self, given(self.held_out, "local_test"), clients)
 
     def everyone(self) -> np.ndarray:
         """[R, N] all clients of every replica."""
@@ -115,7 +117,7 @@ class Task:
 
     @cached_property
     def _all_held_out(self) -> list[Segments]:
-        return _segments(self, self.held_out, self.everyone())
+        return _segments(self, given(self.held_out, "local_test"), self.everyone())
 
     @cached_property
     def test_segments(self) -> list[Segments]:
@@ -125,7 +127,7 @@ class Task:
     @cached_property
     def server_segments(self) -> list[Segments]:
         """The same of the server's own images."""
-        return self._whole(self.server)
+        return self._whole(given(self.server, "server_share"))
 
     def _whole(self, samples: Samples) -> list[Segments]:
         return [Segments.of([np.arange(len(samples.labels))], self.device)] * len(self.runs)
@@ -134,6 +136,13 @@ class Task:
         """Number of samples n_k of clients [R, K], as float64 of the same shape."""
         rows = [[len(self.clients[r][k]) for k in ids] for r, ids in enumerate(clients)]
         return np.array(rows, dtype=np.float64)
+
+
+def given(part: "Samples | list[Partition] | None", option: str) -> Any:
+    """A part of the data that only an option of the data set sets apart; UsageError without it."""
+    if part is None:
+        raise UsageError(f"the data have no part of their own for this; set dataset.{option} (e.g. 0.1)")
+    return part
 
 
 def _segments(task: Task, lists: list[Partition], clients: np.ndarray) -> list[Segments]:
@@ -273,7 +282,10 @@ def _server_part(split: Split, share: float | None) -> tuple[Split, Split | None
     check(0 < share < 1, f"server_share={share} given; allowed: between 0 and 1 (share of the test data)")
     rank = _rank_in_class(split)
     takes = np.floor((rank + 1) * share + _ROUNDING) > np.floor(rank * share + _ROUNDING)
-    check(takes.any(), f"server_share={share} given; no class has the {1 / share:.0f} test samples for one")
+    check(
+        bool(takes.any()),
+        f"server_share={share} given; no class has the {1 / share:.0f} test samples for one",
+    )
     return _where(split, ~takes), _where(split, takes)
 
 

@@ -89,7 +89,8 @@ def _imported(entry: str) -> type[Method]:
 
 def method_options(name: str) -> dict[str, Any]:
     """The options of a method and their defaults; fields that its constructor does not take are none."""
-    return {f.name: f.default for f in dataclasses.fields(method_class(name)) if f.init}
+    found: Any = method_class(name)  # a dataclass, as `_imported` checks
+    return {f.name: f.default for f in dataclasses.fields(found) if f.init}
 
 
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
@@ -105,6 +106,7 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
 def method_of(runs: Sequence[Run]) -> Method:
     """The method of a group: that of its runs, or all of them joined; with device costs if asked."""
     members = [make_method(run.method, run.method_options) for run in runs]
+    joined = [member for member in members if isinstance(member, FedAvg | FedProx)]
     same = all(member == members[0] for member in members)
-    method = members[0] if same else JoinedFedProx(tuple(members))
+    method = members[0] if same else JoinedFedProx(tuple(joined))
     return DeviceCosts(method) if runs[0].device_costs else method

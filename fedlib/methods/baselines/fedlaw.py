@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call, vmap
 
+from fedlib.engine import Samples
 from fedlib.errors import check
 from fedlib.federation import (
     Cohort,
@@ -33,6 +34,7 @@ from fedlib.federation import (
     train_cohort,
 )
 from fedlib.federation.aggregate import Tensors, weighted_sum
+from fedlib.federation.task import given
 from fedlib.run import Run
 
 HALVED_EVERY = 20  # epochs
@@ -86,18 +88,19 @@ class FedLAW(Method):
         optimizer = torch.optim.Adam([logits, scale], lr=self.server_learning_rate, betas=(0.5, 0.999))
         schedule = torch.optim.lr_scheduler.StepLR(optimizer, HALVED_EVERY, gamma=0.5)
         (generator, *_) = method_generators(task, "proxy order", round_index)
+        proxy: Samples = given(task.server, "server_share")
         forward = vmap(
             lambda params, buffers, inputs: functional_call(task.model, {**params, **buffers}, (inputs,)),
             in_dims=(0, 0, None),
         )
         for _ in range(self.server_epochs):
-            order = torch.randperm(len(task.server.labels), generator=generator)
+            order = torch.randperm(len(proxy.labels), generator=generator)
             for batch in order.split(self.server_batch_size):
                 at = batch.to(task.device)
                 weights = self._weights(logits, scale)
                 params = {name: weighted_sum(stacked, weights) for name, stacked in local.items()}
-                outputs = forward(params, state.buffers, task.server.fetch(at))  # [R, B, classes]
-                labels = task.server.labels[at].expand(len(shares), -1)
+                outputs = forward(params, state.buffers, proxy.fetch(at))  # [R, B, classes]
+                labels = proxy.labels[at].expand(len(shares), -1)
                 loss = F.cross_entropy(outputs.flatten(0, 1), labels.flatten(), reduction="sum")
                 optimizer.zero_grad()
                 (loss / len(at)).backward()

@@ -12,9 +12,7 @@ v starts at tau^2, the least that the paper allows; there is no bias correction.
 averages changes uniformly, its experiments by the clients' sample counts, and so does this.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -32,15 +30,6 @@ from fedlib.federation import (
 )
 
 
-def adam_variance(v: Tensor, change: Tensor, beta_2: float) -> Tensor:
-    return beta_2 * v + (1 - beta_2) * change.square()
-
-
-def yogi_variance(v: Tensor, change: Tensor, beta_2: float) -> Tensor:
-    square = change.square()
-    return v - (1 - beta_2) * square * torch.sign(v - square)
-
-
 @dataclass(frozen=True)
 class FedAdam(Method):
     """Adam on the server; moments [R, ...] are in `memory["m"]` and `memory["v"]`."""
@@ -49,7 +38,6 @@ class FedAdam(Method):
     beta_1: float = 0.9
     beta_2: float = 0.99
     tau: float = 1e-3  # adaptivity: large values come close to FedAvgM
-    variance: ClassVar[Callable[[Tensor, Tensor, float], Tensor]] = staticmethod(adam_variance)
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "tau"):
@@ -71,13 +59,19 @@ class FedAdam(Method):
         for name, old in state.params.items():
             change = after.params[name] - old  # Delta_t
             m[name] = self.beta_1 * state.memory["m"][name] + (1 - self.beta_1) * change
-            v[name] = self.variance(state.memory["v"][name], change, self.beta_2)
+            v[name] = self.variance(state.memory["v"][name], change)
             params[name] = old + self.learning_rate * m[name] / (v[name].sqrt() + self.tau)
         return replace(after, params=params, memory={"m": m, "v": v}), report
+
+    def variance(self, v: Tensor, change: Tensor) -> Tensor:
+        """v_t from v_{t-1} and Delta_t."""
+        return self.beta_2 * v + (1 - self.beta_2) * change.square()
 
 
 @dataclass(frozen=True)
 class FedYogi(FedAdam):
     """FedAdam with Yogi's additive rule for v."""
 
-    variance: ClassVar[Callable[[Tensor, Tensor, float], Tensor]] = staticmethod(yogi_variance)
+    def variance(self, v: Tensor, change: Tensor) -> Tensor:
+        square = change.square()
+        return v - (1 - self.beta_2) * square * torch.sign(v - square)

@@ -50,7 +50,7 @@ class TwoHeads(nn.Sequential):
     The task model's tensors keep their names. Returns (generic, own) logits, [batch, classes] each.
     """
 
-    def __init__(self, model: nn.Sequential, *, personal_trains_body: bool = False) -> None:
+    def __init__(self, model: nn.Module, *, personal_trains_body: bool = False) -> None:
         super().__init__()
         for name, layer in model.named_children():
             self.add_module(name, layer)

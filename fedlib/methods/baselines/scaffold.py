@@ -104,8 +104,8 @@ class Scaffold(Method):
             c=c, clients=put_back(state.memory["clients"], cohort.clients, renewed),
         )  # fmt: skip
         params = {n: x + self.learning_rate * (after.params[n] - x) for n, x in state.params.items()}
-        twice = {"uplink_bytes": 2 * report.uplink_bytes, "downlink_bytes": 2 * report.downlink_bytes}
-        return replace(after, params=params), replace(report, **twice)
+        up, down = 2 * report.uplink_bytes, 2 * report.downlink_bytes
+        return replace(after, params=params), replace(report, uplink_bytes=up, downlink_bytes=down)
 
     def _renewed(
         self, task: Task, state: ServerState, cohort: Cohort, local: Tensors, offset: Tensors

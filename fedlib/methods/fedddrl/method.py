@@ -122,11 +122,11 @@ class FedDdrl(Method):
 
     def init(self, task: Task) -> ServerState:
         self.check(task.run)
-        agents = []
+        agents: list[dict[str, Any]] = []
         for number, vdn in enumerate(self.vdns(task.run.rounds_per_episode), start=1):
             team = vdn.init(method_generators(task, "vdn", number, *self._names))
-            memory = Transitions.empty(len(task.runs), task.cohort_size, STATE_SIZE)
-            agents.append({"team": dict(vars(team)), "memory": dict(vars(memory)), "pending": []})
+            replay = Transitions.empty(len(task.runs), task.cohort_size, STATE_SIZE)
+            agents.append({"team": dict(vars(team)), "memory": dict(vars(replay)), "pending": []})
         memory = {**first_histories(task), "bias": self._bias(task), "agents": agents, "training": {}}
         return replace(initial_state(task), round=-self.training_rounds(task.run), memory=memory)
 
@@ -279,8 +279,9 @@ class FedDdrl(Method):
         ):
             names = ("replay", number, round_index, int(done), *self._names)
             streams = [method_rng(task, r, *names) for r in range(len(states))]
+            before, actions, rewards = agent["pending"]
             memory = Transitions(**agent["memory"]).add(
-                *agent["pending"], states, done=done, capacity=vdn.capacity
+                before, actions, rewards, states, done=done, capacity=vdn.capacity
             )
             team, _ = vdn.learn(Team(**agent["team"]), memory, streams)
             learned.append({"team": dict(vars(team)), "memory": dict(vars(memory)), "pending": []})

@@ -11,7 +11,7 @@ FedDisk (IEEE TAI), section IV.B; FEDDISK-A7, A9 to A12.
 Both go a few steps at a time, from one `FitState` to the next, so that phase 1 can be left and resumed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,6 @@ from fedlib import seeds
 from fedlib.engine import (
     Batch,
     LocalOptimizer,
-    LocalState,
     Objective,
     Samples,
     Trainer,
@@ -37,6 +36,7 @@ from fedlib.engine.batches import on_device
 from fedlib.errors import UsageError, check
 from fedlib.federation import Task, aggregate, broadcast
 from fedlib.federation.aggregate import Tensors
+from fedlib.methods.feddisk.early_stopping import FitState, Fitted, advance, first_state, fitted
 from fedlib.models import count_parameters
 from fedlib.models.made import make_made
 from fedlib.partition import split_within_clients
@@ -59,92 +59,6 @@ class MadeSettings:
     binarize: bool
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """MADEs of G rows: params [G, ...] of the best epoch or round, whose number is `best` [G].
-
-    train_loss, validation_loss: [steps, G] mean negative log-likelihood in nats; NaN once stopped.
-    """
-
-    params: Tensors
-    best: Tensor
-    train_loss: Tensor
-    validation_loss: Tensor
-
-
-@dataclass(frozen=True)
-class FitState:
-    """Models of G rows on their way: all that their next epoch or round depends on, and what was.
-
-    step: epochs or rounds done. params, best: [G, ...] now, and at the least validation loss. patience:
-    `EarlyStopping.state`. losses: [2, step, G] training and validation, NaN once stopped. optimizer, taken:
-    state and steps [G] of an optimiser that goes on from epoch to epoch, as the local MADEs' does.
-    `vars` of it are plain values for a checkpoint.
-    """
-
-    step: int
-    params: Tensors
-    best: Tensors
-    patience: Tensors
-    losses: Tensor
-    optimizer: dict[str, list[Tensor]]
-    taken: Tensor
-
-    def is_over(self, most: int) -> bool:
-        """Whether all rows are out of patience, or `most` steps done."""
-        return self.step >= most or not bool(self.patience["active"].any())
-
-    def local_state(self, trainer: Trainer) -> LocalState:
-        """A copy to train on."""
-        state = trainer.start(self.params, {})
-        state.copy_(LocalState(self.params, {}, self.optimizer, self.taken))
-        return state
-
-
-class EarlyStopping:
-    """Which rows still train: those with a new minimum, lower by `least`, within `patience` steps.
-
-    state: what another one needs to go on from here.
-    """
-
-    def __init__(
-        self,
-        rows: int,
-        patience: int,
-        device: torch.device,
-        least: float = 0.0,
-        state: Tensors | None = None,
-    ) -> None:
-        self.patience, self.least = patience, least
-        self.state = state or {
-            "minimum": torch.full((rows,), torch.inf, device=device),
-            "at": torch.zeros(rows, dtype=torch.int64, device=device),
-            "active": torch.ones(rows, dtype=torch.bool, device=device),
-        }
-
-    @property
-    def at(self) -> Tensor:
-        """[rows] step of the minimum, 0 before there is one."""
-        return self.state["at"]
-
-    @property
-    def active(self) -> Tensor:
-        """[rows] bool."""
-        return self.state["active"]
-
-    def update(self, step: int, losses: Tensor) -> Tensor:
-        """[rows] whether this step (counted from 1) is a row's new best; ends rows out of patience."""
-        minimum, at, active = self.state.values()
-        better = active & (losses < minimum - self.least)
-        at = torch.where(better, step, at)
-        self.state = {
-            "minimum": torch.where(better, losses, minimum),
-            "at": at,
-            "active": active & (step - at < self.patience),
-        }
-        return better
-
-
 def pixels(task: Task) -> Samples:
     """The task's images as they are, in [0, 1], without normalisation; UsageError if any is outside."""
     return task.once("pixels", lambda: _pixels(task))
@@ -159,7 +73,7 @@ def _pixels(task: Task) -> Samples:
             f"method 'feddisk' takes images in [0, 1]; data set {task.run.dataset!r} has values "
             f"from {low:g} to {high:g}",
         )
-    if task.train.mean is None:
+    if task.train.mean is None or task.train.std is None:
         return task.train
     zeros, ones = torch.zeros_like(task.train.mean), torch.ones_like(task.train.std)
     return replace(task.train, mean=zeros, std=ones)
@@ -241,7 +155,7 @@ def start_local(task: Task, made: MadeSettings) -> FitState:
     """The local MADEs before their first epoch; UsageError for images or clients that cannot be used."""
     pixels(task)
     rows = row_work(task, validation_split(task)[0], made.learning_rate, "made-local")
-    return start_course(made_trainer(task, made), broadcast(initial_made(task, made), rows.replica))
+    return first_state(made_trainer(task, made), broadcast(initial_made(task, made), rows.replica))
 
 
 def train_local(task: Task, made: MadeSettings, course: FitState, steps: int) -> FitState:
@@ -258,7 +172,7 @@ def train_local(task: Task, made: MadeSettings, course: FitState, steps: int) ->
         loss = train(trainer, samples, state, now).loss
         return state.params, loss, mean_losses(trainer, samples, state.params, check_work)
 
-    course = _advance(replace(course, params=state.params), made, steps, epoch)
+    course = advance(replace(course, params=state.params), steps, (made.max_rounds, made.patience), epoch)
     return replace(course, optimizer=state.optimizer, taken=state.steps)
 
 
@@ -272,7 +186,7 @@ def fit_global_made(task: Task, made: MadeSettings, shares: Tensor) -> Fitted:
 
 def start_global(task: Task, made: MadeSettings) -> FitState:
     """The global MADEs before round 1."""
-    return start_course(made_trainer(task, made), initial_made(task, made))
+    return first_state(made_trainer(task, made), initial_made(task, made))
 
 
 def train_global(task: Task, made: MadeSettings, shares: Tensor, course: FitState, steps: int) -> FitState:
@@ -293,50 +207,10 @@ def train_global(task: Task, made: MadeSettings, shares: Tensor, course: FitStat
         trained = train(trainer, samples, state, work)
         params, _ = aggregate(trained.state.params, {}, shares)  # eq. (11)
         losses = mean_losses(trainer, samples, broadcast(params, work.replica), check_work)
-        return params, *(loss.view(shares.shape).mean(dim=1) for loss in (trained.loss, losses))
+        training, validation = (loss.view(shares.shape).mean(dim=1) for loss in (trained.loss, losses))
+        return params, training, validation
 
-    return _advance(course, made, steps, one_round)
-
-
-def start_course(trainer: Trainer, params: Tensors) -> FitState:
-    """Models [G, ...] before their first step."""
-    state = trainer.start(params, {})
-    rows, device = len(state.steps), state.steps.device
-    best = {name: tensor.clone() for name, tensor in state.params.items()}
-    losses, patience = torch.empty(2, 0, rows, device=device), EarlyStopping(rows, 1, device).state
-    return FitState(0, state.params, best, patience, losses, state.optimizer, state.steps)
-
-
-def _advance(
-    course: FitState,
-    made: MadeSettings,
-    steps: int,
-    train: Callable[[int, Tensors, Tensor], tuple[Tensors, Tensor, Tensor]],
-) -> FitState:
-    """Up to `steps` times `train(number, params, running) -> (params, training, validation losses [G])`."""
-    step, params, losses = course.step, course.params, [course.losses]
-    best = {name: tensor.clone() for name, tensor in course.best.items()}
-    patience = EarlyStopping(len(course.taken), made.patience, course.losses.device, state=course.patience)
-    while step < min(course.step + steps, made.max_rounds) and bool(patience.active.any()):
-        step, running = step + 1, patience.active
-        params, *now = train(step, params, running)
-        better = patience.update(step, now[1])
-        for name, tensor in best.items():
-            tensor[better] = params[name][better]
-        losses.append(torch.stack([torch.where(running, loss, torch.nan) for loss in now])[:, None])
-    return replace(
-        course, step=step, params=params, best=best, patience=patience.state, losses=torch.cat(losses, dim=1)
-    )
-
-
-def fitted(course: FitState) -> Fitted:
-    """The models at their best step; UsageError if a validation loss was never finite."""
-    at = course.patience["at"]
-    check(
-        bool((at > 0).all()),
-        "a density model never had a finite validation loss; allowed: a smaller made_learning_rate",
-    )
-    return Fitted(course.best, at, *course.losses)
+    return advance(course, steps, (made.max_rounds, made.patience), one_round)
 
 
 def evaluate_by_columns(

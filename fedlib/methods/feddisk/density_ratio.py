@@ -27,17 +27,14 @@ from fedlib.errors import check
 from fedlib.federation import Task, broadcast
 from fedlib.federation.aggregate import Tensors
 from fedlib.methods.feddisk.density_models import (
-    EarlyStopping,
-    FitState,
-    Fitted,
     MadeSettings,
     evaluate_by_columns,
     made_trainer,
     pixels,
     row_work,
     stacked_trainer,
-    start_course,
 )
+from fedlib.methods.feddisk.early_stopping import EarlyStopping, FitState, Fitted, first_state
 
 FEEDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # FEDDISK-A3
     "local": lambda local, shared: local,
@@ -117,7 +114,7 @@ def start_ratio(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int
     trainer = _trainer(task, ratio, outputs, replica)
     clients = task.run.num_clients
     template = trainer.model.named_parameters()
-    return start_course(trainer, {n: p.detach().expand(clients, *p.shape) for n, p in template})
+    return first_state(trainer, {n: p.detach().expand(clients, *p.shape) for n, p in template})
 
 
 def train_ratio(

@@ -21,10 +21,7 @@ from torch import Tensor
 from fedlib.federation import Task, model_bytes, sample_shares, uniform_shares
 from fedlib.federation.cohort import sample_cohort
 from fedlib.methods.feddisk.density_models import (
-    FitState,
-    Fitted,
     MadeSettings,
-    fitted,
     start_global,
     start_local,
     train_global,
@@ -40,6 +37,7 @@ from fedlib.methods.feddisk.density_ratio import (
     start_ratio,
     train_ratio,
 )
+from fedlib.methods.feddisk.early_stopping import FitState, Fitted, fitted
 from fedlib.methods.pretraining_cache import LruCache, digest
 
 DENSITIES = {"mixture": sample_shares, "sum": uniform_shares}  # how the global MADE is averaged

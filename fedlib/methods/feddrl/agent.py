@@ -199,10 +199,13 @@ class AggregationAgent:
 
     def remember(self, mind: AgentState, earned: Tensor, state: Tensor) -> AgentState:
         """With the experience of the round before in D: its reward [R] is known now, and the next state."""
+        before, action = mind.state, mind.action
+        if before is None or action is None:
+            raise ValueError("no round before the first one")
         if self.centring:
             earned, mean = mdp.centre(earned, mind.mean_reward, self.centring)
             mind = replace(mind, mean_reward=mean)
-        replay = mind.replay.add(mind.state, mind.action, earned, state, capacity=self.capacity)
+        replay = mind.replay.add(before, action, earned, state, capacity=self.capacity)
         return replace(mind, replay=replay)
 
     def _choose(self, mind: AgentState, state: Tensor, streams: Streams) -> Tensor:

@@ -110,7 +110,13 @@ def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[Serv
 
 def _digest(method: TwoStageAgent, task: Task) -> str:
     """All that decides the main agents before round 1: not T, who evaluates, or how they act later."""
-    elsewhere = {"seed": -1, "artifact": "", "profile": "", "eval_every": 1, "client_eval": "none"}
+    elsewhere: dict[str, Any] = {
+        "seed": -1,
+        "artifact": "",
+        "profile": "",
+        "eval_every": 1,
+        "client_eval": "none",
+    }
     run = replace(task.run, method="", method_options={}, rounds=worker_rounds(method, task), **elsewhere)
     return digest(task, run.key, asdict(replace(method, agent=method.taught, worker_rounds=None)))
 

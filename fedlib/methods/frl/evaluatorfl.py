@@ -182,8 +182,10 @@ class EvaluatorFL(Method):
         labels, found = samples.labels.cpu(), []
         for r, ids in enumerate(lists):
             joined = torch.from_numpy(np.concatenate(ids)).to(samples.device)
-            model = ({n: t[r : r + 1] for n, t in part.items()} for part in (state.params, state.buffers))
-            right = per_sample(task.trainer, samples, *model, joined)[1].cpu()
+            params, buffers = (
+                {n: t[r : r + 1] for n, t in part.items()} for part in (state.params, state.buffers)
+            )
+            right = per_sample(task.trainer, samples, params, buffers, joined)[1].cpu()
             parts = right.split([len(index) for index in ids])
             found.append([mean_accuracy(p, labels[index], kind) for p, index in zip(parts, ids, strict=True)])
         return torch.tensor(found)

@@ -208,7 +208,8 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
     workers, generator = len(world.sizes), seeds.torch_generator(*world.stream, "agent")
     agent = rule.ddpg(workers).init([generator])
     replay = Replay.empty(1, 3 * workers, workers)
-    kept, rounds, turn = agent.policy, [], 0
+    kept, turn = agent.policy, 0
+    rounds: list[dict[str, Any]] = []
     for experiment in range(1, rule.experiments + 1):
         rng = seeds.rng(*world.stream, "experiment", experiment)
         noise = seeds.rng(*world.stream, "noise", experiment)

@@ -17,7 +17,6 @@ from fedlib.federation import Cohort, finish_round, rounds, sample_shares, train
 from fedlib.methods import make_method
 from fedlib.methods.feddisk import phase1
 from fedlib.methods.feddisk.density_models import (
-    EarlyStopping,
     fit_global_made,
     fit_local_mades,
     pixels,
@@ -33,6 +32,7 @@ from fedlib.methods.feddisk.density_ratio import (
     to_mean_one,
     to_zero_two,
 )
+from fedlib.methods.feddisk.early_stopping import EarlyStopping
 from fedlib.methods.feddisk.method import FedDisk
 from fedlib.methods.pretraining_cache import forget
 from fedlib.models import count_parameters
