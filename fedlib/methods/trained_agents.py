@@ -25,7 +25,7 @@ class _Kept:
 
 _NO_TRAINING = {"episodes": 0, "bias": 0.0}  # b only enters rewards, of which nothing is learned
 LEARNED = {
-    "feddrl": _Kept(("mind.agent.policy",), {"mode": "online", "agent": "untrained"}),
+    "feddrl": _Kept(("learner.agent.policy",), {"mode": "online", "agent": "untrained"}),
     "fedddrl": _Kept(("agents.0.team.network", "agents.1.team.network"), _NO_TRAINING),
     "fedmarl": _Kept(("agents.0.team.network",), {"episodes": 0}),
     "evaluatorfl": _Kept(("agent.network",), {}),

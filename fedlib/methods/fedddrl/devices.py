@@ -78,9 +78,9 @@ def round_cost(kept: np.ndarray, upload_cost: np.ndarray | float = 1.0) -> np.nd
     return (np.asarray(kept, dtype=float) * upload_cost).sum(axis=-1)
 
 
-def latency_unit(largest_client: int | np.ndarray, *, epochs: int = 5) -> float | np.ndarray:
+def latency_unit(largest_client: int | np.ndarray, *, epochs: int = 5) -> np.ndarray:
     """`H_max = 5 * 0.75 * max|D| + 2.0` seconds: rewards see H = H_t / H_max and B = B_t / N (FEDDDRL-A3)."""
-    return epochs * max(COMPUTE_SECONDS) * largest_client + max(UPLOAD_SECONDS)
+    return epochs * max(COMPUTE_SECONDS) * np.asarray(largest_client) + max(UPLOAD_SECONDS)
 
 
 def empty_history(replicas: int, owners: int, window: int) -> np.ndarray:

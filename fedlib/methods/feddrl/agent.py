@@ -147,19 +147,21 @@ class AggregationAgent:
         agent = self.ddpg(slots).init(generators)
         return AgentState(agent, Replay.empty(count, 3 * slots, 2 * slots), torch.zeros(count, 2 * slots))
 
-    def learn(self, mind: AgentState, streams: list[np.random.Generator]) -> tuple[AgentState, Tensor | None]:
+    def learn(
+        self, learner: AgentState, streams: list[np.random.Generator]
+    ) -> tuple[AgentState, Tensor | None]:
         """Lines 19 to 22, Algorithm 1 once D is sufficient; also the mean critic loss [R] of its updates.
 
         streams: one per replica. None instead of a loss: nothing was learned.
         """
-        if self.agent == "untrained" or len(mind.replay) < self.batch_size:  # lines 19, 20
-            return mind, None
-        ddpg = self.ddpg(mind.noise.shape[1] // 2)
-        replay = self.experience(mind.replay, streams)
+        if self.agent == "untrained" or len(learner.replay) < self.batch_size:  # lines 19, 20
+            return learner, None
+        ddpg = self.ddpg(learner.noise.shape[1] // 2)
+        replay = self.experience(learner.replay, streams)
         agent, loss = ddpg.learn(
-            mind.agent, replay, streams, batch_size=self.batch_size, updates=self.updates
+            learner.agent, replay, streams, batch_size=self.batch_size, updates=self.updates
         )
-        return replace(mind, agent=agent), loss
+        return replace(learner, agent=agent), loss
 
     def experience(self, replay: Replay, streams: list[np.random.Generator]) -> Replay:
         """What Algorithm 1 learns from: D, or under "permuted" D with its rewards in another order.
@@ -178,7 +180,7 @@ class AggregationAgent:
 
     @one_thread()
     def step(
-        self, mind: AgentState, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
+        self, learner: AgentState, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
     ) -> tuple[AgentState, Tensor, dict[str, list[Any]]]:
         """Lines 13 to 18 for one round: the clients' reports [R, K] in, impact factors [R, K] out.
 
@@ -186,35 +188,35 @@ class AggregationAgent:
         """
         state = mdp.observe(before, after, sizes, self.state)  # line 13
         earned = None
-        if mind.state is not None:  # lines 17, 18
+        if learner.state is not None:  # lines 17, 18
             earned = mdp.reward(before, self.reward)
-            mind = self.remember(mind, earned, state)
-        noise = self._next_noise(mind.noise, streams("explore"))
-        chosen = self._choose(mind, state, streams)
+            learner = self.remember(learner, earned, state)
+        noise = self._next_noise(learner.noise, streams("explore"))
+        chosen = self._choose(learner, state, streams)
         action = mdp.explore(chosen, noise, self.beta)  # line 14; this is what D stores (A12)
         draw = _normal(streams("impact"), state.shape[1] // 3)
         factors = mdp.impact_factors(action, draw, order=self.order, mu_scale=self.mu_scale)  # line 15
-        columns = {**_columns(earned, factors, len(mind.replay)), "mu": _as_json(chosen)}
-        return replace(mind, noise=noise, state=state, action=action), factors, columns
+        columns = {**_columns(earned, factors, len(learner.replay)), "mu": _as_json(chosen)}
+        return replace(learner, noise=noise, state=state, action=action), factors, columns
 
-    def remember(self, mind: AgentState, earned: Tensor, state: Tensor) -> AgentState:
+    def remember(self, learner: AgentState, earned: Tensor, state: Tensor) -> AgentState:
         """With the experience of the round before in D: its reward [R] is known now, and the next state."""
-        before, action = mind.state, mind.action
+        before, action = learner.state, learner.action
         if before is None or action is None:
             raise ValueError("no round before the first one")
         if self.centring:
-            earned, mean = mdp.centre(earned, mind.mean_reward, self.centring)
-            mind = replace(mind, mean_reward=mean)
-        replay = mind.replay.add(before, action, earned, state, capacity=self.capacity)
-        return replace(mind, replay=replay)
+            earned, mean = mdp.centre(earned, learner.mean_reward, self.centring)
+            learner = replace(learner, mean_reward=mean)
+        replay = learner.replay.add(before, action, earned, state, capacity=self.capacity)
+        return replace(learner, replay=replay)
 
-    def _choose(self, mind: AgentState, state: Tensor, streams: Streams) -> Tensor:
+    def _choose(self, learner: AgentState, state: Tensor, streams: Streams) -> Tensor:
         """(mu, sigma) = pi(s) [R, 2K], without exploration noise."""
         slots = state.shape[1] // 3
         if self.agent == "shuffled":  # D keeps the true state, so that the agent learns as ever
             order = np.stack([stream.permutation(slots) for stream in streams("shuffle")])
             state = mdp.shuffle_slots(state, torch.from_numpy(order))
-        return self.ddpg(slots).act(mind.agent.policy, state.unsqueeze(1)).squeeze(1)
+        return self.ddpg(slots).act(learner.agent.policy, state.unsqueeze(1)).squeeze(1)
 
     def _next_noise(self, last: Tensor, streams: list[np.random.Generator]) -> Tensor:
         fresh = self.noise * _normal(streams, last.shape[1])

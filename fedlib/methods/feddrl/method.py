@@ -43,7 +43,7 @@ class FedDRL(TwoStageAgent, Method):
         state = initial_state(task)
         if self.mode == "two_stage" and self.agent != "untrained":
             return pretraining.start(self, task, state)
-        return replace(state, memory={"mind": self.new_state(task).pack()})
+        return replace(state, memory={"learner": self.new_state(task).pack()})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         return play_round(self, task, state, cohort)

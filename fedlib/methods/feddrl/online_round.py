@@ -25,25 +25,25 @@ REPORT_BYTES = 8  # l_b and l_a of a client on the wire, as float32
 def play_round(
     agent: AggregationAgent, task: Task, state: ServerState, cohort: Cohort
 ) -> tuple[ServerState, RoundReport]:
-    """The state after one round whose impact factors `agent` chose; its own state is `memory["mind"]`."""
+    """The state after one round whose impact factors `agent` chose; its own state is `memory["learner"]`."""
 
     def streams(name: str, number: int = cohort.round) -> list[np.random.Generator]:
         return [method_rng(task, r, name, number) for r in range(len(task.runs))]
 
-    mind = AgentState.unpack(state.memory["mind"])
-    learn = partial(agent.learn, mind, streams("replay", cohort.round - 1))
+    learner = AgentState.unpack(state.memory["learner"])
+    learn = partial(agent.learn, learner, streams("replay", cohort.round - 1))
     with ThreadPoolExecutor(1) as side_thread:  # lines 19 to 22 of the round before
         learning = side_thread.submit(learn) if core_is_free(task) else None
         before = losses_before(task, state, cohort)  # line 7
         trained = train_cohort(task, state, cohort)  # lines 8 to 10
         after = losses_after(task, trained, cohort)  # line 11
         before, after = to_host([before, after])  # together, once all is launched
-        mind, critic_loss = learning.result() if learning else learn()
+        learner, critic_loss = learning.result() if learning else learn()
     sizes = torch.from_numpy(task.sizes(cohort.clients))
-    mind, factors, columns = agent.step(mind, before, after, sizes, streams)
+    learner, factors, columns = agent.step(learner, before, after, sizes, streams)
     columns["critic_loss"] = [None] * len(factors) if critic_loss is None else critic_loss.tolist()
     weights = on_device(factors.numpy(), task.device)
-    state, report = finish_round(task, state, cohort, trained, weights, mind=mind.pack())  # line 16
+    state, report = finish_round(task, state, cohort, trained, weights, learner=learner.pack())  # line 16
     sent = report.uplink_bytes + REPORT_BYTES * task.cohort_size
     failed = find_failures(cohort, before, after)
     return state, replace(report, uplink_bytes=sent, columns=columns, failed=failed)

@@ -79,14 +79,14 @@ def start(method: TwoStageAgent, task: Task, state: ServerState) -> ServerState:
     )
     known = _remembered.get(_digest(method, task))
     if known is not None:
-        return replace(state, memory={"mind": known.pack()})
+        return replace(state, memory={"learner": known.pack()})
     workers = initial_state(worker_task(task, method.workers))
     same_start = [method_generators(task, "agent") for _ in range(method.workers)]
-    mind = method.start([g for start in zip(*same_start, strict=True) for g in start], task.cohort_size)
+    learner = method.start([g for start in zip(*same_start, strict=True) for g in start], task.cohort_size)
     return replace(
         state,
         round=-rounds,
-        memory=_pack(replace(workers, memory={"mind": mind.pack()})),
+        memory=_pack(replace(workers, memory={"learner": learner.pack()})),
     )
 
 
@@ -102,10 +102,10 @@ def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[Serv
     failed = {r // method.workers: f"{why} of a worker" for r, why in report.failed.items()}
     if state.round < -1:
         return replace(state, round=state.round + 1, memory=_pack(workers)), failed
-    mind, experience = main_mind(method, task, workers)
+    learner, experience = main_agent(method, task, workers)
     if not failed and experience.is_finite():
-        _remembered.keep(_digest(method, task), mind)
-    return replace(state, round=0, memory={"mind": mind.pack()}), failed
+        _remembered.keep(_digest(method, task), learner)
+    return replace(state, round=0, memory={"learner": learner.pack()}), failed
 
 
 def _digest(method: TwoStageAgent, task: Task) -> str:
@@ -125,10 +125,10 @@ def _pack(workers: ServerState) -> dict[str, Any]:
     return {"params": workers.params, "buffers": workers.buffers, "memory": workers.memory}
 
 
-def main_mind(method: TwoStageAgent, task: Task, workers: ServerState) -> tuple[AgentState, Replay]:
+def main_agent(method: TwoStageAgent, task: Task, workers: ServerState) -> tuple[AgentState, Replay]:
     """Stage 2: fresh main agents, trained offline on their workers' merged experience, and this."""
     fresh = method.new_state(task)
-    merged = fresh.unpack(workers.memory["mind"]).replay.merge(method.workers)
+    merged = fresh.unpack(workers.memory["learner"]).replay.merge(method.workers)
     trained = replace(fresh, agent=train_offline(method, task, fresh.agent, merged))
     return replace(trained, replay=merged) if method.keep_experience else trained, merged
 

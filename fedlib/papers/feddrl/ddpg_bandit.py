@@ -66,22 +66,22 @@ def play(method: "FedDRL", offset: float, amplitude: float, size: Size) -> "pd.D
     import torch
 
     ids = range(size.agents)
-    mind = method.start([seeds.torch_generator(i, "bandit", "agent") for i in ids], COHORT)
+    learner = method.start([seeds.torch_generator(i, "bandit", "agent") for i in ids], COHORT)
     lines = []
     for t in range(size.rounds + 1):
         streams = [seeds.rng(i, "bandit", t) for i in ids]
         state = _shares(streams)
-        if mind.state is not None:
-            earned = offset + amplitude * tilt(mind.action)
-            mind = method.remember(mind, earned, state)
-            mind, _ = method.learn(mind, streams)
-        chosen = method.ddpg(COHORT).act(mind.agent.policy, state.unsqueeze(1)).squeeze(1)
+        if learner.state is not None:
+            earned = offset + amplitude * tilt(learner.action)
+            learner = method.remember(learner, earned, state)
+            learner, _ = method.learn(learner, streams)
+        chosen = method.ddpg(COHORT).act(learner.agent.policy, state.unsqueeze(1)).squeeze(1)
         if t % EVERY == 0:
-            lines += _lines(t, mind.agent.steps, chosen)
+            lines += _lines(t, learner.agent.steps, chosen)
         noise = method.noise * torch.from_numpy(
             np.stack([s.standard_normal(2 * COHORT, np.float32) for s in streams])
         )
-        mind = replace(mind, state=state, action=mdp.explore(chosen, noise, method.beta))
+        learner = replace(learner, state=state, action=mdp.explore(chosen, noise, method.beta))
     return pd.DataFrame(lines)
 
 

@@ -112,21 +112,21 @@ def timed(call: Callable[[], Any], calls: int, warm_ups: int) -> list[float]:
 def time_learning(size: int, length: int, calls: int) -> list[float]:
     """Lines 19 and 20 with `length` experiences in the buffer: b = floor(length / 4) updates."""
     method, rng = FedDRL(mode="online"), np.random.default_rng(0)
-    mind = _filled(method.start([seeds.torch_generator(0, "method", "agent")], size), length)
-    return timed(lambda: method.learn(mind, [rng]), calls, 1)
+    learner = _filled(method.start([seeds.torch_generator(0, "method", "agent")], size), length)
+    return timed(lambda: method.learn(learner, [rng]), calls, 1)
 
 
-def _filled(mind: "AgentState", length: int) -> "AgentState":
-    """A mind with `length` random experiences in its buffers."""
+def _filled(learner: "AgentState", length: int) -> "AgentState":
+    """A learner with `length` random experiences in its buffers."""
     import torch
 
-    replicas, slots = len(mind.noise), mind.noise.shape[1] // 2
-    rng, replay = np.random.default_rng(0), mind.replay
+    replicas, slots = len(learner.noise), learner.noise.shape[1] // 2
+    rng, replay = np.random.default_rng(0), learner.replay
     for _ in range(length):
         state, after = (torch.from_numpy(rng.random((replicas, 3 * slots), np.float32)) for _ in range(2))
         action = torch.from_numpy(rng.random((replicas, 2 * slots), np.float32))
         replay = replay.add(state, action, torch.zeros(replicas), after, capacity=max(length, 1))
-    return replace(mind, replay=replay)
+    return replace(learner, replay=replay)
 
 
 def time_averaging(model: str, size: int, device: str, calls: int, warm_ups: int) -> list[float]:
@@ -192,9 +192,9 @@ def time_whole_rounds(run: Run, device: str, calls: int) -> dict[str, list[float
             capacity=max(length, FedDRL.batch_size),
         )
         state = method.init(task)
-        mind = _filled(AgentState.unpack(state.memory["mind"]), length)
+        learner = _filled(AgentState.unpack(state.memory["learner"]), length)
         what = f"round, {length} in D" if length else "round"
-        players[what] = _player(task, method, replace(state, memory={"mind": mind.pack()}))
+        players[what] = _player(task, method, replace(state, memory={"learner": learner.pack()}))
     found: dict[str, list[float]] = {what: [] for what in players}
     for number in range(1 + calls):
         for what, play in players.items():

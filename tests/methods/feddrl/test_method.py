@@ -42,7 +42,7 @@ def play(task, saved=None, **options):
 
 
 def mind_of(result):
-    return AgentState.unpack(result.state["memory"]["mind"])
+    return AgentState.unpack(result.state["memory"]["learner"])
 
 
 def flat(state):
@@ -86,10 +86,10 @@ def test_reward_of_a_round_comes_from_the_next_rounds_losses():
 
 def test_experiences_are_a_chain():
     """s' of an experience is s of the next; the waiting state is the last s'."""
-    mind = mind_of(play(make_world(rounds=4), mode="online")[-1])
-    assert torch.equal(mind.replay.next_states[:, :-1], mind.replay.states[:, 1:])
-    assert torch.equal(mind.replay.next_states[:, -1], mind.state)
-    mu, sigma = mind.replay.actions.chunk(2, dim=2)
+    learner = mind_of(play(make_world(rounds=4), mode="online")[-1])
+    assert torch.equal(learner.replay.next_states[:, :-1], learner.replay.states[:, 1:])
+    assert torch.equal(learner.replay.next_states[:, -1], learner.state)
+    mu, sigma = learner.replay.actions.chunk(2, dim=2)
     assert (sigma <= 0.1 * mu + 1e-7).all()
 
 
@@ -208,9 +208,9 @@ def test_untrained_agent_is_never_updated():
 def test_shuffled_agent_keeps_the_true_states():
     """Only what the policy sees when it acts is shuffled: D holds the order of the clients."""
     task = make_world(rounds=5)
-    mind = mind_of(play(task, mode="online", agent="shuffled")[-1])
+    learner = mind_of(play(task, mode="online", agent="shuffled")[-1])
     sizes = torch.tensor([9.0, 4.0, 7.0, 6.0]) / 26
-    torch.testing.assert_close(mind.replay.states[0, :, 8:], sizes.expand(4, 4))
+    torch.testing.assert_close(learner.replay.states[0, :, 8:], sizes.expand(4, 4))
 
 
 def test_centred_rewards_are_stored_and_the_row_keeps_eq_7():
@@ -240,11 +240,11 @@ def test_the_row_shows_the_means_before_exploration():
 def test_a_shared_policy_treats_clients_alike():
     """Clients in another order get their means in that order."""
     method = FedDRL(policy="shared")
-    mind = method.start([seeds.torch_generator(0)], 4)
+    learner = method.start([seeds.torch_generator(0)], 4)
     state, order = torch.rand(1, 12), torch.tensor([[2, 0, 3, 1]])
     ddpg = method.ddpg(4)
-    mu = ddpg.act(mind.agent.policy, state.unsqueeze(1))[0, 0, :4]
-    moved = ddpg.act(mind.agent.policy, shuffle_slots(state, order).unsqueeze(1))[0, 0, :4]
+    mu = ddpg.act(learner.agent.policy, state.unsqueeze(1))[0, 0, :4]
+    moved = ddpg.act(learner.agent.policy, shuffle_slots(state, order).unsqueeze(1))[0, 0, :4]
     assert mu.std() > 0
     torch.testing.assert_close(moved, mu[order[0]])
     assert ddpg.policy_network.parameters == 3 * 256 + 256 + 256 * 256 + 256 + 2 * 256 + 2
@@ -264,7 +264,7 @@ def last_factors(run_seeds=(0, 1, 2), rounds=400, **options):
         mode="online", discount=0.0, hidden_size=64, policy_rate=1e-3, critic_rate=1e-2, batch_size=16,
         updates=4, **options,
     )  # fmt: skip
-    mind = method.start([seeds.torch_generator(s, "method", "agent") for s in run_seeds], 3)
+    learner = method.start([seeds.torch_generator(s, "method", "agent") for s in run_seeds], 3)
     after, sizes = torch.ones(len(run_seeds), 3), torch.ones(len(run_seeds), 3)
     before, factors = after, []
     for t in range(rounds):
@@ -272,8 +272,8 @@ def last_factors(run_seeds=(0, 1, 2), rounds=400, **options):
         def streams(name, t=t):
             return [seeds.rng(s, name, t) for s in run_seeds]
 
-        mind, alpha, _ = method.step(mind, before, after, sizes, streams)
-        mind, _ = method.learn(mind, streams("replay"))
+        learner, alpha, _ = method.step(learner, before, after, sizes, streams)
+        learner, _ = method.learn(learner, streams("replay"))
         before = 10 * (alpha - BEST).square().sum(dim=1, keepdim=True).expand(-1, 3)
         factors.append(alpha)
     return torch.stack(factors[-100:]).mean(dim=0)
@@ -307,20 +307,20 @@ def test_two_stages_in_order():
     assert [len(rows) for r in results for rows in r.rows] == [0] * 8 + [1] * 6
     start = results[4]
     assert torch.equal(flat(start.state), flat(play(task, mode="online")[0].state))
-    mind, fresh = mind_of(start), FedDRL(**SMALL).new_state(task)
-    assert mind.agent.steps == 3, "6 experiences fit one mini-batch: 3 passes of 1 update"
-    assert len(mind.replay) == 0
-    assert not torch.equal(mind.agent.policy, fresh.agent.policy)
+    learner, fresh = mind_of(start), FedDRL(**SMALL).new_state(task)
+    assert learner.agent.steps == 3, "6 experiences fit one mini-batch: 3 passes of 1 update"
+    assert len(learner.replay) == 0
+    assert not torch.equal(learner.agent.policy, fresh.agent.policy)
 
 
 def test_workers_begin_alike_and_then_differ():
     task = make_world(seeds=(5,), rounds=2, cohort_size=2)
     start, *_, last = play(task, worker_rounds=3, workers=3)[:3]
     models = flat(start.state["memory"])
-    minds = AgentState.unpack(start.state["memory"]["memory"]["mind"])
+    minds = AgentState.unpack(start.state["memory"]["memory"]["learner"])
     assert not torch.equal(models[0], models[1]), "federated runs with seeds of their own"
     assert torch.equal(minds.agent.policy[0], minds.agent.policy[2]), "identical agents (sec. 3.4.2)"
-    replay = AgentState.unpack(last.state["memory"]["memory"]["mind"]).replay
+    replay = AgentState.unpack(last.state["memory"]["memory"]["learner"]).replay
     assert replay.rewards.shape == (3, 1)
     assert len(set(replay.rewards.flatten().tolist())) == 3
 
@@ -399,7 +399,7 @@ def test_rounds_leave_earlier_states_alone():
         kept.append((result, through_a_file(result.state)))
     for result, copy in kept:
         assert torch.equal(
-            result.state["memory"]["mind"]["agent"]["policy"], copy["memory"]["mind"]["agent"]["policy"]
+            result.state["memory"]["learner"]["agent"]["policy"], copy["memory"]["learner"]["agent"]["policy"]
         )
         assert torch.equal(flat(result.state), flat(copy))
 
@@ -489,12 +489,12 @@ def test_one_round_of_workers_would_give_no_experience():
 def test_a_decision_takes_below_5_ms():
     """Table 1's sizes for K = 10: below 5 ms (FEDDRL-C16) of processor time, the best of 20 here."""
     method = FedDRL(mode="online", agent="untrained")
-    mind = method.start([seeds.torch_generator(s, "method", "agent") for s in [0]], 10)
+    learner = method.start([seeds.torch_generator(s, "method", "agent") for s in [0]], 10)
     reports = torch.rand(3, 1, 10, generator=torch.Generator().manual_seed(0))
     seconds = []
     for t in range(20):
         began = time.thread_time()
-        method.step(mind, *reports, lambda name, t=t: [seeds.rng(name, t)])
+        method.step(learner, *reports, lambda name, t=t: [seeds.rng(name, t)])
         seconds.append(time.thread_time() - began)
     assert min(seconds) < 0.005
 

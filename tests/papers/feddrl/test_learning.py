@@ -119,7 +119,7 @@ def test_updates_are_counted_as_the_agent_makes_them(options):
         last = list(rounds(make_world(rounds=9), method))[-1]
     counted = learning.count_updates(method, 9)
     assert (
-        last.state["memory"]["mind"]["agent"]["steps"]
+        last.state["memory"]["learner"]["agent"]["steps"]
         == counted["offline updates"] + counted["online updates"]
     )
     assert counted["merged"] == 22
