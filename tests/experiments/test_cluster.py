@@ -1,12 +1,16 @@
 """Jobs on submitit's local executor: six groups, three workers, one of them interrupted and queued again."""
 
 import json
+import os
+import re
 import signal
 import time
 
 import psutil
 import pytest
 import torch
+from held import ROUND
+from project_files import ROOT
 
 from fedlib.cli.main import main
 from fedlib.errors import UsageError
@@ -18,10 +22,10 @@ from fedlib.run import Run
 RUNS = [
     Run(
         paper="start", artifact="cluster", profile="smoke", dataset="fmnist-embedded", partition="iid",
-        model="mlp", method="fedavg", num_clients=4, rounds=rounds, seed=seed,
+        model="mlp", method="held:Held" if rounds == 8 else "fedavg", num_clients=4, rounds=rounds, seed=seed,
         dataset_options={"train_per_class": 10, "test_per_class": 10},
     )
-    for rounds in (30, 2, 3, 4, 5, 6)
+    for rounds in (8, 2, 3, 4, 5, 6)
     for seed in (0, 1)
 ]  # fmt: skip
 OPTIONS = {"device": "cpu", "checkpoint_seconds": 0.0}
@@ -35,7 +39,7 @@ def test_groups_that_are_stored_are_not_submitted(tmp_path):
     store = Store(tmp_path)
     assert [len(members) for members in missing_groups(RUNS, store)] == [2] * 6
     run_runs(RUNS[2:4], store=store, device="cpu")
-    assert [members[0].rounds for members in missing_groups(RUNS, store)] == [30, 3, 4, 5, 6]
+    assert [members[0].rounds for members in missing_groups(RUNS, store)] == [8, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize(
@@ -63,59 +67,106 @@ def test_a_status_without_submissions_and_no_artifact(tmp_path, capsys):
     assert main(["submit", "--store", str(tmp_path)]) == 2
 
 
+def test_slurm_gets_an_array_of_all_groups_and_a_signal_before_the_time_limit(tmp_path, monkeypatch):
+    """Through an `sbatch` that keeps the batch file: no cluster is at hand here."""
+    submitit()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    kept = tmp_path / "batch.sh"
+    for name, does in (("srun", ""), ("sbatch", f'cp "$1" {kept}; echo Submitted batch job 7')):
+        (programs / name).write_text(f"#!/bin/sh\n{does}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    jobs = submit(RUNS, Store(tmp_path), executor="slurm", array=3, minutes=10,
+                  parameters={"slurm_partition": "gpu"})  # fmt: skip
+    assert [job.job_id for job in jobs] == [f"7_{task}" for task in range(6)]
+    directives = re.findall(r"^#SBATCH --(\S+)", kept.read_text(), re.MULTILINE)
+    assert {"array=0-5%3", "time=10", "partition=gpu"} <= set(directives)
+    assert any(re.fullmatch("signal=(B:)?USR2@90", one) for one in directives)
+    assert [(state.stored, state.missing) for state in task_states(Store(tmp_path))] == [(0, 2)] * 6
+
+
 def wait_for_checkpoint(store: Store) -> None:
-    """Until the first group, whose runs are long, has one of a round behind the first models."""
+    """Until the first group, which is held after this round, has its checkpoint."""
     for _ in range(3000):
-        if any(store.root.glob("start/cluster/groups/*/checkpoint-[1-9]*.pt")):
+        if any(store.root.glob(f"start/cluster/groups/*/checkpoint-{ROUND}.pt")):
             return
         time.sleep(0.1)
     pytest.fail("no checkpoint within 300 s")
 
 
 @pytest.fixture
-def _one_thread(monkeypatch):
-    """Here and in the jobs: another number of threads changes the last digits."""
+def hold(tmp_path, monkeypatch):
+    """The file that holds the first group. Jobs find its method, and have one thread as the one process."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    threads = torch.get_num_threads()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support")]))
+    path = tmp_path / "hold"
+    path.touch()
+    monkeypatch.setenv("FEDLIB_TEST_HOLD", str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows_of_one_process(tmp_path_factory):
+    """The file of rows of every run, computed by this process alone on one thread."""
+    store, threads = Store(tmp_path_factory.mktemp("alone")), torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
+    run_runs(RUNS, store=store, device="cpu")
     torch.set_num_threads(threads)
+    return {run.key: (store.folder(run) / ROWS).read_bytes() for run in RUNS}
 
 
-@pytest.mark.usefixtures("_one_thread")
-def test_an_interrupted_job_resumes_and_the_rows_are_those_of_one_process(tmp_path):
+def rows_in(store):
+    return {run.key: (store.folder(run) / ROWS).read_bytes() for run in RUNS}
+
+
+def segments_of(store, run):
+    return json.loads((store.folder(run) / "provenance.json").read_text())["segments"]
+
+
+def task_of(job):
+    """The process of a job; the job's id is that of its controller."""
+    (task,) = psutil.Process(int(job.job_id)).children()
+    return task
+
+
+def test_an_interrupted_job_resumes_and_the_rows_are_those_of_one_process(
+    tmp_path, rows_of_one_process, hold
+):
     submitit()
-    alone, shared = Store(tmp_path / "alone"), Store(tmp_path / "shared")
-    run_runs(RUNS, store=alone, device="cpu")
-    jobs = submit(RUNS, shared, executor="local", array=3, minutes=10, options=OPTIONS)
+    store = Store(tmp_path / "runs")
+    jobs = submit(RUNS, store, executor="local", array=3, minutes=10, options=OPTIONS)
     assert len(jobs) == 3
-    wait_for_checkpoint(shared)
-    (task,) = psutil.Process(int(jobs[0].job_id)).children()  # of the controller, whose id is the job's
-    task.send_signal(signal.SIGUSR2)  # as a cluster does before the time limit
+    wait_for_checkpoint(store)
+    task_of(jobs[0]).send_signal(signal.SIGUSR2)  # as a cluster does before the time limit
+    hold.unlink()
     computed = [job.result() for job in jobs]
-    assert missing_groups(RUNS, shared) == []
+    assert missing_groups(RUNS, store) == []
     assert sum(computed) <= len(RUNS)
     assert "Requeued" in jobs[0].stderr() + jobs[0].stdout()
-    for run in RUNS:
-        assert (shared.folder(run) / ROWS).read_bytes() == (alone.folder(run) / ROWS).read_bytes()
-    segments = json.loads((shared.folder(RUNS[0]) / "provenance.json").read_text())["segments"]
+    assert rows_in(store) == rows_of_one_process
+    segments = segments_of(store, RUNS[0])
     assert len(segments) == 2
-    assert segments[1]["from_round"] > 0
-    states = task_states(shared)
+    assert segments[1]["from_round"] == ROUND
+    states = task_states(store)
     assert [(state.stored, state.missing) for state in states] == [(2, 0)] * 6
     assert exit_status(states) == 0
-    assert submit(RUNS, shared, executor="local", array=3) == []
+    assert submit(RUNS, store, executor="local", array=3) == []
 
 
-def test_killed_jobs_leave_their_groups_to_the_next_submission(tmp_path, capsys):
+def test_a_killed_jobs_group_is_submitted_again_and_resumes(tmp_path, capsys, rows_of_one_process, hold):
     submitit()
-    store = Store(tmp_path)
-    (job,) = submit(RUNS[:2], store, executor="local", array=1, options=OPTIONS)
+    store, status = Store(tmp_path / "runs"), ["submit", "--status", "--store", str(tmp_path / "runs")]
+    jobs = submit(RUNS, store, executor="local", array=3, minutes=10, options=OPTIONS)
     wait_for_checkpoint(store)
-    job.cancel()
-    assert job.exception() is not None
-    assert main(["submit", "--status", "--store", str(tmp_path)]) == 3
+    assert [job.exception() for job in jobs[1:]] == [None, None]  # they left the held group alone
+    task_of(jobs[0]).kill()
+    assert jobs[0].exception() is not None
+    assert main(status) == 3
     assert "0 runs stored, 2 missing; logs: " in capsys.readouterr().out
-    (again,) = submit(RUNS[:2], store, executor="local", array=1, options=OPTIONS)
+    hold.unlink()
+    (again,) = submit(RUNS, store, executor="local", array=3, minutes=10, options=OPTIONS)
     assert again.result() == 2
-    assert main(["submit", "--status", "--store", str(tmp_path)]) == 0
+    assert main(status) == 0
+    assert segments_of(store, RUNS[0])[-1]["from_round"] == ROUND
+    assert rows_in(store) == rows_of_one_process

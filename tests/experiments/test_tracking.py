@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedlib.cli.main import main
 from fedlib.errors import UsageError
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import ROWS, Store
@@ -30,6 +31,19 @@ def test_no_tracker_without_a_name_and_an_unknown_one_is_refused(tmp_path, monke
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install tensorboard"):
         make_tracker("tensorboard", tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of tensorboard itself
+def test_the_command_line_writes_scalars_beside_the_runs(tmp_path):
+    pytest.importorskip("tensorboard", reason="tensorboard is an extra: make extras")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    chosen = ["start/curves", "--method", "fedavg", "--partition", "iid", "--seeds", "1", "--set", "rounds=2"]
+    assert main(["run", *chosen, "--log", "tensorboard", "--store", str(tmp_path)]) == 0
+    (stored,) = Store(tmp_path).scan("start/curves")
+    found = EventAccumulator(str(tmp_path / "tensorboard" / "start/curves" / stored.run.key)).Reload()
+    assert [scalar.step for scalar in found.Scalars("test_accuracy")] == [0, 1, 2]
+    assert found.Scalars("test_accuracy")[-1].value == pytest.approx(stored.final["test_accuracy"])
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of tensorboard itself
