@@ -100,6 +100,14 @@ def provenance_line(rows: pd.DataFrame) -> str:
     return "; ".join(parts)
 
 
+def seed_words(seeds: Sequence[int]) -> str:
+    """`3 seeds (0 to 2)`, `2 seeds (0, 4)`, `1 seed (0)`."""
+    seeds = sorted(int(seed) for seed in seeds)
+    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+    run = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
+    return f"{count} ({seeds[0]} to {seeds[-1]})" if run else f"{count} ({', '.join(map(str, seeds))})"
+
+
 def machine_words(rows: pd.DataFrame) -> str:
     """Names of the devices, and the CPU threads where rows count them and no name tells them."""
     names = sorted(set(rows.device_name.dropna().astype(str)))

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from fedlib import __version__
-from fedlib.cli import output, results, submit
+from fedlib.cli import numbers, output, results, submit
 from fedlib.cli import run as running
 from fedlib.cli import verdicts as verdict_options
 from fedlib.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, FedlibError, UsageError, check_name
@@ -100,6 +100,7 @@ _EXAMPLES = {
     "figures": ("", "feddrl", "--check"),
     "notebooks": ("feddrl --profile smoke",),
     "reproduce": ("", "--profile reduced --paper start"),
+    "reproduce-number": ("", "feddrl-table3-fedavg --budget-minutes 30"),
     "export": ("start/sanity --profile reduced",),
 }
 
@@ -147,6 +148,11 @@ def make_parser() -> argparse.ArgumentParser:
     _add_notebooks(command("notebooks", notebooks_command, "run the notebooks headless"))
     _add_report(command("report", report_command, "write build/report/index.html from what is stored"))
     _add_reproduce(command("reproduce", reproduce_command, "notebooks, verdicts and report in one go"))
+    repeated = command(
+        "reproduce-number", numbers.reproduce_number_command, "one number of README or a notebook, compared"
+    )
+    numbers.add_options(repeated)
+    _add_store(repeated)
     return parser
 
 

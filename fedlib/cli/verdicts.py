@@ -24,14 +24,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="every field of every claim, as JSON")
     form.add_argument("--csv", action="store_true", help="the table with evidence, as CSV")
-    form.add_argument("--write-docs", action="store_true", help="write docs/claims.md and README's counts")
+    form.add_argument(
+        "--write-docs", action="store_true", help="write docs/claims.md, docs/numbers.md and README's values"
+    )
 
 
 def verdicts_command(arguments: argparse.Namespace) -> int:
     if arguments.write_docs:
         from fedlib.reporting.claims_page import write_pages
+        from fedlib.reporting.numbers import write_numbers
 
-        for path in write_pages(arguments.store):
+        for path in dict.fromkeys([*write_pages(arguments.store), *write_numbers()]):
             print(path)
         return 0
     found = _wanted(_records(arguments), arguments.claims)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedlib.analysis.claims import Claim
+from fedlib.analysis.numbers import Number
 from fedlib.errors import check_name
 from fedlib.experiments import results
 from fedlib.experiments.artifact import Artifact, Deferred
@@ -26,26 +27,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's artifacts, the module that registers its CLAIMS, and the one with its ERRATA, if any."""
+    """A paper's artifacts, and the modules that register its CLAIMS and, if any, its ERRATA and NUMBERS."""
 
     artifacts: tuple[Artifact, ...]
     claims: Deferred
     errata: Deferred | None = None
+    numbers: Deferred | None = None
+
+
+def _paper(name: str, artifacts: tuple[Artifact, ...], *modules: str) -> Paper:
+    found = {module: Deferred(f"fedlib.papers.{name}.{module}") for module in ("claims", *modules)}
+    return Paper(artifacts, **found)
 
 
 PAPERS: dict[str, Paper] = {
-    "start": Paper(start.ARTIFACTS, Deferred("fedlib.papers.start.claims")),
-    "feddrl": Paper(
-        feddrl.ARTIFACTS, Deferred("fedlib.papers.feddrl.claims"), Deferred("fedlib.papers.feddrl.errata")
-    ),
-    "feddisk": Paper(
-        feddisk.ARTIFACTS, Deferred("fedlib.papers.feddisk.claims"), Deferred("fedlib.papers.feddisk.errata")
-    ),
-    "fedddrl": Paper(
-        fedddrl.ARTIFACTS, Deferred("fedlib.papers.fedddrl.claims"), Deferred("fedlib.papers.fedddrl.errata")
-    ),
-    "frl": Paper(frl.ARTIFACTS, Deferred("fedlib.papers.frl.claims"), Deferred("fedlib.papers.frl.errata")),
-    "head_to_head": Paper(head_to_head.ARTIFACTS, Deferred("fedlib.papers.head_to_head.claims")),
+    "start": _paper("start", start.ARTIFACTS, "numbers"),
+    "feddrl": _paper("feddrl", feddrl.ARTIFACTS, "errata", "numbers"),
+    "feddisk": _paper("feddisk", feddisk.ARTIFACTS, "errata", "numbers"),
+    "fedddrl": _paper("fedddrl", fedddrl.ARTIFACTS, "errata", "numbers"),
+    "frl": _paper("frl", frl.ARTIFACTS, "errata", "numbers"),
+    "head_to_head": _paper("head_to_head", head_to_head.ARTIFACTS, "numbers"),
 }
 
 
@@ -80,6 +81,12 @@ def find_artifacts(names: Iterable[str]) -> list[Artifact]:
 def claims(paper: str | None = None) -> list[Claim]:
     """Claims of one paper or of all."""
     return [claim for name in paper_names(paper) for claim in PAPERS[name].claims().CLAIMS]
+
+
+def numbers(paper: str | None = None) -> list[Number]:
+    """Numbers that README or first screens state, of one paper or of all."""
+    modules = [PAPERS[name].numbers for name in paper_names(paper)]
+    return [number for module in modules if module for number in module().NUMBERS]
 
 
 def errata_table(paper: str) -> "pd.DataFrame":

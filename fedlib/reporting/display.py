@@ -11,7 +11,7 @@ import pandas as pd
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from fedlib.analysis.tables import dataset_words, provenance_line
+from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import errata_table
 from fedlib.plotting.style import METHOD_STYLES
@@ -179,14 +179,6 @@ def scale_words(rows: pd.DataFrame) -> str:
     if "seed" in rows and rows.seed.notna().any():
         parts.append(seed_words(rows.seed.dropna().astype(int).unique()))
     return ", ".join(parts)
-
-
-def seed_words(seeds: Sequence[int]) -> str:
-    """`3 seeds (0 to 2)`, `2 seeds (0, 4)`, `1 seed (0)`."""
-    seeds = sorted(int(seed) for seed in seeds)
-    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
-    run = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
-    return f"{count} ({seeds[0]} to {seeds[-1]})" if run else f"{count} ({', '.join(map(str, seeds))})"
 
 
 def _name(make: Maker) -> str:

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from fedlib.errors import DataError, check, check_name
+from fedlib.errors import check, check_name
 from fedlib.experiments import runner
 from fedlib.experiments.artifact import PROFILES, Artifact
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.durations import Expected, Timings, expected_measurement
 from fedlib.experiments.measurements import compute_measurement, load_measurement
 from fedlib.experiments.progress import NotebookProgress
-from fedlib.experiments.results import finished_rows, load_rows
 from fedlib.experiments.selection import expand, group
 from fedlib.experiments.store import Store, StoreWarning
 from fedlib.papers import artifacts, find_artifact
@@ -27,7 +26,7 @@ from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
 from fedlib.reporting.parameters import cells_before, check_names, seed_list, time_budget
 from fedlib.reporting.verdict_cache import Record
-from fedlib.reporting.verdicts import effects, records
+from fedlib.reporting.verdicts import effects, largest, loader, records
 from fedlib.run import Run
 
 SHOWN = ("largest", "mine")
@@ -223,11 +222,9 @@ def begin(
 def _rows(session: Session, artifact_id: str, mine: bool) -> pd.DataFrame:
     if mine:
         return _mine(session, artifact_id)
-    found = {p: _stored(session.store, artifact_id, p) for p in reversed(PROFILES)}
-    complete = [p for p, rows in found.items() if len(rows) and _is_whole(artifact_id, p, rows)]
-    partly = [p for p, rows in found.items() if len(rows)]
-    order = sorted([*complete, *partly], key="smoke".__eq__)  # smoke rows only when there are no others
-    return found[order[0]] if order else found["smoke"]
+    load = loader(session.store)
+    with _without_store_warnings():
+        return load(artifact_id, largest(artifact_id, load))
 
 
 @contextmanager
@@ -239,20 +236,7 @@ def _without_store_warnings() -> Iterator[None]:
 
 
 def _mine(session: Session, artifact_id: str) -> pd.DataFrame:
-    rows = _stored(session.store, artifact_id, session.profile)
+    with _without_store_warnings():
+        rows = loader(session.store)(artifact_id, session.profile)
     known = len(rows) and "run" in rows and session.seeds is not None
     return rows[rows.seed.isin(session.seeds)] if known else rows
-
-
-def _stored(store: Store, artifact_id: str, profile: str) -> pd.DataFrame:
-    try:
-        with _without_store_warnings():
-            return finished_rows(load_rows(find_artifact(artifact_id), profile=profile, store=store))
-    except DataError:  # rows computed on demand from a data set that is not at hand
-        return pd.DataFrame()
-
-
-def _is_whole(artifact_id: str, profile: str, rows: pd.DataFrame) -> bool:
-    """Whether every description of the artifact's grid is among the rows."""
-    wanted = {run.group_key for run in find_artifact(artifact_id).runs(profile)}
-    return not wanted or wanted <= set(rows["group"])

@@ -37,19 +37,30 @@ def decide_claims(
     return [(claim, _decide(claim, profiles, load)) for claim in claims(paper)]
 
 
-def loader(store: Store | Path | str | None = None) -> Load:
-    """Finished rows by artifact and profile, each read once; none where their data are not at hand."""
+def loader(store: Store | Path | str | None = None, source: str = "all") -> Load:
+    """Finished rows by artifact and profile, each read once; none where their data are not at hand.
+
+    source: see `fedlib.experiments.results.load_rows`.
+    """
 
     @functools.cache
     def load(artifact_id: str, profile: str) -> "pd.DataFrame":
         import pandas as pd
 
         try:
-            return finished_rows(load_rows(artifact_id, profile=profile, store=store))
+            return finished_rows(load_rows(artifact_id, profile=profile, store=store, source=source))
         except DataError:
             return pd.DataFrame()
 
     return load
+
+
+def largest(artifact_id: str, load: Load) -> str:
+    """The largest profile whose grid is complete, else the largest that has rows; smoke where none has."""
+    there = [profile for profile in reversed(PROFILES) if len(load(artifact_id, profile))]
+    whole = [profile for profile in there if is_whole(artifact_id, profile, load(artifact_id, profile))]
+    order = sorted([*whole, *there], key="smoke".__eq__)  # smoke rows only when there are no others
+    return order[0] if order else "smoke"
 
 
 def _decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
@@ -70,7 +81,7 @@ def deciding_rows(claim: Claim, profiles: list[str], load: Load) -> Iterator[tup
     """
     names = (claim.artifact, *claim.fallback)
     there = [(name, profile) for profile in profiles for name in names if len(load(name, profile))]
-    whole = [pair for pair in there if _is_whole(*pair, load(*pair))]
+    whole = [pair for pair in there if is_whole(*pair, load(*pair))]
     for group in (
         [pair for pair in whole if pair[1] != "smoke"],
         [pair for pair in there if pair[1] != "smoke"],
@@ -105,7 +116,7 @@ def _timed_on(rows: "pd.DataFrame") -> str:
     return f"timed on {machine_words(rows)}" if "threads" in rows and "device_name" in rows else ""
 
 
-def _is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:
+def is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:
     """Is every description of the artifact's grid among the rows?"""
     artifact = find_artifact(artifact_id)
     if profile not in artifact.profiles:

@@ -8,7 +8,7 @@ import PIL.Image
 import pytest
 
 from fedlib.papers import find_artifact
-from fedlib.reporting import display, session
+from fedlib.reporting import display, session, verdicts
 
 
 @pytest.fixture
@@ -24,14 +24,14 @@ def rows_at(monkeypatch):
     """Rows of an artifact at the profiles given, with their seeds, instead of those in the store."""
 
     def put(**seeds_of):
-        def load(artifact, *, profile, store):
+        def load(artifact_id, *, profile, store, source):
             seeds = seeds_of.get(profile, ())
-            keys = [run.group_key for run in artifact.runs(profile)] if seeds else []
+            keys = [run.group_key for run in find_artifact(artifact_id).runs(profile)] if seeds else []
             lines = [(seed, f"{seed}{key}", key) for seed in seeds for key in keys]
             frame = pd.DataFrame(lines, columns=["seed", "run", "group"])
             return frame.assign(profile=profile, dataset="mnist", status="ok", value=1.0, round=1)
 
-        monkeypatch.setattr(session, "load_rows", load)
+        monkeypatch.setattr(verdicts, "load_rows", load)
         session._rows.cache_clear()
 
     yield put

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.tables import pooled_lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,12 +64,7 @@ def _whose_lead(rows: "pd.DataFrame") -> str:
 def _pooled(rows: "pd.DataFrame") -> dict[str, Interval]:
     """FedDRL less each control in best accuracy (points), pooled over the cells."""
     named = analysis.named(rows)
-    found = {}
-    for control in ("fedavg", "uniform", "untrained"):
-        parts = [part for _, part in analysis.cells(named, needs=("feddrl", control))]
-        pairs = [(analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts]
-        found[control] = contrasts.pooled(pairs)
-    return found
+    return {control: pooled_lead(named, control) for control in ("fedavg", "uniform", "untrained")}
 
 
 def _cells(rows: "pd.DataFrame") -> int:

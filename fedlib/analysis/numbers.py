@@ -1,0 +1,59 @@
+"""A number that README or a notebook's first screen states, as data: from which rows, and its tolerance.
+
+Each paper registers its own in `numbers.py`; `fedlib.reporting.numbers` lists, compares and repeats them.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedlib.analysis.intervals import Interval, interval_words, number_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RowsOf = Callable[[str], "pd.DataFrame"]  # artifact id -> its rows, empty where there are none
+README = "README.md"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One number, with its interval over seeds where it has one."""
+
+    id: str  # `<paper>-<words>`
+    what: str  # in words, unit left out
+    unit: str
+    artifacts: tuple[str, ...]  # whose rows it takes
+    compute: Callable[[RowsOf], Interval | None]  # None where these rows lack what it compares
+    places: tuple[str, ...] = (README,)  # files that state it
+    tolerance: float | None = None  # in the unit; None: half the width of its interval
+    first: tuple[str, ...] = ()  # artifacts whose runs a measurement among `artifacts` reads
+
+    def value(self, rows_of: RowsOf) -> Interval | None:
+        """The number from these rows; None where an artifact has none."""
+        if any(rows_of(name).empty for name in self.artifacts):
+            return None
+        return self.compute(rows_of)
+
+    def within(self, value: Interval) -> float:
+        """How far from `value` a repetition may lie, in the unit."""
+        return (value.high - value.low) / 2 if self.tolerance is None else self.tolerance
+
+
+def single(value: float) -> Interval:
+    """A value without an interval."""
+    return Interval(float(value), math.nan, math.nan, 1)
+
+
+def words(value: Interval) -> str:
+    """`+1.2 [+0.8, +1.6]`; without an interval three significant digits, or a whole number."""
+    if not math.isnan(value.low):
+        return interval_words(value)
+    return f"{value.mean:.0f}" if value.mean.is_integer() else number_words(value.mean)
+
+
+def stated(number: Number, rows_of: RowsOf) -> str:
+    """The number with its unit as a sentence has it: `−0.2 [−1.7, +1.4] points`; empty without rows."""
+    value = number.value(rows_of)
+    return f"{words(value)} {number.unit}".strip().replace("-", "−") if value else ""

@@ -1,0 +1,30 @@
+"""The command `reproduce-number`: one number of README or a notebook computed here, and compared."""
+
+import argparse
+
+from fedlib.errors import EXIT_FAILED
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="see docs/numbers.md; without one: all numbers")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
+    parser.add_argument("--budget-minutes", type=float, help="stop cleanly before this; exit status 3")
+
+
+def reproduce_number_command(arguments: argparse.Namespace) -> int:
+    """Print the comparison in one line; returns 0 if it agrees, 1 if not."""
+    from fedlib.experiments.budget import Budget
+    from fedlib.experiments.store import Store
+    from fedlib.reporting import numbers
+
+    if arguments.id is None:
+        print("\n".join(numbers.number_lines()))
+        return 0
+    found = numbers.reproduce(
+        numbers.find_number(arguments.id),
+        Store(arguments.store),
+        device=arguments.device,
+        budget=Budget(arguments.budget_minutes),
+    )
+    print(found.line())
+    return 0 if found.agrees else EXIT_FAILED

@@ -1,0 +1,38 @@
+"""Numbers of the first screen of 02_feddisk."""
+
+from typing import TYPE_CHECKING
+
+from fedlib.analysis.intervals import Interval
+from fedlib.analysis.numbers import Number, RowsOf
+from fedlib.papers.feddisk.figures import ablation_table, weights_worth
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS = "feddisk/ablations"
+NOTEBOOK = "notebooks/02_feddisk.ipynb"
+
+
+def _against_fedavg(rows_of: RowsOf) -> Interval | None:
+    return _of_feddisk(ablation_table(rows_of(ROWS)))
+
+
+def _against_shuffled(rows_of: RowsOf) -> Interval | None:
+    return _of_feddisk(weights_worth(rows_of(ROWS)))
+
+
+def _of_feddisk(table: "pd.DataFrame") -> Interval | None:
+    own = table[table.variant == "feddisk"]
+    return Interval(*own[["mean", "low", "high", "n"]].iloc[0]) if len(own) else None
+
+
+AGAINST_FEDAVG, AGAINST_SHUFFLED = NUMBERS = (
+    Number(
+        id="feddisk-fedavg", what="FedDisk's accuracy after the last round less FedAvg's", unit="points",
+        artifacts=(ROWS,), compute=_against_fedavg, places=(NOTEBOOK,),
+    ),
+    Number(
+        id="feddisk-shuffled", what="the same less that with its weights on other samples", unit="points",
+        artifacts=(ROWS,), compute=_against_shuffled, places=(NOTEBOOK,),
+    ),
+)  # fmt: skip

@@ -1,0 +1,121 @@
+"""Numbers of README's results and of the first screen of 01_feddrl."""
+
+from fedlib.analysis.intervals import Interval
+from fedlib.analysis.numbers import README, Number, RowsOf, single
+from fedlib.papers.feddrl import learning, tables
+from fedlib.papers.feddrl.estimands import picked
+from fedlib.papers.feddrl.quantities import named
+
+TABLE3, FILES = "feddrl/table3", "feddrl/authors_partitions"
+NOTEBOOK = "notebooks/01_feddrl.ipynb"
+CONTROLS = {
+    "fedavg": "FedAvg", "uniform": "equal weights", "untrained": "its untrained policy",
+    "shuffled": "itself with clients shuffled",
+}  # fmt: skip
+DATA = {"fmnist": "Fashion-MNIST", "mnist": "MNIST"}
+CURVES, METHODS = (
+    "feddrl/full_scale_curves",
+    {"fedavg": "FedAvg", "fedprox": "FedProx", "feddrl_online": "FedDRL"},
+)
+REACHED = 420  # rounds of the cell at full scale that all three methods have
+
+
+def _less(artifact: str, control: str, **where: object) -> Number:
+    """FedDRL's best accuracy less a control's, mean over the cells that `where` picks."""
+    scheme, place = where.get("partition", ""), "table3" if artifact == TABLE3 else "files"
+    cells = f"its cells of real images under {str(scheme).upper()}" if scheme else "its cells"
+    shown = (README, NOTEBOOK) if artifact == TABLE3 and control != "shuffled" and not where else (README,)
+    return Number(
+        id="-".join(filter(None, ("feddrl", place, scheme, control))),
+        what=f"FedDRL's best accuracy less that of {CONTROLS[control]}, mean over {cells}",
+        unit="points",
+        artifacts=(artifact,),
+        compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(artifact)), **where), control),
+        places=shown,
+    )
+
+
+def _repair(data: str, variant: str, what: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        found = learning.gains(rows_of("feddrl/repair_judged"))
+        found = found[(found.dataset == data) & (found.variant == variant)]
+        return Interval(*found[["nats", "nats low", "nats high", "n"]].iloc[0]) if len(found) else None
+
+    return Number(
+        id=f"feddrl-{variant.replace('_', '-')}-{data}",
+        what=f"mean reward of {what} less that of equal weights, {DATA[data]}",
+        unit="nats",
+        artifacts=("feddrl/repair_judged",),
+        compute=compute,
+    )
+
+
+def _timed(
+    name: str, what: str, unit: str, column: str, tolerance: float, model: str = "mlp", alone: bool = True
+) -> Number:
+    """A column of `tables.agent_share`; alone: learning in line, where no core is free for it."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        found = tables.agent_share(rows_of("feddrl/fig9"))
+        found = found[(found.model == model) & (found.timed_on == "cpu")].sort_values("threads")
+        return single(found[column].iloc[-1 if alone else 0]) if len(found) and column in found else None
+
+    return Number(id=f"feddrl-{name}", what=what, unit=unit, artifacts=("feddrl/fig9",), compute=compute,
+                  tolerance=tolerance)  # fmt: skip
+
+
+def _decision(model: str, words: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of("feddrl/fig9")
+        own = rows[(rows.what == "decision") & (rows.model == model) & (rows.timed_on == "cpu")]
+        return single(own.median_ms.iloc[0]) if len(own) else None
+
+    return Number(id=f"feddrl-decision-{model}", what=f"median time of a decision, {words}", unit="ms",
+                  artifacts=("feddrl/fig9",), compute=compute, tolerance=1.0)  # fmt: skip
+
+
+def _full_scale(variant: str, best: bool) -> Number:
+    """Accuracy at the round up to which these numbers look; None where a method has not reached it."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of(CURVES)
+        if rows.groupby("method")["round"].max().min() < REACHED:
+            return None
+        found = tables.full_scale_table(rows[rows["round"] <= REACHED]).set_index("variant")
+        column = next(name for name in found if name.startswith("best" if best else "mean"))
+        return single(found.loc[variant, column]) if variant in found.index else None
+
+    which = f"best up to round {REACHED}" if best else f"mean of the {tables.LAST_ROUNDS} rounds to {REACHED}"
+    return Number(
+        id=f"feddrl-full-scale-{variant.removesuffix('_online')}-{'best' if best else 'late'}",
+        what=f"accuracy of {METHODS[variant]} in one cell at full scale, {which}",
+        unit="%",
+        artifacts=(CURVES,),
+        compute=compute,
+        tolerance=2.0,
+        first=("feddrl/table3_fmnist_ce_n100",),
+    )
+
+
+NUMBERS = (
+    *(_less(artifact, control) for artifact in (TABLE3, FILES) for control in CONTROLS),
+    *(
+        _less(TABLE3, control, partition=scheme, stand_in=False)
+        for control in ("fedavg", "uniform")
+        for scheme in ("pa", "ce", "cn")
+    ),
+    *(_repair(data, "repaired", "the repaired agent") for data in DATA),
+    *(_repair(data, "repaired_permuted", "the same with permuted rewards") for data in DATA),
+    _decision("mlp", "MLP"),
+    _decision("cnn-feddrl", "the paper's smaller CNN"),
+    _timed("round-mlp", "median time of an MLP's round, one thread", "ms", "round_ms", 100.0, alone=False),
+    _timed("learning-40-aside", "what deciding and learning from 40 experiences add to that round, learning "
+           "on a core of its own", "%", "40 in D_%", 10.0, alone=False),
+    _timed("learning-40-in-line", "the same without a free core", "%", "40 in D_%", 20.0),
+    _timed("learning-1000-aside", "the same from 1,000 experiences, on a core of its own", "%",
+           "1000 in D_%", 150.0, alone=False),
+    _timed("learning-1000-in-line", "the same without a free core", "%", "1000 in D_%", 250.0),
+    _timed("learning-1000-cnn", "the same for the smaller CNN's round", "%", "1000 in D_%", 10.0,
+           "cnn-feddrl"),
+    *(_full_scale(variant, best) for best in (False, True) for variant in METHODS),
+)  # fmt: skip

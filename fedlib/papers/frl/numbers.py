@@ -1,0 +1,39 @@
+"""Numbers of the first screen of 04_frl_report."""
+
+from fedlib.analysis.intervals import Interval
+from fedlib.analysis.numbers import Number, RowsOf, single
+from fedlib.papers.frl.questions import agent_less_random, state_and_reward
+
+NOTEBOOK = "notebooks/04_frl_report.ipynb"
+
+
+def _reward(when: str, name: str, tolerance: float) -> Number:
+    def compute(rows_of: RowsOf) -> Interval:
+        sizes = state_and_reward(rows_of).set_index(["question", "of"]).measured
+        return single(sizes[f"reward: |R| in {when}", "20 workers"])
+
+    return Number(
+        id=f"frl-reward-{name}",
+        what=f"mean size of EvaluatorFL's reward in {when}, 20 workers",
+        unit="",
+        artifacts=("frl/fig16", "frl/fig24"),
+        compute=compute,
+        places=(NOTEBOOK,),
+        tolerance=tolerance,
+    )
+
+
+def _longest_round(rows_of: RowsOf) -> Interval:
+    gap = agent_less_random(rows_of).query("quantity == 'max_seconds'").iloc[0]
+    return Interval(gap["agent less random at its rate"], gap.low, gap.high, int(gap.n))
+
+
+FIRST_ROUND, OTHER_ROUNDS, LONGEST_ROUND = NUMBERS = (
+    _reward("round 1 of an episode", "first-round", 0.05),
+    _reward("its other rounds", "other-rounds", 0.01),
+    Number(
+        id="frl-longest-round",
+        what="SchedulerFL's longest round less that of as many workers drawn at random (table 2)",
+        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_longest_round, places=(NOTEBOOK,),
+    ),
+)  # fmt: skip

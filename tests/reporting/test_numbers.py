@@ -1,0 +1,172 @@
+"""Numbers of README and first screens: registered, stated as the committed rows give them, and repeated."""
+
+import json
+import re
+from dataclasses import replace
+from functools import partialmethod
+
+import pandas as pd
+import pytest
+
+from fedlib.analysis.intervals import Interval
+from fedlib.analysis.numbers import README, Number, single, stated, words
+from fedlib.cli.main import main
+from fedlib.experiments.artifact import Artifact
+from fedlib.experiments.runner import run_runs
+from fedlib.experiments.store import Store
+from fedlib.papers import PAPERS, find_artifact, numbers
+from fedlib.papers.fedddrl.headline import headline as fedddrl
+from fedlib.papers.feddisk.headline import headline as feddisk
+from fedlib.papers.feddrl.headline import headline as feddrl
+from fedlib.papers.frl.headline import headline as frl
+from fedlib.papers.head_to_head.headline import headline as head_to_head
+from fedlib.papers.start.headline import headline as start
+from fedlib.paths import project_root
+from fedlib.reporting import numbers as reporting
+from fedlib.reporting.verdicts import loader
+from fedlib.run import Run
+
+HEADLINES = [start, feddrl, feddisk, fedddrl, frl, head_to_head]
+NUMBERS = {number.id: number for number in numbers()}
+NEWER = "run `python -m fedlib verdicts --write-docs`"
+
+
+@pytest.fixture(scope="module")
+def known():
+    return reporting.Committed()
+
+
+@pytest.fixture(scope="module")
+def values(known):
+    """Values of the committed rows, by ID."""
+    found = {name: known.value(number) for name, number in NUMBERS.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def text_of(path: str) -> str:
+    """README, or what a notebook's cells show, with the plain minus."""
+    text = (project_root() / path).read_text()
+    if path.endswith(".ipynb"):
+        cells = json.loads(text)["cells"]
+        shown = [output.get("data", {}) for cell in cells for output in cell.get("outputs", ())]
+        text = "\n".join("".join(data.get("text/markdown", "")) for data in shown)
+    return text.replace("−", "-")
+
+
+def unregistered(text: str, shown: list[str]) -> list[str]:
+    """Signed numbers, decimals and percentages of a text that no registered number accounts for."""
+    for one in sorted(shown, key=len, reverse=True):
+        text = re.sub(rf"(?<![\d.]){re.escape(one)}(?!\d|\.\d)", "", text)
+    return re.findall(r"(?<![\w.])[+-]?\d+\.\d+|(?<!\w)[+-]\d+|\d+ %", text)
+
+
+def test_every_number_is_registered_once_with_artifacts_and_files_that_exist():
+    assert len(NUMBERS) == len(numbers()) > 40
+    for number in NUMBERS.values():
+        assert number.id.replace("-", "_").startswith(tuple(PAPERS))
+        assert all((project_root() / place).is_file() for place in number.places)
+        for name in (*number.artifacts, *number.first):
+            assert find_artifact(name).paper in PAPERS
+
+
+def test_the_page_holds_every_number_of_the_committed_rows(values):
+    page = (project_root() / reporting.PAGE).read_text()
+    assert set(reporting.stated_values(page)) == set(values), NEWER
+    for name, value in values.items():
+        assert reporting.number_line(NUMBERS[name], value) in page, NEWER
+        assert NUMBERS[name].within(value) > 0
+
+
+def results_of_readme() -> str:
+    text = text_of(README)
+    return text[text.index("A repaired agent") : text.index("Each of these numbers")]
+
+
+def test_readme_states_each_of_its_numbers_and_no_other(values):
+    own = {name: words(value) for name, value in values.items() if README in NUMBERS[name].places}
+    results = results_of_readme()
+    assert {name: text for name, text in own.items() if text not in results} == {}, NEWER
+    assert set(unregistered(results, list(own.values()))) == {"95 %"}
+
+
+@pytest.mark.parametrize("headline", HEADLINES, ids=lambda headline: headline.__module__.split(".")[2])
+def test_headlines_state_registered_numbers_only(headline, known, values):
+    sentences = " ".join(headline(known.rows)).replace("−", "-")
+    assert unregistered(sentences, [words(value) for value in values.values()]) == []
+
+
+@pytest.mark.parametrize("place", sorted({place for number in NUMBERS.values() for place in number.places}))
+def test_first_screens_show_their_numbers(place, values):
+    own = {name: words(value) for name, value in values.items() if place in NUMBERS[name].places}
+    shown = text_of(place)
+    assert {name: text for name, text in own.items() if text not in shown} == {}
+
+
+RUN = Run(
+    paper="start", artifact="tiny", profile="smoke", dataset="fmnist-embedded", partition="iid",
+    model="mlp", method="fedavg", num_clients=3, rounds=2,
+    dataset_options={"train_per_class": 4, "test_per_class": 4},
+)  # fmt: skip
+TINY = Artifact("start/tiny", "One small run", runs=lambda profile: [RUN])
+NUMBER = Number(id="start-one", what="accuracy", unit="%", artifacts=(TINY.id,), tolerance=0.5,
+                compute=lambda rows_of: single(100 * rows_of(TINY.id).test_accuracy.max()))  # fmt: skip
+
+
+def test_values_are_stated_in_the_words_of_intervals():
+    gap = replace(NUMBER, unit="points", compute=lambda rows_of: Interval(-0.36, -1.31, 0.6, 5))
+    assert stated(gap, lambda name: pd.DataFrame({"seed": [0]})) == "−0.36 [−1.31, +0.60] points"
+    assert [words(single(value)) for value in (0.7, 75.04, 12.0)] == ["0.700", "75.0", "12"]
+
+
+def test_a_repetition_may_lie_within_the_tolerance_or_half_the_interval():
+    spread = Interval(1.0, 0.4, 1.6, 3)
+    by_width = replace(NUMBER, tolerance=None)
+    assert by_width.within(spread) == pytest.approx(0.6)
+    assert reporting.Comparison(by_width, spread, Interval(1.55, 0, 3, 3)).agrees
+    assert not reporting.Comparison(by_width, spread, Interval(0.35, 0, 3, 3)).agrees
+    apart = reporting.Comparison(NUMBER, single(70.0), single(70.625))
+    assert apart.line() == "start-one: 70.6 here, 70 committed %: DIFFERS (0.625 apart, 0.5 allowed)"
+
+
+def test_new_values_replace_those_that_stand_once():
+    text = "A gains +1.20 [+0.80, +1.60], B 0.700 ms and C 0.700 ms."
+    before = {"a": "+1.20 [+0.80, +1.60]", "b": "0.700"}
+    changed = reporting.with_new_values(text, before, {"a": "+1.3 [+0.9, +1.7]", "b": "0.800"})
+    assert changed == "A gains +1.3 [+0.9, +1.7], B 0.700 ms and C 0.700 ms."
+
+
+@pytest.fixture
+def one_run(tmp_path, monkeypatch):
+    """A store with one small run, which counts as committed; the registry holds one number of it."""
+    store = Store(tmp_path / "committed")
+    run_runs([RUN], store=store, device="cpu")
+    monkeypatch.setitem(PAPERS, "start", replace(PAPERS["start"], artifacts=(TINY,)))
+    monkeypatch.setattr(reporting, "numbers", lambda paper=None: [NUMBER])
+    monkeypatch.setattr(reporting.Committed, "runs", lambda self, artifact: [RUN])
+    monkeypatch.setattr(
+        reporting.Committed, "__init__", partialmethod(reporting.Committed.__init__, loader(store, "store"))
+    )
+
+
+def test_a_number_is_computed_anew_and_compared(one_run, tmp_path, monkeypatch, capsys):
+    command = ["reproduce-number", "start-one", "--store", str(tmp_path / "here"), "--device", "cpu"]
+    assert main(command) == 0
+    assert "agrees (0 apart, 0.5 allowed)" in capsys.readouterr().out
+    committed = reporting.Committed.value
+    monkeypatch.setattr(
+        reporting.Committed, "value", lambda self, number: single(committed(self, number).mean + 1)
+    )
+    assert main(command) == 1
+    assert "DIFFERS (1 apart, 0.5 allowed)" in capsys.readouterr().out
+
+
+def test_an_unknown_number_is_one_line(capsys):
+    assert main(["reproduce-number", "feddrl-table3-fedavgg"]) == 2
+    assert "unknown number 'feddrl-table3-fedavgg' (did you mean 'feddrl-table3-fedavg'?)" in (
+        capsys.readouterr().err
+    )
+
+
+def test_without_an_id_all_numbers_are_listed(one_run, capsys):
+    assert main(["reproduce-number"]) == 0
+    assert re.fullmatch(r"start-one  [\d.]+ %\n", capsys.readouterr().out)
