@@ -11,15 +11,22 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
 from fedlib import __version__
-from fedlib.cli import numbers, output, results, submit
+from fedlib.cli import numbers, output, release, results, submit
 from fedlib.cli import run as running
 from fedlib.cli import verdicts as verdict_options
-from fedlib.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, FedlibError, UsageError, check_name
+from fedlib.errors import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_NO_READER,
+    EXIT_USAGE,
+    FedlibError,
+    UsageError,
+    check_name,
+)
 from fedlib.experiments.artifact import PROFILES
 
 _Command = Callable[[argparse.Namespace], int]
@@ -49,6 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0  # `fedlib list | head`: who reads the output has seen enough
         output.tell(f"fedlib: error: {' '.join(str(error).split())}")
         return error.status
+    except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0] == "fedlib":
+            raise
+        way = "pip install -e '.[notebooks]'"
+        output.tell(f"fedlib: error: {arguments.name} needs {error.name}, which is not installed; {way}")
+        return EXIT_USAGE
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -141,10 +154,11 @@ def make_parser() -> argparse.ArgumentParser:
     _add_data(command("data", data_command, "data sets: list, fetch, check"))
     _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
     _add_figures(command("figures", figures_command, "draw the figures from stored rows into figures/"))
-    _add_agents(command("agents", agents_command, "train the committed agents anew, into data/agents"))
-    _add_archive(
-        command("archive", archive_command, "rows, figures, report and agents in one zip, with checksums")
+    release.add_agents(
+        command("agents", release.agents_command, "train the committed agents anew, into data/agents")
     )
+    text = "rows, figures, report and agents in one zip, with checksums"
+    release.add_archive(command("archive", release.archive_command, text))
     _add_notebooks(command("notebooks", notebooks_command, "run the notebooks headless"))
     _add_report(command("report", report_command, "write build/report/index.html from what is stored"))
     _add_reproduce(command("reproduce", reproduce_command, "notebooks, verdicts and report in one go"))
@@ -260,7 +274,7 @@ def figures_command(arguments: argparse.Namespace) -> int:
     for paper in arguments.papers:
         _check_names(paper, arguments.profile)
     os.environ["MPLBACKEND"] = "agg"  # figures are written, never shown
-    from fedlib.reporting.reproduce import draw_figures, stale_figures
+    from fedlib.reporting.figure_files import draw_figures, stale_figures
 
     if arguments.check:
         stale = list(stale_figures(arguments.papers, store=arguments.store))
@@ -268,34 +282,6 @@ def figures_command(arguments: argparse.Namespace) -> int:
         return EXIT_FAILED if stale else 0
     for line in draw_figures(arguments.papers, profile=arguments.profile, store=arguments.store):
         print(line)
-    return 0
-
-
-def _add_agents(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("methods", nargs="*", metavar="METHOD", help="e.g. feddrl; default: all that learn")
-
-
-def agents_command(arguments: argparse.Namespace) -> int:
-    from fedlib.reporting.agents import train_agents
-
-    for path in train_agents(arguments.methods):
-        print(path)
-    return 0
-
-
-def _add_archive(parser: argparse.ArgumentParser) -> None:
-    default = f"build/fedlib-{__version__}-results.zip"
-    parser.add_argument("--out", metavar="FILE", default=default, help=f"default: {default}")
-
-
-def archive_command(arguments: argparse.Namespace) -> int:
-    from fedlib.paths import project_root
-    from fedlib.reporting.archive import absent_parts, write_archive
-
-    root = project_root()
-    path = write_archive(root / Path(arguments.out).expanduser(), root)
-    left_out = f"; left out, as absent: {', '.join(absent)}" if (absent := absent_parts(root)) else ""
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB{left_out}")
     return 0
 
 

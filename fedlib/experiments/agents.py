@@ -40,13 +40,17 @@ def load_agent(method: str, path: Path | str | None = None) -> TrainedAgent:
         raise DataError(f"{path} is damaged; `python -m fedlib agents {method}` writes it anew") from error
     version = stored["provenance"]["versions"]["fedlib"]
     check_format(path, stored["format"], version, up_to=FORMAT)
+    again = f"`python -m fedlib agents {method}` writes it anew"
     try:
         run = from_description(stored["run"])
     except TypeError as error:
         text = f"{path} was written by fedlib {version}, whose runs have other fields"
-        raise DataError(f"{text}; `python -m fedlib agents {method}` writes it anew") from error
+        raise DataError(f"{text}; {again}") from error
     if run.method != method:
         raise DataError(f"{path} holds an agent of {run.method!r}; asked for: {method!r}")
+    if set(stored["networks"]) != set(LEARNED[method].paths):
+        text = f"{path} was written by fedlib {version}, whose {method} has other networks"
+        raise DataError(f"{text}; {again}")
     return TrainedAgent(run, stored["networks"], stored["provenance"])
 
 

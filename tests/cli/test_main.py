@@ -1,13 +1,16 @@
 """Commands: what they print, and one line with exit status 2 for every kind of bad input."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 
 import fake_federation
 import pytest
 from processes import PATIENCE
+from project_files import ROOT
 
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
@@ -152,6 +155,32 @@ def test_run_needs_neither_jupyter_nor_papermill():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def without_notebook_packages(*arguments: str) -> subprocess.CompletedProcess:
+    """A command where the extra `notebooks` is not installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = [re.match("[a-z0-9]+", text)[0] for text in project["optional-dependencies"]["notebooks"]]
+    absent = ["IPython", "nbformat", "nbclient", *names]
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); from fedlib.cli.main import main\n"
+    code += "sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+@pytest.mark.parametrize(
+    "command", ["figures start --profile paper", "show start/curves --profile reduced --out {}/a.png"]
+)
+def test_figures_and_tables_need_no_notebook_package(command, tmp_path):
+    done = without_notebook_packages(*command.format(tmp_path).split(), "--store", str(tmp_path / "runs"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_command_whose_packages_are_absent_says_how_to_install_them(tmp_path):
+    done = without_notebook_packages("report")
+    assert done.returncode == 2
+    way = r"which is not installed; pip install -e '\.\[notebooks\]'"
+    assert re.fullmatch(rf"fedlib: error: report needs \w+, {way}\n", done.stderr)
 
 
 def test_list_data_list_and_errors_do_not_import_torch():

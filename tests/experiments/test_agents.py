@@ -103,6 +103,12 @@ def test_an_agent_whose_run_has_other_fields_names_the_version_that_wrote_it(tmp
         load_agent("schedulerfl", path)
 
 
+def test_an_agent_with_other_networks_names_the_version_that_wrote_it(tmp_path):
+    path = stored(tmp_path, networks={"mind": torch.zeros(3)})
+    with pytest.raises(DataError, match="whose schedulerfl has other networks"):
+        load_agent("schedulerfl", path)
+
+
 @pytest.mark.parametrize("method", LEARNED)
 def test_every_learned_methods_agent_is_committed_with_its_provenance(method):
     agent = fedlib.load_agent(method)

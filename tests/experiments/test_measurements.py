@@ -20,7 +20,7 @@ from fedlib.experiments.result_files import read_details
 from fedlib.experiments.results import export_results
 from fedlib.experiments.store import Store, StoreWarning
 from fedlib.papers import artifacts, find_artifact, load_rows, run_artifact
-from fedlib.reporting.reproduce import draw_figures
+from fedlib.reporting.figure_files import draw_figures
 from fedlib.reporting.verdicts import decide_claims
 
 CALLS = []

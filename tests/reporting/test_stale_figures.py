@@ -4,7 +4,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from fedlib.reporting.reproduce import picture_difference
+from fedlib.reporting.figure_files import picture_difference
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from fedlib.papers import artifacts, find_artifact
 from fedlib.papers.fedddrl import episode_plots, tables
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.measurements import utility_line
-from fedlib.reporting.reproduce import draw_figure
+from fedlib.reporting.figure_files import draw_figure
 
 
 def test_table_4_beside_the_published_values():

@@ -13,7 +13,7 @@ from fedlib.papers.feddisk import figures as drawing
 from fedlib.papers.feddisk import headline
 from fedlib.papers.feddisk.leakage_bound import check_bound
 from fedlib.papers.feddisk.runs import ABLATIONS, METHODS
-from fedlib.reporting.reproduce import draw_figure
+from fedlib.reporting.figure_files import draw_figure
 
 COMMON = {"dataset": "mnist", "stand_in": False, "profile": "reduced", "num_clients": 2}
 

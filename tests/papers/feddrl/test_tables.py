@@ -20,7 +20,7 @@ from fedlib.papers.feddrl import runs as grid
 from fedlib.papers.feddrl import tables as feddrl_tables
 from fedlib.papers.feddrl import timing as feddrl_timing
 from fedlib.papers.feddrl.quantities import named
-from fedlib.reporting.reproduce import draw_figure
+from fedlib.reporting.figure_files import draw_figure
 from tests.papers.feddrl.test_claims import ROUNDS, cell, over_delta, over_k, three, with_weights
 
 

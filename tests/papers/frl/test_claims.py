@@ -14,7 +14,7 @@ from fedlib.papers.frl import tables as frl_tables
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
 from fedlib.papers.frl.runs import CODE
-from fedlib.reporting.reproduce import draw_figure
+from fedlib.reporting.figure_files import draw_figure
 
 SKEWED = json.dumps({"label_skew": "balanced", "volume_skew": True})
 

@@ -7,7 +7,7 @@ from claims import decide
 from fedlib.papers import find_artifact
 from fedlib.papers.start import runs
 from fedlib.papers.start.claims import CLAIMS
-from fedlib.reporting.reproduce import draw_figure
+from fedlib.reporting.figure_files import draw_figure
 
 
 def rows(**accuracies):
