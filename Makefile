@@ -14,6 +14,7 @@ LAB_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PARTS := lint notebooks unit
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 .PHONY: help setup lock reproduce test unit notebooks lint flower extras lab bench clean
 
@@ -38,7 +39,9 @@ lock:  ## resolve requirements.txt anew into constraints.txt, with hashes (needs
 reproduce: $(STAMP)  ## all notebooks headless, verdicts, build/report (PROFILE=smoke|reduced|paper, PAPER=key)
 	@$(BIN)/python -m fedlib reproduce --profile $(PROFILE) $(if $(PAPER),--paper $(PAPER))
 
-test: lint unit notebooks  ## lint, unit tests, notebooks under nbval
+test: $(STAMP)  ## lint and notebooks under nbval side by side, then the unit tests beside the notebooks
+	@echo "test: $(PARTS), each printed as a whole when it ends"
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(PARTS)
 
 unit: $(STAMP)  ## unit tests (WORKERS=2 processes, one thread each)
 	@echo "test: unit tests"

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
-from matplotlib import font_manager  # noqa: F401  built once, here: it warns on standard error where that takes long
+from matplotlib import font_manager  # noqa: F401  built here once: it warns where that takes long
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 # The same examples every time, however slow the machine is at them.
@@ -20,6 +20,14 @@ settings.load_profile("suite")
 def _strict_numerics():
     torch.set_num_threads(1)  # a core for each worker: threads that wait for a busy core spin
     torch.use_deterministic_algorithms(True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_store(tmp_path_factory):
+    """The user's runs, and those of notebooks that run beside the tests, are not seen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FEDLIB_STORE", str(tmp_path_factory.mktemp("own") / "runs"))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ over name, size and time of every file that a verdict rests on: committed and st
 fedlib's own source.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator
@@ -53,8 +54,11 @@ def keep(key: str, records: list[Record]) -> None:
     folder = _file(key).parent
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(_file(key), json.dumps(records).encode())
-    by_age = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in by_age[MOST_KEPT:]:
+    ages = {}
+    for path in folder.glob("*.json"):
+        with contextlib.suppress(FileNotFoundError):  # dropped meanwhile by another process
+            ages[path] = path.stat().st_mtime
+    for path in sorted(ages, key=ages.__getitem__, reverse=True)[MOST_KEPT:]:
         path.unlink(missing_ok=True)
 
 

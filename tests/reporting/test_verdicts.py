@@ -47,6 +47,13 @@ def test_only_the_latest_are_kept(tmp_path):
     assert len(list((tmp_path / "build" / "verdicts").glob("*.json"))) == verdict_cache.MOST_KEPT
 
 
+def test_a_file_that_another_process_drops_meanwhile_is_no_error(tmp_path):
+    verdict_cache.keep("one", [])
+    (tmp_path / "build" / "verdicts" / "gone.json").symlink_to("nowhere")
+    verdict_cache.keep("two", [{"claim": "A"}])
+    assert verdict_cache.read("two") == [{"claim": "A"}]
+
+
 def test_a_verdict_is_computed_once(monkeypatch, tmp_path):
     calls = []
 

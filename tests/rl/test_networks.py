@@ -103,11 +103,19 @@ def test_soft_update_by_hand():
     torch.testing.assert_close(target, torch.tensor([[7.0, 9.0]]))
 
 
-def test_one_thread_is_given_back():
+@pytest.fixture
+def _two_threads():
     before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_one_thread_is_given_back():
     with one_thread():
         assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before
+    assert torch.get_num_threads() == 2
 
 
 def test_a_network_of_slots_by_autograd():
