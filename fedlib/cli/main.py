@@ -130,7 +130,7 @@ def make_parser() -> argparse.ArgumentParser:
             name, help=text, description=text, epilog=f"examples:\n{examples}" if examples else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
-        sub.set_defaults(command=function, shows=name in ("list", "verdicts"))
+        sub.set_defaults(command=function, shows=name in ("list", "results", "show", "verdicts", "data"))
         return sub
 
     _add_list(command("list", list_command, "every artifact: id, kind, title, stored results"))
