@@ -101,15 +101,15 @@ class Committed:
         return number.value(self.rows)
 
     def runs(self, artifact: Artifact) -> list[Run]:
-        """The runs behind an artifact's rows."""
+        """The runs behind an artifact's rows, by seed: the groups that were trained together."""
         profile = self.profile(artifact.id)
-        places = group_keys(artifact.runs(profile)).items()
-        return [
+        found = [
             run
-            for place, keys in places
+            for place, keys in group_keys(artifact.runs(profile)).items()
             for run, _ in committed_runs(place, profile)
             if run.group_key in keys
         ]
+        return sorted(found, key=lambda run: run.seed)
 
     def time(self, artifact: Artifact) -> Expected:
         """What computing an artifact's rows took."""
