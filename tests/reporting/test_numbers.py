@@ -79,7 +79,7 @@ def test_the_page_holds_every_number_of_the_committed_rows(values):
 
 def results_of_readme() -> str:
     text = text_of(README)
-    return text[text.index("A repaired agent") : text.index("Each of these numbers")]
+    return text[text.index("**Does FedDRL's agent learn?**") : text.index("Each of these numbers")]
 
 
 def test_readme_states_each_of_its_numbers_and_no_other(values):

@@ -12,6 +12,12 @@ CONTROLS = {
     "fedavg": "FedAvg", "uniform": "equal weights", "untrained": "its untrained policy",
     "shuffled": "itself with clients shuffled",
 }  # fmt: skip
+AGENTS = {
+    "feddrl": "the agent as printed", "untrained": "the agent never trained",
+    "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
+    "small_groups": "the rule that weighs small groups only",
+}  # fmt: skip
+AGENT_IDS = {"feddrl": "printed"}
 DATA = {"fmnist": "Fashion-MNIST", "mnist": "MNIST"}
 CURVES, METHODS = (
     "feddrl/full_scale_curves",
@@ -42,7 +48,7 @@ def _repair(data: str, variant: str, what: str) -> Number:
         return Interval(*found[["nats", "nats low", "nats high", "n"]].iloc[0]) if len(found) else None
 
     return Number(
-        id=f"feddrl-{variant.replace('_', '-')}-{data}",
+        id=f"feddrl-{AGENT_IDS.get(variant, variant).replace('_', '-')}-{data}",
         what=f"mean reward of {what} less that of equal weights, {DATA[data]}",
         unit="nats",
         artifacts=("feddrl/repair_judged",),
@@ -101,11 +107,10 @@ NUMBERS = (
     *(_less(artifact, control) for artifact in (TABLE3, FILES) for control in CONTROLS),
     *(
         _less(TABLE3, control, partition=scheme, stand_in=False)
-        for control in ("fedavg", "uniform")
+        for control in CONTROLS
         for scheme in ("pa", "ce", "cn")
     ),
-    *(_repair(data, "repaired", "the repaired agent") for data in DATA),
-    *(_repair(data, "repaired_permuted", "the same with permuted rewards") for data in DATA),
+    *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),
     _timed("round-mlp", "median time of an MLP's round, one thread", "ms", "round_ms", 100.0, alone=False),
