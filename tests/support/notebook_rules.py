@@ -3,7 +3,7 @@
 Outputs stay only in cells tagged `keep_output` (what a CPU run reproduces); nbstripout checks and,
 with --fix, cleans. Besides: kernel name python3, parameters are annotated
 scalars with a comment, at most 30 lines a cell,
-no shell, no absolute path, at most 45 cells and 250 lines of code, file under 3 MB (figures have twice the
+no shell, no absolute path, at most 45 cells and 250 lines of code, file under 4 MB (figures have twice the
 pixels that they are shown with). `language_info` stays: JupyterLab marks a notebook without it as modified.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 
-MAX_LINES, MAX_BYTES = 30, 3_000_000
+MAX_LINES, MAX_BYTES = 30, 4_000_000
 MAX_CELLS, MAX_CODE = 45, 250
 EXTRA = "metadata.papermill cell.metadata.papermill cell.metadata.execution"
 SCALAR = re.compile(r"^[a-z_]+: (str|int|float|bool) = (\"[^\"]*\"|-?\d+(\.\d+)?|True|False)  # [^=]+$")
