@@ -87,6 +87,15 @@ def part_line(part: Part) -> str:
     return f"| {part.what} | {part.unit} | {part.kind} | {shown} | {part.margin_over([]):.3g} |"
 
 
+def stored_seeds(page: Path | None = None) -> dict[str, str]:
+    """Claim id -> seeds for 80 % power, as docs/claims.md has them; empty where the page is not at hand."""
+    page = page or project_root() / "docs" / "claims.md"
+    if not page.is_file():
+        return {}
+    found = re.findall(r"^### (\S+)$(?:(?!^### ).)*?seeds for 80 %: ([^.]+)\.", page.read_text(), re.M | re.S)
+    return dict(found)
+
+
 def power_for(claim: Claim, load: Load) -> Power | None:
     """Operating characteristics with the rows that decide, else with the first that have seeds."""
     for artifact, profile, _ in deciding_rows(claim, list(reversed(PROFILES)), load):

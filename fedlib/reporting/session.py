@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from fedlib.analysis.decisions import INCONCLUSIVE
 from fedlib.errors import check, check_name
 from fedlib.experiments import runner
 from fedlib.experiments.artifact import PROFILES, Artifact
@@ -24,6 +25,7 @@ from fedlib.experiments.store import Store, StoreWarning
 from fedlib.papers import artifacts, find_artifact
 from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
+from fedlib.reporting.claims_page import stored_seeds
 from fedlib.reporting.parameters import cells_before, check_names, seed_list, time_budget
 from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import effects, largest, loader, records
@@ -105,6 +107,20 @@ class Session:
     def claims(self) -> None:
         """Display every claim in a line that opens to its evidence."""
         display.show_claims(self.verdicts())
+
+    def undecided(self) -> None:
+        """Display which claims are inconclusive, and the seeds that 80 % power takes."""
+        needed = stored_seeds()
+        parts = [
+            f"{one['claim']} ({needed.get(one['claim'], 'not simulated')})"
+            for one in self.verdicts()
+            if one["verdict"] == INCONCLUSIVE
+        ]
+        if parts:
+            display.show_sentences(
+                "Inconclusive, with the seeds that would decide at 80 % power in brackets "
+                f"([docs/claims.md](../docs/claims.md)): {', '.join(parts)}."
+            )
 
     def findings(self, *sentences: str) -> None:
         """Display what the rows say: sentences computed from them, the count of verdicts, data and scale."""

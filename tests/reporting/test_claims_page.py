@@ -73,3 +73,13 @@ def test_a_weak_rule_stands_out():
 def test_counts_are_replaced_between_their_marks():
     text = f"before\n{claims_page.BEGIN}\nold\n{claims_page.END}\nafter"
     assert claims_page.with_counts(text, "new") == text.replace("old", "new")
+
+
+def test_the_stored_number_of_seeds_is_read_from_the_page(tmp_path):
+    page = tmp_path / "claims.md"
+    page.write_text(
+        "### A-C1\n\ntext\n\n3 seeds, power 9%, seeds for 80 %: 12.\n\n### A-C2\n\narithmetic\n\n"
+        "### A-C3\n\n3 seeds, seeds for 80 %: more than 200.\n"
+    )
+    assert claims_page.stored_seeds(page) == {"A-C1": "12", "A-C3": "more than 200"}
+    assert claims_page.stored_seeds(tmp_path / "absent.md") == {}

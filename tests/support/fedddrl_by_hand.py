@@ -26,7 +26,8 @@ def episode(
         "dataset": run.dataset, "method": run.method, "method_options": json.dumps(options),
         "mixup_alpha": run.mixup_alpha, "episode_rounds": ROUNDS,
         "cohort_size": cohort, "seed": seed, "run": f"{variant}{role}{seed}{cohort}", "status": "ok",
-        "profile": "reduced",
+        "profile": "reduced", "num_clients": run.num_clients, "local_epochs": run.local_epochs,
+        "partition_options": json.dumps(run.partition_options),
         "stand_in": False, "local_learning_rate": run.local_learning_rate, "batch_size": run.batch_size,
         "local_optimizer_options": "{}", "model_options": "{}",
     }  # fmt: skip
@@ -38,6 +39,7 @@ def episode(
                 **common, "round": t, "episode": 1,
                 "test_accuracy": reached, "server_accuracy": reached,
                 "uploads": float(np.broadcast_to(kept, ROUNDS)[t - 1]), "latency_seconds": latency,
+                "clients": json.dumps(list(range(cohort))),
                 "latency_share": latency / 100, "accuracy_gain": (accuracy - 0.1) / ROUNDS,
                 **{name: json.dumps(values) for name, values in more.items()},
             }

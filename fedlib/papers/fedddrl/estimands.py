@@ -14,6 +14,7 @@ import pandas as pd
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.published import load_published
 from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl.latencies import latencies
 from fedlib.papers.fedddrl.quantities import (
     cell,
     decisions,
@@ -100,6 +101,13 @@ def printed_mixup() -> Mapping[str, float]:
 def share_of_fedavg(value: str) -> Callable[[pd.DataFrame], pd.Series]:
     """`normalised` totals of a column."""
     return partial(normalised, value=value)
+
+
+def share_by_fedmarls_rule(rows: pd.DataFrame) -> pd.Series:
+    """Latency in percent of FedAvg's where the server waits for every probing epoch (FEDDDRL-A2)."""
+    own = evaluations(rows)
+    own = own[own.variant.isin(("fedavg_mixup", "fedddrl"))]
+    return normalised(own.assign(seconds=latencies(own).fedmarl), "seconds")
 
 
 def later_than_first(rows: pd.DataFrame) -> pd.DataFrame:

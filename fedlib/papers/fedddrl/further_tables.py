@@ -36,33 +36,36 @@ def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     random: whichever; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
     same number of clients in the same state.
     """
-    found = by_agent(rows).set_index(["role", "seed", "agent"])
+    found = by_agent(rows)
     shown, lines = quantities.shown_roles(rows), []
+    keys = ["seed", "agent"]
     for role in grid.ALPHAS:
         for rule in DEPLOYED:
             own, other = (
-                found[found.variant == name].loc[[role]] if role in found.index else found.iloc[:0]
+                found[(found.role == role) & (found.variant == name)].set_index(keys)
                 for name in ("fedddrl", f"fedddrl: {rule}")
             )
-            line: dict[str, object] = {"role": shown.get(role), "FedDdrl less": rule}
-            for column, words in QUANTITIES.items():
-                gap = (own[column] - other[column]).dropna()
-                if len(gap):
-                    interval = mean_interval(gap.to_numpy())
-                    line |= {words: interval.mean, f"{words} low": interval.low}
-                    line |= {f"{words} high": interval.high, "agents": interval.n}
-            if "agents" in line:
-                lines.append(line)
-    return pd.DataFrame(lines)
+            gaps = (own[list(QUANTITIES)] - other[list(QUANTITIES)]).dropna()
+            if len(gaps):
+                line: dict[str, object] = {"role": shown[role], "FedDdrl less": rule}
+                for column, words in QUANTITIES.items():
+                    interval = mean_interval(gaps[column].to_numpy())
+                    line |= {
+                        words: interval.mean,
+                        f"{words} low": interval.low,
+                        f"{words} high": interval.high,
+                    }
+                lines.append(line | {"agents": len(gaps)})
+    return pd.DataFrame(lines, columns=None if lines else ["role", "FedDdrl less"])
 
 
 def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
     """Return, clients kept and accuracy by the number of training episodes, beside two rules."""
     found = by_agent(rows)
-    rules = measured(rows[rows.method.isin(("random_drop", "drop_slowest"))]) if len(found) else found
+    rules = measured(rows[~rows.method.isin(("fedmarl", "fedddrl"))])
     learned = found.assign(policy=found.episodes.map("FedDdrl, {:.0f} episodes".format))
     words = {name: setting.label for name, setting in grid.CONTROLS.items()}
-    rules = rules.assign(policy=rules.variant.map(words))
+    rules = rules.assign(policy=rules.variant.map(words)).dropna(subset="policy")
     own = pd.concat([learned, rules], ignore_index=True)
     means = own.groupby(["role", "policy"])[["kept", "accuracy"]].mean().reset_index()
     table = summarise_seeds(own, ["role", "policy"], "return").rename(columns={"mean": "return"})

@@ -5,12 +5,15 @@ from fedlib.papers.fedddrl.numbers import LESS_RULE, ROWS
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """One sentence for each rule of one line: FedDdrl's accuracy less the rule's at as many uploads."""
+    """One sentence for each rule of one line: FedDdrl's return and accuracy less the rule's, same uploads."""
     if rows_of(ROWS).empty:
         return ["No rows of the controls are stored."]
-    gaps = {rule.replace("_", " "): stated(number, rows_of) for rule, number in LESS_RULE.items()}
+    found = {
+        rule.replace("_", " "): [stated(number, rows_of) for number in numbers]
+        for rule, numbers in LESS_RULE.items()
+    }
     return [
-        f"At as many uploads FedDdrl's accuracy is {gap} against the rule '{rule}'."
-        for rule, gap in gaps.items()
-        if gap
+        f"At as many uploads FedDdrl's return (15) is {gain} and its accuracy {gap} against '{rule}'."
+        for rule, (gain, gap) in found.items()
+        if gain and gap
     ]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl.latencies import latencies
 
 CELL = ["role", "variant", "cohort_size", "seed"]
 
@@ -89,11 +90,11 @@ def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def traces(rows: pd.DataFrame) -> pd.DataFrame:
+def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """What Algorithm 1 records of a run: `CELL`, episode and t with the columns dA, B, H.
 
-    dA: of the accuracy on the images that the server holds out (FEDDDRL-A9). B and H as the rewards see
-    them (A3).
+    dA: of the accuracy on the images that the server holds out (FEDDDRL-A9). B is a share of the cohort, H
+    of its largest value; with unit "cohort" of the sum over the cohort (A3).
     """
     rows = rows if "variant" in rows else labelled(rows)
     start = rows[rows["round"] == 0].groupby(CELL).server_accuracy.first()
@@ -103,7 +104,7 @@ def traces(rows: pd.DataFrame) -> pd.DataFrame:
     return own[[*CELL, "episode", "t"]].assign(
         dA=own.server_accuracy - before.fillna(first),
         B=own.uploads / own.cohort_size,
-        H=own.latency_share,
+        H=own.latency_share if unit == "largest" else latencies(own).cohort_share,
     )
 
 

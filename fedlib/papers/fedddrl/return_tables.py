@@ -5,10 +5,20 @@ import pandas as pd
 
 from fedlib.analysis.intervals import interval_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
+from fedlib.methods.fedddrl.devices import LATENCY_UNITS
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities, tables
 from fedlib.papers.fedddrl import runs as grid
-from fedlib.papers.fedddrl.returns import W1, W2, episode_terms, measured, reward_terms
+from fedlib.papers.fedddrl.latencies import RULES, latencies
+from fedlib.papers.fedddrl.returns import (
+    W1,
+    W2,
+    episode_terms,
+    learning_gain,
+    measured,
+    returns,
+    reward_terms,
+)
 
 AGENTS = {"fedmarl_a": "A", "fedmarl_b": "B", "fedmarl": "C", "fedddrl": "D (FedDdrl)"}
 POINT = W1 * GAIN / 100  # return of one point of final accuracy
@@ -90,25 +100,44 @@ def maximises(rows: pd.DataFrame) -> list[str]:
                 parts.append(f"{reward} return and {points} points against {rule_words}")
         if parts:
             lines.append(f"At as many uploads {name} has {' and '.join(parts)}.")
-    return [*lines, rank_sentence(rows)]
+    return [*lines, *(rank_sentence(rows, unit) for unit in LATENCY_UNITS)]
 
 
-def rank_sentence(rows: pd.DataFrame) -> str:
+def rank_sentence(rows: pd.DataFrame, unit: str = "largest") -> str:
     """How return and accuracy order the policies on each data set, by Spearman's correlation."""
     from scipy import stats
 
-    found = measured(rows)
-    means = (
-        found[found.variant.isin([*grid.CONTROLS, *grid.FIG8])]
-        .groupby(["role", "variant"])
-        .mean(numeric_only=True)
-    )
+    rows = quantities.labelled(rows)
+    rows = rows[rows.variant.isin([*grid.CONTROLS, *grid.FIG8])]
+    found = pd.DataFrame({"return": returns(rows, unit), "accuracy": quantities.final_accuracy(rows)})
+    means = found.groupby(["role", "variant"]).mean()
     parts = [
         f"{stats.spearmanr(own['return'], own.accuracy).statistic:+.2f}".replace("-", "−") + f" on {role}"
         for role in grid.ALPHAS
         if role in means.index and len(own := means.loc[role]) > 2
     ]
-    return f"Rank correlation of return and accuracy over policies with Balanced-MixUp: {', '.join(parts)}."
+    by = "its largest value" if unit == "largest" else "the cohort's sum"
+    return (
+        "Rank correlation of return and accuracy over policies with Balanced-MixUp, H by "
+        f"{by}: {', '.join(parts)}."
+    )
+
+
+def saved_by_rule(rows: pd.DataFrame) -> pd.DataFrame:
+    """C16's latency by both rules (FEDDDRL-A2): percent of FedAvg+'s that FedDdrl saves."""
+    own = quantities.evaluations(rows)
+    own = own[own.variant.isin(("fedavg_mixup", "fedddrl"))]
+    own = own.assign(**{rule: values for rule, values in latencies(own).items() if rule in RULES})
+    frames = []
+    for rule, words in RULES.items():
+        share = quantities.normalised(own, rule).rename("share").reset_index()
+        saved = share[share.variant == "fedddrl"].assign(saved=lambda one: 100 - one.share)
+        frames.append(summarise_seeds(saved, "role", "saved").assign(rule=words))
+    table = pd.concat(frames).rename(columns={"mean": "latency saved (%)", "n": "seeds"})
+    names = quantities.shown_roles(rows)
+    table = table.sort_values("role", key=lambda role: role.map(list(grid.ALPHAS).index), kind="stable")
+    columns = ["role", "rule", "latency saved (%)", "low", "high", "seeds"]
+    return table.assign(role=table.role.map(names))[columns].reset_index(drop=True)
 
 
 def price_sentence(rows: pd.DataFrame) -> str:
@@ -141,6 +170,43 @@ def telescoping_sentence(rows: pd.DataFrame) -> str:
         f"falls by {-100 * ups.down.mean():.0f} in others; the reward of a round sees each of these, the "
         f"return their sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays {rounds:.1f} rounds "
         f"with a gain and charges none with a loss: {bonus.mean():.2f}."
+    )
+
+
+def spread_sentence(rows: pd.DataFrame) -> str:
+    """How far trained agents differ, and how much of it is the partitions'."""
+    found = measured(rows)
+    own = found[found.variant.isin(AGENTS)]
+    table = agent_table(rows)
+    return (
+        f"Agents keep {own.kept.min():.1f} to {own.kept.max():.1f} of {rows.cohort_size.max():.0f} clients. "
+        "Their accuracy less FedAvg's on the same partition varies with a standard deviation of "
+        f"{np.sqrt((table['spread'] ** 2).mean()):.1f} points over seeds, that of random dropping at a fixed "
+        f"rate with {np.sqrt((table['rule spread'] ** 2).mean()):.1f}: what makes claims inconclusive is the "
+        "agents' spread more than the data's."
+    )
+
+
+def learning_sentence(rows: pd.DataFrame) -> str:
+    """How far the return of FedDdrl rises while it trains, and where the rules stand."""
+    gain = learning_gain(rows)
+    gain = gain[gain.variant == "fedddrl"].groupby("seed").gain.mean()
+    levels = returns(quantities.labelled(rows)).groupby("variant").mean()
+    return (
+        f"From the first to the last five training episodes FedDdrl's return rises by {_words(gain)}; in "
+        f"the evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
+        f"of the fastest 20 % {levels['drop_slowest_20%']:+.2f} (means over data sets)."
+    ).replace("-", "−")
+
+
+def idle_sentence(rows: pd.DataFrame) -> str:
+    """How many of VDN 2's actions change nothing."""
+    own = quantities.evaluations(rows)
+    own = own[own.variant == "fedddrl"]
+    idle = 100 * (1 - (own.uploads / own.cohort_size).mean())
+    return (
+        f"VDN 2 also sets the epochs of clients that VDN 1 drops, and learns from them: {idle:.0f} % of its "
+        "actions in the evaluations changed nothing."
     )
 
 

@@ -12,6 +12,7 @@ import json
 import numpy as np
 import pandas as pd
 
+from fedlib.errors import check
 from fedlib.methods.fedddrl.environment import BIAS_SHARE
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities
@@ -21,11 +22,12 @@ W1, W2, W3 = (grid.WEIGHTS[name] for name in ("w1", "w2", "w3"))
 TERMS = ("gain", "uploads", "latency", "bonus")
 
 
-def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
+def reward_terms(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """`traces` with the terms of (15): gain, uploads and latency (negative), bonus; `reward` is their sum."""
-    found = quantities.traces(rows)
+    found = quantities.traces(rows, unit)
     bias = _bias(found)
     own = bias.reindex(pd.MultiIndex.from_frame(found[["role", "seed"]])).to_numpy()
+    check(not np.isnan(own).any(), "no rows of FedAvg with every data set and seed: b of (15) is not known")
     found = found.assign(
         gain=W1 * GAIN * found.dA,
         uploads=-W2 * found.B,
@@ -41,14 +43,14 @@ def _bias(traces: pd.DataFrame) -> pd.Series:
     return BIAS_SHARE * (W2 + W3 * full.groupby(["role", "seed"]).H.mean())
 
 
-def returns(rows: pd.DataFrame) -> pd.Series:
-    """Return (15) of an episode, mean over evaluation episodes, by `CELL`."""
-    return episode_terms(rows).sum(axis=1).rename("return")
+def returns(rows: pd.DataFrame, unit: str = "largest") -> pd.Series:
+    """Return (15) of an episode, mean over evaluation episodes, by `CELL`; unit: of H (FEDDDRL-A3)."""
+    return episode_terms(rows, unit).sum(axis=1).rename("return")
 
 
-def episode_terms(rows: pd.DataFrame) -> pd.DataFrame:
+def episode_terms(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """The four terms of the return, mean over evaluation episodes, by `CELL`."""
-    sums = reward_terms(rows).groupby([*quantities.CELL, "episode"])[list(TERMS)].sum()
+    sums = reward_terms(rows, unit).groupby([*quantities.CELL, "episode"])[list(TERMS)].sum()
     return sums.groupby(quantities.CELL).mean()
 
 

@@ -9,12 +9,14 @@ feasible set are kept beside it (A5). B and H are normalised (A3).
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.published import load_published
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl.quantities import traces
 
 OMEGAS = (0.2, 0.3, 1.0)
 LIMITS = (30, 10, 10)  # tenths: w1 to 3.0, w2 and w3 to 1.0
 PRINTED = (2.9, 0.1, 0.2)
+UNITS = {"largest": "its largest value", "cohort": "the cohort's sum"}  # of H (FEDDDRL-A3)
 CONSTRAINTS = ("c10b", "c10c", "c10d", "c10e")
 
 
@@ -47,16 +49,51 @@ def choose(table: pd.DataFrame, *, largest: bool = False) -> tuple[float, float,
 
 
 def weights_of_traces(rows: pd.DataFrame) -> pd.DataFrame:
-    """Algorithm 1 on the first evaluation episode of every role and seed of FedAvg's rows.
+    """Algorithm 1 on the first evaluation episode of every role and seed of FedAvg's rows, H in both units.
 
-    Columns: role, seed, total_gain, mean_H, feasible (points), smallest_R, largest_R (points),
-    printed_is_feasible, printed_fails (the constraints that the printed point breaks).
+    Columns: H_by, role, seed, total_gain, needed_gain (by (10e) with the printed weights), mean_H, feasible
+    (points), smallest_R, largest_R (points), printed_is_feasible, printed_fails (the constraints that the
+    printed point breaks).
     """
-    found = traces(rows)
-    found = found[found.episode == found.groupby(["role", "seed"]).episode.transform("min")]
-    return pd.DataFrame(
-        {"role": role, "seed": seed, **_summary(own)} for (role, seed), own in found.groupby(["role", "seed"])
-    )
+    tables = []
+    for unit, words in UNITS.items():
+        found = traces(rows, unit)
+        found = found[found.episode == found.groupby(["role", "seed"]).episode.transform("min")]
+        tables += [
+            {"H_by": words, "role": role, "seed": seed, **_summary(own)}
+            for (role, seed), own in found.groupby(["role", "seed"])
+        ]
+    return pd.DataFrame(tables)
+
+
+def needed_gain(costs: np.ndarray, latencies: np.ndarray) -> float:
+    """Total accuracy gain above which the printed weights satisfy (10e)."""
+    w1, w2, w3 = PRINTED
+    return OMEGAS[2] * float(w2 * costs.sum() + w3 * latencies.sum()) / (w1 * GAIN)
+
+
+def printed_gains() -> dict[str, float]:
+    """FedAvg's printed accuracies less those of a model that guesses, by the paper's data set."""
+    printed = load_published("fedddrl_table4")
+    printed = printed[(printed.metric == "accuracy_mean") & (printed.method == "FedAvg")]
+    levels = printed.set_index("dataset").value.astype(float) / 100
+    return {role: level - 1 / (7 if role == "CrisisIBD" else 10) for role, level in levels.items()}
+
+
+def feasibility_sentence(rows: pd.DataFrame) -> str:
+    """Whether the printed weights satisfy (10e) at the paper's own accuracies, in both units of H."""
+    table, printed = weights_of_traces(rows), printed_gains()
+    told = ", ".join(f"{100 * gain:.0f} on {role}" for role, gain in printed.items())
+    parts = []
+    for words, own in table.groupby("H_by", sort=False):
+        needed = own.needed_gain.mean()
+        enough = [role for role, gain in printed.items() if gain > needed]
+        parts.append(
+            f"With H by {words} FedAvg's H is {own.mean_H.mean():.2f}, (10e) needs a gain above "
+            f"{100 * needed:.0f} points, as it has on {' and '.join(enough) or 'no data set'}; the "
+            f"printed point is feasible in {int(own.printed_is_feasible.sum())} of our {len(own)} runs."
+        )
+    return f"The accuracy of the paper's FedAvg rises by {told} points. {' '.join(parts)}"
 
 
 def _summary(trace: pd.DataFrame) -> dict[str, object]:
@@ -65,6 +102,7 @@ def _summary(trace: pd.DataFrame) -> dict[str, object]:
     printed = table[at].iloc[0]
     return {
         "total_gain": trace.dA.sum(),
+        "needed_gain": needed_gain(trace.B.to_numpy(), trace.H.to_numpy()),
         "mean_H": trace.H.mean(),
         "feasible": int(table.feasible.sum()),
         "smallest_R": choose(table),

@@ -1,10 +1,11 @@
 """The report's open questions, answered from stored rows: what is the state, the reward, the algorithm?"""
 
+import json
 from collections.abc import Callable
 
 import pandas as pd
 
-from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.intervals import Interval, interval_words, mean_interval
 from fedlib.papers.frl import quantities
 
 RowsOf = Callable[[str], pd.DataFrame]
@@ -25,6 +26,62 @@ def state_and_reward(rows_of: RowsOf) -> pd.DataFrame:
     index = rows_of("frl/fig24").groupby("method")["rand_index"].mean()
     found += [("state: Rand index of updates", name, index[name]) for name in ("pca", "spectral")]
     return pd.DataFrame(found, columns=["question", "of", "measured"])
+
+
+def reward_and_accuracy(rows_of: RowsOf) -> pd.DataFrame:
+    """EvaluatorFL less as many workers at random, last five episodes (points): its Rhat, and the accuracy.
+
+    Approach 1 rewards the workers that are drawn: at random it is the mean of the state. Approach 2 rewards
+    the new global model: at random it is that of the control, which averages as many, but whichever.
+    """
+    rows = rows_of("frl/sec5")
+    rows = quantities.named(rows[rows["method"] == "evaluatorfl"])
+    approach = rows["method_options"].map(lambda text: json.loads(text)["approach"])
+    found = []
+    for (which, workers), own in rows.groupby([approach.rename("approach"), "num_clients"]):
+        agent, control = (own[own["variant"] == name] for name in ("evaluatorfl", "evaluatorfl_shuffled"))
+        if which == 1:
+            gap = _late(agent, "value") - _late(agent, "state_mean")
+        else:
+            gap = _late(agent, "value") - _late(control, "value")
+        ahead = quantities.by_seed(agent, quantities.late_final) - quantities.by_seed(
+            control, quantities.late_final
+        )
+        line: dict[str, object] = {"approach": which, "workers": workers}
+        for name, values in (("reward gain", 100 * gap), ("accuracy gain", ahead)):
+            interval = mean_interval(values.to_numpy())
+            line |= {name: interval.mean, f"{name} low": interval.low, f"{name} high": interval.high}
+        found.append(line | {"seeds": len(ahead)})
+    return pd.DataFrame(found)
+
+
+def _late(rows: pd.DataFrame, column: str) -> pd.Series:
+    late = rows[rows["episode"] > rows["episode"].max() - quantities.LATE]
+    return quantities.by_seed(late, lambda own: own[column].mean())
+
+
+def maximises(rows_of: RowsOf) -> list[str]:
+    """Do the agents earn more than one-line rules of the same cost, and does it help accuracy?"""
+    table = reward_and_accuracy(rows_of)
+    cells = [
+        f"approach {one.approach:.0f} with {one.workers:.0f} workers {_gap(one, 'reward gain')} points of "
+        f"rewarded accuracy and {_gap(one, 'accuracy gain')} of test accuracy"
+        for _, one in table.iterrows()
+    ]
+    gaps = agent_less_random(rows_of).set_index(["artifact", "quantity"])
+    seconds, points = (gaps.loc[("frl/table2", name)] for name in ("max_seconds", "final"))
+    column = "agent less random at its rate"
+    return [
+        f"Against as many workers at random EvaluatorFL gains: {'; '.join(cells)}.",
+        f"SchedulerFL's longest round less that of as many at random is {_gap(seconds, column, '')} s, its "
+        f"final accuracy less theirs {_gap(points, column, '')} points (IID).",
+    ]
+
+
+def _gap(line: pd.Series, name: str, prefix: str | None = None) -> str:
+    low, high = ("low", "high") if prefix == "" else (f"{name} low", f"{name} high")
+    found = Interval(line[name], line[low], line[high], int(line.get("seeds", line.get("n"))))
+    return interval_words(found).replace("-", "−")
 
 
 def agent_less_random(rows_of: RowsOf) -> pd.DataFrame:

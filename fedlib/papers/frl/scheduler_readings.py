@@ -187,6 +187,17 @@ def measure_credit(profile: str) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
+def credit_sentence(rows: "pd.DataFrame") -> str:
+    """What the decisions of a training can teach, in the untrained actor's world."""
+    own = rows[rows["chance"] == 0.5].set_index("workers")
+    parts = [
+        f"of {k} workers {k - own.loc[k, 'never_slowest']:.0f} were ever the slowest in {one.decisions:.0f} "
+        f"decisions, and the fast half decided {100 * one.decided_by_fast_half:.0f} % of the rewards"
+        for k, one in own.iterrows()
+    ]
+    return f"The literal reward depends on one worker a decision, the slowest drawn: {'; '.join(parts)}."
+
+
 def credit_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Workers, probability, decisions; the share that the fast half decides, and who never decides."""
     names = {

@@ -8,7 +8,17 @@ import pytest
 from fedddrl_by_hand import ROUNDS, frame
 
 import fedlib
-from fedlib.papers.fedddrl import quantities, return_tables, returns, tables
+from fedlib.errors import UsageError
+from fedlib.methods.fedddrl.devices import draw_devices
+from fedlib.papers.fedddrl import (
+    further_tables,
+    quantities,
+    return_tables,
+    returns,
+    tables,
+    weight_search,
+)
+from fedlib.papers.fedddrl.latencies import latencies
 
 SLOPE = 2.9 * (10 - 20 / (1 + np.exp(0.35)))  # w1 (U(1) - U(0)), U(1) = 0
 
@@ -80,6 +90,90 @@ def test_tables_and_sentences_of_the_return():
     words = return_tables.price_sentence(policies())
     assert "costs 0.15 in uploads alone, as much as 3.0 points" in words
     assert "saves 3.00 of uploads and latency and gives up 0.75 of accuracy gain" in words
+
+
+def one_round(kept=None, epochs=None):
+    """Three clients of 20 images on devices of seed 3, five epochs; decisions or none."""
+    row = {"clients": "[0, 2, 4]", "seed": 3, "num_clients": 5, "local_epochs": 5}
+    row |= {"partition_options": json.dumps({"images_per_client": 20})}
+    return pd.DataFrame([{**row, "kept": kept, "epochs": epochs}])
+
+
+def test_latencies_by_both_rules_by_hand():
+    """First and last kept for 3 and 7 epochs: FedMarl's rule waits for all probes, then for the rest."""
+    own = draw_devices(3, 5)
+    per_epoch, upload = 20 * own.compute_seconds[[0, 2, 4]], own.upload_seconds[[0, 2, 4]]
+    finish = 5 * per_epoch + upload
+    everyone = latencies(one_round()).iloc[0]
+    assert everyone.printed == finish.max()
+    assert everyone.cohort_share == pytest.approx(finish.max() / finish.sum())
+    assert everyone.fedmarl == per_epoch.max() + (finish - per_epoch).max()
+    some = latencies(one_round("[1, 0, 1]", "[3, 1, 7]")).iloc[0]
+    first, last = (n * per_epoch[i] + upload[i] for i, n in ((0, 3), (2, 7)))
+    assert some.printed == max(first, last)
+    assert some.fedmarl == per_epoch.max() + max(first - per_epoch[0], last - per_epoch[2])
+    assert some.cohort_share == pytest.approx(max(first, last) / finish.sum()), "of all clients, five epochs"
+
+
+def test_latencies_of_stored_rounds_are_those_stored():
+    rows = fedlib.load_results("fedddrl/table4", "reduced")
+    own = rows[(rows["round"] > 0) & (rows.seed == 1) & rows.method.isin(("fedavg", "fedddrl"))]
+    np.testing.assert_array_equal(latencies(own).printed, own.latency_seconds)
+
+
+def test_the_printed_weights_under_both_units_of_h():
+    """(10e): 15 (0.1 + 0.2 H) / (2.9 * 1.73236): H = 1 needs a gain of 0.8957, H = 0.15 one of 0.3882."""
+    ones = np.ones(15)
+    assert weight_search.needed_gain(ones, ones) == pytest.approx(0.8957, abs=1e-4)
+    assert weight_search.needed_gain(ones, 0.15 * ones) == pytest.approx(0.3882, abs=1e-4)
+    assert weight_search.printed_gains()["MNIST"] == pytest.approx(0.846)
+    for height, feasible in ((1.0, False), (0.15, True)):
+        found = weight_search.search_weights(0.75 / 15 * ones, ones, height * ones)
+        at = np.isclose(found[["w1", "w2", "w3"]], weight_search.PRINTED).all(axis=1)
+        assert found.feasible[at].tolist() == [feasible]
+
+
+def test_a_return_without_b_is_refused():
+    """Without FedAvg's rows nothing says what b is: an error, and no return without its bonus."""
+    rule = policies().query("method == 'drop_slowest'")
+    with pytest.raises(UsageError, match=r"no rows of FedAvg .* b of \(15\) is not known"):
+        returns.returns(rule)
+
+
+def agents_by_hand():
+    """One partition, two agents that keep 6: 40 and 46 %; as many at random 38 % with both; FedAvg 42 %."""
+    mixup = ("fedavg_mixup", "MNIST")
+    base = frame({mixup: {"accuracy": 0.42, "kept": 10, "latency": 100.0, "sway": 0}})
+    parts = [base]
+    for agent, accuracy in ((0, 0.40), (1, 0.46)):
+        for deployed, reached in (("agent", accuracy), ("random", 0.38)):
+            part = frame({("fedddrl", "MNIST"): {"accuracy": reached, "kept": 6, "sway": 0}})
+            more = {"agent": agent, "deployed": deployed}
+            options = part.method_options.map(lambda text, more=more: json.dumps(json.loads(text) | more))
+            parts.append(part.assign(method_options=options))
+    rows = pd.concat(parts, ignore_index=True)
+    return rows[rows.seed == 0]
+
+
+def test_agents_are_held_to_as_many_clients_at_random():
+    """Two agents on one partition: +2 and +8 points against their own controls, mean 5."""
+    (line,) = further_tables.deployments(agents_by_hand()).to_dict("records")
+    assert (line["FedDdrl less"], line["agents"]) == ("random", 2)
+    assert line["accuracy (points)"] == pytest.approx(5)
+    assert line["return"] == pytest.approx(0.05 * SLOPE)
+    assert line["latency (% of FedAvg's)"] == 0
+
+
+def test_savings_by_the_unit_of_h():
+    """The second agent learned with the cohort's sum: its savings stand beside the first one's."""
+    rows = agents_by_hand().query("not method_options.str.contains('random')")
+    second = rows.method_options.str.contains('"agent": 1')
+    rows["method_options"] = rows.method_options.mask(
+        second, rows.method_options.str.replace('"agent": 1', '"latency_unit": "cohort"')
+    )
+    table = further_tables.by_unit(rows).set_index("H by")
+    assert table["accuracy gain"].to_dict() == pytest.approx({"largest value": -2, "cohort's sum": 4})
+    assert table["uploads saved (%)"].tolist() == pytest.approx([40, 40])
 
 
 def test_traces_keep_methods_apart():

@@ -10,6 +10,7 @@ import pytest
 from fedlib.papers import errata_table, find_artifact
 from fedlib.papers.frl import artifacts as frl
 from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import questions
 from fedlib.papers.frl import tables as frl_tables
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
@@ -157,6 +158,20 @@ def test_first_round_needs_the_reports_network():
     table = frl_tables.first_rounds(real).set_index("workers")
     assert table["rewarded: %"].tolist() == pytest.approx([90.1, 90.1])
     assert table["global: %"].tolist() == pytest.approx([85.2, 85.2])
+
+
+def test_what_the_agents_earn_beside_as_many_workers_at_random():
+    """Approach 1: 0.9 drawn against 0.88 of all; approach 2: 0.9 against its control's 0.85."""
+    parts = []
+    for approach, control in ((1, 0.9), (2, 0.85)):
+        for agent, rewarded, accuracy in (("learning", 0.9, 0.5), ("shuffled", control, 0.45)):
+            options = {"approach": approach} | ({"agent": agent} if agent == "shuffled" else {})
+            given = {"accuracy": lambda e, a=accuracy: a, "value": lambda e, v=rewarded: v}
+            parts.append(evaluator(20, 1, options=options, **given))
+    rows = pd.concat(parts).assign(state_mean=lambda own: 0.88 + 0.001 * own.seed)
+    table = questions.reward_and_accuracy(lambda name: rows).set_index("approach")
+    assert table["reward gain"].to_dict() == pytest.approx({1: 2.0, 2: 5.0})
+    assert table["accuracy gain"].to_dict() == pytest.approx({1: 5.0, 2: 5.0})
 
 
 @pytest.mark.parametrize(("level", "verdict"), [(0.4, "supported"), (0.7, "not supported")])

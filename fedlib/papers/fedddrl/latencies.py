@@ -1,0 +1,43 @@
+"""Latency of stored rounds by other rules than eq. (1) over its largest value, from devices and decisions.
+
+Devices are functions of (seed, client), so that a row's cohort, decisions and epochs give every client's
+seconds again, for FedAvg too, whose rows hold no probing latencies.
+"""
+
+import functools
+import json
+
+import numpy as np
+import pandas as pd
+
+from fedlib.methods.fedddrl.devices import Devices, draw_devices, round_latency
+
+RULES = {"printed": "as printed (1)", "fedmarl": "as FedMarl"}
+
+
+def latencies(rows: pd.DataFrame) -> pd.DataFrame:
+    """Seconds of each evaluation round by both rules, and H_t over the cohort's sum (FEDDDRL-A2, A3).
+
+    rows: of evaluation rounds, all clients of one size (`images_per_client`). Columns printed, fedmarl,
+    cohort_share; index of the rows.
+    """
+    found = [_of_round(row) for row in rows.to_dict("records")]
+    return pd.DataFrame(found, columns=[*RULES, "cohort_share"], index=rows.index)
+
+
+@functools.lru_cache(maxsize=64)
+def _devices(seed: int, num_clients: int) -> Devices:
+    return draw_devices(seed, num_clients)
+
+
+def _of_round(row: dict[str, object]) -> tuple[float, float, float]:
+    clients = np.array(json.loads(str(row["clients"])))
+    devices = _devices(int(str(row["seed"])), int(str(row["num_clients"])))
+    sizes = np.full(len(clients), json.loads(str(row["partition_options"]))["images_per_client"])
+    usual = np.full(len(clients), row["local_epochs"])
+    everyone = not isinstance(row.get("kept"), str)
+    kept = np.ones(len(clients)) if everyone else np.array(json.loads(str(row["kept"])))
+    epochs = usual if everyone else np.array(json.loads(str(row["epochs"])))
+    seconds = [float(round_latency(devices, clients, sizes, epochs, kept, rule=rule)) for rule in RULES]
+    finish = devices.training_seconds(clients, sizes, usual) + devices.upload_seconds[clients]
+    return seconds[0], seconds[1], seconds[0] / float(finish.sum())
