@@ -46,9 +46,12 @@ def show_figure(figure: Figure, alternative: str = "") -> None:
 
 
 def show_tables(artifact_id: str, rows: pd.DataFrame, makers: Sequence[Maker]) -> None:
-    """Display the tables that functions make of an artifact's rows."""
+    """Display the tables that functions make of an artifact's rows; a table without lines is left out."""
     for number, make in enumerate(makers):
-        frame = _without_counts(_labelled(make(rows)), rows)
+        made = make(rows)
+        if made.empty:
+            continue
+        frame = _without_counts(_labelled(made), rows)
         display(HTML(html_table(frame, name=f"{artifact_id}-{_name(make)}-{number}")))
 
 

@@ -56,7 +56,7 @@ def deployments(rows: pd.DataFrame) -> pd.DataFrame:
                         f"{words} high": interval.high,
                     }
                 lines.append(line | {"agents": len(gaps)})
-    return pd.DataFrame(lines, columns=None if lines else ["role", "FedDdrl less"])
+    return pd.DataFrame(lines)
 
 
 def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:

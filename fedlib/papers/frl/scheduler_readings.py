@@ -126,8 +126,8 @@ def plot_readings(rows: "pd.DataFrame") -> "Figure":
     changing = changing.assign(gap=changing["max_seconds"] - changing["same_number_seconds"])
     shown = [name for name in READINGS if (changing["method"] == name).any()]
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 0.36 * len(shown) + 1.8), sharey=True)
-    panels = (("fastest_ahead", "probability of the fastest tenth - mean (points)"),
-              ("gap", "maximum time - as many at random (s)"))  # fmt: skip
+    panels = (("fastest_ahead", "probability of the fastest tenth\nless the mean (points)"),
+              ("gap", "maximum time less that of\nas many at random (s)"))  # fmt: skip
     for ax, (column, label) in zip(axes, panels, strict=True):
         for place, name in enumerate(shown):
             values = changing.loc[changing["method"] == name, column].to_numpy(dtype=float)
