@@ -2,12 +2,14 @@
 
 import json
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from fedlib.data.synthetic import natural_images
 from fedlib.experiments import runner
@@ -233,12 +235,22 @@ def test_label_mix_of_foreign_labels_is_that_of_a_random_deal(monkeypatch, tmp_p
 
 @pytest.fixture(scope="module")
 def timed():
-    """With one local epoch and a short buffer: what is timed counts here, not how long it takes."""
+    """With one thread, one local epoch and a short buffer: what is timed counts here, not how long it takes.
+
+    A second thread spins while the core that it waits for is busy with other tests.
+    """
     whole = feddrl_timing.whole_run
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feddrl_timing, "whole_run", lambda *given: replace(whole(*given), local_epochs=1))
         patch.setattr(feddrl_timing, "LENGTHS", (40, 80))
+        patch.setattr(feddrl_timing, "cpu_threads", lambda count: nullcontext())
         yield feddrl_timing.fig9("smoke")
+
+
+def test_so_many_threads_for_a_while():
+    with feddrl_timing.cpu_threads(2):
+        assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == 1
 
 
 def test_timings_have_every_row_of_the_figure(timed):
