@@ -11,6 +11,7 @@ References: papermill (https://papermill.readthedocs.io), engines; nbclient's No
 Jupyter's kernel specifications (https://jupyter-client.readthedocs.io).
 """
 
+import asyncio
 import contextlib
 import threading
 import time
@@ -22,7 +23,8 @@ import zmq
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
-from nbclient.exceptions import CellExecutionError
+from jupyter_core.utils import ensure_event_loop, run_sync
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.log import logger
@@ -135,6 +137,8 @@ class QuietlyEnded(AsyncKernelManager):
 class _Client(PapermillNotebookClient):
     """The notebook client, with our kernel and a watch that knows the running cell."""
 
+    abandoned = False
+
     def __init__(self, nb_man: Any, *, watch: KernelWatch, **options: Any):
         super().__init__(nb_man, **options)
         self.watch = watch
@@ -153,12 +157,26 @@ class _Client(PapermillNotebookClient):
             self.watch.execution += 1
         self.km.idle = False
         try:
-            executed = super().execute_cell(cell, cell_index, **options)
+            executed = run_sync(self._execute)(cell, cell_index, **options)
         except CellExecutionError:
             self.km.idle = True
             raise
+        except KeyboardInterrupt:
+            self.abandoned = True
+            for task in asyncio.all_tasks(ensure_event_loop()):
+                task.cancel()
+            raise
         self.km.idle = True  # not where a cell ran too long or was interrupted
         return executed
+
+    async def _execute(self, *cell: Any, **options: Any) -> Any:
+        """A cell; after an interrupt nobody waits for it any more, and how it ends is no error of its own."""
+        try:
+            return await self.async_execute_cell(*cell, **options)
+        except (CellExecutionError, DeadKernelError):
+            if self.abandoned:
+                return None
+            raise
 
 
 class CurrentInterpreterEngine(NBClientEngine):
