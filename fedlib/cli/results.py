@@ -81,14 +81,14 @@ def _rows(arguments: argparse.Namespace, artifact: object) -> "tuple[pd.DataFram
     """Rows to show, and whether they are runs outside of the artifact's grid."""
     from fedlib.experiments import stored_runs
     from fedlib.experiments.artifact import PROFILES
-    from fedlib.experiments.results import finished_rows, load_rows
+    from fedlib.experiments.results import rows_to_show
     from fedlib.experiments.store import Store
 
     store = Store(arguments.store)
     filtered = [name for name in (*_FILTERS, "seeds") if name != "profile" and getattr(arguments, name)]
     profiles = [arguments.profile] if arguments.profile else reversed(PROFILES)
     for profile in profiles:
-        rows = finished_rows(load_rows(artifact, profile=profile, store=store))
+        rows = rows_to_show(artifact, profile=profile, store=store)
         if len(rows) and not filtered:
             return rows, False
     return stored_runs.rows_of(_found(arguments, store, [arguments.id])), True

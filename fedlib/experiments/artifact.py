@@ -87,6 +87,7 @@ class Artifact:
     compute: "Callable[[str], pd.DataFrame] | None" = None  # profile -> rows, within seconds
     plot: "Callable[[pd.DataFrame], Figure] | None" = None
     tables: "tuple[Callable[[pd.DataFrame], pd.DataFrame], ...]" = ()
+    counts_failed: bool = False  # whether what is shown sees the rows of failed runs, too
     profiles: tuple[str, ...] = USUAL_PROFILES
     # profile -> names of data sets; those of the runs if absent
     datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -111,6 +111,14 @@ def finished_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
     return rows[rows.groupby("run")["status"].transform("last") == "ok"]
 
 
+def rows_to_show(
+    artifact: Artifact, *, profile: str, store: Store | Path | str | None = None, source: str = "all"
+) -> "pd.DataFrame":
+    """`load_rows` without the runs that failed, unless the artifact counts them."""
+    rows = load_rows(artifact, profile=profile, store=store, source=source)
+    return rows if artifact.counts_failed else finished_rows(rows)
+
+
 def _measured(measurement: Measurement, profile: str, store: Store, source: str) -> "pd.DataFrame":
     """The stored or committed rows of a measurement."""
     path = results_file(measurement.id, profile)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.errors import DataError, check_name
 from fedlib.experiments.artifact import PROFILES, Artifact
-from fedlib.experiments.results import finished_rows, load_rows
+from fedlib.experiments.results import rows_to_show
 from fedlib.experiments.store import Store
 from fedlib.papers import PAPERS, artifacts
 from fedlib.paths import project_root
@@ -94,7 +94,7 @@ def _rows_to_draw(
     """Finished rows at the first of these profiles that has any."""
     for profile in profiles:
         try:
-            rows = finished_rows(load_rows(artifact, profile=profile, store=store))
+            rows = rows_to_show(artifact, profile=profile, store=store)
         except DataError:
             continue
         if len(rows):

@@ -12,9 +12,9 @@ from fedlib.analysis.decisions import NOT_RUN, NOT_TESTABLE
 from fedlib.analysis.tables import dataset_words, machine_words
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments.artifact import PROFILES
-from fedlib.experiments.results import finished_rows
+from fedlib.experiments.results import rows_to_show
 from fedlib.experiments.store import Store
-from fedlib.papers import claims, find_artifact, load_rows
+from fedlib.papers import claims, find_artifact
 from fedlib.reporting import verdict_cache
 from fedlib.reporting.verdict_cache import Record
 
@@ -48,7 +48,7 @@ def loader(store: Store | Path | str | None = None, source: str = "all") -> Load
         import pandas as pd
 
         try:
-            return finished_rows(load_rows(artifact_id, profile=profile, store=store, source=source))
+            return rows_to_show(find_artifact(artifact_id), profile=profile, store=store, source=source)
         except DataError:
             return pd.DataFrame()
 

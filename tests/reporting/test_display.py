@@ -24,14 +24,14 @@ def rows_at(monkeypatch):
     """Rows of an artifact at the profiles given, with their seeds, instead of those in the store."""
 
     def put(**seeds_of):
-        def load(artifact_id, *, profile, store, source):
+        def load(artifact, *, profile, store, source):
             seeds = seeds_of.get(profile, ())
-            keys = [run.group_key for run in find_artifact(artifact_id).runs(profile)] if seeds else []
+            keys = [run.group_key for run in artifact.runs(profile)] if seeds else []
             lines = [(seed, f"{seed}{key}", key) for seed in seeds for key in keys]
             frame = pd.DataFrame(lines, columns=["seed", "run", "group"])
             return frame.assign(profile=profile, dataset="mnist", status="ok", value=1.0, round=1)
 
-        monkeypatch.setattr(verdicts, "load_rows", load)
+        monkeypatch.setattr(verdicts, "rows_to_show", load)
         session._rows.cache_clear()
 
     yield put

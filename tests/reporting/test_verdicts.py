@@ -99,7 +99,7 @@ def rows_of(*values):
 
 
 def decided(monkeypatch, frames, whole):
-    monkeypatch.setattr(verdicts, "_is_whole", lambda name, profile, rows: (name, profile) in whole)
+    monkeypatch.setattr(verdicts, "is_whole", lambda name, profile, rows: (name, profile) in whole)
     load = lambda name, profile: frames.get((name, profile), pd.DataFrame())  # noqa: E731
     return verdicts._decide(CLAIM, ["paper", "reduced", "smoke"], load)
 

@@ -22,6 +22,19 @@ def _present(runs: pd.DataFrame) -> list[str]:
     return [name for name in CONTESTANTS if name in set(runs.contestant)]
 
 
+def trials(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line per contestant and trial: rate, options, mean validation accuracy (%), runs, diverged.
+
+    The mean is over data sets and seeds. A trial with a diverged run counts that run as 0.
+    """
+    runs = per_run(rows)
+    scores = runs.assign(validation=runs.validation.where(~runs.diverged, 0.0).fillna(0.0))
+    table = scores.groupby(["contestant", "local_learning_rate", "options"], as_index=False).agg(
+        validation=("validation", "mean"), runs=("run", "nunique"), diverged=("diverged", "sum")
+    )
+    return table.rename(columns={"local_learning_rate": "rate"}).round({"validation": 2})
+
+
 def levels(rows: pd.DataFrame) -> pd.DataFrame:
     """Accuracy (%) over the last tenth of the rounds: one line per contestant, one column per setting."""
     runs = per_run(rows)

@@ -11,25 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.experiments.results import finished_rows, load_rows
+from fedlib.experiments.results import load_rows
 from fedlib.experiments.store import write_atomically
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
-from fedlib.papers.head_to_head.quantities import per_run
 from fedlib.papers.head_to_head.runs import CHOSEN, CONTESTANTS
 from fedlib.papers.head_to_head.runs import chosen as settings
-
-
-def trials(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per contestant and trial: rate, options, mean validation accuracy (%), runs, diverged.
-
-    The mean is over data sets and seeds. A trial with a diverged run counts that run as 0.
-    """
-    runs = per_run(rows)
-    scores = runs.assign(validation=runs.validation.where(~runs.diverged, 0.0).fillna(0.0))
-    table = scores.groupby(["contestant", "local_learning_rate", "options"], as_index=False).agg(
-        validation=("validation", "mean"), runs=("run", "nunique"), diverged=("diverged", "sum")
-    )
-    return table.rename(columns={"local_learning_rate": "rate"})
+from fedlib.papers.head_to_head.tables import trials
 
 
 def choose(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -58,7 +45,7 @@ def write_settings(profile: str) -> Path:
     """Write the outcome of the search at a profile beside this module; the path."""
     (search,) = (artifact for artifact in ARTIFACTS if artifact.name == "tuning")
     path = Path(__file__).with_name(CHOSEN)
-    outcome = choose(finished_rows(load_rows(search, profile=profile)))
+    outcome = choose(load_rows(search, profile=profile))
     write_atomically(path, (json.dumps(outcome, indent=1) + "\n").encode())
     return path
 

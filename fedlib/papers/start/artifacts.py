@@ -15,6 +15,7 @@ from fedlib.experiments.artifact import Artifact, Deferred
 from fedlib.papers.start import runs
 
 figures = Deferred("fedlib.papers.start.figures")
+tables = Deferred("fedlib.papers.start.tables")
 partitions = Deferred("fedlib.papers.start.partitions")
 
 ARTIFACTS = (
@@ -33,6 +34,6 @@ ARTIFACTS = (
     ),
     Artifact(
         "start/bf16", "Local training in bfloat16 beside float32",
-        runs=runs.bf16_runs, seeds={"smoke": 2, "reduced": 5, "paper": 5},
+        runs=runs.bf16_runs, tables=(tables.precisions,), seeds={"smoke": 2, "reduced": 5, "paper": 5},
     ),
 )  # fmt: skip

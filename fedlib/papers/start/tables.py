@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from fedlib.analysis.contrasts import final, paired
+from fedlib.analysis.intervals import interval_words
 from fedlib.analysis.tables import summarise_seeds
 
 if TYPE_CHECKING:
@@ -24,3 +26,18 @@ def final_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
     last = rows[rows["round"] == rows["round"].max()]
     table = summarise_seeds(last.assign(accuracy=100 * last.test_accuracy), "method", "accuracy")
     return table.rename(columns={"mean": "accuracy (%)", "n": "seeds"})
+
+
+def precisions(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Final test accuracy (%) in float32 and bfloat16, and the paired difference in points, by cell."""
+    import pandas as pd
+
+    lines = []
+    for (model, partition), cell in rows.groupby(["model", "partition"]):
+        half, whole = (final(cell[cell.precision == name]) for name in ("bf16", "float32"))
+        gap = paired(half, whole)
+        lines.append(
+            {"network": model, "partition": partition, "float32": round(whole.mean(), 2)}
+            | {"bfloat16": round(half.mean(), 2), "difference": interval_words(gap), "seeds": gap.n}
+        )
+    return pd.DataFrame(lines)

@@ -11,6 +11,7 @@ from fedlib import papers
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import expand
 from fedlib.papers.head_to_head import figures, quantities, runs, tables, tuned
+from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 
 
 def lines(contestant, seed, accuracies, *, rate=0.1, options=None, clients=None, cell="cluster skew"):
@@ -94,6 +95,16 @@ def test_the_best_trial_is_chosen_by_validation_and_divergence_counts_as_nothing
     last = rows["run"] == f"fedavg-cluster skew-0-{runs.RATES[-1]}-{{}}"
     rows = rows.assign(status=rows.status.where(~last, "failed: nan"))
     assert tuned.choose(rows)["fedavg"]["rate"] == runs.RATES[-2]
+
+
+def test_runs_that_diverged_are_seen_where_settings_are_chosen():
+    """With the survivors alone a rate at which every other run diverges would look as good as any."""
+    (search,) = (one for one in ARTIFACTS if one.name == "tuning")
+    assert search.counts_failed
+    rows = pd.concat([lines("fedavg", seed, [0.8] * 10) for seed in (0, 1)])
+    rows = rows.assign(status=rows.status.where(rows.seed == 0, "failed: test_loss is nan"))
+    (trial,) = tables.trials(rows).to_dict("records")
+    assert (trial["validation"], trial["runs"], trial["diverged"]) == (40, 2, 1)
 
 
 def test_differences_are_paired_by_seed():

@@ -5,7 +5,7 @@ import pytest
 from claims import decide
 
 from fedlib.papers import find_artifact
-from fedlib.papers.start import runs
+from fedlib.papers.start import runs, tables
 from fedlib.papers.start.claims import CLAIMS
 from fedlib.reporting.figure_files import draw_figure
 
@@ -76,3 +76,13 @@ def test_bfloat16_is_compared_with_float32_cell_by_cell_and_seed_by_seed():
         [cell.assign(test_accuracy=cell.test_accuracy * (1 + at % 2)) for at, cell in enumerate(cells)]
     )
     assert decide(CLAIMS, "START-C4", far).verdict == "not supported"
+
+
+def test_precisions_are_compared_seed_by_seed():
+    frame = pd.concat(
+        rows(fedavg=levels).assign(precision=name, model="lenet", partition="ce")
+        for name, levels in {"float32": [0.5, 0.7], "bf16": [0.51, 0.73]}.items()
+    )
+    (line,) = tables.precisions(frame).to_dict("records")
+    assert (line["float32"], line["bfloat16"], line["seeds"]) == (60, 62, 2)
+    assert line["difference"].startswith("+2")  # 1 and 3 points
