@@ -8,9 +8,12 @@ participants, and adds the other open readings one at a time.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fedlib import plotting
+from fedlib.analysis import tables
 from fedlib.analysis.intervals import mean_interval
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
+from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World
 from fedlib.papers.frl import static_times
 from fedlib.papers.frl.runs import DRAWS_STORED, UNIT
 from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, expected_maximum, train
@@ -18,8 +21,6 @@ from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, expected_maximu
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from fedlib.methods.frl.scheduler_agent import Training, World
 
 LITERAL: dict[str, Any] = {"maximum": "selected"}
 READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
@@ -118,9 +119,6 @@ def plot_readings(rows: "pd.DataFrame") -> "Figure":
     import matplotlib.pyplot as plt
     import numpy as np
 
-    from fedlib import plotting
-    from fedlib.analysis import tables
-
     plotting.use_style()
     changing = rows[rows["world"] == "changing times"]
     changing = changing.assign(gap=changing["max_seconds"] - changing["same_number_seconds"])
@@ -155,8 +153,6 @@ def measure_credit(profile: str) -> "pd.DataFrame":
     """
     import numpy as np
     import pandas as pd
-
-    from fedlib.methods.frl.scheduler_agent import Scheduler, World
 
     check_name("profile", profile, PROFILES)
     rows = []
