@@ -56,7 +56,8 @@ def _records(arguments: argparse.Namespace) -> list[Record]:
     given = {"profile": arguments.profile, "store": arguments.store}
     found = verdict_cache.read(verdict_cache.fingerprint(arguments.paper, **given))
     if found is None:
-        tell("fedlib: rows or code are new; every claim is decided again (half a minute)")
+        if sys.stderr is not None and sys.stderr.isatty():
+            tell("fedlib: rows or code are new; every claim is decided again (half a minute)")
         from fedlib.reporting.verdicts import records
 
         return records(arguments.paper, **given)

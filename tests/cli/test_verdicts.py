@@ -36,6 +36,7 @@ RECORDS = [
 @pytest.fixture(autouse=True)
 def _known(monkeypatch):
     monkeypatch.setattr(verdict_cache, "read", lambda key: RECORDS)
+    monkeypatch.setenv("COLUMNS", "100")
 
 
 def shown(capsys, *arguments):

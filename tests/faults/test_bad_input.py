@@ -208,7 +208,7 @@ COMMANDS = [
     Row("notebooks {tmp}/no.ipynb", "no notebook '"),
     Row("report --paper nonsense", "unknown paper 'nonsense'"),
     Row("reproduce --profile huge", "unknown profile 'huge'"),
-    Row("reproduce --paper nonsense", "unknown notebook 'nonsense'"),
+    Row("reproduce --paper nonsense", "unknown paper 'nonsense'"),
     Row("data walk", "invalid choice: 'walk'"),
     Row("data check minst", "unknown data set 'minst'"),
 ]

@@ -28,7 +28,7 @@ from fedlib.errors import DataError, WriteError
 from fedlib.experiments import result_files, runner
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store, StoreWarning
-from fedlib.reporting import notebook_runner, reproduce, site
+from fedlib.reporting import figure_files, notebook_runner, reproduce, site
 
 REAL = {name: getattr(fedlib.federation, name) for name in ("prepare", "rounds")}
 
@@ -189,7 +189,7 @@ def test_a_shortage_outside_of_training_is_one_line(monkeypatch, capsys, module,
 @pytest.mark.parametrize("how", ["a file", "read only"])
 def test_an_unwritable_folder_is_one_line(tmp_path, monkeypatch, capsys, name, how):
     """A file in its place; a read-only disk, told by the system's call since root may write anywhere else."""
-    for module in (site, notebook_runner, reproduce):
+    for module in (figure_files, site, notebook_runner, reproduce):
         monkeypatch.setattr(module, "project_root", lambda: tmp_path)
     if how == "a file":
         (tmp_path / name).touch()
