@@ -150,13 +150,21 @@ def test_torchs_own_shortage_on_a_cpu_halves_the_replicas_and_at_last_is_one_lin
 
 
 def test_eight_seeds_under_a_real_limit_finish_by_halving(tmp_path):
-    """All eight need about 350 MiB; here the allocator, and oneDNN in its own words, refuse it."""
-    command = [sys.executable, limited.__file__, str(tmp_path / "runs"), "100"]
+    """All eight need about 350 MiB; here the allocator, and oneDNN in its own words, refuse it.
+
+    How much one seed needs after that depends on how the address space lies: now and then a process
+    finds 100 MiB too few even for one, and says so.
+    """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    for mib in ("100", "150", "200"):
+        command = [sys.executable, limited.__file__, str(tmp_path / mib), mib]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if done.returncode == 0:
+            break
+        assert "does not fit in the memory of cpu" in done.stderr
     assert (done.returncode, done.stderr) == (0, "")
     assert "fedavg seed 0: 8 replicas do not fit in memory, trying 4\n" in done.stdout
-    store = Store(tmp_path / "runs")
+    store = Store(tmp_path / mib)
     assert [store.get(run).status for run in limited.EIGHT] == ["finished"] * 8
 
 
