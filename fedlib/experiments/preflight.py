@@ -10,7 +10,8 @@ from fedlib.engine import PRECISIONS, SAMPLE_ORDERS, make_optimizer
 from fedlib.engine.optimizers import OPTION_TYPES
 from fedlib.errors import check, check_name
 from fedlib.experiments.validation import check_option
-from fedlib.federation.task import OWN_DATASET_OPTIONS, check_numbers
+from fedlib.federation.client_data import TASK_OPTIONS
+from fedlib.federation.task import check_numbers
 from fedlib.methods import make_method, method_class, method_options
 from fedlib.models import MODELS, model_options
 from fedlib.partition import PARTITIONS, add_client_noise, check_options, partition_options
@@ -55,9 +56,9 @@ def _check_values(
 
 
 def check_dataset_options(name: str, options: Mapping[str, Any]) -> None:
-    """UsageError for an option of the task (`fedlib.federation.task`) that no data set can be used with."""
-    for option in OWN_DATASET_OPTIONS.keys() & options.keys():
-        check_option(f"data set {name!r}", option, options[option], OWN_DATASET_OPTIONS[option])
+    """UsageError for a `TASK_OPTIONS` value that no data set can be used with."""
+    for option in TASK_OPTIONS.keys() & options.keys():
+        check_option(f"data set {name!r}", option, options[option], TASK_OPTIONS[option])
     for option in {"mean", "std"} & options.keys():
         given = options[option]
         channels = len(given) in (1, 3) and (option == "mean" or min(given) > 0)

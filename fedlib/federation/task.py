@@ -1,7 +1,7 @@
 """Everything that stays the same over the rounds of a group of runs: data, partition, model, trainer."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from fedlib import seeds
 from fedlib.data import load_dataset
-from fedlib.data.dataset import Dataset, Split
+from fedlib.data.dataset import Dataset
 from fedlib.engine import (
     SAMPLE_ORDERS,
     Samples,
@@ -26,19 +25,12 @@ from fedlib.engine import (
 )
 from fedlib.engine.mixup import check_alpha, check_lambdas
 from fedlib.errors import UsageError, check, check_name
+from fedlib.federation import client_data
 from fedlib.models import count_parameters, make_model
-from fedlib.partition import Partition, add_client_noise, make_partition, split_within_clients
+from fedlib.partition import Partition
 from fedlib.run import JOINED_METHODS, Run
 
 CLIENT_EVALS = ("none", "cohort", "all")
-OWN_DATASET_OPTIONS: dict[str, Any] = {  # those of the task, beside the loader's; their types
-    **dict.fromkeys(("train_per_class", "test_per_class", "num_classes"), int | None),
-    **dict.fromkeys(("local_test", "server_share"), float | None),
-    "mean": Sequence[float],
-    "std": Sequence[float],
-    "client_noise": Mapping | None,
-}
-_ROUNDING = 1e-9  # 30 * 0.1 is 3
 Made = TypeVar("Made")
 
 
@@ -169,18 +161,19 @@ def prepare(
     widest = max_clients_per_pass
     check(widest is None or widest >= 1, f"max_clients_per_pass={widest} given; allowed: 1 or more")
     run = _check_runs(runs, device)
-    own = {k: v for k, v in run.dataset_options.items() if k in OWN_DATASET_OPTIONS}
+    own = {k: v for k, v in run.dataset_options.items() if k in client_data.TASK_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
-    dataset = _with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
-    train = _subset(dataset.train, own.get("train_per_class"))
-    test, server = _server_part(_subset(dataset.test, own.get("test_per_class")), own.get("server_share"))
-    clients = [_partition(r, train, dataset.num_classes) for r in runs]
+    dataset = client_data.with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
+    train = client_data.first_of_class(dataset.train, own.get("train_per_class"))
+    test = client_data.first_of_class(dataset.test, own.get("test_per_class"))
+    test, server = client_data.server_part(test, own.get("server_share"))
+    clients = [client_data.draw_partition(r, train, dataset.num_classes) for r in runs]
     model = make_model(
         run.model, image_shape=dataset.image_shape, num_classes=dataset.num_classes,
         generator_seed=(run.seed, "weights"), **run.model_options,
     )  # fmt: skip
-    images, clients = _client_images(runs, train.images, clients, own.get("client_noise"))
-    clients, held_out = _hold_out(runs, clients, own.get("local_test"))
+    images, clients = client_data.add_noise(runs, train.images, clients, own.get("client_noise"))
+    clients, held_out = client_data.split_off_tests(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
     precision = choose_precision(run.precision, model, device, backend)
@@ -253,94 +246,6 @@ def check_setting(run: Run) -> None:
         length is None or run.rounds % length == 0,
         f"rounds={run.rounds} given for episodes of episode_rounds={length}; allowed: multiples of {length}",
     )
-
-
-def _with_classes(dataset: Dataset, classes: int | None) -> Dataset:
-    """More outputs than the data set has classes, as in FedDRL's CIFAR runs (FEDDRL-A25)."""
-    if classes is None:
-        return dataset
-    least = dataset.num_classes
-    check(classes >= least, f"num_classes={classes} given; allowed: {least} or more, as {dataset.name} has")
-    return replace(dataset, num_classes=classes)
-
-
-def _subset(split: Split, per_class: int | None) -> Split:
-    """The first `per_class` samples of each class, in the original order: a profile's smaller size."""
-    if per_class is None:
-        return split
-    check(per_class >= 1, f"samples per class {per_class} given; allowed: 1 or more")
-    return _where(split, _rank_in_class(split) < per_class)
-
-
-def _server_part(split: Split, share: float | None) -> tuple[Split, Split | None]:
-    """(test, server): `share` of each class goes to the server, evenly spaced over the original order.
-
-    The same images for every seed and method, so that all of a comparison are tested on the same rest.
-    """
-    if share is None:
-        return split, None
-    check(0 < share < 1, f"server_share={share} given; allowed: between 0 and 1 (share of the test data)")
-    rank = _rank_in_class(split)
-    takes = np.floor((rank + 1) * share + _ROUNDING) > np.floor(rank * share + _ROUNDING)
-    check(
-        bool(takes.any()),
-        f"server_share={share} given; no class has the {1 / share:.0f} test samples for one",
-    )
-    return _where(split, ~takes), _where(split, takes)
-
-
-def _rank_in_class(split: Split) -> np.ndarray:
-    """[n] how many samples of the same class come before."""
-    rank = np.zeros(len(split), dtype=np.int64)
-    for label in np.unique(split.labels):
-        at = np.flatnonzero(split.labels == label)
-        rank[at] = np.arange(len(at))
-    return rank
-
-
-def _where(split: Split, keep: np.ndarray) -> Split:
-    groups = None if split.groups is None else split.groups[keep]
-    return Split(split.images[keep], split.labels[keep], groups)
-
-
-def _partition(run: Run, train: Split, num_classes: int) -> list[np.ndarray]:
-    lists = make_partition(
-        run.partition, labels=train.labels, num_classes=num_classes, num_clients=run.num_clients,
-        rng=seeds.rng(run.seed, "partition"), groups=train.groups, **run.partition_options,
-    )  # fmt: skip
-    if len(lists) != run.num_clients:
-        raise UsageError(
-            f"partition {run.partition!r} made {len(lists)} clients; num_clients={run.num_clients} given"
-        )
-    return lists
-
-
-def _client_images(
-    runs: Sequence[Run], images: np.ndarray, clients: list[list[np.ndarray]], noise: dict[str, Any] | None
-) -> tuple[np.ndarray, list[list[np.ndarray]]]:
-    """With client noise (FEDDISK-A19) every replica has images of its own, one block after the other."""
-    if noise is None:
-        return images, clients
-    blocks, moved = [], []
-    for replica, run in enumerate(runs):
-        rng = seeds.rng(run.seed, "noise")
-        blocks.append(add_client_noise(images, clients[replica], rng=rng, **noise))
-        moved.append([index + replica * len(images) for index in clients[replica]])
-    return np.concatenate(blocks), moved
-
-
-def _hold_out(
-    runs: Sequence[Run], clients: list[Partition], share: float | None
-) -> tuple[list[Partition], list[Partition] | None]:
-    """Set a random `share` of every client's samples aside as its own test part (FEDDISK-A22: 0.15)."""
-    if share is None:
-        return clients, None
-    check(0 < share < 1, f"local_test={share} given; allowed: between 0 and 1 (share of a client's samples)")
-    split = [
-        split_within_clients(lists, 1 - share, seeds.rng(run.seed, "local_test"))
-        for run, lists in zip(runs, clients, strict=True)
-    ]
-    return [train for train, _ in split], [test for _, test in split]
 
 
 def _facts(model: nn.Module, backend: str, clients: list[list[np.ndarray]]) -> dict[str, Any]:
