@@ -20,7 +20,7 @@ ALLOWED = {  # one is the row's copy; the others are what a server's decision is
     "schedulerfl": 2,  # the loss that its bandit learns from
     "fedexp": 2,  # the server's learning rate, for the row
     "power_of_choice": 2,  # the candidates' losses
-    "fedlaw": 4,  # two batches of the server's images are sent by index, gamma for the row
+    "fedlaw": 2,  # gamma for the row
 }
 
 

@@ -58,7 +58,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "scaffold": Contestant("scaffold"),
     "feddyn": Contestant("feddyn", trials=_grid("alpha", (0.01, 0.1))),
     "power_of_choice": Contestant("power_of_choice", trials=_grid("candidates", (20, 30))),
-    "fedlaw": Contestant("fedlaw", trials=_grid("server_learning_rate", (0.005, 0.05))),
+    "fedlaw": Contestant("fedlaw", trials=_grid("server_epochs", (1, 20))),  # HEAD-A3
     "feddrl": Contestant("feddrl", {"mode": "online"}, learns=True),
     "feddrl_untrained": Contestant("feddrl", {"agent": "untrained"}, twin_of="feddrl"),
     "feddrl_shuffled": Contestant("feddrl", {"mode": "online", "agent": "shuffled"}, twin_of="feddrl"),

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from scripted import play, scripted_world
+from torch import nn
 from worlds import make_run, make_world
 
 from fedlib.engine import evaluate_segments
 from fedlib.errors import UsageError
-from fedlib.federation import Cohort
+from fedlib.federation import Cohort, ServerState
 from fedlib.methods import make_method
 from fedlib.methods.baselines import fedlaw
 
@@ -69,3 +71,53 @@ def test_a_server_without_images_is_refused():
     task = make_world()
     task = replace(task, runs=tuple(replace(run, dataset_options=SHARE) for run in task.runs))
     assert make_method("fedlaw").init(task).round == 0
+
+
+def test_as_many_proxy_images_of_each_class():
+    labels = np.array([2, 0, 0, 1, 0, 2, 2, 2, 1])
+    assert fedlaw.per_class(labels, 2).tolist() == [0, 1, 2, 3, 5, 8]
+    assert fedlaw.per_class(labels, 0).tolist() == [0, 1, 3]
+    assert fedlaw.per_class(labels, 99).tolist() == list(range(9))
+
+
+def test_a_replica_learns_the_same_alone_and_beside_others():
+    """Its proxy images come in an order of its own seed."""
+    method = make_method("fedlaw", {"server_batch_size": 5, "server_learning_rate": 0.05})
+
+    def learned(seeds):
+        task = make_world(sizes=(12, 14), seeds=seeds, dataset_options=SHARE)
+        state, cohort = method.init(task), Cohort(1, task.everyone())
+        return method.apply(task, state, cohort)[1].weights[-1]
+
+    torch.testing.assert_close(learned((3, 7)), learned((7,)), rtol=1e-5, atol=1e-6)
+
+
+class OneLogit(nn.Module):
+    """Logits (w, 0, 0) whatever the image."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        return torch.cat([self.w * torch.ones(len(x), 1), torch.zeros(len(x), 2)], dim=1)
+
+
+@pytest.mark.parametrize("w", [4.0, 0.05])
+def test_gamma_travels_by_the_number_of_steps_and_not_by_the_slope(w):
+    """HEAD-A3. A third of the images has label 0: any w > 0 is too sure, and shrinking it lowers the loss.
+
+    Adam moves g by its rate in every step however small the slope: 20 steps of 0.005 give
+    gamma = exp(-0.1), with w = 4 as with w = 0.05, where nothing is left to gain.
+    """
+    task = make_world(sizes=(30, 30), model=OneLogit(), dataset_options=SHARE)
+    keep = torch.cat([(task.server.labels == c).nonzero()[:10, 0] for c in range(3)])
+    thirds = replace(task.server, inputs=task.server.inputs[keep], labels=task.server.labels[keep])
+    task = replace(task, server=thirds)
+    local = {"w": torch.full((2, 1), w)}
+    state = ServerState(0, {"w": torch.full((1, 1), w)}, {})
+    shares = torch.tensor([[0.5, 0.5]])
+    _, gamma = make_method("fedlaw").learn(task, local, state, shares, 1)
+    assert gamma.item() == pytest.approx(0.9048, abs=0.004)
+    _, gamma = make_method("fedlaw", {"server_epochs": 1}).learn(task, local, state, shares, 1)
+    assert gamma.item() == pytest.approx(0.9950, abs=0.0005)
