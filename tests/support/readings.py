@@ -8,7 +8,13 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PREFIXES = {"feddrl": "FEDDRL", "feddisk": "FEDDISK", "fedddrl": "FEDDDRL", "frl": "FRL", "head_to_head": "HEAD"}
+PREFIXES = {
+    "feddrl": "FEDDRL",
+    "feddisk": "FEDDISK",
+    "fedddrl": "FEDDDRL",
+    "frl": "FRL",
+    "head_to_head": "HEAD",
+}
 SEARCHED = ("fedlib", "benchmarks", "notebooks", "tests")
 _WHERE = "- Where:"
 
