@@ -109,6 +109,7 @@ def load_rows(
 def load_results(artifact_id: str, profile: str | None = None) -> "pd.DataFrame":
     """Committed rows of an artifact's finished runs, described in docs/results.md.
 
+    Artifacts that count failed runs (`Artifact.counts_failed`) have the rows of these, too.
     profile: None takes the largest that has rows. Empty if nothing is committed; UsageError for an unknown
     artifact or profile.
     """
@@ -116,7 +117,7 @@ def load_results(artifact_id: str, profile: str | None = None) -> "pd.DataFrame"
     if profile is not None:
         artifact.check_profile(profile)
     for name in [profile] if profile else reversed(artifact.profiles):
-        rows = results.finished_rows(results.load_rows(artifact, profile=name, source="results"))
+        rows = results.rows_to_show(artifact, profile=name, source="results")
         if len(rows):
             break
     return rows

@@ -19,7 +19,8 @@ ARTIFACTS = (
     ),
     Artifact(
         "head_to_head/comparison", "Learned methods against strong baselines", "figure",
-        runs=runs.comparison, plot=figures.plot_differences, tables=(tables.levels, tables.aggregates),
-        profiles=PROFILES, seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
+        runs=runs.comparison, plot=figures.plot_differences, counts_failed=True,
+        tables=(tables.levels, tables.aggregates, tables.diverged), profiles=PROFILES,
+        seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
     ),
 )  # fmt: skip

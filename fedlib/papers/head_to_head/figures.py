@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.analysis import tables as words
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.quantities import labelled
+from fedlib.papers.head_to_head.quantities import divergence_words, labelled
 from fedlib.papers.head_to_head.runs import CONTESTANTS
 
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
@@ -32,12 +32,15 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     ax.set_xlabel("accuracy over the last tenth of the rounds, less FedAvg's (points)")
     n = int(found.n.max()) if len(found) else 0
     ax.set_title(f"Orange: learns by reinforcement; grey: its controls (mean, 95 % interval, n = {n} seeds)")
-    plotting.write_caption(fig, words.provenance_line(rows))
+    plotting.write_caption(fig, f"{divergence_words(rows)}{words.provenance_line(rows)}")
     return fig
 
 
 def plot_curves(rows: pd.DataFrame) -> Figure:
-    """Test accuracy per round, one panel per setting; baselines as thin lines."""
+    """Test accuracy per round, one panel per setting; baselines as thin lines.
+
+    A diverged run counts as 0 % from then on.
+    """
     plotting.use_style()
     rows = labelled(rows)
     settings = list(dict.fromkeys(zip(rows.dataset, rows.cell, strict=True)))
@@ -49,7 +52,8 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
     for ax, (dataset, cell) in zip(axes.flat, settings, strict=False):
         part = rows[(rows.dataset == dataset) & (rows.cell == cell)]
         for name in CONTESTANTS:
-            curve = part[part.contestant == name].groupby("round").test_accuracy.mean()
+            own = part[part.contestant == name].pivot(index="round", columns="run", values="test_accuracy")
+            curve = own.fillna(0.0).mean(axis=1)
             wide = CONTESTANTS[name].learns or name == tables.REFERENCE
             ax.plot(
                 curve.index, 100 * curve, color="black" if name == tables.REFERENCE else _colour(name),
@@ -58,7 +62,9 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         ax.set_title(f"{dataset}, {cell}")
         ax.set_xlabel("round")
         ax.set_ylabel("test accuracy (%)")
-    plotting.write_caption(fig, f"black: FedAvg; orange: learns. {words.provenance_line(rows)}")
+    plotting.write_caption(
+        fig, f"black: FedAvg; orange: learns. {divergence_words(rows)}{words.provenance_line(rows)}"
+    )
     return fig
 
 

@@ -7,7 +7,7 @@ from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES, best_baseline
 from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DECIDED, LESS, ROWS
-from fedlib.papers.head_to_head.quantities import per_run
+from fedlib.papers.head_to_head.quantities import divergence_words, per_run
 
 MARGIN = 0.5  # points: a smaller difference is no lead
 
@@ -19,7 +19,8 @@ def headline(rows_of: RowsOf) -> list[str]:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     seen = [name for name in LESS if name in set(runs.contestant)]
-    return [*(_sentence(rows_of, runs, name) for name in seen), *_benchmark(rows_of)]
+    told = [divergence_words(rows).strip()] if runs.diverged.any() else []
+    return [*(_sentence(rows_of, runs, name) for name in seen), *told, *_benchmark(rows_of)]
 
 
 def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:

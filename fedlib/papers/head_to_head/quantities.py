@@ -50,26 +50,45 @@ def worst_tenth(text: str) -> float:
 
 
 def per_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per run: settings, level (%), best, worst-tenth client, validation, seconds, MB a round."""
+    """One line per run: settings, level (%), best, worst-tenth client, validation, MB a round, diverged.
+
+    A run that diverged counts as 0 % wherever levels, worst tenths and validations are averaged: what it
+    left is no model. `stopped` is the round, `before` its level until then.
+    """
     rows = labelled(rows)
     lines = []
     for run, part in rows.groupby("run", sort=False):
         first, final, late = part.iloc[0], part.iloc[-1], last_rounds(part)
         clients = final.get("client_test_accuracies")
+        diverged = final.status != "ok"
+        level = 100 * late.test_accuracy.mean()
+        worst = 100 * worst_tenth(clients) if isinstance(clients, str) else np.nan
         lines.append(
             {
                 "run": run,
                 **{name: first[name] for name in (*SETTING, "contestant", "seed", "local_learning_rate")},
                 "options": first.method_options,
-                "level": 100 * late.test_accuracy.mean(),
+                "level": 0.0 if diverged else level,
                 "best": 100 * part.test_accuracy.max(),
-                "worst_tenth": 100 * worst_tenth(clients) if isinstance(clients, str) else np.nan,
-                "validation": 100 * late.client_test_accuracy_mean.mean(),
+                "worst_tenth": 0.0 if diverged else worst,
+                "validation": 0.0 if diverged else 100 * late.client_test_accuracy_mean.mean(),
                 "megabytes": (part.uplink_bytes + part.downlink_bytes).mean() / 1e6,
-                "diverged": final.status != "ok",
+                "diverged": diverged,
+                "stopped": int(final["round"]),
+                "before": 100 * last_rounds(part[part.status == "ok"]).test_accuracy.mean(),
             }
         )
     return pd.DataFrame(lines)
+
+
+def divergence_words(rows: pd.DataFrame) -> str:
+    """`2 of 36 runs diverged and count as 0 %: fednova 2. ` in words; empty if none did."""
+    runs = per_run(rows)
+    counts = runs[runs.diverged].contestant.value_counts(sort=False)
+    if counts.empty:
+        return ""
+    named = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f"{counts.sum()} of {len(runs)} runs diverged and count as 0 %: {named}. "
 
 
 def rounds_to(rows: pd.DataFrame, target: float) -> pd.Series:

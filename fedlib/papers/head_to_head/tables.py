@@ -25,18 +25,21 @@ def _present(runs: pd.DataFrame) -> list[str]:
 def trials(rows: pd.DataFrame) -> pd.DataFrame:
     """One line per contestant and trial: rate, options, mean validation accuracy (%), runs, diverged.
 
-    The mean is over data sets and seeds. A trial with a diverged run counts that run as 0.
+    The mean is over data sets and seeds, with diverged runs as 0.
     """
-    runs = per_run(rows)
-    scores = runs.assign(validation=runs.validation.where(~runs.diverged, 0.0).fillna(0.0))
-    table = scores.groupby(["contestant", "local_learning_rate", "options"], as_index=False).agg(
-        validation=("validation", "mean"), runs=("run", "nunique"), diverged=("diverged", "sum")
+    table = (
+        per_run(rows)
+        .groupby(["contestant", "local_learning_rate", "options"], as_index=False)
+        .agg(validation=("validation", "mean"), runs=("run", "nunique"), diverged=("diverged", "sum"))
     )
     return table.rename(columns={"local_learning_rate": "rate"}).round({"validation": 2})
 
 
 def levels(rows: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy (%) over the last tenth of the rounds: one line per contestant, one column per setting."""
+    """Accuracy (%) over the last tenth of the rounds: one line per contestant, one column per setting.
+
+    Diverged runs count as 0 %.
+    """
     runs = per_run(rows)
     table = runs.pivot_table(index="contestant", columns=SETTING, values="level", aggfunc="mean", sort=False)
     return table.reindex(_present(runs)).round(1)
@@ -56,6 +59,14 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
             found = mean_interval(gap)
             lines.append((name, found.mean, found.low, found.high, found.n))
     return pd.DataFrame(lines, columns=["contestant", "mean", "low", "high", "n"])
+
+
+def diverged(rows: pd.DataFrame) -> pd.DataFrame:
+    """The runs that diverged: whose, where, in which round, and their level (%) and best until then."""
+    runs = per_run(rows)
+    found = runs[runs.diverged].rename(columns={"stopped": "round", "before": "level before"})
+    columns = ["contestant", *SETTING, "seed", "round", "level before", "best"]
+    return found[columns].round(1).reset_index(drop=True)
 
 
 def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +118,10 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
-    """Rounds until `share` of FedAvg's level in the same setting and seed, by contestant: median, reached."""
+    """Rounds until `share` of FedAvg's level in the same setting and seed, by contestant: median, reached.
+
+    Where FedAvg diverged there is no such level: nobody reaches it.
+    """
     from_fedavg = per_run(rows).query("contestant == @REFERENCE").set_index([*SETTING, "seed"]).level
     lines = []
     for name, part in per_run(rows).groupby("contestant", sort=False):
@@ -115,6 +129,6 @@ def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
         for run in part.itertuples():
             goal = share * from_fedavg.loc[(run.dataset, run.cell, run.seed)] / 100
             own = rows[(rows["run"] == run.run) & (rows.test_accuracy >= goal)]
-            counts += [own["round"].min()] if len(own) else []
+            counts += [own["round"].min()] if len(own) and goal > 0 else []
         lines.append((name, float(np.median(counts)) if counts else np.nan, len(counts), len(part)))
     return pd.DataFrame(lines, columns=["contestant", "median_rounds", "reached", "runs"])

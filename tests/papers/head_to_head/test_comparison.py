@@ -10,7 +10,7 @@ import pytest
 from fedlib import papers
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import expand
-from fedlib.papers.head_to_head import figures, quantities, runs, tables, tuned
+from fedlib.papers.head_to_head import claims, figures, headline, quantities, runs, tables, tuned
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 
 
@@ -105,6 +105,54 @@ def test_runs_that_diverged_are_seen_where_settings_are_chosen():
     rows = rows.assign(status=rows.status.where(rows.seed == 0, "failed: test_loss is nan"))
     (trial,) = tables.trials(rows).to_dict("records")
     assert (trial["validation"], trial["runs"], trial["diverged"]) == (40, 2, 1)
+
+
+def failing(rows, contestant, seed):
+    """The rows with this run failed in its 15th round, at the accuracy of a guess."""
+    run = rows["run"].str.startswith(f"{contestant}-") & (rows.seed == seed)
+    last = run & (rows["round"] == 15)
+    rows = rows.assign(
+        status=rows.status.where(~last, "failed: test_loss is nan in round 15"),
+        test_accuracy=rows.test_accuracy.where(~last, 0.1),
+    )
+    return rows[~(run & (rows["round"] > 15))].reset_index(drop=True)
+
+
+def test_the_comparison_counts_runs_that_diverged():
+    """Of the survivors alone FedNova would be 10 points ahead; with its diverged run it is 25 behind."""
+    (comparison,) = (one for one in ARTIFACTS if one.name == "comparison")
+    assert comparison.counts_failed
+    assert "diverged" in [table.name for table in comparison.tables]
+    rows = failing(table_of(fedavg=[0.6, 0.6], fednova=[0.7, 0.7]), "fednova", 1)
+    assert tables.levels(rows).iloc[:, 0].to_dict() == {"fedavg": 60, "fednova": 35}
+    (line,) = tables.differences(rows).to_dict("records")
+    assert (line["mean"], line["n"]) == (pytest.approx(-25), 2)
+    found = tables.aggregates(rows).set_index("contestant")
+    assert found.diverged.to_dict() == {"fedavg": 0, "fednova": 1}
+    assert found.loc["fednova", "worst tenth (%)"] == pytest.approx(25)
+    assert found.loc["fednova", "P(> FedAvg)"] == pytest.approx(0.5)
+    (told,) = tables.diverged(rows).to_dict("records")
+    assert told == {
+        "contestant": "fednova", "dataset": "fmnist", "cell": "cluster skew", "seed": 1, "round": 15,
+        "level before": 70, "best": 70,
+    }  # fmt: skip
+    assert tables.diverged(table_of(fedavg=[0.6, 0.6])).empty
+
+
+def test_captions_and_claims_say_what_diverged():
+    rows = failing(table_of(fedavg=[0.6, 0.6], feddrl=[0.7, 0.7]), "feddrl", 0).assign(profile="smoke")
+    words = "1 of 4 runs diverged and count as 0 %: feddrl 1."
+    for plot in (figures.plot_differences, figures.plot_curves):
+        assert words in " ".join(plot(rows)._supxlabel.get_text().split())
+    assert words in headline.headline(lambda artifact: rows if artifact == headline.ROWS else rows[:0])
+    assert claims.less(rows, "feddrl", "fedavg").to_numpy().ravel().tolist() == pytest.approx([-60, 10])
+    (line,) = (one for one in figures.plot_curves(rows).axes[0].lines if one.get_label() == "feddrl")
+    assert line.get_ydata()[[13, -1]] == pytest.approx([70, 35])
+
+
+def test_rounds_to_a_level_that_fedavg_lost():
+    rows = failing(table_of(fedavg=[0.6], fedprox=[0.6]), "fedavg", 0)
+    assert tables.costs(rows).reached.tolist() == [0, 0]
 
 
 def test_differences_are_paired_by_seed():
