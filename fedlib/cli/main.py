@@ -6,7 +6,6 @@ and `run` works on a machine without Jupyter.
 """
 
 import argparse
-import os
 import signal
 import sys
 import warnings
@@ -273,7 +272,7 @@ def _add_figures(parser: argparse.ArgumentParser) -> None:
 def figures_command(arguments: argparse.Namespace) -> int:
     for paper in arguments.papers:
         _check_names(paper, arguments.profile)
-    os.environ["MPLBACKEND"] = "agg"  # figures are written, never shown
+    output.draw_without_window()
     from fedlib.reporting.figure_files import draw_figures, stale_figures
 
     if arguments.check:
@@ -304,6 +303,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 def report_command(arguments: argparse.Namespace) -> int:
     _check_names(arguments.paper)
+    output.draw_without_window()
     from fedlib.reporting.notebook_runner import load_results
     from fedlib.reporting.reproduce import publish
 

@@ -74,6 +74,11 @@ def tell(line: str) -> None:
         _discard(sys.stderr)
 
 
+def draw_without_window() -> None:
+    """Figures are written, never shown; call it before matplotlib is imported, which reads the variable."""
+    os.environ["MPLBACKEND"] = "agg"
+
+
 def _discard(stream: Any) -> None:
     """Let what is buffered go nowhere, or Python would fail once more when it ends."""
     with contextlib.suppress(OSError):

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedlib.cli.output import print_table, terminal_width
+from fedlib.cli.output import draw_without_window, print_table, terminal_width
 from fedlib.errors import UsageError, check
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def show_command(arguments: argparse.Namespace) -> int:
 
     Runs outside of the grid (another method, data set or setting) get a table of final accuracies and curves.
     """
+    draw_without_window()
     from fedlib.analysis.tables import format_table, provenance_line
     from fedlib.papers import find_artifact
 
