@@ -19,9 +19,9 @@ from fedlib.federation.client_updates import (
     uniform_shares,
 )
 from fedlib.federation.cohort import Cohort, sample_cohort
-from fedlib.federation.method import Method, refuse_mixup
+from fedlib.federation.method import Method, refuse_mixup, require_server_images
 from fedlib.federation.rounds import RoundResult, next_cohort, rounds, server_evaluation
-from fedlib.federation.state import RoundReport, ServerState
+from fedlib.federation.state import RoundReport, ServerState, on_host
 from fedlib.federation.task import Task, prepare
 
 __all__ = [
@@ -41,10 +41,12 @@ __all__ = [
     "method_rng",
     "model_bytes",
     "next_cohort",
+    "on_host",
     "prepare",
     "put_back",
     "refuse_mixup",
     "replica_of_rows",
+    "require_server_images",
     "restarted",
     "rounds",
     "sample_cohort",

@@ -22,6 +22,15 @@ def refuse_mixup(name: str, run: Run) -> None:
     )
 
 
+def require_server_images(name: str, run: Run) -> None:
+    """UsageError if the server has no images of its own, for a method that measures or learns on them."""
+    check(
+        run.dataset_options.get("server_share") is not None,
+        f"method {name!r} needs images on the server, and it has none; allowed: the data-set option "
+        "server_share (e.g. dataset.server_share=0.1)",
+    )
+
+
 class Method(ABC):
     """Base of all methods. `init` and `apply` are required; the rest is what FedAvg needs of it.
 

@@ -32,6 +32,11 @@ class ServerState:
         )
 
 
+def on_host(packed: dict[str, Any]) -> dict[str, Any]:
+    """A part of `memory` with its tensors on the CPU, also after a resume has put them on the device."""
+    return {name: v.cpu() if isinstance(v, Tensor) else v for name, v in packed.items()}
+
+
 @dataclass(frozen=True)
 class RoundReport:
     """What a round did, for its row: [R, K] clients, weights and mean training losses.

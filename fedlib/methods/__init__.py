@@ -12,6 +12,7 @@ from typing import Any
 
 from fedlib.errors import UsageError, check, check_name
 from fedlib.federation import Method
+from fedlib.methods.auto_fedrl import AutoFedRL
 from fedlib.methods.baselines.centralized import SingleSet
 from fedlib.methods.baselines.fedavg import FedAvg
 from fedlib.methods.baselines.fedavgm import FedAvgM
@@ -26,6 +27,7 @@ from fedlib.methods.baselines.fedrod import FedROD
 from fedlib.methods.baselines.fedsgd import FedSGD
 from fedlib.methods.baselines.power_of_choice import PowerOfChoice
 from fedlib.methods.baselines.scaffold import Scaffold
+from fedlib.methods.favor import Favor
 from fedlib.methods.fedddrl.device_costs import DeviceCosts
 from fedlib.methods.fedddrl.fedmarl import FedMarl
 from fedlib.methods.fedddrl.heuristics import DropSlowest, FewestEpochs, RandomDrop
@@ -65,6 +67,8 @@ METHODS: dict[str, type[Method]] = {
     "fewest_epochs": FewestEpochs,
     "evaluatorfl": EvaluatorFL,
     "schedulerfl": SchedulerFL,
+    "favor": Favor,
+    "auto_fedrl": AutoFedRL,
 }
 
 

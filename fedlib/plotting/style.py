@@ -44,6 +44,8 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "fedddrl": MethodStyle("#332288", ">", "FedDdrl"),
     "evaluatorfl": MethodStyle("#AA4499", "h", "EvaluatorFL"),
     "schedulerfl": MethodStyle("#999933", "d", "SchedulerFL"),
+    "favor": MethodStyle("#A6761D", "p", "FAVOR"),
+    "auto_fedrl": MethodStyle("#6A3D9A", "8", "Auto-FedRL"),
     # variants of a learned method: its colour, another line and marker
     "feddrl_online": MethodStyle("#D55E00", "d", "FedDRL, online", "--"),
     "fedprox_uniform": MethodStyle("#E69F00", "v", "FedProx, equal weights", "-."),

@@ -71,17 +71,24 @@ class Mlp:
 
 
 def adam_(
-    flat: Tensor, moments: Tensor, gradient: Tensor, *, rate: float, step: int, scratch: Tensor | None = None
+    flat: Tensor,
+    moments: Tensor,
+    gradient: Tensor,
+    *,
+    rate: float,
+    step: int,
+    scratch: Tensor | None = None,
+    betas: tuple[float, float] = (BETA_1, BETA_2),
 ) -> None:
     """One descent step in place: flat [R, P], moments [2, R, P] (first, second), step 1, 2, ...
 
-    scratch: memory [R, P] that it may write to; None: its own.
+    scratch: memory [R, P] that it may write to; None: its own. betas: decay of the moments.
     """
-    first, second = moments
-    first.lerp_(gradient, 1 - BETA_1)
-    second.mul_(BETA_2).addcmul_(gradient, gradient, value=1 - BETA_2)
-    spread = torch.sqrt(second, out=scratch).div_(math.sqrt(1 - BETA_2**step)).add_(EPSILON)
-    flat.addcdiv_(first, spread, value=-rate / (1 - BETA_1**step))
+    (first, second), (decay_1, decay_2) = moments, betas
+    first.lerp_(gradient, 1 - decay_1)
+    second.mul_(decay_2).addcmul_(gradient, gradient, value=1 - decay_2)
+    spread = torch.sqrt(second, out=scratch).div_(math.sqrt(1 - decay_2**step)).add_(EPSILON)
+    flat.addcdiv_(first, spread, value=-rate / (1 - decay_1**step))
 
 
 def soft_update_(target: Tensor, main: Tensor, rho: float) -> None:

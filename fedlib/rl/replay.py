@@ -5,8 +5,10 @@ sec. 3.3 for proportional priorities; FedDRL's Algorithm 1, lines 1, 2 and 4, an
 FEDDRL-A18, A19. No importance weights: the paper has none.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -61,6 +63,12 @@ class Replay:
     @property
     def _fields(self) -> tuple[Tensor, ...]:
         return self.states, self.actions, self.rewards, self.next_states
+
+
+def permute_rewards(rewards: Tensor, streams: Sequence[np.random.Generator]) -> Tensor:
+    """Rewards [R, n] in a random order of each replica's stream: the control that keeps only their law."""
+    order = np.stack([stream.permutation(rewards.shape[1]) for stream in streams])
+    return rewards.gather(1, torch.from_numpy(order))
 
 
 def sample_proportional(priorities: Tensor, uniforms: Tensor) -> Tensor:

@@ -56,11 +56,14 @@ class Transitions:
         rewards: Tensor,
         next_states: Tensor,
         *,
-        done: bool,
+        done: bool | Tensor,
         capacity: int,
     ) -> "Transitions":
-        """With one more per replica, [R, N, S], [R, N], [R], [R, N, S]; the oldest gives way (A21)."""
-        ended = torch.full_like(rewards, float(done))
+        """With one more per replica, [R, N, S], [R, N], [R], [R, N, S]; the oldest gives way (A21).
+
+        done: of all replicas, or [R].
+        """
+        ended = torch.zeros_like(rewards) + done
         new = (states, actions, rewards, next_states, ended)
         pairs = zip(vars(self).values(), new, strict=True)
         return Transitions(*(torch.cat([old, one.unsqueeze(1)], dim=1)[:, -capacity:] for old, one in pairs))

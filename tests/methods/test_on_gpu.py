@@ -38,6 +38,8 @@ CASES = {
     "fewest_epochs": {},
     "evaluatorfl": {"approach": 2},
     "schedulerfl": {"experiments": 2, "experiment_rounds": 15, "stop_below": None, "share": 0.5},
+    "favor": {"episodes": 1, "batch_size": 2, "hidden_size": 8},
+    "auto_fedrl": {},
 }
 ROUNDS = 4
 

@@ -20,6 +20,8 @@ ALLOWED = {  # one is the row's copy; the others are what a server's decision is
     "schedulerfl": 2,  # the loss that its bandit learns from
     "fedexp": 2,  # the server's learning rate, for the row
     "power_of_choice": 2,  # the candidates' losses
+    "favor": 3,  # the chosen clients' models and the global one are compressed for the agent
+    "auto_fedrl": 2,  # the loss that the reward is made of
     "fedlaw": 2,  # gamma for the row
 }
 

@@ -12,6 +12,7 @@ from fedlib.errors import UsageError
 METHODS = {
     *("singleset", "fedavg", "fedprox", "fedsgd", "feddrl", "fedbn", "fedrod", "feddisk"),
     *("fedmarl", "fedddrl", "evaluatorfl", "schedulerfl", "random", "uniform", "untrained", "shuffled"),
+    *("favor", "auto_fedrl"),
 }
 
 

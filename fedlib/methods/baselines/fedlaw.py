@@ -34,6 +34,7 @@ from fedlib.federation import (
     finish_round,
     initial_state,
     method_generators,
+    require_server_images,
     sample_shares,
     train_cohort,
 )
@@ -60,11 +61,7 @@ class FedLAW(Method):
         check(rate > 0, f"server_learning_rate={rate} given for method 'fedlaw'; allowed: above 0")
 
     def check(self, run: Run) -> None:
-        check(
-            run.dataset_options.get("server_share") is not None,
-            "method 'fedlaw' learns on the server's own images, and the server has none; allowed: the "
-            "data-set option server_share (e.g. dataset.server_share=0.1)",
-        )
+        require_server_images("fedlaw", run)
 
     def init(self, task: Task) -> ServerState:
         self.check(task.run)

@@ -20,6 +20,7 @@ from fedlib.methods.feddrl import mdp
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
 from fedlib.rl.ddpg import PRIORITIES
 from fedlib.rl.networks import one_thread
+from fedlib.rl.replay import permute_rewards
 
 Streams = Callable[[str], list[np.random.Generator]]  # a name -> one generator per replica
 
@@ -170,8 +171,7 @@ class AggregationAgent:
         """
         if self.agent != "permuted":
             return replay
-        order = torch.from_numpy(np.stack([stream.permutation(len(replay)) for stream in streams]))
-        return replace(replay, rewards=replay.rewards.gather(1, order))
+        return replace(replay, rewards=permute_rewards(replay.rewards, streams))
 
     @property
     def taught(self) -> str:

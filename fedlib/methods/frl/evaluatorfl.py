@@ -34,6 +34,7 @@ from fedlib.federation import (
     initial_state,
     method_generators,
     method_rng,
+    on_host,
     train_cohort,
 )
 from fedlib.partition import Partition, partition_like
@@ -101,7 +102,7 @@ class EvaluatorFL(Method):
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         state = self._begin_episode(task, state, cohort.round)
-        memory = {name: _at_home(state.memory[name]) for name in ("agent", "batch")}
+        memory = {name: on_host(state.memory[name]) for name in ("agent", "batch")}
         agent, batch, rule = Evaluator(**memory["agent"]), MovingBatch(**memory["batch"]), self.rule(_k(task))
         trained = train_cohort(task, state, cohort)  # lines 8, 9
         observed = self.observe(task, state, trained)  # lines 10 to 12
@@ -266,8 +267,3 @@ def _k(task: Task) -> int:
 
 def _streams(task: Task, name: str, round_index: int) -> list[np.random.Generator]:
     return [method_rng(task, r, name, round_index) for r in range(len(task.runs))]
-
-
-def _at_home(packed: dict[str, Any]) -> dict[str, Any]:
-    """The agent acts and learns on the host, also after a resume has put its tensors on the device."""
-    return {name: v.cpu() if isinstance(v, Tensor) else v for name, v in packed.items()}

@@ -48,7 +48,12 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     )
 
 
-LEARNED = {"feddrl": "FedDRL (online)", "repaired": "Repaired FedDRL"}
+LEARNED = {
+    "feddrl": "FedDRL (online)",
+    "repaired": "Repaired FedDRL",
+    "favor": "FAVOR",
+    "auto_fedrl": "Auto-FedRL",
+}
 CLAIMS = (
     _claim(1, "feddrl", "fedavg", "FedAvg"),
     _claim(2, "feddrl", "feddrl_untrained", "its untrained policy"),
@@ -58,4 +63,12 @@ CLAIMS = (
     _claim(6, "repaired", "repaired_untrained", "its untrained policy"),
     _claim(7, "repaired", "repaired_permuted", "itself with permuted rewards"),
     _claim(8, "repaired", "best", "the best baseline"),
+    _claim(9, "favor", "fedavg", "FedAvg"),
+    _claim(10, "favor", "favor_untrained", "its untrained policy"),
+    _claim(11, "favor", "favor_permuted", "itself with permuted rewards"),
+    _claim(12, "favor", "best", "the best baseline"),
+    _claim(13, "auto_fedrl", "fedavg", "FedAvg"),
+    _claim(14, "auto_fedrl", "auto_fedrl_untrained", "its untrained policy"),
+    _claim(15, "auto_fedrl", "auto_fedrl_permuted", "itself with permuted rewards"),
+    _claim(16, "auto_fedrl", "best", "the best baseline"),
 )

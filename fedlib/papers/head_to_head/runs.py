@@ -2,8 +2,9 @@
 
 Every method sees the same clients, cohorts, initial models and budgets. Each is tuned by the same number
 of trials. A trial is judged on images that its clients hold back from training (`local_test`), never on
-test data. The server keeps a tenth of the test images for methods that learn on them (FedLAW); all
-methods are tested on the rest.
+test data. The server keeps a tenth of the test images for methods that learn on them (FedLAW, FAVOR,
+Auto-FedRL); all methods are tested on the rest. FAVOR's training, before round 1, has as many local
+trainings as a run of T rounds with its ten clients each.
 """
 
 import json
@@ -65,6 +66,12 @@ CONTESTANTS: dict[str, Contestant] = {
     "repaired": Contestant("feddrl", REPAIRED, learns=True),
     "repaired_untrained": Contestant("feddrl", {**REPAIRED, "agent": "untrained"}, twin_of="repaired"),
     "repaired_permuted": Contestant("feddrl", {**REPAIRED, "agent": "permuted"}, twin_of="repaired"),
+    "favor": Contestant("favor", trials=_grid("agent_rate", (1e-4, 1e-3)), learns=True),
+    "favor_untrained": Contestant("favor", {"agent": "untrained"}, twin_of="favor"),
+    "favor_permuted": Contestant("favor", {"agent": "permuted"}, twin_of="favor"),
+    "auto_fedrl": Contestant("auto_fedrl", trials=_grid("agent_rate", (0.01, 0.1)), learns=True),
+    "auto_fedrl_untrained": Contestant("auto_fedrl", {"agent": "untrained"}, twin_of="auto_fedrl"),
+    "auto_fedrl_permuted": Contestant("auto_fedrl", {"agent": "permuted"}, twin_of="auto_fedrl"),
 }
 
 
