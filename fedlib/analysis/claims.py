@@ -38,7 +38,7 @@ Printed = Callable[[], float | Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One estimand of a claim, and the rule that decides it.
+    """An estimand of a claim and the rule that decides it.
 
     A claim of superiority says that the mean over the cells is above 0; orient the estimand so.
     """
@@ -94,7 +94,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Supplement:
-    """What the rows of a further artifact say in words: shown beside the verdict, deciding nothing."""
+    """Words from the rows of a further artifact: shown beside the verdict, deciding nothing."""
 
     artifact: str
     tell: "Callable[[pd.DataFrame], str]"
@@ -135,7 +135,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Effect:
-    """What the rows say about one part of a claim."""
+    """Effect of one part of a claim, computed from rows."""
 
     what: str
     unit: str
@@ -172,7 +172,7 @@ class Effect:
         return f"{self.described}{margin}: {self.verdict}"
 
     def _span(self) -> str:
-        """How far the cells lie apart: described, not decided."""
+        """Spread of the cells' effects: described, not decided."""
         missing = f", {self.missing} more of the claim without rows" if self.missing else ""
         if len(self.cells) < 2:
             return missing
@@ -183,7 +183,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What our results say about a claim."""
+    """Verdict on a claim, with its effects and scale."""
 
     verdict: str  # one of VERDICTS
     evidence: str  # the numbers it rests on
@@ -222,7 +222,7 @@ def verdict_on(claim: Claim, rows: "pd.DataFrame") -> Verdict:
 
 
 def _gates(claim: Claim, rows: "pd.DataFrame") -> tuple[list[str], list[str]]:
-    """What the failed gates found, and what the others did."""
+    """Findings of the failed gates and of the others."""
     checked = [gate.check(rows) for gate in claim.gates]
     failed = [words for passed, words in checked if not passed]
     return failed, [words for passed, words in checked if passed and words]

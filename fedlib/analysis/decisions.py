@@ -110,7 +110,7 @@ def holm(p: "np.ndarray", level: float = TAIL) -> "np.ndarray":
 
 
 def combine(parts: "np.ndarray | list[str]") -> "np.ndarray":
-    """One verdict for a claim of several parts, [parts, ...] -> [...].
+    """Combine the verdicts of a claim's parts, [parts, ...] -> [...].
 
     | parts | verdict |
     |---|---|

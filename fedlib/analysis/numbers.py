@@ -19,7 +19,7 @@ README = "README.md"
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """One number, with its interval over seeds where it has one."""
+    """A number, with its interval over seeds where it has one."""
 
     id: str  # `<paper>-<words>`
     what: str  # in words, unit left out
@@ -37,7 +37,7 @@ class Number:
         return self.compute(rows_of)
 
     def within(self, value: Interval) -> float:
-        """How far from `value` a repetition may lie, in the unit."""
+        """Tolerance of a repetition: its largest distance from `value`, in the unit."""
         return (value.high - value.low) / 2 if self.tolerance is None else self.tolerance
 
 

@@ -26,7 +26,7 @@ MOST_SEEDS = 200
 
 @dataclass(frozen=True)
 class Spread:
-    """What a simulation takes from rows: a part's rule, and the standard deviation over seeds."""
+    """Input of a simulation: a part's rule and its standard deviation over seeds, from rows."""
 
     part: Part
     names: tuple[str, ...]  # cells
@@ -44,7 +44,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Power:
-    """How often a rule supports its claim."""
+    """Probability that a rule supports its claim."""
 
     seeds: int
     spread: float  # standard deviation over seeds, in the unit of the first part

@@ -85,7 +85,7 @@ def compare(
 
 
 def provenance_line(rows: pd.DataFrame) -> str:
-    """Where the rows come from, in one line: data and how much, profile, seeds, device, versions, commit."""
+    """Provenance in one line: data and how much, profile, seeds, device, versions, commit."""
     parts = [f"data {', '.join(dataset_words(rows))}{_size_words(rows)}"] if "dataset" in rows else []
     parts += [f"profile {_distinct(rows, 'profile')}"]
     if "seed" in rows:
@@ -123,7 +123,7 @@ def dataset_words(rows: pd.DataFrame) -> list[str]:
 
 
 def _size_words(rows: pd.DataFrame) -> str:
-    """How much of a data set was trained on, where that is not all of it (`train_per_class`)."""
+    """Share of a data set that was trained on, if not all of it (`train_per_class`)."""
     if "dataset_options" not in rows:
         return ""
     options = [json.loads(text) for text in rows["dataset_options"].fillna("{}").unique()]

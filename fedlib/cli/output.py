@@ -67,7 +67,7 @@ def guarded() -> Iterator[None]:
 
 
 def tell(line: str) -> None:
-    """One line on standard error, lost where that cannot be written."""
+    """Write a line to standard error; drop it if that cannot be written."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:

@@ -150,7 +150,7 @@ def _show_plan(plans: _Plans, store: Any) -> None:
 
 
 def _show_budget(plans: _Plans, profile: str, store: "Store", *, again: bool) -> None:
-    """One line per artifact: what is there, and what the rest will take; then all of it, shared runs once."""
+    """Print stored runs and expected time per artifact, then the total (shared runs count once)."""
     from fedlib.experiments.durations import Expected, Timings, expected_measurement
     from fedlib.experiments.measurements import load_measurement
 
@@ -171,7 +171,7 @@ def _show_budget(plans: _Plans, profile: str, store: "Store", *, again: bool) ->
 
 
 def _work_through(plans: _Plans, arguments: argparse.Namespace, store: "Store") -> int:
-    """What no other process is at work on, printing no tables. Measurements: the first process's part."""
+    """Compute the groups that no other process works on; the first process takes measurements."""
     for artifact, runs in plans.items():
         if runs:
             _compute(runs, arguments, store, wait=False)

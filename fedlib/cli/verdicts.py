@@ -119,7 +119,7 @@ def _counts(found: list[Record]) -> str:
 
 
 def _long(record: Record) -> str:
-    """Everything about one claim, one thought a line."""
+    """Lines with all details of a claim."""
     scale = f"{record['profile']}{', ' * bool(record['data'])}{record['data']}"
     lines = [
         f"{record['claim']}: {record['verdict']}",

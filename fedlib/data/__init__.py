@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DatasetRow:
-    """One line of `python -m fedlib data list`."""
+    """A line of `python -m fedlib data list`."""
 
     name: str
     what: str
@@ -52,7 +52,7 @@ class DatasetRow:
 
 @dataclass(frozen=True)
 class CheckRow:
-    """One line of `python -m fedlib data check`."""
+    """A line of `python -m fedlib data check`."""
 
     name: str
     file: str
@@ -151,7 +151,7 @@ def _absent(sources: list[Source]) -> str:
 
 
 def describe_datasets() -> list[DatasetRow]:
-    """One row per data set, without reading any image."""
+    """Describe every data set in a row, without reading an image."""
     return [_describe(name) for name in names()]
 
 

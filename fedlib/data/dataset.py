@@ -1,4 +1,4 @@
-"""What every loader returns: images, labels and where they came from."""
+"""Return type of every loader: images, labels and their origin."""
 
 import hashlib
 from dataclasses import dataclass

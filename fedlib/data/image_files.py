@@ -22,7 +22,7 @@ def read_pictures(paths: Sequence[Path], size: int, *, mode: str) -> np.ndarray:
 
 
 def read_picture(path: Path, size: int, *, mode: str) -> np.ndarray:
-    """One picture as uint8 [size, size] or [size, size, 3]."""
+    """Read a picture as uint8 [size, size] or [size, size, 3]."""
     try:
         with Image.open(path) as picture:
             return _to_array(picture, size, mode)

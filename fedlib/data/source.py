@@ -1,4 +1,4 @@
-"""What the catalogue knows of a data set before any image is read."""
+"""Catalogue entry of a data set, available before any image is read."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from fedlib.data.dataset import Dataset
 
 @dataclass(frozen=True)
 class Source:
-    """One way to get a data set: files looked for, how to read them, how to get them.
+    """A source of a data set: its files, their reader, and how to get them.
 
     `find` returns the files at hand (empty: absent), `build` reads them into checked arrays.
     `options` are the keyword arguments of `build`. Sources without files to look for (the

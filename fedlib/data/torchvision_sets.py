@@ -99,7 +99,7 @@ KNOWN = {
 
 
 def set_folder(name: str) -> Path:
-    """Where torchvision keeps the files of this data set."""
+    """Folder in which torchvision keeps the files of this data set."""
     return data_folder() / KNOWN[name].folder
 
 
@@ -152,7 +152,7 @@ def _check_archives(name: str, root: Path) -> None:
 
 
 def _archives(name: str, root: Path) -> list[tuple[Path, str]]:
-    """What a download brings, with torchvision's MD5 sums."""
+    """Files of a download, with torchvision's MD5 sums."""
     reader = KNOWN[name].reader
     if not KNOWN[name].is_idx:
         return [(root / reader.filename, reader.tgz_md5)]

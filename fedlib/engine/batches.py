@@ -80,7 +80,7 @@ def on_device(values: np.ndarray, device: torch.device | str) -> Tensor:
 
 @dataclass(frozen=True)
 class Work:
-    """What each row does in a round: which samples, how long, how fast.
+    """Work of each row in a round: its samples, steps and learning rate.
 
     sizes, epochs, first_epoch: [C] on the host, since they fix the shapes of the work.
     index: [C, max size] positions of the row's samples, padded with 0. key: [C] int64, the
@@ -189,7 +189,7 @@ def make_work(
 
 @dataclass(frozen=True)
 class Batch:
-    """One mini-batch of each row. Leading axes [*C] are [C] when stacked, none for one client.
+    """A mini-batch for each row. Leading axes [*C] are [C] when stacked, none for one client.
 
     index [*C, B] positions of the samples; mask [*C, B] 1.0 for a real sample, 0.0 for
     padding; targets [*C, B] labels (an input transform may put soft labels [*C, B, classes]

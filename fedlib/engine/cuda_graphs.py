@@ -65,7 +65,7 @@ class CudaRecorder:
 
 
 class CallRecorder:
-    """The same life cycle without a GPU, for tests: warm up, then call the step itself."""
+    """Life cycle of a recorder without a GPU, for tests: warm up, then call the step itself."""
 
     def __call__(self, warm_up: Callable[[], None], step: Callable[[], None]) -> Callable[[], None]:
         for _ in range(WARM_UP):
@@ -119,7 +119,7 @@ class GraphBuffers:
     def run(
         self, state: LocalState, work: Work, schedule: Schedule, samples: Samples, rule: LocalRule | None
     ) -> tuple[LocalState, Tensor]:
-        """One pass: the trained state, in the stage's own memory, and the rows' mean loss [C]."""
+        """Run a pass; return the trained state, in the stage's own memory, and the rows' mean loss [C]."""
         fulls = [full or not self.normalises for full in schedule.full]
         kinds = [*zip(schedule.active, fulls, strict=True)]
         for kind in dict.fromkeys(kinds):  # before the state is loaded, since a warm-up trains
@@ -229,7 +229,7 @@ def _forget(key: Hashable) -> None:
 
 
 def _key(trainer: Trainer, samples: Samples, state: LocalState, rule: LocalRule | None) -> Hashable:
-    """What has to be equal for a stage to serve: all that the recorded kernels or their memory depend on."""
+    """Cache key of a stage: all that the recorded kernels or their memory depend on."""
     return (
         samples.device,
         _model_key(trainer),
@@ -255,7 +255,7 @@ def _model_key(trainer: Trainer) -> Hashable:
 
 
 def _own_inputs_key(samples: Samples) -> Hashable:
-    """What a step that makes its own inputs reads at the addresses where it was when recorded."""
+    """Cache key of the inputs that a step reads at the addresses of the recording."""
     return tuple(id(t) for t in (samples.inputs, samples.labels, samples.mean, samples.std))
 
 

@@ -40,7 +40,7 @@ class Evaluation:
     count: Tensor
 
     def on_host(self) -> Evaluation:
-        """The same numbers on the CPU, by one copy; nothing to do if they are there."""
+        """Copy the numbers to the CPU, in one copy."""
         if self.loss.device.type == "cpu":
             return self
         return Evaluation(*torch.stack([self.loss, self.accuracy, self.count]).cpu())
@@ -158,7 +158,7 @@ def _width(trainer: Trainer, rows: int, device: torch.device) -> int:
 
 
 def _if_it_fits(trainer: Trainer, index: Tensor, compute: Callable[[], Tensor]) -> Tensor | None:
-    """What `compute` makes of the images `index`; None, and fewer from now on, where memory is too small."""
+    """Apply `compute` to the images `index`; if memory is short, return None and take fewer from now on."""
     try:
         with products_in("float32", index.device):
             return compute()
@@ -177,7 +177,7 @@ def evaluate_segments(
     buffers: Tensors,
     segments: Sequence[Segments | Sequence[np.ndarray]],
 ) -> list[Evaluation]:
-    """One model per replica on the data of each of its clients.
+    """Evaluate one model per replica on the data of each of its clients.
 
     segments[r]: index lists of replica r's clients, or `Segments` of them, which spares putting them on
     the device again. Returns one Evaluation per replica, with one entry per client. The clients'

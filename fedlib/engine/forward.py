@@ -142,7 +142,7 @@ class StackedForward(_Forward):
 
 
 def single_layout(model: nn.Module, device: torch.device) -> Callable[[Tensor], Tensor]:
-    """What lays the images [B, ...] of one client out for the plain model: channels last on a CPU.
+    """Return the memory layout of a client's images [B, ...] for the plain model: channels last on a CPU.
 
     Not for large networks, whose wide layers are slower so (benchmarks/NOTES.md, note 30).
     """

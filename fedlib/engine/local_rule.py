@@ -101,7 +101,7 @@ class LocalRule:
                 grad.add_(offset)
 
     def penalty(self, params: Mapping[str, Tensor], slot: int) -> Tensor | float:
-        """What one client adds to its loss: (mu / 2) ||w - anchor||^2 + <offset, w>."""
+        """Penalty added to a client's loss: (mu / 2) ||w - anchor||^2 + <offset, w>."""
         distance = sum(((params[n] - w_t[slot]) ** 2).sum() for n, w_t in (self.anchor or {}).items())
         product = sum((params[n] * h[slot]).sum() for n, h in (self.offset or {}).items())
         return product if self.proximal is None else self.proximal[slot] / 2 * distance + product

@@ -57,7 +57,7 @@ def segments(schedule: Schedule, longest: int) -> Iterator[tuple[slice, int]]:
 
 
 def chunk_steps(samples: Samples, rows: int, batch_size: int) -> int:
-    """How many steps' inputs are gathered at once."""
+    """Number of steps whose inputs are gathered at once."""
     image = samples.inputs[0].numel() * torch.empty((), dtype=samples.dtype).element_size()
     return max(1, CHUNK_BYTES[samples.device.type] // (rows * batch_size * image))
 

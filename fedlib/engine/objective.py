@@ -1,4 +1,4 @@
-"""What a client minimises: per-sample losses of the model's outputs, and nothing else.
+"""Local objectives: per-sample losses of the model's outputs.
 
 An objective sees leading row axes [*C] (none for one client), so that the same few lines
 serve the loop, vmap and stacked backends. The engine averages over real samples and adds

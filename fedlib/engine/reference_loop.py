@@ -112,7 +112,7 @@ def _batches(
 
 
 def _size(schedule: Schedule, step: int, row: int) -> int:
-    """How many samples a mini-batch has: the last one of an epoch may be smaller."""
+    """Samples of a mini-batch: the last of an epoch may be smaller."""
     return schedule.mask.shape[2] if schedule.full[step] else int(schedule.mask[step, row].sum())
 
 

@@ -1,4 +1,4 @@
-"""What local training changes: the local models of the slots, stacked."""
+"""State that local training changes: the stacked local models of the slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How clients train: the settings that are the same for all slots."""
+"""Trainer: the settings of local training that all slots share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Trainer:
 
     @cached_property
     def arrange(self) -> Callable[[Tensor], Tensor]:
-        """What lays out one client's images for the plain model (backend loop)."""
+        """Memory layout of a client's images for the plain model (backend loop)."""
         return single_layout(self.model, next(self.model.parameters()).device)
 
     def start(self, params: Tensors, buffers: Tensors) -> LocalState:

@@ -46,7 +46,7 @@ _CHECKPOINT = re.compile(r"checkpoint-(-?[0-9]{1,9})\.pt")  # rounds of a method
 
 @dataclass
 class Checkpoint:
-    """Everything that is known about a group after `round` rounds."""
+    """State of a group after `round` rounds."""
 
     round: int
     rows: list[list[dict[str, Any]]]  # per member, of the rounds so far

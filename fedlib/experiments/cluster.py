@@ -29,7 +29,7 @@ _WARN_SECONDS = 90  # before the time limit: more than a round and a checkpoint 
 
 @dataclass(frozen=True)
 class GroupJob:
-    """What one task computes: groups of runs in this order, those that another process holds left out."""
+    """A cluster task: groups of runs in this order, without those that another process holds."""
 
     groups: list[list[dict[str, Any]]]  # descriptions
     store: str
@@ -41,7 +41,7 @@ class GroupJob:
         return sum(run_runs(runs, store=self.store, wait=False, **self.options).computed for runs in members)
 
     def checkpoint(self) -> Any:
-        """The same job once more: the store has its checkpoints."""
+        """Submit the job again: the store has its checkpoints."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)

@@ -1,4 +1,4 @@
-"""What runs will take and what committed ones took: the wall times of committed rows.
+"""Run times: expected from, and measured in, the wall times of committed rows.
 
 The provenance beside committed rows (`experiments.result_files`) has each group's wall time and machine.
 A run of that description, whatever its seed, is expected to take its share of it.
@@ -49,13 +49,13 @@ def minutes(seconds: float) -> str:
 
 
 class Timings:
-    """What committed runs took; each artifact's provenance is read once."""
+    """Wall times of committed runs; each artifact's provenance is read once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], dict[str, tuple[float, str]]] = {}
 
     def of_runs(self, runs: Iterable[Run]) -> Expected:
-        """What `runs` will take, judged by the committed runs of their descriptions."""
+        """Expected time of `runs`, from the committed runs of their descriptions."""
         return sum(map(self._of_run, runs), Expected())
 
     def _of_run(self, run: Run) -> Expected:
@@ -67,7 +67,7 @@ class Timings:
 
 
 def expected_measurement(measurement: Measurement, profile: str) -> Expected:
-    """What a measurement will take, judged by its committed rows."""
+    """Expected time of a measurement, from its committed rows."""
     found = read_details(results_file(measurement.id, profile)).get("provenance")
     if found is None:
         return Expected(runs=1, untimed=1)
@@ -75,7 +75,7 @@ def expected_measurement(measurement: Measurement, profile: str) -> Expected:
 
 
 def committed_cost(artifact: Artifact, profile: str) -> tuple[str, Expected]:
-    """What is committed of an artifact at a profile, in words, and what that took.
+    """Describe an artifact's committed rows at a profile in words, with their time.
 
     Rows filed under another artifact count there.
     """

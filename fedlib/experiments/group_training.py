@@ -1,4 +1,4 @@
-"""One group of replicas, from its checkpoint or from scratch to stored results.
+"""Training of a group of replicas, from its checkpoint or from scratch to stored results.
 
 The round loop (`fedlib.federation`) hands over one `RoundResult` per round, with the whole state;
 here it is turned into rows, checkpoints and finished runs. Since resuming is exact, how often
@@ -31,7 +31,7 @@ _WRITE_SHARE = 20  # a checkpoint that took s seconds to write is followed by 20
 
 @dataclass
 class Context:
-    """What all groups of one command share."""
+    """Settings that all groups of a command share."""
 
     store: Store
     device: "torch.device"
@@ -59,7 +59,7 @@ def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | Non
 
 
 class _Session:
-    """One process at work on one group; the caller holds the locks of all its members."""
+    """A process's work on a group; the caller holds the locks of all its members."""
 
     def __init__(self, runs: list[Run], context: Context, folder: GroupFolder):
         self.runs, self.context, self.folder = runs, context, folder
@@ -81,7 +81,7 @@ class _Session:
         self.current.segments.append(self.segment)
 
     def _pass_width(self) -> int | None:
-        """As the group was begun: another width of the passes changes the last digits."""
+        """Width of the passes with which the group began: another one changes the last digits."""
         asked = self.context.max_clients_per_pass
         return (
             self.current.segments[-1].get("max_clients_per_pass", asked) if self.current.segments else asked
@@ -198,7 +198,7 @@ class _Session:
 
 
 def _what_differs(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """What a group goes on with that may change its last digits, in words."""
+    """Differences since the group began that may change its last digits, in words."""
     hint = "the last digits may differ"
     if code := provenance.difference(before, now):
         return f", begun at {code}: its rows are marked"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def measurement_path(measurement: Measurement, profile: str, store: Store) -> Path:
-    """Where the rows of a measurement lie in a store."""
+    """Path of a measurement's rows in a store."""
     return store.artifact_folder(measurement.id) / f"kept-{profile}.csv"
 
 
@@ -65,7 +65,7 @@ def load_measurement(measurement: Measurement, profile: str, store: Store) -> "p
 
 
 def _is_stored(measurement: Measurement, profile: str, path: Path, *, repair: bool) -> bool:
-    """Are whole rows of today's settings there? repair: set a damaged file aside."""
+    """Whether whole rows of today's settings are stored. repair: set a damaged file aside."""
     return _whole(path, repair=repair) and is_current(measurement, profile, path, details_beside(path))
 
 
@@ -82,7 +82,7 @@ def settings_of(measurement: Measurement, profile: str) -> dict[str, Any]:
 
 
 def details_beside(path: Path) -> dict[str, Any]:
-    """What the JSON file beside stored rows holds; empty if there is none."""
+    """Content of the JSON file beside stored rows; empty if there is none."""
     details = path.with_suffix(".json")
     return read_json(details) if details.is_file() else {}
 
@@ -115,7 +115,7 @@ def _write(path: Path, rows: "pd.DataFrame", settings: dict[str, Any], seconds: 
 
 
 def _whole(path: Path, *, repair: bool) -> bool:
-    """Are rows there that their JSON vouches for? repair: set a damaged file aside."""
+    """Whether rows are stored that match their JSON. repair: set a damaged file aside."""
     about = path.with_suffix(".json")
     if not about.is_file():
         return False

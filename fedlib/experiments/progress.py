@@ -42,7 +42,7 @@ class Progress:
         self._expected = self._expected or groups
 
     def say(self, line: str) -> None:
-        """One line, above the bar where there is one."""
+        """Print a line, above the bar if there is one."""
         if self._bar is not None:
             self._bar.write(line, file=self.stream)
         else:
@@ -114,7 +114,7 @@ class Silent(Progress):
 
 
 class NotebookProgress(Progress):
-    """One bar over all groups of runs in a notebook that somebody watches, and one summary line.
+    """Progress in a notebook: a bar over all groups if somebody watches, and a summary line.
 
     A headless run has no bar. Used as a context, which closes the bar.
     """

@@ -1,4 +1,4 @@
-"""What a result must say about itself: versions, device, commit, time and memory.
+"""Provenance of a result: versions, device, commit, time and memory.
 
 Everything here is looked up once per process and costs milliseconds; nothing fails because
 git or a package is missing, the field is then None. A commit that git refuses to tell is `unknown`.
@@ -84,7 +84,7 @@ def source_digest() -> str:
 
 
 def code() -> dict[str, Any]:
-    """What computes: commit, source digest and versions. Runs that mix two of them equal neither's."""
+    """Identity of the code: commit, source digest and versions. A run that mixes two equals neither's."""
     return {**commit(), "source": source_digest(), "versions": versions()}
 
 

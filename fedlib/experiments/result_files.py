@@ -41,7 +41,7 @@ def read_rows(path: Path) -> "pd.DataFrame":
 
 
 def read_details(path: Path) -> dict[str, Any]:
-    """What the rows were computed with; empty if there is no file, UsageError if it is damaged."""
+    """Read the provenance of rows; empty if there is no file, UsageError if it is damaged."""
     import pyarrow
     import pyarrow.parquet
 
@@ -98,7 +98,7 @@ def committed_runs(place: str, profile: str) -> Iterator[tuple[Run, dict[str, An
 
 
 def without_committed(runs: Iterable[Run]) -> list[Run]:
-    """Those of the runs whose rows are not in the committed results."""
+    """Runs whose rows are not in the committed results."""
     runs = list(runs)
     files = {(run.id, run.profile) for run in runs}
     known = {run.key for place, profile in files for run, _ in committed_runs(place, profile)}

@@ -32,7 +32,7 @@ _FILE_OF = ("paper", "artifact", "profile")
 
 
 def columns_of(run: Run, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """What every row of a run says about itself; options as JSON text."""
+    """Columns that describe a run in each of its rows; options as JSON text."""
     dataset = provenance["dataset"]
     options = {
         f"{name}_options": json.dumps(getattr(run, f"{name}_options"), sort_keys=True) for name in _OPTIONS
@@ -97,7 +97,7 @@ def _no_rows() -> "pd.DataFrame":
 
 
 def group_keys(runs: Iterable[Run]) -> dict[str, set[str]]:
-    """Where runs are filed (`Run.id`) -> their group keys; artifacts that show the same runs share them."""
+    """Map `Run.id` to group keys; artifacts that show the same runs share them."""
     keys: dict[str, set[str]] = {}
     for run in runs:
         keys.setdefault(run.id, set()).add(run.group_key)

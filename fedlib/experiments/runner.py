@@ -37,7 +37,7 @@ _POLL_SECONDS = 0.5
 
 @dataclass
 class Outcome:
-    """What a command has to show: all runs asked for, as they lie in the store."""
+    """Result of a command: all runs asked for, as they lie in the store."""
 
     runs: list[StoredRun] = field(default_factory=list)
     computed: int = 0  # how many of them this process computed
@@ -281,7 +281,7 @@ class _Suite:
             )
 
     def _train(self, runs: Sequence[Run], folder: GroupFolder | None = None) -> None:
-        """One group; where memory does not hold all replicas, its halves one after the other.
+        """Train a group; if memory does not hold all replicas, its halves one after the other.
 
         Raises MemoryShortage where it does not hold one, or a group that has to go on as it was begun.
         """
@@ -316,7 +316,7 @@ class _Suite:
 
 
 def describe_group(members: Sequence[StoredRun]) -> str:
-    """One line about runs that differ in their seed only: final test accuracy, its spread, how many seeds."""
+    """Describe runs that differ in their seed only: final test accuracy, spread, number of seeds."""
     run = members[0].run
     options = {**run.dataset_options, **run.partition_options, **run.method_options}
     extra = "".join(

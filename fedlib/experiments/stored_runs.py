@@ -45,7 +45,7 @@ def rows_of(runs: Iterable[StoredRun]) -> "pd.DataFrame":
 
 
 def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:
-    """One line for each description: what it is, its seeds, how it ended."""
+    """Summarise stored runs, a line for each description: settings, seeds, status."""
     groups: dict[str, list[StoredRun]] = {}
     for stored in runs:
         groups.setdefault(stored.run.group_key, []).append(stored)

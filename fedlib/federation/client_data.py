@@ -1,4 +1,4 @@
-"""What a run's options make of a data set: classes, fewer samples, the server's part, the clients' data.
+"""Data of a task: classes, subsets, the server's part and the clients' parts, by a run's options.
 
 All of it is numpy on the processor, before anything reaches a device; `task.prepare` calls it in this order.
 """

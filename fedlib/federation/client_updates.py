@@ -108,7 +108,7 @@ def local_trainer(task: Task) -> Trainer:
 
 
 def gather(kept: Tensors, clients: np.ndarray) -> Tensors:
-    """What clients [R, K] keep: tensors of all clients [R, N, ...] -> rows [R * K, ...]."""
+    """State of clients [R, K]: tensors of all clients [R, N, ...] -> rows [R * K, ...]."""
     at = _positions(clients, kept)
     return {name: tensor[at].flatten(0, 1) for name, tensor in kept.items()}
 
@@ -206,12 +206,12 @@ def train_and_average(
 
 
 def slots_at_once(slot_bytes: int) -> int:
-    """How many clients, of `slot_bytes` in all replicas, train before their models are averaged."""
+    """Number of clients, of `slot_bytes` in all replicas, that train before their models are averaged."""
     return max(1, LOCAL_MODELS_BYTES // slot_bytes)
 
 
 def _of_slots(value: Any, cohort: Cohort, slots: np.ndarray) -> Any:
-    """One value per row of the cohort, for the rows of some slots; anything else as it is."""
+    """Select some slots' rows of a value per row of the cohort; return anything else as it is."""
     if isinstance(value, LocalRule):
         rows = np.arange(cohort.clients.size).reshape(cohort.clients.shape)[:, slots]
         return value.select(rows.reshape(-1))

@@ -1,4 +1,4 @@
-"""Who takes part in a round: a pure function of (seed, round)."""
+"""Cohorts: the clients of a round as a pure function of (seed, round)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -44,14 +44,14 @@ class Method(ABC):
 
     @abstractmethod
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
-        """One round: local training of the cohort, aggregation, and what the row reports."""
+        """Compute a round: local training of the cohort, aggregation, report for the row."""
 
     def check(self, run: Run) -> None:
         """Raise UsageError for a run that the method cannot work with, before anything is computed."""
         return None
 
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
-        """One round of the method's own before round 1, while the state's round is below 0.
+        """Compute a round of pretraining before round 1, while the state's round is below 0.
 
         Returns the state with its round counted up by 1, and replica -> why it failed.
         """

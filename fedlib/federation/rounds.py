@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class RoundResult:
-    """One finished round of a group of R runs.
+    """A finished round of a group of R runs.
 
     round: rounds finished so far, 0 for the initial models, negative in a method's own rounds
     before them (`Method.pretrain`). rows: for each run its rows of this
@@ -92,7 +92,7 @@ def _one_round(
 
 
 def _note_memory(task: Task) -> None:
-    """What memory did not hold, for the provenance."""
+    """Record for the provenance what memory did not hold."""
     for name, found in (("clients", task.trainer.limit.rows), ("images", task.trainer.limit.images)):
         if found is not None:
             task.facts[f"{name}_per_pass_by_memory"] = found
@@ -223,7 +223,7 @@ def _has_global_model(task: Task, server: ServerState) -> bool:
 def _evaluate_clients(
     task: Task, method: Method, server: ServerState, clients: np.ndarray, lists: list[Partition]
 ) -> list[Evaluation]:
-    """One Evaluation per replica of its `clients` [R, K], with their own models if they have any."""
+    """Evaluate the `clients` [R, K] of each replica, with their own models if they have any."""
     models = method.client_models(task, server, clients)
     if models is None:
         segments = (task.segments if lists is task.clients else task.held_out_segments)(clients)

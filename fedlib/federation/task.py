@@ -1,4 +1,4 @@
-"""Everything that stays the same over the rounds of a group of runs: data, partition, model, trainer."""
+"""Tasks: the data, partition, model and trainer of a group of runs, constant over its rounds."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ class Task:
         return self.run.cohort_size or self.run.num_clients
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` gives, made when this task is first asked for `key`.
+        """Cached result of `make`, called when this task is first asked for `key`.
 
         For what a method needs in every round: tables that stay the same, and trainers, whose steps are
         recorded anew on a GPU where their model or objective is another object.
@@ -118,7 +118,7 @@ class Task:
 
     @cached_property
     def server_segments(self) -> list[Segments]:
-        """The same of the server's own images."""
+        """The server's own images as one segment, for every replica."""
         return self._whole(given(self.server, "server_share"))
 
     def _whole(self, samples: Samples) -> list[Segments]:

@@ -1,4 +1,4 @@
-"""What comes before round 1 and several runs of a grid share, kept in the process that computed it.
+"""In-process cache of pretraining results shared by runs that differ only in later settings.
 
 FedDisk's phase 1 and the workers of FedDRL are pure functions of images, clients, seeds and settings,
 and take as long as the rounds that follow or longer. Runs that differ only in what comes later
@@ -34,7 +34,7 @@ class LruCache:
 
 
 def forget() -> None:
-    """As in a new process: nothing is remembered."""
+    """Empty the cache."""
     for remembered in _all:
         remembered._values.clear()
 

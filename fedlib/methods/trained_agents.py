@@ -17,7 +17,7 @@ from fedlib.run import Run
 
 @dataclass(frozen=True)
 class _Kept:
-    """Where a method's networks lie in the server's memory, and the options with which they only act."""
+    """Place of a method's networks in the server's memory, and the options with which they only act."""
 
     paths: tuple[str, ...]
     options: Mapping[str, Any]

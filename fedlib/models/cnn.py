@@ -54,7 +54,7 @@ def _map_size(model: str, image_shape: ImageShape, *, padding: int, least: int) 
 
 
 def make_mlp(image_shape: ImageShape, num_classes: int, *, hidden: int = 100) -> nn.Sequential:
-    """One hidden ReLU layer: 784-100-10 (79,510 parameters) for 28x28 grey images of 10 classes."""
+    """MLP with a hidden ReLU layer: 784-100-10 (79,510 parameters) for 28x28 grey images of 10 classes."""
     check_whole("mlp", "hidden", hidden)
     channels, height, width = image_shape
     layers = OrderedDict(

@@ -1,4 +1,4 @@
-"""What every partition shares: drawing disjoint images by a count matrix, and checking what a user gave.
+"""Shared by all partitions: drawing disjoint images by a count matrix, checking a user's input.
 
 Most partitions are two steps: decide how many images of each label every client gets, a matrix
 [clients, classes], and draw that many at random. The second step is `draw_images`.

@@ -1,4 +1,4 @@
-"""Who holds what: label counts, a table per client, and measures of skew.
+"""Partition statistics: label counts, a table per client, measures of skew.
 
 Skew types as in table 2 of FedDRL (ICPP 2022, https://doi.org/10.1145/3545008.3545085); distance
 of label distributions as in eq. (23) of FedDdrl (Sensors 2023, 23, 2494). The paper of FedDRL
@@ -46,7 +46,7 @@ def label_counts(partition: Sequence[np.ndarray], labels: np.ndarray, num_classe
 def summarise(
     partition: Sequence[np.ndarray], labels: np.ndarray, num_classes: int | None = None
 ) -> pd.DataFrame:
-    """One row per client: client, size, num_labels, and a column `label_<c>` for every label."""
+    """Table with a row per client: client, size, num_labels, and a column `label_<c>` for every label."""
     classes = int(labels.max()) + 1 if num_classes is None else num_classes
     counts = label_counts(partition, labels, classes)
     head = {

@@ -27,7 +27,7 @@ def plot_curves(
     styles: Mapping[str, MethodStyle] | None = None,
     thin: Collection[str] = (),
 ) -> Axes:
-    """One curve per value of `by`: mean over seeds of `y` against `x`, band = 95 % t interval.
+    """Plot a curve per value of `by`: mean over seeds of `y` against `x`, band = 95 % t interval.
 
     frame: tidy rows, at most one per (by, x, seed); rows where `y` is missing are left out. The
     legend names the number of seeds; where it varies along a curve, the smallest and largest.
@@ -69,7 +69,7 @@ def plot_settings(
     x_label: str | None = None,
     y_label: str | None = None,
 ) -> Axes:
-    """As `plot_curves` for a few values of `x`: means side by side, bars = 95 % t interval over seeds."""
+    """Plot means for a few values of `x` side by side, bars = 95 % t interval over seeds."""
     _check_rows(frame, [x, y, by, seed])
     drawn = list(_means(frame, x, y, by))
     ticks = sorted(frame.dropna(subset=[y])[x].unique())

@@ -37,7 +37,7 @@ VERDICT_COLOURS = {
 
 
 def plot_claims(effects: pd.DataFrame) -> Figure:
-    """One line per part of a claim: its effect over the smallest effect of interest, on an asinh axis.
+    """Plot a line per part of a claim: its effect over the smallest effect of interest, on an asinh axis.
 
     effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (an
     equivalence: an effect within the shaded margin). The numbers, with units, stand at the right.

@@ -1,4 +1,4 @@
-"""Who holds what, drawn: label x client bubbles, or stacked bars per client."""
+"""Plots of a partition: label x client bubbles, or stacked bars per client."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""One look for all figures: rc parameters, a fixed colour and marker per method, saving.
+"""Style of all figures: rc parameters, a fixed colour and marker per method, saving.
 
 Colours are the eight of Okabe and Ito (https://jfly.uni-koeln.de/color/) and further ones of Paul
 Tol's "muted" scheme (https://personal.sron.nl/~pault/), which people with colour-blindness can
@@ -23,7 +23,7 @@ _LETTERS_PER_INCH = 18  # of captions
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """How one method is drawn in every figure of the suite."""
+    """Colour, marker and line of a method in every figure."""
 
     colour: str
     marker: str

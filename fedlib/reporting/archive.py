@@ -46,7 +46,7 @@ def files_of_release(root: Path) -> list[Path]:
 
 
 def absent_parts(root: Path) -> list[str]:
-    """What an archive could hold and the checkout does not have."""
+    """Parts of an archive that the checkout does not have."""
     return [name for name in CONTENTS if not (root / name).exists()]
 
 
@@ -68,7 +68,7 @@ def write_archive(path: Path, root: Path | None = None) -> Path:
 
 
 def checksums(contents: Mapping[str, bytes]) -> str:
-    """One line for each file, as `sha256sum --check` reads them."""
+    """Checksum lines, a file each, as `sha256sum --check` reads them."""
     return "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in contents.items())
 
 

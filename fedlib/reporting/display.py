@@ -1,4 +1,4 @@
-"""What a notebook shows of rows: a line of what is asked and what is shown, HTML tables, sharp figures."""
+"""Display of rows in a notebook: a line of what is asked and shown, HTML tables, sharp figures."""
 
 import html
 import io
@@ -189,7 +189,7 @@ def _name(make: Maker) -> str:
 
 
 def _small(picture: io.BytesIO) -> bytes:
-    """The same picture with a palette: a third of the bytes, no difference to be seen in a plot."""
+    """Reduce a picture to a palette: a third of the bytes, no visible difference in a plot."""
     import PIL.Image
 
     small = io.BytesIO()

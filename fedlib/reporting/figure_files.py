@@ -50,7 +50,7 @@ def draw_figure(artifact: Artifact, rows: pd.DataFrame, folder: Path) -> Path:
 
 
 def figures_folder() -> Path:
-    """Where the committed figures lie."""
+    """Folder of the committed figures."""
     return project_root() / "figures"
 
 
@@ -77,7 +77,7 @@ def stale_figures(papers: Sequence[str] = (), *, store: Store | Path | str | Non
 
 
 def picture_difference(fresh: Path, committed: Path, share: float = 0.01) -> str:
-    """What tells two pictures apart in words; empty if nothing does within the tolerance."""
+    """Describe the difference of two pictures; empty if there is none within the tolerance."""
     if not committed.is_file():
         return "not committed"
     with PIL.Image.open(fresh) as one, PIL.Image.open(committed) as other:

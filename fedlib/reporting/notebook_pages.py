@@ -103,7 +103,7 @@ def code_style() -> str:
 
 
 def _output(output: Any) -> str:
-    """One output: pictures at their size, tables in a box that scrolls, text as it is."""
+    """Render an output: pictures at their size, tables in a box that scrolls, text as it is."""
     data = output.get("data", {})
     if "image/png" in data:
         shown = output.get("metadata", {}).get("image/png", {})

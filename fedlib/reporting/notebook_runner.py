@@ -43,7 +43,7 @@ _NEEDED = ("papermill", "nbconvert", "psutil", "ipykernel")
 
 @dataclass(frozen=True, kw_only=True)
 class NotebookResult:
-    """How the run of one notebook ended."""
+    """Result of running a notebook."""
 
     name: str  # file name without suffix
     profile: str
@@ -56,12 +56,12 @@ class NotebookResult:
 
 
 def notebooks_folder() -> Path:
-    """Where the project's notebooks lie."""
+    """Folder of the project's notebooks."""
     return project_root() / "notebooks"
 
 
 def output_folder() -> Path:
-    """Where executed copies go."""
+    """Folder of executed copies."""
     return project_root() / "build" / "notebooks"
 
 

@@ -112,7 +112,7 @@ class Committed:
         return sorted(found, key=lambda run: run.seed)
 
     def time(self, artifact: Artifact) -> Expected:
-        """What computing an artifact's rows took."""
+        """Time taken to compute an artifact's rows."""
         if artifact.measurement:
             return expected_measurement(artifact.measurement, self.profile(artifact.id))
         return Timings().of_runs(self.runs(artifact))

@@ -1,4 +1,4 @@
-"""What `make reproduce` does after the installation: notebooks, verdicts, report."""
+"""`make reproduce` after the installation: notebooks, verdicts, report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,13 +55,13 @@ def _commit() -> str:
 
 
 def results_table(results: Sequence[NotebookResult]) -> pd.DataFrame:
-    """One row per notebook that ran."""
+    """Table with a row per notebook that ran."""
     rows = [(r.name, r.status, round(r.seconds), round(r.peak_memory_mib), r.error) for r in results]
     return pd.DataFrame(rows, columns=["notebook", "status", "seconds", "peak_mib", "error"])
 
 
 def artifact_table(paper: str | None, store: Store) -> pd.DataFrame:
-    """One row per artifact: id, kind, title, profiles with stored results."""
+    """Table with a row per artifact: id, kind, title, profiles with stored results."""
     rows = []
     for artifact in artifacts(paper).values():
         stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())

@@ -37,7 +37,7 @@ COMPUTE = ("shown", "all")
 
 @dataclass(frozen=True)
 class Session:
-    """What one notebook computes and shows."""
+    """Session of a notebook: what to compute and to show."""
 
     paper: str
     profile: str

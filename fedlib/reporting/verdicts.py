@@ -112,12 +112,12 @@ def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Lo
 
 
 def _timed_on(rows: "pd.DataFrame") -> str:
-    """Where times without data were taken; nothing for rows that are no measurements of a machine."""
+    """Machine on which times were measured; empty for rows that are no measurements of a machine."""
     return f"timed on {machine_words(rows)}" if "threads" in rows and "device_name" in rows else ""
 
 
 def is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:
-    """Is every description of the artifact's grid among the rows?"""
+    """Whether every description of the artifact's grid is among the rows."""
     artifact = find_artifact(artifact_id)
     if profile not in artifact.profiles:
         return False

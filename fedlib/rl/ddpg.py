@@ -32,7 +32,7 @@ SAMPLINGS = ("proportional", "greedy", "uniform")
 
 @dataclass(frozen=True)
 class Agent:
-    """Everything that R agents learn: networks [R, P], their targets, Adam's moments [2, R, P].
+    """State of R agents: networks [R, P], their targets, Adam's moments [2, R, P].
 
     steps: updates made so far. `vars(agent)` is its plain form for a checkpoint.
     """
@@ -166,7 +166,7 @@ class _Network:
         self.gradients = Layers(network, self.gradient)
 
     def descend(self, rate: float, step: int, decay: float = 0.0) -> None:
-        """One step of Adam on `gradient`, with an L2 term."""
+        """Take a step of Adam on `gradient`, with an L2 term."""
         if decay:
             self.gradient.add_(self.flat, alpha=decay)
         adam_(self.flat, self.moments, self.gradient, rate=rate, step=step, scratch=self.scratch)
@@ -186,7 +186,7 @@ class Learner:
 
     @torch.no_grad()
     def update(self, batch: Replay) -> Tensor:
-        """One update on a mini-batch of B experiences; the critic loss [R] before it."""
+        """Update on a mini-batch of B experiences; return the critic loss [R] before it."""
         self.steps += 1
         loss = self._train_critic(batch)  # lines 5, 6
         self._train_policy(batch)  # line 7

@@ -80,7 +80,7 @@ def adam_(
     scratch: Tensor | None = None,
     betas: tuple[float, float] = (BETA_1, BETA_2),
 ) -> None:
-    """One descent step in place: flat [R, P], moments [2, R, P] (first, second), step 1, 2, ...
+    """Take a descent step in place: flat [R, P], moments [2, R, P] (first, second), step 1, 2, ...
 
     scratch: memory [R, P] that it may write to; None: its own. betas: decay of the moments.
     """
@@ -113,7 +113,7 @@ def one_thread() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a forward pass leaves for the backward one: every layer's input and output before LeakyReLU."""
+    """Intermediate values for the backward pass: every layer's input and output before LeakyReLU."""
 
     inputs: list[Tensor]
     outputs: list[Tensor]

@@ -60,7 +60,7 @@ class MovingBatch:
 
     @classmethod
     def empty(cls, replicas: int, workers: int) -> "MovingBatch":
-        """What an episode starts with."""
+        """Empty memory of an episode."""
         states = torch.zeros(replicas, 0, workers)
         return cls(states, torch.zeros(replicas, 0, workers, 2), torch.zeros(replicas, 0))
 
@@ -75,7 +75,7 @@ class MovingBatch:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """What R agents have learned: network [R, P], Adam's moments [2, R, P], steps so far."""
+    """State of R agents: network [R, P], Adam's moments [2, R, P], steps so far."""
 
     network: Tensor
     moments: Tensor
@@ -111,7 +111,7 @@ class Reinforce:
 
     @property
     def tower(self) -> Mlp:
-        """One of the two networks k-128-128-128-128-k, ReLU between layers."""
+        """Network k-128-128-128-128-k, ReLU between layers; an agent has two."""
         return Mlp((self.workers, *self.hidden, self.workers), slope=0.0, last_bound=None)
 
     def init(self, generators: Sequence[torch.Generator]) -> Evaluator:
@@ -169,7 +169,7 @@ class Reinforce:
 
     @one_thread()
     def learn(self, agent: Evaluator, batch: MovingBatch) -> Evaluator:
-        """One ascent step once the moving batch is full (Algorithm 1, lines 21 to 25); before, no change."""
+        """Take an ascent step once the moving batch is full (Algorithm 1, lines 21 to 25)."""
         if len(batch) < self.batch_rounds:
             return agent
         network = agent.network.clone().requires_grad_()

@@ -76,7 +76,7 @@ class Transitions:
 
 @dataclass(frozen=True)
 class Team:
-    """What R teams of agents have learned: network and target [R, P], Adam's moments [2, R, P].
+    """State of R teams of agents: network and target [R, P], Adam's moments [2, R, P].
 
     steps: gradient steps so far. `vars(team)` is its plain form for a checkpoint.
     """
@@ -158,7 +158,7 @@ class Vdn:
     def learn(
         self, team: Team, memory: Transitions, streams: Sequence[np.random.Generator]
     ) -> tuple[Team, Tensor]:
-        """One gradient step on a mini-batch without repeats; loss [R] is nan while too little is stored."""
+        """Take a gradient step on a mini-batch without repeats; loss [R]: nan while too little is stored."""
         if len(memory) < self.batch_size:
             return team, torch.full((len(team.network),), torch.nan)
         picks = [rng.choice(len(memory), self.batch_size, replace=False) for rng in streams]

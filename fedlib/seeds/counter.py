@@ -48,7 +48,7 @@ def _on_host(keys: tuple[Tensor | int, ...]) -> bool:
 
 
 def _host_bits(keys: tuple[Tensor | int, ...]) -> np.ndarray:
-    """The same bits in 32-bit arithmetic, which needs no masks: ten times as fast as int64 tensors."""
+    """Compute the bits in 32-bit arithmetic, which needs no masks: ten times as fast as int64 tensors."""
     state = np.array(_GOLDEN, np.uint32)
     for key in keys:
         word = key.numpy().astype(np.uint32) if isinstance(key, Tensor) else np.array(key & _MASK, np.uint32)

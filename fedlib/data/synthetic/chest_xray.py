@@ -64,7 +64,7 @@ def machines(spread: int = 100) -> tuple[Machine, ...]:
 
 
 def draw_chests(labels: np.ndarray, machine: Machine, size: int, rng: np.random.Generator) -> np.ndarray:
-    """One picture per label (0 normal, 1 abnormal), uint8 [n, size, size]."""
+    """Draw a picture for each label (0 normal, 1 abnormal), uint8 [n, size, size]."""
     parts = [labels[start : start + CHUNK] for start in range(0, len(labels), CHUNK)]
     return np.concatenate([_expose(_anatomy(part, machine, size, rng), machine, rng) for part in parts])
 

@@ -26,7 +26,7 @@ def draw_atlas(glyphs: tuple[str, ...]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Style:
-    """How one writer writes."""
+    """Handwriting style of a writer."""
 
     matrix: np.ndarray  # [2, 2] from image to glyph coordinates: slant, turn, proportions
     wobble: np.ndarray  # [4] amplitude (pixels of 28) and waves per side, along y and x

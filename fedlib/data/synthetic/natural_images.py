@@ -16,7 +16,7 @@ CHUNK = 250  # pictures rendered at a time, which bounds the memory
 
 @dataclass(frozen=True)
 class Look:
-    """How hard a scene is to recognise; lengths in units of the picture's side."""
+    """Difficulty of recognising a scene; lengths in units of the picture's side."""
 
     scenes: int  # scenes per class
     patches: int  # patches per scene
@@ -49,7 +49,7 @@ def _draw_patches(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarra
 def draw_scenes(
     scenes: np.ndarray, labels: np.ndarray, look: Look, size: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """One uint8 picture [size, size, 3] per label, [n, size, size, 3]."""
+    """Draw a uint8 picture for each label, [n, size, size, 3]."""
     images = np.empty((len(labels), size, size, 3), dtype=np.uint8)
     for start in range(0, len(labels), CHUNK):
         part = labels[start : start + CHUNK]
@@ -60,7 +60,7 @@ def draw_scenes(
 
 
 def _deform(patches: np.ndarray, look: Look, rng: np.random.Generator) -> np.ndarray:
-    """The same scenes, each patch shifted, turned, resized and recoloured, the scene as a whole shifted."""
+    """Shift, turn, resize and recolour each patch of the scenes; shift each scene as a whole."""
     count, number = patches.shape[:2]
     patches = patches.copy()
     patches[..., 0:2] += rng.normal(0, look.shift, (count, number, 2)) + rng.normal(

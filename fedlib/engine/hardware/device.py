@@ -1,5 +1,4 @@
-"""What a GPU needs around the engine: to be the current device, one stream for recordings, few copies
-to the host, and to be understood when it says that its memory is full."""
+"""CUDA helpers: current-device context, capture stream, batched host copies, out-of-memory errors."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -77,7 +76,7 @@ def first_line(error: BaseException) -> str:
 
 
 def to_host(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The same values on the CPU; those of a GPU go together, one copy per dtype: each copy is waited for."""
+    """Copy values to the CPU, a GPU's in one synchronising copy per dtype."""
     found = list(tensors)
     for dtype in dict.fromkeys(t.dtype for t in tensors if t.device.type != "cpu"):
         at = [i for i, t in enumerate(tensors) if t.device.type != "cpu" and t.dtype == dtype]

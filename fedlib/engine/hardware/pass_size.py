@@ -1,4 +1,4 @@
-"""How many clients train in one pass: a rule for the CPU's cache, a search for the GPU's memory."""
+"""Clients per training pass: a rule for the CPU's cache, a search for the GPU's memory."""
 
 import warnings
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def pass_rows(parameters: int, backend: str, device: torch.device) -> int | None
 
 @dataclass
 class PassLimit:
-    """What is known about memory: rows that were too many for one pass, and that were not.
+    """Bounds on the rows of a pass: too many for the memory, and few enough.
 
     rows: passes are no wider than this, None while nothing was too wide. images: likewise of one
     forward pass of an evaluation. proven: the widest pass that was carried through, per batch size.

@@ -1,4 +1,4 @@
-"""One training step of the rows that still work.
+"""A training step by autograd, for the rows that still have steps to do.
 
 It touches tensors that stay where they are, so the same few lines run eagerly (`fedlib.engine.eager`)
 and are recorded as CUDA graphs (`fedlib.engine.cuda_graphs`).

@@ -57,13 +57,13 @@ class Rule(FedDdrl, ABC):
         return kept, np.where(epochs == 0, task.run.local_epochs, epochs)
 
     def kept_of(self, slots: int) -> int:
-        """How many of the selected clients stay."""
+        """Number of the selected clients that stay."""
         return max(2, round(self.keep_share * slots))
 
 
 @dataclass(frozen=True)
 class RandomDrop(Rule):
-    """As many clients as the share says, whoever they are."""
+    """Keep a random share of the clients."""
 
     def decide(self, slow: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | int]:
         return rng.permutation(len(slow)) < self.kept_of(len(slow)), 0

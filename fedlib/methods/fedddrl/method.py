@@ -131,7 +131,7 @@ class FedDdrl(Method):
         return replace(initial_state(task), round=-self.training_rounds(task.run), memory=memory)
 
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
-        """One round of a training episode, in which the agents explore and learn."""
+        """Compute a round of a training episode, in which the agents explore and learn."""
         cohort = next_cohort(task, state.round + 1)
         after, report = self._play(task, state, cohort, learns=True)
         training = {
@@ -203,7 +203,7 @@ class FedDdrl(Method):
         return replace(after, memory=memory), replace(report, train_loss=loss, columns=columns)
 
     def _reset(self, task: Task, state: ServerState) -> ServerState:
-        """What the agents see at the start of an episode: the accuracy of w_0, no client yet."""
+        """Observation at the start of an episode: the accuracy of w_0, no client yet."""
         accuracy = torch.from_numpy(reward_accuracy(task, state))
         return replace(state, memory={**state.memory, **first_histories(task), "accuracy": accuracy})
 

@@ -47,7 +47,7 @@ _VALUES_PER_PASS = 4_000_000  # of MADE outputs, held at once
 
 @dataclass(frozen=True)
 class MadeSettings:
-    """How MADEs are built and trained; `FedDisk` documents the fields."""
+    """Settings of the MADEs and their training; `FedDisk` documents the fields."""
 
     hidden: int
     optimizer: str
@@ -116,7 +116,7 @@ def _make_made(task: Task, made: MadeSettings, seed: int):
 
 
 def row_work(task: Task, lists: list[list[np.ndarray]], rate: float, *stream: int | str) -> Work:
-    """One epoch for every client of every replica; rows are replica by replica, streams by name."""
+    """Work of an epoch for every client of every replica; rows are replica by replica, streams by name."""
     count = task.run.num_clients
     names = [seeds.derive(seed, *stream, client) for seed in task.seeds for client in range(count)]
     return make_work(

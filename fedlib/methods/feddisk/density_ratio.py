@@ -45,7 +45,7 @@ FEEDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # FEDDISK-A3
 
 @dataclass(frozen=True)
 class RatioSettings:
-    """How h is built and trained; `FedDisk` documents the fields."""
+    """Settings of h and its training; `FedDisk` documents the fields."""
 
     hidden: int
     learning_rate: float
@@ -57,7 +57,7 @@ class RatioSettings:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What both MADEs say about the samples of one replica, client after client: u [M, D] in (0, 1).
+    """Outputs of both MADEs for the samples of a replica, client after client: u [M, D] in (0, 1).
 
     starts: [N + 1] where each client's samples begin. log_ratio: [M] `log gd(x) - log ld_k(x)` in
     nats, the ratio that the two densities give themselves; the paper does not use it.
@@ -110,7 +110,7 @@ def fit_ratio(
 
 
 def start_ratio(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -> FitState:
-    """One replica's classifiers before their first epoch."""
+    """Initialise a replica's classifiers."""
     trainer = _trainer(task, ratio, outputs, replica)
     clients = task.run.num_clients
     template = trainer.model.named_parameters()

@@ -48,7 +48,7 @@ _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Plan:
-    """What decides phase 1 beside the task. density: a key of `DENSITIES`."""
+    """Settings of phase 1 beside the task. density: a key of `DENSITIES`."""
 
     made: MadeSettings
     ratio: RatioSettings
@@ -125,7 +125,7 @@ def _next_replica(task: Task, plan: Plan, progress: Progress) -> Progress:
 
 
 def _advance_ratio(task: Task, plan: Plan, progress: Progress) -> Progress:
-    """One replica at a time, to bound memory."""
+    """Advance the density ratios, a replica at a time to bound memory."""
     replica = len(progress["epochs"])
     outputs = made_outputs(task, plan.made, *_fitted(progress), replica)
     course = train_ratio(task, plan.ratio, outputs, replica, FitState(**progress["course"]), STEP)
@@ -148,7 +148,7 @@ def _fitted(progress: Progress) -> tuple[Fitted, Fitted]:
 
 
 def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
-    """What phase 1 found, once no step is left; kept for later runs of this process."""
+    """Result of phase 1, once no step is left; cached for later runs of this process."""
     h = dict(progress["tables"])
     log_ratio = h.pop("log_ratio")
     found = PhaseOne(h, log_ratio, _course(task, *_fitted(progress), progress["epochs"]))
@@ -157,7 +157,7 @@ def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
 
 
 def _course(task: Task, local: Fitted, shared: Fitted, ratio_epochs: list[list[int]]) -> dict[str, list[Any]]:
-    """What phase 1 sent and how its training went.
+    """Columns of phase 1: bytes sent, losses and epochs.
 
     A round is a download and an upload per client, as in eq. (19). Each average reaches the clients, who
     validate it, with the next round's download; the one more that the last one needs is not counted.

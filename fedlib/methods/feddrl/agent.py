@@ -165,7 +165,7 @@ class AggregationAgent:
         return replace(learner, agent=agent), loss
 
     def experience(self, replay: Replay, streams: list[np.random.Generator]) -> Replay:
-        """What Algorithm 1 learns from: D, or under "permuted" D with its rewards in another order.
+        """Experience for Algorithm 1: D, or under "permuted" D with its rewards in another order.
 
         The order is drawn anew at every call, so that rewards keep their law and say nothing of actions.
         """

@@ -84,7 +84,7 @@ class BestConstant(Method):
         return replace(initial_state(task), round=-self.generations * self.length(task), memory=memory)
 
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
-        """One round of all candidates; after their last one the next generation is drawn from the best."""
+        """Compute a round of all candidates; after their last, draw the next generation from the best."""
         done = self.generations * self.length(task) + state.round
         generation, t = divmod(done, self.length(task))
         team, memory = search_task(task, self.candidates), _at_home(state.memory)
@@ -135,7 +135,7 @@ class BestConstant(Method):
         return kept
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[float]]:
-        """What the search reached, for the row of round 0."""
+        """Result of the search, for the row of round 0."""
         return {"search_return": state.memory["best_return"].tolist()}
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:

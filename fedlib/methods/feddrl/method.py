@@ -49,5 +49,5 @@ class FedDRL(TwoStageAgent, Method):
         return play_round(self, task, state, cohort)
 
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
-        """One round of the workers (stage 1); after the last one the offline training (stage 2)."""
+        """Compute a round of the workers (stage 1); after the last, train offline (stage 2)."""
         return pretraining.advance(self, task, state)

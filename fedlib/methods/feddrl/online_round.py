@@ -1,4 +1,4 @@
-"""One round of FedDRL: local training, the agent's decision, aggregation (Algorithm 2, lines 6 to 22).
+"""A round of FedDRL: local training, the agent's decision, aggregation (Algorithm 2, lines 6 to 22).
 
 The agent's updates of the round before run in a side thread while the cohort trains (sec. 3.4.1), where a
 core is free. The decision waits for them, so the numbers are those of one thread.

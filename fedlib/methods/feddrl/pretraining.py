@@ -91,7 +91,7 @@ def start(method: TwoStageAgent, task: Task, state: ServerState) -> ServerState:
 
 
 def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
-    """One round of all workers; the last one is followed by the offline training of the main agents.
+    """Compute a round of all workers; after the last, train the main agents offline.
 
     Also returns which runs failed, and why.
     """

@@ -78,7 +78,7 @@ class SchedulerFL(Scheduler, Method):
         return replace(state, memory=memory)
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
-        """How many rounds the agent was trained for."""
+        """Number of rounds for which the agent was trained."""
         return {"training_rounds": state.memory["training_rounds"]} if self.learns else {}
 
     def world(self, task: Task, replica: int) -> World:
@@ -116,7 +116,7 @@ class SchedulerFL(Scheduler, Method):
     def _select(
         self, task: Task, state: ServerState, replica: int, known: np.ndarray, round_index: int
     ) -> tuple[np.ndarray, float]:
-        """Who takes part [k], and how many the policy expects to."""
+        """Select the participants [k]; return them and the policy's expected number."""
         workers = task.run.num_clients
         rng = method_rng(task, replica, "select", round_index)
         first = self.first_round(workers, rng)
