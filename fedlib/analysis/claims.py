@@ -159,10 +159,9 @@ class Effect:
         """The effect in words, without margin and verdict."""
         if not self.interval.n:
             return f"{self.what}: its cells have not been run"
-        unit = self.unit if self.unit[0] == "%" else f" {self.unit}"
         at = f" in {self.deciding}" if self.deciding else ""
         over = self.over.removesuffix("s") if self.interval.n == 1 else self.over
-        words = f"{self.what}{at} {self.effect}{unit}, {self.interval.n} {over}"
+        words = f"{self.what}{at}: {self.effect} {self.unit}, {self.interval.n} {over}"
         if not math.isnan(self.printed):
             words += f", printed {number_words(self.printed, signed=True)}"
         return words + self._span()

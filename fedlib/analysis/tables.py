@@ -89,8 +89,7 @@ def provenance_line(rows: pd.DataFrame) -> str:
     parts = [f"data {', '.join(dataset_words(rows))}{_size_words(rows)}"] if "dataset" in rows else []
     parts += [f"profile {_distinct(rows, 'profile')}"]
     if "seed" in rows:
-        seeds = sorted({int(s) for s in rows.seed.dropna()})
-        parts += [f"{len(seeds)} seed{'s' if len(seeds) != 1 else ''} ({', '.join(map(str, seeds))})"]
+        parts += [seed_words(rows.seed.dropna().unique())] if rows.seed.notna().any() else []
     parts += [machine_words(rows)] if "device_name" in rows and rows.device_name.notna().any() else []
     for column, word, letters in (("torch", "torch ", None), ("commit", "commit ", 10)):
         if column in rows:
@@ -110,7 +109,8 @@ def seed_words(seeds: Sequence[int]) -> str:
 
 def machine_words(rows: pd.DataFrame) -> str:
     """Names of the devices, and the CPU threads where rows count them and no name tells them."""
-    names = sorted(set(rows.device_name.dropna().astype(str)))
+    known = rows.device_name.dropna().astype(str)
+    names = sorted(set(known.str.replace(", 1 threads", ", 1 thread")))
     told = any("thread" in name for name in names)
     counts = [] if told or "threads" not in rows else sorted(set(rows.threads.dropna().astype(int)))
     return ", ".join([*names, *(f"{count} CPU threads" for count in counts)])

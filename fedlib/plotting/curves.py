@@ -1,5 +1,6 @@
 """Curves over rounds with a band over seeds, and means over a few settings with bars."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.errors import UsageError, check
 from fedlib.plotting.style import MethodStyle, method_style
 
+BAND_FROM = 3  # seeds
 THIN = 0.9  # points: lines that stand back
 
 
@@ -32,7 +34,8 @@ def plot_curves(
     frame: tidy rows, at most one per (by, x, seed); rows where `y` is missing are left out. The
     legend names the number of seeds; where it varies along a curve, the smallest and largest.
     styles: of values of `by` that are no methods. thin: values of `by` that are drawn as thin lines
-    without bands, so that many controls leave the rest to be seen.
+    without bands, so that many controls leave the rest to be seen. Two seeds have no band: their t
+    interval is 13 standard errors wide on either side and hides the curves.
     """
     _check_rows(frame, [x, y, by, seed])
     for place, (name, points, number) in enumerate(_means(frame, x, y, by)):
@@ -51,10 +54,10 @@ def plot_curves(
         )
         if name in thin:
             continue
-        low, high = ([getattr(i, bound) for i in points.values()] for bound in ("low", "high"))
+        low, high = ([_bound(i, bound) for i in points.values()] for bound in ("low", "high"))
         ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)
     if x == "round":
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
     return _finish(ax, x, y, x_label, y_label)
 
 
@@ -86,6 +89,10 @@ def plot_settings(
         ax.errorbar(at, means, yerr=ends, fmt=style.marker, color=style.colour, capsize=2, label=label)
     ax.set_xticks(range(len(ticks)), [f"{value:g}" for value in ticks])
     return _finish(ax, x, y, x_label, y_label)
+
+
+def _bound(interval: Interval, name: str) -> float:
+    return getattr(interval, name) if interval.n >= BAND_FROM else math.nan
 
 
 def _means(frame: pd.DataFrame, x: str, y: str, by: str) -> Iterator[tuple[str, dict[Any, Interval], str]]:

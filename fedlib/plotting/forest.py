@@ -1,5 +1,6 @@
 """Forest plots: an effect and its interval per line, the published value as a mark."""
 
+import math
 import textwrap
 
 import matplotlib.pyplot as plt
@@ -25,6 +26,7 @@ _COLUMNS = (
     "margin",
 )
 _LETTERS = 46  # of a line's label
+_LOGARITHM = " (100 log)"  # of parts whose effect is 100 times the logarithm of a ratio
 
 VERDICT_COLOURS = {
     "supported": "#0072B2",
@@ -71,8 +73,12 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
     shown = effects[["effect", "effect_low", "effect_high", "printed"]].div(effects.margin, axis=0)
     ax.set_xscale("asinh", linear_width=2)
     ax.set_xlim(1.3 * min(-2, shown.min().min()), 1.3 * max(2, shown.max().max()))
-    ax.set_xlabel("effect over the smallest effect of interest; right of 0: as the paper claims")
-    names = [textwrap.fill(f"{row.claim}  {row.part}", _LETTERS, max_lines=2) for row in effects.itertuples()]
+    ax.set_xlabel("effect over the smallest effect of interest; right of 0: as claimed")
+    parts = effects.part.str.replace(_LOGARITHM, "")
+    names = [
+        textwrap.fill(f"{claim}  {part}", _LETTERS, max_lines=2)
+        for claim, part in zip(effects.claim, parts, strict=True)
+    ]
     ax.set_xticks([-100, -10, 0, 10, 100], ["−100", "−10", "0", "10", "100"])
     ax.minorticks_off()
     ax.set_yticks(range(len(effects)), names, fontsize=8)
@@ -85,6 +91,10 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
 
 
 def _numbers(row: "pd.core.frame.Pandas") -> str:
+    """The effect with its interval and unit; a logarithm as the ratio that it stands for."""
+    if _LOGARITHM in row.part:
+        mean, *ends = (f"{math.exp(x / 100):.3g}" for x in (row.effect, row.effect_low, row.effect_high))
+        return f"× {mean}" if pd.isna(row.effect_low) else f"× {mean} [{', '.join(ends)}]"
     interval = Interval(row.effect, row.effect_low, row.effect_high, 1 if pd.isna(row.effect_low) else 2)
     return f"{interval_words(interval)} {row.unit}".replace("-", "−")
 

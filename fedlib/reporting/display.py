@@ -11,6 +11,7 @@ import pandas as pd
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
+from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE
 from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import errata_table
@@ -26,7 +27,19 @@ CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _METHOD_COLUMNS = ("variant", "method", "policy", "control", "less", "FedDRL less")
+_PLAIN_COLUMNS = ("quantity", "metric", "compared", "reading")
+_HEADERS = {"role": "data", "dataset": "data"}
 _COUNTS = ("n", "seeds", "trials")
+_MEANINGS = {
+    NOT_TESTABLE: "accuracies still rise, agents made fewer updates than the paper's, or data are generated",
+    INCONCLUSIVE: "the interval over seeds allows both yes and no",
+}
+_PROFILE_WORDS = {  # what a profile is, in the order of size
+    "smoke": "seconds",
+    "reduced": "smaller networks and fewer rounds than the paper's",
+    "extended": "the paper's lengths, a smaller network",
+    "paper": "every printed setting",
+}
 # of captions, with the paper's address where it has one
 PAPERS = {
     "feddrl": ("FedDRL", "https://doi.org/10.1145/3545008.3545085"),
@@ -45,14 +58,17 @@ def show_figure(figure: Figure, alternative: str = "") -> None:
     display(Image(_small(picture), width=width, height=height, alt=alternative or None))
 
 
-def show_tables(artifact_id: str, rows: pd.DataFrame, makers: Sequence[Maker]) -> None:
-    """Display the tables that functions make of an artifact's rows; a table without lines is left out."""
-    for number, make in enumerate(makers):
-        made = make(rows)
-        if made.empty:
-            continue
-        frame = _without_counts(_labelled(made), rows)
-        display(HTML(html_table(frame, name=f"{artifact_id}-{_name(make)}-{number}")))
+def make_tables(rows: pd.DataFrame, makers: Sequence[Maker]) -> dict[str, pd.DataFrame]:
+    """The tables that functions make of an artifact's rows, by name; one without lines is left out."""
+    made = {f"{_name(make)}-{number}": make(rows) for number, make in enumerate(makers) if len(rows)}
+    return {name: frame for name, frame in made.items() if len(frame)}
+
+
+def show_tables(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.DataFrame]) -> None:
+    """Display tables of an artifact's rows (`make_tables`)."""
+    for name, table in made.items():
+        frame = _without_counts(_labelled(table), rows)
+        display(HTML(html_table(frame, name=f"{artifact_id}-{name}")))
 
 
 def show_frame(frame: pd.DataFrame, name: str) -> None:
@@ -89,7 +105,7 @@ def show_claims(found: Sequence[Record]) -> None:
     items = [
         (
             f"{one['claim']} · {one['verdict']} · {one['statement']}",
-            f"{one['evidence']} ({', '.join(filter(None, [one['profile'], one['data']]))})",
+            "; ".join(filter(None, [one["evidence"], scale_of(one)])),
         )
         for one in found
     ]
@@ -100,11 +116,26 @@ def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
     """Display sentences, the count of verdicts, and the data and scale that these rest on."""
     counts = Counter(one["verdict"] for one in found)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    profiles = sorted({one["profile"] for one in found if one["profile"]})
+    meant = [f"*{word}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
+    found_words = " ".join([*sentences, f"Of {len(found)} claims: {told}.", *meant])
+    display(Markdown(f"{found_words}\n\n{_scale_sentence(found)}"))
+
+
+def _scale_sentence(found: Sequence[Record]) -> str:
+    """Profiles and data that verdicts rest on."""
+    used = {one["profile"] for one in found}
+    profiles = [f"`{name}` ({what})" for name, what in _PROFILE_WORDS.items() if name in used]
     named = [one["data"] for one in found if not one["data"].startswith("timed on")]
     data = sorted({name for names in named for name in names.split(", ") if name})
-    scale = f"Profile {', '.join(profiles)}; data {', '.join(data)}." if profiles else "No rows are stored."
-    display(Markdown("\n\n".join([" ".join([*sentences, f"Of {len(found)} claims: {told}."]), scale])))
+    if not profiles:
+        return "No rows are stored, so nothing is decided yet."
+    return f"Scale: {', '.join(profiles)}. Data: {', '.join(data)}."
+
+
+def scale_of(one: Record) -> str:
+    """Profile and data of a verdict, e.g. `rows: reduced, mnist`; empty without rows."""
+    parts = [part for part in (one["profile"], one["data"]) if part]
+    return f"rows: {', '.join(parts)}" if parts else ""
 
 
 def show_sentences(*sentences: str) -> None:
@@ -129,7 +160,8 @@ def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
         column: frame[column].map(lambda name: labels.get(name, str(name).replace("_", " ")))
         for column in named
     }
-    return frame.assign(**words).rename(columns=labels)
+    plain = {column: frame[column].str.replace("_", " ") for column in _PLAIN_COLUMNS if column in frame}
+    return frame.assign(**words, **plain).rename(columns=labels | _HEADERS)
 
 
 def _without_counts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +185,10 @@ def show_line(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: st
     display(HTML(_LINE.format(tip=html.escape(provenance_line(rows)), label=label, words=words)))
 
 
-_LINE = '<div style="font-size: 12px; opacity: 0.8" title="{tip}"><b>{label}</b> · {words}</div>'
+_LINE = (  # the second part stands in a line of its own where both do not fit
+    '<div style="font-size: 12px; opacity: 0.8; display: flex; flex-wrap: wrap; column-gap: 0.8em" '
+    'title="{tip}"><b>{label}</b> <span>{words}</span></div>'
+)
 
 
 def _linked(artifact: Artifact) -> str:

@@ -37,10 +37,15 @@ def html_table(frame: pd.DataFrame, *, name: str, fold_from: int = FOLD_FROM) ->
 def html_list(items: Sequence[tuple[str, str]]) -> str:
     """Folded entries, one line each: what stands in the line, and what opens below it."""
     entries = (
-        f"<details><summary>{html.escape(head)}</summary><p>{html.escape(body)}</p></details>"
-        for head, body in items
+        f"<details><summary>{html.escape(head)}</summary>{html_parts(body)}</details>" for head, body in items
     )
     return "".join(entries)
+
+
+def html_parts(text: str) -> str:
+    """Parts that `; ` divides, each as an item of a list, with minus signs for a page."""
+    parts = re.sub(r"(?<![\w.])-(?=\d)", "−", text).split("; ")
+    return f"<ul>{''.join(f'<li>{html.escape(part)}</li>' for part in parts)}</ul>"
 
 
 def _as_words(frame: pd.DataFrame) -> tuple[pd.DataFrame, set[tuple[str, str]]]:

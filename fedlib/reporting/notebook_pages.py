@@ -4,6 +4,7 @@ References: latex2mathml (https://github.com/roniemartinez/latex2mathml), mistun
 Pygments (https://pygments.org); nbconvert's own HTML leaves mathematics to a script from the network.
 """
 
+import ast
 import base64
 import html
 import re
@@ -80,9 +81,19 @@ def _code_cell(cell: Any) -> str:
     shown = "".join(map(_output, cell.get("outputs", [])))
     if "parameters" in cell.metadata.get("tags", []) or not cell.source.strip():
         return f"{_highlighted(cell.source)}{shown}"
-    first = html.escape(cell.source.strip().splitlines()[-1][:70])
-    code = f"<details class=code><summary>code: {first}</summary>{_highlighted(cell.source)}</details>"
+    head = f"<summary>code: {html.escape(_last_statement(cell.source))}</summary>"
+    code = f"<details class=code>{head}{_highlighted(cell.source)}</details>"
     return code + shown
+
+
+def _last_statement(source: str) -> str:
+    """The first line of a cell's last statement, or the last line of a cell that is no Python."""
+    lines = source.strip().splitlines()
+    try:
+        at = ast.parse(source.strip()).body[-1].lineno - 1
+    except (SyntaxError, IndexError):
+        at = -1
+    return lines[at][:70]
 
 
 def _highlighted(source: str) -> str:

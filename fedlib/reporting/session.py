@@ -65,32 +65,33 @@ class Session:
     def figure(self, *artifact_ids: str, mine: bool = False) -> None:
         """Display the figures of artifacts, each below the line of what is asked and shown."""
         for artifact_id in artifact_ids:
-            rows = self._announced(artifact_id, mine)
+            rows = self.rows(artifact_id, mine=mine)
+            self._announce(artifact_id, rows, mine)
             if len(rows):
                 display.show_figure(find_artifact(artifact_id).plot(rows), find_artifact(artifact_id).title)
 
     def table(self, artifact_id: str, *makers: display.Maker, mine: bool = False) -> None:
         """Display the tables that functions make of an artifact's rows."""
-        rows = self._announced(artifact_id, mine)
-        if len(rows):
-            display.show_tables(artifact_id, rows, makers)
+        rows = self.rows(artifact_id, mine=mine)
+        made = display.make_tables(rows, makers)
+        self._announce(artifact_id, rows if made else rows.iloc[:0], mine)
+        display.show_tables(artifact_id, rows, made)
 
     def show(self, *artifact_ids: str, mine: bool = False) -> None:
         """Display the figure and the tables that artifacts have."""
         for artifact_id in artifact_ids:
-            artifact, rows = find_artifact(artifact_id), self._announced(artifact_id, mine)
+            artifact, rows = find_artifact(artifact_id), self.rows(artifact_id, mine=mine)
+            self._announce(artifact_id, rows, mine)
             if len(rows) and artifact.plot is not None:
                 display.show_figure(artifact.plot(rows), artifact.title)
-            if len(rows):
-                display.show_tables(artifact_id, rows, artifact.tables)
+            display.show_tables(artifact_id, rows, display.make_tables(rows, artifact.tables))
 
-    def _announced(self, artifact_id: str, mine: bool) -> pd.DataFrame:
-        rows, artifact = self.rows(artifact_id, mine=mine), find_artifact(artifact_id)
+    def _announce(self, artifact_id: str, rows: pd.DataFrame, mine: bool) -> None:
+        artifact = find_artifact(artifact_id)
         given = self.seeds and artifact.runs(self.profile)
         seeds = f" --seeds {','.join(map(str, self.seeds))}" if given else ""
         command = f"python -m fedlib run {artifact_id} --profile {self.profile}{seeds}"
         display.show_line(artifact, rows, self.asked(mine=mine), command=command)
-        return rows
 
     def verdicts(self) -> list[Record]:
         """Every claim of the paper with its verdict as plain values, from stored rows."""

@@ -21,8 +21,8 @@ from fedlib.papers import claims
 from fedlib.paths import project_root
 from fedlib.plotting.forest import plot_claims
 from fedlib.plotting.style import DPI
-from fedlib.reporting.display import CSS_DPI, PAPERS, SHARP
-from fedlib.reporting.html_tables import html_table
+from fedlib.reporting.display import CSS_DPI, PAPERS, SHARP, scale_of
+from fedlib.reporting.html_tables import html_parts, html_table
 from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, picture_html
 from fedlib.reporting.notebook_runner import NotebookResult, notebooks_folder, output_folder, paper_key
 from fedlib.reporting.verdict_cache import Record
@@ -116,7 +116,6 @@ def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _S
     claim = {claim.id: claim for claim in claims()}[one["claim"]]
     table = html_table(effects[_EFFECTS].rename(columns=_HEADERS), name=one["claim"]) if len(effects) else ""
     figure = project_root() / "figures" / f"{claim.artifact}.png"
-    data = ", ".join(filter(None, [one["profile"], one["data"]])) or "no rows"
     address = PAPERS[claim.paper][1] if claim.paper in PAPERS else ""
     place = html.escape(one["place"])
     place = f'<a href="{address}">{place}</a>' if address and not place.startswith("ours") else place
@@ -124,7 +123,7 @@ def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _S
     body = f"""<h1>{one["claim"]} {_badge(one["verdict"])}</h1>
 <p><b>{html.escape(one["statement"])}</b></p><p class=mute>{place}{link}</p>
 <div class="scroll">{table}</div>
-<h2>Evidence</h2><p>{html.escape(one["evidence"])}</p><p class=mute>{html.escape(data)}</p>
+<h2>Evidence</h2>{html_parts(one["evidence"])}<p class=mute>{html.escape(scale_of(one) or "no rows")}</p>
 <h2>Rows</h2><p><code>python -m fedlib show {claim.artifact}</code></p>{_drawn(figure, claim.artifact)}"""
     href = f"claims/{one['claim']}.html"
     return _SitePage(one["claim"], body, href=href, entries=[(one["claim"], href, one["statement"])])

@@ -48,7 +48,7 @@ def test_printed_effect_and_margin_are_of_the_cells_at_hand():
 def test_evidence_has_effect_interval_seeds_printed_margin_and_span():
     evidence = verdict_on(claim(), make_rows(x=[3, 4, 5], y=[1, 2, 3])).evidence
     assert evidence == (
-        "A - B +3.0 [+0.5, +5.5] points, 3 seeds, printed +3.00 "
+        "A - B: +3.0 [+0.5, +5.5] points, 3 seeds, printed +3.00 "
         "(2 cells, +2.00 in y to +4.00 in x), margin 1.5: supported"
     )
 
@@ -59,7 +59,7 @@ def test_stand_ins_decide_nothing():
     assert "fake" not in mixed.evidence
     alone = verdict_on(claim(), make_rows(fake=[8, 9, 10]))
     assert alone.verdict == "not testable here"
-    assert alone.evidence.startswith("on the stand-in: A - B +9.0 [+6.5, +11.5] points")
+    assert alone.evidence.startswith("on the stand-in: A - B: +9.0 [+6.5, +11.5] points")
 
 
 def test_a_failed_gate_leaves_the_number_and_takes_the_verdict():
@@ -67,7 +67,7 @@ def test_a_failed_gate_leaves_the_number_and_takes_the_verdict():
     passed = Gate("trained", lambda rows: (True, "100 updates"))
     verdict = verdict_on(claim(gates=(failed, passed)), make_rows(x=[3, 4, 5]))
     assert verdict.verdict == "not testable here"
-    assert verdict.evidence.startswith("2 of 3 curves still rise; A - B +4.0")
+    assert verdict.evidence.startswith("2 of 3 curves still rise; A - B: +4.0")
     assert verdict.evidence.endswith("100 updates")
     assert verdict.effects[0].interval.mean == 4
 

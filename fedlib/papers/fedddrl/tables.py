@@ -1,6 +1,6 @@
 """FedDdrl's tables from stored rows, published values beside ours.
 
-"+-" is the standard deviation over seeds, of the mean over evaluation episodes (FEDDDRL-A37).
+"s.d." is the standard deviation over seeds, of the mean over evaluation episodes (FEDDDRL-A37).
 """
 
 import json
@@ -49,14 +49,14 @@ def _spread(values: pd.Series, by: list[str]) -> pd.DataFrame:
 
 
 def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    """Columns of `on`, published and its +-, ours and its +-, difference, 95 % interval, seeds."""
+    """Columns of `on`, published and its s.d., ours and its s.d., difference, 95 % interval, seeds."""
     wide = published.pivot(index=on, columns="metric", values="value").reset_index()
     order = published[published.metric == "accuracy_mean"][on]
     wide = order.merge(wide, on=on).astype({"accuracy_mean": float, "accuracy_std": float})
     table = tables.compare(wide, ours.rename(columns={"role": "dataset"}), on, value="accuracy_mean")
     table = table.merge(wide[[*on, "accuracy_std"]], on=on)
-    names = {"accuracy_std": "published +-", "std": "ours +-", "n": "seeds"}
-    columns = [*on, "published", "published +-", "ours", "low", "high", "ours +-", "difference", "seeds"]
+    names = {"accuracy_std": "published s.d.", "std": "ours s.d.", "n": "seeds"}
+    columns = [*on, "published", "published s.d.", "ours", "low", "high", "ours s.d.", "difference", "seeds"]
     table = table.rename(columns=names)[columns].dropna(subset="ours").round(1)
     place = list(grid.ALPHAS).index
     return table.sort_values("dataset", key=lambda d: d.map(place), kind="stable", ignore_index=True)
@@ -188,5 +188,7 @@ def agents_cost(rows: pd.DataFrame) -> pd.DataFrame:
     names = ["parameters", "products_per_decision", "products_of_training", "decision_seconds",
              "learning_step_seconds", "network_bytes", "memory_bytes", "factor"]  # fmt: skip
     table = rows.reindex(columns=["part", *names]).set_index("part").T
-    words = table.map(lambda value: "–" if pd.isna(value) else f"{value:,.6g}")
+    words = table.map(
+        lambda value: "–" if pd.isna(value) else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    )
     return words.rename_axis(None, axis=1).rename_axis("quantity").reset_index()

@@ -19,8 +19,8 @@ def test_table_4_beside_the_published_values():
     table = tables.table4(frame({("fedavg", "MNIST"): {"accuracy": 0.9, "sway": 1}}))
     (row,) = table.to_dict("records")
     assert (row["dataset"], row["method"], row["seeds"]) == ("MNIST", "FedAvg", 3)
-    assert (row["published"], row["published +-"]) == (94.6, 2.1)
-    assert (row["ours"], row["ours +-"], row["difference"]) == (90.0, 0.4, -4.6)
+    assert (row["published"], row["published s.d."]) == (94.6, 2.1)
+    assert (row["ours"], row["ours s.d."], row["difference"]) == (90.0, 0.4, -4.6)
 
 
 def test_table_5_names_the_smaller_cohort_c_5():
