@@ -27,6 +27,7 @@ from torch import Tensor
 
 from fedlib import seeds
 from fedlib.errors import check, check_name
+from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.methods.frl.workers import DRAWS, draw_workers, mean_workers, worker_times
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
 from fedlib.rl.networks import one_thread
@@ -38,6 +39,7 @@ CHOICES = {
     "normalisation": ("z", "unit"),
     "stored_action": ("probabilities", "draw"),
     "draws": DRAWS,
+    "devices": ("report", "fedddrl"),
 }
 
 
@@ -59,6 +61,7 @@ class Scheduler:
     draws: str = "round"  # times vary around each worker's own means; "once": they never change
     data_factor: int = 5  # MNIST counts five times in the simulated times (A16)
     time_epochs: int = 3  # E in T^c, at every profile
+    devices: str = "report"  # or "fedddrl": the simulated devices of FedDdrl, to compare with its methods
     time_batch_size: int = 64  # B_s in T^c
     capacity: int = 50  # replay memory
     batch_size: int = 10  # updates begin with more transitions than this
@@ -164,11 +167,22 @@ class World:
 
     def times(self, turn: int) -> np.ndarray:
         """[k, 3] seconds of computation, upload and download in round `turn`."""
+        if self.rule.devices == "fedddrl":
+            return self._device_times()
         workers = draw_workers(self.seed, len(self.sizes), round_index=turn, draws=self.rule.draws)
         return self._times_of(workers)
 
+    def _device_times(self) -> np.ndarray:
+        """The same in every round; a download takes no time there."""
+        count = len(self.sizes)
+        devices, everyone = draw_devices(self.seed, count), np.arange(count)
+        training = devices.training_seconds(everyone, self.sizes, self.rule.time_epochs)
+        return np.stack([training, devices.upload_seconds, np.zeros(count)], axis=-1)
+
     def expected_seconds(self) -> np.ndarray:
         """[k] total time by each worker's means: what figs. 27 and 28 sort by."""
+        if self.rule.devices == "fedddrl":
+            return self._device_times().sum(axis=1)
         return self._times_of(mean_workers(self.seed, len(self.sizes))).sum(axis=1)
 
     def _times_of(self, workers: Any) -> np.ndarray:

@@ -109,6 +109,8 @@ class SchedulerFL(Scheduler, Method):
                 model_bytes(state.params, state.buffers) * int(n) for n in selected.sum(axis=1)
             ],
         }
+        if self.devices == "fedddrl":  # the names that other methods' costs have on these devices
+            columns |= {"latency_seconds": columns["max_seconds"], "uploads": columns["selected"]}
         failed = {int(r): f"failed: no worker selected in round {cohort.round} (FRL-A18)" for r in nobody}
         memory = {**state.memory, "known": known, "counts": counts}
         return replace(state, memory=memory), replace(report, columns=columns, failed=failed)

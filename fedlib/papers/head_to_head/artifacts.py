@@ -5,6 +5,7 @@ from fedlib.papers.head_to_head import runs
 
 figures = Deferred("fedlib.papers.head_to_head.figures")
 tables = Deferred("fedlib.papers.head_to_head.tables")
+device_time = Deferred("fedlib.papers.head_to_head.device_time")
 
 ARTIFACTS = (
     Artifact(
@@ -21,6 +22,12 @@ ARTIFACTS = (
         "head_to_head/comparison", "Learned methods against strong baselines", "figure",
         runs=runs.comparison, plot=figures.plot_differences, counts_failed=True,
         tables=(tables.levels, tables.aggregates, tables.diverged), profiles=PROFILES,
+        seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
+    ),
+    Artifact(
+        "head_to_head/devices", "Accuracy in simulated time", "figure",
+        runs=device_time.runs, plot=device_time.plot_accuracy_in_time, counts_failed=True,
+        tables=(device_time.time_to_target,), profiles=PROFILES,
         seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
     ),
 )  # fmt: skip

@@ -30,9 +30,10 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks(range(len(found)), found.contestant)
     ax.set_xlabel("accuracy over the last tenth of the rounds, less FedAvg's (points)")
+    ax.set_title("Orange: learns by reinforcement; grey: its controls; blue: baselines")
     n = int(found.n.max()) if len(found) else 0
-    ax.set_title(f"Orange: learns by reinforcement; grey: its controls (mean, 95 % interval, n = {n} seeds)")
-    plotting.write_caption(fig, f"{divergence_words(rows)}{words.provenance_line(rows)}")
+    told = f"Mean and 95 % interval over {n} seeds. {divergence_words(rows)}"
+    plotting.write_caption(fig, told + words.provenance_line(rows))
     return fig
 
 

@@ -10,8 +10,11 @@ from worlds import make_world
 
 from fedlib import seeds
 from fedlib.errors import UsageError
-from fedlib.federation import rounds
+from fedlib.federation import Cohort, rounds
+from fedlib.methods import make_method
 from fedlib.methods.baselines.fedavg import FedAvg
+from fedlib.methods.fedddrl.device_costs import DeviceCosts
+from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.methods.frl.scheduler_agent import Scheduler, World, to_probabilities, train_scheduler
 from fedlib.methods.frl.schedulerfl import FIRST_TURN, SchedulerFL, participation_variance
 from fedlib.methods.frl.workers import mean_workers
@@ -267,3 +270,36 @@ def test_bad_input_is_one_line():
         SchedulerFL().init(world(cohort_size=3))
     with pytest.raises(UsageError, match="worker 1 has 0 samples; allowed: 1 or more"):
         World(0, np.array([5, 0]), Scheduler()).times(1)
+
+
+def test_fedddrls_devices_are_the_clock_of_both():
+    """All workers selected: a round lasts as long as FedAvg's on the same devices, whatever its number."""
+    run = {"rounds": 2, "seeds": (0, 1)}
+    options = {"policy": "all", "devices": "fedddrl", "time_epochs": 2}
+    scheduled = list(rounds(make_world(**run), make_method("schedulerfl", options)))
+    averaged = list(rounds(make_world(**run), DeviceCosts(make_method("fedavg"))))
+    for ours, theirs in zip(scheduled[1:], averaged[1:], strict=True):
+        for own, other in zip(ours.rows, theirs.rows, strict=True):
+            assert own[0]["latency_seconds"] == other[0]["latency_seconds"]
+            assert own[0]["uploads"] == other[0]["uploads"] == 4
+
+
+def test_times_of_fedddrls_devices_by_hand():
+    """Seconds per sample times samples times epochs, seconds of the upload, none for the download."""
+    sizes = np.array([10, 20, 30])
+    world = World(3, sizes, Scheduler(devices="fedddrl", time_epochs=5))
+    devices = draw_devices(3, 3)
+    expected = np.stack([devices.compute_seconds * sizes * 5, devices.upload_seconds, np.zeros(3)], axis=1)
+    np.testing.assert_allclose(world.times(1), expected)
+    np.testing.assert_allclose(world.times(9), expected)
+    np.testing.assert_allclose(world.expected_seconds(), expected.sum(axis=1))
+
+
+def test_costs_are_those_of_the_clients_that_a_method_chose():
+    task = make_world(cohort_size=2, rounds=1)
+    method = DeviceCosts(make_method("power_of_choice", {"candidates": 4}))
+    _, report = method.apply(task, method.init(task), Cohort(1, np.array([[0, 1]])))
+    devices, chosen = draw_devices(0, 4), report.clients[0]
+    training = devices.compute_seconds[chosen] * task.sizes(report.clients)[0] * task.run.local_epochs
+    assert report.columns["latency_seconds"] == [(training + devices.upload_seconds[chosen]).max()]
+    assert set(chosen) != {0, 1}  # else the test shows nothing

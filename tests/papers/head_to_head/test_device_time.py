@@ -1,0 +1,74 @@
+"""Accuracy in simulated time: one clock for all methods, and numbers worked out by hand."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from fedlib.experiments.artifact import PROFILES
+from fedlib.papers.head_to_head import device_time
+
+
+def rows_of(**curves):
+    """Rows of the smoke runs: contestant -> seconds a round, accuracies, status at the end."""
+    parts = []
+    for name, run in zip(device_time.CONTESTANTS, device_time.runs("smoke"), strict=True):
+        for seed, (seconds, accuracies, status) in enumerate(curves.get(name.replace(", ", "_"), ())):
+            frame = pd.DataFrame({"round": range(len(accuracies) + 1), "test_accuracy": [0.1, *accuracies]})
+            frame["latency_seconds"], frame["uploads"] = float(seconds), 4.0
+            frame.loc[0, ["latency_seconds", "uploads"]] = None  # before round 1
+            frame["status"] = ["ok"] * len(accuracies) + [status]
+            parts.append(frame.assign(run=f"{name}{seed}", group=run.group_key, seed=seed, profile="smoke"))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_all_contestants_differ_in_method_and_options_only(profile):
+    runs = device_time.runs(profile)
+    assert len({run.group_key for run in runs}) == len(device_time.CONTESTANTS)
+    for run in runs:
+        left = {key for key, value in run.describe().items() if value != runs[0].describe()[key]}
+        assert left <= {"method", "method_options"}
+    assert all(name in device_time.COLOURS for name in ("fedavg", "schedulerfl"))
+
+
+def test_time_to_the_target_by_hand():
+    """FedAvg: 0.5 after two rounds of an hour each. The target is 0.475."""
+    rows = rows_of(
+        fedavg=[(3600, [0.2, 0.5, 0.5], "ok"), (3600, [0.2, 0.2, 0.4], "ok")],
+        fedddrl=[(1800, [0.3, 0.4, 0.49], "ok"), (1800, [0.3, 0.3, 0.3], "ok")],
+    )
+    found = device_time.time_to_target(rows).set_index("contestant")
+    assert found.loc["fedavg", ["level (%)", "hours to target", "reached"]].tolist() == [45, 2.5, 2]
+    assert found.loc["fedddrl", ["level (%)", "hours to target", "reached"]].tolist() == [39.5, 1.5, 1]
+    assert found["minutes a round"].to_dict() == {"fedavg": 60, "fedddrl": 30}
+    assert found["uploads a round"].tolist() == [4, 4]
+    assert found.diverged.tolist() == [0, 0]
+
+
+def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():
+    rows = rows_of(
+        fedavg=[(3600, [0.5, 0.5, 0.5], "ok"), (3600, [0.5, 0.1], "failed: test_loss is nan")],
+        schedulerfl=[(60, [0.5, 0.5], "failed: no worker selected"), (60, [0.6, 0.6, 0.6], "ok")],
+    )
+    found = device_time.time_to_target(rows).set_index("contestant")
+    assert found["level (%)"].to_dict() == {"fedavg": 25, "schedulerfl": 30}
+    assert found.diverged.to_dict() == {"fedavg": 1, "schedulerfl": 1}
+    assert found.reached.to_dict() == {"fedavg": 1, "schedulerfl": 1}
+
+
+def test_the_figure_has_simulated_time_below():
+    rows = rows_of(
+        fedavg=[(3600, [0.2, 0.5, 0.5], "ok")], schedulerfl_random=[(1800, [0.3, 0.4], "failed: nobody")]
+    )
+    figure = device_time.plot_accuracy_in_time(rows)
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    assert lines["fedavg"].get_xdata().tolist() == [1, 2, 3]
+    assert lines["schedulerfl, random"].get_xdata().tolist() == [0.5, 1]
+    assert "1 runs diverged" in figure._supxlabel.get_text()
+
+
+def test_options_of_the_scheduler_are_those_of_the_run():
+    (run,) = (r for r in device_time.runs("reduced") if r.method_options.get("policy") == "shuffled")
+    assert run.method_options["time_epochs"] == run.local_epochs
+    assert json.dumps(run.method_options)
