@@ -23,7 +23,10 @@ def headline(rows_of: RowsOf) -> list[str]:
     worth = weights_worth(rows).set_index("variant")
     if "feddisk" in worth.index:
         shuffled = _words(worth.loc["feddisk"])
-        sentences.append(f"Against the same weights on other samples, which know nothing, it is {shuffled}.")
+        sentences.append(
+            "Against the same weights shuffled over the samples, which carry no information, "
+            f"it is {shuffled}."
+        )
     return sentences
 
 
@@ -51,10 +54,11 @@ def _information(line: "pd.Series") -> str:
     says = by_sign(
         _interval(line),
         above="they carry information about the samples",
-        below="they do worse than weights that know nothing",
+        below="they do worse than weights without information",
         undecided="nothing shows that they carry information about the samples",
     )
-    return f"FedDisk's weights are worth {_words(line)} against the same weights on other samples: {says}."
+    shuffled = "against the same weights shuffled over the samples"
+    return f"FedDisk's weights are worth {_words(line)} {shuffled}: {says}."
 
 
 def _step(fedavg: "pd.Series", mean: "pd.Series") -> str:

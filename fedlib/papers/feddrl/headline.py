@@ -15,16 +15,17 @@ RowsOf: TypeAlias = Callable[[str], "pd.DataFrame"]  # artifact id to its rows
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Two sentences: FedDRL against FedAvg, and against controls that know nothing."""
+    """Up to three sentences: FedDRL against FedAvg, against controls without information, and repaired."""
     rows = rows_of("feddrl/table3")
     if rows.empty:
         return ["No rows of table 3 are stored."]
     pooled = _pooled(rows)
     return [
-        f"Over {_cells(rows)} cells of table 3 FedDRL's best accuracy is "
+        f"Over {_cells(rows)} cells of table 3 (data set, partition, clients) FedDRL's best accuracy is "
         f"{effect_words(pooled['fedavg'], 'points')} against FedAvg.",
         f"Against equal weights it is {effect_words(pooled['uniform'], 'points')}, "
-        f"against its own untrained policy {effect_words(pooled['untrained'], 'points')}.",
+        f"against its own policy before any training {effect_words(pooled['untrained'], 'points')}.",
+        *_told(rows_of, {"repair_judged": _repaired}),
     ]
 
 
@@ -104,7 +105,10 @@ def _repaired(rows: "pd.DataFrame") -> str:
     """Gains in reward over equal weights by data set, of the repaired agent and on permuted rewards."""
     parts = dict(iter(analysis.named(rows).groupby("dataset")))
     told = [_repaired_on(analysis.PAPER_DATA[data], part) for data, part in parts.items()]
-    return f"The repaired agent's gain in reward over equal weights is {'; '.join(told)}."
+    return (
+        "Repaired (a centred reward, raw losses, one policy for all clients) the agent's gain in reward "
+        f"over equal weights is {'; '.join(told)}."
+    )
 
 
 def _repaired_on(data: str, part: "pd.DataFrame") -> str:

@@ -12,5 +12,5 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"EvaluatorFL's mean reward is {stated(FIRST_ROUND, rows_of)} in the first round of an episode, "
         f"whatever was drawn, and {stated(OTHER_ROUNDS, rows_of)} in the others.",
         f"SchedulerFL's longest round is {stated(LONGEST_ROUND, rows_of)} against as many workers drawn at "
-        "random (table 2).",
+        "random (table 2; below 0 is faster).",
     ]

@@ -24,7 +24,7 @@ def headline(rows_of: "Callable[[str], pd.DataFrame]") -> list[str]:
     cost = effect_words(contrasts.paired(fedavg, union), "points")
     proximal = effect_words(contrasts.paired(fedprox, fedavg), "points")
     return [
-        f"Under cluster skew FedAvg ends at {fedavg.mean():.1f} % accuracy, {cost} against training on the "
-        f"union of the data.",
-        f"A proximal term (FedProx) changes that by {proximal}.",
+        "Under cluster skew (a large group of clients holds the same labels) FedAvg ends at "
+        f"{fedavg.mean():.1f} % accuracy, {cost} against training on the union of the data.",
+        f"A proximal term that holds clients close to the global model (FedProx) changes that by {proximal}.",
     ]
