@@ -6,8 +6,9 @@ A claim is registered before its rows are looked at. `verdict_on` decides it fro
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY, dataclass, field, replace
+
+import pandas as pd
 
 from fedlib.analysis import decisions
 from fedlib.analysis.decisions import (
@@ -24,9 +25,6 @@ from fedlib.analysis.decisions import (
 from fedlib.analysis.intervals import Interval, interval_words, mean_interval, number_words
 from fedlib.errors import check, check_name
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # Smallest effect of interest where the paper prints none, by unit: half a point of accuracy, 5 % of a
 # time or a cost
 DEFAULT_MARGINS = {"points": 0.5, "% of accuracy": 0.5, "%": 5.0}
@@ -36,7 +34,7 @@ ABSENT = Interval(math.nan, math.nan, math.nan, 0)  # of a part without rows
 Printed = Callable[[], float | Mapping[str, float]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Part:
     """An estimand of a claim and the rule that decides it.
 
@@ -45,7 +43,8 @@ class Part:
 
     what: str  # the estimand in words: "FedDRL - best baseline"
     # rows -> one line per seed, one column per cell that the claim speaks of (a series: one cell)
-    estimand: "Callable[[pd.DataFrame], pd.DataFrame | pd.Series]"
+    estimand: Callable[[pd.DataFrame], pd.DataFrame | pd.Series]
+    _: KW_ONLY
     unit: str = "points"
     kind: str = SUPERIORITY
     # The paper's value of the estimand, from data/published: by cell, or of their mean
@@ -89,7 +88,7 @@ class Gate:
     """A condition that rows must fulfil before they decide a claim."""
 
     name: str
-    check: "Callable[[pd.DataFrame], tuple[bool, str]]"  # rows -> passed, what was found
+    check: Callable[[pd.DataFrame], tuple[bool, str]]  # rows -> passed, what was found
 
 
 @dataclass(frozen=True)
@@ -97,10 +96,10 @@ class Supplement:
     """Words from the rows of a further artifact: shown beside the verdict, deciding nothing."""
 
     artifact: str
-    tell: "Callable[[pd.DataFrame], str]"
+    tell: Callable[[pd.DataFrame], str]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Claim:
     """A statement of a paper, and how rows decide it: by parts, or by recomputation (arithmetic)."""
 
@@ -108,10 +107,11 @@ class Claim:
     statement: str
     place: str  # where the paper says so: "sec. 4.2.1, table 3"
     artifact: str  # id of the artifact whose rows decide
+    _: KW_ONLY
     fallback: tuple[str, ...] = ()  # ids of artifacts that decide where its rows cannot
     parts: tuple[Part, ...] = ()
     gates: tuple[Gate, ...] = ()
-    recompute: "Callable[[pd.DataFrame], tuple[bool, str]] | None" = None  # holds, in numbers
+    recompute: Callable[[pd.DataFrame], tuple[bool, str]] | None = None  # holds, in numbers
     supplements: tuple[Supplement, ...] = ()
 
     def __post_init__(self) -> None:
@@ -200,7 +200,7 @@ class Verdict:
         return min(self.effects, key=lambda e: order.index(e.verdict)) if self.effects else None
 
 
-def verdict_on(claim: Claim, rows: "pd.DataFrame") -> Verdict:
+def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
     """Decide a claim from rows: gates first, then its parts, then the table that joins them.
 
     Rows on generated stand-ins decide nothing: without others the claim is *not testable here*, with
@@ -220,7 +220,7 @@ def verdict_on(claim: Claim, rows: "pd.DataFrame") -> Verdict:
     return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects)
 
 
-def _gates(claim: Claim, rows: "pd.DataFrame") -> tuple[list[str], list[str]]:
+def _gates(claim: Claim, rows: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Findings of the failed gates and of the others."""
     checked = [gate.check(rows) for gate in claim.gates]
     failed = [words for passed, words in checked if not passed]
@@ -231,14 +231,14 @@ def _undecided(effect: Effect) -> Effect:
     return replace(effect, verdict=NOT_TESTABLE)
 
 
-def _without_real_rows(claim: Claim, rows: "pd.DataFrame") -> Verdict:
+def _without_real_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
     effects = tuple(_undecided(effect) for effect in effects_of(claim.parts, rows))
     if not effects:
         return Verdict(NOT_TESTABLE, "the cells that it needs have not been run")
     return Verdict(NOT_TESTABLE, f"on the stand-in: {'; '.join(map(str, effects))}", effects)
 
 
-def effects_of(parts: tuple[Part, ...], rows: "pd.DataFrame") -> tuple[Effect, ...]:
+def effects_of(parts: tuple[Part, ...], rows: pd.DataFrame) -> tuple[Effect, ...]:
     """Every part's effect; empty if no part has a cell among the rows."""
     samples = [samples_of(part, rows) for part in parts]
     if all(table.empty for table in samples):
@@ -246,16 +246,34 @@ def effects_of(parts: tuple[Part, ...], rows: "pd.DataFrame") -> tuple[Effect, .
     return tuple(effect_of(part, table) for part, table in zip(parts, samples, strict=True))
 
 
-def samples_of(part: Part, rows: "pd.DataFrame") -> "pd.DataFrame":
-    """The part's estimand by seed and cell, for the seeds that all cells have."""
-    import pandas as pd
+def supplement(
+    artifact: str,
+    *parts: Part,
+    where: str = "",
+    absent: str = "",
+    chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+) -> Supplement:
+    """The effects of these parts on the rows of an artifact, in words.
 
+    where: said first. absent: said where no part has rows. chosen: rows to the rows that count.
+    """
+
+    def tell(rows: pd.DataFrame) -> str:
+        own = rows if chosen is None else chosen(rows)
+        told = "; ".join(effect.described for part in parts for effect in effects_of((part,), own))
+        return f"{where}: {told}" if where and told else told or absent
+
+    return Supplement(artifact, tell)
+
+
+def samples_of(part: Part, rows: pd.DataFrame) -> pd.DataFrame:
+    """The part's estimand by seed and cell, for the seeds that all cells have."""
     table = part.estimand(rows) if len(rows) else pd.DataFrame()
     table = table.to_frame("all") if isinstance(table, pd.Series) else table
     return table.dropna(axis="columns", how="all").dropna()
 
 
-def effect_of(part: Part, table: "pd.DataFrame") -> Effect:
+def effect_of(part: Part, table: pd.DataFrame) -> Effect:
     """Decide one part from its samples: one line per seed, one column per cell; none: not testable here."""
     if table.empty:
         return Effect(part.what, part.unit, part.kind, NOT_TESTABLE, ABSENT, math.nan, math.nan)

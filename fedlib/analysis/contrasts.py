@@ -1,16 +1,14 @@
 """Contrasts of series by seed: final and best values, paired and pooled differences with their intervals."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.errors import check
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def final(rows: "pd.DataFrame", value: str = "test_accuracy", *, percent: bool = True) -> "pd.Series":
+def final(rows: pd.DataFrame, value: str = "test_accuracy", *, percent: bool = True) -> pd.Series:
     """`value` after the last evaluated round of each seed, by seed; in percent or as it is.
 
     rows: of one cell and one method, at most one per seed and round.
@@ -21,15 +19,15 @@ def final(rows: "pd.DataFrame", value: str = "test_accuracy", *, percent: bool =
 
 
 def best(
-    rows: "pd.DataFrame", value: str = "test_accuracy", *, percent: bool = True, smallest: bool = False
-) -> "pd.Series":
+    rows: pd.DataFrame, value: str = "test_accuracy", *, percent: bool = True, smallest: bool = False
+) -> pd.Series:
     """The largest (or smallest) `value` over all rounds of each seed, by seed; in percent or as it is."""
     by_seed = _of_one_cell(rows, value).groupby("seed")[value]
     found = (by_seed.min() if smallest else by_seed.max()).sort_index()
     return 100 * found if percent else found
 
 
-def _of_one_cell(rows: "pd.DataFrame", value: str) -> "pd.DataFrame":
+def _of_one_cell(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     known = rows[rows[value].notna()]
     twice = known[known.duplicated(["seed", "round"])]
     if len(twice):
@@ -40,17 +38,15 @@ def _of_one_cell(rows: "pd.DataFrame", value: str) -> "pd.DataFrame":
     return known
 
 
-def paired(a: "pd.Series", b: "pd.Series") -> Interval:
+def paired(a: pd.Series, b: pd.Series) -> Interval:
     """Mean of a - b over the seeds that both have, with its 95 % t interval."""
     difference = (a - b).dropna()
     check(len(difference) > 0, "no seed in common")
     return mean_interval(difference.to_numpy())
 
 
-def pooled(cells: Iterable[tuple["pd.Series", "pd.Series"]]) -> Interval:
+def pooled(cells: Iterable[tuple[pd.Series, pd.Series]]) -> Interval:
     """Mean over cells of a - b per seed, then mean and 95 % t interval over the seeds that all cells have."""
-    import pandas as pd
-
     differences = pd.concat([a - b for a, b in cells], axis=1).dropna()
     check(len(differences) > 0, "no seed in common")
     return mean_interval(differences.mean(axis=1).to_numpy())

@@ -13,12 +13,11 @@ Superiority that is both is *supported, smaller than printed*; everything else i
 """
 
 import math
-from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
 
 from fedlib.errors import check_name
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SUPPORTED = "supported"
 SMALLER = "supported, smaller than printed"
@@ -34,11 +33,8 @@ KINDS = (SUPERIORITY, EQUIVALENCE, EVERYWHERE)
 TAIL = 0.025  # of a 95 % interval, on either side
 
 
-def t_bounds(values: "np.ndarray") -> "tuple[np.ndarray, np.ndarray, np.ndarray]":
+def t_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, lower and upper bound of the 95 % t interval over the last axis; one value has no bounds."""
-    import numpy as np
-    from scipy import stats
-
     n, mean = values.shape[-1], values.mean(axis=-1)
     if n < 2:
         return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
@@ -46,14 +42,12 @@ def t_bounds(values: "np.ndarray") -> "tuple[np.ndarray, np.ndarray, np.ndarray]
     return mean, mean - half, mean + half
 
 
-def decide(samples: "np.ndarray", kind: str, margin: float, *, sized: bool = True) -> "np.ndarray":
+def decide(samples: np.ndarray, kind: str, margin: float, *, sized: bool = True) -> np.ndarray:
     """Verdicts [...] of experiments [..., seeds, cells].
 
     margin: smallest effect of interest, in the samples' unit. sized: the paper prints a size; without
     one a small superiority is plainly *supported*. One seed is *not testable here*.
     """
-    import numpy as np
-
     rule = {SUPERIORITY: _superiority, EQUIVALENCE: _equivalence, EVERYWHERE: _everywhere}
     found = rule[check_name("kind of claim", kind, rule)](np.asarray(samples, dtype=float), margin)
     if samples.shape[-2] < 2:
@@ -61,35 +55,26 @@ def decide(samples: "np.ndarray", kind: str, margin: float, *, sized: bool = Tru
     return found if sized else np.where(found == SMALLER, SUPPORTED, found)
 
 
-def _superiority(samples: "np.ndarray", margin: float) -> "np.ndarray":
-    import numpy as np
-
+def _superiority(samples: np.ndarray, margin: float) -> np.ndarray:
     _, low, high = t_bounds(samples.mean(axis=-1))
     above, below = low > 0, high < margin
     return np.select([above & below, above, below], [SMALLER, SUPPORTED, REFUTED], INCONCLUSIVE)
 
 
-def _equivalence(samples: "np.ndarray", margin: float) -> "np.ndarray":
-    import numpy as np
-
+def _equivalence(samples: np.ndarray, margin: float) -> np.ndarray:
     _, low, high = t_bounds(samples.mean(axis=-1))
     inside, outside = (low > -margin) & (high < margin), (low > margin) | (high < -margin)
     return np.select([inside, outside], [SUPPORTED, REFUTED], INCONCLUSIVE)
 
 
-def _everywhere(samples: "np.ndarray", margin: float) -> "np.ndarray":
-    import numpy as np
-
+def _everywhere(samples: np.ndarray, margin: float) -> np.ndarray:
     _, low, _ = t_bounds(np.swapaxes(samples, -1, -2))
     above, below = (low > -margin).all(axis=-1), cells_below(samples, -margin).any(axis=-1)
     return np.select([below, above], [REFUTED, SUPPORTED], INCONCLUSIVE)
 
 
-def cells_below(samples: "np.ndarray", bound: float) -> "np.ndarray":
+def cells_below(samples: np.ndarray, bound: float) -> np.ndarray:
     """Which cells lie below a bound, [..., cells]: one-sided t tests with Holm's correction."""
-    import numpy as np
-    from scipy import stats
-
     n = samples.shape[-2]
     error = samples.std(axis=-2, ddof=1) / math.sqrt(n) if n > 1 else np.full(samples.mean(-2).shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -97,10 +82,8 @@ def cells_below(samples: "np.ndarray", bound: float) -> "np.ndarray":
     return holm(stats.t.cdf(np.where(np.isnan(t), math.inf, t), max(n - 1, 1)))
 
 
-def holm(p: "np.ndarray", level: float = TAIL) -> "np.ndarray":
+def holm(p: np.ndarray, level: float = TAIL) -> np.ndarray:
     """Holm's step-down over the last axis: which hypotheses fall, with family error `level`."""
-    import numpy as np
-
     order = np.argsort(p, axis=-1)
     allowed = level / np.arange(p.shape[-1], 0, -1)
     falls = np.logical_and.accumulate(np.take_along_axis(p, order, -1) <= allowed, axis=-1)
@@ -109,7 +92,7 @@ def holm(p: "np.ndarray", level: float = TAIL) -> "np.ndarray":
     return found
 
 
-def combine(parts: "np.ndarray | list[str]") -> "np.ndarray":
+def combine(parts: np.ndarray | list[str]) -> np.ndarray:
     """Combine the verdicts of a claim's parts, [parts, ...] -> [...].
 
     | parts | verdict |
@@ -120,8 +103,6 @@ def combine(parts: "np.ndarray | list[str]") -> "np.ndarray":
     | all not testable here | not testable here |
     | anything else | inconclusive |
     """
-    import numpy as np
-
     parts = np.asarray(parts)
     supported, refuted = np.isin(parts, (SUPPORTED, SMALLER)), parts == REFUTED
     whole, untested = supported.all(axis=0), (parts == NOT_TESTABLE).all(axis=0)

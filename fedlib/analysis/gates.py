@@ -4,12 +4,11 @@ That rows come from real data is `fedlib.analysis.claims.verdict_on`'s own first
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from fedlib.analysis.claims import Gate
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TOLERANCE = 1.0  # points of accuracy by which a flat curve may still rise over the last quarter
 LAST_QUARTER = 0.75  # share of the rounds after which the slope is taken
@@ -24,7 +23,7 @@ def curves_flat(
     paper's number of rounds. only: values of the last column of `by` that are compared; none: all.
     """
 
-    def check(rows: "pd.DataFrame") -> tuple[bool, str]:
+    def check(rows: pd.DataFrame) -> tuple[bool, str]:
         own = rows[rows[by[-1]].isin(only)] if only else rows
         longest = own.groupby(list(by))["round"].max().min()
         if longest >= length:
@@ -39,14 +38,13 @@ def curves_flat(
     return Gate(f"curves flat ({TOLERANCE:g} point over the last quarter) or {length} rounds", check)
 
 
-def last_quarter_rise(rows: "pd.DataFrame", by: Sequence[str], value: str) -> "pd.Series":
+def last_quarter_rise(rows: pd.DataFrame, by: Sequence[str], value: str) -> pd.Series:
     """Least-squares slope of each curve over the last quarter of its rounds, times their number (points).
 
     A curve with fewer than three evaluated rounds there has no slope: infinity, as nothing shows it flat.
     """
-    import numpy as np
 
-    def rise(curve: "pd.Series") -> float:
+    def rise(curve: pd.Series) -> float:
         rounds = curve.index.get_level_values("round").to_numpy(dtype=float)
         late = rounds > LAST_QUARTER * rounds.max()
         if late.sum() < 3:
@@ -62,7 +60,7 @@ def last_quarter_rise(rows: "pd.DataFrame", by: Sequence[str], value: str) -> "p
 def at_scale(name: str, **needed: float) -> Gate:
     """Gate: the rows' largest value of each column is at least so much (workers, episodes, rounds)."""
 
-    def check(rows: "pd.DataFrame") -> tuple[bool, str]:
+    def check(rows: pd.DataFrame) -> tuple[bool, str]:
         short = {column: rows[column].max() for column, least in needed.items() if rows[column].max() < least}
         words = ", ".join(f"{short[c]:g} {c.replace('_', ' ')} of {needed[c]:g}" for c in short)
         return not short, f"{name} not reached: {words}" if short else ""

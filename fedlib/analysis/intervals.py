@@ -3,12 +3,11 @@
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
 
 from fedlib.errors import check
-
-if TYPE_CHECKING:
-    import numpy as np
 
 MOST_DECIMALS = 6
 NOTHING = 1e-9  # rounding errors of a mean that is 0
@@ -23,11 +22,14 @@ class Interval:
     high: float
     n: int
 
+    def columns(self, name: str, bounds: str | None = None) -> dict[str, float]:
+        """Columns of a table: `name`, and low and high after `bounds` (by default `<name> `)."""
+        start = f"{name} " if bounds is None else bounds
+        return {name: self.mean, f"{start}low": self.low, f"{start}high": self.high}
 
-def mean_interval(values: "np.ndarray") -> Interval:
+
+def mean_interval(values: np.ndarray) -> Interval:
     """Mean and 95 % t interval, `mean +- t(n-1) * s / sqrt(n)`; NaN values are an error."""
-    import numpy as np
-
     values = np.asarray(values, dtype=float)
     check(
         values.size > 0 and bool(np.isfinite(values).all()), "an interval needs finite values, at least one"
@@ -40,8 +42,6 @@ def mean_interval(values: "np.ndarray") -> Interval:
 @functools.cache
 def t_quantile(freedom: int) -> float:
     """The 97.5 % quantile of Student's t; a figure of curves asks for the same few thousands of times."""
-    from scipy import stats
-
     return float(stats.t.ppf(0.975, freedom))
 
 

@@ -6,14 +6,12 @@ Each paper registers its own in `numbers.py`; `fedlib.reporting.numbers` lists, 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis.intervals import Interval, interval_words, number_words
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-RowsOf = Callable[[str], "pd.DataFrame"]  # artifact id -> its rows, empty where there are none
+RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
 README = "README.md"
 
 

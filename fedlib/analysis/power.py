@@ -8,15 +8,13 @@ the weakest truth under which the claim is false, so that supporting it is an er
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from fedlib.analysis import decisions
 from fedlib.analysis.claims import Claim, Part, samples_of
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, NOT_TESTABLE, SMALLER, SUPERIORITY, SUPPORTED
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 REPEATS = 4000  # experiments per simulation: a rate of 5 % is known within 0.7 points
 SEARCH_REPEATS = 1000  # while searching for the number of seeds: 80 % is known within 2.5 points
@@ -53,7 +51,7 @@ class Power:
     seeds_needed: int | None  # for a power of 80 %; None: more than MOST_SEEDS
 
 
-def spread_of(part: Part, rows: "pd.DataFrame") -> Spread | None:
+def spread_of(part: Part, rows: pd.DataFrame) -> Spread | None:
     """The spread of a part's samples; None with fewer than two seeds."""
     table = samples_of(part, rows)
     if len(table) < 2 or table.empty:
@@ -63,7 +61,7 @@ def spread_of(part: Part, rows: "pd.DataFrame") -> Spread | None:
     return Spread(part, names, tuple(values.std(ddof=1).to_numpy(dtype=float)), len(table))
 
 
-def power_of(claim: Claim, rows: "pd.DataFrame", *, repeats: int = REPEATS) -> Power | None:
+def power_of(claim: Claim, rows: pd.DataFrame, *, repeats: int = REPEATS) -> Power | None:
     """Operating characteristics of a claim's rule; None where its rows have no spread to simulate."""
     found = [spread_of(part, rows) for part in claim.parts]
     spreads = [spread for spread in found if spread is not None]
@@ -85,8 +83,6 @@ def _typical(spread: Spread) -> float:
 
 def supported_rate(spreads: list[Spread], seeds: int, *, effect: bool, repeats: int = REPEATS) -> float:
     """Share of simulated experiments in which the claim is supported, its parts drawn independently."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     found = [_simulated(spread, seeds, effect, repeats, rng) for spread in spreads]
     return float(np.isin(decisions.combine(np.stack(found)), (SUPPORTED, SMALLER)).mean())
@@ -94,9 +90,7 @@ def supported_rate(spreads: list[Spread], seeds: int, *, effect: bool, repeats: 
 
 def _simulated(
     spread: Spread, seeds: int, effect: bool, repeats: int, rng: "np.random.Generator"
-) -> "np.ndarray":
-    import numpy as np
-
+) -> np.ndarray:
     if seeds < 2:
         return np.full(repeats, NOT_TESTABLE)
     deviations = np.array(spread.deviations)

@@ -2,23 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.errors import check_name
 from fedlib.paths import published_folder
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def load_published(name: str) -> "pd.DataFrame":
+def load_published(name: str) -> pd.DataFrame:
     """A printed table, e.g. `feddrl_table3`: one row per printed number.
 
     Columns paper, artifact, dataset, partition, n_clients, method, metric, value, unit, note; `value` is
     numeric where every entry of the file is a number. Raises UsageError for an unknown name.
     """
-    import pandas as pd
-
     known = sorted(path.stem for path in published_folder().glob("*.csv"))
     return pd.read_csv(published_folder() / f"{check_name('published table', name, known)}.csv")
 

@@ -66,8 +66,7 @@ def summarise_seeds(frame: pd.DataFrame, by: str | Sequence[str], value: str) ->
     rows = []
     for group, part in frame.groupby(keys, sort=False, dropna=False):
         interval = mean_interval(part[value].to_numpy())
-        numbers = {"mean": interval.mean, "low": interval.low, "high": interval.high, "n": interval.n}
-        rows.append({**dict(zip(keys, group, strict=True)), **numbers})
+        rows.append({**dict(zip(keys, group, strict=True)), **vars(interval)})
     return pd.DataFrame(rows, columns=[*keys, "mean", "low", "high", "n"])
 
 

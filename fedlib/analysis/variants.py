@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedlib.errors import check
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Variants = Mapping[str, tuple[str, Mapping[str, Any]]]  # name -> method and the options that make it
 
 
-def with_variant(rows: "pd.DataFrame", variants: Variants) -> "pd.DataFrame":
+def with_variant(rows: pd.DataFrame, variants: Variants) -> pd.DataFrame:
     """`rows` with a column `variant`: the first entry whose method and options match, else the method's name.
 
     rows: with columns method and method_options (JSON text, as `load_rows` gives them). An entry

@@ -4,10 +4,9 @@ A paper's `artifacts` module describes its artifacts and must be cheap to import
 answers at once. Functions of modules that need torch or matplotlib enter through `Deferred`.
 """
 
-import importlib
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import check, check_name
@@ -23,29 +22,23 @@ KINDS = ("table", "figure", "check")
 DEFAULT_SEEDS = {"smoke": 1, "reduced": 3, "extended": 5, "paper": 5}
 
 
-class Deferred:
-    """A module that is imported when one of its functions is first called."""
-
-    def __init__(self, name: str):
-        self._name = name
-
-    def __getattr__(self, name: str) -> "DeferredFunction":
-        return DeferredFunction(self._name, name)
-
-    def __call__(self) -> ModuleType:
-        return importlib.import_module(self._name)
-
-
 @dataclass(frozen=True)
-class DeferredFunction:
-    """A function of a `Deferred` module."""
+class Deferred:
+    """A package, module, or what a module defines, by its dotted name; imported when it is first called.
 
-    module: str
-    name: str
+    `Deferred("fedlib.papers.feddrl").figures.plot_fig5` is a function that costs no import to name.
+    """
 
-    def resolve(self) -> Callable[..., Any]:
-        """The function itself; AttributeError if the module has none of this name."""
-        return getattr(importlib.import_module(self.module), self.name)
+    path: str
+
+    def __getattr__(self, name: str) -> "Deferred":
+        if name.startswith("__"):  # copying and pickling ask for such
+            raise AttributeError(name)
+        return Deferred(f"{self.path}.{name}")
+
+    def resolve(self) -> Any:
+        """The object that the last word names in its module; AttributeError if there is none."""
+        return pkgutil.resolve_name(":".join(self.path.rsplit(".", 1)))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self.resolve()(*arguments, **options)

@@ -6,7 +6,7 @@ its `init` and `apply` are pure functions over the server's state. A class of yo
 """
 
 import dataclasses
-import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -78,9 +78,8 @@ def method_class(name: str) -> type[Method]:
 
 
 def _imported(entry: str) -> type[Method]:
-    module, _, attribute = entry.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        found = pkgutil.resolve_name(entry)
     except (ImportError, ValueError, AttributeError) as error:
         raise UsageError(
             f"method {entry!r} cannot be imported ({error}); allowed: a name of `fedlib.methods.METHODS`, or "

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedlib.analysis.claims import Claim
-from fedlib.analysis.numbers import Number
 from fedlib.errors import check_name
 from fedlib.experiments import results
 from fedlib.experiments.artifact import Artifact, Deferred
@@ -24,29 +22,34 @@ from fedlib.papers.start import artifacts as start
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedlib.analysis.claims import Claim
+    from fedlib.analysis.numbers import Number
+
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's artifacts, and the modules that register its CLAIMS and, if any, its ERRATA and NUMBERS."""
+    """A paper's artifacts, and what its modules register."""
 
     artifacts: tuple[Artifact, ...]
     claims: Deferred
-    errata: Deferred | None = None
-    numbers: Deferred | None = None
+    numbers: Deferred
+    errata: Deferred | None
 
 
-def _paper(name: str, artifacts: tuple[Artifact, ...], *modules: str) -> Paper:
-    found = {module: Deferred(f"fedlib.papers.{name}.{module}") for module in ("claims", *modules)}
-    return Paper(artifacts, **found)
+def _paper(name: str, artifacts: tuple[Artifact, ...], *, errata: bool = True) -> Paper:
+    modules = Deferred(f"fedlib.papers.{name}")
+    return Paper(
+        artifacts, modules.claims.CLAIMS, modules.numbers.NUMBERS, modules.errata.ERRATA if errata else None
+    )
 
 
 PAPERS: dict[str, Paper] = {
-    "start": _paper("start", start.ARTIFACTS, "numbers"),
-    "feddrl": _paper("feddrl", feddrl.ARTIFACTS, "errata", "numbers"),
-    "feddisk": _paper("feddisk", feddisk.ARTIFACTS, "errata", "numbers"),
-    "fedddrl": _paper("fedddrl", fedddrl.ARTIFACTS, "errata", "numbers"),
-    "frl": _paper("frl", frl.ARTIFACTS, "errata", "numbers"),
-    "head_to_head": _paper("head_to_head", head_to_head.ARTIFACTS, "numbers"),
+    "start": _paper("start", start.ARTIFACTS, errata=False),
+    "feddrl": _paper("feddrl", feddrl.ARTIFACTS),
+    "feddisk": _paper("feddisk", feddisk.ARTIFACTS),
+    "fedddrl": _paper("fedddrl", fedddrl.ARTIFACTS),
+    "frl": _paper("frl", frl.ARTIFACTS),
+    "head_to_head": _paper("head_to_head", head_to_head.ARTIFACTS, errata=False),
 }
 
 
@@ -78,15 +81,14 @@ def find_artifacts(names: Iterable[str]) -> list[Artifact]:
     return list(found.values())
 
 
-def claims(paper: str | None = None) -> list[Claim]:
+def claims(paper: str | None = None) -> "list[Claim]":
     """Claims of one paper or of all."""
-    return [claim for name in paper_names(paper) for claim in PAPERS[name].claims().CLAIMS]
+    return [claim for name in paper_names(paper) for claim in PAPERS[name].claims.resolve()]
 
 
-def numbers(paper: str | None = None) -> list[Number]:
+def numbers(paper: str | None = None) -> "list[Number]":
     """Numbers that README or first screens state, of one paper or of all."""
-    modules = [PAPERS[name].numbers for name in paper_names(paper)]
-    return [number for module in modules if module for number in module().NUMBERS]
+    return [number for name in paper_names(paper) for number in PAPERS[name].numbers.resolve()]
 
 
 def errata_table(paper: str) -> "pd.DataFrame":
@@ -94,8 +96,8 @@ def errata_table(paper: str) -> "pd.DataFrame":
     import pandas as pd
 
     (name,) = paper_names(paper)
-    module = PAPERS[name].errata
-    rows = [(one.id, one.statement, *one.compute()) for one in (module().ERRATA if module else ())]
+    errata = PAPERS[name].errata
+    rows = [(one.id, one.statement, *one.compute()) for one in (errata.resolve() if errata else ())]
     return pd.DataFrame(rows, columns=["erratum", "statement", "printed", "recomputed", "agrees"])
 
 
@@ -125,4 +127,4 @@ def load_results(artifact_id: str, profile: str | None = None) -> "pd.DataFrame"
 
 def run_artifact(artifact_id: str, **options: Any) -> Any:
     """`fedlib.experiments.runner.run_artifact` of the artifact with this id."""
-    return Deferred("fedlib.experiments.runner").run_artifact(find_artifact(artifact_id), **options)
+    return Deferred("fedlib.experiments.runner.run_artifact")(find_artifact(artifact_id), **options)

@@ -6,6 +6,7 @@ Nothing here trains, loads results or reads global settings; `use_style` sets th
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.plotting.curves import plot_curves, plot_settings
 from fedlib.plotting.images import plot_images
+from fedlib.plotting.layout import arms, caption, draw_band, one_legend, subplots
 from fedlib.plotting.partitions import partition_figsize, plot_partition
 from fedlib.plotting.style import (
     METHOD_STYLES,
@@ -20,14 +21,19 @@ __all__ = [
     "METHOD_STYLES",
     "Interval",
     "MethodStyle",
+    "arms",
+    "caption",
+    "draw_band",
     "mean_interval",
     "method_style",
+    "one_legend",
     "partition_figsize",
     "plot_curves",
     "plot_images",
     "plot_partition",
     "plot_settings",
     "save_figure",
+    "subplots",
     "use_style",
     "write_caption",
 ]

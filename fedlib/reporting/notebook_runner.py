@@ -16,7 +16,6 @@ References: papermill (https://papermill.readthedocs.io); nbconvert (https://nbc
 """
 
 import dataclasses
-import importlib.util
 import json
 import os
 import sys
@@ -26,11 +25,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
+import papermill
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbconvert import HTMLExporter
+from papermill.exceptions import PapermillExecutionError
+
 from fedlib.errors import UsageError, check, check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.files import telling, write_atomically
 from fedlib.papers import PAPERS
 from fedlib.paths import project_root
+from fedlib.reporting.kernels import KernelWatch, register
 from fedlib.reporting.notebook_pages import with_mathml
 
 Scalar = str | int | float | bool
@@ -38,7 +44,6 @@ Scalar = str | int | float | bool
 CELL_SECONDS: dict[str, int | None] = {"smoke": 300, "reduced": 3600, "extended": None, "paper": None}
 KERNEL_NAME = "python3"
 RESULTS_FILE = "results.json"
-_NEEDED = ("papermill", "nbconvert", "psutil", "ipykernel")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +103,6 @@ def _resolve(name: str | Path, known: list[Path]) -> list[Path]:
 
 def check_parameters(path: Path, parameters: Mapping[str, Scalar]) -> None:
     """Refuse a parameter that the notebook's cell tagged `parameters` does not define (UsageError)."""
-    import papermill
-
     try:
         _check_is_notebook(path)
         allowed = papermill.inspect_notebook(path)
@@ -140,7 +143,6 @@ def run_notebooks(
     """
     check_name("profile", profile, PROFILES)
     check(timeout is None or timeout >= 1, f"cell timeout {timeout} s given; allowed: 1 or more")
-    _check_installed()
     paths = find_notebooks(names, folder)
     given = {"profile": profile, **(parameters or {})}
     out = (out or output_folder()).resolve()
@@ -162,14 +164,6 @@ def run_notebooks(
     return results
 
 
-def _check_installed() -> None:
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
-    check(
-        not missing,
-        f"running notebooks needs {', '.join(missing)}: pip install 'fedlib[notebooks]'",
-    )
-
-
 def _summary(result: NotebookResult) -> str:
     text = f"{result.status} in {result.seconds:.1f} s, {result.peak_memory_mib:.0f} MiB"
     return f"{text}; {result.error}" if result.error else text
@@ -182,8 +176,6 @@ def _run_one(
     limit: int | None,
     say: Callable[[str], None],
 ) -> NotebookResult:
-    from fedlib.reporting.kernels import KernelWatch
-
     executed, page = out / path.name, out / f"{path.stem}.html"
     running = out / f".{path.stem}.running.ipynb"  # papermill rewrites it after every cell
     for stale in (executed, page, running):
@@ -209,15 +201,9 @@ def _run_one(
 
 
 def _execute(
-    path: Path, executed: Path, parameters: Mapping[str, Scalar], limit: int | None, watch: Any
+    path: Path, executed: Path, parameters: Mapping[str, Scalar], limit: int | None, watch: KernelWatch
 ) -> tuple[str, str]:
     """(status, error line) of one execution; see the module's docstring for what decides."""
-    import papermill
-    from nbclient.exceptions import CellTimeoutError, DeadKernelError
-    from papermill.exceptions import PapermillExecutionError
-
-    from fedlib.reporting.kernels import register
-
     try:
         notebook = papermill.execute_notebook(
             path.resolve(),
@@ -262,9 +248,6 @@ def _one_line(text: str, width: int = 200) -> str:
 
 def convert_to_html(notebook: Path, page: Path) -> Path:
     """Write the executed `notebook` as one HTML page that needs no network; returns `page`."""
-    import nbformat
-    from nbconvert import HTMLExporter
-
     executed = nbformat.read(notebook, as_version=4)
     for cell in executed.cells:
         if cell.cell_type == "markdown":

@@ -3,8 +3,6 @@
 Rows come from a session, so the store and the committed results; nothing is trained here.
 """
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
@@ -14,14 +12,12 @@ from fedlib.analysis.tables import summarise_seeds
 from fedlib.experiments.progress import watched
 from fedlib.papers import artifacts, paper_names
 from fedlib.plotting.style import method_style
-
-if TYPE_CHECKING:
-    from fedlib.reporting.session import Session
+from fedlib.reporting.session import Session
 
 _CELL = ("dataset", "partition", "num_clients", "cohort_size")
 
 
-def explore_results(session: "Session", *, interactive: bool | None = None) -> None:
+def explore_results(session: Session, *, interactive: bool | None = None) -> None:
     """Show controls over curves and final accuracies of stored runs, or one figure where nobody moves them.
 
     interactive: by default, whether the kernel was started from a notebook server.
@@ -37,7 +33,7 @@ def explore_results(session: "Session", *, interactive: bool | None = None) -> N
         plt.close("all")
 
 
-def explorable(session: "Session", artifact_id: str) -> pd.DataFrame:
+def explorable(session: Session, artifact_id: str) -> pd.DataFrame:
     """Rows with accuracies by round, with their cell in words; empty for an artifact without any."""
     rows = session.rows(artifact_id)
     if rows.empty or not {"method", "seed", "test_accuracy", "round"} <= set(rows):
@@ -72,7 +68,7 @@ def draw_results(
     return fig
 
 
-def make_explorer(session: "Session"):
+def make_explorer(session: Session):
     """The controls (an ipywidgets box): paper, artifact, cell, methods, seeds; the figure follows."""
     import ipywidgets as widgets
     from IPython.display import display

@@ -176,11 +176,12 @@ def test_figures_and_tables_need_no_notebook_package(command, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_command_whose_packages_are_absent_says_how_to_install_them(tmp_path):
-    done = without_notebook_packages("report")
+@pytest.mark.parametrize("command", ["report", "notebooks", "reproduce"])
+def test_a_command_whose_packages_are_absent_says_how_to_install_them(command):
+    done = without_notebook_packages(command)
     assert done.returncode == 2
     way = r"which is not installed; pip install -e '\.\[notebooks\]'"
-    assert re.fullmatch(rf"fedlib: error: report needs \w+, {way}\n", done.stderr)
+    assert re.fullmatch(rf"fedlib: error: {command} needs \w+, {way}\n", done.stderr)
 
 
 def test_list_data_list_and_errors_do_not_import_torch():

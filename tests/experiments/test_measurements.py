@@ -14,7 +14,7 @@ from fake_federation import grid_runs
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
-from fedlib.experiments.artifact import Artifact, DeferredFunction, Measurement
+from fedlib.experiments.artifact import Artifact, Deferred, Measurement
 from fedlib.experiments.measurements import compute_measurement, measurement_path
 from fedlib.experiments.result_files import read_details
 from fedlib.experiments.results import export_results
@@ -97,7 +97,7 @@ def test_every_deferred_function_of_the_catalogue_exists():
         for function in (artifact.compute, artifact.plot, *artifact.tables, *(measured or ())):
             while isinstance(function, partial):
                 function = function.func
-            if isinstance(function, DeferredFunction):
+            if isinstance(function, Deferred):
                 assert callable(function.resolve()), artifact.id
 
 

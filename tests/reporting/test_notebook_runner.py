@@ -15,7 +15,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from processes import PATIENCE, has_ended, usual_signals, wait_for
 
 from fedlib.errors import UsageError
-from fedlib.reporting import notebook_runner
 from fedlib.reporting.notebook_runner import (
     NotebookResult,
     find_notebooks,
@@ -194,12 +193,6 @@ def test_results_of_other_notebooks_stay_in_the_file(tmp_path):
     save_results([result("02_b", 3.0)], tmp_path)
     assert [(r.name, r.seconds) for r in load_results(tmp_path)] == [("01_a", 2.0), ("02_b", 3.0)]
     assert json.loads((tmp_path / "results.json").read_text())[0]["status"] == "ok"
-
-
-def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(notebook_runner, "_NEEDED", ("papermill", "no_such_package"))
-    with pytest.raises(UsageError, match=r"needs no_such_package: pip install 'fedlib\[notebooks\]'"):
-        run(tmp_path, write_notebook(tmp_path / "01_a.ipynb"))
 
 
 _COMMAND = """

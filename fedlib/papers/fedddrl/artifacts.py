@@ -31,12 +31,9 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measuremen
 from fedlib.papers.fedddrl import further_runs as further
 from fedlib.papers.fedddrl import runs as grid
 
-figures = Deferred("fedlib.papers.fedddrl.figures")
-further_tables = Deferred("fedlib.papers.fedddrl.further_tables")
-measurements = Deferred("fedlib.papers.fedddrl.measurements")
-return_plots = Deferred("fedlib.papers.fedddrl.return_plots")
-return_tables = Deferred("fedlib.papers.fedddrl.return_tables")
-tables = Deferred("fedlib.papers.fedddrl.tables")
+_paper = Deferred("fedlib.papers.fedddrl")
+figures, further_tables, measurements = _paper.figures, _paper.further_tables, _paper.measurements
+return_plots, return_tables, tables = _paper.return_plots, _paper.return_tables, _paper.tables
 
 _FIVE = dict.fromkeys(("reduced", "extended", "paper"), 5)
 _Artifact = partial(Artifact, seeds={"smoke": 1, "reduced": 3, "paper": 3})

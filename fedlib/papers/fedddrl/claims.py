@@ -6,7 +6,7 @@ first, the contrast is against the mean of those it names: each of them alone is
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Part, Supplement, effects_of
+from fedlib.analysis.claims import Claim, Part, supplement
 from fedlib.analysis.published import load_published
 from fedlib.papers.fedddrl import estimands as estimate
 from fedlib.papers.fedddrl.estimands import (
@@ -41,16 +41,6 @@ def _from_text(metric: str) -> float:
     return float(text[text.metric == metric].value.iloc[0])
 
 
-def _saved_as_fedmarl(rows: pd.DataFrame) -> str:
-    """The latency of C16 where the server waits for every probing epoch, as FedMarl counts (A2)."""
-    part = Part(
-        what="latency saved against FedAvg+ as FedMarl counts it",
-        estimand=contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_by_fedmarls_rule),
-        unit="%",
-    )
-    return "; ".join(effect.described for effect in effects_of((part,), rows))
-
-
 def _emd_falls(rows: pd.DataFrame) -> tuple[bool, str]:
     found = rows.set_index("mixup")
     plain, mixed = found.loc["none"], found.loc["strict"]
@@ -68,20 +58,21 @@ def _nearly_linear(rows: pd.DataFrame) -> tuple[bool, str]:
     return bool(largest < 0.01 * span), evidence
 
 
+SAVED_AS_FEDMARL = Part(  # where the server waits for every probing epoch, as FedMarl counts (A2)
+    "latency saved against FedAvg+ as FedMarl counts it",
+    contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_by_fedmarls_rule), unit="%",
+)  # fmt: skip
+
 CLAIMS = (
     Claim(
-        id="FEDDDRL-C1",
-        statement="FedDdrl outperforms the other algorithms on CIFAR-10 and CrisisIBD",
-        place="sec. 5.1.1, table 4",
-        artifact="fedddrl/table4",
+        "FEDDDRL-C1", "FedDdrl outperforms the other algorithms on CIFAR-10 and CrisisIBD",
+        "sec. 5.1.1, table 4", "fedddrl/table4",
         parts=(_accuracy("FedDdrl - mean of FedAvg+, FedProx+, FedMarl+", RIVALS, HARD),),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C2",
-        statement="on MNIST FedProx is best, and FedDdrl second, above FedAvg and FedMarl",
-        place="sec. 5.1.1, table 4",
-        artifact="fedddrl/table4",
+        "FEDDDRL-C2", "on MNIST FedProx is best, and FedDdrl second, above FedAvg and FedMarl",
+        "sec. 5.1.1, table 4", "fedddrl/table4",
         parts=(
             _accuracy("FedProx - mean of the others", FEDPROX_FIRST, ("MNIST",)),
             _accuracy("FedDdrl - mean of FedAvg and FedMarl", BEATEN, ("MNIST",)),
@@ -89,213 +80,163 @@ CLAIMS = (
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C3",
-        statement="ablation: A < B, B <= C, C <= D",
-        place="sec. 5.1.1, table 4",
-        artifact="fedddrl/table4",
-        parts=tuple(_accuracy(f"{estimate.SHORT[a]} - {estimate.SHORT[b]}", ((a, b),)) for a, b in STEPS),
+        "FEDDDRL-C3", "ablation: A < B, B <= C, C <= D", "sec. 5.1.1, table 4", "fedddrl/table4",
+        parts=tuple((_accuracy(f"{estimate.SHORT[a]} - {estimate.SHORT[b]}", ((a, b),)) for a, b in STEPS)),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C4",
-        statement="FedMarl without Balanced-MixUp (A, B) is far behind FedAvg and FedProx",
-        place="sec. 5.1.1, table 4",
-        artifact="fedddrl/table4",
+        "FEDDDRL-C4", "FedMarl without Balanced-MixUp (A, B) is far behind FedAvg and FedProx",
+        "sec. 5.1.1, table 4", "fedddrl/table4",
         parts=(_accuracy("mean of FedAvg and FedProx - mean of A and B", BELOW),),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C5",
-        statement="lowest total latency: FedDdrl, then FedMarl, then FedAvg (FedProx is not modelled, A40)",
-        place="sec. 5.1.2, fig. 8",
-        artifact="fedddrl/fig8",
+        "FEDDDRL-C5",
+        "lowest total latency: FedDdrl, then FedMarl, then FedAvg (FedProx is not modelled, A40)",
+        "sec. 5.1.2, fig. 8", "fedddrl/fig8",
         parts=(
             Part(
-                what="latency in % of FedAvg's, FedMarl - FedDdrl",
-                estimand=contrasts((("fedmarl", "fedddrl"),), values=SECONDS),
-                unit="%",
+                "latency in % of FedAvg's, FedMarl - FedDdrl",
+                contrasts((("fedmarl", "fedddrl"),), values=SECONDS), unit="%",
             ),
             Part(
-                what="latency in % of FedAvg's, FedAvg - FedMarl",
-                estimand=contrasts((("fedavg_mixup", "fedmarl"),), values=SECONDS),
-                unit="%",
+                "latency in % of FedAvg's, FedAvg - FedMarl",
+                contrasts((("fedavg_mixup", "fedmarl"),), values=SECONDS), unit="%",
             ),
         ),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C6",
-        statement="FedDdrl and FedMarl upload significantly less than FedAvg = FedProx; FedDdrl less than "
-        "FedMarl on CIFAR-10 and CrisisIBD",
-        place="sec. 5.1.3, fig. 9",
-        artifact="fedddrl/fig9",
+        "FEDDDRL-C6",
+        "FedDdrl and FedMarl upload significantly less than FedAvg = FedProx; FedDdrl less than FedMarl on "
+        "CIFAR-10 and CrisisIBD",
+        "sec. 5.1.3, fig. 9", "fedddrl/fig9",
         parts=(
             Part(
-                what="uploads in % of FedAvg's, FedAvg - mean of FedDdrl and FedMarl",
-                estimand=contrasts(against("fedavg_mixup", "fedddrl", "fedmarl"), values=UPLOADS),
-                unit="%",
+                "uploads in % of FedAvg's, FedAvg - mean of FedDdrl and FedMarl",
+                contrasts(against("fedavg_mixup", "fedddrl", "fedmarl"), values=UPLOADS), unit="%",
             ),
             Part(
-                what="uploads in % of FedAvg's, FedMarl - FedDdrl",
-                estimand=contrasts((("fedmarl", "fedddrl"),), HARD, UPLOADS),
-                unit="%",
+                "uploads in % of FedAvg's, FedMarl - FedDdrl",
+                contrasts((("fedmarl", "fedddrl"),), HARD, UPLOADS), unit="%",
             ),
         ),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C7",
-        statement="fewer clients are kept in the first rounds than later",
-        place="sec. 5.2, figs. 10, 11",
-        artifact="fedddrl/fig10",
+        "FEDDDRL-C7", "fewer clients are kept in the first rounds than later", "sec. 5.2, figs. 10, 11",
+        "fedddrl/fig10",
         parts=(
             Part(
-                what="clients kept, rounds 3 to 15 - rounds 1 and 2",
-                estimand=estimate.later_than_first,
-                unit="clients",
+                "clients kept, rounds 3 to 15 - rounds 1 and 2", estimate.later_than_first, unit="clients",
                 printed=estimate.printed_later,
             ),
         ),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C8",
-        statement="kept clients have lower probing loss and shorter probing latency",
-        place="sec. 5.2, figs. 10, 11",
-        artifact="fedddrl/fig11",
+        "FEDDDRL-C8", "kept clients have lower probing loss and shorter probing latency",
+        "sec. 5.2, figs. 10, 11", "fedddrl/fig11",
         parts=(
             Part(
-                what="probing loss, dropped / kept (100 log)",
-                estimand=estimate.dropped_over_kept("probing_loss"),
+                "probing loss, dropped / kept (100 log)", estimate.dropped_over_kept("probing_loss"),
                 unit="%",
             ),
             Part(
-                what="probing latency, dropped / kept (100 log)",
-                estimand=estimate.dropped_over_kept("probing_seconds"),
+                "probing latency, dropped / kept (100 log)", estimate.dropped_over_kept("probing_seconds"),
                 unit="%",
             ),
         ),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C9",
-        statement="slow clients get fewer epochs, fast ones more, with exceptions",
-        place="sec. 5.2, figs. 12, 13",
-        artifact="fedddrl/fig12",
+        "FEDDDRL-C9", "slow clients get fewer epochs, fast ones more, with exceptions",
+        "sec. 5.2, figs. 12, 13", "fedddrl/fig12",
         parts=(
             Part(
-                what="epochs of fast - of slow kept clients",
-                estimand=estimate.epochs_of_fast,
-                unit="epochs",
+                "epochs of fast - of slow kept clients", estimate.epochs_of_fast, unit="epochs",
                 margin=0.25,  # 5 % of E = 5
             ),
         ),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C10",
-        statement="Balanced-MixUp raises FedAvg on CIFAR-10 and CrisisIBD, C = 5 and 10, up to 17.0 points",
-        place="sec. 5.5, table 5",
-        artifact="fedddrl/table5",
+        "FEDDDRL-C10",
+        "Balanced-MixUp raises FedAvg on CIFAR-10 and CrisisIBD, C = 5 and 10, up to 17.0 points",
+        "sec. 5.5, table 5", "fedddrl/table5",
         parts=(
             Part(
-                what="FedAvg+ - FedAvg",
-                estimand=contrasts(against("fedavg_mixup", "fedavg"), HARD, cohort_sizes=(5, 10)),
-                printed=estimate.printed_mixup,
-                cells=4,
+                "FedAvg+ - FedAvg", contrasts(against("fedavg_mixup", "fedavg"), HARD, cohort_sizes=(5, 10)),
+                printed=estimate.printed_mixup, cells=4,
             ),
         ),
         gates=(FULL_EPISODES,),
     ),
     Claim(
-        id="FEDDDRL-C11",
-        statement="a larger C gives higher and steadier accuracy",
-        place="sec. 2.2, fig. 2, table 5",
-        artifact="fedddrl/table5",
+        "FEDDDRL-C11", "a larger C gives higher and steadier accuracy", "sec. 2.2, fig. 2, table 5",
+        "fedddrl/table5",
         parts=(
             Part(
-                what="accuracy, C = 10 - C = 5",
-                estimand=estimate.by_cohort_size(final_accuracy),
+                "accuracy, C = 10 - C = 5", estimate.by_cohort_size(final_accuracy),
                 printed=estimate.printed_by_cohort_size,
             ),
             Part(
-                what="spread of the last five rounds, C = 5 - C = 10",
-                estimand=estimate.by_cohort_size(estimate.steadiness),
+                "spread of the last five rounds, C = 5 - C = 10",
+                estimate.by_cohort_size(estimate.steadiness),
             ),
         ),
         gates=(FULL_EPISODES,),
     ),
     Claim(
-        id="FEDDDRL-C12",
-        statement="Balanced-MixUp lowers the EMD (factor 0.571)",
-        place="sec. 5.5, eqs. (23), (26)",
-        artifact="fedddrl/sec5.5-emd",
+        "FEDDDRL-C12", "Balanced-MixUp lowers the EMD (factor 0.571)", "sec. 5.5, eqs. (23), (26)",
+        "fedddrl/sec5.5-emd",
         recompute=_emd_falls,
     ),
     Claim(
-        id="FEDDDRL-C13",
-        statement="U is nearly linear on [0, 1]",
-        place="sec. 3.2, fig. 5",
-        artifact="fedddrl/fig5",
+        "FEDDDRL-C13", "U is nearly linear on [0, 1]", "sec. 3.2, fig. 5", "fedddrl/fig5",
         recompute=_nearly_linear,
     ),
     Claim(
-        id="FEDDDRL-C14",
-        statement="with reward (12) the gain becomes much smaller than the penalty near the end and the "
-        "agents drop more clients; the bias repairs this",
-        place="sec. 4.1.1, eqs. (13), (14)",
-        artifact="fedddrl/eq13-14",
+        "FEDDDRL-C14",
+        "with reward (12) the gain becomes much smaller than the penalty near the end and the agents drop "
+        "more clients; the bias repairs this",
+        "sec. 4.1.1, eqs. (13), (14)", "fedddrl/eq13-14",
         parts=(
             Part(
-                what="half the penalty - gain, last 5 rounds",
-                estimand=estimate.gain_below_penalty,
-                unit="reward",
+                "half the penalty - gain, last 5 rounds", estimate.gain_below_penalty, unit="reward",
                 printed=estimate.printed_gain_below_penalty,
             ),
             Part(
-                what="clients kept with (12), earlier - last 5 rounds",
-                estimand=estimate.dropping_late,
-                unit="clients",
+                "clients kept with (12), earlier - last 5 rounds", estimate.dropping_late, unit="clients",
                 margin=CLIENTS,
             ),
             Part(
-                what="clients kept in the last 5 rounds, with b - without",
-                estimand=estimate.kept_by_bias,
-                unit="clients",
+                "clients kept in the last 5 rounds, with b - without", estimate.kept_by_bias, unit="clients",
                 margin=CLIENTS,
             ),
         ),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C15",
-        statement="optimised weights improve FedMarl on all data sets",
-        place="sec. 5.1.1, table 4",
-        artifact="fedddrl/table4",
+        "FEDDDRL-C15", "optimised weights improve FedMarl on all data sets", "sec. 5.1.1, table 4",
+        "fedddrl/table4",
         parts=(_accuracy("B - A", STEPS[:1]),),
         gates=TRAINED,
     ),
     Claim(
-        id="FEDDDRL-C16",
-        statement="about 30 % less latency and communication at higher accuracy",
-        place="abstract",
-        artifact="fedddrl/table4",
+        "FEDDDRL-C16", "about 30 % less latency and communication at higher accuracy", "abstract",
+        "fedddrl/table4",
         parts=(
             Part(
-                what="latency saved against FedAvg+",
-                estimand=contrasts((("fedavg_mixup", "fedddrl"),), values=SECONDS),
-                unit="%",
-                printed=lambda: _from_text("latency_reduction"),
+                "latency saved against FedAvg+", contrasts((("fedavg_mixup", "fedddrl"),), values=SECONDS),
+                unit="%", printed=lambda: _from_text("latency_reduction"),
             ),
             Part(
-                what="uploads saved against FedAvg+",
-                estimand=contrasts((("fedavg_mixup", "fedddrl"),), values=UPLOADS),
-                unit="%",
-                printed=lambda: _from_text("communication_reduction"),
+                "uploads saved against FedAvg+", contrasts((("fedavg_mixup", "fedddrl"),), values=UPLOADS),
+                unit="%", printed=lambda: _from_text("communication_reduction"),
             ),
             _accuracy("FedDdrl - FedAvg+", against("fedddrl", "fedavg_mixup")),
         ),
-        gates=TRAINED,
-        supplements=(Supplement("fedddrl/table4", _saved_as_fedmarl),),
+        gates=TRAINED, supplements=(supplement("fedddrl/table4", SAVED_AS_FEDMARL),),
     ),
-)
+)  # fmt: skip

@@ -3,15 +3,13 @@
 Printed tables come from data/published; what only the text says is quoted in the statement.
 """
 
-from typing import TYPE_CHECKING
+import numpy as np
+import pandas as pd
 
 from fedlib.analysis.published import Erratum, load_published
 from fedlib.methods.fedddrl.method import GAIN, utility
 from fedlib.models import count_parameters, make_model
 from fedlib.papers.fedddrl.measurements import emd
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DATA = ("MNIST", "CIFAR-10", "CrisisIBD")
 FEDDDRL, FEDMARL_C = "D: C + local epoch adjustment (FedDdrl)", "C: B + Balanced-MixUp"
@@ -27,14 +25,14 @@ def printed(artifact: str, metric: str) -> float:
     return float(values.iloc[0])
 
 
-def accuracies(table: str, metric: str = "accuracy_mean") -> "pd.Series":
+def accuracies(table: str, metric: str = "accuracy_mean") -> pd.Series:
     """Percent by method, data set and (table 5) note "C=5" or "C=10"."""
     rows = load_published(f"fedddrl_{table}")
     rows = rows[rows.metric == metric]
     return rows.set_index(["method", "dataset", "note"]).value.astype(float).sort_index()
 
 
-def of(values: "pd.Series", method: str, dataset: str, note: str | None = None) -> float:
+def of(values: pd.Series, method: str, dataset: str, note: str | None = None) -> float:
     """One printed value."""
     part = values[method, dataset]
     return float(part.iloc[0] if note is None else part[note])
@@ -85,8 +83,6 @@ def e3() -> Found:
 
 def e4() -> Found:
     """The mean slope by midpoints over A, beside U(1) - U(0)."""
-    import numpy as np
-
     a = (np.arange(100_000) + 0.5) / 100_000
     odds = np.exp(0.35 * (1 - a))
     mean = float((7 * odds / (1 + odds) ** 2).mean())  # eq. (5)

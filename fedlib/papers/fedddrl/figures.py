@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fedlib import plotting
-from fedlib.analysis import tables
 from fedlib.analysis.intervals import mean_interval
 from fedlib.papers.fedddrl import quantities
 from fedlib.papers.fedddrl import runs as grid
@@ -42,7 +40,12 @@ def plot_table4(rows: pd.DataFrame) -> Figure:
         own = table[table.dataset == role].reset_index(drop=True)
         place = np.arange(len(own))[::-1]
         ax.errorbar(
-            own.ours, place, xerr=_arms(own.ours, own.low, own.high), fmt="o", color=KEPT, label="ours"
+            own.ours,
+            place,
+            xerr=plotting.arms(own.ours, own.low, own.high),
+            fmt="o",
+            color=KEPT,
+            label="ours",
         )
         ax.plot(own.published, place, "D", mfc="none", color=DROPPED, label="published")
         ax.set_yticks(place, [text.split(" (w1")[0] for text in own.method])
@@ -58,7 +61,7 @@ def plot_fig2(rows: pd.DataFrame) -> Figure:
     own = quantities.evaluations(rows)
     own = own.assign(clients="FedAvg, C = " + own.cohort_size.astype(int).astype(str))
     mean = own.groupby(["clients", "t", "seed"], as_index=False).test_accuracy.mean()
-    fig, ax = plt.subplots(figsize=(6.6, 3.8))
+    fig, ax = plotting.subplots(figsize=(6.6, 3.8))
     percent = mean.assign(test_accuracy=100 * mean.test_accuracy)
     fewer = dict.fromkeys(own.clients[own.cohort_size == own.cohort_size.min()], FEWER)
     all_of_them = dict.fromkeys(own.clients, plotting.method_style("fedavg"))
@@ -74,7 +77,7 @@ def _named(styles: dict[str, plotting.MethodStyle]) -> dict[str, plotting.Method
 
 def plot_fig5(rows: pd.DataFrame) -> Figure:
     """U(A) with its line, and the difference."""
-    fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2))
+    fig, (left, right) = plotting.subplots(1, 2, figsize=(8, 3.2))
     left.plot(rows.accuracy, rows.utility, color=KEPT, label="U(A), eq. (4)")
     left.plot(rows.accuracy, rows.line, color=DROPPED, linestyle="--", label="line, eq. (8)")
     left.set(xlabel="accuracy A", ylabel="utility")
@@ -96,7 +99,7 @@ def _plot_normalised(rows: pd.DataFrame, value: str, label: str) -> Figure:
     """Bars in groups by data set, all methods with Balanced-MixUp."""
     share = quantities.normalised(rows, value)
     roles = [role for role in grid.ALPHAS if role in share.index.get_level_values("role")]
-    fig, ax = plt.subplots(figsize=(7.2, 3.6))
+    fig, ax = plotting.subplots(figsize=(7.2, 3.6))
     for place, variant in enumerate(grid.FIG8):
         cells = {at: quantities.cell(share, role, variant) for at, role in enumerate(roles)}
         found = [mean_interval(values.to_numpy()) for values in cells.values() if len(values)]
@@ -104,7 +107,13 @@ def _plot_normalised(rows: pd.DataFrame, value: str, label: str) -> Figure:
         style = plotting.method_style(grid.SETTINGS[variant].method)
         means, lows, highs = (np.array([getattr(i, n) for i in found]) for n in ("mean", "low", "high"))
         ax.bar(
-            at, means, 0.18, yerr=_arms(means, lows, highs), color=style.colour, label=style.label, capsize=2
+            at,
+            means,
+            0.18,
+            yerr=plotting.arms(means, lows, highs),
+            color=style.colour,
+            label=style.label,
+            capsize=2,
         )
     ax.set_xticks(range(len(roles)), [quantities.shown_roles(rows)[role] for role in roles])
     ax.set(ylabel=label)
@@ -122,7 +131,7 @@ def plot_controls(rows: pd.DataFrame) -> Figure:
     }
     table = pd.DataFrame(parts).reset_index()
     roles = [role for role in grid.ALPHAS if role in set(table.role)]
-    fig, axes = plt.subplots(
+    fig, axes = plotting.subplots(
         2, len(roles), figsize=(min(9.2, 1.2 + 3.1 * len(roles)), 6), squeeze=False, sharey="col"
     )
     for column, role in enumerate(roles):
@@ -149,8 +158,8 @@ def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
         if len(own):
             x, y = mean_interval(own[cost].to_numpy()), mean_interval(own.accuracy.to_numpy())
             ax.errorbar(
-                x.mean, y.mean, yerr=_arms(*([v] for v in (y.mean, y.low, y.high))),
-                xerr=_arms(*([v] for v in (x.mean, x.low, x.high))),
+                x.mean, y.mean, yerr=plotting.arms(*([v] for v in (y.mean, y.low, y.high))),
+                xerr=plotting.arms(*([v] for v in (x.mean, x.low, x.high))),
                 fmt=style.marker, color=style.colour, label=style.label,
             )  # fmt: skip
 
@@ -200,7 +209,7 @@ def plot_feasible(table: pd.DataFrame, ax: Axes) -> Axes:
 def plot_bias(rows: pd.DataFrame) -> Figure:
     """Gain and penalty of reward (12) per round, and clients kept with it and with the bias."""
     terms = quantities.reward_terms(quantities.evaluations(rows))
-    fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.4))
+    fig, (left, right) = plotting.subplots(1, 2, figsize=(8.6, 3.4))
     plain = terms[terms.variant == "fedmarl_b"]
     for name, colour in (("gain", KEPT), ("penalty", DROPPED)):
         _plot_mean(left, plain, name, colour, name)
@@ -228,7 +237,7 @@ def plot_fig11(rows: pd.DataFrame) -> Figure:
 def _plot_kept(rows: pd.DataFrame, value: str, label: str) -> Figure:
     """Left: every client of one episode. Right: clients kept per round, all seeds and episodes."""
     own, title = one_episode(rows)
-    fig, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.6), width_ratios=(3, 2))
+    fig, (left, right) = plotting.subplots(1, 2, figsize=(9.2, 3.6), width_ratios=(3, 2))
     for kept, colour, words in ((True, KEPT, "kept"), (False, DROPPED, "dropped")):
         part = own[own.kept == kept]
         left.scatter(beside_each_other(part), part[value], s=22, color=colour, label=words)
@@ -260,7 +269,7 @@ def _plot_epochs(rows: pd.DataFrame, which: int) -> Figure:
     own, title = one_episode(rows, which)
     rows, own = rows_of(rows, own), own[own.kept]
     choices = sorted(own.epochs.unique())
-    fig, ax = plt.subplots(figsize=(7.2, 3.6))
+    fig, ax = plotting.subplots(figsize=(7.2, 3.6))
     for epochs in choices:
         part = own[own.epochs == epochs]
         ax.scatter(
@@ -274,7 +283,7 @@ def _plot_epochs(rows: pd.DataFrame, which: int) -> Figure:
 
 def plot_episode(rows: pd.DataFrame) -> Figure:
     """One episode on the simulated clock: who is dropped, who trains how long, what it costs."""
-    fig, (top, bottom) = plt.subplots(2, 1, figsize=(9.2, 5.8), height_ratios=(1, 2), sharex=True)
+    fig, (top, bottom) = plotting.subplots(2, 1, figsize=(9.2, 5.8), height_ratios=(1, 2), sharex=True)
     plot_accuracy_over_time(rows, top)
     own, title = one_episode(rows)
     plot_timeline(own, bottom)
@@ -285,23 +294,15 @@ def plot_episode(rows: pd.DataFrame) -> Figure:
 def _plot_mean(ax: Axes, rows: pd.DataFrame, value: str, colour: str, label: str) -> None:
     """Mean over seeds of the mean over episodes per round, with its band."""
     by_seed = rows.groupby(["t", "seed"])[value].mean()
-    found = by_seed.groupby("t").agg(lambda part: [mean_interval(part.to_numpy())]).map(lambda one: one[0])
-    at = found.index.to_numpy()
-    ax.plot(at, [one.mean for one in found], color=colour, label=label)
-    ax.fill_between(
-        at, [o.low for o in found], [o.high for o in found], color=colour, alpha=0.15, linewidth=0
-    )
-
-
-def _arms(mean: object, low: object, high: object) -> np.ndarray:
-    """[2, n] lengths of error bars; none where there is no interval."""
-    mean, low, high = (np.asarray(values, dtype=float) for values in (mean, low, high))
-    return np.nan_to_num(np.stack([mean - low, high - mean]))
+    found = by_seed.groupby("t").agg(lambda part: mean_interval(part.to_numpy()))
+    plotting.draw_band(ax, found.index, found, colour, label=label)
 
 
 def _panels(names: object, height: float) -> tuple[Figure, dict[str, Axes]]:
     names = list(names)
-    fig, axes = plt.subplots(1, len(names), figsize=(min(9.2, 2.4 + 2.6 * len(names)), height), squeeze=False)
+    fig, axes = plotting.subplots(
+        1, len(names), figsize=(min(9.2, 2.4 + 2.6 * len(names)), height), squeeze=False
+    )
     return fig, dict(zip(names, axes[0], strict=True))
 
 
@@ -315,5 +316,4 @@ def _finish(fig: Figure, rows: pd.DataFrame, what: str) -> Figure:
     for ax in fig.axes:
         if ax.get_xlabel() == "round":
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    plotting.write_caption(fig, what, tables.provenance_line(rows))
-    return fig
+    return plotting.caption(fig, rows, above=what)

@@ -49,12 +49,7 @@ def deployments(rows: pd.DataFrame) -> pd.DataFrame:
             if len(gaps):
                 line: dict[str, object] = {"role": shown[role], "FedDdrl less": rule}
                 for column, words in QUANTITIES.items():
-                    interval = mean_interval(gaps[column].to_numpy())
-                    line |= {
-                        words: interval.mean,
-                        f"{words} low": interval.low,
-                        f"{words} high": interval.high,
-                    }
+                    line |= mean_interval(gaps[column].to_numpy()).columns(words)
                 lines.append(line | {"agents": len(gaps)})
     return pd.DataFrame(lines)
 
@@ -89,8 +84,7 @@ def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
             values |= {"accuracy gain": own.accuracy - fedavg.accuracy, "kept": own.kept}
             line: dict[str, object] = {"role": shown[role], "H by": unit}
             for name, one in values.items():
-                interval = mean_interval(one.to_numpy())
-                line |= {name: interval.mean, f"{name} low": interval.low, f"{name} high": interval.high}
+                line |= mean_interval(one.to_numpy()).columns(name)
             lines.append(line | {"seeds": len(own)})
     return pd.DataFrame(lines)
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import torch
 
 from fedlib import seeds
 from fedlib.analysis.published import load_published
@@ -59,8 +60,6 @@ def emd_table(profile: str) -> pd.DataFrame:
 
 def _drawn_labels(kind: str) -> np.ndarray:
     """[10] mean label of mini-batches that the client trains on."""
-    import torch
-
     labels = np.repeat(np.arange(10), [720, *[20] * 9])
     if kind == "none":
         return np.bincount(labels) / len(labels)
@@ -122,8 +121,6 @@ def operations(sizes: tuple[int, ...]) -> int:
 
 
 def _cost_of_agents(vdn: "object", repeats: int) -> dict[str, float]:
-    import torch
-
     agents, states = 10, 10
     team = vdn.init([seeds.torch_generator(0, "cost")])
     rng, random = np.random.default_rng(0), torch.Generator().manual_seed(0)
@@ -149,8 +146,6 @@ def _cost_of_agents(vdn: "object", repeats: int) -> dict[str, float]:
 
 def _bytes(holder: object) -> int:
     """Bytes of an object's tensors."""
-    import torch
-
     return sum(t.numel() * t.element_size() for t in vars(holder).values() if isinstance(t, torch.Tensor))
 
 

@@ -1,13 +1,11 @@
 """Figures of FedDdrl's return: beside accuracy and clients kept, and over the training episodes."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis import tables
 from fedlib.papers.fedddrl import quantities, returns
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM
@@ -24,7 +22,7 @@ def plot_returns(rows: pd.DataFrame) -> Figure:
     """Above: accuracy against return (15). Below: return against clients kept, a dot for each agent."""
     found, shown = returns.measured(rows), quantities.shown_roles(rows)
     roles = [role for role in grid.ALPHAS if role in set(found.role)]
-    fig, axes = plt.subplots(
+    fig, axes = plotting.subplots(
         2, len(roles), figsize=(min(9.2, 2.2 + 2.6 * len(roles)), 6), squeeze=False, sharex="row"
     )
     for column, role in enumerate(roles):
@@ -40,8 +38,7 @@ def plot_returns(rows: pd.DataFrame) -> Figure:
         "Lines: rules that keep 2, 4, 6, 8 of 10 clients, up to FedAvg with Balanced-MixUp (all), mean over "
         "seeds. Dots: one trained agent each. Return by the printed weights and b of FedAvg's trace"
     )
-    plotting.write_caption(fig, what, tables.provenance_line(rows))
-    return fig
+    return plotting.caption(fig, rows, above=what)
 
 
 def _plot_plane(ax: Axes, found: pd.DataFrame, x: str, y: str) -> None:
@@ -62,7 +59,7 @@ def plot_learning(rows: pd.DataFrame) -> Figure:
     """Return of the training episodes in the agent's own reward, C above and D below."""
     found, shown = returns.training_returns(rows), quantities.shown_roles(rows)
     roles = [role for role in grid.ALPHAS if role in set(quantities.labelled(rows).role)]
-    fig, axes = plt.subplots(
+    fig, axes = plotting.subplots(
         2, len(roles), figsize=(min(9.2, 2.2 + 2.6 * len(roles)), 5.2), squeeze=False, sharex=True
     )
     for column, role in enumerate(roles):
@@ -79,8 +76,7 @@ def plot_learning(rows: pd.DataFrame) -> Figure:
         "Thin: each agent, mean of five episodes; thick: mean over agents; exploration falls from 1 to 0.1. "
         "Horizontal: rules and FedAvg with Balanced-MixUp in the evaluation episodes, same reward"
     )
-    plotting.write_caption(fig, what, tables.provenance_line(rows))
-    return fig
+    return plotting.caption(fig, rows, above=what)
 
 
 def _plot_episodes(ax: Axes, found: pd.DataFrame, variant: str) -> None:

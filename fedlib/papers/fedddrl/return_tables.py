@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from fedlib.analysis.intervals import interval_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
@@ -105,8 +106,6 @@ def maximises(rows: pd.DataFrame) -> list[str]:
 
 def rank_sentence(rows: pd.DataFrame, unit: str = "largest") -> str:
     """How return and accuracy order the policies on each data set, by Spearman's correlation."""
-    from scipy import stats
-
     rows = quantities.labelled(rows)
     rows = rows[rows.variant.isin([*grid.CONTROLS, *grid.FIG8])]
     found = pd.DataFrame({"return": returns(rows, unit), "accuracy": quantities.final_accuracy(rows)})

@@ -33,13 +33,10 @@ from fedlib.papers.feddisk.runs import (
 )
 from fedlib.run import Run
 
-figures = Deferred("fedlib.papers.feddisk.figures")
-leakage_bound = Deferred("fedlib.papers.feddisk.leakage_bound")
-made_width = Deferred("fedlib.papers.feddisk.made_width")
-measurements = Deferred("fedlib.papers.feddisk.measurements")
-reading_search = Deferred("fedlib.papers.feddisk.reading_search")
-samples = Deferred("fedlib.papers.feddisk.samples")
-tables = Deferred("fedlib.papers.feddisk.tables")
+_paper = Deferred("fedlib.papers.feddisk")
+figures, leakage_bound, made_width = _paper.figures, _paper.leakage_bound, _paper.made_width
+measurements, reading_search, samples = _paper.measurements, _paper.reading_search, _paper.samples
+tables = _paper.tables
 
 # five trials, seeds 0 to 4, each with a split, noise and networks of its own (FEDDISK-A29)
 _TRIALS = {"smoke": 1, "reduced": 5, "paper": 5}

@@ -7,7 +7,7 @@ FEMNIST are stand-ins there, and pneumoniamnist-subset with MNIST's noise is tol
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Gate, Part, Supplement, effects_of
+from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
 from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.gates import curves_flat
 from fedlib.methods.feddisk.method import FedDisk
@@ -65,13 +65,8 @@ LEVELS = (FLAT, ABOVE_CHANCE)
 
 
 def _beside(artifact: str, what: str, measure: estimate.Measure, unit: str = "points") -> Supplement:
-    part = Part(what=what, estimand=by_data(measure, foreign=True), unit=unit, margin=0.0)
-
-    def tell(rows: pd.DataFrame) -> str:
-        effects = effects_of((part,), rows)
-        return f"{WHERE}: {effects[0].described}" if effects else ""
-
-    return Supplement(f"feddisk/{artifact}", tell)
+    part = Part(what, by_data(measure, foreign=True), unit=unit, margin=0.0)
+    return supplement(f"feddisk/{artifact}", part, where=WHERE)
 
 
 def bound_holds(rows: pd.DataFrame) -> tuple[bool, str]:
@@ -90,78 +85,59 @@ def bound_holds(rows: pd.DataFrame) -> tuple[bool, str]:
 
 CLAIMS = (
     Claim(
-        id="FEDDISK-C1",
-        statement="highest mean client accuracy of the five methods on all three data sets",
-        place="sec. VI.C.1, fig. 3",
-        artifact="feddisk/fig3",
-        parts=(Part(what="FedDisk - best competitor", estimand=by_data(estimate.gap), cells=DATA_SETS),),
-        gates=LEVELS,
-        supplements=(_beside("fig3", "FedDisk - best competitor", estimate.gap),),
+        "FEDDISK-C1", "highest mean client accuracy of the five methods on all three data sets",
+        "sec. VI.C.1, fig. 3", "feddisk/fig3",
+        parts=(Part("FedDisk - best competitor", by_data(estimate.gap), cells=DATA_SETS),),
+        gates=LEVELS, supplements=(_beside("fig3", "FedDisk - best competitor", estimate.gap),),
     ),
     Claim(
-        id="FEDDISK-C2",
-        statement="gaps over the best competitor: X-rays +1.5, FEMNIST +22, MNIST +2.8 points",
-        place="sec. VI.C.1",
-        artifact="feddisk/fig3",
+        "FEDDISK-C2", "gaps over the best competitor: X-rays +1.5, FEMNIST +22, MNIST +2.8 points",
+        "sec. VI.C.1", "feddisk/fig3",
         parts=(
             Part(
-                what="FedDisk - best competitor",
-                estimand=by_data(estimate.gap),
-                printed=estimate.printed_gap,
+                "FedDisk - best competitor", by_data(estimate.gap), printed=estimate.printed_gap,
                 cells=DATA_SETS,
             ),
         ),
         gates=LEVELS,
     ),
     Claim(
-        id="FEDDISK-C3",
-        statement="quartiles and median over clients are higher; low outliers improve on X-rays and FEMNIST",
-        place="sec. VI.C.1, fig. 4",
-        artifact="feddisk/fig4",
+        "FEDDISK-C3",
+        "quartiles and median over clients are higher; low outliers improve on X-rays and FEMNIST",
+        "sec. VI.C.1, fig. 4", "feddisk/fig4",
         parts=(
             Part(
-                what="quartiles and median over clients, FedDisk - best competitor",
-                estimand=estimate.boxes,
+                "quartiles and median over clients, FedDisk - best competitor", estimate.boxes,
                 cells=len(estimate.QUARTILES) * DATA_SETS,
             ),
             Part(
-                what="lowest client, FedDisk - best competitor",
-                estimand=by_data(estimate.box("min"), cases=("xray", "femnist")),
-                cells=2,
+                "lowest client, FedDisk - best competitor",
+                by_data(estimate.box("min"), cases=("xray", "femnist")), cells=2,
             ),
         ),
         gates=LEVELS,
         supplements=(_beside("fig4", "lowest client, FedDisk - best competitor", estimate.box("min")),),
     ),
     Claim(
-        id="FEDDISK-C4",
-        statement="fewer effective rounds in all than every competitor",
-        place="sec. VI.C.2, table 1",
-        artifact="feddisk/table1",
+        "FEDDISK-C4", "fewer effective rounds in all than every competitor", "sec. VI.C.2, table 1",
+        "feddisk/table1",
         parts=(
             Part(
-                what="rounds of the quickest competitor - FedDisk's, both phases",
-                estimand=by_data(estimate.rounds_saved),
-                unit="rounds",
-                printed=estimate.printed_rounds_saved,
-                cells=DATA_SETS,
+                "rounds of the quickest competitor - FedDisk's, both phases", by_data(estimate.rounds_saved),
+                unit="rounds", printed=estimate.printed_rounds_saved, cells=DATA_SETS,
             ),
         ),
         gates=(*LEVELS, MADE_ENDED),
         supplements=(_beside("table1", "quickest competitor - FedDisk", estimate.rounds_saved, "rounds"),),
     ),
     Claim(
-        id="FEDDISK-C5",
-        statement="traffic is reduced 8 (FEMNIST), 1.4 (X-rays) and 1.6 times (MNIST; by its tables 1.39)",
-        place="sec. VI.C.3, fig. 6",
-        artifact="feddisk/fig6",
+        "FEDDISK-C5",
+        "traffic is reduced 8 (FEMNIST), 1.4 (X-rays) and 1.6 times (MNIST; by its tables 1.39)",
+        "sec. VI.C.3, fig. 6", "feddisk/fig6",
         parts=(
             Part(
-                what="traffic, cheapest competitor / FedDisk (100 log)",
-                estimand=by_data(estimate.reduction),
-                unit="%",
-                printed=estimate.printed_reduction,
-                cells=DATA_SETS,
+                "traffic, cheapest competitor / FedDisk (100 log)", by_data(estimate.reduction), unit="%",
+                printed=estimate.printed_reduction, cells=DATA_SETS,
             ),
         ),
         gates=(*LEVELS, MADE_ENDED),
@@ -170,16 +146,11 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="FEDDISK-C6",
-        statement="the global training loss falls faster",
-        place="sec. VI.C.3, fig. 7",
-        artifact="feddisk/fig7",
+        "FEDDISK-C6", "the global training loss falls faster", "sec. VI.C.3, fig. 7", "feddisk/fig7",
         parts=(
             Part(
-                what="mean loss over the rounds, best competitor / FedDisk (100 log)",
-                estimand=by_data(estimate.loss_saved),
-                unit="%",
-                cells=DATA_SETS,
+                "mean loss over the rounds, best competitor / FedDisk (100 log)",
+                by_data(estimate.loss_saved), unit="%", cells=DATA_SETS,
             ),
         ),
         gates=(ABOVE_CHANCE,),
@@ -188,17 +159,12 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="FEDDISK-C7",
-        statement="the global MADE needs only tens of rounds before its validation loss rises",
-        place="sec. VI.C.2, fig. 5, table 1",
-        artifact="feddisk/fig5",
+        "FEDDISK-C7", "the global MADE needs only tens of rounds before its validation loss rises",
+        "sec. VI.C.2, fig. 5, table 1", "feddisk/fig5",
         parts=(
             Part(
-                what="100 rounds less the MADE's best round",
-                estimand=by_data(estimate.rounds_below_hundred),
-                unit="rounds",
-                printed=estimate.printed_made_rounds,
-                cells=DATA_SETS,
+                "100 rounds less the MADE's best round", by_data(estimate.rounds_below_hundred),
+                unit="rounds", printed=estimate.printed_made_rounds, cells=DATA_SETS,
             ),
         ),
         gates=(MADE_ENDED,),
@@ -207,17 +173,12 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="FEDDISK-C8",
-        statement="MADEs wider than 50, 400 and 30 units do not lower the validation loss noticeably",
-        place="sec. VI.B.3",
-        artifact="feddisk/made-width",
+        "FEDDISK-C8", "MADEs wider than 50, 400 and 30 units do not lower the validation loss noticeably",
+        "sec. VI.B.3", "feddisk/made-width",
         parts=(
             Part(
-                what="validation loss, chosen width - lowest of the wider",
-                estimand=by_data(estimate.gain_of_width),
-                unit="%",
-                kind=EQUIVALENCE,
-                cells=DATA_SETS,
+                "validation loss, chosen width - lowest of the wider", by_data(estimate.gain_of_width),
+                unit="%", kind=EQUIVALENCE, cells=DATA_SETS,
             ),
         ),
         gates=(WIDTHS_ENDED,),
@@ -226,15 +187,11 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="FEDDISK-C9",
-        statement="FedROD is insensitive to mu in {1, 5, 10, 20}, where mu can reach the model (A25)",
-        place="sec. VI.B.1",
-        artifact="feddisk/sec6b-fedrod",
+        "FEDDISK-C9", "FedROD is insensitive to mu in {1, 5, 10, 20}, where mu can reach the model (A25)",
+        "sec. VI.B.1", "feddisk/sec6b-fedrod",
         parts=(
             Part(
-                what="accuracy, largest mu - mu 1",
-                estimand=by_data(estimate.change_with_mu),
-                kind=EQUIVALENCE,
+                "accuracy, largest mu - mu 1", by_data(estimate.change_with_mu), kind=EQUIVALENCE,
                 cells=DATA_SETS,
             ),
         ),
@@ -242,26 +199,19 @@ CLAIMS = (
         supplements=(_beside("sec6b-fedrod", "accuracy, largest mu - mu 1", estimate.change_with_mu),),
     ),
     Claim(
-        id="FEDDISK-C10",
-        statement="the leakage bound is kappa_k H(Z_k), hence O(1/K)",
-        place="sec. V, eq. (17)",
-        artifact="feddisk/sec5-privacy",
+        "FEDDISK-C10", "the leakage bound is kappa_k H(Z_k), hence O(1/K)", "sec. V, eq. (17)",
+        "feddisk/sec5-privacy",
         recompute=bound_holds,
     ),
     Claim(
-        id="FEDDISK-C11",
-        statement="alpha is higher for samples of a client that look like the pooled data",
-        place="sec. IV; our check",
-        artifact="feddisk/fig5",
+        "FEDDISK-C11", "alpha is higher for samples of a client that look like the pooled data",
+        "sec. IV; our check", "feddisk/fig5",
         parts=(
             Part(
-                what="rank correlation of alpha with the density ratio",
-                estimand=by_data(estimate.alpha_agreement),
-                unit="correlation",
-                margin=0.1,  # a small correlation
-                cells=DATA_SETS,
+                "rank correlation of alpha with the density ratio", by_data(estimate.alpha_agreement),
+                unit="correlation", margin=0.1, cells=DATA_SETS,  # a small correlation
             ),
         ),
         supplements=(_beside("fig5", "rank correlation", estimate.alpha_agreement, "correlation"),),
     ),
-)
+)  # fmt: skip

@@ -3,7 +3,6 @@
 Bands and bars are 95 % t intervals over trials (the paper's fig. 3 shows the standard deviation).
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -23,9 +22,8 @@ def panels(
     rows: pd.DataFrame, *, height: float = 3.4, lines: int = 1
 ) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
     """Rows (`lines`) of axes, the first with one for each data set, titled with ours and the paper's name."""
-    plotting.use_style()
     names = list(rows.dataset.unique())
-    fig, axes = plt.subplots(
+    fig, axes = plotting.subplots(
         lines, len(names), figsize=(min(9.2, 3.3 * len(names) + 1.2), height), squeeze=False
     )
     pairs = []
@@ -36,18 +34,10 @@ def panels(
 
 
 def finish(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
-    """One legend at the right, the provenance below."""
-    handles: dict[str, object] = {}
-    for ax in fig.axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-        if ax.get_legend():
-            ax.get_legend().remove()
-    if handles:
-        options = {"loc": "outside upper center", "ncols": 5, "title_fontsize": 8}
-        fig.legend(handles.values(), handles.keys(), title=note.replace("\n", " "), **options)
-    plotting.write_caption(fig, tables.provenance_line(rows))
-    return fig
+    """One legend at the top, the provenance below."""
+    title = note.replace("\n", " ")
+    plotting.one_legend(fig, fig.axes, 5, counts=True, title=title, title_fontsize=8)
+    return plotting.caption(fig, rows)
 
 
 def plot_accuracy(rows: pd.DataFrame) -> Figure:
@@ -176,9 +166,10 @@ def plot_widths(rows: pd.DataFrame) -> Figure:
         by_width = {
             width: mean_interval(part.validation_loss.to_numpy()) for width, part in own.groupby("hidden")
         }
-        mean = [i.mean for i in by_width.values()]
-        half = [i.high - i.mean if i.n > 1 else 0.0 for i in by_width.values()]
-        ax.errorbar(list(by_width), mean, yerr=half, fmt="o-", color="#882255", capsize=3)
+        mean, low, high = ([getattr(i, end) for i in by_width.values()] for end in ("mean", "low", "high"))
+        ax.errorbar(
+            list(by_width), mean, yerr=plotting.arms(mean, low, high), fmt="o-", color="#882255", capsize=3
+        )
         ax.axvline(own.chosen.iloc[0], color="grey", ls=":", label="the paper's width")
         ax.set(xlabel="hidden units", ylabel="least validation loss (nats)")
     return finish(fig, rows)
@@ -186,8 +177,7 @@ def plot_widths(rows: pd.DataFrame) -> Figure:
 
 def plot_privacy(rows: pd.DataFrame) -> Figure:
     """`feddisk/sec5-privacy`: leakage about one draw and its bound, against the number of clients."""
-    plotting.use_style()
-    fig, ax = plt.subplots(figsize=(5.6, 3.6))
+    fig, ax = plotting.subplots(figsize=(5.6, 3.6))
     equal = rows[rows.kappa == "equal"].groupby("clients")[["leakage", "bound"]].mean()
     for name, colour in (("bound", "#D55E00"), ("leakage", "#0072B2")):
         ax.loglog(equal.index, equal[name], "o-", color=colour, label=name)
@@ -204,8 +194,8 @@ def plot_ablations(rows: pd.DataFrame) -> Figure:
         table = ablation_table(own).iloc[::-1].reset_index(drop=True)
         for at, row in table.iterrows():
             style = plotting.method_style(row.variant)
-            half = 0.0 if np.isnan(row.low) else row["mean"] - row.low
-            ax.errorbar(row["mean"], at, xerr=half, fmt=style.marker, color=style.colour, capsize=3)
+            ends = plotting.arms([row["mean"]], [row.low], [row.high])
+            ax.errorbar(row["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=3)
         ax.axvline(0, color="grey", lw=0.8)
         ax.set_yticks(range(len(table)), [plotting.method_style(v).label for v in table.variant])
         ax.set_xlabel("mean client accuracy\nless FedAvg's of as many\nsteps (points), 95 % interval")

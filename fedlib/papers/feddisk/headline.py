@@ -1,16 +1,15 @@
 """What the rows say about FedDisk, in sentences for head and end of the notebook, and for the report."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.tables import weight_report
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-RowsOf: TypeAlias = Callable[[str], "pd.DataFrame"]  # artifact id to its rows
+RowsOf: TypeAlias = Callable[[str], pd.DataFrame]  # artifact id to its rows
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -44,13 +43,13 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     return [*told, _agreement(weight_report(fig3))] if len(fig3) else told
 
 
-def _agreement(report: "pd.DataFrame") -> str:
+def _agreement(report: pd.DataFrame) -> str:
     signed = [(f"{line.agreement:+.2f}".replace("-", "−"), line.dataset) for line in report.itertuples()]
     words = ", ".join(f"{value} on {dataset}" for value, dataset in signed)
     return f"Alpha's rank correlation with the MADEs' own log ratio is {words} (1: the same order)."
 
 
-def _information(line: "pd.Series") -> str:
+def _information(line: pd.Series) -> str:
     says = by_sign(
         _interval(line),
         above="they carry information about the samples",
@@ -61,7 +60,7 @@ def _information(line: "pd.Series") -> str:
     return f"FedDisk's weights are worth {_words(line)} {shuffled}: {says}."
 
 
-def _step(fedavg: "pd.Series", mean: "pd.Series") -> str:
+def _step(fedavg: pd.Series, mean: pd.Series) -> str:
     says = by_sign(
         _interval(mean),
         above="they do more than change the step",
@@ -73,9 +72,9 @@ def _step(fedavg: "pd.Series", mean: "pd.Series") -> str:
     )
 
 
-def _interval(line: "pd.Series") -> Interval:
+def _interval(line: pd.Series) -> Interval:
     return Interval(line["mean"], line.low, line.high, int(line.n))
 
 
-def _words(line: "pd.Series") -> str:
+def _words(line: pd.Series) -> str:
     return effect_words(_interval(line), "points")

@@ -10,14 +10,11 @@ not about the parameters of a MADE, which depend on all of a client's data at on
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from fedlib import seeds
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VALUES = 12  # m
 CLIENTS = (2, 3, 5, 10, 20, 50, 100, 200)
@@ -43,13 +40,11 @@ def joint_law(laws: np.ndarray, kappa: np.ndarray, client: int) -> np.ndarray:
     return kappa[client] * np.diag(laws[client]) + np.outer(laws[client], others)
 
 
-def check_bound(profile: str) -> "pd.DataFrame":
+def check_bound(profile: str) -> pd.DataFrame:
     """One row per trial, K and kind of kappa: the largest leakage over clients, and its bound (nats).
 
     kappa is 1 / K, or drawn at random (data of unequal size). Every profile computes the same.
     """
-    import pandas as pd
-
     return pd.DataFrame(
         row for seed in range(TRIALS) for clients in CLIENTS for row in _trial(seed, clients)
     ).assign(dataset="discrete toy", stand_in=False)

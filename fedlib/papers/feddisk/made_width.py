@@ -6,7 +6,8 @@ those chosen "did not significantly decrease the validation loss". Only phase 1'
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.federation import Task, prepare
 from fedlib.federation.cohort import sample_cohort
@@ -15,16 +16,11 @@ from fedlib.methods.feddisk.density_models import fit_global_made
 from fedlib.methods.feddisk.phase1 import DENSITIES
 from fedlib.papers.feddisk.runs import MADE_HIDDEN, case_of, made_widths
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 SEEDS = {"smoke": 1, "reduced": 5, "paper": 5}  # FEDDISK-A29
 
 
-def measure_widths(profile: str) -> "pd.DataFrame":
+def measure_widths(profile: str) -> pd.DataFrame:
     """One row per data set, seed and width: the least validation loss (nats) and its round."""
-    import pandas as pd
-
     rows = []
     for run, widths in made_widths(profile):
         task = prepare([replace(run, seed=seed) for seed in range(SEEDS[profile])])

@@ -1,17 +1,13 @@
 """Table 2: what a client sends in a round, printed and counted on real models."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
+from torch import Tensor, nn
 
 from fedlib.analysis.published import load_published
 from fedlib.methods.baselines.fedbn import batch_norm_names
 from fedlib.models import make_model
 from fedlib.models.made import make_made
 from fedlib.papers.feddisk.runs import CASES, MADE_HIDDEN, METHODS, WIDTH
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 PAPER_NAMES = {
     "feddisk": "FedDisk",
@@ -69,8 +65,6 @@ def count_weights(part: str, side: int, *, method: str = "feddisk", **size: int)
 
     part: "classifier" (size: width, classes), or "made" (size: hidden), whose biases table 2 leaves out.
     """
-    from torch import nn
-
     sent = [t for t in sent_tensors(part, side, method=method, **size) if isinstance(t, nn.Parameter)]
     return sum(t.numel() for t in sent if part == "classifier" or t.ndim == 2)
 
@@ -82,7 +76,7 @@ def count_bytes(part: str, side: int, *, method: str = "feddisk", **size: int) -
 
 def sent_tensors(
     part: str, side: int, *, method: str, width: int = 16, classes: int = 10, hidden: int = 30
-) -> "list[Tensor]":
+) -> list[Tensor]:
     """Parameters and buffers of a real model that its client sends; FedBN keeps its BatchNorm."""
     if part == "made":
         return [*make_made(side * side, hidden=hidden).parameters()]

@@ -1,13 +1,10 @@
 """Numbers of the first screen of 02_feddisk."""
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import Number, RowsOf
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ROWS = "feddisk/ablations"
 NOTEBOOK = "notebooks/02_feddisk.ipynb"
@@ -21,7 +18,7 @@ def _against_shuffled(rows_of: RowsOf) -> Interval | None:
     return _of_feddisk(weights_worth(rows_of(ROWS)))
 
 
-def _of_feddisk(table: "pd.DataFrame") -> Interval | None:
+def _of_feddisk(table: pd.DataFrame) -> Interval | None:
     own = table[table.variant == "feddisk"]
     return Interval(*own[["mean", "low", "high", "n"]].iloc[0]) if len(own) else None
 

@@ -7,14 +7,13 @@ reading fits if its best accuracy and the round of it are both near the printed 
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedlib.analysis.published import load_published
 from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 POINTS, ROUNDS_OFF = 3.0, 150.0  # how near is near: accuracy in points, the round of the best
 
@@ -27,10 +26,8 @@ def printed() -> tuple[float, float]:
     return float(level.value.iloc[0]), float(rounds.value.iloc[0])
 
 
-def reading_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
     """One line per reading: best accuracy (%) and its round, less the printed ones, and whether both fit."""
-    import pandas as pd
-
     level, at = printed()
     lines = []
     reading = ["dataset", "dataset_options", "local_steps"]
@@ -60,7 +57,7 @@ def describe(images: Mapping[str, Any], local_steps: int | None) -> dict[str, An
     }
 
 
-def which_fits(rows: "pd.DataFrame") -> str:
+def which_fits(rows: pd.DataFrame) -> str:
     """The readings that fit both printed facts, in words; or that none of those run does."""
     table, (level, at) = reading_table(rows), printed()
     found = table[table.fits]

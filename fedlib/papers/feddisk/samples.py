@@ -7,23 +7,18 @@ import base64
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from fedlib.federation import Task, prepare
 from fedlib.papers.feddisk.runs import fig3
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 CLIENTS, IMAGES = 5, 6  # shown of each data set
 
 
-def sample_images(profile: str) -> "pd.DataFrame":
+def sample_images(profile: str) -> pd.DataFrame:
     """One row per data set and client shown, from the first to the last: its first images."""
-    import pandas as pd
-
     runs = [run for run in fig3(profile) if run.method == "fedavg"]
     tasks = [prepare([replace(run, artifact="fig2")]) for run in runs]
     return pd.DataFrame(row for task in tasks for row in _rows(task))

@@ -6,10 +6,10 @@ outputs of FEDDISK-A3. A point is an image of two pixels: `u_1` is a constant an
 The last pixel is conditioned on, but nothing is conditioned on it: no u knows `x_2`.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
@@ -64,8 +64,7 @@ def _task(points: np.ndarray, owner: np.ndarray, seed: int) -> Task:
 
 def draw_toy(frame: pd.DataFrame) -> Figure:
     """Who holds what with contours of q_0, q_1 and p; then client 0's points by three kinds of alpha."""
-    plotting.use_style()
-    fig, axes = plt.subplots(1, 4, figsize=(9.2, 2.7), sharex=True, sharey=True)
+    fig, axes = plotting.subplots(1, 4, figsize=(9.2, 2.7), sharex=True, sharey=True)
     _draw_densities(axes[0], frame)
     own = frame[frame.client == 0]
     titles = {"true": "client 0: true p / q_0", "local": "h on u_loc (paper)", "global": "h on u_glob (A3)"}
@@ -78,7 +77,7 @@ def draw_toy(frame: pd.DataFrame) -> Figure:
     return fig
 
 
-def _draw_densities(ax: plt.Axes, frame: pd.DataFrame) -> None:
+def _draw_densities(ax: Axes, frame: pd.DataFrame) -> None:
     grid = np.stack(np.meshgrid(np.linspace(0, 1, 80), np.linspace(0, 1, 80)), axis=-1)
     densities = [stats.multivariate_normal(centre, COVARIANCE).pdf(grid) for centre in CENTRES]
     for client, colour in enumerate(("#0072B2", "#D55E00")):

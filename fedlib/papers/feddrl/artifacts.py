@@ -40,13 +40,10 @@ from fedlib.papers.feddrl import author_files as files
 from fedlib.papers.feddrl import runs as grid
 from fedlib.papers.feddrl import small_setting as small
 
-bandit = Deferred("fedlib.papers.feddrl.ddpg_bandit")
-learning = Deferred("fedlib.papers.feddrl.learning")
-figures = Deferred("fedlib.papers.feddrl.figures")
-learned = Deferred("fedlib.papers.feddrl.learning_figures")
-measurements = Deferred("fedlib.papers.feddrl.measurements")
-tables = Deferred("fedlib.papers.feddrl.tables")
-timing = Deferred("fedlib.papers.feddrl.timing")
+_paper = Deferred("fedlib.papers.feddrl")
+bandit, learning, figures = _paper.ddpg_bandit, _paper.learning, _paper.figures
+learned, measurements, tables = _paper.learning_figures, _paper.measurements, _paper.tables
+timing = _paper.timing
 
 
 def _data(*names: str) -> dict[str, tuple[str, ...]]:

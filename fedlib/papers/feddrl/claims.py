@@ -6,9 +6,10 @@ or a cost. Others are stated where they stand.
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from fedlib.analysis.claims import Claim, Part, Supplement, effects_of
+import pandas as pd
+
+from fedlib.analysis.claims import Claim, Part, supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.papers.feddrl import estimands as estimate
 from fedlib.papers.feddrl import repair_claims
@@ -16,9 +17,6 @@ from fedlib.papers.feddrl.errata import from_text
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat
 from fedlib.papers.feddrl.quantities import THREE
 from fedlib.papers.feddrl.runs import CLIENTS, PARTITIONS, SHARDS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TABLE_3, TABLE_4 = 18, 4  # cells
 SMALL_SETS = ("MNIST", "Fashion-MNIST")
@@ -31,21 +29,7 @@ CIFAR10 = "with CIFAR-10's images, as in the authors' logs (A25)"
 AUTHORS_FILES = "on the authors' partition files"
 
 
-def beside(artifact: str, where: str, *parts: Part) -> Supplement:
-    """The same estimands on another artifact's rows, in words."""
-
-    def tell(rows: "pd.DataFrame") -> str:
-        effects = [effect for part in parts for effect in effects_of((part,), rows)]
-        return f"{where}: {'; '.join(effect.described for effect in effects)}" if effects else ""
-
-    return Supplement(f"feddrl/{artifact}", tell)
-
-
-LEAD = Part(
-    what="FedDRL - best baseline",
-    estimand=by_cell(estimate.lead),
-    printed=estimate.printed_lead(),
-)
+LEAD = Part("FedDRL - best baseline", by_cell(estimate.lead), printed=estimate.printed_lead())
 
 
 def gain(
@@ -67,39 +51,35 @@ def gain(
 MEAN_GAINS = {n: tuple(gain(over, ("CIFAR-100",), (n,)) for over in ("best", "worst")) for n in CLIENTS}
 LARGEST_GAIN = gain("worst", ("CIFAR-100",), (100,), ("ce",))
 GAIN_AT_FULL_DELTA = Part(
-    what="gain over the best baseline",
-    estimand=by_cell(
-        estimate.gain_over_best, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")
-    ),
+    "gain over the best baseline",
+    by_cell(estimate.gain_over_best, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")),
     unit=OF_ACCURACY,
     printed=lambda: (from_text("gain_at_delta_0.6_low") + from_text("gain_at_delta_0.6_high")) / 2,
-)
+)  # fmt: skip
 LEAD_IN_TABLE_4 = Part(
-    what="FedDRL - best baseline",
-    estimand=by_cell(estimate.lead, partition=SHARDS),
+    "FedDRL - best baseline", by_cell(estimate.lead, partition=SHARDS),
     printed=estimate.printed_lead("feddrl_table4"),
-)
+)  # fmt: skip
 FACTORS = Part(
-    what="factor of small groups - of the main group",
-    estimand=by_cell(estimate.factor_difference, needs=("feddrl",), partition=("ce", "cn")),
-    unit="%",
-)
+    "factor of small groups - of the main group",
+    by_cell(estimate.factor_difference, needs=("feddrl",), partition=("ce", "cn")), unit="%",
+)  # fmt: skip
 
 # C16 is about times: its sampling unit is a pair of network and data, not a seed
 
 
-def _times(rows: "pd.DataFrame", what: str) -> "pd.Series":
+def _times(rows: pd.DataFrame, what: str) -> pd.Series:
     """Median times (ms) of the paper's networks at K = 10 on the CPU, by network and data."""
     own = rows[(rows.what == what) & (rows.cohort_size == 10) & (rows.timed_on == "cpu")]
     own = own[own.model.isin(("vgg11", "cnn-feddrl"))]
     return own.set_index(own.model + " on " + own.data).median_ms
 
 
-def decision_times(rows: "pd.DataFrame") -> "pd.Series":
+def decision_times(rows: pd.DataFrame) -> pd.Series:
     return FEW_MS - _times(rows, "decision")
 
 
-def _vgg_over_cnn(rows: "pd.DataFrame", what: str) -> "pd.Series":
+def _vgg_over_cnn(rows: pd.DataFrame, what: str) -> pd.Series:
     """100 x log ratio of VGG-11's time over the CNN's, by the CNN's data."""
     times = _times(rows, what)
     vgg = times.filter(like="vgg11").mean()
@@ -113,238 +93,167 @@ def _printed_averaging() -> float:
 
 CLAIMS = (
     Claim(
-        id="FEDDRL-C1",
-        statement="FedDRL achieves better accuracy than FedAvg and FedProx in all 18 cells",
-        place="sec. 4.2.1, table 3",
-        artifact="feddrl/table3",
+        "FEDDRL-C1", "FedDRL achieves better accuracy than FedAvg and FedProx in all 18 cells",
+        "sec. 4.2.1, table 3", "feddrl/table3",
         parts=(LEAD,),
-        gates=LEARNED,
-        supplements=(beside("authors_partitions", AUTHORS_FILES, LEAD),),
+        gates=LEARNED, supplements=(supplement("feddrl/authors_partitions", LEAD, where=AUTHORS_FILES),),
     ),
     Claim(
-        id="FEDDRL-C2",
-        statement="CIFAR-100, N = 10: mean gain 2.17 % over the best and 4.05 % over the worst baseline",
-        place="abstract, sec. 4.2.1",
-        artifact="feddrl/table3",
+        "FEDDRL-C2", "CIFAR-100, N = 10: mean gain 2.17 % over the best and 4.05 % over the worst baseline",
+        "abstract, sec. 4.2.1", "feddrl/table3",
         parts=MEAN_GAINS[10],
-        gates=LEARNED,
-        supplements=(beside("cifar10_as_run", CIFAR10, *MEAN_GAINS[10]),),
+        gates=LEARNED, supplements=(supplement("feddrl/cifar10_as_run", *MEAN_GAINS[10], where=CIFAR10),),
     ),
     Claim(
-        id="FEDDRL-C3",
-        statement="CIFAR-100, N = 100: mean gain 0.7 % over the best and 6.67 % over the worst baseline",
-        place="sec. 4.2.1",
-        artifact="feddrl/table3",
+        "FEDDRL-C3", "CIFAR-100, N = 100: mean gain 0.7 % over the best and 6.67 % over the worst baseline",
+        "sec. 4.2.1", "feddrl/table3",
         parts=MEAN_GAINS[100],
-        gates=LEARNED,
-        supplements=(beside("cifar10_as_run", CIFAR10, *MEAN_GAINS[100]),),
+        gates=LEARNED, supplements=(supplement("feddrl/cifar10_as_run", *MEAN_GAINS[100], where=CIFAR10),),
     ),
     Claim(
-        id="FEDDRL-C4",
-        statement="the gain is up to 10.03 %: over the worst baseline, CIFAR-100, CE, N = 100",
-        place="sec. 4.2.1, table 3",
-        artifact="feddrl/table3",
+        "FEDDRL-C4", "the gain is up to 10.03 %: over the worst baseline, CIFAR-100, CE, N = 100",
+        "sec. 4.2.1, table 3", "feddrl/table3",
         parts=(LARGEST_GAIN,),
-        gates=LEARNED,
-        supplements=(beside("cifar10_as_run", CIFAR10, LARGEST_GAIN),),
+        gates=LEARNED, supplements=(supplement("feddrl/cifar10_as_run", LARGEST_GAIN, where=CIFAR10),),
     ),
     Claim(
-        id="FEDDRL-C5",
-        statement="the improvement is larger for N = 100 than for N = 10",
-        place="sec. 4.2.1",
-        artifact="feddrl/table3",
+        "FEDDRL-C5", "the improvement is larger for N = 100 than for N = 10", "sec. 4.2.1", "feddrl/table3",
         parts=(
             Part(
-                what="gain over the best baseline, N = 100 - N = 10",
-                estimand=estimate.growth,
-                unit=OF_ACCURACY,
+                "gain over the best baseline, N = 100 - N = 10", estimate.growth, unit=OF_ACCURACY,
                 printed=estimate.printed_growth,
             ),
         ),
         gates=LEARNED,
     ),
     Claim(
-        id="FEDDRL-C6",
-        statement="FedDRL is equivalent to the best baseline on MNIST and Fashion-MNIST, within about 1 %",
-        place="sec. 4.2.1",
-        artifact="feddrl/table3",
-        parts=(
-            replace(gain("best", SMALL_SETS), kind=EQUIVALENCE, margin=1.0),  # "around 1 %"
-        ),
+        "FEDDRL-C6", "FedDRL is equivalent to the best baseline on MNIST and Fashion-MNIST, within about 1 %",
+        "sec. 4.2.1", "feddrl/table3",
+        parts=(replace(gain("best", SMALL_SETS), kind=EQUIVALENCE, margin=1.0),),  # "around 1 %"
         gates=LEARNED,
     ),
     Claim(
-        id="FEDDRL-C7",
-        statement="cluster skew (CE, CN) lowers FedAvg and FedProx clearly below SingleSet and below PA",
-        place="sec. 4.2.1",
-        artifact="feddrl/table3",
+        "FEDDRL-C7", "cluster skew (CE, CN) lowers FedAvg and FedProx clearly below SingleSet and below PA",
+        "sec. 4.2.1", "feddrl/table3",
         parts=(
             Part(
-                what="SingleSet - FedAvg and FedProx",
-                estimand=by_cell(
-                    estimate.below_single_set,
-                    needs=("singleset", "fedavg", "fedprox"),
+                "SingleSet - FedAvg and FedProx",
+                by_cell(
+                    estimate.below_single_set, needs=("singleset", "fedavg", "fedprox"),
                     partition=("ce", "cn"),
                 ),
                 printed=estimate.printed_below_single_set,
             ),
             Part(
-                what="FedAvg and FedProx, PA - CE and CN",
-                estimand=estimate.below_pareto,
+                "FedAvg and FedProx, PA - CE and CN", estimate.below_pareto,
                 printed=estimate.printed_below_pareto,
             ),
         ),
         gates=(flat("singleset", "fedavg", "fedprox"),),
     ),
     Claim(
-        id="FEDDRL-C8",
-        statement="SingleSet is an upper bound in every cell",
-        place="sec. 4.1, tables 3 and 4",
-        artifact="feddrl/upper_bound",
+        "FEDDRL-C8", "SingleSet is an upper bound in every cell", "sec. 4.1, tables 3 and 4",
+        "feddrl/upper_bound",
         parts=(
             Part(
-                what="SingleSet - best federated",
-                estimand=by_cell(estimate.bound_by_single_set, needs=("singleset", *THREE)),
-                kind=EVERYWHERE,
-                printed=estimate.printed_room,
-                cells=TABLE_3 + TABLE_4,
+                "SingleSet - best federated",
+                by_cell(estimate.bound_by_single_set, needs=("singleset", *THREE)), kind=EVERYWHERE,
+                printed=estimate.printed_room, cells=TABLE_3 + TABLE_4,
             ),
         ),
         gates=(flat("singleset", *THREE),),
     ),
     Claim(
-        id="FEDDRL-C9",
-        statement="mean and variance of the clients' losses are lower with FedDRL after 200 to 300 rounds, "
-        "the mean is higher before",
-        place="sec. 4.2.2, fig. 6",
-        artifact="feddrl/fig6",
+        "FEDDRL-C9",
+        "mean and variance of the clients' losses are lower with FedDRL after 200 to 300 rounds, the mean "
+        "is higher before",
+        "sec. 4.2.2, fig. 6", "feddrl/fig6",
         parts=(
             Part(
-                what="mean loss, baselines / FedDRL later (100 log)",
-                estimand=estimate.loss_ratio("client_loss_mean", late=True),
-                unit="%",
+                "mean loss, baselines / FedDRL later (100 log)",
+                estimate.loss_ratio("client_loss_mean", late=True), unit="%",
             ),
             Part(
-                what="variance, baselines / FedDRL later (100 log)",
-                estimand=estimate.loss_ratio("client_loss_variance", late=True),
-                unit="%",
+                "variance, baselines / FedDRL later (100 log)",
+                estimate.loss_ratio("client_loss_variance", late=True), unit="%",
             ),
             Part(
-                what="mean loss, FedDRL / baselines at first (100 log)",
-                estimand=estimate.loss_ratio("client_loss_mean", late=False),
-                unit="%",
+                "mean loss, FedDRL / baselines at first (100 log)",
+                estimate.loss_ratio("client_loss_mean", late=False), unit="%",
             ),
         ),
         gates=LEARNED,
     ),
     Claim(
-        id="FEDDRL-C10",
-        statement="clients of the main group receive smaller impact factors than those of small groups",
-        place="sec. 4.2.2",
-        artifact="feddrl/table3",
-        fallback=("feddrl/small_setting",),
+        "FEDDRL-C10", "clients of the main group receive smaller impact factors than those of small groups",
+        "sec. 4.2.2", "feddrl/table3", fallback=("feddrl/small_setting",),
         parts=(FACTORS,),
         gates=(AGENT_TRAINED,),
-        supplements=(beside("impact_factors", "in table 3's cells with N = 10", FACTORS),),
+        supplements=(supplement("feddrl/impact_factors", FACTORS, where="in table 3's cells with N = 10"),),
     ),
     Claim(
-        id="FEDDRL-C11",
-        statement="K from 10 to 50 changes the speed, not the accuracy reached, and FedDRL stays ahead",
-        place="sec. 4.3.1, fig. 7",
-        artifact="feddrl/fig7",
+        "FEDDRL-C11", "K from 10 to 50 changes the speed, not the accuracy reached, and FedDRL stays ahead",
+        "sec. 4.3.1, fig. 7", "feddrl/fig7",
         parts=(
-            Part(
-                what="accuracy, most - fewest participants",
-                estimand=estimate.across_cohorts,
-                kind=EQUIVALENCE,
-            ),
-            Part(
-                what="rounds, fewest / most participants (100 log)",
-                estimand=estimate.speed_of_cohorts,
-                unit="%",
-            ),
-            Part(what="FedDRL - best baseline", estimand=estimate.by_cohort(estimate.lead)),
+            Part("accuracy, most - fewest participants", estimate.across_cohorts, kind=EQUIVALENCE),
+            Part("rounds, fewest / most participants (100 log)", estimate.speed_of_cohorts, unit="%"),
+            Part("FedDRL - best baseline", estimate.by_cohort(estimate.lead)),
         ),
         gates=LEARNED,
     ),
     Claim(
-        id="FEDDRL-C12",
-        statement="the accuracy of all methods falls as delta rises from 0.2 to 0.6",
-        place="sec. 4.3.2, fig. 8",
-        artifact="feddrl/fig8",
-        parts=(Part(what="accuracy at delta 0.2 - at 0.6", estimand=estimate.fall_with_delta),),
+        "FEDDRL-C12", "the accuracy of all methods falls as delta rises from 0.2 to 0.6",
+        "sec. 4.3.2, fig. 8", "feddrl/fig8",
+        parts=(Part("accuracy at delta 0.2 - at 0.6", estimate.fall_with_delta),),
         gates=LEARNED,
     ),
     Claim(
-        id="FEDDRL-C13",
-        statement="at delta = 0.6 FedDRL leads by 2 to 3 % (Fashion-MNIST, N = 100)",
-        place="sec. 4.3.2, fig. 8",
-        artifact="feddrl/table3",
+        "FEDDRL-C13", "at delta = 0.6 FedDRL leads by 2 to 3 % (Fashion-MNIST, N = 100)",
+        "sec. 4.3.2, fig. 8", "feddrl/table3",
         parts=(GAIN_AT_FULL_DELTA,),
         gates=LEARNED,
-        supplements=(beside("authors_partitions", AUTHORS_FILES, GAIN_AT_FULL_DELTA),),
+        supplements=(supplement("feddrl/authors_partitions", GAIN_AT_FULL_DELTA, where=AUTHORS_FILES),),
     ),
     Claim(
-        id="FEDDRL-C14",
-        statement="FedDRL is best in the four cells of table 4",
-        place="sec. 5.1, table 4",
-        artifact="feddrl/table4",
+        "FEDDRL-C14", "FedDRL is best in the four cells of table 4", "sec. 5.1, table 4", "feddrl/table4",
         parts=(LEAD_IN_TABLE_4,),
-        gates=LEARNED,
-        supplements=(beside("cifar10_as_run", CIFAR10, LEAD_IN_TABLE_4),),
+        gates=LEARNED, supplements=(supplement("feddrl/cifar10_as_run", LEAD_IN_TABLE_4, where=CIFAR10),),
     ),
     Claim(
-        id="FEDDRL-C15",
-        statement="FedDRL always converges as fast as the faster baseline, in every cell",
-        place="sec. 5.2, fig. 10",
-        artifact="feddrl/table3",
+        "FEDDRL-C15", "FedDRL always converges as fast as the faster baseline, in every cell",
+        "sec. 5.2, fig. 10", "feddrl/table3",
         parts=(
             Part(
-                what="rounds to the target, faster baseline / FedDRL (100 log), mean over cells",
-                estimand=lambda rows: by_cell(estimate.speed_lead)(rows).mean(axis=1),
-                unit="%",
+                "rounds to the target, faster baseline / FedDRL (100 log), mean over cells",
+                lambda rows: by_cell(estimate.speed_lead)(rows).mean(axis=1), unit="%",
                 kind=EVERYWHERE,  # one cell, their mean: as fast, or no slower than the margin
             ),
         ),
         gates=LEARNED,
     ),
     Claim(
-        id="FEDDRL-C16",
-        statement="the agent takes a few ms whatever the model; averaging grows with it, VGG-11 15 x CNN",
-        place="sec. 5.3, fig. 9",
-        artifact="feddrl/fig9",
+        "FEDDRL-C16", "the agent takes a few ms whatever the model; averaging grows with it, VGG-11 15 x CNN",
+        "sec. 5.3, fig. 9", "feddrl/fig9",
         parts=(
             Part(
-                what=f"{FEW_MS:g} ms less the decision",
-                estimand=decision_times,
-                unit="ms",
-                printed=lambda: FEW_MS - from_text("drl_time"),
-                over="networks and data",
+                f"{FEW_MS:g} ms less the decision", decision_times, unit="ms",
+                printed=lambda: FEW_MS - from_text("drl_time"), over="networks and data",
             ),
             Part(
-                what="decision, VGG-11 / CNN (100 log)",
-                estimand=lambda rows: _vgg_over_cnn(rows, "decision"),
-                unit="%",
-                kind=EQUIVALENCE,
-                margin=100 * math.log(ALIKE),
-                over="networks and data",
+                "decision, VGG-11 / CNN (100 log)", lambda rows: _vgg_over_cnn(rows, "decision"), unit="%",
+                kind=EQUIVALENCE, margin=100 * math.log(ALIKE), over="networks and data",
             ),
             Part(
-                what="averaging, VGG-11 / CNN (100 log)",
-                estimand=lambda rows: _vgg_over_cnn(rows, "averaging"),
-                unit="%",
-                printed=_printed_averaging,
-                over="networks and data",
+                "averaging, VGG-11 / CNN (100 log)", lambda rows: _vgg_over_cnn(rows, "averaging"), unit="%",
+                printed=_printed_averaging, over="networks and data",
             ),
         ),
     ),
     Claim(
-        id="FEDDRL-C17",
-        statement="two-stage training helps",
-        place="sec. 3.4.2; no ablation in the paper, our check",
-        artifact="feddrl/small_setting",
-        parts=(Part(what="two-stage - online", estimand=estimate.two_stage_lead),),
+        "FEDDRL-C17", "two-stage training helps", "sec. 3.4.2; no ablation in the paper, our check",
+        "feddrl/small_setting",
+        parts=(Part("two-stage - online", estimate.two_stage_lead),),
         gates=(flat("feddrl", "feddrl_online"), AGENT_TRAINED),
     ),
     *repair_claims.CLAIMS,
-)
+)  # fmt: skip

@@ -6,19 +6,17 @@ at 1/2; whatever moves it is the offset.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
 
 from fedlib import seeds
 from fedlib.methods.feddrl import mdp
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl.repair import ALL, SINGLE
 from fedlib.papers.feddrl.runs import COHORT
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from torch import Tensor
 
 MAIN = 6  # clients 0 to 5, as under CE with delta 0.6
 SETTINGS = {"printed": {}, "centring": SINGLE["centring"][0], "all": ALL}
@@ -38,10 +36,8 @@ class Size:
 SIZES = {"smoke": Size(agents=2, rounds=20)}
 
 
-def ddpg_bandit(profile: str) -> "pd.DataFrame":
+def ddpg_bandit(profile: str) -> pd.DataFrame:
     """The mean mu of both groups over the rounds: settings, offset, amplitude, seed (agent), round."""
-    import pandas as pd
-
     size = SIZES.get(profile, Size())
     offsets = {"printed": OFFSETS}
     cases = [
@@ -54,17 +50,14 @@ def ddpg_bandit(profile: str) -> "pd.DataFrame":
     return pd.concat(parts, ignore_index=True).assign(stand_in=False)
 
 
-def _case(name: str, offset: float, amplitude: float, size: Size) -> "pd.DataFrame":
+def _case(name: str, offset: float, amplitude: float, size: Size) -> pd.DataFrame:
     found = play(FedDRL(**SETTINGS[name]), offset, amplitude, size)
     found.insert(0, "settings", name)
     return found.assign(offset=offset, amplitude=amplitude)
 
 
-def play(method: "FedDRL", offset: float, amplitude: float, size: Size) -> "pd.DataFrame":
+def play(method: "FedDRL", offset: float, amplitude: float, size: Size) -> pd.DataFrame:
     """One line per agent and shown round: updates so far, mean mu of small groups and of the main group."""
-    import pandas as pd
-    import torch
-
     ids = range(size.agents)
     learner = method.start([seeds.torch_generator(i, "bandit", "agent") for i in ids], COHORT)
     lines = []
@@ -85,21 +78,19 @@ def play(method: "FedDRL", offset: float, amplitude: float, size: Size) -> "pd.D
     return pd.DataFrame(lines)
 
 
-def _shares(streams: list[np.random.Generator]) -> "Tensor":
+def _shares(streams: list[np.random.Generator]) -> Tensor:
     """[R, 3K] three blocks of shares around 1 / K with a spread of a tenth of it."""
-    import torch
-
     blocks = np.stack([1 + 0.1 * stream.standard_normal((3, COHORT), np.float32) for stream in streams])
     return torch.from_numpy(blocks / blocks.sum(axis=2, keepdims=True)).flatten(1)
 
 
-def tilt(action: "Tensor") -> "Tensor":
+def tilt(action: Tensor) -> Tensor:
     """[R] mean mu of the small groups' clients less that of the main group's, of actions [R, 2K]."""
     mu = action[:, :COHORT]
     return mu[:, MAIN:].mean(dim=1) - mu[:, :MAIN].mean(dim=1)
 
 
-def _lines(t: int, updates: int, chosen: "Tensor") -> list[dict[str, float]]:
+def _lines(t: int, updates: int, chosen: Tensor) -> list[dict[str, float]]:
     mu = chosen[:, :COHORT]
     small, main = mu[:, MAIN:].mean(dim=1), mu[:, :MAIN].mean(dim=1)
     return [

@@ -3,12 +3,10 @@
 import itertools
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis.published import Erratum, load_published
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Answer = tuple[str, str, bool]  # printed, recomputed, do they agree
 BASELINES = ["FedAvg", "FedProx"]
@@ -16,17 +14,15 @@ ROUNDING = 0.0051  # half a unit of the second digit, and a little for binary fr
 
 
 @cache
-def accuracies(table: str = "feddrl_table3") -> "pd.DataFrame":
+def accuracies(table: str = "feddrl_table3") -> pd.DataFrame:
     """Best accuracy (%) by (dataset, partition, n_clients), a column per method."""
     rows = load_published(table)
     rows = rows[rows.metric == "best_top1_accuracy"]
     return rows.pivot_table(index=["dataset", "partition", "n_clients"], columns="method", values="value")
 
 
-def gains(table: str = "feddrl_table3") -> "pd.DataFrame":
+def gains(table: str = "feddrl_table3") -> pd.DataFrame:
     """Relative gain (%) of FedDRL over the best and over the worst baseline, impr.(a) and impr.(b)."""
-    import pandas as pd
-
     values = accuracies(table)
     best, worst = values[BASELINES].max(axis=1), values[BASELINES].min(axis=1)
     relative = {"best": 100 * (values.FedDRL / best - 1), "worst": 100 * (values.FedDRL / worst - 1)}
@@ -87,13 +83,11 @@ def _e4() -> Answer:
     )
 
 
-def drops() -> "pd.DataFrame":
+def drops() -> pd.DataFrame:
     """Drop of FedAvg and FedProx under CE and CN, CIFAR-100, in points and in % of what they drop from.
 
     Columns n_clients, partition, method, reference (PA or SingleSet), points, percent.
     """
-    import pandas as pd
-
     found, values = [], accuracies().loc["CIFAR-100"]
     for clients, method, partition in itertools.product((10, 100), BASELINES, ("CE", "CN")):
         ours = values.loc[(partition, clients), method]
@@ -119,7 +113,7 @@ def _e5() -> Answer:
     return f"more than {printed:g} %", "; ".join(parts), holds
 
 
-def _cases(cell: "pd.DataFrame", unit: str, of: int) -> str:
+def _cases(cell: pd.DataFrame, unit: str, of: int) -> str:
     """`2 of 4 (FedAvg CE 10.9, FedProx CE 12.5)`."""
     each = ", ".join(f"{row.method} {row.partition} {getattr(row, unit):.1f}" for row in cell.itertuples())
     return f"{len(cell)} of {of}" + (f" ({each})" if each else "")
@@ -131,7 +125,7 @@ def _e6() -> Answer:
     return "FedProx best, FedAvg worst", _list(found), set(found) == {"FedProx"}
 
 
-def _list(found: "pd.Series") -> str:
+def _list(found: pd.Series) -> str:
     return "best: " + ", ".join(f"{name} in {partition}" for partition, name in found.items())
 
 

@@ -7,7 +7,8 @@ stand for its data, so that printed and own effects pool over the same cells.
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.gates import curves_flat
@@ -15,9 +16,6 @@ from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, gains
 from fedlib.papers.feddrl.quantities import BASELINES, THREE
 from fedlib.papers.feddrl.runs import DELTA
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EARLY = 0.25  # share of the rounds that is the "initial phase": 200 to 300 of 1000
 ROUNDS = 1000  # T of the paper
@@ -30,16 +28,14 @@ def paper_name(cell: tuple) -> str:
 
 
 def by_cell(
-    measure: "Callable[[pd.DataFrame], pd.Series]", *, needs: tuple[str, ...] = THREE, **where: object
-) -> "Callable[[pd.DataFrame], pd.DataFrame]":
+    measure: Callable[[pd.DataFrame], pd.Series], *, needs: tuple[str, ...] = THREE, **where: object
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """The estimand that measures every cell with all of these methods.
 
     where: `data` (names of the paper's data sets), and values of columns of the rows.
     """
 
-    def estimand(rows: "pd.DataFrame") -> "pd.DataFrame":
-        import pandas as pd
-
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
         chosen = picked(analysis.named(rows), **where)
         return pd.DataFrame(
             {paper_name(cell): measure(part) for cell, part in analysis.cells(chosen, needs=needs)}
@@ -48,7 +44,7 @@ def by_cell(
     return estimand
 
 
-def picked(rows: "pd.DataFrame", data: tuple[str, ...] = (), **columns: object) -> "pd.DataFrame":
+def picked(rows: pd.DataFrame, data: tuple[str, ...] = (), **columns: object) -> pd.DataFrame:
     """Rows of some of the paper's data sets, and of these values of columns (a tuple: any of them)."""
     if data:
         rows = rows[rows.dataset.map(analysis.PAPER_DATA).isin(data)]
@@ -57,36 +53,34 @@ def picked(rows: "pd.DataFrame", data: tuple[str, ...] = (), **columns: object) 
     return rows
 
 
-def lead(part: "pd.DataFrame") -> "pd.Series":
+def lead(part: pd.DataFrame) -> pd.Series:
     """FedDRL's best accuracy less the better baseline's, in points."""
     return analysis.best(part, "feddrl") - analysis.best_baseline(part)
 
 
-def gain_over_best(part: "pd.DataFrame") -> "pd.Series":
+def gain_over_best(part: pd.DataFrame) -> pd.Series:
     """impr.(a) of table 3: relative gain over the better baseline, in percent."""
     return analysis.relative_gain(analysis.best(part, "feddrl"), analysis.best_baseline(part))
 
 
-def gain_over_worst(part: "pd.DataFrame") -> "pd.Series":
+def gain_over_worst(part: pd.DataFrame) -> pd.Series:
     """impr.(b) of table 3: relative gain over the worse baseline, in percent."""
     return analysis.relative_gain(analysis.best(part, "feddrl"), analysis.worst_baseline(part))
 
 
-def bound_by_single_set(part: "pd.DataFrame") -> "pd.Series":
+def bound_by_single_set(part: pd.DataFrame) -> pd.Series:
     """SingleSet's best accuracy less that of the best federated method, in points."""
     federated = max((analysis.best(part, name) for name in THREE), key=lambda values: values.mean())
     return analysis.best(part, "singleset") - federated
 
 
-def below_single_set(part: "pd.DataFrame") -> "pd.Series":
+def below_single_set(part: pd.DataFrame) -> pd.Series:
     """SingleSet's best accuracy less the mean of FedAvg's and FedProx's, in points."""
     return analysis.best(part, "singleset") - sum(analysis.best(part, name) for name in BASELINES) / 2
 
 
-def below_pareto(rows: "pd.DataFrame") -> "pd.DataFrame":
+def below_pareto(rows: pd.DataFrame) -> pd.DataFrame:
     """FedAvg's and FedProx's best accuracy under PA less that under CE and CN (points), by cell."""
-    import pandas as pd
-
     found = {}
     for (dataset, clients), part in analysis.cells(analysis.named(rows), ("dataset", "num_clients")):
         of = {
@@ -99,10 +93,8 @@ def below_pareto(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def growth(rows: "pd.DataFrame") -> "pd.DataFrame":
+def growth(rows: pd.DataFrame) -> pd.DataFrame:
     """Gain over the better baseline at N = 100 less that at N = 10 (%), by data set and partition."""
-    import pandas as pd
-
     found = {}
     for (dataset, scheme), part in analysis.cells(analysis.named(rows), ("dataset", "partition")):
         of = {n: own for n, own in part.groupby("num_clients") if set(THREE) <= set(own.variant)}
@@ -112,10 +104,10 @@ def growth(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def loss_ratio(value: str, *, late: bool) -> "Callable[[pd.DataFrame], pd.DataFrame]":
+def loss_ratio(value: str, *, late: bool) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """100 x log of the baselines' `value` over FedDRL's after the initial phase; in it, the inverse."""
 
-    def measure(part: "pd.DataFrame") -> "pd.Series":
+    def measure(part: pd.DataFrame) -> pd.Series:
         ratios = analysis.loss_ratios(part, value, window=1)
         own = ratios[ratios.variant.isin(BASELINES)]
         own = own[(own["round"] > EARLY * part["round"].max()) == late]
@@ -125,43 +117,37 @@ def loss_ratio(value: str, *, late: bool) -> "Callable[[pd.DataFrame], pd.DataFr
     return by_cell(measure, data=("CIFAR-100",), num_clients=10)
 
 
-def factor_difference(part: "pd.DataFrame") -> "pd.Series":
+def factor_difference(part: pd.DataFrame) -> pd.Series:
     """Mean factor of small groups' clients less the main group's, later rounds, in % of a uniform factor."""
     factors = analysis.group_factors(part[part.variant == "feddrl"])
     later = factors[factors["round"] > EARLY * factors["round"].max()].groupby("seed")
     return 100 * part.cohort_size.iloc[0] * (later.others.mean() - later.main.mean())
 
 
-def by_cohort(measure: "Callable[[pd.DataFrame], pd.Series]") -> "Callable[[pd.DataFrame], pd.DataFrame]":
+def by_cohort(measure: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """A measure of CIFAR-100's CE cell for each number K of participants (fig. 7)."""
 
-    def estimand(rows: "pd.DataFrame") -> "pd.DataFrame":
-        import pandas as pd
-
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
         parts = analysis.cells(_fig7(rows), ("cohort_size",), needs=THREE)
         return pd.DataFrame({f"K={size:g}": measure(part) for (size,), part in parts})
 
     return estimand
 
 
-def _fig7(rows: "pd.DataFrame") -> "pd.DataFrame":
+def _fig7(rows: pd.DataFrame) -> pd.DataFrame:
     return picked(analysis.named(rows), data=("CIFAR-100",), num_clients=100)
 
 
-def across_cohorts(rows: "pd.DataFrame") -> "pd.DataFrame":
+def across_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy with the most participants less that with the fewest (points), by method."""
-    import pandas as pd
-
     few, many = _ends(rows)
     return pd.DataFrame(
         {name: analysis.best(many, name) - analysis.best(few, name) for name in few.attrs["of"]}
     )
 
 
-def speed_of_cohorts(rows: "pd.DataFrame") -> "pd.DataFrame":
+def speed_of_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
     """100 x log ratio of the rounds to what both reach, fewest over most participants, by method."""
-    import pandas as pd
-
     few, many = _ends(rows)
     found = {}
     for name in few.attrs["of"]:
@@ -171,7 +157,7 @@ def speed_of_cohorts(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def _ends(rows: "pd.DataFrame") -> "tuple[pd.DataFrame, pd.DataFrame]":
+def _ends(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows of the fewest and of the most participants; `attrs['of']`: the methods, if both are there."""
     parts = {size: part for (size,), part in analysis.cells(_fig7(rows), ("cohort_size",), needs=THREE)}
     sizes = sorted(parts)
@@ -180,10 +166,8 @@ def _ends(rows: "pd.DataFrame") -> "tuple[pd.DataFrame, pd.DataFrame]":
     return few, many
 
 
-def fall_with_delta(rows: "pd.DataFrame") -> "pd.DataFrame":
+def fall_with_delta(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy at the smallest delta less that at 0.6 (points), by partition and method (fig. 8)."""
-    import pandas as pd
-
     named = picked(analysis.named(rows), partition=("ce", "cn"), num_clients=100)
     named = named.assign(
         delta=[analysis.partition_setting(text, "delta") for text in named.partition_options]
@@ -198,17 +182,15 @@ def fall_with_delta(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def speed_lead(part: "pd.DataFrame") -> "pd.Series":
+def speed_lead(part: pd.DataFrame) -> pd.Series:
     """100 x log of the faster baseline's rounds over FedDRL's, to the accuracy that all three reach."""
-    import pandas as pd
-
     target = analysis.target_accuracy(part)
     rounds = {name: analysis.rounds_to(part, name, target) for name in THREE}
     fastest = pd.concat([rounds[name] for name in BASELINES], axis=1).min(axis=1)
     return 100 * (fastest / rounds["feddrl"]).map(math.log)
 
 
-def two_stage_lead(rows: "pd.DataFrame") -> "pd.Series":
+def two_stage_lead(rows: pd.DataFrame) -> pd.Series:
     """Best accuracy of the two-stage mode less that of the online mode, in points."""
     named = analysis.named(rows)
     return analysis.best(named, "feddrl") - analysis.best(named, "feddrl_online")
@@ -265,7 +247,7 @@ def printed_growth() -> Mapping[str, float]:
     return {f"{data}/{scheme}": float(row[100] - row[10]) for (data, scheme), row in best.iterrows()}
 
 
-def _by_name(values: "pd.Series") -> Mapping[str, float]:
+def _by_name(values: pd.Series) -> Mapping[str, float]:
     return {name_of(cell): float(value) for cell, value in values.items()}
 
 
@@ -293,7 +275,7 @@ def updates_at(rounds: int, worker_rounds: int, passes: int = 50, workers: int =
     return offline + sum(stored // 4 for stored in range(rounds))
 
 
-def _agent_trained(rows: "pd.DataFrame") -> tuple[bool, str]:
+def _agent_trained(rows: pd.DataFrame) -> tuple[bool, str]:
     own = analysis.named(rows)
     own = own[own.variant == "feddrl"]
     found = []

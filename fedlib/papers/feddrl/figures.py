@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis import tables
 from fedlib.analysis.intervals import mean_interval
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl import tables as feddrl_tables
@@ -20,33 +18,13 @@ SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 
 
-def _caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
-    """Under the figure: what is drawn, data, profile, seeds, device, commit."""
-    line = tables.provenance_line(rows) if "seed" in rows else "Images of the shape of the named data."
-    plotting.write_caption(fig, f"{note} {line}".strip())
-    return fig
-
-
 def _grid(
     rows: int, columns: int, size: tuple[float, float] = (3.0, 2.4), *, sharex: str = "row"
 ) -> tuple[Figure, np.ndarray]:
-    plotting.use_style()
-    fig, axes = plt.subplots(
+    fig, axes = plotting.subplots(
         rows, columns, figsize=(columns * size[0], rows * size[1] + 1.0), squeeze=False, sharex=sharex
     )
     return fig, axes
-
-
-def _one_legend(fig: Figure, axes: Sequence[Axes]) -> None:
-    """One legend above all panels instead of one beside each."""
-    found = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label.split(" (n =")[0], handle)
-        if ax.get_legend() is not None:
-            ax.get_legend().remove()
-    columns = min(5, len(found), int(fig.get_figwidth() / 1.7))
-    fig.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
 
 
 def _curve_panels(
@@ -62,10 +40,12 @@ def _curve_panels(
         ax.set_title(analysis.cell_name(cell), fontsize=8)
     for ax in axes.flat[len(cells) :]:
         ax.set_axis_off()
-    _one_legend(fig, axes.flat[: len(cells)])
+    plotting.one_legend(fig, axes.flat[: len(cells)])
     window = max(_window(part) for _, part in cells)
     smooth = f" (Fashion-MNIST: of moving averages over {window} rounds)" if window > 1 else ""
-    return _caption(fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}.")
+    return plotting.caption(
+        fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}."
+    )
 
 
 def _thin_words(named: pd.DataFrame) -> str:
@@ -100,7 +80,7 @@ def plot_fig4(rows: pd.DataFrame) -> Figure:
         lists = [np.flatnonzero(owners == client) for client in range(10)]
         plotting.plot_partition(lists, labels, ax=ax, num_classes=10)
         ax.set(title=analysis.PAPER_PARTITIONS[partition], ylabel="label" if partition == "pa" else "")
-    return _caption(fig, rows, "Area of a bubble = images, scaled per panel.")
+    return plotting.caption(fig, rows, "Area of a bubble = images, scaled per panel.")
 
 
 def plot_fig5(rows: pd.DataFrame) -> Figure:
@@ -125,9 +105,9 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
             )
             ax.axhline(1, color="black", linewidth=0.8)
             ax.set_title(analysis.cell_name(cell))
-    _one_legend(fig, axes.flat)
+    plotting.one_legend(fig, axes.flat)
     note = "Above 1: larger than with FedDRL (two-stage). Mean over seeds, band = 95 % t interval"
-    return _caption(fig, named, f"{note}{_thin_words(named)}.")
+    return plotting.caption(fig, named, f"{note}{_thin_words(named)}.")
 
 
 def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
@@ -139,8 +119,8 @@ def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
         part = found[found.partition == partition]
         plotting.plot_settings(part, ax, x=column, y="best", by="variant", y_label="best accuracy (%)")
         ax.set(title=analysis.PAPER_PARTITIONS[partition], xlabel=x_label)
-    _one_legend(fig, axes[0])
-    return _caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
+    plotting.one_legend(fig, axes[0])
+    return plotting.caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
 
 
 def plot_fig7(rows: pd.DataFrame) -> Figure:
@@ -168,7 +148,8 @@ def plot_fig9(rows: pd.DataFrame) -> Figure:
     last.set(xlabel="participants K", ylabel="decision (ms)", title="agent, MLP", ylim=(0, None))
     device = rows.device_name.iloc[0] if "device_name" in rows else f"{int(rows.threads.iloc[0])} thread(s)"
     note = f"Median, whiskers = first and last decile; {device}."
-    return _caption(fig, rows, note)
+    plotting.write_caption(fig, f"{note} Images of the shape of the named data.")
+    return fig
 
 
 def _deciles(part: pd.DataFrame) -> list[pd.Series]:
@@ -196,8 +177,7 @@ def _labels(rows: pd.DataFrame, cells: Iterable[tuple[str, str, int]]) -> list[s
 def plot_fig10(rows: pd.DataFrame) -> Figure:
     """Rounds to the target over FedDRL's, per cell: of the baselines, and beside them of the controls."""
     found = feddrl_tables.rounds_table(rows)
-    plotting.use_style()
-    fig, (bars, points) = plt.subplots(1, 2, figsize=(9.0, 0.4 * len(found) + 1.8), sharey=True,
+    fig, (bars, points) = plotting.subplots(1, 2, figsize=(9.0, 0.4 * len(found) + 1.8), sharey=True,
                                        width_ratios=(3, 2))  # fmt: skip
     at = np.arange(len(found))
     printed = feddrl_tables.printed_rounds(rows).set_index("quantity").published
@@ -218,12 +198,12 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
     for ax, kind in ((bars, "baselines"), (points, "controls and the other mode")):
         ax.axvline(1, color="black", linewidth=0.8, zorder=0.5)
         ax.set(title=kind, xlabel="rounds to the target, over FedDRL's")
-    _one_legend(fig, [bars, points])
+    plotting.one_legend(fig, [bars, points])
     note = (
         "Target: what FedAvg, FedProx and FedDRL all reach. Above 1: slower than FedDRL; stage 1 is not "
         "counted; no point: not reached in every seed; axes differ."
     )
-    return _caption(fig, rows, note)
+    return plotting.caption(fig, rows, note)
 
 
 def _printed_cell(found: pd.DataFrame) -> int:
@@ -237,13 +217,12 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
     found = feddrl_tables.control_table(rows)
     controls = list(found.control.unique())
     cells = list(found[feddrl_tables.CELL].drop_duplicates().itertuples(index=False, name=None))
-    plotting.use_style()
     height = 0.26 * len(cells) + 1.8
-    fig, axes = plt.subplots(1, len(controls), figsize=(9.2, height), sharey=True, squeeze=False)
+    fig, axes = plotting.subplots(1, len(controls), figsize=(9.2, height), sharey=True, squeeze=False)
     for ax, control in zip(axes[0], controls, strict=True):
         part, style = found[found.control == control], plotting.method_style(control)
         at = [cells.index(cell) for cell in part[feddrl_tables.CELL].itertuples(index=False, name=None)]
-        ends = [part["mean"] - part.low, part.high - part["mean"]]
+        ends = plotting.arms(part["mean"], part.low, part.high)
         ax.errorbar(part["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=2)
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_title(f"less {style.label.replace(', ', chr(10))}", fontsize=8)
@@ -251,7 +230,7 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
     axes[0, 0].set_yticks(range(len(cells)), _labels(rows, cells))
     axes[0, 0].invert_yaxis()
     note = "FedDRL's best accuracy less that of each control (points), 95 % t interval; axes differ."
-    return _caption(fig, rows, note)
+    return plotting.caption(fig, rows, note)
 
 
 def plot_impact_factors(rows: pd.DataFrame) -> Figure:
@@ -266,24 +245,18 @@ def plot_impact_factors(rows: pd.DataFrame) -> Figure:
         for ax, (cell, part) in zip(column, cells, strict=True):
             factors = analysis.group_factors(part[part.variant == variant])
             for group, (colour, dash, label) in GROUPS.items():
-                _band(ax, factors, group, colour, dash, label)
+                by_round = 100 * factors.set_index("round")[group]
+                means = by_round.groupby("round").agg(lambda values: mean_interval(values.to_numpy()))
+                plotting.draw_band(ax, means.index, means, colour, linestyle=dash, label=label)
             style = plotting.method_style(variant)
             ax.set_title(f"{style.label}\n{analysis.cell_name(cell)}", fontsize=8)
     for ax in axes[:, 0]:
         ax.set_ylabel("impact factor (%)")
     for ax in axes[-1]:
         ax.set_xlabel("round")
-    _one_legend(fig, axes.flat)
+    plotting.one_legend(fig, axes.flat)
     note = "Mean over seeds, band = 95 % t interval. With uniform weights every factor is 1 / K."
-    return _caption(fig, named, note)
-
-
-def _band(ax: Axes, factors: pd.DataFrame, group: str, colour: str, dash: str, label: str) -> None:
-    points = [(at, mean_interval(100 * values.to_numpy())) for at, values in factors.groupby("round")[group]]
-    at, intervals = [p[0] for p in points], [p[1] for p in points]
-    ax.plot(at, [i.mean for i in intervals], color=colour, linestyle=dash, label=label)
-    low, high = [i.low for i in intervals], [i.high for i in intervals]
-    ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+    return plotting.caption(fig, named, note)
 
 
 def plot_small_setting(rows: pd.DataFrame) -> Figure:
@@ -295,8 +268,8 @@ def plot_small_setting(rows: pd.DataFrame) -> Figure:
     plotting.plot_curves(shown, axes[0, 0], y="accuracy", by="variant", y_label="accuracy (%)")
     after = shown[shown["round"] > 0]
     plotting.plot_curves(after, axes[0, 1], y="reward", by="variant", y_label="reward (nats)")
-    _one_legend(fig, axes[0])
-    return _caption(fig, named, "Mean over seeds, band = 95 % t interval.")
+    plotting.one_legend(fig, axes[0])
+    return plotting.caption(fig, named, "Mean over seeds, band = 95 % t interval.")
 
 
 def plot_table4(rows: pd.DataFrame) -> Figure:

@@ -1,17 +1,16 @@
 """What the rows say about FedDRL, in sentences for the notebook's head, section 3 and end, and the report."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.tables import pooled_lead
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-RowsOf: TypeAlias = Callable[[str], "pd.DataFrame"]  # artifact id to its rows
+RowsOf: TypeAlias = Callable[[str], pd.DataFrame]  # artifact id to its rows
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -42,13 +41,13 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     return _told(rows_of, makers)
 
 
-def _told(rows_of: RowsOf, makers: dict[str, "Callable[[pd.DataFrame], str]"]) -> list[str]:
+def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> list[str]:
     """A sentence for each of FedDRL's artifacts that has rows."""
     found = {name: rows_of(f"feddrl/{name}") for name in makers}
     return [make(found[name]) for name, make in makers.items() if len(found[name])]
 
 
-def _whose_lead(rows: "pd.DataFrame") -> str:
+def _whose_lead(rows: pd.DataFrame) -> str:
     pooled = _pooled(rows)
     says = by_sign(
         pooled["uniform"],
@@ -62,17 +61,17 @@ def _whose_lead(rows: "pd.DataFrame") -> str:
     )
 
 
-def _pooled(rows: "pd.DataFrame") -> dict[str, Interval]:
+def _pooled(rows: pd.DataFrame) -> dict[str, Interval]:
     """FedDRL less each control in best accuracy (points), pooled over the cells."""
     named = analysis.named(rows)
     return {control: pooled_lead(named, control) for control in ("fedavg", "uniform", "untrained")}
 
 
-def _cells(rows: "pd.DataFrame") -> int:
+def _cells(rows: pd.DataFrame) -> int:
     return sum(1 for _ in analysis.cells(analysis.named(rows), needs=("feddrl", "fedavg")))
 
 
-def _printed_agent(rows: "pd.DataFrame") -> str:
+def _printed_agent(rows: pd.DataFrame) -> str:
     named = analysis.named(rows)
     reward = {name: analysis.rewards(named, name) for name in ("feddrl", "untrained", "uniform")}
     gain = contrasts.paired(reward["feddrl"], reward["untrained"])
@@ -86,7 +85,7 @@ def _printed_agent(rows: "pd.DataFrame") -> str:
     )
 
 
-def _alone(rows: "pd.DataFrame") -> str:
+def _alone(rows: pd.DataFrame) -> str:
     """mu of the small groups less that of the main group at the end, where the best answer is 1."""
     last = rows[(rows.amplitude > 0) & (rows["round"] == rows["round"].max())]
     gaps = last.assign(gap=last.mu_small - last.mu_main).groupby(["settings", "seed"], sort=False).gap.mean()
@@ -101,7 +100,7 @@ def _alone(rows: "pd.DataFrame") -> str:
     )
 
 
-def _repaired(rows: "pd.DataFrame") -> str:
+def _repaired(rows: pd.DataFrame) -> str:
     """Gains in reward over equal weights by data set, of the repaired agent and on permuted rewards."""
     parts = dict(iter(analysis.named(rows).groupby("dataset")))
     told = [_repaired_on(analysis.PAPER_DATA[data], part) for data, part in parts.items()]
@@ -111,7 +110,7 @@ def _repaired(rows: "pd.DataFrame") -> str:
     )
 
 
-def _repaired_on(data: str, part: "pd.DataFrame") -> str:
+def _repaired_on(data: str, part: pd.DataFrame) -> str:
     known, uniform = set(part.variant), analysis.rewards(part, "uniform")
     gain = contrasts.paired(analysis.rewards(part, "repaired"), uniform)
     words = f"{effect_words(gain, 'nats')} on {data} ({gain.n} seeds"

@@ -6,7 +6,9 @@ accuracies in percent.
 
 import itertools
 import json
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from fedlib.analysis import contrasts as decide
 from fedlib.experiments.artifact import PROFILES
@@ -14,20 +16,14 @@ from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.runs import COHORT, DELTA, scale_of
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
 
 
-def gains(rows: "pd.DataFrame", over: str = "uniform") -> "pd.DataFrame":
+def gains(rows: pd.DataFrame, over: str = "uniform") -> pd.DataFrame:
     """Every variant's mean reward and best accuracy less those of `over`, with intervals over seeds.
 
     of the room: its gain in reward as a share of the best one within the agent's reach.
     """
-    import pandas as pd
-
     lines = []
     for data, part in analysis.named(rows).groupby("dataset"):
         rewards = {v: analysis.rewards(part, v) for v in analysis.variant_order(part)}
@@ -36,22 +32,20 @@ def gains(rows: "pd.DataFrame", over: str = "uniform") -> "pd.DataFrame":
         for variant, gain in found.items():
             points = decide.paired(analysis.best(part, variant), analysis.best(part, over))
             lines.append(
-                {"dataset": data, "variant": variant, "reward": rewards[variant].mean(), "nats": gain.mean}
-                | {"nats low": gain.low, "nats high": gain.high, "points": points.mean}
-                | {"points low": points.low, "points high": points.high}
+                {"dataset": data, "variant": variant, "reward": rewards[variant].mean()}
+                | gain.columns("nats")
+                | points.columns("points")
                 | {"of the room": gain.mean / room, "n": gain.n}
             )
     return pd.DataFrame(lines)
 
 
-def tilts(part: "pd.DataFrame", variant: str) -> "pd.DataFrame":
+def tilts(part: pd.DataFrame, variant: str) -> pd.DataFrame:
     """Tilt to the small groups and reward of every round: columns seed, round, tilt, raw, detrended.
 
     tilt: mean log-weight of their clients less that of the main group's. raw: eq. (7), negated, of the
     model that these weights made. detrended: less its running mean over the rounds before.
     """
-    import numpy as np
-
     own = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
     own = own.sort_values(["seed", "round"])
     logs = np.log(np.array([json.loads(text) for text in own.weights]))
@@ -63,19 +57,16 @@ def tilts(part: "pd.DataFrame", variant: str) -> "pd.DataFrame":
     return found.reset_index(drop=True)
 
 
-def _mean_where(values: "np.ndarray", chosen: "np.ndarray") -> "np.ndarray":
+def _mean_where(values: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return (values * chosen).sum(axis=1) / chosen.sum(axis=1)
 
 
-def signal(rows: "pd.DataFrame", variant: str = "untrained") -> "pd.DataFrame":
+def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
     """How much of the reward the tilt explains, raw and detrended: sd, slope (nats per unit), R^2, t.
 
     Least squares over all rounds with a level for each seed. The agent that is not trained explores
     only, so its tilts are independent of the loss.
     """
-    import numpy as np
-    import pandas as pd
-
     lines = []
     parts = {data: tilts(part, variant) for data, part in analysis.named(rows).groupby("dataset")}
     for data, name in itertools.product(parts, ("raw", "detrended")):
@@ -89,10 +80,8 @@ def signal(rows: "pd.DataFrame", variant: str = "untrained") -> "pd.DataFrame":
     return pd.DataFrame(lines)
 
 
-def means(rows: "pd.DataFrame", variants: tuple[str, ...]) -> "pd.DataFrame":
+def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
     """mu of every client by round, mean over seeds: columns dataset, variant, round, client, mu."""
-    import pandas as pd
-
     named = analysis.named(rows)
     own = named[named.variant.isin(variants) & named.get("mu", pd.Series(index=named.index)).notna()]
     long = own.assign(mu=own.mu.map(json.loads), client=own.clients.map(json.loads))
@@ -118,8 +107,6 @@ def count_updates(method: "FedDRL", rounds: int) -> dict[str, int]:
     return {"merged": stage_1, "offline updates": passes, "own": rounds - 1, "online updates": online}
 
 
-def learning_costs() -> "pd.DataFrame":
+def learning_costs() -> pd.DataFrame:
     """`learning_cost` of every profile, the paper's last."""
-    import pandas as pd
-
     return pd.DataFrame([{"profile": profile, **learning_cost(profile)} for profile in PROFILES])

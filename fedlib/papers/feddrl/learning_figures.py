@@ -2,13 +2,11 @@
 
 import textwrap
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis import tables
 from fedlib.papers.feddrl import learning
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.runs import COHORT, DELTA
@@ -20,33 +18,32 @@ LEARNERS = ("untrained", "feddrl", "feddrl_online", "permuted", "repaired", "rep
 
 def plot_gains(rows: pd.DataFrame) -> Figure:
     """Each variant less uniform weights in reward and in accuracy: a row of panels for each data set."""
-    plotting.use_style()
     found = {data: part for data, part in learning.gains(rows).groupby("dataset")}
     height = sum(0.28 * len(part) + 0.9 for part in found.values()) + 0.5
-    fig, axes = plt.subplots(len(found), 2, figsize=(9.0, height), squeeze=False, sharey="row")
+    fig, axes = plotting.subplots(len(found), 2, figsize=(9.0, height), squeeze=False, sharey="row")
     for row, (data, part) in zip(axes, found.items(), strict=True):
         part = part[part.variant != "uniform"]
         at = np.arange(len(part))[::-1]
         for ax, (unit, label) in zip(row, UNITS, strict=True):
-            ends = [part[unit] - part[f"{unit} low"], part[f"{unit} high"] - part[unit]]
+            ends = plotting.arms(part[unit], part[f"{unit} low"], part[f"{unit} high"])
             ax.errorbar(part[unit], at, xerr=ends, fmt="o", color="#333333", markersize=4, linewidth=1)
             ax.axvline(0, color="#999999", linewidth=1)
             ax.set_xlabel(f"{label}, less uniform")
         row[0].set_yticks(at, [plotting.method_style(name).label for name in part.variant])
         row[0].set_title(analysis.PAPER_DATA[data], loc="left")
     note = "Mean over seeds with 95 % t interval; right of the line: more than uniform weights."
-    plotting.write_caption(fig, f"{note} {tables.provenance_line(rows)}")
-    return fig
+    return plotting.caption(fig, rows, note)
 
 
 def plot_means(rows: pd.DataFrame) -> Figure:
     """The agent's mean of every client over the rounds, a row of panels for each data set."""
-    plotting.use_style()
     found = learning.means(rows, LEARNERS)
     shown = [name for name in LEARNERS if (found.variant == name).any()]
     sets = list(found.dataset.unique())
     size = (min(9.2, 2.6 * len(shown)), 2.4 * len(sets) + 1.0)
-    fig, axes = plt.subplots(len(sets), len(shown), figsize=size, squeeze=False, sharex=True, sharey=True)
+    fig, axes = plotting.subplots(
+        len(sets), len(shown), figsize=size, squeeze=False, sharex=True, sharey=True
+    )
     for (data, name), part in found.groupby(["dataset", "variant"]):
         ax = axes[sets.index(data), shown.index(name)]
         for client, line in part.groupby("client"):
@@ -58,20 +55,17 @@ def plot_means(rows: pd.DataFrame) -> Figure:
         ax.set_ylabel(f"{analysis.PAPER_DATA[data]}: mean $\\mu_k$")
     for ax in axes[-1]:
         ax.set_xlabel("round")
-    lines = {line.get_label(): line for line in axes[0, 0].get_lines()}
-    fig.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=2)
+    plotting.one_legend(fig, axes[:1, 0], 2)
     note = "Mean over seeds, one line a client, without exploration noise; equal means are uniform weights."
-    plotting.write_caption(fig, f"{note} {tables.provenance_line(rows[rows.mu.notna()])}")
-    return fig
+    return plotting.caption(fig, rows[rows.mu.notna()], note)
 
 
 def plot_bandit(rows: pd.DataFrame) -> Figure:
     """The agent alone: mean mu of both groups over its updates, a panel for each offset and settings."""
-    plotting.use_style()
     panels = list(rows.groupby(["settings", "offset"], sort=False))
     amplitudes = sorted(rows.amplitude.unique())
     size = (2.2 * len(panels), 2.0 * len(amplitudes) + 1.2)
-    fig, axes = plt.subplots(
+    fig, axes = plotting.subplots(
         len(amplitudes), len(panels), figsize=size, squeeze=False, sharex=True, sharey=True
     )
     for column, ((settings, offset), part) in enumerate(panels):
@@ -85,9 +79,8 @@ def plot_bandit(rows: pd.DataFrame) -> Figure:
     for ax, amplitude in zip(axes[:, 0], amplitudes, strict=True):
         ax.set_ylabel("constant reward" if amplitude == 0 else f"{amplitude:g} nats a unit of tilt")
     axes[-1, 0].set_xlabel("updates")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    plotting.one_legend(fig, axes[:1, 0], 2)
     note = (
         f"Mean mu over {rows.seed.nunique()} agents; an agent that learns leaves 1/2 in the lower row only."
     )
-    plotting.write_caption(fig, f"{note} {tables.provenance_line(rows.drop(columns='seed'))}")
-    return fig
+    return plotting.caption(fig, rows.drop(columns="seed"), note)

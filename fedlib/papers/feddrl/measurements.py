@@ -1,9 +1,9 @@
 """FedDRL's artifacts without training: settings, partitions measured, label mixes, how far long runs got."""
 
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from fedlib import seeds
 from fedlib.analysis.published import load_published
@@ -22,9 +22,6 @@ from fedlib.partition import (
     skew_properties,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # table 1's names: the options of our method and networks
 _SETTINGS = {
     "pi_network_layers": lambda m: len(m.ddpg(10).policy_network.layers),
@@ -39,10 +36,8 @@ _SETTINGS = {
 _SKEWS = ("clustered_skew", "label_size_imbalance", "quantity_imbalance")
 
 
-def table1(profile: str) -> "pd.DataFrame":
+def table1(profile: str) -> pd.DataFrame:
     """Table 1 beside the defaults of our agent."""
-    import pandas as pd
-
     method = FedDRL()
     ours = {name: read(method) for name, read in _SETTINGS.items()}
     rows = load_published("feddrl_table1")
@@ -51,10 +46,8 @@ def table1(profile: str) -> "pd.DataFrame":
     )
 
 
-def table2(profile: str) -> "pd.DataFrame":
+def table2(profile: str) -> pd.DataFrame:
     """The three kinds of skew of table 2, printed and measured on three partitions of each cell."""
-    import pandas as pd
-
     printed = load_published("feddrl_table2").pivot_table(
         index="partition", columns="metric", values="value", aggfunc="first"
     )
@@ -94,16 +87,14 @@ def _about(dataset: "Dataset", seed: int) -> dict[str, object]:
     return {"dataset": dataset.name, "seed": seed, "stand_in": dataset.stand_in}
 
 
-def fig1(profile: str) -> "pd.DataFrame":
+def fig1(profile: str) -> pd.DataFrame:
     """What the paper says of its private pill images; there is nothing to measure or to draw."""
     rows = load_published("feddrl_text")
     return rows[rows.artifact == "fig1"][["metric", "value", "unit", "note"]].reset_index(drop=True)
 
 
-def fig4(profile: str) -> "pd.DataFrame":
+def fig4(profile: str) -> pd.DataFrame:
     """Images of each label on each of ten clients under PA, CE and CN, delta 0.6."""
-    import pandas as pd
-
     dataset, rows = load_dataset(scale_of(profile).datasets["fmnist"]), []
     for partition in PARTITIONS:
         lists = draw(dataset, profile, "fmnist", partition, 10, 0)
@@ -114,7 +105,7 @@ def fig4(profile: str) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def label_mix(profile: str) -> "pd.DataFrame":
+def label_mix(profile: str) -> pd.DataFrame:
     """FEDDRL-A25: distance of the clients' label mixes from uniform, eq. (23) of FedDdrl, on CIFAR-10.
 
     Each scheme from 100 labels that are not the images' own, a random deal to clients of the same
@@ -122,8 +113,6 @@ def label_mix(profile: str) -> "pd.DataFrame":
     (not at `smoke`); N = 10, mean over clients. Their lists number images in the official order, which
     a re-encoded copy need not have: there only the sizes are certain.
     """
-    import pandas as pd
-
     dataset, rows = load_dataset(scale_of(profile).datasets["cifar10"]), []
     labels = dataset.train.labels % 10  # the stand-in of `smoke` has 100 labels; CIFAR-10's are 0 to 9
     for scheme in PARTITIONS:
@@ -161,10 +150,8 @@ def _mix(scheme: str, made_from: str, counts: np.ndarray) -> dict[str, object]:
     }
 
 
-def full_scale_curves(profile: str) -> "pd.DataFrame":
+def full_scale_curves(profile: str) -> pd.DataFrame:
     """Test accuracy per round of `table3_fmnist_ce_n100`, finished or not, as far as the store has it."""
-    import pandas as pd
-
     store, rows = Store(), []
     for run in full_scale_cell(profile):
         about = {"method": run.method, "method_options": json.dumps(dict(run.method_options))}

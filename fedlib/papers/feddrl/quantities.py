@@ -7,7 +7,9 @@ one number per seed. Accuracies and gains are in percent.
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from fedlib.analysis import contrasts as decide
 from fedlib.analysis.variants import with_variant
@@ -15,9 +17,6 @@ from fedlib.experiments.results import finished_rows
 from fedlib.papers.feddrl.repair import FROZEN, REPAIRED, SEARCHED
 from fedlib.papers.feddrl.runs import CONTROLS, DELTA, PAPER_METHODS, VARIANTS
 from fedlib.papers.feddrl.small_setting import EXTRA
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BASELINES = ("fedavg", "fedprox")
 THREE = (*BASELINES, "feddrl")
@@ -46,7 +45,7 @@ PAPER_PARTITIONS = {
 }  # fmt: skip
 
 
-def named(rows: "pd.DataFrame") -> "pd.DataFrame":
+def named(rows: pd.DataFrame) -> pd.DataFrame:
     """Finished rows with a column `variant`, the method's name in our tables, in their order.
 
     Cells cut by labels that are not the images' own, or by the authors' files, count under the scheme
@@ -80,8 +79,8 @@ def partition_setting(options: str, name: str) -> str | float:
 
 
 def cells(
-    rows: "pd.DataFrame", by: tuple[str, ...] = CELL, needs: tuple[str, ...] = ()
-) -> "Iterator[tuple[tuple, pd.DataFrame]]":
+    rows: pd.DataFrame, by: tuple[str, ...] = CELL, needs: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple, pd.DataFrame]]:
     """Rows of each cell, in the paper's order; a cell without all of `needs` is left out."""
     found = {cell: part for cell, part in rows.groupby(list(by)) if set(needs) <= set(part.variant)}
     for cell in sorted(found, key=_place):
@@ -102,48 +101,44 @@ def cell_name(cell: tuple) -> str:
     return f"{name}/{PAPER_PARTITIONS[partition]}/N={clients}"
 
 
-def best(part: "pd.DataFrame", variant: str) -> "pd.Series":
+def best(part: pd.DataFrame, variant: str) -> pd.Series:
     """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
     return decide.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
 
 
-def best_baseline(part: "pd.DataFrame") -> "pd.Series":
+def best_baseline(part: pd.DataFrame) -> pd.Series:
     """The better of FedAvg and FedProx in this cell by its mean over seeds, as impr.(a) takes it."""
     return max((best(part, name) for name in BASELINES), key=lambda values: values.mean())
 
 
-def worst_baseline(part: "pd.DataFrame") -> "pd.Series":
+def worst_baseline(part: pd.DataFrame) -> pd.Series:
     """The worse of the two, as impr.(b) takes it."""
     return min((best(part, name) for name in BASELINES), key=lambda values: values.mean())
 
 
-def relative_gain(ours: "pd.Series", other: "pd.Series") -> "pd.Series":
+def relative_gain(ours: pd.Series, other: pd.Series) -> pd.Series:
     """Gain in percent of the other's accuracy, by seed."""
     return 100 * (ours - other) / other
 
 
-def rounds_to(part: "pd.DataFrame", variant: str, target: "pd.Series") -> "pd.Series":
+def rounds_to(part: pd.DataFrame, variant: str, target: pd.Series) -> pd.Series:
     """First evaluated round whose test accuracy reaches the seed's target (FEDDRL-A45); NaN if none does."""
     rows = part[(part.variant == variant) & (part["round"] > 0)].dropna(subset=["test_accuracy"])
     reached = rows[100 * rows.test_accuracy >= rows.seed.map(target) - 1e-9]
     return reached.groupby("seed")["round"].min().reindex(target.index)
 
 
-def target_accuracy(part: "pd.DataFrame") -> "pd.Series":
+def target_accuracy(part: pd.DataFrame) -> pd.Series:
     """The smallest best accuracy of the three methods, by seed: what all of them reach (fig. 10)."""
-    import pandas as pd
-
     return pd.concat([best(part, name) for name in THREE], axis=1).dropna().min(axis=1)
 
 
-def loss_ratios(part: "pd.DataFrame", value: str, window: int, over: str = "feddrl") -> "pd.DataFrame":
+def loss_ratios(part: pd.DataFrame, value: str, window: int, over: str = "feddrl") -> pd.DataFrame:
     """fig. 6: `value` of every method over FedDRL's in the same round and seed, smoothed (FEDDRL-A41).
 
     value: client_loss_mean or client_loss_variance. over: the mode of FedDRL that divides. Columns
     variant, seed, round, ratio.
     """
-    import pandas as pd
-
     known = part[part[value].notna() & (part["round"] > 0)]
     table = known.pivot_table(index=["seed", "round"], columns="variant", values=value)
     ratio = table.div(table[over], axis=0)
@@ -151,15 +146,12 @@ def loss_ratios(part: "pd.DataFrame", value: str, window: int, over: str = "fedd
     return pd.DataFrame(smooth.stack().rename("ratio")).reset_index()
 
 
-def group_factors(part: "pd.DataFrame", delta: float = DELTA) -> "pd.DataFrame":
+def group_factors(part: pd.DataFrame, delta: float = DELTA) -> pd.DataFrame:
     """Mean impact factor of the main group's clients and of the others, per variant, seed and round.
 
     The main group is the first delta N clients, as `partition_ce` and `partition_cn` number them.
     Rounds without a main-group client or without any other are left out.
     """
-    import numpy as np
-    import pandas as pd
-
     rows = part[part.weights.notna() & (part.variant != "singleset")]
     found = []
     for row in rows.itertuples():
@@ -171,7 +163,7 @@ def group_factors(part: "pd.DataFrame", delta: float = DELTA) -> "pd.DataFrame":
     return pd.DataFrame(found, columns=["variant", "seed", "round", "main", "others"])
 
 
-def rewards(part: "pd.DataFrame", variant: str) -> "pd.Series":
+def rewards(part: pd.DataFrame, variant: str) -> pd.Series:
     """Mean over the rounds of eq. (7), negated, from the losses of the new global model, by seed.
 
     With K = N these are the losses that pay for each round's action (FEDDRL-A2).
@@ -181,7 +173,7 @@ def rewards(part: "pd.DataFrame", variant: str) -> "pd.Series":
     return -cost.groupby(rows.seed).mean()
 
 
-def variant_order(rows: "pd.DataFrame") -> list[str]:
+def variant_order(rows: pd.DataFrame) -> list[str]:
     """The variants at hand in the order of our tables."""
     known = set(rows.variant.unique())
     return [name for name in _ORDER if name in known]

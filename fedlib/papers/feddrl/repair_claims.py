@@ -5,27 +5,25 @@ hand-written weights gain in the small setting, half a point of accuracy is the 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part
 from fedlib.papers.feddrl import quantities as analysis
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ARTIFACT, PLACE = "feddrl/repair_judged", "ours: is there a repair?"
 NATS = 0.1
 ROOM = 0.25  # share of the room that is worth the trouble of an agent
 
-Quantity = Callable[["pd.DataFrame", str], "pd.Series"]
+Quantity = Callable[[pd.DataFrame, str], pd.Series]
 
 
-def lead(quantity: Quantity, over: str) -> "Callable[[pd.DataFrame], pd.DataFrame]":
+def lead(quantity: Quantity, over: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """Estimand: the repaired agent's quantity less that of `over`, by seed and data set."""
     return lambda rows: _by_data(rows, ("repaired", over), lambda own, other: own - other, quantity)
 
 
-def above_share_of_room(rows: "pd.DataFrame") -> "pd.DataFrame":
+def above_share_of_room(rows: pd.DataFrame) -> pd.DataFrame:
     """Its gain in reward over uniform weights less ROOM of what the rule on the groups gains."""
     return _by_data(
         rows,
@@ -36,11 +34,9 @@ def above_share_of_room(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _by_data(
-    rows: "pd.DataFrame", variants: tuple[str, ...], combine: Callable, quantity: Quantity
-) -> "pd.DataFrame":
+    rows: pd.DataFrame, variants: tuple[str, ...], combine: Callable, quantity: Quantity
+) -> pd.DataFrame:
     """One column per data set that has all of these variants, one line per seed."""
-    import pandas as pd
-
     parts = analysis.named(rows).groupby("dataset")
     whole = {data: part for data, part in parts if set(variants) <= set(part.variant)}
     return pd.DataFrame(
@@ -55,37 +51,30 @@ def _reward(over: str, words: str) -> Part:
 
 CLAIMS = (
     Claim(
-        id="FEDDRL-R1",
-        statement="the repaired agent earns more, and is more accurate, than uniform weights",
-        place=PLACE,
-        artifact=ARTIFACT,
+        "FEDDRL-R1", "the repaired agent earns more, and is more accurate, than uniform weights", PLACE,
+        ARTIFACT,
         parts=(
             _reward("uniform", "uniform"),
-            Part(what="best accuracy, repaired - uniform", estimand=lead(analysis.best, "uniform"), cells=2),
+            Part("best accuracy, repaired - uniform", lead(analysis.best, "uniform"), cells=2),
         ),
     ),
     Claim(
-        id="FEDDRL-R2",
-        statement="the repaired agent earns more than the agent that is never trained",
-        place=PLACE,
-        artifact=ARTIFACT,
+        "FEDDRL-R2", "the repaired agent earns more than the agent that is never trained", PLACE, ARTIFACT,
         parts=(_reward("untrained", "untrained"),),
     ),
     Claim(
-        id="FEDDRL-R3",
-        statement="the gain is learned: on permuted rewards the same agent earns less",
-        place=PLACE,
-        artifact=ARTIFACT,
+        "FEDDRL-R3", "the gain is learned: on permuted rewards the same agent earns less", PLACE, ARTIFACT,
         parts=(_reward("repaired_permuted", "on permuted rewards"),),
     ),
     Claim(
-        id="FEDDRL-R4",
-        statement="the repaired agent takes more than a quarter of the room that a rule on the groups shows",
-        place=PLACE,
-        artifact=ARTIFACT,
+        "FEDDRL-R4",
+        "the repaired agent takes more than a quarter of the room that a rule on the groups shows", PLACE,
+        ARTIFACT,
         parts=(
-            Part(what="gain in reward - a quarter of the rule's", estimand=above_share_of_room, unit="nats",
-                 margin=NATS, cells=2),
+            Part(
+                "gain in reward - a quarter of the rule's", above_share_of_room, unit="nats", margin=NATS,
+                cells=2,
+            ),
         ),
     ),
 )  # fmt: skip

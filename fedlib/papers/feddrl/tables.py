@@ -2,7 +2,8 @@
 
 import json
 import math
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis import contrasts as decide
 from fedlib.analysis.intervals import Interval, mean_interval
@@ -12,18 +13,13 @@ from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gain
 from fedlib.papers.feddrl.runs import CONTROLS
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
 CELL = ["data", "partition", "N"]
 LAST_ROUNDS = 50  # whose mean accuracy stands beside the best
 
 
-def best_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
+def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean over seeds of the best accuracy (%): data, partition, N, variant, mean, low, high, n."""
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named):
         for variant in analysis.variant_order(part):
@@ -41,7 +37,7 @@ def _cell(cell: tuple) -> dict[str, object]:
     }
 
 
-def accuracy_table(rows: "pd.DataFrame", table: str = "feddrl_table3") -> "pd.DataFrame":
+def accuracy_table(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
     """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods."""
     printed = load_published(table)
     printed = printed[printed.metric == "best_top1_accuracy"].rename(
@@ -52,7 +48,7 @@ def accuracy_table(rows: "pd.DataFrame", table: str = "feddrl_table3") -> "pd.Da
     return compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2)
 
 
-def wide(table: "pd.DataFrame") -> "pd.DataFrame":
+def wide(table: pd.DataFrame) -> pd.DataFrame:
     """One line per cell: for each method published, ours with its interval, and difference."""
     kinds = ["published", "ours", "low", "high", "difference"]
     found = table.set_index([*CELL, "variant"])[kinds].unstack("variant")
@@ -63,18 +59,16 @@ def wide(table: "pd.DataFrame") -> "pd.DataFrame":
     return found.reset_index()
 
 
-def side_by_side(rows: "pd.DataFrame", table: str = "feddrl_table3") -> "pd.DataFrame":
+def side_by_side(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
     """Table 3 or 4 with one line per cell, see `wide`; data that are not the paper's are called so."""
     return _marked(wide(accuracy_table(rows, table)), rows)
 
 
-def late_accuracies(rows: "pd.DataFrame", last: float = 0.05) -> "pd.DataFrame":
+def late_accuracies(rows: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
     """Best accuracy (%) beside the mean of the last rounds, 50 of 1000 (FEDDRL-A34), means over seeds.
 
     The best of all rounds is chosen with the test data, as the paper does, and flatters every method.
     """
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named):
         line = _cell(cell)
@@ -87,7 +81,7 @@ def late_accuracies(rows: "pd.DataFrame", last: float = 0.05) -> "pd.DataFrame":
     return _marked(pd.DataFrame(found).round(2), rows)
 
 
-def _marked(table: "pd.DataFrame", rows: "pd.DataFrame") -> "pd.DataFrame":
+def _marked(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """The table with data sets that stand in for the paper's called so."""
     names = {
         analysis.PAPER_DATA[d]: analysis.cell_name((d, "pa", 0)).split("/")[0] for d in rows.dataset.unique()
@@ -95,10 +89,8 @@ def _marked(table: "pd.DataFrame", rows: "pd.DataFrame") -> "pd.DataFrame":
     return table.assign(data=table.data.map(lambda name: names.get(name, name)))
 
 
-def gain_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def gain_table(rows: pd.DataFrame) -> pd.DataFrame:
     """impr.(a) and impr.(b) of table 3 (%): printed, ours with its interval."""
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named, needs=analysis.THREE):
         line = _cell(cell)
@@ -106,8 +98,7 @@ def gain_table(rows: "pd.DataFrame") -> "pd.DataFrame":
             gain = analysis.relative_gain(analysis.best(part, "feddrl"), baseline(part))
             interval = decide.paired(gain, 0 * gain)
             line[f"{over}: paper"] = printed_gain(*line_key(line), over)
-            line |= {f"{over}: ours": interval.mean, f"{over}: low": interval.low}
-            line[f"{over}: high"] = interval.high
+            line |= interval.columns(f"{over}: ours", f"{over}: ")
         found.append(line)
     return _marked(pd.DataFrame(found).round(2), rows)
 
@@ -117,10 +108,8 @@ def line_key(line: dict[str, object]) -> tuple[str, str, int]:
     return line["data"], line["partition"], line["N"]
 
 
-def control_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def control_table(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDRL less each control in best accuracy (points), per cell, with its interval over seeds."""
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named, needs=("feddrl",)):
         ours = analysis.best(part, "feddrl")
@@ -131,28 +120,26 @@ def control_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"]).round(2)
 
 
-def pooled_controls(rows: "pd.DataFrame") -> "pd.DataFrame":
+def pooled_controls(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDRL less each control, mean over all cells of a seed, then over seeds; and in how many cells."""
-    import pandas as pd
-
     named = analysis.named(rows)
     each, found = control_table(rows), []
     for control in each.control.unique():
         interval = pooled_lead(named, control)
         mine = each[each.control == control]
         ahead, behind = int((mine.low > 0).sum()), int((mine.high < 0).sum())
-        line = {"FedDRL less": control, "points": interval.mean, "low": interval.low, "high": interval.high}
+        line = {"FedDRL less": control, **interval.columns("points", "")}
         found.append({**line, "clearly ahead": ahead, "clearly behind": behind, "cells": len(mine)})
     return pd.DataFrame(found).round(2)
 
 
-def pooled_lead(named: "pd.DataFrame", control: str) -> Interval:
+def pooled_lead(named: pd.DataFrame, control: str) -> Interval:
     """FedDRL's best accuracy less a control's (points), mean over all cells of a seed, then over seeds."""
     parts = [part for _, part in analysis.cells(named, needs=("feddrl", control))]
     return decide.pooled((analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts)
 
 
-def rounds_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
     """fig. 10: target (%), mean rounds to it, and the baselines' rounds over FedDRL's.
 
     "with stage 1" adds the rounds of FedDRL's workers, which run side by side (FEDDRL-A24). The target
@@ -161,13 +148,11 @@ def rounds_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     return _marked(_rounds(rows).round(2), rows)
 
 
-def printed_rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
+def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     """The only numbers that fig. 10's text prints, CIFAR-100, CE, N = 10: published, ours, difference.
 
     Empty where that cell has not been run.
     """
-    import pandas as pd
-
     found = _rounds(rows)
     cell = found[(found.data == "CIFAR-100") & (found.partition == "CE") & (found.N == 10)]
     ratio = "relative_rounds_to_target"
@@ -186,10 +171,8 @@ def printed_rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(lines, columns=columns).round(2)
 
 
-def _rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
+def _rounds(rows: pd.DataFrame) -> pd.DataFrame:
     """`rounds_table` before rounding, with the paper's names of the data sets."""
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named, needs=analysis.THREE):
         target = analysis.target_accuracy(part)
@@ -209,10 +192,8 @@ def _rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found, columns=[*columns, "FedAvg / FedDRL", "FedProx / FedDRL"])
 
 
-def over(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
+def over(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Best accuracy (%) of every seed against a setting: variant, partition, <column>, seed, best."""
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     if column not in named:
         settings = [analysis.partition_setting(text, column) for text in named.partition_options]
@@ -226,13 +207,11 @@ def over(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def factor_table(rows: "pd.DataFrame", early: float = 0.25) -> "pd.DataFrame":
+def factor_table(rows: pd.DataFrame, early: float = 0.25) -> pd.DataFrame:
     """Mean impact factor (%) of a main-group client and of another, later rounds, mean over seeds.
 
     With ten equal clients every factor is 10 % under FedAvg (CE).
     """
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named):
         factors = analysis.group_factors(part)
@@ -241,27 +220,23 @@ def factor_table(rows: "pd.DataFrame", early: float = 0.25) -> "pd.DataFrame":
             seeds = later[later.variant == variant].groupby("seed")[["main", "others"]].mean() * 100
             interval = decide.paired(seeds.others, seeds.main)
             line = {**_cell(cell), "variant": variant, "main": seeds.main.mean()}
-            line |= {"others": seeds.others.mean(), "others - main": interval.mean}
-            found.append({**line, "low": interval.low, "high": interval.high})
+            found.append({**line, "others": seeds.others.mean(), **interval.columns("others - main", "")})
     return _marked(pd.DataFrame(found).round(3), rows)
 
 
-def small_setting_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def small_setting_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy (%) and mean reward (nats) of every variant, and FedDRL's lead, with intervals."""
-    import pandas as pd
-
     named, found = analysis.named(rows), []
     ours, reward = analysis.best(named, "feddrl"), analysis.rewards(named, "feddrl")
     for variant in analysis.variant_order(named):
         best, earned = analysis.best(named, variant), analysis.rewards(named, variant)
         lead, gain = decide.paired(ours, best), decide.paired(reward, earned)
-        line = {"variant": variant, "best accuracy": best.mean(), "FedDRL's lead": lead.mean}
-        line |= {"low": lead.low, "high": lead.high, "mean reward": earned.mean(), "gain": gain.mean}
-        found.append({**line, "gain low": gain.low, "gain high": gain.high})
+        line = {"variant": variant, "best accuracy": best.mean(), **lead.columns("FedDRL's lead", "")}
+        found.append({**line, "mean reward": earned.mean(), **gain.columns("gain")})
     return pd.DataFrame(found).round(3)
 
 
-def room_to_gain(rows: "pd.DataFrame") -> str:
+def room_to_gain(rows: pd.DataFrame) -> str:
     """Mean reward of the best rule or constant within reach less that of equal weights, in words.
 
     What its interval says about whether there was anything to learn is part of the words.
@@ -277,14 +252,12 @@ def room_to_gain(rows: "pd.DataFrame") -> str:
     return f"{decide.words(room, 'nats', 3)}: {says}"
 
 
-def full_scale_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def full_scale_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The full-scale cell: rounds reached, and accuracy (%) up to the round that all have reached.
 
     Best, and mean of the last 50 rounds there, each less table 3's published best of 1000 rounds: the best
     of many noisy rounds is biased upwards, their mean is not (FEDDRL-A34).
     """
-    import pandas as pd
-
     named, found = analysis.named(rows.assign(status="ok")), []
     reached = named.groupby(["variant", "seed"])["round"].max()
     common, printed = int(reached.min()), accuracies().loc["Fashion-MNIST", "CE", 100]
@@ -299,10 +272,8 @@ def full_scale_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found).round(2)
 
 
-def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def time_table(rows: pd.DataFrame) -> pd.DataFrame:
     """fig. 9: printed means beside our medians (ms), their difference, and our deciles; K = 10."""
-    import pandas as pd
-
     cnn = "MNIST,Fashion-MNIST"
     printed = {("decision", model): from_text("drl_time") for model in ("vgg11", "cnn-feddrl")}
     printed["averaging", "vgg11"] = from_text("aggregation_time", dataset="CIFAR-100")
@@ -315,14 +286,12 @@ def time_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     return shown.round(3).reset_index(drop=True)
 
 
-def agent_share(rows: "pd.DataFrame") -> "pd.DataFrame":
+def agent_share(rows: pd.DataFrame) -> pd.DataFrame:
     """What the agent adds to a round of each network, in percent, on this machine.
 
     The decision; then the decision and what Algorithm 1 made rounds longer, with so many experiences in
     D: in a side thread where a core is free for it, in line where `threads` are all cores.
     """
-    import pandas as pd
-
     ten, found = rows[(rows.cohort_size == 10) & (rows.data == "fmnist")], []
     decisions = ten[ten.what == "decision"].set_index(["timed_on", "model"]).median_ms
     rounds = ten[ten.what.str.startswith("round")]

@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
 
 from fedlib import seeds
 from fedlib.errors import check_name
@@ -22,9 +24,6 @@ from fedlib.models import make_model
 from fedlib.papers.feddrl.runs import base_run
 from fedlib.run import Run
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 CALLS = {"smoke": 5, "reduced": 100, "paper": 100}
 WARM_UPS = {"smoke": 1, "reduced": 10, "paper": 10}
 LENGTHS = (40, 1000)  # experiences in D when the updates of Algorithm 1 are timed
@@ -33,7 +32,7 @@ TRAINED = {"smoke": SETTINGS[:2], "reduced": SETTINGS, "paper": SETTINGS}  # whe
 COHORTS = {"smoke": (), "reduced": (20, 30, 40, 50), "paper": (20, 30, 40, 50)}  # beside 10
 
 
-def fig9(profile: str) -> "pd.DataFrame":
+def fig9(profile: str) -> pd.DataFrame:
     """Median, quartiles and deciles (ms) of the decision, the averaging, Algorithm 1, and whole rounds.
 
     Column timed_on: where the clients train and the models are averaged (the CPU and, where there is
@@ -44,9 +43,6 @@ def fig9(profile: str) -> "pd.DataFrame":
     alone is one whose agent never learns. Whole rounds are timed with one CPU thread, which leaves a
     core to Algorithm 1's side thread, and with one for each core.
     """
-    import pandas as pd
-    import torch
-
     check_name("profile", profile, PROFILES)
     calls, few = (CALLS[profile], WARM_UPS[profile]), max(2, CALLS[profile] // 20)
     rows = []
@@ -77,8 +73,6 @@ def fig9(profile: str) -> "pd.DataFrame":
 @contextmanager
 def cpu_threads(count: int) -> Iterator[None]:
     """So many threads of torch on the CPU, for a while."""
-    import torch
-
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -96,8 +90,6 @@ def _row(what: str, model: str, data: str, size: int, seconds: list[float]) -> d
 
 def timed(call: Callable[[], Any], calls: int, warm_ups: int) -> list[float]:
     """Seconds of each call after the warm-ups; a GPU is waited for."""
-    import torch
-
     seconds = []
     for number in range(warm_ups + calls):
         began = time.perf_counter()
@@ -118,8 +110,6 @@ def time_learning(size: int, length: int, calls: int) -> list[float]:
 
 def _filled(learner: "AgentState", length: int) -> "AgentState":
     """A learner with `length` random experiences in its buffers."""
-    import torch
-
     replicas, slots = len(learner.noise), learner.noise.shape[1] // 2
     rng, replay = np.random.default_rng(0), learner.replay
     for _ in range(length):
@@ -131,8 +121,6 @@ def _filled(learner: "AgentState", length: int) -> "AgentState":
 
 def time_averaging(model: str, size: int, device: str, calls: int, warm_ups: int) -> list[float]:
     """Eq. (4) over `size` stacked local models."""
-    import torch
-
     classes = 100 if model == "vgg11" else 10
     shape = (3, 32, 32) if model == "vgg11" else (1, 28, 28)
     built = make_model(model, image_shape=shape, num_classes=classes, generator_seed=0)

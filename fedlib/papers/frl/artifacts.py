@@ -29,13 +29,10 @@ from functools import partial
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.frl import runs as grid
 
-embedding = Deferred("fedlib.papers.frl.embedding")
-figures = Deferred("fedlib.papers.frl.figures")
-measurements = Deferred("fedlib.papers.frl.measurements")
-scheduler_training = Deferred("fedlib.papers.frl.scheduler_training")
-scheduler_readings = Deferred("fedlib.papers.frl.scheduler_readings")
-static_times = Deferred("fedlib.papers.frl.static_times")
-tables = Deferred("fedlib.papers.frl.tables")
+_paper = Deferred("fedlib.papers.frl")
+embedding, figures, measurements = _paper.embedding, _paper.figures, _paper.measurements
+scheduler_training, scheduler_readings = _paper.scheduler_training, _paper.scheduler_readings
+static_times, tables = _paper.static_times, _paper.tables
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
 SCHEDULER_SEEDS = {"smoke": 2, "reduced": 5, "paper": 5}  # single runs with a heavy tail (FRL-A31)

@@ -7,30 +7,34 @@ beside each is ours: adjusted Rand index of k-means with four centres, mean over
 """
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.spatial.distance import pdist
+from sklearn import decomposition, manifold
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
 
 from fedlib import seeds
 from fedlib.errors import check
 from fedlib.federation import initial_state, prepare, sample_cohort, train_cohort
 from fedlib.papers.frl.runs import EMBEDDINGS, embedding_run
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
 CLUSTERS, KMEANS_SEEDS, VARIANCE = 4, 5, 0.95
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 5}
 
 
 def swap_labels(
-    labels: "np.ndarray", clients: "list[np.ndarray]", num_classes: int, rng: "np.random.Generator"
-) -> "tuple[np.ndarray, np.ndarray]":
+    labels: np.ndarray, clients: list[np.ndarray], num_classes: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """(labels of all samples after the swap, cluster of each worker).
 
     Workers are dealt to the clusters at random, equally many each; permutations differ.
     """
-    import numpy as np
-
     check(len(clients) % CLUSTERS == 0, f"{len(clients)} workers given; allowed: a multiple of {CLUSTERS}")
     permutations = [np.arange(num_classes)]
     while len(permutations) < CLUSTERS:
@@ -44,12 +48,8 @@ def swap_labels(
     return swapped, cluster
 
 
-def local_updates(profile: str, seed: int) -> "tuple[np.ndarray, np.ndarray, Any]":
+def local_updates(profile: str, seed: int) -> tuple[np.ndarray, np.ndarray, Any]:
     """(theta_i - theta_G [workers, P], clusters, the task) after one local training."""
-    from dataclasses import replace
-
-    import torch
-
     run = replace(embedding_run(profile), seed=seed)
     task = prepare([run])
     rng = seeds.rng(seed, "label swap")
@@ -62,19 +62,13 @@ def local_updates(profile: str, seed: int) -> "tuple[np.ndarray, np.ndarray, Any
     return torch.cat(parts, dim=1).numpy(), cluster, task
 
 
-def explained_variance(updates: "np.ndarray") -> "np.ndarray":
+def explained_variance(updates: np.ndarray) -> np.ndarray:
     """Share of the variance on each principal component, falling; at most workers - 1 of them."""
-    from sklearn.decomposition import PCA
-
     return PCA(svd_solver="full").fit(updates).explained_variance_ratio_
 
 
-def embed(updates: "np.ndarray", method: str, seed: int = 0) -> "np.ndarray":
+def embed(updates: np.ndarray, method: str, seed: int = 0) -> np.ndarray:
     """[workers, 2] by scikit-learn with its defaults; gamma of the RBF is 1 / median squared distance."""
-    import numpy as np
-    from scipy.spatial.distance import pdist
-    from sklearn import decomposition, manifold
-
     if method == "pca":
         return decomposition.PCA(2, svd_solver="full").fit_transform(updates)
     if method == "spectral":
@@ -93,12 +87,8 @@ def embed(updates: "np.ndarray", method: str, seed: int = 0) -> "np.ndarray":
     return reducer.fit_transform(updates)
 
 
-def separation(points: "np.ndarray", cluster: "np.ndarray") -> float:
+def separation(points: np.ndarray, cluster: np.ndarray) -> float:
     """Adjusted Rand index of k-means with four centres against the clusters, mean over 5 starts."""
-    import numpy as np
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import adjusted_rand_score
-
     found = [
         adjusted_rand_score(cluster, KMeans(CLUSTERS, n_init=10, random_state=s).fit_predict(points))
         for s in range(KMEANS_SEEDS)
@@ -111,11 +101,8 @@ def embedding_settings(profile: str) -> list[Any]:
     return [embedding_run(profile).named(), SEEDS[profile]]
 
 
-def measure_embeddings(profile: str) -> "pd.DataFrame":
+def measure_embeddings(profile: str) -> pd.DataFrame:
     """One row per method and seed: separation, coordinates, and for PCA the variance it keeps."""
-    import numpy as np
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     for seed in range(SEEDS[profile]):
         updates, cluster, task = local_updates(profile, seed)

@@ -4,16 +4,14 @@ E1, E2, E4 and E8 are recomputed from printed numbers. E3, E5, E6, E7 and E9 set
 other; nothing is printed that could be recomputed, and an example of ours shows that they differ.
 """
 
-from typing import TYPE_CHECKING
+import numpy as np
+import pandas as pd
 
 from fedlib.analysis.published import Erratum, load_published
 from fedlib.methods.frl.scheduler_agent import Scheduler, World, train_scheduler
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def times(table: str, method: str) -> "pd.Series":
+def times(table: str, method: str) -> pd.Series:
     """Printed maximum times of a method's rounds, in seconds."""
     rows = load_published(f"frl_{table}")
     return rows[(rows["method"] == method) & (rows["metric"] == "max_time")]["value"].astype(float)
@@ -121,8 +119,6 @@ def rounds_to_converge() -> tuple[str, str, bool]:
 
 def distributed() -> tuple[str, str, bool]:
     """E9: Algorithm 2, run for three rounds, trains one actor and one critic in one place."""
-    import numpy as np
-
     rule = Scheduler(experiments=1, experiment_rounds=3, stop_below=None)
     agent = train_scheduler(rule, World(0, np.full(4, 64), rule)).agent
     learners = len(agent.policy)

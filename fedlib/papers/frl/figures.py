@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -37,14 +37,13 @@ def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
 
 def plot_partitions(rows: pd.DataFrame) -> Figure:
     """Fig. 9: stacked images per label, one colour per worker, as the report draws them."""
-    plotting.use_style()
     cases = list(dict.fromkeys(rows["case"]))
-    fig, axes = plt.subplots(1, len(cases), figsize=(9.2, 3.2), sharey=True)
+    fig, axes = plotting.subplots(1, len(cases), figsize=(9.2, 3.2), sharey=True)
     for ax, case in zip(axes, cases, strict=True):
         table = rows[rows["case"] == case].pivot(index="label", columns="worker", values="images")
         bottom = np.zeros(len(table))
         for worker in table:
-            colour = plt.get_cmap("tab20")(int(worker) % 20)
+            colour = colormaps["tab20"](int(worker) % 20)
             ax.bar(table.index.astype(int), table[worker], bottom=bottom, color=colour, width=0.85)
             bottom += table[worker].to_numpy()
         ax.set(title=case, xlabel="label", xticks=range(len(table)))
@@ -54,9 +53,8 @@ def plot_partitions(rows: pd.DataFrame) -> Figure:
 
 def plot_case(rows: pd.DataFrame) -> Figure:
     """Figs. 10 to 13, one each: accuracy per round."""
-    plotting.use_style()
     name = rows["artifact"].iloc[0]
-    fig, ax = plt.subplots(figsize=(6.4, 3.8))
+    fig, ax = plotting.subplots(figsize=(6.4, 3.8))
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"])
     plotting.plot_curves(percent, ax, y_label="weighted local test accuracy (%)")
     ax.set(title=f"FedAvg: {CASES[name][0]}", ylim=(0, 100))
@@ -65,8 +63,7 @@ def plot_case(rows: pd.DataFrame) -> Figure:
 
 def plot_cases(rows: pd.DataFrame) -> Figure:
     """Figs. 10 to 13 in one picture, mean over seeds with its 95 % t interval."""
-    plotting.use_style()
-    fig, ax = plt.subplots(figsize=(8, 4.2))
+    fig, ax = plotting.subplots(figsize=(8, 4.2))
     titles = {figure: title for figure, (title, _) in CASES.items()}
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"], case=rows["artifact"].map(titles))
     plotting.plot_curves(
@@ -87,11 +84,12 @@ def _case_styles() -> dict[str, plotting.MethodStyle]:
 
 def plot_selections(rows: pd.DataFrame) -> Figure:
     """Figs. 14, 15, 19, 20: who entered the average, seed 0; the agent as described and as coded."""
-    plotting.use_style()
     rows = measure.named(rows)
     rows = rows[(rows["seed"] == 0) & rows["variant"].isin(AGENTS)]
     variants = list(dict.fromkeys(rows["variant"]))
-    fig, axes = plt.subplots(len(variants), 1, figsize=(9.2, 3.0 * len(variants)), sharex=True, squeeze=False)
+    fig, axes = plotting.subplots(
+        len(variants), 1, figsize=(9.2, 3.0 * len(variants)), sharex=True, squeeze=False
+    )
     for ax, variant in zip(axes[:, 0], variants, strict=True):
         own = rows[(rows["variant"] == variant) & (rows["round"] > 0)].sort_values("round")
         chosen = measure.selections(own)
@@ -109,11 +107,10 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
 
 def plot_rewards(rows: pd.DataFrame) -> Figure:
     """Figs. 16, 21: the reward R and the accuracy Rhat that it is made of, mean over seeds."""
-    plotting.use_style()
     rows = measure.named(rows)
     rows = rows[rows["variant"].isin(AGENTS) & (rows["round"] > 0)]
     sizes = sorted(set(rows["num_clients"]))
-    fig, axes = plt.subplots(2, len(sizes), figsize=(9.2, 5.6), sharex=True, squeeze=False)
+    fig, axes = plotting.subplots(2, len(sizes), figsize=(9.2, 5.6), sharex=True, squeeze=False)
     for column, workers in enumerate(sizes):
         own = rows[rows["num_clients"] == workers]
         for ax, value in zip(axes[:, column], ("reward", "value"), strict=True):
@@ -127,11 +124,10 @@ def plot_rewards(rows: pd.DataFrame) -> Figure:
 
 def plot_accuracies(rows: pd.DataFrame) -> Figure:
     """Figs. 17, 18, 22, 23: accuracy by episode and round, mean over seeds."""
-    plotting.use_style()
     rows = measure.named(rows)
     rows = rows[(rows["variant"] == "evaluatorfl") & (rows["round"] > 0)]
     table = 100 * rows.pivot_table(index="episode_round", columns="episode", values="test_accuracy")
-    fig, ax = plt.subplots(figsize=(8, 4))
+    fig, ax = plotting.subplots(figsize=(8, 4))
     image = ax.imshow(table, aspect="auto", origin="lower", vmin=0, vmax=100, interpolation="nearest")
     ax.set_xticks(range(0, table.shape[1], 2), [int(e) for e in table.columns[::2]])
     ax.set_yticks(range(len(table)), [int(r) for r in table.index])
@@ -143,13 +139,12 @@ def plot_accuracies(rows: pd.DataFrame) -> Figure:
 
 def plot_evaluators(rows: pd.DataFrame) -> Figure:
     """Sec. V: final accuracy of the last episodes less FedAvg's, with its 95 % t interval."""
-    plotting.use_style()
     table = evaluators(rows)
     table = table[table["variant"] != "fedavg"].reset_index(drop=True)
-    fig, ax = plt.subplots(figsize=(8, 0.42 * len(table) + 1.4))
+    fig, ax = plotting.subplots(figsize=(8, 0.42 * len(table) + 1.4))
     for place, row in table.iterrows():
         style = plotting.method_style(row["variant"])
-        error = [[row["minus_fedavg"] - row["low"]], [row["high"] - row["minus_fedavg"]]]
+        error = plotting.arms([row["minus_fedavg"]], [row["low"]], [row["high"]])
         ax.errorbar(row["minus_fedavg"], place, xerr=error, fmt=style.marker, color=style.colour, capsize=3)
     names = [
         f"{plotting.method_style(r.variant).label}"
@@ -169,11 +164,10 @@ def plot_evaluators(rows: pd.DataFrame) -> Figure:
 
 def plot_embedding(rows: pd.DataFrame, *, method: str) -> Figure:
     """Figs. 24, 25, 31 to 34: the workers' updates in two dimensions, seed 0, a colour per cluster."""
-    plotting.use_style()
     own = rows[rows["method"] == method]
     first = own[own["seed"] == 0].iloc[0]
     points, cluster = np.array(json.loads(first["points"])), np.array(json.loads(first["cluster"]))
-    fig, ax = plt.subplots(figsize=(5.6, 4.6))
+    fig, ax = plotting.subplots(figsize=(5.6, 4.6))
     for which, marker in enumerate("os^D"):
         at = cluster == which
         colour = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")[which]
@@ -186,8 +180,7 @@ def plot_embedding(rows: pd.DataFrame, *, method: str) -> Figure:
 
 def plot_scheduler_reward(rows: pd.DataFrame) -> Figure:
     """Fig. 26: reward per decision, mean over seeds, running mean of 19 (an experiment)."""
-    plotting.use_style()
-    fig, ax = plt.subplots(figsize=(9, 4))
+    fig, ax = plotting.subplots(figsize=(9, 4))
     for agent, own in rows.groupby("method", sort=False):
         style = plotting.method_style(str(agent))
         mean = own.groupby("round")["reward"].mean()
@@ -219,10 +212,11 @@ def plot_draws(rows: pd.DataFrame) -> Figure:
 
 
 def _plot_map(rows: pd.DataFrame, label: str, values_of: Callable[[pd.DataFrame], np.ndarray]) -> Figure:
-    plotting.use_style()
     rows = rows[rows["seed"] == 0]
     agents = list(dict.fromkeys(rows["method"]))
-    fig, axes = plt.subplots(len(agents), 1, figsize=(9.2, 2.7 * len(agents)), squeeze=False, sharex=True)
+    fig, axes = plotting.subplots(
+        len(agents), 1, figsize=(9.2, 2.7 * len(agents)), squeeze=False, sharex=True
+    )
     for ax, agent in zip(axes[:, 0], agents, strict=True):
         own = rows[rows["method"] == agent].sort_values("round")
         image = ax.imshow(
@@ -246,9 +240,8 @@ def _plot_map(rows: pd.DataFrame, label: str, values_of: Callable[[pd.DataFrame]
 
 def plot_maximum_time(rows: pd.DataFrame) -> Figure:
     """Fig. 29: maximum time per experiment (mean over its rounds), mean over seeds with its interval."""
-    plotting.use_style()
     means = rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)["max_seconds"].mean()
-    fig, axes = plt.subplots(1, 2, figsize=(9.2, 3.8))
+    fig, axes = plotting.subplots(1, 2, figsize=(9.2, 3.8))
     for ax, scale in zip(axes, ("log", "linear"), strict=True):
         plotting.plot_curves(means, ax, x="experiment", y="max_seconds", y_label="maximum time (s)")
         ax.set(yscale=scale, title=scale)
@@ -260,9 +253,8 @@ def plot_maximum_time(rows: pd.DataFrame) -> Figure:
 
 def plot_static(rows: pd.DataFrame) -> Figure:
     """Static times: mean probability of the fast and the largest one of the slow, a dot per run."""
-    plotting.use_style()
     sizes, agents = sorted(set(rows["workers"])), list(dict.fromkeys(rows["method"]))
-    fig, axes = plt.subplots(1, len(sizes), figsize=(9.2, 3.6), sharey=True, squeeze=False)
+    fig, axes = plotting.subplots(1, len(sizes), figsize=(9.2, 3.6), sharey=True, squeeze=False)
     looks = (
         ("fast", -0.12, "o", "#0072B2", "fast, mean"),
         ("slow_max", 0.12, "X", "#D55E00", "slow, largest"),
@@ -282,8 +274,7 @@ def plot_static(rows: pd.DataFrame) -> Figure:
 
 def plot_one_sign(rows: pd.DataFrame) -> Figure:
     """Sec. V: mean probability at the end of training under rewards of one sign, one dot per seed."""
-    plotting.use_style()
-    fig, ax = plt.subplots(figsize=(6.4, 3.4))
+    fig, ax = plotting.subplots(figsize=(6.4, 3.4))
     kinds = list(dict.fromkeys(rows["reward"]))
     for place, kind in enumerate(kinds):
         own = rows[rows["reward"] == kind]
@@ -296,10 +287,9 @@ def plot_one_sign(rows: pd.DataFrame) -> Figure:
 
 def plot_schedulers(rows: pd.DataFrame) -> Figure:
     """Fig. 30: accuracy per round, and over simulated time, IID and non-IID, mean over seeds."""
-    plotting.use_style()
     rows = measure.named(rows)
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"])
-    fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), sharey=True)
+    fig, axes = plotting.subplots(1, 2, figsize=(9.2, 4.2), sharey=True)
     for ax, case in zip(axes, ("IID", "non-IID"), strict=True):
         own = percent[percent["case"] == case]
         own = own.assign(rank=own["variant"].map(SCHEDULER_ORDER.index)).sort_values(["rank", "round"])
@@ -311,10 +301,9 @@ def plot_schedulers(rows: pd.DataFrame) -> Figure:
 
 def plot_times(rows: pd.DataFrame) -> Figure:
     """Tables 2, 3: the maximum time of each round of every policy, all seeds, and their means."""
-    plotting.use_style()
     rows = measure.named(rows)
     own = rows[rows["round"] > 0]
-    fig, ax = plt.subplots(figsize=(8, 4))
+    fig, ax = plotting.subplots(figsize=(8, 4))
     shown = [variant for variant in SCHEDULER_ORDER if (own["variant"] == variant).any()]
     for place, variant in enumerate(shown):
         values = own.loc[own["variant"] == variant, "max_seconds"].to_numpy()
@@ -331,9 +320,8 @@ def plot_times(rows: pd.DataFrame) -> Figure:
 
 def plot_fairness(rows: pd.DataFrame) -> Figure:
     """Variance of participation per round (the report's table 1), mean over seeds with its interval."""
-    plotting.use_style()
     rows = measure.named(rows)
-    fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.0), sharey=True)
+    fig, axes = plotting.subplots(1, 2, figsize=(9.2, 4.0), sharey=True)
     for ax, case in zip(axes, ("IID", "non-IID"), strict=True):
         own = rows[(rows["case"] == case) & (rows["round"] > 0)]
         own = own.assign(rank=own["variant"].map(SCHEDULER_ORDER.index)).sort_values(["rank", "round"])

@@ -4,38 +4,33 @@ All functions take rows as `load_rows` gives them, with the column `variant` whe
 """
 
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from fedlib.analysis.variants import with_variant
 from fedlib.papers.frl.runs import VARIANTS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SETTLED = 0.95  # share of workers with the same decision as in the round before
 THRESHOLD = 0.95  # of the final accuracy of FedAvg with random 10 % (FRL-A19)
 LATE = 5  # episodes or experiments at the beginning and the end that are compared
 
 
-def named(rows: "pd.DataFrame") -> "pd.DataFrame":
+def named(rows: pd.DataFrame) -> pd.DataFrame:
     """With the column `variant`, and `case`: IID or non-IID data."""
     rows = with_variant(rows, VARIANTS)
     iid = rows["partition_options"].map(lambda text: "label_skew" not in json.loads(text))
     return rows.assign(case=np.where(iid, "IID", "non-IID"))
 
 
-def selections(rows: "pd.DataFrame") -> np.ndarray:
+def selections(rows: pd.DataFrame) -> np.ndarray:
     """[rounds, workers] True where a worker's model entered the average; rows of one run from round 1 on."""
     weights = rows.sort_values("round")["weights"].map(json.loads)
     return np.array(weights.tolist()) > 0
 
 
-def agreement(rows: "pd.DataFrame") -> "pd.Series":
+def agreement(rows: pd.DataFrame) -> pd.Series:
     """By episode: the share of workers decided as in the round before, mean over the episode's rounds."""
-    import pandas as pd
-
     own = rows[rows["round"] > 0].sort_values("round")
     chosen, episodes = selections(own), own["episode"].to_numpy()
     same = (chosen[1:] == chosen[:-1]).mean(axis=1)
@@ -43,52 +38,48 @@ def agreement(rows: "pd.DataFrame") -> "pd.Series":
     return pd.Series(same[inside]).groupby(episodes[1:][inside].astype(int)).mean()
 
 
-def settled_from(rows: "pd.DataFrame") -> float:
+def settled_from(rows: pd.DataFrame) -> float:
     """The first episode from which on all keep their selection (`SETTLED`); NaN if there is none."""
     kept = agreement(rows) >= SETTLED
     late = kept[::-1].cummin()[::-1]
     return float(late.index[late][0]) if late.any() else float("nan")
 
 
-def by_seed(rows: "pd.DataFrame", measure) -> "pd.Series":
+def by_seed(rows: pd.DataFrame, measure) -> pd.Series:
     """`measure` of each seed's rows."""
-    import pandas as pd
-
     return pd.Series({int(seed): measure(part) for seed, part in rows.groupby("seed")}, dtype=float)
 
 
-def episode_means(rows: "pd.DataFrame", column: str) -> "pd.Series":
+def episode_means(rows: pd.DataFrame, column: str) -> pd.Series:
     """Mean of a column over the rounds of each episode of one run."""
     return rows[rows["round"] > 0].groupby("episode")[column].mean()
 
 
-def late_gain(rows: "pd.DataFrame", column: str) -> float:
+def late_gain(rows: pd.DataFrame, column: str) -> float:
     """Mean over the last `LATE` episodes of one run less that over as many first ones."""
     means = episode_means(rows, column)
     few = min(LATE, len(means) // 2)
     return float(means.iloc[-few:].mean() - means.iloc[:few].mean()) if few else float("nan")
 
 
-def late_final(rows: "pd.DataFrame") -> float:
+def late_final(rows: pd.DataFrame) -> float:
     """Accuracy after the last round of an episode, in percent, mean over the last `LATE` episodes."""
     ends = rows[rows["round"] > 0].groupby("episode")["test_accuracy"].last()
     return float(100 * ends.iloc[-LATE:].mean())
 
 
-def share_selected(rows: "pd.DataFrame") -> float:
+def share_selected(rows: pd.DataFrame) -> float:
     """Share of the workers selected in the last `LATE` episodes."""
     late = rows[rows["episode"] > rows["episode"].max() - LATE]
     return float((late["selected"] / late["num_clients"]).mean())
 
 
-def rounds_to_threshold(rows: "pd.DataFrame") -> "pd.DataFrame":
+def rounds_to_threshold(rows: pd.DataFrame) -> pd.DataFrame:
     """One row per case, variant and seed: rounds to the threshold, and the maximum times until then.
 
     rows: of fig. 30, named. Columns level (percent), rounds (NaN: not reached), max_seconds (mean over
     these rounds, or all), total_seconds, final (percent), participation_variance at the end.
     """
-    import pandas as pd
-
     found = []
     for (case, seed), part in rows.groupby(["case", "seed"], sort=False):
         random = part[part["variant"] == "random"].sort_values("round")
@@ -118,6 +109,6 @@ def rounds_to_threshold(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def of_variant(table: "pd.DataFrame", variant: str, column: str) -> "pd.Series":
+def of_variant(table: pd.DataFrame, variant: str, column: str) -> pd.Series:
     """A column of `rounds_to_threshold` by seed, for one variant of one case."""
     return table[table["variant"] == variant].set_index("seed")[column].sort_index()

@@ -49,8 +49,7 @@ def reward_and_accuracy(rows_of: RowsOf) -> pd.DataFrame:
         )
         line: dict[str, object] = {"approach": which, "workers": workers}
         for name, values in (("reward gain", 100 * gap), ("accuracy gain", ahead)):
-            interval = mean_interval(values.to_numpy())
-            line |= {name: interval.mean, f"{name} low": interval.low, f"{name} high": interval.high}
+            line |= mean_interval(values.to_numpy()).columns(name)
         found.append(line | {"seeds": len(ahead)})
     return pd.DataFrame(found)
 

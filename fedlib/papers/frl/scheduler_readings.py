@@ -6,10 +6,13 @@ participants, and adds the other open readings one at a time.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis import tables
 from fedlib.analysis.intervals import mean_interval
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
@@ -17,10 +20,6 @@ from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World
 from fedlib.papers.frl import static_times
 from fedlib.papers.frl.runs import DRAWS_STORED, UNIT
 from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, expected_maximum, train
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 LITERAL: dict[str, Any] = {"maximum": "selected"}
 READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
@@ -51,10 +50,8 @@ def reading_settings(profile: str) -> list[Any]:
     return [*sizes, SAMPLES, static_times.SECONDS, readings]
 
 
-def measure_readings(profile: str) -> "pd.DataFrame":
+def measure_readings(profile: str) -> pd.DataFrame:
     """One row per reading, world and seed; `world` is changing times, or static ones of k workers."""
-    import pandas as pd
-
     check_name("profile", profile, PROFILES)
     rows: list[dict[str, Any]] = []
     for reading, (_, options) in READINGS.items():
@@ -69,8 +66,6 @@ def measure_readings(profile: str) -> "pd.DataFrame":
 
 def _before_stop(training: "Training", world: "World") -> dict[str, Any]:
     """What fig. 26 to 29's claims are about, up to the stop of A17, beside as many workers at random."""
-    import numpy as np
-
     counts = np.array([step["selected"].sum() for step in training.rounds])
     tenth = max(len(world.sizes) // 10, 1)
     few = np.flatnonzero(counts < tenth)
@@ -91,10 +86,8 @@ def _before_stop(training: "Training", world: "World") -> dict[str, Any]:
     }
 
 
-def reading_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
     """By reading: when it stops, the fastest tenth's lead there, time less as many at random's; found."""
-    import pandas as pd
-
     found = []
     for reading, (words, _) in READINGS.items():
         own = rows[rows["method"] == reading]
@@ -105,8 +98,7 @@ def reading_table(rows: "pd.DataFrame") -> "pd.DataFrame":
         gap = changing["max_seconds"] - changing["same_number_seconds"]
         for name, values in (("fastest ahead (points)", changing["fastest_ahead"]),
                              ("time less random's (s)", gap)):  # fmt: skip
-            interval = mean_interval(values.to_numpy(dtype=float))
-            line |= {name: interval.mean, f"{name} low": interval.low, f"{name} high": interval.high}
+            line |= mean_interval(values.to_numpy(dtype=float)).columns(name)
         static = own[own["world"] != "changing times"]
         for world, part in static.groupby("world", sort=False):
             line[f"found, {world}"] = f"{int(part['found'].astype(bool).sum())} of {len(part)}"
@@ -114,16 +106,12 @@ def reading_table(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def plot_readings(rows: "pd.DataFrame") -> "Figure":
+def plot_readings(rows: pd.DataFrame) -> Figure:
     """Fastest tenth's lead at the stop, and maximum time less that of as many workers at random."""
-    import matplotlib.pyplot as plt
-    import numpy as np
-
-    plotting.use_style()
     changing = rows[rows["world"] == "changing times"]
     changing = changing.assign(gap=changing["max_seconds"] - changing["same_number_seconds"])
     shown = [name for name in READINGS if (changing["method"] == name).any()]
-    fig, axes = plt.subplots(1, 2, figsize=(9.2, 0.36 * len(shown) + 1.8), sharey=True)
+    fig, axes = plotting.subplots(1, 2, figsize=(9.2, 0.36 * len(shown) + 1.8), sharey=True)
     panels = (("fastest_ahead", "probability of the fastest tenth\nless the mean (points)"),
               ("gap", "maximum time less that of\nas many at random (s)"))  # fmt: skip
     for ax, (column, label) in zip(axes, panels, strict=True):
@@ -131,7 +119,7 @@ def plot_readings(rows: "pd.DataFrame") -> "Figure":
             values = changing.loc[changing["method"] == name, column].to_numpy(dtype=float)
             interval = mean_interval(values)
             ax.plot(values, np.full(len(values), place) + 0.18, ".", color="#999933", alpha=0.5, ms=4)
-            arms = np.nan_to_num([[interval.mean - interval.low], [interval.high - interval.mean]])
+            arms = plotting.arms([interval.mean], [interval.low], [interval.high])
             ax.errorbar(interval.mean, place, xerr=arms, fmt="d", color="#000000", capsize=3)
         ax.axvline(0, color="#333333", linewidth=0.8)
         ax.set_xlabel(label)
@@ -141,19 +129,15 @@ def plot_readings(rows: "pd.DataFrame") -> "Figure":
         "Up to the stop of A17; a dot per seed, mean with its 95 % interval. Better than chance lies right "
         "of 0 in the left panel, left of 0 in the right one"
     )
-    plotting.write_caption(fig, what, tables.provenance_line(changing))
-    return fig
+    return plotting.caption(fig, changing, above=what)
 
 
-def measure_credit(profile: str) -> "pd.DataFrame":
+def measure_credit(profile: str) -> pd.DataFrame:
     """Which workers the literal maximum M_t depends on, over as many decisions as a training has.
 
     Each worker is drawn with probability 1/2 (an untrained actor) or 1/10. A decision teaches the reward's
     dependence on one worker alone, the slowest drawn: leaving any other out changes nothing.
     """
-    import numpy as np
-    import pandas as pd
-
     check_name("profile", profile, PROFILES)
     rows = []
     for k in (10, 100):
@@ -183,7 +167,7 @@ def measure_credit(profile: str) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def credit_sentence(rows: "pd.DataFrame") -> str:
+def credit_sentence(rows: pd.DataFrame) -> str:
     """What the decisions of a training can teach, in the untrained actor's world."""
     own = rows[rows["chance"] == 0.5].set_index("workers")
     parts = [
@@ -194,7 +178,7 @@ def credit_sentence(rows: "pd.DataFrame") -> str:
     return f"The literal reward depends on one worker a decision, the slowest drawn: {'; '.join(parts)}."
 
 
-def credit_table(rows: "pd.DataFrame") -> "pd.DataFrame":
+def credit_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Workers, probability, decisions; the share that the fast half decides, and who never decides."""
     names = {
         "decided_by_fast_half": "decided by the fast half (%)",

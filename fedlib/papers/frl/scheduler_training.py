@@ -7,16 +7,16 @@ figures show; `before_stop` marks the decisions up to there (FRL-A17).
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import comb
 
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World, train_scheduler
 from fedlib.papers.frl.runs import DRAWS_STORED, UNIT
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 AGENTS: dict[str, Mapping[str, Any]] = {
     "schedulerfl": {},
@@ -40,8 +40,6 @@ SIZES = {  # workers, experiments, rounds, seeds
 
 def train(options: Mapping[str, Any], seed: int, profile: str) -> "tuple[Training, World]":
     """One agent of a profile's size, trained to the last experiment, and its world."""
-    import numpy as np
-
     workers, experiments, rounds, _ = SIZES[profile]
     rule = Scheduler(experiments=experiments, experiment_rounds=rounds, stop_below=None, **options)
     world = World(seed, np.full(workers, SAMPLES // workers), rule)
@@ -54,10 +52,8 @@ def training_settings(profile: str) -> list[Any]:
     return [list(SIZES[profile]), SAMPLES, agents]
 
 
-def trace_training(profile: str) -> "pd.DataFrame":
+def trace_training(profile: str) -> pd.DataFrame:
     """One row per decision of every agent and seed; workers sorted from fast to slow by their means."""
-    import pandas as pd
-
     check_name("profile", profile, PROFILES)
     rows: list[dict[str, Any]] = []
     for agent, options in AGENTS.items():
@@ -69,8 +65,6 @@ def trace_training(profile: str) -> "pd.DataFrame":
 
 
 def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> list[dict[str, Any]]:
-    import numpy as np
-
     order = np.argsort(world.expected_seconds(), kind="stable")
     tenth, half = len(order) // 10, len(order) // 2
     rows, stopped = [], False
@@ -102,23 +96,18 @@ def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> 
     return rows
 
 
-def expected_maximum(seconds: "np.ndarray", drawn: int) -> float:
+def expected_maximum(seconds: np.ndarray, drawn: int) -> float:
     """Expected maximum of `drawn` of the values [k], drawn at random without replacement; exact.
 
     The i-th smallest is the maximum with probability C(i - 1, drawn - 1) / C(k, drawn).
     """
-    import numpy as np
-    from scipy.special import comb
-
     places = np.arange(1, len(seconds) + 1)
     chances = comb(places - 1, drawn - 1) / comb(len(seconds), drawn)
     return float((np.sort(seconds) * chances).sum())
 
 
-def trace_one_sign(profile: str) -> "pd.DataFrame":
+def trace_one_sign(profile: str) -> pd.DataFrame:
     """Rewards that are always positive or negative: where the probabilities begin and end."""
-    import pandas as pd
-
     check_name("profile", profile, PROFILES)
     rows = []
     for reward, options in ONE_SIGN.items():

@@ -15,16 +15,15 @@ property of the report's agent after the other, so that one sees which one stand
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.frl.scheduler_agent import Scheduler, Training, train_scheduler
 from fedlib.papers.frl.runs import DRAWS_STORED, UNIT
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 UNDECAYED: dict[str, Any] = {"critic_decay": 0.0}
 EXPLORES: dict[str, Any] = {**UNDECAYED, "noise": 0.3, "capacity": 500, "batch_size": 32}
@@ -49,7 +48,7 @@ class StaticWorld:
     """k workers whose times never change; the odd ones are slow, or with `mirrored` the even ones."""
 
     seed: int
-    sizes: "np.ndarray"  # [k]
+    sizes: np.ndarray  # [k]
     mirrored: bool = False
 
     @property
@@ -58,27 +57,21 @@ class StaticWorld:
         return self.seed, "scheduler"
 
     @property
-    def slow(self) -> "np.ndarray":
+    def slow(self) -> np.ndarray:
         """[k] True for a slow worker."""
-        import numpy as np
-
         return np.arange(len(self.sizes)) % 2 != self.mirrored
 
-    def times(self, turn: int) -> "np.ndarray":
+    def times(self, turn: int) -> np.ndarray:
         """[k, 3] seconds, the same in every round."""
-        import numpy as np
-
         fast, slow = SECONDS
         return np.where(self.slow[:, None], slow, fast)
 
 
-def on_one_line(actions: "np.ndarray") -> float:
+def on_one_line(actions: np.ndarray) -> float:
     """Share of the variance of actions [n, k] that lies on one line: 1 if they vary in one direction only.
 
     The critic learns from these alone; what varies together it cannot tell apart.
     """
-    import numpy as np
-
     spread = np.linalg.svd(actions - actions.mean(axis=0), compute_uv=False) ** 2
     return float(spread[0] / spread.sum()) if spread.sum() > 0 else 1.0
 
@@ -88,10 +81,8 @@ def static_settings(profile: str) -> list[Any]:
     return [list(SIZES[profile]), SECONDS, {name: dict(options) for name, options in AGENTS.items()}]
 
 
-def trace_static(profile: str) -> "pd.DataFrame":
+def trace_static(profile: str) -> pd.DataFrame:
     """One row per agent, number of workers, seed and side: the two kinds' probabilities at the end."""
-    import pandas as pd
-
     workers, _, seeds = SIZES[check_name("profile", profile, PROFILES)]
     rows = []
     for agent, options in AGENTS.items():
@@ -107,8 +98,6 @@ def outcomes(
     agent: str, options: Mapping[str, Any], profile: str, workers: tuple[int, ...], seeds: int
 ) -> list[dict[str, Any]]:
     """One row per number of workers, seed and side of one agent with these options."""
-    import numpy as np
-
     rule = Scheduler(experiments=SIZES[profile][1], stop_below=None, **options)
     rows = []
     for k in workers:
@@ -121,9 +110,7 @@ def outcomes(
     return rows
 
 
-def _outcome(training: "Training", slow: "np.ndarray") -> dict[str, Any]:
-    import numpy as np
-
+def _outcome(training: "Training", slow: np.ndarray) -> dict[str, Any]:
     chances = np.stack([step["chances"] for step in training.rounds])
     counts = np.array([step["selected"].sum() for step in training.rounds])
     few = np.flatnonzero(counts < max(len(slow) // 10, 1))

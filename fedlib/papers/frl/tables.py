@@ -1,6 +1,10 @@
 """The report's tables from stored rows: published value, ours with its interval, and the difference."""
 
-from typing import TYPE_CHECKING, Any
+import json
+from math import nan
+from typing import Any
+
+import pandas as pd
 
 from fedlib.analysis import contrasts as decide
 from fedlib.analysis.intervals import Interval, mean_interval
@@ -10,9 +14,6 @@ from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl.errata import times
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS, SCHEDULERS
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 PRINTED = {"schedulerfl": "DDPG", "random": "random"}  # our variant: the name in tables 2 and 3
 QUANTITIES = {
     "max_seconds": "maximum time per round (s)",
@@ -21,10 +22,8 @@ QUANTITIES = {
 }
 
 
-def published_times(table: str) -> "pd.DataFrame":
+def published_times(table: str) -> pd.DataFrame:
     """Rounds, mean maximum time and total time of tables 2 and 3, from their printed rounds."""
-    import pandas as pd
-
     rows = []
     for variant, method in PRINTED.items():
         seconds = times(table, method)
@@ -36,13 +35,11 @@ def published_times(table: str) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def compare_times(rows: "pd.DataFrame", table: str) -> "pd.DataFrame":
+def compare_times(rows: pd.DataFrame, table: str) -> pd.DataFrame:
     """Table 2 or 3, printed beside ours; a seed that misses the threshold has no number of rounds.
 
     reached: how many seeds do reach it; the mean number of rounds is over these only.
     """
-    import pandas as pd
-
     ours = measure.rounds_to_threshold(measure.named(rows))
     frames = []
     for name, words in QUANTITIES.items():
@@ -56,10 +53,8 @@ def compare_times(rows: "pd.DataFrame", table: str) -> "pd.DataFrame":
     return beside.assign(reached=beside["method"].map(reached))
 
 
-def schedulers(rows: "pd.DataFrame") -> "pd.DataFrame":
+def schedulers(rows: pd.DataFrame) -> pd.DataFrame:
     """Every policy of fig. 30 in both cases: means over seeds, and how many seeds reach the threshold."""
-    import pandas as pd
-
     table = measure.rounds_to_threshold(measure.named(rows))
     order = ["schedulerfl", *SCHEDULERS]
     found: list[dict[str, Any]] = []
@@ -84,10 +79,8 @@ def schedulers(rows: "pd.DataFrame") -> "pd.DataFrame":
     return frame.assign(rank=rank).sort_values(["case", "rank"]).drop(columns="rank").reset_index(drop=True)
 
 
-def cases(rows: "pd.DataFrame") -> "pd.DataFrame":
+def cases(rows: pd.DataFrame) -> pd.DataFrame:
     """Figs. 10 to 13: accuracy after the first and last round, and its mean over the rounds, in percent."""
-    import pandas as pd
-
     found = []
     for figure, (title, _) in CASES.items():
         own = rows[(rows["artifact"] == figure) & (rows["round"] > 0)]
@@ -105,15 +98,11 @@ def cases(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.concat(found, ignore_index=True)
 
 
-def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
+def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
     """Sec. V: final accuracy of the last episodes less FedAvg's, share selected, when it settles.
 
     redrawn_%: rounds in which too few were drawn at first (FRL-A5).
     """
-    from math import nan
-
-    import pandas as pd
-
     rows, found = measure.named(rows), []
     for workers in sorted(set(rows["num_clients"])):
         same = rows[rows["num_clients"] == workers]
@@ -128,9 +117,7 @@ def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
                 "approach": approach or "-",
                 "variant": variant,
                 "final": final.mean(),
-                "minus_fedavg": gap.mean,
-                "low": gap.low,
-                "high": gap.high,
+                **gap.columns("minus_fedavg", ""),
                 "n": gap.n,
             }
             if learns:
@@ -142,14 +129,12 @@ def evaluators(rows: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
-def first_rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
+def first_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     """EvaluatorFL 2 by number of workers and reading: accuracies after the first round, and rewards.
 
     global: theta_G's on the test set; rewarded: Rhat, of the models that the reading rewards, on the workers'
     own test data; both in percent, mean over episodes. |R|: mean size of the reward.
     """
-    import pandas as pd
-
     rows = measure.named(rows)
     rows, found = rows[rows["round"] > 0], []
     for (workers, variant), own in rows.groupby(["num_clients", "variant"], sort=True):
@@ -160,23 +145,19 @@ def first_rounds(rows: "pd.DataFrame") -> "pd.DataFrame":
             ("rewarded", "value", own[first]),
         ):
             percent = measure.by_seed(part, lambda one, column=column: 100 * one[column].mean())
-            interval = mean_interval(percent.to_numpy())
-            bounds = {"%": interval.mean, "low": interval.low, "high": interval.high}
-            line |= {f"{name}: {bound}": number for bound, number in bounds.items()}
+            line |= mean_interval(percent.to_numpy()).columns(f"{name}: %", f"{name}: ")
         line["|R|: first round"] = own[first]["reward"].abs().mean()
         line["|R|: others"] = own[~first]["reward"].abs().mean()
         found.append(line | {"seeds": own["seed"].nunique()})
     return pd.DataFrame(found)
 
 
-def _approach(rows: "pd.DataFrame") -> "pd.Series":
+def _approach(rows: pd.DataFrame) -> pd.Series:
     """1 or 2; 0 where no agent selects."""
-    import json
-
     return rows["method_options"].map(lambda text: json.loads(text).get("approach", 0)).rename("approach")
 
 
-def embeddings(rows: "pd.DataFrame") -> "pd.DataFrame":
+def embeddings(rows: pd.DataFrame) -> pd.DataFrame:
     """Figs. 24, 25, 31 to 34: adjusted Rand index of k-means on two dimensions."""
     table = summarise_seeds(rows, "method", "rand_index").rename(columns={"mean": "rand_index"})
     figures = table["method"].map({method: figure for method, (figure, _) in EMBEDDINGS.items()})
@@ -184,10 +165,8 @@ def embeddings(rows: "pd.DataFrame") -> "pd.DataFrame":
     return table.assign(figure=figures, method=names)[["figure", "method", "rand_index", "low", "high", "n"]]
 
 
-def compare_pca(rows: "pd.DataFrame") -> "pd.DataFrame":
+def compare_pca(rows: pd.DataFrame) -> pd.DataFrame:
     """Fig. 24: explained variance of two components and components for 95 %, printed beside ours."""
-    import pandas as pd
-
     own = rows[rows["method"] == "pca"]
     parts = {
         "explained_variance_2_components": own.assign(value=100 * own["explained_2"]),
@@ -201,7 +180,7 @@ def compare_pca(rows: "pd.DataFrame") -> "pd.DataFrame":
     return compare(printed.assign(value=printed["value"].astype(float)), ours, ["metric"])
 
 
-def ends_of_training(rows: "pd.DataFrame") -> "pd.DataFrame":
+def ends_of_training(rows: pd.DataFrame) -> pd.DataFrame:
     """Per agent and seed: decisions until fewer than ten are selected, and the probabilities at the end."""
     last = rows.loc[rows.groupby(["method", "seed"])["round"].idxmax()]
     stop = rows[rows["before_stop"].astype(bool)].groupby(["method", "seed"])["round"].max()
@@ -210,7 +189,7 @@ def ends_of_training(rows: "pd.DataFrame") -> "pd.DataFrame":
     return found[columns].reset_index()
 
 
-def static_kinds(rows: "pd.DataFrame") -> "pd.DataFrame":
+def static_kinds(rows: pd.DataFrame) -> pd.DataFrame:
     """The static world: mean probabilities by number of workers and agent, and how many runs succeed."""
     found = rows.groupby(["workers", "method"], sort=False)
     columns = ["ahead_at_stop", "fast", "slow", "slow_max", "on_one_line"]

@@ -3,9 +3,8 @@
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
 from fedlib.papers.head_to_head import runs
 
-figures = Deferred("fedlib.papers.head_to_head.figures")
-tables = Deferred("fedlib.papers.head_to_head.tables")
-device_time = Deferred("fedlib.papers.head_to_head.device_time")
+_paper = Deferred("fedlib.papers.head_to_head")
+device_time, figures, tables = _paper.device_time, _paper.figures, _paper.tables
 
 ARTIFACTS = (
     Artifact(

@@ -1,12 +1,10 @@
 """Figures of the head to head, from stored rows."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis import tables as words
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.quantities import divergence_words, labelled
 from fedlib.papers.head_to_head.runs import CONTESTANTS
@@ -21,9 +19,8 @@ def _colour(name: str) -> str:
 
 def plot_differences(rows: pd.DataFrame) -> Figure:
     """Each contestant less FedAvg, mean over the settings, with its 95 % interval over seeds."""
-    plotting.use_style()
     found = tables.differences(rows).sort_values("mean", ignore_index=True)
-    fig, ax = plt.subplots(figsize=(7.2, 0.34 * len(found) + 1.6))
+    fig, ax = plotting.subplots(figsize=(7.2, 0.34 * len(found) + 1.6))
     for at, line in found.iterrows():
         ax.plot([line.low, line.high], [at, at], color=_colour(line.contestant), linewidth=2)
         ax.plot(line["mean"], at, "o", color=_colour(line.contestant))
@@ -32,9 +29,8 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     ax.set_xlabel("accuracy over the last tenth of the rounds, less FedAvg's (points)")
     ax.set_title("Orange: learns by reinforcement; grey: its controls; blue: baselines")
     n = int(found.n.max()) if len(found) else 0
-    told = f"Mean and 95 % interval over {n} seeds. {divergence_words(rows)}"
-    plotting.write_caption(fig, told + words.provenance_line(rows))
-    return fig
+    note = f"Mean and 95 % interval over {n} seeds. {divergence_words(rows)}".rstrip()
+    return plotting.caption(fig, rows, note)
 
 
 def plot_curves(rows: pd.DataFrame) -> Figure:
@@ -42,11 +38,10 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
 
     A diverged run counts as 0 % from then on.
     """
-    plotting.use_style()
     rows = labelled(rows)
     settings = list(dict.fromkeys(zip(rows.dataset, rows.cell, strict=True)))
     columns = min(2, len(settings))
-    fig, axes = plt.subplots(
+    fig, axes = plotting.subplots(
         -(-len(settings) // columns), columns, figsize=(4.6 * columns, 3.2 * -(-len(settings) // columns)),
         squeeze=False, sharex=True,
     )  # fmt: skip
@@ -63,22 +58,17 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         ax.set_title(f"{dataset}, {cell}")
         ax.set_xlabel("round")
         ax.set_ylabel("test accuracy (%)")
-    plotting.write_caption(
-        fig, f"black: FedAvg; orange: learns. {divergence_words(rows)}{words.provenance_line(rows)}"
-    )
-    return fig
+    return plotting.caption(fig, rows, f"black: FedAvg; orange: learns. {divergence_words(rows)}".rstrip())
 
 
 def plot_benchmark(rows: pd.DataFrame) -> Figure:
     """Public accuracies (mean, two standard deviations) beside ours (mean, 95 % interval), by cell."""
-    plotting.use_style()
     found = tables.benchmark(rows)
-    fig, ax = plt.subplots(figsize=(7.2, 0.4 * len(found) + 1.4))
+    fig, ax = plotting.subplots(figsize=(7.2, 0.4 * len(found) + 1.4))
     at = np.arange(len(found))
     ax.errorbar(found.public, at - 0.12, xerr=2 * found.sd, fmt="s", color="black", label="public, ± 2 sd")
     ax.plot(found.ours, at + 0.12, "o", color=BASELINE, label="ours")
     ax.set_yticks(at, [f"{line.method}, {line.cell}" for line in found.itertuples()])
     ax.set_xlabel("best test accuracy over the rounds (%)")
     ax.legend()
-    plotting.write_caption(fig, words.provenance_line(rows))
-    return fig
+    return plotting.caption(fig, rows)

@@ -82,7 +82,7 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
         better = probability_of_improvement(scores[name], scores[REFERENCE])
         lines.append(
             {
-                "contestant": name, "IQM (%)": middle.mean, "low": middle.low, "high": middle.high,
+                "contestant": name, **middle.columns("IQM (%)", ""),
                 "P(> FedAvg)": np.nan if name == REFERENCE else better, "mean rank": rank,
                 "worst tenth (%)": own.worst_tenth.mean(), "MB a round": own.megabytes.mean(),
                 "diverged": int(own.diverged.sum()), "runs": len(own),

@@ -14,9 +14,8 @@ papers' results stand on.
 from fedlib.experiments.artifact import Artifact, Deferred
 from fedlib.papers.start import runs
 
-figures = Deferred("fedlib.papers.start.figures")
-tables = Deferred("fedlib.papers.start.tables")
-partitions = Deferred("fedlib.papers.start.partitions")
+_paper = Deferred("fedlib.papers.start")
+figures, tables, partitions = _paper.figures, _paper.tables, _paper.partitions
 
 ARTIFACTS = (
     Artifact(

@@ -35,50 +35,30 @@ def bf16_difference(rows: pd.DataFrame) -> pd.DataFrame:
 
 CLAIMS = (
     Claim(
-        id="START-C1",
-        statement="FedAvg with a LeNet-size CNN reaches 85 % on IID Fashion-MNIST in 20 rounds",
-        place="ours",
-        artifact="start/sanity",
-        parts=(Part(what="final accuracy - 85 %", estimand=above_floor),),
+        "START-C1", "FedAvg with a LeNet-size CNN reaches 85 % on IID Fashion-MNIST in 20 rounds", "ours",
+        "start/sanity",
+        parts=(Part("final accuracy - 85 %", above_floor),),
     ),
     Claim(
-        id="START-C2",
-        statement="cluster skew costs FedAvg accuracy against training on the union of the data",
-        place="ours",
-        artifact="start/curves",
-        parts=(
-            Part(what="SingleSet - FedAvg", estimand=lambda rows: difference(rows, "singleset", "fedavg")),
-        ),
+        "START-C2", "cluster skew costs FedAvg accuracy against training on the union of the data", "ours",
+        "start/curves",
+        parts=(Part("SingleSet - FedAvg", lambda rows: difference(rows, "singleset", "fedavg")),),
         gates=FLAT,
     ),
     Claim(
-        id="START-C3",
-        statement="FedProx with mu = 0.01 stays within one point of FedAvg",
-        place="ours",
-        artifact="start/curves",
+        "START-C3", "FedProx with mu = 0.01 stays within one point of FedAvg", "ours", "start/curves",
         parts=(
             Part(
-                what="FedProx - FedAvg",
-                estimand=lambda rows: difference(rows, "fedprox", "fedavg"),
-                kind=EQUIVALENCE,
+                "FedProx - FedAvg", lambda rows: difference(rows, "fedprox", "fedavg"), kind=EQUIVALENCE,
                 margin=1.0,  # stated in the claim
             ),
         ),
         gates=FLAT,
     ),
     Claim(
-        id="START-C4",
-        statement="local training in bfloat16 ends within half a point of float32",
-        place="ours",
-        artifact="start/bf16",
+        "START-C4", "local training in bfloat16 ends within half a point of float32", "ours", "start/bf16",
         parts=(
-            Part(
-                what="bfloat16 - float32",
-                estimand=bf16_difference,
-                kind=EQUIVALENCE,
-                margin=0.5,
-                cells=len(BF16_CELLS),
-            ),
+            Part("bfloat16 - float32", bf16_difference, kind=EQUIVALENCE, margin=0.5, cells=len(BF16_CELLS)),
         ),
     ),
-)
+)  # fmt: skip

@@ -1,19 +1,16 @@
 """Numbers of the first screen of 00_start_here."""
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import Number, RowsOf, single
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 ROWS = "start/curves"
 NOTEBOOK = "notebooks/00_start_here.ipynb"
 
 
-def _final(rows_of: RowsOf, method: str) -> "pd.Series":
+def _final(rows_of: RowsOf, method: str) -> pd.Series:
     rows = rows_of(ROWS)
     return contrasts.final(rows[rows.method == method])
 

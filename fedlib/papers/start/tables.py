@@ -1,16 +1,13 @@
 """Tables of notebook 00."""
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from fedlib.analysis.contrasts import final, paired
 from fedlib.analysis.intervals import interval_words
 from fedlib.analysis.tables import summarise_seeds
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def measured_families(rows: "pd.DataFrame") -> "pd.DataFrame":
+def measured_families(rows: pd.DataFrame) -> pd.DataFrame:
     """Every family of partitions: images dealt, client sizes, labels per client, the three kinds of skew."""
     names = {
         "images_used": "images: dealt", "smallest_client": "images: smallest client",
@@ -21,17 +18,15 @@ def measured_families(rows: "pd.DataFrame") -> "pd.DataFrame":
     return rows.rename(columns=names)[["partition", *names.values()]]
 
 
-def final_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
+def final_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """Test accuracy (%) after the last round by method: mean over seeds and 95 % interval."""
     last = rows[rows["round"] == rows["round"].max()]
     table = summarise_seeds(last.assign(accuracy=100 * last.test_accuracy), "method", "accuracy")
     return table.rename(columns={"mean": "accuracy (%)", "n": "seeds"})
 
 
-def precisions(rows: "pd.DataFrame") -> "pd.DataFrame":
+def precisions(rows: pd.DataFrame) -> pd.DataFrame:
     """Final test accuracy (%) in float32 and bfloat16, and the paired difference in points, by cell."""
-    import pandas as pd
-
     lines = []
     for (model, partition), cell in rows.groupby(["model", "partition"]):
         half, whole = (final(cell[cell.precision == name]) for name in ("bf16", "float32"))
