@@ -22,20 +22,6 @@ from fedlib.errors import DataError, check_name
 from fedlib.errors import check as require
 from fedlib.paths import data_folder
 
-__all__ = [
-    "CheckRow",
-    "Dataset",
-    "DatasetRow",
-    "Split",
-    "array_checksum",
-    "check",
-    "data_folder",
-    "dataset_names",
-    "describe_datasets",
-    "fetch",
-    "load_dataset",
-]
-
 
 @dataclass(frozen=True)
 class DatasetRow:

@@ -20,36 +20,3 @@ from fedlib.engine.state import LocalState, Trained
 from fedlib.engine.steps.made import density_losses
 from fedlib.engine.trainer import Trainer
 from fedlib.engine.training import train
-
-__all__ = [
-    "BACKENDS",
-    "PRECISIONS",
-    "SAMPLE_ORDERS",
-    "Batch",
-    "Evaluation",
-    "LocalOptimizer",
-    "LocalRule",
-    "LocalState",
-    "MemoryWarning",
-    "Objective",
-    "Samples",
-    "Segments",
-    "Trained",
-    "Trainer",
-    "Work",
-    "check_precision",
-    "choose_backend",
-    "choose_precision",
-    "correct_rows",
-    "cross_entropy",
-    "density_losses",
-    "evaluate_rows",
-    "evaluate_segments",
-    "keep_freed_memory",
-    "make_optimizer",
-    "make_work",
-    "pass_rows",
-    "per_sample",
-    "stream_keys",
-    "train",
-]

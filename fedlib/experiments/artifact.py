@@ -26,7 +26,7 @@ DEFAULT_SEEDS = {"smoke": 1, "reduced": 3, "extended": 5, "paper": 5}
 class Deferred:
     """A package, module, or what a module defines, by its dotted name; imported when it is first called.
 
-    `Deferred("fedlib.papers.feddrl").figures.plot_fig5` is a function that costs no import to name.
+    `Deferred("fedlib.papers.feddrl").figures.plot_fig6` is a function that costs no import to name.
     """
 
     path: str

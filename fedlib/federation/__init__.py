@@ -23,38 +23,3 @@ from fedlib.federation.method import Method, refuse_mixup, require_server_images
 from fedlib.federation.rounds import RoundResult, next_cohort, rounds, server_evaluation
 from fedlib.federation.state import RoundReport, ServerState, on_host
 from fedlib.federation.task import Task, prepare
-
-__all__ = [
-    "Cohort",
-    "Method",
-    "RoundReport",
-    "RoundResult",
-    "ServerState",
-    "Task",
-    "aggregate",
-    "broadcast",
-    "finish_round",
-    "gather",
-    "initial_state",
-    "local_trainer",
-    "method_generators",
-    "method_rng",
-    "model_bytes",
-    "next_cohort",
-    "on_host",
-    "prepare",
-    "put_back",
-    "refuse_mixup",
-    "replica_of_rows",
-    "require_server_images",
-    "restarted",
-    "rounds",
-    "sample_cohort",
-    "sample_shares",
-    "server_evaluation",
-    "slots_at_once",
-    "train_and_average",
-    "train_cohort",
-    "uniform_shares",
-    "weighted_mean",
-]  # fmt: skip

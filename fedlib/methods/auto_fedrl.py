@@ -28,13 +28,11 @@ from fedlib.federation import (
     RoundReport,
     ServerState,
     Task,
-    initial_state,
-    method_rng,
     on_host,
     require_server_images,
     server_evaluation,
-    train_and_average,
 )
+from fedlib.federation.client_updates import initial_state, method_rng, train_and_average
 from fedlib.rl.dirichlet import WeightAgent, WeightSearch, draw_weights, score
 from fedlib.rl.replay import permute_rewards
 from fedlib.run import Run

@@ -30,18 +30,20 @@ from fedlib.federation import (
     RoundReport,
     ServerState,
     Task,
+    on_host,
+    require_server_images,
+    server_evaluation,
+)
+from fedlib.federation.aggregate import Tensors
+from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
     method_generators,
     method_rng,
-    on_host,
-    require_server_images,
     restarted,
     sample_shares,
-    server_evaluation,
     train_cohort,
 )
-from fedlib.federation.aggregate import Tensors
 from fedlib.rl.dqn import DoubleDqn
 from fedlib.rl.replay import permute_rewards
 from fedlib.rl.vdn import Team, Transitions

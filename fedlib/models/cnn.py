@@ -13,6 +13,7 @@ References
 * `cnn-small` is ours.
 """
 
+import itertools
 from collections import OrderedDict
 
 from torch import nn
@@ -66,25 +67,34 @@ def make_mlp(image_shape: ImageShape, num_classes: int, *, hidden: int = 100) ->
     return nn.Sequential(layers)
 
 
+def _blocks(channels: int, *maps: int, kernel: int = 5, padding: int = 0) -> dict[str, nn.Module]:
+    """For each number of maps: convolution, 2x2 max-pool, ReLU."""
+    layers: dict[str, nn.Module] = {}
+    for number, (inputs, outputs) in enumerate(itertools.pairwise((channels, *maps)), 1):
+        layers[f"conv{number}"] = nn.Conv2d(inputs, outputs, kernel, padding=padding)
+        layers[f"pool{number}"] = nn.MaxPool2d(2)
+        layers[f"relu{number}"] = nn.ReLU()
+    return layers
+
+
+def _dense(*sizes: int) -> dict[str, nn.Module]:
+    """Fully connected layers with ReLU between them, which is counted on from two blocks."""
+    layers: dict[str, nn.Module] = {}
+    for number, (inputs, outputs) in enumerate(itertools.pairwise(sizes), 1):
+        if number > 1:
+            layers[f"relu{number + 1}"] = nn.ReLU()
+        layers[f"fc{number}"] = nn.Linear(inputs, outputs)
+    return layers
+
+
 def make_lenet(image_shape: ImageShape, num_classes: int) -> nn.Sequential:
     """conv 5x5 10, pool, conv 5x5 20, pool, fc 50, fc C; valid padding.
 
     21,840 parameters for 28x28 grey images of 10 classes, 31,340 for 32x32 colour.
     """
+    blocks = _blocks(image_shape[0], 10, 20)
     features = 20 * _map_size("lenet", image_shape, padding=0, least=16)
-    layers = OrderedDict(
-        conv1=nn.Conv2d(image_shape[0], 10, 5),
-        pool1=nn.MaxPool2d(2),
-        relu1=nn.ReLU(),
-        conv2=nn.Conv2d(10, 20, 5),
-        pool2=nn.MaxPool2d(2),
-        relu2=nn.ReLU(),
-        flatten=nn.Flatten(),
-        fc1=nn.Linear(features, 50),
-        relu3=nn.ReLU(),
-        fc2=nn.Linear(50, num_classes),
-    )
-    return nn.Sequential(layers)
+    return nn.Sequential(OrderedDict(**blocks, flatten=nn.Flatten(), **_dense(features, 50, num_classes)))
 
 
 def make_lenet5(image_shape: ImageShape, num_classes: int) -> nn.Sequential:
@@ -93,42 +103,20 @@ def make_lenet5(image_shape: ImageShape, num_classes: int) -> nn.Sequential:
     LeNet-5 with ReLU and max-pooling as in NIID-Bench (ICDE 2022, sec. V): 44,426 parameters for 28x28 grey
     images of 10 classes, 62,006 for 32x32 colour.
     """
+    blocks = _blocks(image_shape[0], 6, 16)
     features = 16 * _map_size("lenet5", image_shape, padding=0, least=16)
-    layers = OrderedDict(
-        conv1=nn.Conv2d(image_shape[0], 6, 5),
-        pool1=nn.MaxPool2d(2),
-        relu1=nn.ReLU(),
-        conv2=nn.Conv2d(6, 16, 5),
-        pool2=nn.MaxPool2d(2),
-        relu2=nn.ReLU(),
-        flatten=nn.Flatten(),
-        fc1=nn.Linear(features, 120),
-        relu3=nn.ReLU(),
-        fc2=nn.Linear(120, 84),
-        relu4=nn.ReLU(),
-        fc3=nn.Linear(84, num_classes),
+    return nn.Sequential(
+        OrderedDict(**blocks, flatten=nn.Flatten(), **_dense(features, 120, 84, num_classes))
     )
-    return nn.Sequential(layers)
 
 
 def _wide_cnn(
     channels: int, features: int, num_classes: int, *, padding: int, dropout: Dropout
 ) -> nn.Sequential:
     """conv 5x5 32, pool, conv 5x5 64, pool, dropout, fc 512, fc C: the CNN of McMahan et al."""
-    layers = OrderedDict(
-        conv1=nn.Conv2d(channels, 32, 5, padding=padding),
-        pool1=nn.MaxPool2d(2),
-        relu1=nn.ReLU(),
-        conv2=nn.Conv2d(32, 64, 5, padding=padding),
-        pool2=nn.MaxPool2d(2),
-        relu2=nn.ReLU(),
-        flatten=nn.Flatten(),
-        dropout1=dropout,
-        fc1=nn.Linear(features, 512),
-        relu3=nn.ReLU(),
-        fc2=nn.Linear(512, num_classes),
-    )
-    return nn.Sequential(layers)
+    blocks = _blocks(channels, 32, 64, padding=padding)
+    dense = _dense(features, 512, num_classes)
+    return nn.Sequential(OrderedDict(**blocks, flatten=nn.Flatten(), dropout1=dropout, **dense))
 
 
 def make_cnn_small(
@@ -149,12 +137,7 @@ def make_cnn_small(
     height, across = (side // shrink // 4 for side in sides)
     layers: OrderedDict[str, nn.Module] = OrderedDict(
         shrink=nn.AvgPool2d(shrink),
-        conv1=nn.Conv2d(channels, width, 3, padding=1),
-        pool1=nn.MaxPool2d(2),
-        relu1=nn.ReLU(),
-        conv2=nn.Conv2d(width, 2 * width, 3, padding=1),
-        pool2=nn.MaxPool2d(2),
-        relu2=nn.ReLU(),
+        **_blocks(channels, width, 2 * width, kernel=3, padding=1),
         flatten=nn.Flatten(),
         fc=nn.Linear(2 * width * height * across, num_classes),
     )
@@ -199,11 +182,7 @@ def make_cnn_feddisk(
         layers[f"relu{number}"] = nn.ReLU()
         if batch_norm:
             layers[f"bn{number}"] = BatchNorm2d(width)
-    layers["flatten"] = nn.Flatten()
-    layers["fc1"] = nn.Linear(features, 16)
-    layers["relu3"] = nn.ReLU()
-    layers["fc2"] = nn.Linear(16, num_classes)
-    return nn.Sequential(layers)
+    return nn.Sequential(OrderedDict(**layers, flatten=nn.Flatten(), **_dense(features, 16, num_classes)))
 
 
 def make_cnn_frl(image_shape: ImageShape, num_classes: int, *, softmax_output: bool = False) -> nn.Sequential:

@@ -43,38 +43,6 @@ from fedlib.partition.sampling import Partition, check_int
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
 from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties, summarise
 
-__all__ = [
-    "PARTITIONS",
-    "Partition",
-    "SkewProperties",
-    "add_client_noise",
-    "label_counts",
-    "label_emd",
-    "make_partition",
-    "partition_by_shares",
-    "partition_ce",
-    "partition_cn",
-    "partition_dirichlet",
-    "partition_dirichlet_balanced",
-    "partition_equal_shards",
-    "partition_foreign_labels",
-    "partition_from_file",
-    "partition_iid",
-    "partition_label_quantity",
-    "partition_label_volume",
-    "partition_like",
-    "partition_majority",
-    "partition_natural",
-    "partition_nonequal_shards",
-    "partition_options",
-    "partition_pa",
-    "partition_sources",
-    "skew_properties",
-    "split_within_clients",
-    "summarise",
-    "volume_shares",
-]
-
 PARTITIONS: dict[str, Callable[..., Partition]] = {
     "iid": partition_iid,
     "equal_shards": partition_equal_shards,

@@ -16,24 +16,3 @@ from fedlib.plotting.style import (
     use_style,
     write_caption,
 )
-
-__all__ = [
-    "METHOD_STYLES",
-    "Interval",
-    "MethodStyle",
-    "arms",
-    "caption",
-    "draw_band",
-    "mean_interval",
-    "method_style",
-    "one_legend",
-    "partition_figsize",
-    "plot_curves",
-    "plot_images",
-    "plot_partition",
-    "plot_settings",
-    "save_figure",
-    "subplots",
-    "use_style",
-    "write_caption",
-]

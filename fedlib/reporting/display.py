@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
+import PIL.Image
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
@@ -225,8 +226,6 @@ def _name(make: Maker) -> str:
 
 def _small(picture: io.BytesIO) -> bytes:
     """Reduce a picture to a palette: a third of the bytes, no visible difference in a plot."""
-    import PIL.Image
-
     small = io.BytesIO()
     with PIL.Image.open(picture) as image:
         palette = image.convert("RGB").quantize(256, dither=PIL.Image.Dither.NONE)

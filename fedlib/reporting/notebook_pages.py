@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import mistune
 import nbformat
+from latex2mathml.converter import convert
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 _MATHS = re.compile(r"\$\$(.+?)\$\$|(?<![\\\w$])\$([^$\n]+?)\$(?!\d)", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
@@ -45,8 +50,6 @@ def notebook_page(path: Path) -> Page:
 
 def markdown_html(text: str) -> str:
     """Markdown with mathematics as HTML with MathML."""
-    import mistune
-
     return mistune.create_markdown(escape=False, plugins=["table", "strikethrough"])(with_mathml(text))
 
 
@@ -58,8 +61,6 @@ def with_mathml(text: str) -> str:
 
 
 def _mathml(found: re.Match[str]) -> str:
-    from latex2mathml.converter import convert
-
     text = re.sub(r"\\tag\{(.*?)\}", r"\\qquad (\1)", found.group(1) or found.group(2))
     block = found.group(1) is not None
     return convert(" ".join(text.split()), display="block" if block else "inline")
@@ -97,17 +98,11 @@ def _last_statement(source: str) -> str:
 
 
 def _highlighted(source: str) -> str:
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
     return highlight(source, PythonLexer(), HtmlFormatter(nowrap=False))
 
 
 def code_style() -> str:
     """Style sheet of highlighted code, light and dark."""
-    from pygments.formatters import HtmlFormatter
-
     light = HtmlFormatter(style="default").get_style_defs(".light .highlight")
     dark = HtmlFormatter(style="github-dark").get_style_defs(".dark .highlight")
     return f"{light}\n{dark}"

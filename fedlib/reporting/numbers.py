@@ -7,7 +7,8 @@ store, and may lie within the number's tolerance of it.
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import README, Number, RowsOf, words
@@ -27,9 +28,6 @@ from fedlib.paths import project_root
 from fedlib.reporting.claims_page import NAMES
 from fedlib.reporting.verdicts import Load, largest, loader
 from fedlib.run import Run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAGE = Path("docs", "numbers.md")
 HEAD = """# Numbers
@@ -93,7 +91,7 @@ class Committed:
             self._profiles[artifact_id] = largest(artifact_id, self._load)
         return self._profiles[artifact_id]
 
-    def rows(self, artifact_id: str) -> "pd.DataFrame":
+    def rows(self, artifact_id: str) -> pd.DataFrame:
         return self._load(artifact_id, self.profile(artifact_id))
 
     def value(self, number: Number) -> Interval | None:
@@ -144,7 +142,7 @@ def _rows_here(known: Committed, store: Store) -> RowsOf:
     """The store's rows of the committed runs, whatever else it holds."""
     load = loader(store, source="store")
 
-    def rows_of(artifact_id: str) -> "pd.DataFrame":
+    def rows_of(artifact_id: str) -> pd.DataFrame:
         rows = load(artifact_id, known.profile(artifact_id))
         keys = {run.key for run in known.runs(find_artifact(artifact_id))}
         return rows[rows["run"].isin(keys)] if keys and len(rows) else rows

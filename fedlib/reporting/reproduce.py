@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+import torch
 
 from fedlib.analysis.tables import format_table
 from fedlib.errors import EXIT_FAILED, check_name
@@ -35,8 +36,6 @@ def reproduce(profile: str = "smoke", paper: str | None = None) -> int:
 
 def publish(results: Sequence[NotebookResult] = (), paper: str | None = None) -> Path:
     """Write the site build/report from what is stored; returns its index."""
-    import torch
-
     store = Store(None)
     return write_site(
         found=records(paper, store=store),

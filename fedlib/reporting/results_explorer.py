@@ -5,6 +5,7 @@ Rows come from a session, so the store and the committed results; nothing is tra
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from IPython.display import display
 from matplotlib.figure import Figure
 
 from fedlib import plotting
@@ -22,8 +23,6 @@ def explore_results(session: Session, *, interactive: bool | None = None) -> Non
 
     interactive: by default, whether the kernel was started from a notebook server.
     """
-    from IPython.display import display
-
     if watched() if interactive is None else interactive:
         display(make_explorer(session))
         return
@@ -71,7 +70,6 @@ def draw_results(
 def make_explorer(session: Session):
     """The controls (an ipywidgets box): paper, artifact, cell, methods, seeds; the figure follows."""
     import ipywidgets as widgets
-    from IPython.display import display
 
     whole = {"style": {"description_width": "initial"}}  # labels are not cut
     paper = widgets.Dropdown(options=paper_names(), description="paper", **whole)

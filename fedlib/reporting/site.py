@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 import PIL.Image
+from jinja2 import Environment
 
 from fedlib.files import write_atomically
 from fedlib.papers import claims
@@ -63,8 +64,6 @@ def write_site(
     stored. notebooks: executed files; default: the last executed copies, else the committed ones. results:
     how the last runs ended.
     """
-    from jinja2 import Environment
-
     folder = folder or project_root() / "build" / "report"
     pages = [_notebook(path) for path in (_executed() if notebooks is None else notebooks)]
     hrefs = {_paper(page): page for page in pages}

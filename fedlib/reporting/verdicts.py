@@ -5,7 +5,8 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedlib.analysis.claims import Claim, Effect, Verdict, verdict_on
 from fedlib.analysis.decisions import NOT_RUN, NOT_TESTABLE
@@ -18,10 +19,7 @@ from fedlib.papers import claims, find_artifact
 from fedlib.reporting import verdict_cache
 from fedlib.reporting.verdict_cache import Record
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-Load = Callable[[str, str], "pd.DataFrame"]
+Load = Callable[[str, str], pd.DataFrame]
 COLUMNS = (
     "claim", "verdict", "effect", "unit", "printed", "profile", "seeds", "data", "kind", "place", "statement",
     "evidence",
@@ -44,9 +42,7 @@ def loader(store: Store | Path | str | None = None, source: str = "all") -> Load
     """
 
     @functools.cache
-    def load(artifact_id: str, profile: str) -> "pd.DataFrame":
-        import pandas as pd
-
+    def load(artifact_id: str, profile: str) -> pd.DataFrame:
         try:
             return rows_to_show(find_artifact(artifact_id), profile=profile, store=store, source=source)
         except DataError:
@@ -111,12 +107,12 @@ def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Lo
     return dataclasses.replace(verdict, evidence=evidence, profile=profile, data=data)
 
 
-def _timed_on(rows: "pd.DataFrame") -> str:
+def _timed_on(rows: pd.DataFrame) -> str:
     """Machine on which times were measured; empty for rows that are no measurements of a machine."""
     return f"timed on {machine_words(rows)}" if "threads" in rows and "device_name" in rows else ""
 
 
-def is_whole(artifact_id: str, profile: str, rows: "pd.DataFrame") -> bool:
+def is_whole(artifact_id: str, profile: str, rows: pd.DataFrame) -> bool:
     """Whether every description of the artifact's grid is among the rows."""
     artifact = find_artifact(artifact_id)
     if profile not in artifact.profiles:
@@ -176,24 +172,20 @@ def _number(value: float) -> float | None:
 
 def verdict_table(
     paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """The verdicts as a data frame, one row a claim: `COLUMNS`."""
-    import pandas as pd
-
     return pd.DataFrame(records(paper, profile=profile, store=store), columns=list(COLUMNS))
 
 
 def effects(
     paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Every part of every claim that rows estimate, scaled so that 1 is the paper: for a forest plot.
 
     Columns claim, part, kind, verdict (the claim's), part_verdict; ratio, low, high (effect and its 95 %
     interval over the printed effect; NaN where the paper prints none, or 0); effect, effect_low,
     effect_high, unit, printed, margin, seeds, profile.
     """
-    import pandas as pd
-
     rows = []
     for record in records(paper, profile=profile, store=store):
         for part in record["effects"]:

@@ -3,5 +3,3 @@
 from fedlib.rl.ddpg import Agent, Ddpg
 from fedlib.rl.networks import Mlp
 from fedlib.rl.replay import Replay, sample_greedy, sample_proportional
-
-__all__ = ["Agent", "Ddpg", "Mlp", "Replay", "sample_greedy", "sample_proportional"]

@@ -11,16 +11,8 @@ import numpy as np
 import torch
 
 from fedlib.engine import LocalState, make_work, stream_keys, train
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    broadcast,
-    initial_state,
-    refuse_mixup,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, refuse_mixup
+from fedlib.federation.client_updates import broadcast, initial_state
 from fedlib.run import Run
 
 

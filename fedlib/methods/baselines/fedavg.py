@@ -7,17 +7,8 @@ Data", AISTATS 2017, https://arxiv.org/abs/1602.05629, Algorithm 1.
 from dataclasses import dataclass
 
 from fedlib.errors import check_name
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    initial_state,
-    sample_shares,
-    train_and_average,
-    uniform_shares,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.client_updates import initial_state, sample_shares, train_and_average, uniform_shares
 
 WEIGHTS = {"samples": sample_shares, "uniform": uniform_shares}
 

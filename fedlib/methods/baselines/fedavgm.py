@@ -11,16 +11,8 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    initial_state,
-    sample_shares,
-    train_and_average,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.client_updates import initial_state, sample_shares, train_and_average
 
 
 @dataclass(frozen=True)

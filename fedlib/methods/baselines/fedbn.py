@@ -14,12 +14,9 @@ import numpy as np
 from torch import nn
 
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.aggregate import Tensors
+from fedlib.federation.client_updates import (
     finish_round,
     gather,
     initial_state,
@@ -28,7 +25,6 @@ from fedlib.federation import (
     sample_shares,
     train_cohort,
 )
-from fedlib.federation.aggregate import Tensors
 
 
 def batch_norm_names(model: nn.Module) -> list[str]:

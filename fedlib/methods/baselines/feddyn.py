@@ -16,12 +16,8 @@ import torch
 
 from fedlib.engine import LocalRule
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.client_updates import (
     broadcast,
     finish_round,
     gather,

@@ -15,18 +15,9 @@ import torch
 from torch import Tensor
 
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    finish_round,
-    initial_state,
-    sample_shares,
-    train_cohort,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
 from fedlib.federation.aggregate import Tensors
+from fedlib.federation.client_updates import finish_round, initial_state, sample_shares, train_cohort
 
 
 def squared_norms(local: Tensors, start: Tensors, clients: int) -> Tensor:

@@ -25,20 +25,15 @@ from fedlib.engine import Batch, Objective, Samples, cross_entropy
 from fedlib.engine.batches import on_device
 from fedlib.engine.forward import StackedForward, VmapForward, make_forward
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, require_server_images
+from fedlib.federation.aggregate import Tensors, weighted_sum
+from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
     method_generators,
-    require_server_images,
     sample_shares,
     train_cohort,
 )
-from fedlib.federation.aggregate import Tensors, weighted_sum
 from fedlib.federation.task import given
 from fedlib.run import Run
 

@@ -17,18 +17,9 @@ import torch
 
 from fedlib.engine.batches import on_device
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    finish_round,
-    initial_state,
-    sample_shares,
-    train_cohort,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
 from fedlib.federation.aggregate import weighted_sum
+from fedlib.federation.client_updates import finish_round, initial_state, sample_shares, train_cohort
 from fedlib.run import Run
 
 

@@ -23,22 +23,17 @@ from torch import Tensor, nn
 
 from fedlib.engine import Batch, Objective, Trainer, cross_entropy
 from fedlib.errors import UsageError, check, check_name
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, refuse_mixup
+from fedlib.federation.aggregate import Tensors
+from fedlib.federation.client_updates import (
     finish_round,
     gather,
     initial_state,
     put_back,
-    refuse_mixup,
     replica_of_rows,
     sample_shares,
     train_cohort,
 )
-from fedlib.federation.aggregate import Tensors
 from fedlib.run import Run
 
 PERSONAL = "personal"  # name of the personalised head's layer

@@ -7,17 +7,8 @@ makes it the sanity check of engine and aggregation.
 
 from dataclasses import dataclass, replace
 
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    finish_round,
-    initial_state,
-    sample_shares,
-    train_cohort,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.client_updates import finish_round, initial_state, sample_shares, train_cohort
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,8 @@ import torch
 
 from fedlib.engine import evaluate_segments
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    initial_state,
-    method_rng,
-    model_bytes,
-    train_and_average,
-    uniform_shares,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes
+from fedlib.federation.client_updates import initial_state, method_rng, train_and_average, uniform_shares
 from fedlib.run import Run
 
 

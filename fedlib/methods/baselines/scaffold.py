@@ -25,12 +25,9 @@ from torch import Tensor
 from fedlib.engine import LocalRule, make_optimizer
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.aggregate import Tensors, weighted_mean
+from fedlib.federation.client_updates import (
     broadcast,
     finish_round,
     gather,
@@ -40,7 +37,6 @@ from fedlib.federation import (
     train_cohort,
     uniform_shares,
 )
-from fedlib.federation.aggregate import Tensors, weighted_mean
 from fedlib.methods.baselines.fednova import accumulated_weight, check_plain_sgd, local_steps
 from fedlib.run import Run
 

@@ -32,15 +32,17 @@ from fedlib.federation import (
     RoundReport,
     ServerState,
     Task,
+    model_bytes,
+    next_cohort,
+    server_evaluation,
+)
+from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
     local_trainer,
     method_generators,
     method_rng,
-    model_bytes,
-    next_cohort,
     restarted,
-    server_evaluation,
     train_cohort,
 )
 from fedlib.methods.fedddrl.devices import LATENCY_UNITS, round_cost, round_latency

@@ -29,18 +29,8 @@ from torch import Tensor
 from fedlib import seeds
 from fedlib.engine import Batch, Objective, cross_entropy
 from fedlib.errors import check, check_name
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    finish_round,
-    initial_state,
-    refuse_mixup,
-    sample_shares,
-    train_cohort,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, refuse_mixup
+from fedlib.federation.client_updates import finish_round, initial_state, sample_shares, train_cohort
 from fedlib.methods.feddisk import phase1
 from fedlib.methods.feddisk.density_models import MadeSettings
 from fedlib.methods.feddisk.density_ratio import FEEDS, SCALES, RatioSettings, odds

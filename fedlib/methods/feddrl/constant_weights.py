@@ -24,18 +24,8 @@ from torch import Tensor
 from fedlib import seeds
 from fedlib.engine.batches import on_device
 from fedlib.errors import check
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    finish_round,
-    initial_state,
-    method_rng,
-    sample_cohort,
-    train_cohort,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, sample_cohort
+from fedlib.federation.client_updates import finish_round, initial_state, method_rng, train_cohort
 from fedlib.methods.feddrl import mdp
 from fedlib.methods.feddrl.online_round import losses_before
 

@@ -11,16 +11,8 @@ from torch import Tensor
 
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    finish_round,
-    initial_state,
-    train_cohort,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.client_updates import finish_round, initial_state, train_cohort
 from fedlib.methods.feddrl.constant_weights import in_main_group
 from fedlib.methods.feddrl.online_round import REPORT_BYTES, losses_before
 

@@ -19,14 +19,8 @@ from typing import Any
 
 from fedlib import seeds
 from fedlib.errors import check
-from fedlib.federation import (
-    ServerState,
-    Task,
-    initial_state,
-    method_generators,
-    method_rng,
-    sample_cohort,
-)
+from fedlib.federation import ServerState, Task, sample_cohort
+from fedlib.federation.client_updates import initial_state, method_generators, method_rng
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
 from fedlib.methods.feddrl.online_round import play_round
 from fedlib.methods.pretraining_cache import LruCache, digest

@@ -24,17 +24,12 @@ from fedlib import seeds
 from fedlib.engine import Samples, Trained, correct_rows, per_sample
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, on_host
+from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
     method_generators,
     method_rng,
-    on_host,
     train_cohort,
 )
 from fedlib.partition import Partition, partition_like

@@ -28,18 +28,8 @@ from torch import Tensor
 
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
-from fedlib.federation import (
-    Cohort,
-    Method,
-    RoundReport,
-    ServerState,
-    Task,
-    finish_round,
-    initial_state,
-    method_rng,
-    model_bytes,
-    train_cohort,
-)
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes
+from fedlib.federation.client_updates import finish_round, initial_state, method_rng, train_cohort
 from fedlib.methods.frl.scheduler_agent import Scheduler, World, act, train_scheduler
 
 POLICIES = ("agent", "random", "shuffled", "fastest", "all")

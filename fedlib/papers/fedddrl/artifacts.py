@@ -4,25 +4,6 @@ Y. J. Wong et al., "FedDdrl: Federated Double Deep Reinforcement Learning for He
 Adaptive Early Client Termination and Local Epoch Adjustment", Sensors 23 (2023) 2494,
 https://doi.org/10.3390/s23052494. Readings FEDDDRL-A1 to A42: see the modules of methods, agents
 and `fedlib.methods.fedddrl.devices`.
-
-| artifact | what it shows |
-|---|---|
-| `fedddrl/table4` | accuracy of FedAvg, FedProx, FedMarl (A to C) and FedDdrl (D), shown by most others |
-| `fedddrl/table5`, `fig2` | FedAvg with 5 and with 10 clients per round, with and without Balanced-MixUp |
-| `fedddrl/fig8`, `fig9` | latency and uploads, normalised by FedAvg's |
-| `fedddrl/fig10` to `fig13` | FedDdrl's decisions over probing loss, probing latency and round |
-| `fedddrl/episode` | one episode of FedDdrl on the simulated clock, beside FedAvg |
-| `fedddrl/controls` | random dropping, dropping the slowest, fewest epochs for the slowest |
-| `fedddrl/returns`, `learning` | the return (15) of every policy, and of the training episodes |
-| `fedddrl/agents` | two agents on each partition, and rules that keep as many clients as they do |
-| `fedddrl/episodes` | 40, 100 and 200 episodes of training |
-| `fedddrl/latency-unit`, `mixup-lambda` | other readings of A3 and A31 |
-| `fedddrl/full-size` | C and D with clients of the paper's size |
-| `fedddrl/alg1-weights` | Algorithm 1 on FedAvg's traces: the complete feasible set |
-| `fedddrl/eq13-14` | what the bias b of the reward changes |
-| `fedddrl/fig5`, `sec5.5-emd`, `table1` | recomputed without training |
-| `fedddrl/sec5.4` | measured time and memory of the agents beside the formula |
-| `fedddrl/sgd-search` | which local SGD the runs use, chosen on FedAvg, with and without Balanced-MixUp |
 """
 
 from functools import partial
@@ -37,6 +18,9 @@ return_plots, return_tables, tables = _paper.return_plots, _paper.return_tables,
 
 _FIVE = dict.fromkeys(("reduced", "extended", "paper"), 5)
 _Artifact = partial(Artifact, seeds={"smoke": 1, "reduced": 3, "paper": 3})
+
+_fig8 = partial(grid.table4, names=grid.FIG8)
+_decisions = partial(grid.table4, names=("fedddrl",))  # for the scatter of figures 10 to 13
 
 ARTIFACTS = (
     _Artifact(
@@ -57,26 +41,36 @@ ARTIFACTS = (
     ),
     _Artifact(
         "fedddrl/alg1-weights", "Algorithm 1: the weights of the reward", "table",
-        runs=grid.traces, plot=figures.plot_weights,
+        runs=partial(grid.table4, names=("fedavg",)), plot=figures.plot_weights,
     ),
     _Artifact(
         "fedddrl/eq13-14", "Reward (12) near the end, and with the bias b",
         runs=grid.eq13_14, plot=figures.plot_bias, tables=(tables.bias,),
     ),
-    _Artifact("fedddrl/fig8", "Normalised training latency", runs=grid.fig8, plot=figures.plot_fig8),
-    _Artifact("fedddrl/fig9", "Normalised communication cost", runs=grid.fig8, plot=figures.plot_fig9),
     _Artifact(
-        "fedddrl/fig10", "Whom FedDdrl keeps, by probing loss", runs=grid.decisions, plot=figures.plot_fig10
+        "fedddrl/fig8", "Normalised training latency", runs=_fig8,
+        plot=partial(figures.plot_normalised, value="latency_seconds", label="total latency (% of FedAvg's)"),
     ),
     _Artifact(
-        "fedddrl/fig11", "Whom FedDdrl keeps, by probing latency",
-        runs=grid.decisions, plot=figures.plot_fig11,
+        "fedddrl/fig9", "Normalised communication cost", runs=_fig8,
+        plot=partial(figures.plot_normalised, value="uploads", label="total uploads (% of FedAvg's)"),
+    ),
+    _Artifact(
+        "fedddrl/fig10", "Whom FedDdrl keeps, by probing loss", runs=_decisions,
+        plot=partial(figures.plot_kept, value="probing_loss", label="probing loss (nats)"),
+    ),
+    _Artifact(
+        "fedddrl/fig11", "Whom FedDdrl keeps, by probing latency", runs=_decisions,
+        plot=partial(figures.plot_kept, value="probing_seconds", label="probing latency (s)"),
     ),
     _Artifact(
         "fedddrl/fig12", "How long the kept clients train, by probing latency",
-        runs=grid.decisions, plot=figures.plot_fig12,
+        runs=_decisions, plot=partial(figures.plot_epochs, which=0),
     ),
-    _Artifact("fedddrl/fig13", "The same in another run", runs=grid.decisions, plot=figures.plot_fig13),
+    _Artifact(
+        "fedddrl/fig13", "The same in another run", runs=_decisions,
+        plot=partial(figures.plot_epochs, which=1),
+    ),
     _Artifact(
         "fedddrl/episode", "One episode unfolds: who is dropped, who trains how long, what it costs",
         "figure", runs=grid.one_episode, plot=figures.plot_episode,

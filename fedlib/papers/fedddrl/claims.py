@@ -7,7 +7,7 @@ first, the contrast is against the mean of those it names: each of them alone is
 import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part, supplement
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_value
 from fedlib.papers.fedddrl import estimands as estimate
 from fedlib.papers.fedddrl.estimands import (
     AGENTS_TRAINED,
@@ -34,11 +34,6 @@ def _accuracy(what: str, pairs: estimate.Pairs, roles: tuple[str, ...] = ROLES) 
     """A contrast of final accuracies, with table 4's own."""
     cells = len(pairs) * len(roles)
     return Part(what=what, estimand=contrasts(pairs, roles), printed=printed(pairs, roles), cells=cells)
-
-
-def _from_text(metric: str) -> float:
-    text = load_published("fedddrl_text")
-    return float(text[text.metric == metric].value.iloc[0])
 
 
 def _emd_falls(rows: pd.DataFrame) -> tuple[bool, str]:
@@ -229,11 +224,11 @@ CLAIMS = (
         parts=(
             Part(
                 "latency saved against FedAvg+", contrasts((("fedavg_mixup", "fedddrl"),), values=SECONDS),
-                unit="%", printed=lambda: _from_text("latency_reduction"),
+                unit="%", printed=lambda: printed_value("fedddrl_text", metric="latency_reduction"),
             ),
             Part(
                 "uploads saved against FedAvg+", contrasts((("fedavg_mixup", "fedddrl"),), values=UPLOADS),
-                unit="%", printed=lambda: _from_text("communication_reduction"),
+                unit="%", printed=lambda: printed_value("fedddrl_text", metric="communication_reduction"),
             ),
             _accuracy("FedDdrl - FedAvg+", against("fedddrl", "fedavg_mixup")),
         ),

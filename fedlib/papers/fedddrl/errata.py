@@ -6,7 +6,7 @@ Printed tables come from data/published; what only the text says is quoted in th
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.published import Erratum, load_published
+from fedlib.analysis.published import Erratum, load_published, printed_value, printed_values
 from fedlib.methods.fedddrl.method import GAIN, utility
 from fedlib.models import count_parameters, make_model
 from fedlib.papers.fedddrl.measurements import emd
@@ -20,16 +20,12 @@ Found = tuple[str, str, bool]
 
 def printed(artifact: str, metric: str) -> float:
     """A number of the text, by where it stands and what it is."""
-    table = load_published("fedddrl_text")
-    values = table[(table.artifact == artifact) & (table.metric == metric)].value
-    return float(values.iloc[0])
+    return printed_value("fedddrl_text", artifact=artifact, metric=metric)
 
 
 def accuracies(table: str, metric: str = "accuracy_mean") -> pd.Series:
     """Percent by method, data set and (table 5) note "C=5" or "C=10"."""
-    rows = load_published(f"fedddrl_{table}")
-    rows = rows[rows.metric == metric]
-    return rows.set_index(["method", "dataset", "note"]).value.astype(float).sort_index()
+    return printed_values(f"fedddrl_{table}", "method", "dataset", "note", metric=metric).sort_index()
 
 
 def of(values: pd.Series, method: str, dataset: str, note: str | None = None) -> float:

@@ -12,7 +12,7 @@ from functools import partial
 import pandas as pd
 
 from fedlib.analysis.claims import Gate
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_value, printed_values
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.latencies import latencies
 from fedlib.papers.fedddrl.quantities import (
@@ -85,11 +85,8 @@ def printed(
 
 def accuracies(table: str, size: int | None = None) -> pd.Series:
     """Printed mean accuracies (%) by data set and method; size: C, of table 5."""
-    rows = load_published(f"fedddrl_{table}")
-    rows = rows[rows.metric == "accuracy_mean"]
-    if size is not None:
-        rows = rows[rows.note == f"C={size}"]
-    return rows.set_index(["dataset", "method"]).value.astype(float)
+    where = {"note": f"C={size}"} if size is not None else {}
+    return printed_values(f"fedddrl_{table}", "dataset", "method", metric="accuracy_mean", **where)
 
 
 def printed_mixup() -> Mapping[str, float]:
@@ -121,9 +118,9 @@ def later_than_first(rows: pd.DataFrame) -> pd.DataFrame:
 
 def printed_later() -> float:
     """3 clients in rounds 1 and 2; 6 in round 3 rising to 10 in round 6, about 5 after (figs. 10, 11)."""
-    text = load_published("fedddrl_text").set_index("metric").value
     first, third, sixth, after = (
-        float(text[f"clients_completing_{name}"]) for name in ("t1_t2", "t3", "t6", "after_t6")
+        printed_value("fedddrl_text", metric=f"clients_completing_{name}")
+        for name in ("t1_t2", "t3", "t6", "after_t6")
     )
     rising = [third + (sixth - third) * step / 3 for step in range(4)]
     later = [*rising, *[after] * (ROUNDS - EARLY - len(rising))]
@@ -168,8 +165,10 @@ def gain_below_penalty(rows: pd.DataFrame) -> pd.Series:
 
 
 def printed_gain_below_penalty() -> float:
-    text = load_published("fedddrl_text").set_index("metric").value
-    return 0.5 * float(text["mean_penalty_last5"]) - float(text["mean_w1U_last5"])
+    penalty, gain = (
+        printed_value("fedddrl_text", metric=f"mean_{name}_last5") for name in ("penalty", "w1U")
+    )
+    return 0.5 * penalty - gain
 
 
 def dropping_late(rows: pd.DataFrame) -> pd.Series:

@@ -87,15 +87,7 @@ def plot_fig5(rows: pd.DataFrame) -> Figure:
     return _finish(fig, rows, "analytic, no data")
 
 
-def plot_fig8(rows: pd.DataFrame) -> Figure:
-    return _plot_normalised(rows, "latency_seconds", "total latency (% of FedAvg's)")
-
-
-def plot_fig9(rows: pd.DataFrame) -> Figure:
-    return _plot_normalised(rows, "uploads", "total uploads (% of FedAvg's)")
-
-
-def _plot_normalised(rows: pd.DataFrame, value: str, label: str) -> Figure:
+def plot_normalised(rows: pd.DataFrame, *, value: str, label: str) -> Figure:
     """Bars in groups by data set, all methods with Balanced-MixUp."""
     share = quantities.normalised(rows, value)
     roles = [role for role in grid.ALPHAS if role in share.index.get_level_values("role")]
@@ -226,15 +218,7 @@ def plot_bias(rows: pd.DataFrame) -> Figure:
     return _finish(fig, rows, "mean over seeds of the mean over episodes, band = 95 % interval")
 
 
-def plot_fig10(rows: pd.DataFrame) -> Figure:
-    return _plot_kept(rows, "probing_loss", "probing loss (nats)")
-
-
-def plot_fig11(rows: pd.DataFrame) -> Figure:
-    return _plot_kept(rows, "probing_seconds", "probing latency (s)")
-
-
-def _plot_kept(rows: pd.DataFrame, value: str, label: str) -> Figure:
+def plot_kept(rows: pd.DataFrame, *, value: str, label: str) -> Figure:
     """Left: every client of one episode. Right: clients kept per round, all seeds and episodes."""
     own, title = one_episode(rows)
     fig, (left, right) = plotting.subplots(1, 2, figsize=(9.2, 3.6), width_ratios=(3, 2))
@@ -256,15 +240,7 @@ def _plot_kept(rows: pd.DataFrame, value: str, label: str) -> Figure:
     return _finish(fig, rows, "right: thick = mean over seeds, thin = each seed")
 
 
-def plot_fig12(rows: pd.DataFrame) -> Figure:
-    return _plot_epochs(rows, 0)
-
-
-def plot_fig13(rows: pd.DataFrame) -> Figure:
-    return _plot_epochs(rows, 1)
-
-
-def _plot_epochs(rows: pd.DataFrame, which: int) -> Figure:
+def plot_epochs(rows: pd.DataFrame, *, which: int) -> Figure:
     """Kept clients of one episode: probing latency by round, larger and darker dots train longer."""
     own, title = one_episode(rows, which)
     rows, own = rows_of(rows, own), own[own.kept]

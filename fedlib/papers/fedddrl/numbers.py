@@ -18,12 +18,9 @@ def _less(rule: str, quantity: str, unit: str) -> Number:
     words = rule.replace("_", " ")
     return Number(
         id=f"fedddrl-{'return-' * (quantity == 'return')}{words.replace(' ', '-')}",
-        what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads",
-        unit=unit,
-        artifacts=(ROWS,),
-        compute=compute,
-        places=("notebooks/03_fedddrl.ipynb",),
-    )
+        what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads", unit=unit,
+        artifacts=(ROWS,), compute=compute, places=("notebooks/03_fedddrl.ipynb",),
+    )  # fmt: skip
 
 
 LESS_RULE = {

@@ -50,6 +50,7 @@ TABLE4 = {
         "D: C + local epoch adjustment (FedDdrl)", "fedddrl", {**WEIGHTS, "bias": None}, True, True
     ),
 }
+# FedAvg, FedProx, FedMarl, FedDdrl, all with Balanced-MixUp
 FIG8 = ("fedavg_mixup", "fedprox_mixup", "fedmarl", "fedddrl")
 # Reward (12) with b: what sec. 4.1.1 says repairs setting B.
 FEDMARL_BIAS = Setting("B with the bias b", "fedmarl", {**WEIGHTS, "bias": None}, learns=True)
@@ -176,25 +177,15 @@ def base_run(profile: str, artifact: str, role: str, local: Local | None = None)
     images = scale.images[role]
     tests = {} if scale.test_per_class is None else {"test_per_class": scale.test_per_class}
     return Run(
-        paper="fedddrl",
-        artifact=artifact,
-        profile=profile,
-        dataset=scale.datasets[role],
-        dataset_options={**tests, "server_share": scale.server_share},
-        method="fedavg",
-        episode_rounds=scale.rounds,
-        device_costs=True,
-        partition="majority",
+        paper="fedddrl", artifact=artifact, profile=profile, dataset=scale.datasets[role],
+        dataset_options={**tests, "server_share": scale.server_share}, method="fedavg",
+        episode_rounds=scale.rounds, device_costs=True, partition="majority",
         partition_options={"sigma": SIGMA} | ({} if images is None else {"images_per_client": images}),
         model=scale.model if isinstance(scale.model, str) else scale.model[role],
         model_options={} if local.resize is None else {"resize": local.resize},
-        num_clients=scale.clients[role],
-        cohort_size=scale.cohort,
-        rounds=scale.rounds,
-        local_epochs=EPOCHS,
-        client_eval="none",
-        **local.fields,
-    )
+        num_clients=scale.clients[role], cohort_size=scale.cohort, rounds=scale.rounds, local_epochs=EPOCHS,
+        client_eval="none", **local.fields,
+    )  # fmt: skip
 
 
 def make_run(profile: str, artifact: str, role: str, setting: Setting) -> Run:
@@ -202,12 +193,9 @@ def make_run(profile: str, artifact: str, role: str, setting: Setting) -> Run:
     scale, run = scale_of(profile), base_run(profile, artifact, role)
     options = {**setting.options, "episodes": scale.episodes} if setting.learns else setting.options
     return replace(
-        run,
-        method=setting.method,
-        method_options=dict(options),
-        mixup_alpha=ALPHAS[role] if setting.mixup else None,
-        rounds=scale.evaluations * scale.rounds,
-    )
+        run, method=setting.method, method_options=dict(options),
+        mixup_alpha=ALPHAS[role] if setting.mixup else None, rounds=scale.evaluations * scale.rounds,
+    )  # fmt: skip
 
 
 def roles(profile: str) -> tuple[str, ...]:
@@ -249,11 +237,6 @@ def fig2(profile: str) -> list[Run]:
     return few_clients(profile, ("fedavg",), role) + table4(profile, ("fedavg",), role)
 
 
-def traces(profile: str) -> list[Run]:
-    """FedAvg's runs, whose traces Algorithm 1 reads."""
-    return table4(profile, ("fedavg",))
-
-
 def eq13_14(profile: str) -> list[Run]:
     """Setting B on MNIST, whose reward is (12), and the same with the bias b."""
     role = one_role(profile, "MNIST")
@@ -276,16 +259,6 @@ def controls(profile: str) -> list[Run]:
 def returns(profile: str) -> list[Run]:
     """All of table 4 and the rules of one line."""
     return table4(profile) + control_runs(profile)
-
-
-def fig8(profile: str) -> list[Run]:
-    """FedAvg, FedProx, FedMarl, FedDdrl, all with Balanced-MixUp."""
-    return table4(profile, FIG8)
-
-
-def decisions(profile: str) -> list[Run]:
-    """FedDdrl's runs, for the scatter of figures 10 to 13."""
-    return table4(profile, ("fedddrl",))
 
 
 def one_episode(profile: str) -> list[Run]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import tables
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.papers.fedddrl import quantities
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.returns import measured
@@ -142,10 +142,8 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _printed_fedavg() -> pd.Series:
     """FedAvg's published accuracies in percent by data set, those with Balanced-MixUp with a "+"."""
-    printed = load_published("fedddrl_table4")
-    printed = printed[printed.metric == "accuracy_mean"].assign(value=lambda t: t.value.astype(float))
     plain, mixed = (
-        printed[printed.method == grid.TABLE4[name].label].set_index("dataset").value
+        printed_values("fedddrl_table4", "dataset", metric="accuracy_mean", method=grid.TABLE4[name].label)
         for name in ("fedavg", "fedavg_mixup")
     )
     return pd.concat([plain, mixed.rename(index=lambda role: f"{role} +")])
@@ -175,10 +173,11 @@ def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
     table = late.groupby("variant")[["gain", "penalty", "uploads", "bias"]].mean()
     earlier = terms[terms.t <= terms.t.max() - last].groupby("variant").uploads.mean()
     table.insert(3, "uploads before", earlier)
-    printed = load_published("fedddrl_text").set_index("artifact").value
-    row = pd.DataFrame(
-        {"gain": [float(printed["eq13"])], "penalty": [float(printed["eq14"])]}, index=["published, (12)"]
-    )
+    printed = {
+        name: printed_value("fedddrl_text", artifact=equation)
+        for name, equation in (("gain", "eq13"), ("penalty", "eq14"))
+    }
+    row = pd.DataFrame(printed, index=["published, (12)"])
     names = {"fedmarl_b": "ours, (12)", "fedmarl_bias": "ours, (15)"}
     return pd.concat([row, table.rename(index=names)]).round(4).reset_index(names="reward")
 

@@ -9,7 +9,7 @@ feasible set are kept beside it (A5). B and H are normalised (A3).
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_values
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl.quantities import traces
 
@@ -74,9 +74,8 @@ def needed_gain(costs: np.ndarray, latencies: np.ndarray) -> float:
 
 def printed_gains() -> dict[str, float]:
     """FedAvg's printed accuracies less those of a model that guesses, by the paper's data set."""
-    printed = load_published("fedddrl_table4")
-    printed = printed[(printed.metric == "accuracy_mean") & (printed.method == "FedAvg")]
-    levels = printed.set_index("dataset").value.astype(float) / 100
+    printed = printed_values("fedddrl_table4", "dataset", metric="accuracy_mean", method="FedAvg")
+    levels = printed / 100
     return {role: level - 1 / (7 if role == "CrisisIBD" else 10) for role, level in levels.items()}
 
 
@@ -101,12 +100,8 @@ def _summary(trace: pd.DataFrame) -> dict[str, object]:
     at = np.isclose(table[["w1", "w2", "w3"]].to_numpy(), PRINTED).all(axis=1)
     printed = table[at].iloc[0]
     return {
-        "total_gain": trace.dA.sum(),
-        "needed_gain": needed_gain(trace.B.to_numpy(), trace.H.to_numpy()),
-        "mean_H": trace.H.mean(),
-        "feasible": int(table.feasible.sum()),
-        "smallest_R": choose(table),
-        "largest_R": choose(table, largest=True),
-        "printed_is_feasible": bool(printed.feasible),
+        "total_gain": trace.dA.sum(), "needed_gain": needed_gain(trace.B.to_numpy(), trace.H.to_numpy()),
+        "mean_H": trace.H.mean(), "feasible": int(table.feasible.sum()), "smallest_R": choose(table),
+        "largest_R": choose(table, largest=True), "printed_is_feasible": bool(printed.feasible),
         "printed_fails": ", ".join(f"({name[1:]})" for name in CONSTRAINTS if not printed[name]),
-    }
+    }  # fmt: skip

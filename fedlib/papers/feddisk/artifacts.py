@@ -2,19 +2,6 @@
 
 H. Nguyen, P. Wu, J. M. Chang, TAI-2023-May-A-00417. Figures 3, 4, 6, 7 and table 1 are made of the
 same runs.
-
-| module | what is in it |
-|---|---|
-| `runs` | every printed setting, and what the profiles change |
-| `tables` | effective rounds and costs, published beside ours, FedDisk's weights |
-| `measurements` | parameter counts, printed beside counted |
-| `traffic` | printed costs beside ours, the byte counter against sizes of real models |
-| `toy`, `samples` | p, q_k and alpha in two dimensions; images of clients |
-| `made_width`, `leakage_bound` | the two artifacts without runs of their own |
-| `reading_search` | which reading of the MNIST setting gives the printed level |
-| `claims`, `quantities` | what the rows show, by data set and together |
-| `errata` | the printed numbers, computed again |
-| `figures` | the figures |
 """
 
 from collections.abc import Callable

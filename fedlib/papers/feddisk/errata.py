@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.published import Erratum, load_published
-from fedlib.papers.feddisk.measurements import CLASSES, count_weights, made_hidden
+from fedlib.analysis.published import Erratum, load_published, printed_value
+from fedlib.papers.feddisk.measurements import CLASSES, count_weights, made_hidden, printed_size
 from fedlib.papers.feddisk.runs import CASES, MADE_HIDDEN
 
 # images of the three public sources named in sec. VI.A: COVID-19 Radiography, Shenzhen, UCSD (Kermany)
@@ -18,12 +18,11 @@ def printed_cost(dataset: str, method: str, counted: Mapping[str, float] | None 
 
     counted: sizes of "made" and "classifier" to take in place of table 2's.
     """
-    rounds, sizes = (load_published(f"feddisk_table{n}") for n in (1, 2))
-    total = 0.0
+    total, of = 0.0, {"dataset": dataset, "method": method}
     for part, row in (("made", "rounds_made"), ("classifier", "rounds_classifier")):
         if part == "classifier" or method == "FedDisk":  # the others have no MADE
-            times = _pick(rounds, dataset, method, f"effective_communication_{row}")
-            size = (counted or {}).get(part) or _pick(sizes, dataset, method, f"model_size_{part}")
+            times = printed_value("feddisk_table1", metric=f"effective_communication_{row}", **of)
+            size = (counted or {}).get(part) or printed_size(part, **of)
             total += 2 * size * times
     return total
 
@@ -34,14 +33,8 @@ def printed_costs(dataset: str) -> pd.Series:
     return pd.Series({method: printed_cost(dataset, method) for method in methods}).sort_values()
 
 
-def _pick(table: pd.DataFrame, dataset: str, method: str, metric: str) -> float:
-    own = table[(table.dataset == dataset) & (table.method.fillna("") == method) & (table.metric == metric)]
-    return float(own.value.iloc[0])
-
-
-def _text(dataset: str, metric: str, method: str = "FedDisk", artifact: str | None = None) -> float:
-    table = load_published("feddisk_text")
-    return _pick(table if artifact is None else table[table.artifact == artifact], dataset, method, metric)
+def _text(dataset: str, metric: str, method: str = "FedDisk", **where: str) -> float:
+    return printed_value("feddisk_text", dataset=dataset, method=method, metric=metric, **where)
 
 
 def reduction_by_tables(dataset: str) -> float:
@@ -77,7 +70,7 @@ def femnist_costs() -> tuple[str, str, bool]:
 
 def made_size() -> tuple[str, str, bool]:
     """E3: 2 d H weights for the sizes of sec. VI.B.3, and for those that give the printed number."""
-    printed = _pick(load_published("feddisk_table2"), "FEMNIST", "FedDisk", "model_size_made")
+    printed = printed_size("made", "FEMNIST", "FedDisk")
     described = count_weights("made", 28, hidden=MADE_HIDDEN["femnist"])
     fitting = made_hidden("femnist", 32)
     other = count_weights("made", 32, hidden=fitting)
@@ -87,14 +80,14 @@ def made_size() -> tuple[str, str, bool]:
 
 def femnist_classifier() -> tuple[str, str, bool]:
     """E4: sec. VI.A says 32x32 images."""
-    printed = _pick(load_published("feddisk_table2"), "FEMNIST", "FedAvg", "model_size_classifier")
+    printed = printed_size("classifier", "FEMNIST", "FedAvg")
     large, small = (count_weights("classifier", side, width=128, classes=62) for side in (32, 28))
     return f"{printed:,.0f} with 32x32 images", f"{large:,} (32x32), {small:,} (28x28)", _same(large, printed)
 
 
 def mnist_classifier() -> tuple[str, str, bool]:
     """E5: 62 outputs would explain it, images of 32x32 would not."""
-    printed = _pick(load_published("feddisk_table2"), "MNIST", "FedAvg", "model_size_classifier")
+    printed = printed_size("classifier", "MNIST", "FedAvg")
     sizes = ((28, CLASSES["mnist"]), (32, CLASSES["mnist"]), (28, 62))
     right, large, wrong = (count_weights("classifier", side, width=16, classes=n) for side, n in sizes)
     recomputed = f"{right:,} ({large:,} if 32x32); {wrong:,} with 62 outputs"
@@ -107,8 +100,8 @@ def _same(counted: int, printed: float) -> bool:
 
 def fedrod_accuracy() -> tuple[str, str, bool]:
     """E6: sec. VI.C.1 and VI.C.2."""
-    first = _text("FEMNIST", "mean_test_accuracy", "FedROD", "fig3")
-    second = _text("FEMNIST", "target_accuracy", "FedROD", "sec6c2")
+    first = _text("FEMNIST", "mean_test_accuracy", "FedROD", artifact="fig3")
+    second = _text("FEMNIST", "target_accuracy", "FedROD", artifact="sec6c2")
     return f"{first:g} % (VI.C.1)", f"{second:g} % (VI.C.2)", first == second
 
 

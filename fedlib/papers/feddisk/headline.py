@@ -1,15 +1,11 @@
 """What the rows say about FedDisk, in sentences for head and end of the notebook, and for the report."""
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words
+from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.tables import weight_report
-
-RowsOf: TypeAlias = Callable[[str], pd.DataFrame]  # artifact id to its rows
 
 
 def headline(rows_of: RowsOf) -> list[str]:

@@ -60,11 +60,7 @@ def _trial(seed: int, clients: int) -> Iterator[dict]:
         leaks = np.array([mutual_information(joint_law(laws, kappa, k)) for k in range(clients)])
         bounds = np.array([kappa[k] * entropy(laws[k]) for k in range(clients)])
         yield {
-            "seed": seed,
-            "kappa": kind,
-            "clients": clients,
-            "leakage": leaks.mean(),
-            "bound": bounds.mean(),
+            "seed": seed, "kappa": kind, "clients": clients, "leakage": leaks.mean(), "bound": bounds.mean(),
             "violations": int((leaks > bounds + 1e-12).sum()),
             "largest_share_of_bound": float((leaks / np.maximum(bounds, 1e-300)).max()),
-        }
+        }  # fmt: skip

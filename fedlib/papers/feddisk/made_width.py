@@ -38,13 +38,8 @@ def _rows(task: "Task", width: int) -> Iterator[dict]:
         course = fitted.validation_loss[:, replica]
         rounds_run = int(course.isfinite().sum())
         yield {
-            "dataset": task.run.dataset,
-            "stand_in": task.dataset.stand_in,
-            "seed": seed,
-            "hidden": width,
-            "chosen": MADE_HIDDEN[case_of(task.run.dataset)],
-            "made_rounds": int(fitted.best[replica]),
-            "made_rounds_run": rounds_run,
-            "validation_loss": float(course[:rounds_run].min()),
+            "dataset": task.run.dataset, "stand_in": task.dataset.stand_in, "seed": seed, "hidden": width,
+            "chosen": MADE_HIDDEN[case_of(task.run.dataset)], "made_rounds": int(fitted.best[replica]),
+            "made_rounds_run": rounds_run, "validation_loss": float(course[:rounds_run].min()),
             "weights": 2 * width * task.train.inputs[0].numel(),
-        }
+        }  # fmt: skip

@@ -3,33 +3,24 @@
 import pandas as pd
 from torch import Tensor, nn
 
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_value
 from fedlib.methods.baselines.fedbn import batch_norm_names
 from fedlib.models import make_model
 from fedlib.models.made import make_made
 from fedlib.papers.feddisk.runs import CASES, MADE_HIDDEN, METHODS, WIDTH
 
 PAPER_NAMES = {
-    "feddisk": "FedDisk",
-    "fedavg": "FedAvg",
-    "fedprox": "FedProx",
-    "fedbn": "FedBN",
-    "fedrod": "FedROD",
-}
+    "feddisk": "FedDisk", "fedavg": "FedAvg", "fedprox": "FedProx", "fedbn": "FedBN", "fedrod": "FedROD",
+}  # fmt: skip
 SIDES = {"mnist": (28,), "xray": (32,), "femnist": (28, 32)}  # FEDDISK-A18: both for FEMNIST
 CLASSES = {"mnist": 10, "xray": 2, "femnist": 62}
 # Sec. VI.B.3 says 28x28 and 400 units, sec. VI.A 32x32; only 300 units give the printed size there.
 _HIDDEN_AT = {("femnist", 32): 300}
 # of the images as our loaders give them; pneumoniamnist-subset is the one X-ray set of 28x28
 SIDE_OF = {
-    "mnist": 28,
-    "fmnist-embedded": 28,
-    "pneumoniamnist-subset": 28,
-    "chest-xray": 32,
-    "standin-xray": 32,
-    "femnist": 28,
-    "standin-femnist": 28,
-}
+    "mnist": 28, "fmnist-embedded": 28, "pneumoniamnist-subset": 28, "chest-xray": 32, "standin-xray": 32,
+    "femnist": 28, "standin-femnist": 28,
+}  # fmt: skip
 
 
 def count_sizes(profile: str) -> pd.DataFrame:
@@ -47,16 +38,13 @@ def count_sizes(profile: str) -> pd.DataFrame:
                 classes = {} if part == "made" else {"classes": CLASSES[case]}
                 rows.append(
                     {
-                        "dataset": CASES[case],
-                        "method": method,
-                        "part": part,
-                        "side": side,
+                        "dataset": CASES[case], "method": method, "part": part, "side": side,
                         "hidden_or_width": next(iter(size.values())),
-                        "printed": _printed_size(part, case, method),
+                        "printed": printed_size(part, CASES[case], PAPER_NAMES[method]),
                         "counted": count_weights(part, side, method=method, **size, **classes),
                         "message_bytes": count_bytes(part, side, method=method, **size, **classes),
                     }
-                )
+                )  # fmt: skip
     return pd.DataFrame(rows).assign(seed=0, stand_in=False)
 
 
@@ -92,7 +80,6 @@ def made_hidden(case: str, side: int) -> int:
     return _HIDDEN_AT.get((case, side), MADE_HIDDEN[case])
 
 
-def _printed_size(part: str, case: str, method: str) -> float:
-    table = load_published("feddisk_table2")
-    row = table[(table.dataset == CASES[case]) & (table.metric == f"model_size_{part}")]
-    return float(row[row.method == PAPER_NAMES[method]].value.iloc[0])
+def printed_size(part: str, dataset: str, method: str) -> float:
+    """Weights by table 2; dataset, method: the paper's names."""
+    return printed_value("feddisk_table2", dataset=dataset, method=method, metric=f"model_size_{part}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import load_published, printed_values
 from fedlib.analysis.tables import json_column
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, case_of
 from fedlib.papers.feddisk.tables import ACCURACY, effective_rounds, sent_per_client, trial_mean
@@ -68,11 +68,9 @@ def gap(rows: pd.DataFrame) -> pd.Series:
 
 def printed_gap() -> Mapping[str, float]:
     """FedDisk minus the best other method in fig. 3, in points, by data set."""
-    text = load_published("feddisk_text")
-    own = text[(text.artifact == "fig3") & (text.metric == "mean_test_accuracy")]
-    ours = own[own.method == "FedDisk"].set_index("dataset").value.astype(float)
-    others = own[own.method != "FedDisk"].groupby("dataset").value.agg(lambda values: max(map(float, values)))
-    return dict((ours - others).items())
+    where = {"artifact": "fig3", "metric": "mean_test_accuracy"}
+    values = printed_values("feddisk_text", "dataset", "method", **where).unstack("method")
+    return dict((values.FedDisk - values.drop(columns="FedDisk").max(axis=1)).items())
 
 
 def box(name: str) -> Measure:
@@ -152,9 +150,8 @@ def reduction(rows: pd.DataFrame) -> pd.Series:
 
 def printed_reduction() -> Mapping[str, float]:
     """100 x log of how many times less traffic sec. VI.C.3 prints."""
-    text = load_published("feddisk_text")
-    own = text[text.metric == "cost_reduction"]
-    return {data: 100 * math.log(float(value)) for data, value in zip(own.dataset, own.value, strict=True)}
+    printed = printed_values("feddisk_text", "dataset", metric="cost_reduction")
+    return {data: 100 * math.log(value) for data, value in printed.items()}
 
 
 @has_all_methods
@@ -176,9 +173,8 @@ def rounds_below_hundred(rows: pd.DataFrame) -> pd.Series:
 
 def printed_made_rounds() -> Mapping[str, float]:
     """100 less table 1's rounds of phase 1."""
-    table = load_published("feddisk_table1")
-    own = table[table.metric == "effective_communication_rounds_made"]
-    return {data: TENS - float(value) for data, value in zip(own.dataset, own.value, strict=True)}
+    rounds = printed_values("feddisk_table1", "dataset", metric="effective_communication_rounds_made")
+    return dict((TENS - rounds).items())
 
 
 def gain_of_width(rows: pd.DataFrame) -> pd.Series:

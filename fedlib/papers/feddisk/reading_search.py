@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_value
 from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 
@@ -20,10 +20,8 @@ POINTS, ROUNDS_OFF = 3.0, 150.0  # how near is near: accuracy in points, the rou
 
 def printed() -> tuple[float, float]:
     """The best competitor's level in percent, and the round of FedAvg's best."""
-    text, table = load_published("feddisk_text"), load_published("feddisk_table1")
-    level = text[(text.dataset == "MNIST") & (text.method == "best other") & (text.artifact == "fig3")]
-    rounds = table[(table.dataset == "MNIST") & (table.method == "FedAvg")]
-    return float(level.value.iloc[0]), float(rounds.value.iloc[0])
+    level = printed_value("feddisk_text", dataset="MNIST", method="best other", artifact="fig3")
+    return level, printed_value("feddisk_table1", dataset="MNIST", method="FedAvg")
 
 
 def reading_table(rows: pd.DataFrame) -> pd.DataFrame:

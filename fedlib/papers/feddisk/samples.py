@@ -32,16 +32,12 @@ def _rows(task: "Task") -> Iterator[dict]:
         pixels = images / 255 if images.dtype == np.uint8 else images
         shown = np.rint(255 * pixels[:IMAGES]).astype(np.uint8)
         yield {
-            "dataset": task.run.dataset,
-            "stand_in": task.dataset.stand_in,
-            "seed": task.run.seed,
-            "client": int(client),
-            "noise_variance": client * strength / len(clients),
-            "mean_pixel": float(pixels.mean()),
-            "spread_of_pixels": float(pixels.std()),
+            "dataset": task.run.dataset, "stand_in": task.dataset.stand_in, "seed": task.run.seed,
+            "client": int(client), "noise_variance": client * strength / len(clients),
+            "mean_pixel": float(pixels.mean()), "spread_of_pixels": float(pixels.std()),
             "shape": "x".join(map(str, shown.shape)),
             "images": base64.b64encode(zlib.compress(shown.tobytes(), 9)).decode(),
-        }
+        }  # fmt: skip
 
 
 def unpack_images(shape: str, images: str) -> np.ndarray:

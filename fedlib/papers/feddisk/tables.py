@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_value, printed_values
 from fedlib.analysis.tables import json_column, summarise_seeds
 from fedlib.experiments.result_files import committed_runs
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
@@ -122,12 +122,13 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
 
     Of the competitors the paper prints the best only, with its name on FEMNIST.
     """
-    text = load_published("feddisk_text")
-    printed = text[(text.artifact == "fig3") & (text.metric == "mean_test_accuracy")]
+    printed = printed_values(
+        "feddisk_text", "dataset", "method", artifact="fig3", metric="mean_test_accuracy"
+    )
     found = []
     for dataset in rows.dataset.unique():
         name = CASES[case_of(dataset)]
-        own = printed[printed.dataset == name].set_index("method").value
+        own = printed[name]
         curves = {m: trial_mean(rows, dataset, m) for m in METHODS}
         stand_in = rows[rows.dataset == dataset].stand_in.astype(bool).any()
         shown = f"{dataset} (stand-in)" if stand_in else dataset
@@ -168,22 +169,21 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
 
 def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
     """ECR printed beside ours, in all (raw and smoothed) and of the MADE alone."""
-    printed = load_published("feddisk_table1")
     raw, smoothed = (effective_rounds(rows, window) for window in (1, SMOOTHING))
     table = raw[["dataset", "method", "made", "classifier", "total"]].merge(
         smoothed[["dataset", "method", "total"]], on=["dataset", "method"], suffixes=("", "_smoothed")
     )
     pairs = [*zip(table.dataset, table.method, strict=True)]
-    made = [_printed_rounds(printed, d, m, "made") if m == "feddisk" else 0.0 for d, m in pairs]
+    made = [_printed_rounds(d, m, "made") if m == "feddisk" else 0.0 for d, m in pairs]
     kinds = [(d, m, "total" if m == "feddisk" else "classifier") for d, m in pairs]
-    table.insert(2, "published", [_printed_rounds(printed, *kind) for kind in kinds])
+    table.insert(2, "published", [_printed_rounds(*kind) for kind in kinds])
     table.insert(3, "published_made", made)
     return table
 
 
-def _printed_rounds(printed: pd.DataFrame, dataset: str, method: str, kind: str) -> float:
-    own = printed[(printed.dataset == CASES[case_of(dataset)]) & (printed.method == PAPER_NAMES[method])]
-    return float(own[own.metric == f"effective_communication_rounds_{kind}"].value.iloc[0])
+def _printed_rounds(dataset: str, method: str, kind: str) -> float:
+    where = {"dataset": CASES[case_of(dataset)], "method": PAPER_NAMES[method]}
+    return printed_value("feddisk_table1", metric=f"effective_communication_rounds_{kind}", **where)
 
 
 def client_sizes(rows: pd.DataFrame) -> dict[str, float]:
@@ -212,17 +212,12 @@ def weight_report(rows: pd.DataFrame, sizes: Mapping[str, float] | None = None) 
         )
         found.append(
             {
-                "dataset": dataset,
-                "h": h[..., 2].mean(),
-                "alpha_low": alpha[..., 1].mean(),
-                "alpha_high": alpha[..., 3].mean(),
-                "alpha_max": alpha[..., 4].mean(),
-                "effective_samples": size.mean(),
-                "share": size.mean() / (sizes or {}).get(dataset, math.nan),
-                "agreement": agreement.mean(),
-                "trials": len(own),
+                "dataset": dataset, "h": h[..., 2].mean(), "alpha_low": alpha[..., 1].mean(),
+                "alpha_high": alpha[..., 3].mean(), "alpha_max": alpha[..., 4].mean(),
+                "effective_samples": size.mean(), "share": size.mean() / (sizes or {}).get(dataset, math.nan),
+                "agreement": agreement.mean(), "trials": len(own),
             }
-        )
+        )  # fmt: skip
     return pd.DataFrame(found)
 
 

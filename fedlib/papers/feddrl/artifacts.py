@@ -2,38 +2,10 @@
 
 N. H. Nguyen et al., "FedDRL: Deep Reinforcement Learning-based Adaptive Aggregation for Non-IID
 Data in Federated Learning", https://doi.org/10.1145/3545008.3545085.
-
-| artifact | what it shows |
-|---|---|
-| `feddrl/table1` | the agent's settings, printed and ours |
-| `feddrl/table2` | which kinds of skew PA, CE and CN have, measured |
-| `feddrl/fig1` | private data: the published group structure in words |
-| `feddrl/fig4` | PA, CE and CN: label counts of ten clients |
-| `feddrl/table3` | best accuracy in 18 cells; most figures show its runs |
-| `feddrl/fig5` | accuracy per round |
-| `feddrl/fig6` | mean and variance of the global model's loss over the clients |
-| `feddrl/fig7` | 10 to 50 participants of 100 |
-| `feddrl/fig8` | size of the main cluster, 20 to 60 % of the clients |
-| `feddrl/fig9` | server time: the agent and the averaging |
-| `feddrl/fig10` | rounds to a target accuracy |
-| `feddrl/table4` | shards of sorted images, Equal and Non-equal |
-| `feddrl/cifar10_as_run` | the CIFAR cells as the authors' logs say they were run (FEDDRL-A25) |
-| `feddrl/label_mix` | what mix of labels those clients really had |
-| `feddrl/fedprox_weights` | FedProx averaged by n_k and uniformly (FEDDRL-A36) |
-| `feddrl/upper_bound` | SingleSet beside all cells of tables 3 and 4 |
-| `feddrl/impact_factors` | weights of the main group's clients and of the others |
-| `feddrl/small_setting` | the agent's two modes beside hand-written and searched weights |
-| `feddrl/ddpg_bandit` | the agent alone on constant and informative rewards, at several offsets |
-| `feddrl/repair_search` | departures from the agent, searched on the embedded images |
-| `feddrl/repair_judged` | the frozen one on MNIST and Fashion-MNIST, with its controls |
-| `feddrl/repair_means` | the means that printed and repaired agents give every client, over the rounds |
-| `feddrl/table3_fmnist_ce_n100` | the cell of table 3 that a CPU can approach at the paper's full scale |
-| `feddrl/authors_partitions` | cells of table 3 on the authors' partition files, where these are at hand |
-| `feddrl/authors_deltas` | fig. 8 on them |
-| `feddrl/full_scale_curves` | how far its runs have got |
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from fedlib.experiments.artifact import PROFILES, USUAL_PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.feddrl import author_files as files
@@ -44,6 +16,8 @@ _paper = Deferred("fedlib.papers.feddrl")
 bandit, learning, figures = _paper.ddpg_bandit, _paper.learning, _paper.figures
 learned, measurements, tables = _paper.learning_figures, _paper.measurements, _paper.tables
 timing = _paper.timing
+
+_over_delta = partial(figures.plot_over, column="delta", x_label="delta, share of the main cluster")
 
 
 def _data(*names: str) -> dict[str, tuple[str, ...]]:
@@ -81,12 +55,22 @@ ARTIFACTS = (
         runs=grid.table3, plot=figures.plot_table3, profiles=PROFILES,
         tables=(tables.accuracy_table, tables.gain_table, tables.control_table),
     ),
-    Artifact("feddrl/fig5", "Accuracy per round", runs=grid.fig5, plot=figures.plot_fig5),
-    Artifact("feddrl/fig6", "Loss over the clients, N = K = 10", runs=grid.fig6, plot=figures.plot_fig6),
-    Artifact("feddrl/fig7", "Number of participants K", runs=grid.fig7, plot=figures.plot_fig7),
+    Artifact(
+        "feddrl/fig5", "Accuracy per round",
+        runs=partial(grid.table3_cells, data=("cifar100", "fmnist")),
+        plot=partial(figures.plot_curves, columns=3),
+    ),
+    Artifact(
+        "feddrl/fig6", "Loss over the clients, N = K = 10",
+        runs=partial(grid.table3_cells, data=("cifar100",), clients=(10,)), plot=figures.plot_fig6,
+    ),
+    Artifact(
+        "feddrl/fig7", "Number of participants K", runs=grid.fig7,
+        plot=partial(figures.plot_over, column="cohort_size", x_label="participants K of 100"),
+    ),
     Artifact(
         "feddrl/fig8", "Share delta of the main cluster",
-        runs=grid.fig8, plot=figures.plot_fig8, profiles=PROFILES,
+        runs=grid.fig8, plot=_over_delta, profiles=PROFILES,
     ),
     _measured(
         "fig9", "Server time: agent and averaging", timing.fig9, ("fmnist",),
@@ -94,16 +78,17 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/fig10", "Rounds to a target accuracy",
-        runs=grid.fig10, plot=figures.plot_fig10, tables=(tables.rounds_table, tables.printed_rounds),
+        runs=grid.table3_cells, plot=figures.plot_fig10, tables=(tables.rounds_table, tables.printed_rounds),
     ),
     Artifact(
         "feddrl/table4", "Best accuracy under shards, Equal and Non-equal",
-        runs=grid.table4, plot=figures.plot_table4,
+        runs=grid.table4, plot=partial(figures.plot_curves, columns=2),
     ),
     Artifact("feddrl/upper_bound", "SingleSet in all cells of tables 3 and 4", runs=grid.upper_bound),
     Artifact(
         "feddrl/impact_factors", "Weights of main and small groups",
-        runs=grid.impact_factors, plot=figures.plot_impact_factors, tables=(tables.factor_table,),
+        runs=partial(grid.table3_cells, partitions=("ce", "cn"), clients=(10,)),
+        plot=figures.plot_impact_factors, tables=(tables.factor_table,),
     ),
     Artifact(
         "feddrl/small_setting", "The agent beside hand-written and searched weights",
@@ -131,7 +116,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/cifar10_as_run", "The CIFAR cells as they were run",
-        runs=files.cifar10_as_run, plot=figures.plot_cifar10_as_run,
+        runs=files.cifar10_as_run, plot=partial(figures.plot_curves, columns=3),
     ),
     _measured(
         "label_mix", "Label mixes of the CIFAR cells as they were run", measurements.label_mix, ("cifar10",)
@@ -142,7 +127,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/authors_deltas", "Fig. 8 on the authors' own files",
-        runs=files.authors_deltas, plot=figures.plot_fig8,
+        runs=files.authors_deltas, plot=_over_delta,
     ),
     Artifact("feddrl/fedprox_weights", "FedProx by n_k and uniform weights", runs=grid.fedprox_weights),
     Artifact(

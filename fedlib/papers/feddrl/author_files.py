@@ -74,11 +74,9 @@ def _on_authors_file(
     if data == "cifar10":
         images["num_classes"] = 100
     base = replace(
-        base,
-        dataset_options=images,
-        partition_options=authors_file(data, partition, clients, delta),
+        base, dataset_options=images, partition_options=authors_file(data, partition, clients, delta),
         rounds=scale.file_rounds.get(clients, scale.rounds),
-    )
+    )  # fmt: skip
     return with_methods(base, FEDERATED, _shortened(scale, base.rounds))
 
 

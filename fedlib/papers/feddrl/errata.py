@@ -6,7 +6,7 @@ from functools import cache
 
 import pandas as pd
 
-from fedlib.analysis.published import Erratum, load_published
+from fedlib.analysis.published import Erratum, load_published, printed_rows, printed_value
 
 Answer = tuple[str, str, bool]  # printed, recomputed, do they agree
 BASELINES = ["FedAvg", "FedProx"]
@@ -16,8 +16,7 @@ ROUNDING = 0.0051  # half a unit of the second digit, and a little for binary fr
 @cache
 def accuracies(table: str = "feddrl_table3") -> pd.DataFrame:
     """Best accuracy (%) by (dataset, partition, n_clients), a column per method."""
-    rows = load_published(table)
-    rows = rows[rows.metric == "best_top1_accuracy"]
+    rows = printed_rows(table, metric="best_top1_accuracy")
     return rows.pivot_table(index=["dataset", "partition", "n_clients"], columns="method", values="value")
 
 
@@ -31,19 +30,13 @@ def gains(table: str = "feddrl_table3") -> pd.DataFrame:
 
 def printed_gain(dataset: str, partition: str, clients: int, over: str) -> float:
     """impr.(a) or impr.(b) as printed in table 3; over: best or worst."""
-    rows = load_published("feddrl_table3")
-    wanted = f"relative_gain_over_{over}_baseline"
-    cell = (rows.dataset == dataset) & (rows.partition == partition) & (rows.n_clients == clients)
-    return float(rows.value[cell & (rows.metric == wanted)].iloc[0])
+    metric, cell = f"relative_gain_over_{over}_baseline", {"dataset": dataset, "partition": partition}
+    return printed_value("feddrl_table3", metric=metric, **cell, n_clients=clients)
 
 
 def from_text(metric: str, **where: str) -> float:
     """A number of the running text, by metric and further columns."""
-    rows = load_published("feddrl_text")
-    rows = rows[rows.metric == metric]
-    for column, value in where.items():
-        rows = rows[rows[column].astype(str) == value]
-    return float(rows.value.iloc[0])
+    return printed_value("feddrl_text", metric=metric, **where)
 
 
 def _e1() -> Answer:

@@ -1,6 +1,6 @@
 """FedDRL's figures, from stored rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -27,12 +27,10 @@ def _grid(
     return fig, axes
 
 
-def _curve_panels(
-    rows: pd.DataFrame, columns: int, variants: Sequence[str] = CURVES, size: tuple[float, float] = (3.0, 2.4)
-) -> Figure:
+def plot_curves(rows: pd.DataFrame, *, columns: int, size: tuple[float, float] = (3.0, 2.4)) -> Figure:
     """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
     named = analysis.named(rows)
-    named = named[named.variant.isin(variants)]
+    named = named[named.variant.isin(CURVES)]
     cells = list(analysis.cells(named))
     fig, axes = _grid(-(-len(cells) // columns), columns, size)
     for ax, (cell, part) in zip(axes.flat, cells, strict=False):
@@ -83,11 +81,6 @@ def plot_fig4(rows: pd.DataFrame) -> Figure:
     return plotting.caption(fig, rows, "Area of a bubble = images, scaled per panel.")
 
 
-def plot_fig5(rows: pd.DataFrame) -> Figure:
-    """Accuracy per round on CIFAR-100 and Fashion-MNIST."""
-    return _curve_panels(rows, 3)
-
-
 def plot_fig6(rows: pd.DataFrame) -> Figure:
     """Mean and variance over the clients of the global model's loss, over FedDRL's in the same round."""
     named = analysis.named(rows)
@@ -110,7 +103,7 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
     return plotting.caption(fig, named, f"{note}{_thin_words(named)}.")
 
 
-def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
+def plot_over(rows: pd.DataFrame, *, column: str, x_label: str) -> Figure:
     """Best accuracy against a setting, one panel per partition, bars = 95 % t interval over seeds."""
     found = feddrl_tables.over(rows, column)
     partitions = list(found.partition.unique())
@@ -121,16 +114,6 @@ def _plot_over(rows: pd.DataFrame, column: str, x_label: str) -> Figure:
         ax.set(title=analysis.PAPER_PARTITIONS[partition], xlabel=x_label)
     plotting.one_legend(fig, axes[0])
     return plotting.caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
-
-
-def plot_fig7(rows: pd.DataFrame) -> Figure:
-    """Best accuracy against the number of participants."""
-    return _plot_over(rows, "cohort_size", "participants K of 100")
-
-
-def plot_fig8(rows: pd.DataFrame) -> Figure:
-    """Best accuracy against the share of clients in the main cluster."""
-    return _plot_over(rows, "delta", "delta, share of the main cluster")
 
 
 def plot_fig9(rows: pd.DataFrame) -> Figure:
@@ -272,16 +255,6 @@ def plot_small_setting(rows: pd.DataFrame) -> Figure:
     return plotting.caption(fig, named, "Mean over seeds, band = 95 % t interval.")
 
 
-def plot_table4(rows: pd.DataFrame) -> Figure:
-    """Accuracy per round under shards."""
-    return _curve_panels(rows, 2)
-
-
-def plot_cifar10_as_run(rows: pd.DataFrame) -> Figure:
-    """Accuracy per round of the CIFAR cells as they were run, a panel for each."""
-    return _curve_panels(rows, 3)
-
-
 def plot_full_scale(rows: pd.DataFrame) -> Figure:
     """The full-scale cell as far as it has got."""
-    return _curve_panels(rows.assign(status="ok"), 1, size=(6.4, 3.4))
+    return plot_curves(rows.assign(status="ok"), columns=1, size=(6.4, 3.4))

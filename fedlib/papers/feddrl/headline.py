@@ -1,16 +1,14 @@
 """What the rows say about FedDRL, in sentences for the notebook's head, section 3 and end, and the report."""
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.tables import pooled_lead
-
-RowsOf: TypeAlias = Callable[[str], pd.DataFrame]  # artifact id to its rows
 
 
 def headline(rows_of: RowsOf) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib import seeds
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import load_published, printed_rows
 from fedlib.data import Dataset, load_dataset
 from fedlib.experiments.checkpoints import unfinished_groups
 from fedlib.experiments.store import Store
@@ -26,13 +26,10 @@ from fedlib.partition import (
 _SETTINGS = {
     "pi_network_layers": lambda m: len(m.ddpg(10).policy_network.layers),
     "q_network_layers": lambda m: len(m.ddpg(10).critic_network.layers),
-    "hidden_layer_size": lambda m: m.hidden_size,
-    "pi_network_learning_rate": lambda m: m.policy_rate,
-    "q_network_learning_rate": lambda m: m.critic_rate,
-    "experience_buffer_size": lambda m: m.capacity,
-    "discount_factor_gamma": lambda m: m.discount,
-    "soft_update_factor_rho": lambda m: m.rho,
-}
+    "hidden_layer_size": lambda m: m.hidden_size, "pi_network_learning_rate": lambda m: m.policy_rate,
+    "q_network_learning_rate": lambda m: m.critic_rate, "experience_buffer_size": lambda m: m.capacity,
+    "discount_factor_gamma": lambda m: m.discount, "soft_update_factor_rho": lambda m: m.rho,
+}  # fmt: skip
 _SKEWS = ("clustered_skew", "label_size_imbalance", "quantity_imbalance")
 
 
@@ -89,8 +86,8 @@ def _about(dataset: "Dataset", seed: int) -> dict[str, object]:
 
 def fig1(profile: str) -> pd.DataFrame:
     """What the paper says of its private pill images; there is nothing to measure or to draw."""
-    rows = load_published("feddrl_text")
-    return rows[rows.artifact == "fig1"][["metric", "value", "unit", "note"]].reset_index(drop=True)
+    rows = printed_rows("feddrl_text", artifact="fig1")
+    return rows[["metric", "value", "unit", "note"]].reset_index(drop=True)
 
 
 def fig4(profile: str) -> pd.DataFrame:

@@ -33,12 +33,11 @@ def _less(artifact: str, control: str, **where: object) -> Number:
     shown = (README, NOTEBOOK) if artifact == TABLE3 and control != "shuffled" and not where else (README,)
     return Number(
         id="-".join(filter(None, ("feddrl", place, scheme, control))),
-        what=f"FedDRL's best accuracy less that of {CONTROLS[control]}, mean over {cells}",
-        unit="points",
+        what=f"FedDRL's best accuracy less that of {CONTROLS[control]}, mean over {cells}", unit="points",
         artifacts=(artifact,),
         compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(artifact)), **where), control),
         places=shown,
-    )
+    )  # fmt: skip
 
 
 def _repair(data: str, variant: str, what: str) -> Number:
@@ -49,11 +48,9 @@ def _repair(data: str, variant: str, what: str) -> Number:
 
     return Number(
         id=f"feddrl-{AGENT_IDS.get(variant, variant).replace('_', '-')}-{data}",
-        what=f"mean reward of {what} less that of equal weights, {DATA[data]}",
-        unit="nats",
-        artifacts=("feddrl/repair_judged",),
-        compute=compute,
-    )
+        what=f"mean reward of {what} less that of equal weights, {DATA[data]}", unit="nats",
+        artifacts=("feddrl/repair_judged",), compute=compute,
+    )  # fmt: skip
 
 
 def _timed(
@@ -94,13 +91,9 @@ def _full_scale(variant: str, best: bool) -> Number:
     which = f"best up to round {REACHED}" if best else f"mean of the {tables.LAST_ROUNDS} rounds to {REACHED}"
     return Number(
         id=f"feddrl-full-scale-{variant.removesuffix('_online')}-{'best' if best else 'late'}",
-        what=f"accuracy of {METHODS[variant]} in one cell at full scale, {which}",
-        unit="%",
-        artifacts=(CURVES,),
-        compute=compute,
-        tolerance=2.0,
-        first=("feddrl/table3_fmnist_ce_n100",),
-    )
+        what=f"accuracy of {METHODS[variant]} in one cell at full scale, {which}", unit="%",
+        artifacts=(CURVES,), compute=compute, tolerance=2.0, first=("feddrl/table3_fmnist_ce_n100",),
+    )  # fmt: skip
 
 
 NUMBERS = (

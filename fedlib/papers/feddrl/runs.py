@@ -149,24 +149,13 @@ def base_run(profile: str, artifact: str, data: str, partition: str, num_clients
     scale = scale_of(profile)
     model, model_options = scale.models[data]
     return Run(
-        paper="feddrl",
-        artifact=artifact,
-        profile=profile,
-        dataset=scale.datasets[data],
-        dataset_options=image_options(scale, data, partition, num_clients),
-        method="fedavg",
-        partition=partition,
-        partition_options=partition_options(scale, data, partition, num_clients),
-        model=model,
-        model_options=model_options,
-        num_clients=num_clients,
-        cohort_size=COHORT,
-        rounds=scale.rounds,
-        local_epochs=scale.local_epochs,
-        batch_size=10,
-        local_learning_rate=0.01,
+        paper="feddrl", artifact=artifact, profile=profile, dataset=scale.datasets[data],
+        dataset_options=image_options(scale, data, partition, num_clients), method="fedavg",
+        partition=partition, partition_options=partition_options(scale, data, partition, num_clients),
+        model=model, model_options=model_options, num_clients=num_clients, cohort_size=COHORT,
+        rounds=scale.rounds, local_epochs=scale.local_epochs, batch_size=10, local_learning_rate=0.01,
         client_eval="cohort" if num_clients == COHORT else "none",
-    )
+    )  # fmt: skip
 
 
 def image_options(scale: Scale, data: str, partition: str, num_clients: int) -> dict[str, int]:
@@ -241,11 +230,14 @@ def table3(profile: str) -> list[Run]:
 
 
 def table3_cells(
-    profile: str, *, data: Iterable[str], partitions: Iterable[str], clients: Iterable[int]
+    profile: str,
+    *,
+    data: Iterable[str] = tuple(DATA.values()),
+    partitions: tuple[str, ...] = PARTITIONS,
+    clients: tuple[int, ...] = CLIENTS,
 ) -> list[Run]:
     """Runs of table 3 in these cells without SingleSet: what the figures draw."""
     names = {scale_of(profile).datasets[name] for name in data}
-    partitions, clients = set(partitions), set(clients)
     return [
         run
         for run in table3(profile)
@@ -254,16 +246,6 @@ def table3_cells(
         and run.num_clients in clients
         and run.method != "singleset"
     ]
-
-
-def fig5(profile: str) -> list[Run]:
-    """Accuracy per round on CIFAR-100 and Fashion-MNIST: runs of table 3."""
-    return table3_cells(profile, data=("cifar100", "fmnist"), partitions=PARTITIONS, clients=CLIENTS)
-
-
-def fig6(profile: str) -> list[Run]:
-    """Losses over the clients on CIFAR-100, N = K = 10: runs of table 3."""
-    return table3_cells(profile, data=("cifar100",), partitions=PARTITIONS, clients=(10,))
 
 
 def fig7(profile: str) -> list[Run]:
@@ -296,11 +278,6 @@ def fig8(profile: str) -> list[Run]:
     return runs
 
 
-def fig10(profile: str) -> list[Run]:
-    """Rounds to a target accuracy in all cells: runs of table 3."""
-    return table3_cells(profile, data=DATA.values(), partitions=PARTITIONS, clients=CLIENTS)
-
-
 def table4(profile: str) -> list[Run]:
     """Shards of sorted images, Equal and Non-equal, on CIFAR-100 (sec. 5.1)."""
     return [
@@ -314,11 +291,6 @@ def table4(profile: str) -> list[Run]:
 def upper_bound(profile: str) -> list[Run]:
     """SingleSet against the federated methods in all cells: runs of tables 3 and 4."""
     return [*table3(profile), *table4(profile)]
-
-
-def impact_factors(profile: str) -> list[Run]:
-    """Who gets which weight under cluster skew, N = K = 10 (sec. 4.2.2): runs of table 3."""
-    return table3_cells(profile, data=DATA.values(), partitions=("ce", "cn"), clients=(10,))
 
 
 def fedprox_weights(profile: str) -> list[Run]:

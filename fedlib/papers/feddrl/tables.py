@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedlib.analysis import contrasts as decide
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gain
@@ -39,10 +39,8 @@ def _cell(cell: tuple) -> dict[str, object]:
 
 def accuracy_table(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
     """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods."""
-    printed = load_published(table)
-    printed = printed[printed.metric == "best_top1_accuracy"].rename(
-        columns={"dataset": "data", "n_clients": "N", "method": "name"}
-    )
+    columns = {"dataset": "data", "n_clients": "N", "method": "name"}
+    printed = printed_rows(table, metric="best_top1_accuracy").rename(columns=columns)
     names = {name: variant for variant, name in PRINTED.items()}
     printed = printed.assign(variant=printed.name.map(names), N=printed.N.astype(int))
     return compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2)

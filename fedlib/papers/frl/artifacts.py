@@ -3,25 +3,6 @@
 B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, report, 26 February 2023.
 Readings FRL-A1 to A32: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
 `fedlib.rl.reinforce`, `fedlib.methods.frl.workers` and `fedlib.partition.label_volume`.
-
-| artifact | what it shows |
-|---|---|
-| `frl/table1` | variance of participation, recomputed |
-| `frl/fig9` | what the generator of labels and volumes deals |
-| `frl/fig10` to `fig13`, `cases` | FedAvg on Fashion-MNIST in the four cases, one by one and together |
-| `frl/fig14` to `fig18` | EvaluatorFL 1 with 20 and 100 workers: selections, rewards, accuracies |
-| `frl/fig19` to `fig23` | EvaluatorFL 2, as described and as coded |
-| `frl/evaluatorfl_code` | EvaluatorFL 2 in the code's reading, its parts one by one |
-| `frl/first-round` | the first round of EvaluatorFL 2 on the report's own task |
-| `frl/sec5` | both approaches beside FedAvg and keep-all on the same workers |
-| `frl/fig24`, `fig25`, `fig31` to `fig34` | embeddings of local updates of workers with swapped labels |
-| `frl/fig26` to `fig29` | SchedulerFL's training on times alone |
-| `frl/readings` | SchedulerFL's literal reward alone, and with the other readings one by one |
-| `frl/credit` | which workers a round's maximum depends on, for 10 and for 100 |
-| `frl/static` | who finds the fast workers where times never change |
-| `frl/sec5-rewards` | rewards that are always positive or always negative |
-| `frl/fig30`, `table2`, `table3` | the trained scheduler beside random selection and controls |
-| `frl/fairness` | variance of participation of every scheduler |
 """
 
 from functools import partial

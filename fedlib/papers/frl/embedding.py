@@ -109,17 +109,12 @@ def measure_embeddings(profile: str) -> pd.DataFrame:
         shares = explained_variance(updates)
         needed = int(np.searchsorted(np.cumsum(shares), VARIANCE) + 1)
         about = {
-            "dataset": task.dataset.name,
-            "dataset_checksum": task.dataset.checksum,
-            "stand_in": task.dataset.stand_in,
-            "seed": seed,
-            "workers": len(updates),
-            "parameters": updates.shape[1],
-            "samples": int(sum(task.facts["train_samples"])),
-            "explained_2": float(shares[:2].sum()),
-            "components_95": needed,
+            "dataset": task.dataset.name, "dataset_checksum": task.dataset.checksum,
+            "stand_in": task.dataset.stand_in, "seed": seed, "workers": len(updates),
+            "parameters": updates.shape[1], "samples": int(sum(task.facts["train_samples"])),
+            "explained_2": float(shares[:2].sum()), "components_95": needed,
             "components_possible": min(len(updates) - 1, updates.shape[1]),
-        }
+        }  # fmt: skip
         for method in EMBEDDINGS:
             points = embed(updates, method)
             rows.append(

@@ -7,30 +7,21 @@ other; nothing is printed that could be recomputed, and an example of ours shows
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.published import Erratum, load_published
+from fedlib.analysis.published import Erratum, printed_rows, printed_value
 from fedlib.methods.frl.scheduler_agent import Scheduler, World, train_scheduler
 
 
 def times(table: str, method: str) -> pd.Series:
     """Printed maximum times of a method's rounds, in seconds."""
-    rows = load_published(f"frl_{table}")
-    return rows[(rows["method"] == method) & (rows["metric"] == "max_time")]["value"].astype(float)
-
-
-def _printed(table: str, method: str, metric: str) -> float:
-    rows = load_published(f"frl_{table}")
-    return float(rows[(rows["method"] == method) & (rows["metric"] == metric)]["value"].iloc[0])
-
-
-def _setting(metric: str) -> float:
-    rows = load_published("frl_settings")
-    return float(rows[rows["metric"] == metric]["value"].iloc[0])
+    return printed_rows(f"frl_{table}", method=method, metric="max_time")["value"].astype(float)
 
 
 def mean_of_table_2() -> tuple[str, str, bool]:
     """E1: mean and sample standard deviation of the DDPG's three rounds."""
     rounds = times("table2", "DDPG")
-    printed = _printed("table2", "DDPG", "max_time_mean"), _printed("table2", "DDPG", "max_time_std")
+    printed = [
+        printed_value("frl_table2", method="DDPG", metric=f"max_time_{name}") for name in ("mean", "std")
+    ]
     found = rounds.mean(), rounds.std(ddof=1)
     agrees = abs(found[0] - printed[0]) < 0.0006 and abs(found[1] - printed[1]) < 0.006
     return f"{printed[0]:.3f} ± {printed[1]:g} s", f"{found[0]:.3f} ± {found[1]:.2f} s", agrees
@@ -39,7 +30,7 @@ def mean_of_table_2() -> tuple[str, str, bool]:
 def components() -> tuple[str, str, bool]:
     """E2: 40 centred samples span at most 39 dimensions."""
     names = ("components_for_95_percent", "components_for_95_percent_second_figure")
-    first, second = (int(_setting(name)) for name in names)
+    first, second = (int(printed_value("frl_settings", metric=name)) for name in names)
     most = 40 - 1
     possible = [n for n in (first, second) if n <= most]
     return (
@@ -96,7 +87,7 @@ def likelihood() -> tuple[str, str, bool]:
 
 def critic_target() -> tuple[str, str, bool]:
     """E7: with the main network on both sides a critic of one weight can fit its own bootstrap."""
-    reward, gamma, main, target = 1.0, _setting("gamma"), 100.0, 0.0
+    reward, gamma, main, target = 1.0, printed_value("frl_settings", metric="gamma"), 100.0, 0.0
     first, second = (reward + gamma * q for q in (main, target))
     return (
         f"Y = R + gamma Q(theta^Q): {first:g} for R = 1, Q = 100, Q' = 0",

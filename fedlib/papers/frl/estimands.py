@@ -11,6 +11,7 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.published import load_published
+from fedlib.papers.frl import errata
 from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl.runs import CASES
 
@@ -229,19 +230,14 @@ def ahead_of_same_number(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def printed_times(table: str, method: str) -> pd.Series:
-    rows = load_published(f"frl_{table}")
-    return rows[(rows["method"] == method) & (rows["metric"] == "max_time")]["value"].astype(float)
-
-
 def printed_time_ratio(table: str) -> float:
     """100 x log of the printed mean maximum times, random over DDPG."""
-    return 100 * math.log(printed_times(table, "random").mean() / printed_times(table, "DDPG").mean())
+    return 100 * math.log(errata.times(table, "random").mean() / errata.times(table, "DDPG").mean())
 
 
 def printed_round_ratio() -> float:
     """100 x log of table 3's rounds, DDPG over random."""
-    return 100 * math.log(len(printed_times("table3", "DDPG")) / len(printed_times("table3", "random")))
+    return 100 * math.log(len(errata.times("table3", "DDPG")) / len(errata.times("table3", "random")))
 
 
 def one_sign(share: float) -> Callable[[pd.DataFrame], pd.DataFrame]:

@@ -13,14 +13,9 @@ def _reward(when: str, name: str, tolerance: float) -> Number:
         return single(sizes[f"reward: |R| in {when}", "20 workers"])
 
     return Number(
-        id=f"frl-reward-{name}",
-        what=f"mean size of EvaluatorFL's reward in {when}, 20 workers",
-        unit="",
-        artifacts=("frl/fig16", "frl/fig24"),
-        compute=compute,
-        places=(NOTEBOOK,),
-        tolerance=tolerance,
-    )
+        id=f"frl-reward-{name}", what=f"mean size of EvaluatorFL's reward in {when}, 20 workers", unit="",
+        artifacts=("frl/fig16", "frl/fig24"), compute=compute, places=(NOTEBOOK,), tolerance=tolerance,
+    )  # fmt: skip
 
 
 def _longest_round(rows_of: RowsOf) -> Interval:

@@ -93,19 +93,14 @@ def rounds_to_threshold(rows: pd.DataFrame) -> pd.DataFrame:
             times = own.loc[(own["round"] >= 1) & (own["round"] <= last), "max_seconds"]
             found.append(
                 {
-                    "case": case,
-                    "variant": variant,
-                    "seed": int(seed),
-                    "level": 100 * level,
-                    "rounds": float(last) if len(reached) else float("nan"),
-                    "max_seconds": times.mean(),
-                    "total_seconds": times.sum(),
-                    "selected": own.loc[own["round"] > 1, "selected"].mean(),
+                    "case": case, "variant": variant, "seed": int(seed), "level": 100 * level,
+                    "rounds": float(last) if len(reached) else float("nan"), "max_seconds": times.mean(),
+                    "total_seconds": times.sum(), "selected": own.loc[own["round"] > 1, "selected"].mean(),
                     "final": 100 * own["test_accuracy"].iloc[-1],
                     "participation_variance": own["participation_variance"].iloc[-1],
                     "never_selected": own["never_selected"].iloc[-1],
                 }
-            )
+            )  # fmt: skip
     return pd.DataFrame(found)
 
 

@@ -1,14 +1,12 @@
 """The report's open questions, answered from stored rows: what is the state, the reward, the algorithm?"""
 
 import json
-from collections.abc import Callable
 
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, interval_words, mean_interval
+from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.frl import quantities
-
-RowsOf = Callable[[str], pd.DataFrame]
 
 
 def state_and_reward(rows_of: RowsOf) -> pd.DataFrame:

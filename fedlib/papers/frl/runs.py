@@ -118,21 +118,10 @@ def scale(profile: str) -> Scale:
 def base(profile: str, artifact: str, **changes: Any) -> Run:
     """The report's task: FedAvg of `cnn-frl` by Adadelta on 20 workers, all taking part."""
     run = Run(
-        paper="frl",
-        artifact=artifact,
-        profile=profile,
-        dataset="mnist",
-        method="fedavg",
-        partition="label_volume",
-        model="cnn-frl",
-        num_clients=20,
-        rounds=10,
-        local_epochs=3,
-        batch_size=64,
-        local_optimizer="adadelta",
-        local_learning_rate=1.0,
-        client_eval="none",
-    )
+        paper="frl", artifact=artifact, profile=profile, dataset="mnist", method="fedavg",
+        partition="label_volume", model="cnn-frl", num_clients=20, rounds=10, local_epochs=3, batch_size=64,
+        local_optimizer="adadelta", local_learning_rate=1.0, client_eval="none",
+    )  # fmt: skip
     return replace(run, **changes)
 
 

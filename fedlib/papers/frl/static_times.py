@@ -118,12 +118,8 @@ def _outcome(training: "Training", slow: np.ndarray) -> dict[str, Any]:
     at_stop, end = chances[max(stop, 0)], chances[-1]
     fast_end, slow_end = float(end[~slow].mean()), float(end[slow].max())
     return {
-        "round": len(chances),
-        "stops_after": stop + 1,
-        "ahead_at_stop": float(at_stop[~slow].mean() - at_stop[slow].mean()),
-        "fast": fast_end,
-        "slow": float(end[slow].mean()),
-        "slow_max": slow_end,
-        "found": slow_end < FOUND < fast_end,
+        "round": len(chances), "stops_after": stop + 1,
+        "ahead_at_stop": float(at_stop[~slow].mean() - at_stop[slow].mean()), "fast": fast_end,
+        "slow": float(end[slow].mean()), "slow_max": slow_end, "found": slow_end < FOUND < fast_end,
         "on_one_line": on_one_line(np.stack([step["action"] for step in training.rounds[:MEMORY]])),
-    }
+    }  # fmt: skip

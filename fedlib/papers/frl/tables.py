@@ -62,18 +62,14 @@ def schedulers(rows: pd.DataFrame) -> pd.DataFrame:
         reached = part["rounds"].notna().sum()
         found.append(
             {
-                "case": case,
-                "policy": variant,
-                "workers": part["selected"].mean(),
-                "reached": f"{reached} of {len(part)}",
-                "rounds": part["rounds"].mean(),
-                "max_seconds": part["max_seconds"].mean(),
-                "total_seconds": part["total_seconds"].mean(),
+                "case": case, "policy": variant, "workers": part["selected"].mean(),
+                "reached": f"{reached} of {len(part)}", "rounds": part["rounds"].mean(),
+                "max_seconds": part["max_seconds"].mean(), "total_seconds": part["total_seconds"].mean(),
                 "final": part["final"].mean(),
                 "participation_variance": part["participation_variance"].mean(),
                 "never_selected": part["never_selected"].mean(),
             }
-        )
+        )  # fmt: skip
     frame = pd.DataFrame(found)
     rank = frame["policy"].map({name: place for place, name in enumerate(order)})
     return frame.assign(rank=rank).sort_values(["case", "rank"]).drop(columns="rank").reset_index(drop=True)
@@ -113,13 +109,9 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
             both = final.index.intersection(fedavg.index)  # none while FedAvg's runs are missing
             gap = decide.paired(final, fedavg) if len(both) else Interval(nan, nan, nan, 0)
             line = {
-                "workers": workers,
-                "approach": approach or "-",
-                "variant": variant,
-                "final": final.mean(),
-                **gap.columns("minus_fedavg", ""),
-                "n": gap.n,
-            }
+                "workers": workers, "approach": approach or "-", "variant": variant, "final": final.mean(),
+                **gap.columns("minus_fedavg", ""), "n": gap.n,
+            }  # fmt: skip
             if learns:
                 line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
                 settled = measure.by_seed(own, measure.settled_from)

@@ -10,13 +10,11 @@ before round 1, SchedulerFL on times alone; that costs no simulated time here.
 from dataclasses import replace
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis import tables as words
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.papers.head_to_head.quantities import last_rounds
@@ -118,9 +116,8 @@ def _first(part: pd.DataFrame, level: float) -> float | None:
 
 def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
     """Test accuracy against simulated hours, both as means over the seeds of each round."""
-    plotting.use_style()
     own = named(rows)
-    fig, ax = plt.subplots(figsize=(7.2, 4.4))
+    fig, ax = plotting.subplots(figsize=(7.2, 4.4))
     for name in CONTESTANTS:
         curve = own[own.contestant == name].groupby("round")[["hours", "test_accuracy"]].mean()
         control, colour = "," in name, COLOURS[name.replace(",", " ").split()[0]]
@@ -134,5 +131,4 @@ def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
     ax.set_title("Accuracy in simulated time; dotted: as many clients at random")
     lost, count = int((own.groupby("run").status.last() != "ok").sum()), own.seed.nunique()
     told = f"Means over {count} seeds. {f'{lost} runs diverged: their curves end there. ' if lost else ''}"
-    plotting.write_caption(fig, told + words.provenance_line(rows))
-    return fig
+    return plotting.caption(fig, rows, told.rstrip())

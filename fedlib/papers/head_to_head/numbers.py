@@ -26,12 +26,9 @@ def _less(name: str, rival: str, words: str) -> Number:
 
     return Number(
         id=f"head-to-head-{name}-{words.split()[-1].lower()}",
-        what=f"accuracy of {name} less that of {words}, mean over the settings",
-        unit="points",
-        artifacts=(ROWS,),
-        compute=compute,
-        places=(NOTEBOOK,),
-    )
+        what=f"accuracy of {name} less that of {words}, mean over the settings", unit="points",
+        artifacts=(ROWS,), compute=compute, places=(NOTEBOOK,),
+    )  # fmt: skip
 
 
 def _cells(column: str, what: str) -> Number:
@@ -42,14 +39,9 @@ def _cells(column: str, what: str) -> Number:
         return single(count) if len(decided) else None
 
     return Number(
-        id=f"head-to-head-cells-{column}",
-        what=f"cells of the public benchmark that {what}",
-        unit="",
-        artifacts=(BENCHMARK,),
-        compute=compute,
-        places=(NOTEBOOK,),
-        tolerance=0.5,
-    )
+        id=f"head-to-head-cells-{column}", what=f"cells of the public benchmark that {what}", unit="",
+        artifacts=(BENCHMARK,), compute=compute, places=(NOTEBOOK,), tolerance=0.5,
+    )  # fmt: skip
 
 
 # contestant -> its numbers, by the rival's words

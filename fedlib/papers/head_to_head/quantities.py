@@ -67,17 +67,14 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
             {
                 "run": run,
                 **{name: first[name] for name in (*SETTING, "contestant", "seed", "local_learning_rate")},
-                "options": first.method_options,
-                "level": 0.0 if diverged else level,
-                "best": 100 * part.test_accuracy.max(),
-                "worst_tenth": 0.0 if diverged else worst,
+                "options": first.method_options, "level": 0.0 if diverged else level,
+                "best": 100 * part.test_accuracy.max(), "worst_tenth": 0.0 if diverged else worst,
                 "validation": 0.0 if diverged else 100 * late.client_test_accuracy_mean.mean(),
-                "megabytes": (part.uplink_bytes + part.downlink_bytes).mean() / 1e6,
-                "diverged": diverged,
+                "megabytes": (part.uplink_bytes + part.downlink_bytes).mean() / 1e6, "diverged": diverged,
                 "stopped": int(final["round"]),
                 "before": 100 * last_rounds(part[part.status == "ok"]).test_accuracy.mean(),
             }
-        )
+        )  # fmt: skip
     return pd.DataFrame(lines)
 
 

@@ -107,37 +107,24 @@ def base_run(profile: str, artifact: str, dataset: str, cell: str) -> Run:
     partition, options = CELLS[cell]
     images = {"train_per_class": scale.train_per_class, "test_per_class": scale.test_per_class}
     return Run(
-        paper=PAPER,
-        artifact=artifact,
-        profile=profile,
-        dataset=dataset,
+        paper=PAPER, artifact=artifact, profile=profile, dataset=dataset,
         dataset_options={
             **{name: size for name, size in images.items() if size is not None},
             "local_test": 0.1,
             "server_share": 0.1,
         },
-        method="fedavg",
-        partition=partition,
-        partition_options=options,
-        model=scale.model,
-        num_clients=scale.num_clients,
-        cohort_size=10,
-        rounds=scale.rounds,
-        local_epochs=1,
-        batch_size=10,
+        method="fedavg", partition=partition, partition_options=options, model=scale.model,
+        num_clients=scale.num_clients, cohort_size=10, rounds=scale.rounds, local_epochs=1, batch_size=10,
         client_eval="none",
-    )
+    )  # fmt: skip
 
 
 def with_settings(run: Run, name: str, rate: float, options: Mapping[str, Any]) -> Run:
     """The run of a contestant with a learning rate and options of its own."""
     one = CONTESTANTS[name]
     return replace(
-        run,
-        method=one.method,
-        method_options={**one.options, **options},
-        local_learning_rate=rate,
-    )
+        run, method=one.method, method_options={**one.options, **options}, local_learning_rate=rate,
+    )  # fmt: skip
 
 
 def tuning(profile: str) -> list[Run]:

@@ -1,12 +1,5 @@
 """Notebook 00: what the suite does, on one data set, before any paper.
 
-| artifact | what it shows |
-|---|---|
-| `start/partitions` | every family of partitions, measured: client sizes, labels per client, skew |
-| `start/curves` | SingleSet, FedAvg and FedProx under cluster skew (CE, delta 0.6): accuracy per round |
-| `start/sanity` | FedAvg on IID Fashion-MNIST: does the engine train as well as it should? |
-| `start/bf16` | FedAvg trained in bfloat16 beside float32: same seeds, three networks and partitions |
-
 The baselines carry no claim of a paper; the claims here are ours, about the floor that the
 papers' results stand on.
 """

@@ -1,16 +1,13 @@
 """What the rows say about the baselines, in sentences for the notebook's head and end."""
 
-from collections.abc import Callable
-
-import pandas as pd
-
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import effect_words
+from fedlib.analysis.numbers import RowsOf
 
 METHODS = ("singleset", "fedavg", "fedprox")
 
 
-def headline(rows_of: Callable[[str], pd.DataFrame]) -> list[str]:
+def headline(rows_of: RowsOf) -> list[str]:
     """Two sentences: what cluster skew costs FedAvg, and what a proximal term changes.
 
     rows_of: artifact id to its rows.

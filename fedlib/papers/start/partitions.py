@@ -42,14 +42,11 @@ def measure_families(profile: str) -> pd.DataFrame:
         sizes, skew = counts.sum(axis=1), skew_properties(counts)
         rows.append(
             {
-                "partition": title,
-                "images_used": int(sizes.sum()),
-                "smallest_client": int(sizes.min()),
+                "partition": title, "images_used": int(sizes.sum()), "smallest_client": int(sizes.min()),
                 "largest_client": int(sizes.max()),
                 "labels_per_client": float((counts > 0).sum(axis=1).mean()),
-                "clustered_skew": skew.clustered_skew,
-                "label_size_imbalance": skew.label_size_imbalance,
+                "clustered_skew": skew.clustered_skew, "label_size_imbalance": skew.label_size_imbalance,
                 "quantity_imbalance": skew.quantity_imbalance,
             }
-        )
+        )  # fmt: skip
     return pd.DataFrame(rows)

@@ -18,21 +18,10 @@ CURVE_METHODS = {"singleset": {}, "fedavg": {}, "fedprox": {"mu": 0.01}}
 def _base(profile: str) -> Run:
     """FedDRL's small setting: 10 clients, all taking part, E = 5, B = 10, lr 0.01 (its sec. 4.1)."""
     run = Run(
-        paper="start",
-        artifact="curves",
-        profile=profile,
-        dataset="fmnist-embedded",
-        method="fedavg",
-        partition="ce",
-        partition_options={"delta": 0.6},
-        model="lenet",
-        num_clients=10,
-        rounds=10,
-        local_epochs=2,
-        batch_size=10,
-        local_learning_rate=0.05,
-        client_eval="all",
-    )
+        paper="start", artifact="curves", profile=profile, dataset="fmnist-embedded", method="fedavg",
+        partition="ce", partition_options={"delta": 0.6}, model="lenet", num_clients=10, rounds=10,
+        local_epochs=2, batch_size=10, local_learning_rate=0.05, client_eval="all",
+    )  # fmt: skip
     sizes = {
         "smoke": {"rounds": 7},
         "reduced": {"dataset": "fmnist", "rounds": 30, "dataset_options": {"train_per_class": 2000}},
@@ -57,18 +46,10 @@ def sanity_runs(profile: str) -> list[Run]:
     """FedAvg, IID, N = 10, LeNet-size CNN, E = 1, B = 32, lr 0.05, 20 rounds; full data above smoke."""
     check_name("profile", profile, PROFILES)
     run = replace(
-        _base("smoke"),
-        artifact="sanity",
-        profile=profile,
-        dataset="fmnist-embedded" if profile == "smoke" else "fmnist",
-        partition="iid",
-        partition_options={},
-        rounds=20,
-        local_epochs=1,
-        batch_size=32,
-        local_learning_rate=0.05,
-        client_eval="none",
-    )
+        _base("smoke"), artifact="sanity", profile=profile,
+        dataset="fmnist-embedded" if profile == "smoke" else "fmnist", partition="iid", partition_options={},
+        rounds=20, local_epochs=1, batch_size=32, local_learning_rate=0.05, client_eval="none",
+    )  # fmt: skip
     return [run]
 
 
