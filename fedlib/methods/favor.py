@@ -50,7 +50,7 @@ from fedlib.rl.vdn import Team, Transitions
 from fedlib.run import Run
 
 AGENTS = ("learning", "untrained", "permuted")
-TARGETS = {"mnist": 0.99, "fmnist": 0.85, "cifar10": 0.55}  # Omega of the paper's data sets
+TARGETS = {"mnist": 0.99, "fmnist": 0.85, "cifar10": 0.55}  # Omega (HEAD-A6)
 XI = 64.0
 
 
@@ -60,7 +60,7 @@ class Favor(Method):
 
     agent: str = "learning"  # controls: "untrained" is never trained; "permuted": by rewards in another order
     episodes: int = 10  # of training, each as long as the run's
-    target: float | None = None  # Omega; None: the paper's for the data set, else 0.9
+    target: float | None = None  # Omega; None: by the data set, else 0.9 (HEAD-A6)
     components: int = 100  # of the compressed models, fewer than clients
     hidden_size: int = 512
     agent_rate: float = 1e-4  # of Adam
@@ -185,7 +185,7 @@ class Favor(Method):
         return self._play(task, state, Cohort(cohort.round, chosen))
 
     def _play(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
-        """A round of FedAvg with these clients; the state knows their models from then on."""
+        """A round of FedAvg with these clients, whose compressed models enter the state."""
         trained = train_cohort(task, state, cohort)
         after, report = finish_round(task, state, cohort, trained, sample_shares(task, cohort))
         local: LocalState = trained.state

@@ -82,7 +82,7 @@ class WeightSearch:
         return WeightAgent(flat, torch.zeros(2, *flat.shape, dtype=flat.dtype), empty, empty[..., 0])
 
     def learn(self, agent: WeightAgent, rewards: Tensor) -> WeightAgent:
-        """One ascent step; rewards [R, n]: those of the window. Less than two rounds teach nothing."""
+        """One ascent step; rewards [R, n]: those of the window; no change with fewer than two."""
         if len(agent) < 2:
             return agent
         advantage = rewards - rewards.mean(dim=1, keepdim=True)

@@ -139,7 +139,7 @@ def test_resuming_after_any_round_changes_nothing():
 
 
 @pytest.mark.parametrize(("name", "omega"), [("fmnist-embedded", 0.85), ("mnist-5k", 0.99), ("made", 0.9)])
-def test_the_target_is_the_papers_for_its_data_sets(name, omega):
+def test_the_target_follows_the_data_set(name, omega):
     assert make_method("favor").omega(make_run(dataset=name)) == omega
     assert make_method("favor", {"target": 0.7}).omega(make_run(dataset=name)) == 0.7
 
