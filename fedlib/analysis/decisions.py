@@ -15,7 +15,7 @@ Superiority that is both is *supported, smaller than printed*; everything else i
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from fedlib.errors import check_name
 
@@ -38,7 +38,7 @@ def t_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n, mean = values.shape[-1], values.mean(axis=-1)
     if n < 2:
         return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
-    half = stats.t.ppf(1 - TAIL, n - 1) * values.std(axis=-1, ddof=1) / math.sqrt(n)
+    half = special.stdtrit(n - 1, 1 - TAIL) * values.std(axis=-1, ddof=1) / math.sqrt(n)
     return mean, mean - half, mean + half
 
 
@@ -79,7 +79,7 @@ def cells_below(samples: np.ndarray, bound: float) -> np.ndarray:
     error = samples.std(axis=-2, ddof=1) / math.sqrt(n) if n > 1 else np.full(samples.mean(-2).shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (samples.mean(axis=-2) - bound) / error
-    return holm(stats.t.cdf(np.where(np.isnan(t), math.inf, t), max(n - 1, 1)))
+    return holm(special.stdtr(max(n - 1, 1), np.where(np.isnan(t), math.inf, t)))
 
 
 def holm(p: np.ndarray, level: float = TAIL) -> np.ndarray:

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from fedlib.errors import check
 
@@ -42,7 +42,7 @@ def mean_interval(values: np.ndarray) -> Interval:
 @functools.cache
 def t_quantile(freedom: int) -> float:
     """The 97.5 % quantile of Student's t; a figure of curves asks for the same few thousands of times."""
-    return float(stats.t.ppf(0.975, freedom))
+    return float(special.stdtrit(freedom, 0.975))
 
 
 def interval_words(interval: Interval) -> str:

@@ -154,7 +154,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_export(command("export", export_command, "write stored rows to data/results, to be committed"))
     _add_figures(command("figures", figures_command, "draw the figures from stored rows into figures/"))
     release.add_agents(
-        command("agents", release.agents_command, "train the committed agents anew, into data/agents")
+        command(
+            "agents", release.agents_command, "list the trained agents, or train them anew into data/agents"
+        )
     )
     text = "rows, figures, report and agents in one zip, with checksums"
     release.add_archive(command("archive", release.archive_command, text))

@@ -1,4 +1,4 @@
-"""Which run trains the committed agent of each method, and the command that trains them anew."""
+"""Train the committed agents anew."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,16 +8,8 @@ from fedlib.experiments.agents import save_agent, train_agent
 from fedlib.experiments.selection import expand
 from fedlib.papers import find_artifact
 from fedlib.paths import agents_folder
+from fedlib.reporting.agent_runs import TRAINED_BY
 from fedlib.run import Run
-
-# method -> artifact, and what picks the run out of its grid at profile reduced
-TRAINED_BY = {
-    "feddrl": ("feddrl/table3", {"dataset": "fmnist", "partition": "pa", "num_clients": 10}),
-    "fedddrl": ("fedddrl/table4", {"dataset": "mnist"}),
-    "fedmarl": ("fedddrl/table4", {"dataset": "mnist"}),
-    "evaluatorfl": ("frl/fig14", {}),
-    "schedulerfl": ("frl/fig30", {}),
-}
 
 
 def training_run(method: str) -> Run:
@@ -29,9 +21,9 @@ def training_run(method: str) -> Run:
 
 
 def train_agents(methods: Sequence[str], folder: Path | None = None) -> list[Path]:
-    """Train and write the agents of these methods, of all where none is named."""
+    """Train and write the agents of these methods."""
     paths = []
-    for method in methods or TRAINED_BY:
+    for method in methods:
         paths.append((folder or agents_folder()) / f"{method}.pt")
         save_agent(train_agent(training_run(method)), paths[-1])
     return paths

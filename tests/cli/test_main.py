@@ -17,6 +17,7 @@ from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
 from fedlib.experiments.durations import Expected, Timings
 from fedlib.experiments.selection import override, parse_seeds, parse_setting
+from fedlib.reporting import agents
 
 
 @pytest.fixture(autouse=True)
@@ -204,3 +205,12 @@ def test_list_data_list_and_errors_do_not_import_torch():
 def test_settings_are_finite(setting, reason):
     with pytest.raises(UsageError, match=reason):
         parse_setting(setting)
+
+
+def test_agents_without_a_name_are_listed_and_nothing_is_trained(capsys, monkeypatch):
+    monkeypatch.setattr(agents, "train_agents", lambda methods: pytest.fail(f"trains {methods}"))
+    assert main(["agents"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:-1]] == [*agents.TRAINED_BY]
+    assert main(["agents", "wrongname"]) == 2
+    assert "'wrongname'; allowed: feddrl, " in capsys.readouterr().err
