@@ -50,11 +50,3 @@ def pooled(cells: Iterable[tuple[pd.Series, pd.Series]]) -> Interval:
     differences = pd.concat([a - b for a, b in cells], axis=1).dropna()
     check(len(differences) > 0, "no seed in common")
     return mean_interval(differences.mean(axis=1).to_numpy())
-
-
-def words(interval: Interval, unit: str = "points", digits: int = 2) -> str:
-    """`+1.20 points [+0.80, +1.60], 3 seeds`; a single seed has no interval."""
-    mean = f"{interval.mean:+.{digits}f} {unit}".strip()
-    if interval.n < 2:
-        return f"{mean}, 1 seed"
-    return f"{mean} [{interval.low:+.{digits}f}, {interval.high:+.{digits}f}], {interval.n} seeds"

@@ -56,11 +56,6 @@ def test_pooled_averages_cells_before_seeds():
     assert (found.mean, found.n) == (3, 2)
 
 
-def test_words():
-    assert decide.words(decide.mean_interval(series(1, 1))) == "+1.00 points [+1.00, +1.00], 2 seeds"
-    assert decide.words(decide.mean_interval(series(0.5)), "s", 1) == "+0.5 s, 1 seed"
-
-
 def test_variants_by_method_and_options():
     rows = pd.DataFrame(
         {

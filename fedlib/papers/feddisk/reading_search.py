@@ -53,17 +53,3 @@ def describe(images: Mapping[str, Any], local_steps: int | None) -> dict[str, An
         "images a class": images.get("train_per_class", 6000),
         "outputs": images.get("num_classes", 10),
     }
-
-
-def which_fits(rows: pd.DataFrame) -> str:
-    """The readings that fit both printed facts, in words; or that none of those run does."""
-    table, (level, at) = reading_table(rows), printed()
-    found = table[table.fits]
-    facts = f"{level:g} % within {POINTS:g} points, best in round {at:g} within {ROUNDS_OFF:g}"
-    if found.empty:
-        return f"none of {len(table)} readings fits ({facts}); nearest level {table.best.iloc[0]:.1f} %"
-    names = "; ".join(
-        f"{line.work}, noise times {line['noise times']} as {line['noise as']}"
-        for _, line in found.iterrows()
-    )
-    return f"{len(found)} of {len(table)} readings fit ({facts}): {names}"

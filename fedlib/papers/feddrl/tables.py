@@ -234,22 +234,6 @@ def small_setting_table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found).round(3)
 
 
-def room_to_gain(rows: pd.DataFrame) -> str:
-    """Mean reward of the best rule or constant within reach less that of equal weights, in words.
-
-    What its interval says about whether there was anything to learn is part of the words.
-    """
-    named = analysis.named(rows)
-    earned = [analysis.rewards(named, v) for v in analysis.REACHABLE if (named.variant == v).any()]
-    room = decide.paired(max(earned, key=lambda r: r.mean()), analysis.rewards(named, "uniform"))
-    says = "open, the interval holds 0"
-    if room.low > 0:
-        says = "there was something"
-    elif room.high < 0:
-        says = "equal weights earn more"
-    return f"{decide.words(room, 'nats', 3)}: {says}"
-
-
 def full_scale_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The full-scale cell: rounds reached, and accuracy (%) up to the round that all have reached.
 

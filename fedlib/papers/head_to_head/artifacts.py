@@ -1,7 +1,7 @@
 """The artifacts of notebook 05: the public benchmark, the search of settings, the comparison."""
 
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
-from fedlib.papers.head_to_head import runs
+from fedlib.papers.head_to_head import device_runs, runs
 
 _paper = Deferred("fedlib.papers.head_to_head")
 device_time, figures, tables = _paper.device_time, _paper.figures, _paper.tables
@@ -25,7 +25,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "head_to_head/devices", "Accuracy in simulated time", "figure",
-        runs=device_time.runs, plot=device_time.plot_accuracy_in_time, counts_failed=True,
+        runs=device_runs.runs, plot=device_time.plot_accuracy_in_time, counts_failed=True,
         tables=(device_time.time_to_target,), profiles=PROFILES,
         seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
     ),

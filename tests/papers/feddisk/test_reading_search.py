@@ -60,9 +60,3 @@ def test_a_reading_fits_by_level_and_round(level, at, fits):
     assert bool(line.fits) is fits
     assert (line["noise times"], line["noise as"], line["best round"]) == (30, "std", at)
     assert line["points off"] == pytest.approx(100 * level - 51.7)
-
-
-def test_the_answer_names_the_reading_or_says_that_none_fits():
-    fits, other = made(peak(0.52, 500), {"strength": 3.0}), made(peak(0.9, 900), {"strength": 0.3})
-    assert search.which_fits(pd.concat([fits, other])).endswith("2 epochs, noise times 10 as variance")
-    assert search.which_fits(other).startswith("none of 1 readings fits")

@@ -118,19 +118,6 @@ def test_full_scale_accuracies_are_compared_at_the_round_that_all_have_reached()
     assert table["its difference"].tolist() == [-67.38, -72.71]
 
 
-def test_room_to_gain_says_what_its_interval_allows():
-    """Rewards of constant weights less those of equal ones: 1 in every seed; from -1 to 1."""
-    rows = cell(uniform=[50] * 3, feddrl=[50] * 3)
-    constant = rows.method == "feddrl"
-    rows = rows.assign(method=rows.method.where(~constant, "best_constant"), client_loss_mean=2.0)
-    rows = rows.assign(client_loss_max=1.0, client_loss_min=1.0)
-    better = rows.assign(client_loss_mean=rows.client_loss_mean.where(~constant, 1.0))
-    told = "+1.000 nats [+1.000, +1.000], 3 seeds: there was something"
-    assert feddrl_tables.room_to_gain(better) == told
-    noisy = rows.assign(client_loss_mean=rows.client_loss_mean.where(~constant, 1.0 + rows.seed))
-    assert feddrl_tables.room_to_gain(noisy).endswith("open, the interval holds 0")
-
-
 DATA_OF = {"mlp": "fmnist", "cnn-feddrl": "fmnist", "vgg11": "cifar100"}
 
 

@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 
 from fedlib.experiments.artifact import PROFILES
-from fedlib.papers.head_to_head import device_time
+from fedlib.papers.head_to_head import device_runs, device_time
 
 
 def rows_of(**curves):
     """Rows of the smoke runs: contestant -> seconds a round, accuracies, status at the end."""
     parts = []
-    for name, run in zip(device_time.CONTESTANTS, device_time.runs("smoke"), strict=True):
+    for name, run in zip(device_runs.CONTESTANTS, device_runs.runs("smoke"), strict=True):
         for seed, (seconds, accuracies, status) in enumerate(curves.get(name.replace(", ", "_"), ())):
             frame = pd.DataFrame({"round": range(len(accuracies) + 1), "test_accuracy": [0.1, *accuracies]})
             frame["latency_seconds"], frame["uploads"] = float(seconds), 4.0
@@ -24,8 +24,8 @@ def rows_of(**curves):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_all_contestants_differ_in_method_and_options_only(profile):
-    runs = device_time.runs(profile)
-    assert len({run.group_key for run in runs}) == len(device_time.CONTESTANTS)
+    runs = device_runs.runs(profile)
+    assert len({run.group_key for run in runs}) == len(device_runs.CONTESTANTS)
     for run in runs:
         left = {key for key, value in run.describe().items() if value != runs[0].describe()[key]}
         assert left <= {"method", "method_options"}
@@ -69,6 +69,6 @@ def test_the_figure_has_simulated_time_below():
 
 
 def test_options_of_the_scheduler_are_those_of_the_run():
-    (run,) = (r for r in device_time.runs("reduced") if r.method_options.get("policy") == "shuffled")
+    (run,) = (r for r in device_runs.runs("reduced") if r.method_options.get("policy") == "shuffled")
     assert run.method_options["time_epochs"] == run.local_epochs
     assert json.dumps(run.method_options)

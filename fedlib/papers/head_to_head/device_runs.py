@@ -1,0 +1,50 @@
+"""Runs of the methods that choose by time, on the same simulated devices."""
+
+from dataclasses import replace
+from typing import Any
+
+from fedlib.errors import check_name
+from fedlib.experiments.artifact import PROFILES
+from fedlib.papers.head_to_head.runs import base_run, scale_of
+from fedlib.run import Run
+
+CLIENTS, EPOCHS = 20, 5
+ROUNDS = {"smoke": 3, "reduced": 60, "extended": 200, "paper": 200}
+TRAINING_EPISODES = {"smoke": 1, "reduced": 4, "extended": 10, "paper": 40}
+_SCHEDULER = {"devices": "fedddrl", "time_epochs": EPOCHS, "share": 0.5, "stop_below": 2}
+_LEARN_BEFORE = ("fedddrl", "fedmarl")
+
+# Name in our tables -> method and options
+CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "fedavg": ("fedavg", {}),
+    "drop slowest": ("drop_slowest", {"keep_share": 0.5}),
+    "drop slowest, random": ("random_drop", {"keep_share": 0.5}),
+    "fedddrl": ("fedddrl", {}),
+    "fedddrl, random": ("fedddrl", {"deployed": "random"}),
+    "fedmarl": ("fedmarl", {}),
+    "fedmarl, random": ("fedmarl", {"deployed": "random"}),
+    "schedulerfl": ("schedulerfl", _SCHEDULER),
+    "schedulerfl, random": ("schedulerfl", {**_SCHEDULER, "policy": "shuffled"}),
+    "evaluatorfl": ("evaluatorfl", {}),
+    "evaluatorfl, random": ("evaluatorfl", {"agent": "shuffled"}),
+}
+
+
+def runs(profile: str) -> list[Run]:
+    """Every contestant in the first setting of the protocol."""
+    check_name("profile", profile, PROFILES)
+    scale = scale_of(profile)
+    base = replace(
+        base_run(profile, "devices", scale.datasets[0], scale.cells[0]),
+        num_clients=CLIENTS, cohort_size=None, local_epochs=EPOCHS, rounds=ROUNDS[profile],
+        local_learning_rate=0.05, device_costs=True,
+    )  # fmt: skip
+    trained = {"episodes": TRAINING_EPISODES[profile]}
+    return [
+        replace(
+            base,
+            method=method,
+            method_options={**options, **(trained if method in _LEARN_BEFORE else {})},
+        )
+        for method, options in CONTESTANTS.values()
+    ]
