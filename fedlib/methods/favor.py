@@ -121,7 +121,7 @@ class Favor(Method):
         return replace(state, memory=self._network_only(memory) if rounds == 0 else memory)
 
     def _network_only(self, memory: dict[str, Any]) -> dict[str, Any]:
-        """What the run proper needs of the agent: its network."""
+        """Part of the agent that the run proper needs: its network."""
         return {**memory, "agent": {"team": {"network": memory["agent"]["team"]["network"]}}}
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
@@ -170,7 +170,7 @@ class Favor(Method):
         return TARGETS.get(run.dataset.split("-")[0], 0.9) if self.target is None else self.target
 
     def _experience(self, task: Task, replay: Transitions, number: int) -> Transitions:
-        """What the agent learns from: the replay, or under "permuted" with its rewards in another order."""
+        """Experience for learning: the replay, or under "permuted" with its rewards in another order."""
         if self.agent != "permuted":
             return replay
         streams = self._streams(task, "permute", number)

@@ -1,4 +1,4 @@
-"""What figures of all papers share: axes in the suite's look, bands, error bars, one legend, the caption."""
+"""Layout of the figures of all papers: axes, bands, error bars, one legend, the caption."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def caption(fig: Figure, rows: pd.DataFrame, note: str = "", *, above: str = "")
 def one_legend(
     fig: Figure, axes: Iterable[Axes], columns: int | None = None, *, counts: bool = False, **options: Any
 ) -> None:
-    """One legend above all panels instead of one beside each.
+    """Put a single legend above all panels.
 
     columns: None takes as many as fit, at most five. counts: with the numbers of seeds. options: of
     `Figure.legend`.

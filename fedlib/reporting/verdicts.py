@@ -1,4 +1,4 @@
-"""What our stored results say about every claim of the papers, as verdicts, records and tables."""
+"""Verdicts on every claim of the papers from the stored results, as records and tables."""
 
 import dataclasses
 import functools

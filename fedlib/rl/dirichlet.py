@@ -36,7 +36,7 @@ def score(concentration: Tensor, weights: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class WeightAgent:
-    """What R agents have learned: concentration [R, N] of N clients, Adam's moments [2, R, N], steps.
+    """State of R agents: concentration [R, N] of N clients, Adam's moments [2, R, N], steps.
 
     scores [R, n, N], rewards [R, n]: of the last n <= Z rounds, oldest first; a client that took no
     part has score 0. `vars(agent)` is its plain form for a checkpoint.
@@ -82,7 +82,7 @@ class WeightSearch:
         return WeightAgent(flat, torch.zeros(2, *flat.shape, dtype=flat.dtype), empty, empty[..., 0])
 
     def learn(self, agent: WeightAgent, rewards: Tensor) -> WeightAgent:
-        """One ascent step; rewards [R, n]: those of the window; no change with fewer than two."""
+        """Take an ascent step; rewards [R, n]: those of the window; no change with fewer than two."""
         if len(agent) < 2:
             return agent
         advantage = rewards - rewards.mean(dim=1, keepdim=True)

@@ -173,7 +173,7 @@ class World:
         return self._times_of(workers)
 
     def _device_times(self) -> np.ndarray:
-        """The same in every round; a download takes no time there."""
+        """Times that are the same in every round; a download takes no time there."""
         count = len(self.sizes)
         devices, everyone = draw_devices(self.seed, count), np.arange(count)
         training = devices.training_seconds(everyone, self.sizes, self.rule.time_epochs)

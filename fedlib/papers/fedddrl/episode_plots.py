@@ -1,4 +1,4 @@
-"""One episode of FedDdrl on the simulated clock: its decisions, and what draws them."""
+"""An episode of FedDdrl on the simulated clock: its decisions and their plot."""
 
 import numpy as np
 import pandas as pd

@@ -29,7 +29,7 @@ def accuracies(table: str, metric: str = "accuracy_mean") -> pd.Series:
 
 
 def of(values: pd.Series, method: str, dataset: str, note: str | None = None) -> float:
-    """One printed value."""
+    """A printed value."""
     part = values[method, dataset]
     return float(part.iloc[0] if note is None else part[note])
 

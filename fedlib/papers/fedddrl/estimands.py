@@ -1,4 +1,4 @@
-"""What FedDdrl's claims estimate, by seed and data set, and the same computed from the printed tables.
+"""Estimands of FedDdrl's claims, by seed and data set, and the same from the printed tables.
 
 A contrast `A - B` is paired by seed. Columns are named `<data set>: A - B`, with the paper's names for
 the data sets, so that printed and own effects pool over the same cells.
@@ -69,7 +69,7 @@ def name_of(role: str, first: str, second: str, size: float | None = None) -> st
 def printed(
     pairs: Pairs, roles: Iterable[str] = ROLES, table: str = "table4", size: int | None = None
 ) -> Callable[[], Mapping[str, float]]:
-    """The same contrasts of the printed accuracies."""
+    """Contrasts of the printed accuracies."""
 
     def compute() -> Mapping[str, float]:
         values = accuracies(table, size)
@@ -219,7 +219,7 @@ def _length(rows: pd.DataFrame) -> tuple[bool, str]:
 
 
 def _trained(rows: pd.DataFrame) -> tuple[bool, str]:
-    """One update of each VDN per round, once the buffer holds a batch of 32 (A18, A20)."""
+    """Number of updates: one of each VDN per round, once the buffer holds a batch of 32 (A18, A20)."""
     own = rows.drop_duplicates("run")
     episodes = _option(own, "episodes")
     fewest = int(episodes[episodes > 0].min()) if (episodes > 0).any() else 0

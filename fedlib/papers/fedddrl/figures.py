@@ -258,7 +258,7 @@ def plot_epochs(rows: pd.DataFrame, *, which: int) -> Figure:
 
 
 def plot_episode(rows: pd.DataFrame) -> Figure:
-    """One episode on the simulated clock: who is dropped, who trains how long, what it costs."""
+    """Plot an episode on the simulated clock: dropped clients, training times, costs."""
     fig, (top, bottom) = plotting.subplots(2, 1, figsize=(9.2, 5.8), height_ratios=(1, 2), sharex=True)
     plot_accuracy_over_time(rows, top)
     own, title = one_episode(rows)

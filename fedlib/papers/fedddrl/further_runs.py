@@ -18,7 +18,7 @@ def real_roles(profile: str) -> tuple[str, ...]:
 
 
 def _learned(run: Run, artifact: str, **options: Any) -> Run:
-    """The same with further options of its agents, filed under an artifact."""
+    """FedDdrl with further options of its agents, filed under an artifact."""
     return replace(run, artifact=artifact, method_options={**run.method_options, **options})
 
 

@@ -1,4 +1,4 @@
-"""What the rows say about FedDdrl, in sentences for the head of notebook and report."""
+"""Findings about FedDdrl in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.papers.fedddrl.numbers import LESS_RULE, ROWS
@@ -7,7 +7,7 @@ _RULES = {"random_drop": "dropping clients at random", "drop_slowest": "dropping
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """One sentence for each rule of one line: FedDdrl's return and accuracy less the rule's, same uploads."""
+    """A sentence for each one-line rule: FedDdrl's return and accuracy less the rule's, same uploads."""
     if rows_of(ROWS).empty:
         return ["No rows of the controls are stored."]
     found = {

@@ -161,7 +161,7 @@ def _median(work: Callable[[], object], repeats: int) -> float:
 
 
 def _proximal_factor(profile: str) -> dict[str, object]:
-    """How much longer a cohort's local training takes with the proximal term; the two take turns."""
+    """Ratio of a cohort's training times with and without the proximal term, measured in turns."""
     run = grid.make_run(profile, "sec5.4", grid.roles(profile)[0], grid.TABLE4["fedavg"])
     task = prepare([run])
     state, cohort = initial_state(task), sample_cohort([0], 1, run.num_clients, task.cohort_size)

@@ -91,7 +91,7 @@ def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
-    """What Algorithm 1 records of a run: `CELL`, episode and t with the columns dA, B, H.
+    """Record of Algorithm 1 for a run: `CELL`, episode and t with the columns dA, B, H.
 
     dA: of the accuracy on the images that the server holds out (FEDDDRL-A9). B is a share of the cohort, H
     of its largest value; with unit "cohort" of the sum over the cohort (A3).
@@ -109,7 +109,7 @@ def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
 
 
 def decisions(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per client and round of the evaluations: what the agents saw and decided.
+    """Observations and decisions of the agents, a row per client and round of the evaluations.
 
     Columns: role, variant, seed, episode, t, slot, client, kept, epochs, probing_loss,
     probing_seconds, upload_seconds, test_accuracy and latency_seconds of the round.

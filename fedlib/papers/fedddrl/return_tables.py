@@ -40,7 +40,7 @@ def return_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def term_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the return is made of: its four terms, mean over seeds, of FedAvg, rules and agents."""
+    """Table of the return's four terms, mean over seeds, for FedAvg, rules and agents."""
     shown = ("fedavg_mixup", "random_drop_20%", "drop_slowest_20%", "fedmarl", "fedddrl")
     terms = episode_terms(rows).groupby(["role", "variant"]).mean()
     lines = [(role, name) for role in grid.ALPHAS for name in shown if (role, name) in terms.index]
@@ -105,7 +105,7 @@ def maximises(rows: pd.DataFrame) -> list[str]:
 
 
 def rank_sentence(rows: pd.DataFrame, unit: str = "largest") -> str:
-    """How return and accuracy order the policies on each data set, by Spearman's correlation."""
+    """Compare the policies' orders by return and by accuracy, with Spearman's correlation per data set."""
     rows = quantities.labelled(rows)
     rows = rows[rows.variant.isin([*grid.CONTROLS, *grid.FIG8])]
     found = pd.DataFrame({"return": returns(rows, unit), "accuracy": quantities.final_accuracy(rows)})
@@ -157,7 +157,7 @@ def price_sentence(rows: pd.DataFrame) -> str:
 
 
 def telescoping_sentence(rows: pd.DataFrame) -> str:
-    """What rounds with a gain and rounds with a loss are paid, of FedDdrl's evaluation episodes."""
+    """Compare the rewards of rounds with a gain and with a loss, in FedDdrl's evaluation episodes."""
     own = reward_terms(rows)
     own = own[own.variant == "fedddrl"]
     keys = [*quantities.CELL, "episode"]
@@ -173,7 +173,7 @@ def telescoping_sentence(rows: pd.DataFrame) -> str:
 
 
 def spread_sentence(rows: pd.DataFrame) -> str:
-    """How far trained agents differ, and how much of it is the partitions'."""
+    """Spread of the trained agents, and the partitions' share of it."""
     found = measured(rows)
     own = found[found.variant.isin(AGENTS)]
     table = agent_table(rows)
@@ -187,7 +187,7 @@ def spread_sentence(rows: pd.DataFrame) -> str:
 
 
 def learning_sentence(rows: pd.DataFrame) -> str:
-    """How far the return of FedDdrl rises while it trains, and where the rules stand."""
+    """Rise of FedDdrl's return over training, beside the return of the rules."""
     gain = learning_gain(rows)
     gain = gain[gain.variant == "fedddrl"].groupby("seed").gain.mean()
     levels = returns(quantities.labelled(rows)).groupby("variant").mean()
@@ -199,7 +199,7 @@ def learning_sentence(rows: pd.DataFrame) -> str:
 
 
 def idle_sentence(rows: pd.DataFrame) -> str:
-    """How many of VDN 2's actions change nothing."""
+    """Share of VDN 2's actions that change nothing."""
     own = quantities.evaluations(rows)
     own = own[own.variant == "fedddrl"]
     idle = 100 * (1 - (own.uploads / own.cohort_size).mean())

@@ -67,7 +67,7 @@ SETTINGS = {**TABLE4, "fedmarl_bias": FEDMARL_BIAS, **CONTROLS}
 
 @dataclass(frozen=True)
 class Local:
-    """What the paper does not print: SGD's step and momentum, batch and image size."""
+    """Settings that the paper does not print: SGD's step and momentum, batch and image size."""
 
     rate: float
     momentum: float
@@ -76,7 +76,7 @@ class Local:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """As fields of a run."""
+        """Convert to fields of a run."""
         options = {"momentum": self.momentum} if self.momentum else {}
         return {
             "batch_size": self.batch_size,
@@ -87,7 +87,7 @@ class Local:
 
 @dataclass(frozen=True)
 class Scale:
-    """What a profile may change: sizes, and the data sets and network that go with them."""
+    """Scale of a profile: sizes, data sets and network."""
 
     datasets: Mapping[str, str]  # the paper's name: ours
     clients: Mapping[str, int]  # K

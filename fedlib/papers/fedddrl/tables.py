@@ -79,7 +79,7 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
-    """What learning adds: each learned policy beside the two dropping rules at the same number of uploads.
+    """Compare each learned policy with the two dropping rules at the same number of uploads.
 
     A rule was run at several shares; its return, accuracy and latency are interpolated between them at the
     rate that the policy of the same seed learned. FedAvg is the rule that keeps everyone. Columns: role,
@@ -98,7 +98,7 @@ def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _interpolate(found: pd.DataFrame, rule: str, kept: float) -> dict[str, float]:
-    """What a rule gives at a number of kept clients; nan outside the range that was run."""
+    """Interpolate a rule's value at a number of kept clients; nan outside the range that was run."""
     own = found[found.variant.str.startswith(rule) | (found.variant == "fedavg_mixup")].sort_values("kept")
     if len(own) < 2:
         return dict.fromkeys(COMPARED.values(), np.nan)

@@ -106,7 +106,7 @@ def fedrod_accuracy() -> tuple[str, str, bool]:
 
 
 def mixture_integral(clients: int = 100, values: int = 12) -> tuple[float, float]:
-    """What sum_i q_i and sum_i c_i q_i add up to, q_i densities on `values` points, c_i = 1 / K."""
+    """Integrals of sum_i q_i and sum_i c_i q_i, q_i densities on `values` points, c_i = 1 / K."""
     laws = np.random.default_rng(0).dirichlet(np.ones(values), clients)
     return float(laws.sum()), float((laws / clients).sum())
 

@@ -34,7 +34,7 @@ def panels(
 
 
 def finish(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
-    """One legend at the top, the provenance below."""
+    """Add a legend at the top and the provenance below."""
     title = note.replace("\n", " ")
     plotting.one_legend(fig, fig.axes, 5, counts=True, title=title, title_fontsize=8)
     return plotting.caption(fig, rows)
@@ -221,7 +221,7 @@ def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def weights_worth(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the weights do beside changing the step, in points of accuracy after the last round, by trial.
+    """Effect of the weights beside that of the step, in points of accuracy after the last round, by trial.
 
     In each pair the weights of a client have the same mean, so that the steps are as long: FedDisk less
     the same weights on other samples, and raw odds less the client's mean of them.

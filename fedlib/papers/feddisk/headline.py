@@ -1,4 +1,4 @@
-"""What the rows say about FedDisk, in sentences for head and end of the notebook, and for the report."""
+"""Findings about FedDisk in sentences, for head and end of the notebook and for the report."""
 
 import pandas as pd
 

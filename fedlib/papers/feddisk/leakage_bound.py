@@ -41,7 +41,7 @@ def joint_law(laws: np.ndarray, kappa: np.ndarray, client: int) -> np.ndarray:
 
 
 def check_bound(profile: str) -> pd.DataFrame:
-    """One row per trial, K and kind of kappa: the largest leakage over clients, and its bound (nats).
+    """Table with a row per trial, K and kind of kappa: the largest leakage over clients and its bound (nats).
 
     kappa is 1 / K, or drawn at random (data of unequal size). Every profile computes the same.
     """

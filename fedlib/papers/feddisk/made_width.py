@@ -20,7 +20,7 @@ SEEDS = {"smoke": 1, "reduced": 5, "paper": 5}  # FEDDISK-A29
 
 
 def measure_widths(profile: str) -> pd.DataFrame:
-    """One row per data set, seed and width: the least validation loss (nats) and its round."""
+    """Measure, for each data set, seed and width, the least validation loss (nats) and its round."""
     rows = []
     for run, widths in made_widths(profile):
         task = prepare([replace(run, seed=seed) for seed in range(SEEDS[profile])])

@@ -1,4 +1,4 @@
-"""What FedDisk's claims estimate, by trial and data set, and the same computed from the printed numbers.
+"""Estimands of FedDisk's claims, by trial and data set, and the same from the printed numbers.
 
 The paper compares with the best competitor. Accuracies are those of the round at which a method's
 trial-mean curve is highest (FEDDISK-A21), per trial, for the spread over clients too. Cells are the
@@ -120,7 +120,7 @@ def rounds_saved(rows: pd.DataFrame) -> pd.Series:
 
 
 def printed_rounds_saved() -> Mapping[str, float]:
-    """The same of table 1."""
+    """Rounds saved according to table 1."""
     table = load_published("feddisk_table1")
     found = {}
     for data, own in table.groupby("dataset"):
@@ -178,7 +178,7 @@ def printed_made_rounds() -> Mapping[str, float]:
 
 
 def gain_of_width(rows: pd.DataFrame) -> pd.Series:
-    """How far the lowest validation loss of all wider MADEs lies below that of the width chosen (%)."""
+    """Reduction of the lowest validation loss by a wider MADE than the chosen one (%)."""
     chosen = rows[rows.hidden == rows.chosen].set_index("seed").validation_loss
     wider = rows[rows.hidden > rows.chosen].groupby("seed").validation_loss.min()
     return 100 * (chosen - wider) / chosen if len(wider) else pd.Series(dtype=float)

@@ -25,7 +25,7 @@ def printed() -> tuple[float, float]:
 
 
 def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per reading: best accuracy (%) and its round, less the printed ones, and whether both fit."""
+    """Table of readings: best accuracy (%) and its round, less the printed ones, and whether both fit."""
     level, at = printed()
     lines = []
     reading = ["dataset", "dataset_options", "local_steps"]

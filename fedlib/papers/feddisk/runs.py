@@ -32,7 +32,7 @@ _WRITERS = {"min_images": 256}  # of the loader's training part, 85 % of more th
 
 @dataclass(frozen=True)
 class Setting:
-    """One data set as a profile takes it."""
+    """A data set with a profile's settings."""
 
     case: str  # key of CASES: which of the paper's data sets it is or stands for
     dataset: str
@@ -49,7 +49,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scale:
-    """What a profile may change: sizes, and the data sets and networks that go with them."""
+    """Scale of a profile: sizes, data sets and networks."""
 
     settings: tuple[Setting, ...]
     batch_size: int = 32
@@ -146,7 +146,7 @@ def options_of(setting: Setting, method: str) -> dict[str, Any]:
 
 
 def run_of(profile: str, setting: Setting, method: str, artifact: str = "fig3", **options: Any) -> Run:
-    """One method on one data set; options are added to those of the paper."""
+    """Run of a method on a data set; options are added to those of the paper."""
     return Run(
         paper="feddisk",
         artifact=artifact,
@@ -200,7 +200,7 @@ def fedrod_grid(profile: str) -> list[Run]:
 
 
 def _tuned(profile: str) -> list[Setting]:
-    """One setting for each case on which mu is varied: the first, whose data are the realest."""
+    """A setting for each case on which mu is varied: the first, whose data are the realest."""
     scale = scale_of(profile)
     first = {s.case: s for s in reversed(scale.settings)}
     return [first[case] for case in scale.tuned]

@@ -18,7 +18,7 @@ CLIENTS, IMAGES = 5, 6  # shown of each data set
 
 
 def sample_images(profile: str) -> pd.DataFrame:
-    """One row per data set and client shown, from the first to the last: its first images."""
+    """Sample the first images of some clients, a row per data set and client."""
     runs = [run for run in fig3(profile) if run.method == "fedavg"]
     tasks = [prepare([replace(run, artifact="fig2")]) for run in runs]
     return pd.DataFrame(row for task in tasks for row in _rows(task))

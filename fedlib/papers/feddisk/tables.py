@@ -71,7 +71,7 @@ def effective_rounds(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
 
 
 def sent_per_client(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the federation counted: bytes of one upload of one client, by data set, method and phase."""
+    """Bytes of an upload of a client as counted, by data set, method and phase."""
     found = []
     for (dataset, method), own in rows.groupby(["dataset", "method"], sort=False):
         clients = float(own.num_clients.iloc[0])

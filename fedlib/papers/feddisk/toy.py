@@ -27,7 +27,7 @@ COVARIANCE = ((0.016, 0.006), (0.006, 0.010))
 
 
 def toy_weights(seed: int = 0) -> pd.DataFrame:
-    """One row per point: client, x1, x2, the true alpha, and FedDisk's with feeds local and global."""
+    """Table of points: client, x1, x2, the true alpha, and FedDisk's with feeds local and global."""
     rng = seeds.rng(seed, "feddisk-toy")
     points = np.concatenate([rng.multivariate_normal(c, COVARIANCE, COUNT) for c in CENTRES])
     owner = np.repeat(np.arange(2), COUNT)
@@ -63,7 +63,7 @@ def _task(points: np.ndarray, owner: np.ndarray, seed: int) -> Task:
 
 
 def draw_toy(frame: pd.DataFrame) -> Figure:
-    """Who holds what with contours of q_0, q_1 and p; then client 0's points by three kinds of alpha."""
+    """Plot all points with contours of q_0, q_1 and p, and client 0's points by three kinds of alpha."""
     fig, axes = plotting.subplots(1, 4, figsize=(9.2, 2.7), sharex=True, sharey=True)
     _draw_densities(axes[0], frame)
     own = frame[frame.client == 0]

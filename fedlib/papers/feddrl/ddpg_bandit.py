@@ -27,7 +27,7 @@ EVERY = 10  # rounds between rows
 
 @dataclass(frozen=True)
 class Size:
-    """How many agents, and for how many rounds: 70 rounds are 595 updates (FEDDRL-A19)."""
+    """Number of agents and of rounds: 70 rounds are 595 updates (FEDDRL-A19)."""
 
     agents: int = 12
     rounds: int = 70
@@ -57,7 +57,7 @@ def _case(name: str, offset: float, amplitude: float, size: Size) -> pd.DataFram
 
 
 def play(method: "FedDRL", offset: float, amplitude: float, size: Size) -> pd.DataFrame:
-    """One line per agent and shown round: updates so far, mean mu of small groups and of the main group."""
+    """Play the bandit; return a row per agent and shown round: updates, mean mu of small and main groups."""
     ids = range(size.agents)
     learner = method.start([seeds.torch_generator(i, "bandit", "agent") for i in ids], COHORT)
     lines = []

@@ -1,4 +1,4 @@
-"""What FedDRL's claims estimate: one number per seed and cell, and the same computed from the printed tables.
+"""Estimands of FedDRL's claims: a number per seed and cell, and the same from the printed tables.
 
 rows: as `load_rows` gives them. Cells have the paper's names (`CIFAR-100/CE/N=100`), whatever images
 stand for its data, so that printed and own effects pool over the same cells.

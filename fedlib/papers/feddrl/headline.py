@@ -1,4 +1,4 @@
-"""What the rows say about FedDRL, in sentences for the notebook's head, section 3 and end, and the report."""
+"""Findings about FedDRL in sentences, for the notebook's head, section 3 and end, and the report."""
 
 from collections.abc import Callable
 

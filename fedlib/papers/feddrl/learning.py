@@ -1,4 +1,4 @@
-"""What FedDRL's agent could gain, what its reward shows of it, and what it learned: rows to numbers.
+"""Diagnosis of FedDRL's agent: room to gain, signal in the reward, policy learned.
 
 rows: as `load_rows` gives them for grids of the small setting (N = K = 10, CE). Rewards in nats,
 accuracies in percent.
@@ -62,7 +62,7 @@ def _mean_where(values: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
-    """How much of the reward the tilt explains, raw and detrended: sd, slope (nats per unit), R^2, t.
+    """Regress the reward on the tilt, raw and detrended: sd, slope (nats per unit), R^2, t.
 
     Least squares over all rounds with a level for each seed. The agent that is not trained explores
     only, so its tilts are independent of the loss.
@@ -97,7 +97,7 @@ def learning_cost(profile: str) -> dict[str, int]:
 
 
 def count_updates(method: "FedDRL", rounds: int) -> dict[str, int]:
-    """The same of any settings: merged experiences, offline updates, own experiences, online updates."""
+    """Count for any settings: merged experiences, offline updates, own experiences, online updates."""
     stage_1 = method.workers * ((method.worker_rounds or rounds) - 1)
     passes = method.offline_passes * (stage_1 // min(method.offline_batch_size, stage_1))
     kept = stage_1 if method.keep_experience else 0

@@ -69,7 +69,7 @@ def table2(profile: str) -> pd.DataFrame:
 
 
 def draw(dataset: "Dataset", profile: str, data: str, partition: str, clients: int, seed: int) -> "Partition":
-    """One partition with the settings of table 3 over all training images."""
+    """Draw a partition with the settings of table 3 over all training images."""
     return make_partition(
         partition,
         labels=dataset.train.labels,
@@ -85,7 +85,7 @@ def _about(dataset: "Dataset", seed: int) -> dict[str, object]:
 
 
 def fig1(profile: str) -> pd.DataFrame:
-    """What the paper says of its private pill images; there is nothing to measure or to draw."""
+    """Describe the paper's private pill images; there is nothing to measure or to draw."""
     rows = printed_rows("feddrl_text", artifact="fig1")
     return rows[["metric", "value", "unit", "note"]].reset_index(drop=True)
 

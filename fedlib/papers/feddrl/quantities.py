@@ -1,4 +1,4 @@
-"""What FedDRL's tables, figures and claims compute from rows: best accuracies, gains, ratios, factors.
+"""Quantities of FedDRL's tables, figures and claims: best accuracies, gains, ratios, factors.
 
 rows: as `load_rows` gives them, many cells and methods; part: those of one cell. A series by seed has
 one number per seed. Accuracies and gains are in percent.

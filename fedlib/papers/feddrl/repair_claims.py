@@ -36,7 +36,7 @@ def above_share_of_room(rows: pd.DataFrame) -> pd.DataFrame:
 def _by_data(
     rows: pd.DataFrame, variants: tuple[str, ...], combine: Callable, quantity: Quantity
 ) -> pd.DataFrame:
-    """One column per data set that has all of these variants, one line per seed."""
+    """Table with a row per seed and a column per data set that has all of these variants."""
     parts = analysis.named(rows).groupby("dataset")
     whole = {data: part for data, part in parts if set(variants) <= set(part.variant)}
     return pd.DataFrame(

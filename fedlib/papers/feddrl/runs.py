@@ -51,7 +51,7 @@ TWO_STAGE = ("feddrl", "shuffled")  # those with worker rounds before round 1
 
 @dataclass(frozen=True)
 class Scale:
-    """What a profile may change: sizes, and the data sets and networks that go with them."""
+    """Scale of a profile: sizes, data sets and networks."""
 
     rounds: int  # T
     local_epochs: int  # E
@@ -159,7 +159,7 @@ def base_run(profile: str, artifact: str, data: str, partition: str, num_clients
 
 
 def image_options(scale: Scale, data: str, partition: str, num_clients: int) -> dict[str, int]:
-    """How many images of each class take part, where that is not all of them."""
+    """Options for the number of images per class, if not all take part."""
     keys = [(data, scheme, num_clients) for scheme in (partition, "any")]
     found = [scale.train_per_class[key] for key in keys if key in scale.train_per_class]
     options = {"train_per_class": found[0]} if found else {}
@@ -194,7 +194,7 @@ def variants(scale: Scale, names: Iterable[str] = ()) -> dict[str, tuple[str, di
 
 
 def with_methods(run: Run, names: Iterable[str] = (), scale: Scale | None = None) -> list[Run]:
-    """The same cell under each of these methods; all of `VARIANTS`, at the profile's scale, by default."""
+    """Runs of a cell under each of these methods; by default all of `VARIANTS`, at the profile's scale."""
     scale = scale or scale_of(run.profile)
     runs = []
     for method, options in variants(scale, names).values():

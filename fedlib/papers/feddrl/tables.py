@@ -47,7 +47,7 @@ def accuracy_table(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataF
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
-    """One line per cell: for each method published, ours with its interval, and difference."""
+    """Table with a row per cell: for each method published, ours with its interval, and difference."""
     kinds = ["published", "ours", "low", "high", "difference"]
     found = table.set_index([*CELL, "variant"])[kinds].unstack("variant")
     order = [(kind, name) for name in PRINTED for kind in kinds]
@@ -269,7 +269,7 @@ def time_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def agent_share(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the agent adds to a round of each network, in percent, on this machine.
+    """Share of a round that the agent adds for each network, in percent, on this machine.
 
     The decision; then the decision and what Algorithm 1 made rounds longer, with so many experiences in
     D: in a side thread where a core is free for it, in line where `threads` are all cores.

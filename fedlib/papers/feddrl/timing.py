@@ -72,7 +72,7 @@ def fig9(profile: str) -> pd.DataFrame:
 
 @contextmanager
 def cpu_threads(count: int) -> Iterator[None]:
-    """So many threads of torch on the CPU, for a while."""
+    """Set the number of torch's CPU threads within a context."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -191,7 +191,7 @@ def time_whole_rounds(run: Run, device: str, calls: int) -> dict[str, list[float
 
 
 def _player(task: "Task", method: "FedDRL", state: "ServerState") -> Callable[[], None]:
-    """What plays the next round of a run at each call."""
+    """Return a function that plays the next round of a run at each call."""
     states = [state]
 
     def play() -> None:

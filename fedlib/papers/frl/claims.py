@@ -20,7 +20,7 @@ TEN_ROUNDS = curves_flat(("artifact", "num_clients", "method"), length=10)
 
 
 def _in_code(artifact: str, *parts: Part) -> Supplement:
-    """The same estimands in the code's reading of the scheduler's state."""
+    """Words on the same estimands in the code's reading of the scheduler's state."""
     return supplement(
         f"frl/{artifact}",
         *parts,

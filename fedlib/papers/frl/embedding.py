@@ -97,12 +97,12 @@ def separation(points: np.ndarray, cluster: np.ndarray) -> float:
 
 
 def embedding_settings(profile: str) -> list[Any]:
-    """What the rows depend on."""
+    """Settings that the rows depend on."""
     return [embedding_run(profile).named(), SEEDS[profile]]
 
 
 def measure_embeddings(profile: str) -> pd.DataFrame:
-    """One row per method and seed: separation, coordinates, and for PCA the variance it keeps."""
+    """Measure separation and coordinates for each method and seed, and for PCA the variance it keeps."""
     rows: list[dict[str, Any]] = []
     for seed in range(SEEDS[profile]):
         updates, cluster, task = local_updates(profile, seed)

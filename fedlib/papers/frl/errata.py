@@ -1,4 +1,4 @@
-"""Where the report does not agree with itself (FRL-E1 to E9).
+"""Contradictions within the report (FRL-E1 to E9).
 
 E1, E2, E4 and E8 are recomputed from printed numbers. E3, E5, E6, E7 and E9 set two passages against each
 other; nothing is printed that could be recomputed, and an example of ours shows that they differ.

@@ -1,4 +1,4 @@
-"""What the report's claims estimate, by seed, and the same computed from its printed numbers.
+"""Estimands of the report's claims, by seed, and the same from its printed numbers.
 
 Logarithms of ratios are in percent (100 log). Cells are numbers of workers, approaches or cases.
 """

@@ -1,4 +1,4 @@
-"""What the rows say about the report's agents, in sentences for the head of notebook and report."""
+"""Findings about the report's agents in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.papers.frl.numbers import FIRST_ROUND, LONGEST_ROUND, NUMBERS, OTHER_ROUNDS

@@ -1,4 +1,4 @@
-"""What the report's figures show by eye, as numbers: when a selection settles, rounds to a threshold.
+"""Quantities that the report's figures show by eye: rounds until a selection settles, rounds to a threshold.
 
 All functions take rows as `load_rows` gives them, with the column `variant` where they compare.
 """
@@ -75,7 +75,7 @@ def share_selected(rows: pd.DataFrame) -> float:
 
 
 def rounds_to_threshold(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per case, variant and seed: rounds to the threshold, and the maximum times until then.
+    """Table by case, variant and seed: rounds to the threshold, and the maximum times until then.
 
     rows: of fig. 30, named. Columns level (percent), rounds (NaN: not reached), max_seconds (mean over
     these rounds, or all), total_seconds, final (percent), participation_variance at the end.

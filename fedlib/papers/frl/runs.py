@@ -69,7 +69,7 @@ VARIANTS = {**EVALUATORS, **SCHEDULERS}
 
 @dataclass(frozen=True)
 class Scale:
-    """What a profile may change: sizes, and the data sets and network that go with them."""
+    """Scale of a profile: sizes, data sets and network."""
 
     fedavg: Mapping[str, Any]  # fields of figs. 10 to 13
     evaluator: Mapping[str, Any]  # of figs. 14 to 23

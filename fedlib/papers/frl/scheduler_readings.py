@@ -43,7 +43,7 @@ DECISIONS = 570  # 30 experiments of 19
 
 
 def reading_settings(profile: str) -> list[Any]:
-    """What the rows depend on."""
+    """Settings that the rows depend on."""
     readings = {name: dict(options) for name, (_, options) in READINGS.items()}
     sizes = [list(table[profile]) if isinstance(table[profile], tuple) else table[profile]
              for table in (SIZES, SEEDS, WORKERS, STATIC_SEEDS)]  # fmt: skip
@@ -51,7 +51,7 @@ def reading_settings(profile: str) -> list[Any]:
 
 
 def measure_readings(profile: str) -> pd.DataFrame:
-    """One row per reading, world and seed; `world` is changing times, or static ones of k workers."""
+    """Measure each reading, world and seed; `world` is changing times, or static ones of k workers."""
     check_name("profile", profile, PROFILES)
     rows: list[dict[str, Any]] = []
     for reading, (_, options) in READINGS.items():
@@ -65,7 +65,7 @@ def measure_readings(profile: str) -> pd.DataFrame:
 
 
 def _before_stop(training: "Training", world: "World") -> dict[str, Any]:
-    """What fig. 26 to 29's claims are about, up to the stop of A17, beside as many workers at random."""
+    """Quantities of fig. 26 to 29's claims up to the stop of A17, beside as many workers at random."""
     counts = np.array([step["selected"].sum() for step in training.rounds])
     tenth = max(len(world.sizes) // 10, 1)
     few = np.flatnonzero(counts < tenth)
@@ -168,7 +168,7 @@ def measure_credit(profile: str) -> pd.DataFrame:
 
 
 def credit_sentence(rows: pd.DataFrame) -> str:
-    """What the decisions of a training can teach, in the untrained actor's world."""
+    """Sentence on the information in the decisions of a training, in the untrained actor's world."""
     own = rows[rows["chance"] == 0.5].set_index("workers")
     parts = [
         f"of {k} workers {k - own.loc[k, 'never_slowest']:.0f} were ever the slowest in {one.decisions:.0f} "

@@ -39,7 +39,7 @@ SIZES = {  # workers, experiments, rounds, seeds
 
 
 def train(options: Mapping[str, Any], seed: int, profile: str) -> "tuple[Training, World]":
-    """One agent of a profile's size, trained to the last experiment, and its world."""
+    """Train an agent of a profile's size to the last experiment; return it and its world."""
     workers, experiments, rounds, _ = SIZES[profile]
     rule = Scheduler(experiments=experiments, experiment_rounds=rounds, stop_below=None, **options)
     world = World(seed, np.full(workers, SAMPLES // workers), rule)
@@ -47,13 +47,13 @@ def train(options: Mapping[str, Any], seed: int, profile: str) -> "tuple[Trainin
 
 
 def training_settings(profile: str) -> list[Any]:
-    """What the rows of `trace_training` and `trace_one_sign` depend on."""
+    """Settings that the rows of `trace_training` and `trace_one_sign` depend on."""
     agents = {name: dict(options) for name, options in {**AGENTS, **ONE_SIGN}.items()}
     return [list(SIZES[profile]), SAMPLES, agents]
 
 
 def trace_training(profile: str) -> pd.DataFrame:
-    """One row per decision of every agent and seed; workers sorted from fast to slow by their means."""
+    """Table of the decisions of every agent and seed; workers sorted from fast to slow by their means."""
     check_name("profile", profile, PROFILES)
     rows: list[dict[str, Any]] = []
     for agent, options in AGENTS.items():

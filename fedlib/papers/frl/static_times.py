@@ -77,12 +77,12 @@ def on_one_line(actions: np.ndarray) -> float:
 
 
 def static_settings(profile: str) -> list[Any]:
-    """What the rows depend on."""
+    """Settings that the rows depend on."""
     return [list(SIZES[profile]), SECONDS, {name: dict(options) for name, options in AGENTS.items()}]
 
 
 def trace_static(profile: str) -> pd.DataFrame:
-    """One row per agent, number of workers, seed and side: the two kinds' probabilities at the end."""
+    """Table by agent, number of workers, seed and side: the two kinds' probabilities at the end."""
     workers, _, seeds = SIZES[check_name("profile", profile, PROFILES)]
     rows = []
     for agent, options in AGENTS.items():
@@ -97,7 +97,7 @@ def trace_static(profile: str) -> pd.DataFrame:
 def outcomes(
     agent: str, options: Mapping[str, Any], profile: str, workers: tuple[int, ...], seeds: int
 ) -> list[dict[str, Any]]:
-    """One row per number of workers, seed and side of one agent with these options."""
+    """Table by number of workers, seed and side for an agent with these options."""
     rule = Scheduler(experiments=SIZES[profile][1], stop_below=None, **options)
     rows = []
     for k in workers:

@@ -30,7 +30,7 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per contestant: level (%), simulated time and uploads, time to 95 % of FedAvg's level.
+    """Table of contestants: level (%), simulated time and uploads, time to 95 % of FedAvg's level.
 
     level: mean accuracy of the last tenth of the rounds, diverged runs as 0. hours: median over the runs
     that reach the target of the same seed, `reached` of them.

@@ -1,4 +1,4 @@
-"""What the rows say, in sentences for the head of notebook and report."""
+"""Findings in sentences, for the head of notebook and report."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ MARGIN = 0.5  # points: a smaller difference is no lead
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """One sentence for each learned method, one for the public benchmark."""
+    """A sentence for each learned method and one for the public benchmark."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]

@@ -50,7 +50,7 @@ def worst_tenth(text: str) -> float:
 
 
 def per_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per run: settings, level (%), best, worst-tenth client, validation, MB a round, diverged.
+    """Table of runs: settings, level (%), best, worst-tenth client, validation, MB a round, diverged.
 
     A run that diverged counts as 0 % wherever levels, worst tenths and validations are averaged: what it
     left is no model. `stopped` is the round, `before` its level until then.

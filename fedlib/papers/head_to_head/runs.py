@@ -77,7 +77,7 @@ CONTESTANTS: dict[str, Contestant] = {
 
 @dataclass(frozen=True)
 class Scale:
-    """What a profile may change: data sets, images, network, rounds."""
+    """Scale of a profile: data sets, images, network, rounds."""
 
     datasets: tuple[str, ...]
     cells: tuple[str, ...]

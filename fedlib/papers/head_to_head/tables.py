@@ -23,7 +23,7 @@ def _present(runs: pd.DataFrame) -> list[str]:
 
 
 def trials(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per contestant and trial: rate, options, mean validation accuracy (%), runs, diverged.
+    """Table of contestants and trials: rate, options, mean validation accuracy (%), runs, diverged.
 
     The mean is over data sets and seeds, with diverged runs as 0.
     """

@@ -1,4 +1,4 @@
-"""What the rows say about the baselines, in sentences for the notebook's head and end."""
+"""Findings about the baselines in sentences, for the notebook's head and end."""
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import effect_words

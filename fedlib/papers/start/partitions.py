@@ -22,7 +22,7 @@ FAMILIES = (
 
 
 def family_partitions(labels: np.ndarray, num_classes: int, seed: int = 0) -> dict[str, list[np.ndarray]]:
-    """One partition of each family into 10 clients: title -> index lists."""
+    """A partition of each family into 10 clients: title -> index lists."""
 
     return {
         title: make_partition(
