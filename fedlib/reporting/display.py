@@ -117,7 +117,7 @@ def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
     """Display sentences, the count of verdicts, and the data and scale that these rest on."""
     counts = Counter(one["verdict"] for one in found)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    meant = [f"*{word}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
+    meant = [f"*{word.capitalize()}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
     found_words = " ".join([*sentences, f"Of {len(found)} claims: {told}.", *meant])
     display(Markdown(f"{found_words}\n\n{_scale_sentence(found)}"))
 
