@@ -100,7 +100,8 @@ def method_style(name: str) -> MethodStyle:
         return METHOD_STYLES[name]
     number = zlib.crc32(name.encode())
     marker, line = _MARKERS[number // 4 % len(_MARKERS)], _LINES[number // 28 % len(_LINES)]
-    label = name.rpartition(":")[2].replace("_", " ")
+    method, options = name.partition("{")[::2]  # of `fedlib show`: options as JSON, whose colons stay
+    label = method.rpartition(":")[2].replace("_", " ") + (f" {{{options}" if options else "")
     return MethodStyle(_OTHERS[number % len(_OTHERS)], marker, label, line)
 
 

@@ -54,6 +54,11 @@ def test_a_variant_of_a_method_has_the_methods_colour():
 def test_a_method_of_ones_own_keeps_its_look():
     assert plotting.method_style("mine") == plotting.method_style("mine")
     assert plotting.method_style("mine").label == "mine"
+    assert plotting.method_style("package.module:My_Method").label == "My Method"
+    assert (
+        plotting.method_style('drop_slowest_1{"keep_share": 0.5}').label
+        == 'drop slowest 1 {"keep_share": 0.5}'
+    )
 
 
 def test_t_interval_by_hand():
