@@ -88,7 +88,7 @@ def below_pareto(rows: pd.DataFrame) -> pd.DataFrame:
             for scheme, own in part.groupby("partition")
             if set(BASELINES) <= set(own.variant)
         }
-        for scheme in {"ce", "cn"} & set(of) if "pa" in of else ():
+        for scheme in [name for name in ("ce", "cn") if {"pa", name} <= set(of)]:
             found[paper_name((dataset, scheme, clients))] = of["pa"] - of[scheme]
     return pd.DataFrame(found)
 
