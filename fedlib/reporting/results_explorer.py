@@ -15,8 +15,6 @@ from fedlib.papers import artifacts, paper_names
 from fedlib.plotting.style import method_style
 from fedlib.reporting.session import Session
 
-_CELL = ("dataset", "partition", "num_clients", "cohort_size")
-
 
 def explore_results(session: Session, *, interactive: bool | None = None) -> None:
     """Show controls over curves and final accuracies of stored runs, or one figure where nobody moves them.
@@ -37,7 +35,8 @@ def explorable(session: Session, artifact_id: str) -> pd.DataFrame:
     rows = session.rows(artifact_id)
     if rows.empty or not {"method", "seed", "test_accuracy", "round"} <= set(rows):
         return pd.DataFrame()
-    words = rows[[*_CELL]].map(str).agg(", ".join, axis=1)
+    drawn = rows.cohort_size.map(lambda size: "" if pd.isna(size) else f", K = {size:.0f}")
+    words = rows.dataset + ", " + rows.partition + ", N = " + rows.num_clients.astype(str) + drawn
     options = rows.method_options.where(rows.method_options.ne("{}"), "")
     return rows.assign(cell=words, variant=rows.method + options)[rows.test_accuracy.notna()]
 
