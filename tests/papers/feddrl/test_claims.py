@@ -380,8 +380,8 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     files = three(52.0)[lambda rows: rows.dataset != "standin-cifar100"]
     (c1,), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
     assert c1.artifact == c13.artifact == "feddrl/authors_partitions"
-    assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline +2.00 [+2.00")
-    assert "gain over the best baseline +4.0" in c13.tell(files)
+    assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline: +2.00 [+2.00")
+    assert "gain over the best baseline: +4.0" in c13.tell(files)
     assert c1.tell(files[files.method == "fedavg"]) == ""
     for number in (2, 3, 4, 14):
         (supplement,) = by_id[f"FEDDRL-C{number}"].supplements
@@ -389,5 +389,5 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     as_run = pd.concat([three(52.0), shards(52.0)]).query("dataset == 'standin-cifar100'")
     (c2,) = by_id["FEDDRL-C2"].supplements
     told = c2.tell(as_run.assign(dataset="cifar10-jpeg"))
-    assert "gain over the best baseline +4.0" in told
+    assert "gain over the best baseline: +4.0" in told
     assert "(3 cells" in told  # table 4's shards are no part of C2
