@@ -86,7 +86,7 @@ def test_stand_ins_and_foreign_settings_decide_nothing(number):
 def test_foreign_settings_are_told_beside():
     lost = rows([0.7], [0.8], dataset="pneumoniamnist-subset")
     (supplement,) = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
-    assert "a setting that the paper does not have: FedDisk - best competitor -10.0" in supplement.tell(lost)
+    assert "a setting that the paper does not have: FedDisk - best competitor: -10.0" in supplement.tell(lost)
     assert supplement.tell(rows([0.7], [0.8])) == ""
 
 
