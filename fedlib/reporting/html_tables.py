@@ -222,4 +222,9 @@ def _styled(words: pd.DataFrame, numeric: set[tuple[str, str]], name: str) -> st
     ]
     styler = shown.style.hide(axis="index").set_uuid(re.sub(r"[^\w-]+", "-", name))
     styler.cell_ids = False
-    return styler.set_table_styles(styles).format(escape="html").to_html()
+    return styler.set_table_styles(styles).format(_unbroken).to_html()
+
+
+def _unbroken(words: str) -> str:
+    """A cell as HTML, its spaces non-breaking: an untrusted notebook in JupyterLab loses the styles."""
+    return html.escape(words).replace(" ", "\u00a0")
