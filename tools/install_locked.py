@@ -42,8 +42,17 @@ def hashed_entries(entries: list[str], *, cuda: bool) -> list[str]:
 
 
 def pip_install(*arguments: str) -> None:
-    """`pip install --no-deps`: the lock is complete."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    """`pip install` without dependencies, as the lock is complete, and without bytecode for all packages."""
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-compile",
+    ]
     subprocess.run([*command, *arguments], check=True)
 
 
