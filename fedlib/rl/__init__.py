@@ -2,4 +2,4 @@
 
 from fedlib.rl.ddpg import Agent, Ddpg
 from fedlib.rl.networks import Mlp
-from fedlib.rl.replay import Replay, sample_greedy, sample_proportional
+from fedlib.rl.replay import Replay, sample_proportional

@@ -6,13 +6,13 @@ https://arxiv.org/abs/1509.02971, Algorithm 1; and Algorithm 1 of
 N. H. Nguyen et al., "FedDRL: Deep Reinforcement Learning-based Adaptive Aggregation for Non-IID
 Data in Federated Learning", ICPP 2022, https://doi.org/10.1145/3545008.3545085.
 
-Departures from FedDRL's text, each with its option:
+Departures from FedDRL's text:
 
-1. The priority is the TD error of the target networks' policy; `priority="paper"` evaluates the
-   next state at the stored action, as printed (FEDDRL-A17).
+1. The priority is the TD error of the target networks' policy; as printed the next state is evaluated
+   at the stored action (FEDDRL-A17).
 2. rho weighs the main network in a soft update (FEDDRL-A16); the printed form is rho = 0.98.
-3. Sorting is no sampling rule: draws are proportional; `sampling="greedy"` takes the sorted
-   buffer from the top, `"uniform"` is DDPG's own rule and the FRL report's (FEDDRL-A18).
+3. Sorting is no sampling rule: draws are proportional to the priorities (FEDDRL-A18). Those of
+   `sampling="uniform"` are DDPG's own rule and the FRL report's.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,10 +24,9 @@ from torch import Tensor
 
 from fedlib.errors import check, check_name
 from fedlib.rl.networks import Layers, Mlp, adam_, one_thread, soft_update_
-from fedlib.rl.replay import Replay, sample_greedy, sample_proportional
+from fedlib.rl.replay import Replay, sample_proportional
 
-PRIORITIES = ("td", "paper")
-SAMPLINGS = ("proportional", "greedy", "uniform")
+SAMPLINGS = ("proportional", "uniform")
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,9 @@ class Ddpg:
     critic_decay: float = 0.0
     discount: float = 0.99  # gamma
     rho: float = 0.02
-    priority: str = "td"
     sampling: str = "proportional"
 
     def __post_init__(self) -> None:
-        check_name("priority", self.priority, PRIORITIES)
         check_name("sampling", self.sampling, SAMPLINGS)
         for name in ("discount", "rho"):
             value = getattr(self, name)
@@ -109,12 +106,8 @@ class Ddpg:
     @torch.no_grad()
     def priorities(self, agent: Agent, replay: Replay) -> Tensor:
         """|delta| [R, n] of every experience (line 1; FEDDRL-A17)."""
-        if self.priority == "td":
-            goal = self.targets(agent, replay)
-        else:
-            next_value = self.value(agent.critic, replay.next_states, replay.actions)
-            goal = replay.rewards + self.discount * next_value
-        return (goal - self.value(agent.critic, replay.states, replay.actions)).abs()
+        value = self.value(agent.critic, replay.states, replay.actions)
+        return (self.targets(agent, replay) - value).abs()
 
     @one_thread()
     def learn(
@@ -148,8 +141,6 @@ class Ddpg:
         batch_size: int,
     ) -> Tensor:
         """[R, updates, batch_size] which experiences each update sees."""
-        if self.sampling == "greedy":
-            return sample_greedy(self.priorities(agent, replay), updates, batch_size)
         equal = self.sampling == "uniform"
         priorities = torch.ones_like(replay.rewards) if equal else self.priorities(agent, replay)
         uniforms = np.stack([stream.random((updates, batch_size)) for stream in streams])

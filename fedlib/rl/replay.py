@@ -80,14 +80,3 @@ def sample_proportional(priorities: Tensor, uniforms: Tensor) -> Tensor:
     at = uniforms.double().flatten(1) * cumulative[:, -1:]
     index = torch.searchsorted(cumulative, at, right=True).clamp(max=priorities.shape[1] - 1)
     return index.view(uniforms.shape)
-
-
-def sample_greedy(priorities: Tensor, updates: int, batch_size: int) -> Tensor:
-    """Indices [R, updates, batch_size]: mini-batches cut one after the other from the sorted buffer.
-
-    The order is that of falling priority (Algorithm 1, line 2); after the last experience the
-    first follows again.
-    """
-    order = priorities.argsort(dim=1, descending=True, stable=True)
-    at = torch.arange(updates * batch_size) % priorities.shape[1]
-    return order[:, at].unflatten(1, (updates, batch_size))

@@ -29,6 +29,13 @@ def linear_agents(**options):
     return ddpg, agent
 
 
+class Halves:
+    """A stream whose two draws lie in the first and in the second half of [0, 1)."""
+
+    def random(self, shape):
+        return np.broadcast_to([0.25, 0.75], shape)
+
+
 def two_experiences():
     """(s, a, r, s') = (1, 2, 10, 4) and (0, 1, -1, 8)."""
     return Replay(
@@ -47,13 +54,9 @@ def test_targets_by_hand():
 
 
 def test_priorities_by_hand():
-    """td: |17 - 8|, |13.5 - 5|. As printed, Q(s', a) with the stored action (FEDDRL-A17):
-    Q(4, 2) = 11, |10 + 5.5 - 8| = 7.5; Q(8, 1) = 13, |-1 + 6.5 - 5| = 0.5.
-    """
+    """|17 - 8|, |13.5 - 5| (FEDDRL-A17)."""
     ddpg, agent = linear_agents()
     assert ddpg.priorities(agent, two_experiences()).tolist() == [[9.0, 8.5]]
-    ddpg, agent = linear_agents(priority="paper")
-    assert ddpg.priorities(agent, two_experiences()).tolist() == [[7.5, 0.5]]
 
 
 def test_one_update_by_hand():
@@ -64,8 +67,8 @@ def test_one_update_by_hand():
     Policy: -mean Q = -mean(1.1 s + 2.1 (w s + c) + 3.1), gradient (-1.05, -2.1): weights + 0.01.
     Targets with rho = 0.5: halfway to the new main networks.
     """
-    ddpg, agent = linear_agents(critic_rate=0.1, policy_rate=0.01, rho=0.5, sampling="greedy")
-    after, loss = ddpg.learn(agent, two_experiences(), [np.random.default_rng(0)], batch_size=2)
+    ddpg, agent = linear_agents(critic_rate=0.1, policy_rate=0.01, rho=0.5)
+    after, loss = ddpg.learn(agent, two_experiences(), [Halves()], batch_size=2)
     assert loss.item() == pytest.approx(76.625)
     assert after.steps == 1
     torch.testing.assert_close(after.critic, torch.tensor([[1.1, 2.1, 3.1]]))
@@ -99,9 +102,12 @@ def random_world(replicas=1, count=12, seed=0):
         torch.sigmoid,
         critic_rate=1e-2,
         policy_rate=1e-2,
-        sampling="greedy",
     )
     return ddpg, replay
+
+
+def streams(count=1):
+    return [np.random.default_rng(r) for r in range(count)]
 
 
 def test_algorithm_1_is_torchrl_ddpg():
@@ -133,7 +139,7 @@ def _side_by_side(updates):
 
     ddpg, replay = random_world()
     agent = ddpg.init([torch.Generator().manual_seed(3)])
-    picks = ddpg._sample(agent, replay, [], updates, 4)
+    picks = ddpg._sample(agent, replay, streams(), updates, 4)
 
     policy, critic = (
         as_sequential(ddpg.policy_network, agent.policy[0]),
@@ -169,7 +175,7 @@ def _side_by_side(updates):
             part(data.clone())[0].mean().backward()
             optimizer.step()
         soft.step()
-    after, _ = ddpg.learn(agent, replay, [], batch_size=4, updates=updates)
+    after, _ = ddpg.learn(agent, replay, streams(), batch_size=4, updates=updates)
     names = ("actor_network_params", "value_network_params")
     found = {}
     for name, short in zip(names, ("policy", "critic"), strict=True):
@@ -191,11 +197,11 @@ def _flat(params):
 def test_replicas_learn_as_if_alone():
     ddpg, replay = random_world(replicas=3)
     generators = [torch.Generator().manual_seed(r) for r in range(3)]
-    together, loss = ddpg.learn(ddpg.init(generators), replay, [], batch_size=4)
+    together, loss = ddpg.learn(ddpg.init(generators), replay, streams(3), batch_size=4)
     for r in range(3):
         alone = Replay(*(t[r : r + 1] for t in replay._fields))
         agent = ddpg.init([torch.Generator().manual_seed(r)])
-        agent, own = ddpg.learn(agent, alone, [], batch_size=4)
+        agent, own = ddpg.learn(agent, alone, [streams(3)[r]], batch_size=4)
         torch.testing.assert_close(together.policy[r], agent.policy[0], rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(together.critic[r], agent.critic[0], rtol=1e-4, atol=1e-5)
         assert loss[r].item() == pytest.approx(own.item(), rel=1e-4)
@@ -204,8 +210,8 @@ def test_replicas_learn_as_if_alone():
 def test_number_of_updates_is_one_pass_unless_said():
     ddpg, replay = random_world(count=11)
     agent = ddpg.init([torch.Generator()])
-    assert ddpg.learn(agent, replay, [], batch_size=4)[0].steps == 2  # floor(11 / 4), FEDDRL-A19
-    assert ddpg.learn(agent, replay, [], batch_size=4, updates=7)[0].steps == 7
+    assert ddpg.learn(agent, replay, streams(), batch_size=4)[0].steps == 2  # floor(11 / 4), FEDDRL-A19
+    assert ddpg.learn(agent, replay, streams(), batch_size=4, updates=7)[0].steps == 7
 
 
 def test_uniform_sampling_does_not_look_at_the_errors():
@@ -219,7 +225,6 @@ def test_uniform_sampling_does_not_look_at_the_errors():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"priority": "rank"}, "unknown priority 'rank'; allowed: td, paper"),
         ({"sampling": "sorted"}, "unknown sampling 'sorted'"),
         ({"discount": 1.5}, "discount=1.5 given; allowed: 0 to 1"),
         ({"rho": -0.1}, "rho=-0.1 given; allowed: 0 to 1"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.rl import Replay, sample_greedy, sample_proportional
+from fedlib.rl import Replay, sample_proportional
 
 
 def filled(count, replicas=2, capacity=100):
@@ -67,17 +67,6 @@ def test_all_errors_zero_is_uniform():
     uniforms = torch.from_numpy(np.random.default_rng(1).random((1, 1000, 4)))
     counts = torch.bincount(sample_proportional(torch.zeros(1, 4), uniforms).flatten(), minlength=4)
     assert counts.min() > 900
-
-
-def test_greedy_takes_the_sorted_buffer_from_the_top():
-    priorities = torch.tensor([[0.1, 0.9, 0.5, 0.7, 0.3], [1.0, 2.0, 3.0, 4.0, 5.0]])
-    picks = sample_greedy(priorities, updates=2, batch_size=2)
-    assert picks.tolist() == [[[1, 3], [2, 4]], [[4, 3], [2, 1]]]
-
-
-def test_greedy_starts_over_after_the_last():
-    picks = sample_greedy(torch.tensor([[0.1, 0.9, 0.5]]), updates=2, batch_size=2)
-    assert picks.tolist() == [[[1, 2], [0, 1]]]
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])

@@ -1,12 +1,12 @@
 """FedDRL's agent: what it observes, decides, stores and learns (Algorithm 2, lines 1, 13 to 15, 17 to 22).
 
-Nothing here trains a client: reports of the clients' losses come in, impact factors go out. The options
-name the reading taken where the paper is silent or cannot be meant as printed (FEDDRL-A1 to A20).
+Nothing here trains a client: reports of the clients' losses come in, impact factors go out. Where the
+paper is silent or cannot be meant as printed, the readings FEDDRL-A1 to A20 say what is done.
 """
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from fedlib.errors import check, check_name
 from fedlib.federation import Task, method_generators
 from fedlib.methods.feddrl import mdp
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
-from fedlib.rl.ddpg import PRIORITIES
 from fedlib.rl.networks import one_thread
 from fedlib.rl.replay import permute_rewards
 
@@ -28,13 +27,7 @@ CHOICES = {
     "agent": ("learning", "shuffled", "untrained", "permuted"),
     "policy": ("joint", "shared"),
     "state": mdp.STATES,
-    "order": mdp.ORDERS,
-    "reward": mdp.REWARDS,
-    "noise_process": ("gaussian", "ornstein_uhlenbeck"),
-    "priority": PRIORITIES,
-    "sampling": ("proportional", "greedy"),
 }
-OU_DECAY = 0.1  # theta of the Ornstein-Uhlenbeck process (FEDDRL-A13)
 
 
 @dataclass(frozen=True)
@@ -43,13 +36,11 @@ class AgentState:
 
     agent: as the last decision was made with; what it learns from `replay` it learns beside the
     next round. state [R, 3K], action [R, 2K]: of the last round, whose reward is not known yet
-    (None before round 1). noise [R, 2K]: the last exploration noise. mean_reward [R]: the running mean that
-    `centring` subtracts.
+    (None before round 1). mean_reward [R]: the running mean that `centring` subtracts.
     """
 
     agent: Agent
     replay: Replay
-    noise: Tensor
     state: Tensor | None = None
     action: Tensor | None = None
     mean_reward: Tensor | None = None
@@ -66,7 +57,14 @@ class AgentState:
             return {n: v.cpu() if isinstance(v, Tensor) else v for n, v in values.items()}
 
         agent, replay = Agent(**home(packed["agent"])), Replay(**home(packed["replay"]))
-        return cls(**{**home(packed), "agent": agent, "replay": replay})
+        known = {field.name for field in fields(cls)}  # older checkpoints have further entries
+        own = {name: value for name, value in packed.items() if name in known}
+        return cls(**{**home(own), "agent": agent, "replay": replay})
+
+    @property
+    def slots(self) -> int:
+        """K: clients of a round."""
+        return self.replay.actions.shape[2] // 2
 
 
 @dataclass(frozen=True)
@@ -76,16 +74,10 @@ class AggregationAgent:
     # controls: "shuffled" state when it acts; "untrained", never updated; "permuted" rewards when it learns
     agent: str = "learning"
     beta: float = 0.1  # eq. (6) (A9)
-    mu_scale: float = 1.0  # multiplies z before the softmax (A8)
-    order: str = "noise_then_softmax"  # or "softmax_then_noise" (A10)
     state: str = "shares"  # or "raw" (A6)
-    reward: str = "negated"  # or "printed": eq. (7) as it stands (A1)
     centring: float = 0.0  # rate of the running mean that D's rewards are less (`mdp.centre`); 0: none
     policy: str = "joint"  # or "shared": one network for every client, of its own three reports
     noise: float = 0.1  # standard deviation of the exploration noise (A13)
-    noise_process: str = "gaussian"  # or "ornstein_uhlenbeck" (A13)
-    priority: str = "td"  # or "paper": Q(s', a) at the stored action (A17)
-    sampling: str = "proportional"  # or "greedy" (A18)
     batch_size: int = 4  # of Algorithm 1 (A19); D is sufficient once it holds as many (A20)
     updates: int | None = None  # b; None: floor(buffer length / batch_size) (A19)
     capacity: int = 100_000  # experience buffer (table 1)
@@ -93,16 +85,13 @@ class AggregationAgent:
     rho: float = 0.02  # weight of the main network in a soft update (table 1, A16)
     policy_rate: float = 1e-4  # table 1
     critic_rate: float = 1e-3  # table 1
-    policy_hidden_layers: int = 2  # 3: the other reading of "3 layers" (A14)
     hidden_size: int = 256  # table 1
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
             check_name(f"{name} of method 'feddrl'", getattr(self, name), allowed)
-        for name, least in (("noise", 0), ("mu_scale", 0)):
+        for name, least in (("noise", 0), ("batch_size", 1), ("capacity", 1), ("hidden_size", 1)):
             self._check_least(name, least)
-        for name in ("batch_size", "capacity", "policy_hidden_layers", "hidden_size"):
-            self._check_least(name, 1)
         if self.updates is not None:
             self._check_least("updates", 1)
         check(
@@ -119,23 +108,20 @@ class AggregationAgent:
         check(given >= least, f"{name}={given} given for method 'feddrl'; allowed: {least} or more")
 
     def ddpg(self, slots: int) -> Ddpg:
-        """Networks of table 1 for K slots: policy 3K-256-256-2K, critic 5K-256-256-1.
+        """Networks of table 1 for K slots: policy 3K-256-256-2K, critic 5K-256-256-1 (A14).
 
         A shared policy is 3-256-256-2 for each slot: it has no slots to tell groups by.
         """
-        hidden = (self.hidden_size,)
-        inner = hidden * self.policy_hidden_layers
+        hidden = (self.hidden_size, self.hidden_size)
         joint = self.policy == "joint"
         return Ddpg(
-            Mlp((3 * slots, *inner, 2 * slots)) if joint else Mlp((3, *inner, 2), slots=slots),
-            Mlp((3 * slots, *hidden * 2, 1), action_size=2 * slots),
+            Mlp((3 * slots, *hidden, 2 * slots)) if joint else Mlp((3, *hidden, 2), slots=slots),
+            Mlp((3 * slots, *hidden, 1), action_size=2 * slots),
             partial(mdp.gaussians, beta=self.beta),
             policy_rate=self.policy_rate,
             critic_rate=self.critic_rate,
             discount=self.discount,
             rho=self.rho,
-            priority=self.priority,
-            sampling=self.sampling,
         )
 
     def new_state(self, task: Task) -> AgentState:
@@ -146,7 +132,7 @@ class AggregationAgent:
         """Line 1: networks, targets and an empty D, one agent per generator."""
         count = len(generators)
         agent = self.ddpg(slots).init(generators)
-        return AgentState(agent, Replay.empty(count, 3 * slots, 2 * slots), torch.zeros(count, 2 * slots))
+        return AgentState(agent, Replay.empty(count, 3 * slots, 2 * slots))
 
     def learn(
         self, learner: AgentState, streams: list[np.random.Generator]
@@ -157,7 +143,7 @@ class AggregationAgent:
         """
         if self.agent == "untrained" or len(learner.replay) < self.batch_size:  # lines 19, 20
             return learner, None
-        ddpg = self.ddpg(learner.noise.shape[1] // 2)
+        ddpg = self.ddpg(learner.slots)
         replay = self.experience(learner.replay, streams)
         agent, loss = ddpg.learn(
             learner.agent, replay, streams, batch_size=self.batch_size, updates=self.updates
@@ -189,15 +175,14 @@ class AggregationAgent:
         state = mdp.observe(before, after, sizes, self.state)  # line 13
         earned = None
         if learner.state is not None:  # lines 17, 18
-            earned = mdp.reward(before, self.reward)
+            earned = mdp.reward(before)
             learner = self.remember(learner, earned, state)
-        noise = self._next_noise(learner.noise, streams("explore"))
+        noise = self.noise * _normal(streams("explore"), 2 * learner.slots)
         chosen = self._choose(learner, state, streams)
         action = mdp.explore(chosen, noise, self.beta)  # line 14; this is what D stores (A12)
-        draw = _normal(streams("impact"), state.shape[1] // 3)
-        factors = mdp.impact_factors(action, draw, order=self.order, mu_scale=self.mu_scale)  # line 15
+        factors = mdp.impact_factors(action, _normal(streams("impact"), learner.slots))  # line 15
         columns = {**_columns(earned, factors, len(learner.replay)), "mu": _as_json(chosen)}
-        return replace(learner, noise=noise, state=state, action=action), factors, columns
+        return replace(learner, state=state, action=action), factors, columns
 
     def remember(self, learner: AgentState, earned: Tensor, state: Tensor) -> AgentState:
         """With the experience of the round before in D: its reward [R] is known now, and the next state."""
@@ -212,15 +197,10 @@ class AggregationAgent:
 
     def _choose(self, learner: AgentState, state: Tensor, streams: Streams) -> Tensor:
         """(mu, sigma) = pi(s) [R, 2K], without exploration noise."""
-        slots = state.shape[1] // 3
         if self.agent == "shuffled":  # D keeps the true state, so that the agent learns as ever
-            order = np.stack([stream.permutation(slots) for stream in streams("shuffle")])
+            order = np.stack([stream.permutation(learner.slots) for stream in streams("shuffle")])
             state = mdp.shuffle_slots(state, torch.from_numpy(order))
-        return self.ddpg(slots).act(learner.agent.policy, state.unsqueeze(1)).squeeze(1)
-
-    def _next_noise(self, last: Tensor, streams: list[np.random.Generator]) -> Tensor:
-        fresh = self.noise * _normal(streams, last.shape[1])
-        return fresh if self.noise_process == "gaussian" else (1 - OU_DECAY) * last + fresh
+        return self.ddpg(learner.slots).act(learner.agent.policy, state.unsqueeze(1)).squeeze(1)
 
 
 def _normal(streams: list[np.random.Generator], count: int) -> Tensor:

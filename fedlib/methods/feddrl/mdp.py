@@ -9,8 +9,6 @@ import torch
 from torch import Tensor
 
 STATES = ("shares", "raw", "losses")
-ORDERS = ("noise_then_softmax", "softmax_then_noise")
-REWARDS = ("negated", "printed")
 
 
 def observe(before: Tensor, after: Tensor, sizes: Tensor, scaling: str = "shares") -> Tensor:
@@ -52,33 +50,21 @@ def explore(action: Tensor, noise: Tensor, beta: float) -> Tensor:
     return torch.cat([mu, torch.minimum(sigma, beta * mu)], dim=-1)
 
 
-def impact_factors(
-    action: Tensor, draw: Tensor, *, order: str = "noise_then_softmax", mu_scale: float = 1.0
-) -> Tensor:
-    """alpha [R, K] from an action [R, 2K] and a standard normal draw [R, K].
+def impact_factors(action: Tensor, draw: Tensor) -> Tensor:
+    """Eq. (5): alpha [R, K] from an action [R, 2K] and a standard normal draw [R, K].
 
-    "noise_then_softmax" is eq. (5), z = c (mu + sigma * draw) and alpha = softmax(z) with
-    c = mu_scale (1 in the paper; larger values widen the range of alpha, FEDDRL-A8).
-    "softmax_then_noise" is the authors' development code: a draw around softmax(c mu) with a
-    tenth of it as the largest spread, not renormalised, so the sum is 1 only on average
-    (FEDDRL-A10).
+    The draw comes first, z = mu + sigma * draw, then alpha = softmax(z) (FEDDRL-A10).
     """
     mu, sigma = action.chunk(2, dim=-1)
-    if order == "noise_then_softmax":
-        return torch.softmax(mu_scale * (mu + sigma * draw), dim=-1)
-    centre = torch.softmax(mu_scale * mu, dim=-1)
-    spread = torch.minimum((sigma / 100).clamp(min=0.001), 0.1 * centre)
-    return centre + spread * draw
+    return torch.softmax(mu + sigma * draw, dim=-1)
 
 
-def reward(before: Tensor, sign: str = "negated") -> Tensor:
+def reward(before: Tensor) -> Tensor:
     """Eq. (7) [R] of the losses [R, K] of the global model on the clients' data, in nats.
 
-    Mean plus gap between the worst and the best client is a cost: it is negated
-    (FEDDRL-A1). "printed" keeps the paper's sign, so that the agent seeks high losses.
+    Mean plus gap between the worst and the best client is a cost: it is negated (FEDDRL-A1).
     """
-    cost = before.mean(dim=1) + (before.amax(dim=1) - before.amin(dim=1))
-    return -cost if sign == "negated" else cost
+    return -(before.mean(dim=1) + (before.amax(dim=1) - before.amin(dim=1)))
 
 
 def centre(earned: Tensor, mean: Tensor | None, rate: float) -> tuple[Tensor, Tensor]:

@@ -12,8 +12,8 @@ Data in Federated Learning", ICPP 2022, https://doi.org/10.1145/3545008.3545085,
   agent of the run proper is trained offline on their merged buffers.
 
 What learns stands in `agent`, one round in `online_round`, what comes before round 1 in `pretraining`.
-Where the paper is silent or cannot be meant as printed, options name the reading taken, FEDDRL-A1 to
-A24; `rho=0.98` is the printed soft update (A16). Controls: the option `agent`, and FedAvg with
+Where the paper is silent or cannot be meant as printed, the readings FEDDRL-A1 to A24 say what is done;
+`rho=0.98` is the printed soft update (A16). Controls: the option `agent`, and FedAvg with
 `weights="uniform"`.
 """
 

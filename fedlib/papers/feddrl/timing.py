@@ -110,8 +110,8 @@ def time_learning(size: int, length: int, calls: int) -> list[float]:
 
 def _filled(learner: "AgentState", length: int) -> "AgentState":
     """A learner with `length` random experiences in its buffers."""
-    replicas, slots = len(learner.noise), learner.noise.shape[1] // 2
-    rng, replay = np.random.default_rng(0), learner.replay
+    rng, replay, slots = np.random.default_rng(0), learner.replay, learner.slots
+    replicas = len(replay.rewards)
     for _ in range(length):
         state, after = (torch.from_numpy(rng.random((replicas, 3 * slots), np.float32)) for _ in range(2))
         action = torch.from_numpy(rng.random((replicas, 2 * slots), np.float32))
