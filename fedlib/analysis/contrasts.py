@@ -27,9 +27,15 @@ def best(
     return 100 * found if percent else found
 
 
-def _of_one_cell(rows: pd.DataFrame, value: str) -> pd.DataFrame:
+def best_of_each(rows: pd.DataFrame, by: str, value: str = "test_accuracy") -> pd.DataFrame:
+    """`best` of every method of one cell at once, in percent: a row per seed, a column per value of `by`."""
+    largest = _of_one_cell(rows, value, by).groupby([by, "seed"], sort=False)[value].max()
+    return 100 * largest.unstack(by).sort_index()
+
+
+def _of_one_cell(rows: pd.DataFrame, value: str, *by: str) -> pd.DataFrame:
     known = rows[rows[value].notna()]
-    twice = known[known.duplicated(["seed", "round"])]
+    twice = known[known.duplicated([*by, "seed", "round"])]
     if len(twice):
         one = twice.iloc[0]
         check(

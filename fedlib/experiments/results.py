@@ -159,21 +159,19 @@ def _from_results(
     path = results_file(place, profile)
     if not path.is_file():
         return []
-    rows = read_rows(path).assign(source="results")
+    rows = read_rows(path)
     # Keys are made again from the descriptions, so that a new field with a default orphans no old result.
-    current = {key: current_run(item["description"]) for key, item in read_details(path)["runs"].items()}
-    frames, stale = [], 0
-    for key, part in rows.groupby("run"):
-        run = current.get(key)
-        if run is None or run.group_key not in wanted:
-            stale += 1
-        elif run.key not in known:
-            frames.append(part.assign(run=run.key, group=run.group_key))
+    described = {key: current_run(item["description"]) for key, item in read_details(path)["runs"].items()}
+    current = {key: run for key, run in described.items() if run is not None and run.group_key in wanted}
+    stale = len(set(rows["run"]) - set(current))
     if stale and complete:
         warnings.warn(
             StoreWarning(f"{path}: {stale} runs are not in the present grid; left out"), stacklevel=3
         )
-    return frames
+    keys = {key: run.key for key, run in current.items() if run.key not in known}
+    groups = {key: current[key].group_key for key in keys}
+    rows = rows[rows["run"].isin(list(keys))]
+    return [rows.assign(run=rows["run"].map(keys), group=rows["run"].map(groups), source="results")]
 
 
 def export_results(

@@ -37,6 +37,15 @@ def test_final_and_best_by_seed():
     assert decide.best(ROWS, "loss", percent=False, smallest=True).tolist() == [1, 4]
 
 
+def test_best_of_all_methods_at_once():
+    other = ROWS.assign(test_accuracy=[0.1, 0.2, 0.3, None, None, None], method="b")
+    found = decide.best_of_each(pd.concat([ROWS.assign(method="a"), other]), "method")
+    assert found.a.tolist() == [60, 40]
+    assert found.b.dropna().to_dict() == {0: 30}
+    with pytest.raises(UsageError, match="more than one row for seed 0, round 1"):
+        decide.best_of_each(pd.concat([ROWS.assign(method="a")] * 2), "method")
+
+
 def test_rows_of_two_methods_are_refused():
     with pytest.raises(UsageError, match="more than one row for seed 0, round 1"):
         decide.final(pd.concat([ROWS, ROWS]))

@@ -106,6 +106,13 @@ def best(part: pd.DataFrame, variant: str) -> pd.Series:
     return decide.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
 
 
+def best_by_cell(named: pd.DataFrame, needs: tuple[str, ...] = ()) -> Iterator[tuple[tuple, pd.DataFrame]]:
+    """`best` of every variant in each cell: a row per seed, a column per variant, in our order."""
+    own = named[[*CELL, "variant", "seed", "round", "test_accuracy"]]
+    for cell, part in cells(own, needs=needs):
+        yield cell, decide.best_of_each(part, "variant")[variant_order(part)]
+
+
 def best_baseline(part: pd.DataFrame) -> pd.Series:
     """The better of FedAvg and FedProx in this cell by its mean over seeds, as impr.(a) takes it."""
     return max((best(part, name) for name in BASELINES), key=lambda values: values.mean())

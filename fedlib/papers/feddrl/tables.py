@@ -10,7 +10,7 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
 from fedlib.papers.feddrl import quantities as analysis
-from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gain
+from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
 from fedlib.papers.feddrl.runs import CONTROLS
 
 PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
@@ -21,9 +21,9 @@ LAST_ROUNDS = 50  # whose mean accuracy stands beside the best
 def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean over seeds of the best accuracy (%): data, partition, N, variant, mean, low, high, n."""
     named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named):
-        for variant in analysis.variant_order(part):
-            interval = mean_interval(analysis.best(part, variant).to_numpy())
+    for cell, best in analysis.best_by_cell(named):
+        for variant, values in best.items():
+            interval = mean_interval(values.dropna().to_numpy())
             found.append({**_cell(cell), "variant": variant, **vars(interval)})
     return pd.DataFrame(found, columns=[*CELL, "variant", "mean", "low", "high", "n"])
 
@@ -90,12 +90,13 @@ def _marked(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 def gain_table(rows: pd.DataFrame) -> pd.DataFrame:
     """impr.(a) and impr.(b) of table 3 (%): printed, ours with its interval."""
     named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named, needs=analysis.THREE):
-        line = _cell(cell)
-        for over, baseline in (("best", analysis.best_baseline), ("worst", analysis.worst_baseline)):
-            gain = analysis.relative_gain(analysis.best(part, "feddrl"), baseline(part))
+    printed = {over: printed_gains(over) for over in ("best", "worst")}
+    for cell, best in analysis.best_by_cell(named, needs=analysis.THREE):
+        line, means = _cell(cell), best[list(analysis.BASELINES)].mean()
+        for over, baseline in (("best", means.idxmax()), ("worst", means.idxmin())):
+            gain = analysis.relative_gain(best.feddrl, best[baseline])
             interval = decide.paired(gain, 0 * gain)
-            line[f"{over}: paper"] = printed_gain(*line_key(line), over)
+            line[f"{over}: paper"] = printed[over][line_key(line)]
             line |= interval.columns(f"{over}: ours", f"{over}: ")
         found.append(line)
     return _marked(pd.DataFrame(found).round(2), rows)
@@ -109,11 +110,10 @@ def line_key(line: dict[str, object]) -> tuple[str, str, int]:
 def control_table(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDRL less each control in best accuracy (points), per cell, with its interval over seeds."""
     named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named, needs=("feddrl",)):
-        ours = analysis.best(part, "feddrl")
-        for control in analysis.variant_order(part):
+    for cell, best in analysis.best_by_cell(named, needs=("feddrl",)):
+        for control, values in best.items():
             if control not in ("feddrl", "singleset"):
-                interval = decide.paired(ours, analysis.best(part, control))
+                interval = decide.paired(best.feddrl, values)
                 found.append({**_cell(cell), "control": control, **vars(interval)})
     return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"]).round(2)
 
