@@ -226,5 +226,5 @@ def _styled(words: pd.DataFrame, numeric: set[tuple[str, str]], name: str) -> st
 
 
 def _unbroken(words: str) -> str:
-    """A cell as HTML, its spaces non-breaking: an untrusted notebook in JupyterLab loses the styles."""
-    return html.escape(words).replace(" ", "\u00a0")
+    """A cell as HTML on one line: JupyterLab strips an untrusted notebook of styles, not of this tag."""
+    return f"<nobr>{html.escape(words)}</nobr>"

@@ -98,14 +98,14 @@ def test_settings_have_a_line_for_each_option(shown):
     runs = find_artifact("feddisk/fig3").runs("smoke")
     display.show_settings({run.dataset: run for run in runs if run.method == "feddisk"})
     assert shown[0].data.count("<table") == 1
-    assert "method:\u00a0made_hidden" in shown[0].data
+    assert "method: made_hidden" in shown[0].data
 
 
 def test_methods_go_by_their_labels_and_equal_counts_of_seeds_are_left_to_the_line(rows_at, shown):
     rows_at(reduced=(0, 1, 2))
     table = pd.DataFrame({"policy": ["keep_all"], "fedprox": [1.0], "mean": [2.0], "n": [3]})
     session.begin("frl").table("frl/fig14", lambda rows: table, lambda rows: table.assign(n=2))
-    assert "keep\u00a0all" in shown[1].data
+    assert "keep all" in shown[1].data
     assert "FedProx" in shown[1].data
     assert ">n<" not in shown[1].data
     assert ">n<" in shown[2].data
