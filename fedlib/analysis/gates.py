@@ -29,10 +29,12 @@ def curves_flat(
         if longest >= length:
             return True, f"{longest:g} rounds, as in the paper"
         rise = last_quarter_rise(own, by, value)
-        rising = rise[rise > TOLERANCE]
-        worst = f"up to {rise.max():.1f} points in the last quarter of {longest:g} rounds (paper: {length})"
-        if len(rising):
-            return False, f"{len(rising)} of {len(rise)} curves still rise, {worst}"
+        where = f"in the last quarter of {longest:g} rounds (paper: {length})"
+        if unknown := int(np.isinf(rise).sum()):
+            return False, f"{unknown} of {len(rise)} curves have fewer than three evaluated rounds {where}"
+        worst = f"up to {rise.max():.1f} points {where}"
+        if rising := int((rise > TOLERANCE).sum()):
+            return False, f"{rising} of {len(rise)} curves still rise, {worst}"
         return True, f"curves flat: {worst}"
 
     return Gate(f"curves flat ({TOLERANCE:g} point over the last quarter) or {length} rounds", check)

@@ -89,8 +89,7 @@ def _lines(found: list[Record]) -> list[str]:
 
 
 def _cells(record: Record) -> dict[str, str]:
-    unit = record["unit"]
-    effect = f"{record['effect']}{'' if unit.startswith('%') else ' '}{unit}".strip()
+    effect = f"{record['effect']} {record['unit']}".strip()
     if record["kind"] == "arithmetic":
         effect = "arithmetic"
     return {

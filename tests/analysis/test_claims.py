@@ -176,7 +176,10 @@ def test_rows_as_long_as_the_papers_need_not_be_flat():
 
 
 def test_too_few_evaluated_rounds_show_no_flat_curve():
-    assert not gates.curves_flat(("cell", "method"), length=1000).check(curves(0.0, rounds=4))[0]
+    passed, words = gates.curves_flat(("cell", "method"), length=1000).check(curves(0.0, rounds=4))
+    assert not passed
+    where = "in the last quarter of 4 rounds (paper: 1000)"
+    assert words == f"2 of 2 curves have fewer than three evaluated rounds {where}"
 
 
 def test_scale():

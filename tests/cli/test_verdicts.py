@@ -50,6 +50,7 @@ def test_one_line_a_claim_within_100_columns(capsys):
     assert [line.split()[0] for line in lines[2:6]] == [r["claim"] for r in RECORDS]
     words = "FEDDRL-C1 supported, smaller +1.20 [+0.80, +1.60] points +2.17 reduced 3"
     assert " ".join(lines[2].split()) == words
+    assert "-30.6 [-34.3, -27.0] % of the workers" in lines[3]
     assert " ".join(lines[5].split()) == "FEDDISK-C10 supported arithmetic - reduced -"
 
 

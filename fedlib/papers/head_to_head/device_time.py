@@ -84,5 +84,5 @@ def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
     ax.legend(ncols=2)
     ax.set_title("Accuracy in simulated time; dotted: as many clients at random")
     lost, count = int((own.groupby("run").status.last() != "ok").sum()), own.seed.nunique()
-    told = f"Means over {count} seeds. {f'{lost} runs diverged: their curves end there. ' if lost else ''}"
-    return plotting.caption(fig, rows, told.rstrip())
+    told = f"; diverged runs end where they failed: {lost} of {own.run.nunique()}" if lost else ""
+    return plotting.caption(fig, rows, f"Means over {count} seeds{told}.")

@@ -141,7 +141,7 @@ def test_the_comparison_counts_runs_that_diverged():
 
 def test_captions_and_claims_say_what_diverged():
     rows = failing(table_of(fedavg=[0.6, 0.6], feddrl=[0.7, 0.7]), "feddrl", 0).assign(profile="smoke")
-    words = "1 of 4 runs diverged and count as 0 %: feddrl 1."
+    words = "Diverged runs count as 0 %: 1 of 4 (feddrl 1)."
     for plot in (figures.plot_differences, figures.plot_curves):
         assert words in " ".join(plot(rows)._supxlabel.get_text().split())
     assert words in headline.headline(lambda artifact: rows if artifact == headline.ROWS else rows[:0])

@@ -65,7 +65,7 @@ def test_the_figure_has_simulated_time_below():
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     assert lines["fedavg"].get_xdata().tolist() == [1, 2, 3]
     assert lines["schedulerfl, random"].get_xdata().tolist() == [0.5, 1]
-    assert "1 runs diverged" in figure._supxlabel.get_text()
+    assert "diverged runs end where they failed: 1 of 2." in " ".join(figure._supxlabel.get_text().split())
 
 
 def test_options_of_the_scheduler_are_those_of_the_run():
