@@ -13,10 +13,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.networks import NETWORKS
 from fedlib.engine import (
     Samples,
     Trainer,
     choose_backend,
+    choose_precision,
     keep_freed_memory,
     make_optimizer,
     make_work,
@@ -29,11 +31,8 @@ from fedlib.federation import slots_at_once
 from fedlib.files import write_atomically
 from fedlib.models import count_parameters, make_model
 
-BATCH, RATE = 10, 0.01
 RESULTS = Path(__file__).parent / "results"
 FIGURES = Path(__file__).parents[1] / "figures" / "benchmarks"
-GREY, COLOUR = (1, 28, 28), (3, 32, 32)
-SHAPES = {"mlp": GREY, "lenet": GREY, "cnn-feddrl": GREY, "vgg11": COLOUR, "mobilenetv2": COLOUR}
 
 Contestant = Callable[[], None]
 
@@ -44,7 +43,7 @@ def default_device() -> torch.device:
 
 def make_network(name: str, **options: Any) -> nn.Module:
     """A network of the suite with ten classes."""
-    return make_model(name, image_shape=SHAPES[name], num_classes=10, generator_seed=0, **options)
+    return make_model(name, image_shape=NETWORKS[name].shape, num_classes=10, generator_seed=0, **options)
 
 
 @dataclass(frozen=True)
@@ -54,13 +53,14 @@ class Clients:
     images: np.ndarray
     labels: np.ndarray
     lists: list[np.ndarray]
-    batch: int = BATCH
+    batch: int
 
     @classmethod
-    def of(cls, model: str, count: int, steps: int, batch: int = BATCH) -> "Clients":
-        """`count` clients with `steps` mini-batches each."""
+    def of(cls, model: str, count: int, steps: int, batch: int | None = None) -> "Clients":
+        """`count` clients with `steps` mini-batches each; batch: the network's own unless told."""
+        batch = batch or NETWORKS[model].batch
         rng, size = np.random.default_rng(0), batch * steps
-        channels, *sides = SHAPES[model]
+        channels, *sides = NETWORKS[model].shape
         shape = sides if channels == 1 else [*sides, channels]
         images = rng.integers(0, 256, (count * size, *shape), dtype=np.uint8)
         lists = list(np.arange(len(images)).reshape(count, size))
@@ -86,27 +86,30 @@ def engine(
     widest: int | None = None,
     device: torch.device | None = None,
     capture: bool | None = None,
+    precision: str = "float32",
     change: Callable[[Trainer], Trainer] = lambda trainer: trainer,
     **options: Any,
 ) -> Contestant:
     """One epoch of all clients on fedlib's engine; backend auto: its own choice, passes included.
 
-    capture: as `Trainer`'s. change: what is done to the trainer before.
+    capture: as `Trainer`'s. precision: asked for, as a run does. change: what is done to the trainer before.
     """
-    device, count = device or default_device(), len(clients.lists)
+    device, count, local = device or default_device(), len(clients.lists), NETWORKS[model]
     if device.type == "cpu":
         keep_freed_memory()  # as a run does; what else is timed in this process gains from it too
     network = make_network(model, **options).to(device)
+    precision = choose_precision(precision, network, device, backend)
     if backend == "auto":
-        backend = choose_backend(network, device, rows=count)
+        backend = choose_backend(network, device, rows=count, precision=precision)
         widest = widest or pass_rows(count_parameters(network), backend, device)
-    optimizer = make_optimizer("sgd")
-    trainer = change(Trainer(network, backend, optimizer, clients.batch, max_rows=widest, capture=capture))
+    optimizer = make_optimizer(local.optimizer, local.options)
+    settings = {"max_rows": widest, "precision": precision, "capture": capture}
+    trainer = change(Trainer(network, backend, optimizer, clients.batch, **settings))
     samples = clients.samples(device)
     works = [
         make_work(
             [clients.lists[client] for client in part], replica=[0] * len(part), client=part,
-            key=stream_keys([0] * len(part), 1, part), epochs=1, learning_rate=RATE, device=device,
+            key=stream_keys([0] * len(part), 1, part), epochs=1, learning_rate=local.rate, device=device,
         )
         for part in np.array_split(range(count), -(-count // slots_of(network)))
     ]  # fmt: skip

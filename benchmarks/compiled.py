@@ -15,9 +15,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.common import (
-    BATCH,
     RESULTS,
-    SHAPES,
     Clients,
     Contestant,
     best_seconds,
@@ -26,7 +24,7 @@ from benchmarks.common import (
     seconds_of,
     write_results,
 )
-from benchmarks.engine import STEPS
+from benchmarks.networks import NETWORKS
 from fedlib.engine import Trainer
 from fedlib.engine.cuda_graphs import forget_captures
 
@@ -61,15 +59,21 @@ def contestants(model: str, clients: Clients, compiler: Compiler = "inductor") -
     }
 
 
-def compare(model: str, batch: int = BATCH) -> list[dict]:
+def compare(model: str, batch: int | None = None) -> list[dict]:
     """One record per contestant: seconds before the second epoch, client-steps per second from it on."""
-    clients, records = Clients.of(model, CLIENTS, STEPS[model], batch), []
+    clients, records = Clients.of(model, CLIENTS, NETWORKS[model].steps, batch), []
     for name, run in contestants(model, clients).items():
         forget_captures()
         first = seconds_of(run)
-        speed = CLIENTS * STEPS[model] / best_seconds(run, repeats=5)
+        speed = CLIENTS * NETWORKS[model].steps / best_seconds(run, repeats=5)
         records.append(
-            {"model": model, "batch": batch, "contestant": name, "first_seconds": first, "speed": speed}
+            {
+                "model": model,
+                "batch": clients.batch,
+                "contestant": name,
+                "first_seconds": first,
+                "speed": speed,
+            }
         )
         print(f"{model:12} {name:13} {first:8.1f} s first {speed:10,.1f} client-steps/s", flush=True)
     return records
@@ -77,8 +81,8 @@ def compare(model: str, batch: int = BATCH) -> list[dict]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", nargs="+", default=list(STEPS), choices=list(SHAPES))
-    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--models", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
+    parser.add_argument("--batch", type=int)
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     if not torch.cuda.is_available():

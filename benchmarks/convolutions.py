@@ -14,14 +14,13 @@ import torch
 from torch import nn
 
 from benchmarks.common import (
-    BATCH,
     RESULTS,
-    SHAPES,
     best_seconds,
     default_device,
     make_network,
     write_results,
 )
+from benchmarks.networks import NETWORKS
 from fedlib.engine.layers.stacked import StackedConv2d, prefers_products
 from fedlib.models.layers import step_key
 
@@ -38,7 +37,7 @@ def layer_shapes(model: str) -> list[tuple[nn.Conv2d, torch.Size]]:
         if isinstance(layer, nn.Conv2d):
             layer.register_forward_hook(note)
     with torch.no_grad(), step_key(torch.tensor(0)):
-        network(torch.zeros(BATCH, *SHAPES[model]))
+        network(torch.zeros(NETWORKS[model].batch, *NETWORKS[model].shape))
     return list(found.values())
 
 
@@ -90,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument(
-        "--models", nargs="+", default=[m for m in SHAPES if m != "mlp"], choices=list(SHAPES)
+        "--models", nargs="+", default=[m for m in NETWORKS if m != "mlp"], choices=list(NETWORKS)
     )
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()

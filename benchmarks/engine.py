@@ -1,19 +1,20 @@
 """Client-steps per second and peak memory of the engine, beside other libraries.
 
     python -m benchmarks.engine [--clients 10 100 1000] [--models mlp …]
-                                [--batch 10] [--fedjax PYTHON] [--flower PYTHON] [--keep]
+                                [--batch B] [--fedjax PYTHON] [--flower PYTHON] [--keep]
 
-A client-step is one mini-batch of one client: forward, backward, SGD. All contestants train the same
-numbers of clients and mini-batches (batch 10 unless told, one epoch, lr 0.01) and alternate; the median
-of the repeats counts, after warm-ups. Peak memory is that of a process which runs one contestant
-alone, over its imports. Results of another batch size lie in a file of their own. A contestant that is
-not installed is left out:
+A client-step is one mini-batch of one client: forward, backward, update. All contestants train the same
+numbers of clients and mini-batches for one epoch (`benchmarks.networks`: each network's mini-batch and
+local optimiser, unless --batch is told) and alternate; the median of the repeats counts, after warm-ups.
+Peak memory is that of a process which runs one contestant alone, over its imports. Results of another
+batch size lie in a file of their own. A contestant that is not installed is left out:
 
 - plain loop: one model, loaded for each client in turn, written as papers' code has it;
 - engine: fedlib as it is used, with its own choice of backend and clients per pass;
+- engine, bf16: with `precision: bf16` (10 clients), where the rule takes it for the network;
 - loop, vmap, stacked: fedlib's three backends, all clients in one pass;
-- pfl-research: in this environment (`pip install "pfl[pytorch]"`);
-- fedjax, flower: in environments of their own, whose interpreters the options or the variables
+- pfl-research: in this environment (`pip install "pfl[pytorch]"`), as it is and, with 10 clients, compiled;
+- fedjax, jax, flower: in environments of their own, whose interpreters the options or the variables
   FEDLIB_BENCH_FEDJAX and FEDLIB_BENCH_FLOWER name. Flower's figure is that of whole rounds of its
   simulation, one actor per core, without the first.
 """
@@ -34,10 +35,7 @@ import pandas as pd
 import torch
 
 from benchmarks.common import (
-    BATCH,
-    RATE,
     RESULTS,
-    SHAPES,
     Clients,
     Contestant,
     default_device,
@@ -47,38 +45,40 @@ from benchmarks.common import (
     seconds_of,
     write_results,
 )
+from benchmarks.networks import NETWORKS
 from benchmarks.peers.child import Child
 from benchmarks.peers.pfl_research import pfl_research
 from benchmarks.peers.plain import plain_loop
+from fedlib.engine import choose_precision
 from fedlib.experiments.provenance import environment, now
 from fedlib.files import write_atomically
 from fedlib.models import count_parameters
 
-# mini-batches per client in one repeat, for 10 clients; fewer for more clients
-STEPS = {"mlp": 60, "lenet": 20, "cnn-feddrl": 10, "vgg11": 4, "mobilenetv2": 4}
-FEDJAX_NETWORKS = ("mlp", "lenet", "cnn-feddrl")
+JAX_NETWORKS = tuple(name for name in NETWORKS if name not in ("vgg11", "mobilenetv2"))
+SLOW_IN_ONE = ("cnn-frl",)  # as one computation of XLA a repeat takes minutes
 FLOWER_SECONDS = 120
 ALONE = ("plain loop", "engine", "pfl-research")  # contestants whose memory is measured by a fork
 
 
-Case = tuple[str | None, int, int, str]  # network, clients, batch, contestant
+Case = tuple[str | None, int, int | None, str]  # network, clients, batch, contestant
 
 
 def repeats_for(model: str, count: int) -> int:
     """Five repeats count; three of a thousand clients, and of a small network's hundred."""
-    return 5 if count == 10 or (count < 1000 and model not in FEDJAX_NETWORKS) else 3
+    return 5 if count == 10 or (count < 1000 and model not in JAX_NETWORKS) else 3
 
 
 def warm_ups_for(model: str, count: int) -> int:
     """Two; one of a thousand clients of a large network, which is a minute of it."""
-    return 2 if count < 1000 or model in FEDJAX_NETWORKS else 1
+    return 2 if count < 1000 or model in JAX_NETWORKS else 1
 
 
 def steps_for(model: str, count: int) -> int:
-    return max(1, STEPS[model] * 10 // count)
+    """Mini-batches per client in one repeat: as many client-steps as 10 clients have, at least one each."""
+    return max(1, NETWORKS[model].steps * 10 // count)
 
 
-def builders(model: str, count: int, batch: int) -> dict[str, Callable[[], Contestant]]:
+def builders(model: str, count: int, batch: int | None) -> dict[str, Callable[[], Contestant]]:
     """Name -> a function that gives the contestant, of those in this environment."""
     clients = Clients.of(model, count, steps_for(model, count), batch)
     found = {
@@ -88,9 +88,19 @@ def builders(model: str, count: int, batch: int) -> dict[str, Callable[[], Conte
     if count == 10:
         for backend in ("loop", "vmap", "stacked"):
             found[backend] = lambda backend=backend: engine(model, clients, backend=backend)
+        if choose_precision("bf16", make_network(model), default_device()) == "bf16":
+            found["engine, bf16"] = lambda: engine(model, clients, precision="bf16")
     if has_pfl():
         found["pfl-research"] = lambda: pfl_research(model, clients)
+        if count == 10:
+            found["pfl-research, compiled"] = lambda: pfl_research(model, clients, compiled=True)
     return found
+
+
+def jax_forms(model: str, count: int) -> list[str]:
+    """The forms of peers/jax_child.py that are contestants of a case."""
+    in_one = count == 10 and model not in SLOW_IN_ONE
+    return ["fedjax", "jax"][: 1 + in_one] if model in JAX_NETWORKS else []
 
 
 def has_pfl() -> bool:
@@ -99,7 +109,7 @@ def has_pfl() -> bool:
 
 
 def measure_speed(
-    model: str, count: int, batch: int, fedjax: str | None
+    model: str, count: int, batch: int | None, fedjax: str | None
 ) -> tuple[dict[str, list[float]], dict[str, float]]:
     """Client-steps per second of each contestant, one figure per repeat, alternating; MiB of children."""
     work = count * steps_for(model, count)
@@ -108,22 +118,24 @@ def measure_speed(
         for run in [*ready.values()] * warm_ups_for(model, count):
             run()
         asks = {name: lambda run=run: seconds_of(run) for name, run in ready.items()}
-        if fedjax and model in FEDJAX_NETWORKS:
-            settings = [model, count, steps_for(model, count), batch, RATE]
-            child = children.enter_context(Child(fedjax, "fedjax_child.py", settings))
-            child.ask("run")  # its second warm-up
-            asks["fedjax"] = lambda: child.ask("run")
+        jax: dict[str, Child] = {}
+        for form in jax_forms(model, count) if fedjax else ():
+            settings = [model, count, steps_for(model, count), batch or NETWORKS[model].batch, form]
+            jax[form] = children.enter_context(Child(fedjax, "jax_child.py", settings))
+            jax[form].ask("run")  # its second warm-up
+            asks[form] = lambda child=jax[form]: child.ask("run")
         speeds: dict[str, list[float]] = {name: [] for name in asks}
         for _ in range(repeats_for(model, count)):
             for name, ask in asks.items():
                 speeds[name].append(work / ask())
-        return speeds, {"fedjax": child.ask("peak")} if "fedjax" in asks else {}
+        return speeds, {name: child.ask("peak") for name, child in jax.items()}
 
 
-def flower_speed(interpreter: str, model: str, count: int, batch: int) -> list[float]:
+def flower_speed(interpreter: str, model: str, count: int, batch: int | None) -> list[float]:
     """Client-steps per second of Flower's simulation, one figure per round behind the first."""
     script = Path(__file__).parent / "peers" / "flower_child.py"
-    settings = [model, count, steps_for(model, count), batch, RATE]
+    local = NETWORKS[model]
+    settings = [model, count, steps_for(model, count), batch or local.batch, local.rate]
     path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [interpreter, str(script), *map(str, settings)]
     try:
@@ -137,7 +149,9 @@ def flower_speed(interpreter: str, model: str, count: int, batch: int) -> list[f
     return [count * steps_for(model, count) / float(value) for value in seconds]
 
 
-def _peak_kib(model: str | None, count: int, batch: int, name: str, result: multiprocessing.Queue) -> None:
+def _peak_kib(
+    model: str | None, count: int, batch: int | None, name: str, result: multiprocessing.Queue
+) -> None:
     if model is not None:
         builders(model, count, batch)[name]()()
     if torch.cuda.is_available():
@@ -164,7 +178,7 @@ def _memory_server(wanted: list[Case], result: multiprocessing.Queue) -> None:
 
 def measure_memory(cases: list[Case]) -> dict[Case, float]:
     """Peak memory in MiB of a process that runs one contestant alone, over one that only imports."""
-    nothing: Case = (None, 0, 0, "")
+    nothing: Case = (None, 0, None, "")
     context = multiprocessing.get_context("spawn")
     result = context.Queue()
     server = context.Process(target=_memory_server, args=([nothing, *cases], result))
@@ -175,7 +189,12 @@ def measure_memory(cases: list[Case]) -> dict[Case, float]:
 
 
 def measure(
-    model: str, count: int, batch: int, fedjax: str | None, flower: str | None, memory: dict[Case, float]
+    model: str,
+    count: int,
+    batch: int | None,
+    fedjax: str | None,
+    flower: str | None,
+    memory: dict[Case, float],
 ) -> list[dict]:
     """One record per contestant."""
     speeds, peaks = measure_speed(model, count, batch, fedjax)
@@ -190,12 +209,13 @@ def measure(
         record = {
             "model": model, "parameters": count_parameters(make_network(model)), "clients": count,
             "contestant": name, "client_steps_per_second": median, "times_plain_loop": median / plain,
-            "repeats": values, "steps_per_client": steps_for(model, count), **sitting,
+            "repeats": values, "steps_per_client": steps_for(model, count),
+            "batch": batch or NETWORKS[model].batch, **sitting,
             "peak_mib": peaks.get(name, memory.get((model, count, batch, name))),
         }  # fmt: skip
         records.append(record)
         print(
-            f"{model:12} {count:4} clients  {name:13} {median:9,.1f} client-steps/s {median / plain:6.2f}x",
+            f"{model:12} {count:4} clients  {name:22} {median:9,.1f} client-steps/s {median / plain:6.2f}x",
             flush=True,
         )
     return records
@@ -207,13 +227,13 @@ def table(records: list[dict]) -> str:
     frame["speed"] = frame["client_steps_per_second"].map("{:,.1f}".format)
     frame["of plain loop"] = frame["times_plain_loop"].map("{:.2f}x".format)
     frame["peak MiB"] = frame["peak_mib"].map(lambda mib: "" if pd.isna(mib) else f"{mib:,.0f}")
-    columns = ["model", "parameters", "clients", "contestant", "speed", "of plain loop", "peak MiB"]
+    columns = ["model", "parameters", "batch", "clients", "contestant", "speed", "of plain loop", "peak MiB"]
     return frame[columns].to_string(index=False)
 
 
-def file_name(batch: int) -> str:
-    """Of the results: those of the usual batch size have the plain name."""
-    return "engine" if batch == BATCH else f"engine-batch-{batch}"
+def file_name(batch: int | None) -> str:
+    """Of the results: those of the networks' own batch sizes have the plain name."""
+    return f"engine-batch-{batch}" if batch else "engine"
 
 
 def with_earlier(records: list[dict], folder: Path, name: str = "engine") -> list[dict]:
@@ -222,21 +242,21 @@ def with_earlier(records: list[dict], folder: Path, name: str = "engine") -> lis
     earlier = json.loads(path.read_text())["records"] if path.is_file() else []
     now_measured = {(r["model"], r["clients"]) for r in records}
     kept = [r for r in earlier if (r["model"], r["clients"]) not in now_measured]
-    order = list(SHAPES)
+    order = list(NETWORKS)
     return sorted([*kept, *records], key=lambda r: (order.index(r["model"]), r["clients"]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clients", type=int, nargs="+", default=[10, 100, 1000])
-    parser.add_argument("--models", nargs="+", default=list(STEPS), choices=list(SHAPES))
-    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--models", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
+    parser.add_argument("--batch", type=int, help="of all networks; default: each its own")
     parser.add_argument("--fedjax", default=os.environ.get("FEDLIB_BENCH_FEDJAX"), metavar="PYTHON")
     parser.add_argument("--flower", default=os.environ.get("FEDLIB_BENCH_FLOWER"), metavar="PYTHON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--keep", action="store_true", help="keep what the file has of other cases")
     args = parser.parse_args()
-    if args.batch < 1:
+    if args.batch is not None and args.batch < 1:
         parser.error(f"--batch {args.batch} given; allowed: 1 or more")
     cases = [(model, count, args.batch) for model in args.models for count in args.clients]
     alone = [name for name in ALONE if name != "pfl-research" or has_pfl()]
@@ -246,7 +266,7 @@ def main() -> None:
         records += measure(*case, args.fedjax, args.flower, memory)
     if args.keep:
         records = with_earlier(records, args.out, file_name(args.batch))
-    settings = {"batch_size": args.batch, "threads": torch.get_num_threads()}
+    settings = {"threads": torch.get_num_threads()}
     path = write_results(
         file_name(args.batch), args.out, default_device(), settings=settings, records=records
     )

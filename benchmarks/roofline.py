@@ -26,9 +26,7 @@ import torch
 from torch import nn
 
 from benchmarks.common import (
-    BATCH,
     RESULTS,
-    SHAPES,
     Clients,
     best_seconds,
     contest,
@@ -39,7 +37,7 @@ from benchmarks.common import (
     wait_for,
     write_results,
 )
-from benchmarks.engine import STEPS
+from benchmarks.networks import NETWORKS
 from benchmarks.peers.plain import plain_loop
 from fedlib.engine.hardware.precision import products_in
 from fedlib.models import count_parameters
@@ -50,7 +48,7 @@ PRODUCTS = {"cpu": (512, 1024, 2048, 4096), "cuda": (4096, 8192, 16384)}  # rows
 
 
 def count_operations(model: str) -> int:
-    """Floating-point operations of one client-step (mini-batch of `BATCH`), products only."""
+    """Floating-point operations of one client-step (one mini-batch), products only."""
     network, total, first = make_network(model).eval(), 0, True
 
     def count(layer: nn.Module, _: tuple, output: torch.Tensor) -> None:
@@ -63,14 +61,14 @@ def count_operations(model: str) -> int:
         if isinstance(layer, nn.Linear | nn.Conv2d):
             layer.register_forward_hook(count)
     with torch.no_grad(), step_key(torch.tensor(0)):
-        network(torch.zeros(BATCH, *SHAPES[model]))
+        network(torch.zeros(NETWORKS[model].batch, *NETWORKS[model].shape))
     return total
 
 
 def count_bytes(model: str) -> int:
     """Bytes that one client-step moves at least."""
-    pixels = torch.Size(SHAPES[model]).numel()
-    return 2 * 4 * count_parameters(make_network(model)) + BATCH * pixels
+    pixels = torch.Size(NETWORKS[model].shape).numel()
+    return 2 * 4 * count_parameters(make_network(model)) + NETWORKS[model].batch * pixels
 
 
 def count_activation_bytes(model: str) -> int:
@@ -86,7 +84,7 @@ def count_activation_bytes(model: str) -> int:
         if not [*layer.children()]:
             layer.register_forward_hook(count)
     with torch.no_grad(), step_key(torch.tensor(0)):
-        network(torch.zeros(BATCH, *SHAPES[model]))
+        network(torch.zeros(NETWORKS[model].batch, *NETWORKS[model].shape))
     return 4 * 4 * values  # float32; outputs and gradients, each written and read
 
 
@@ -136,13 +134,13 @@ def bandwidth(device: torch.device) -> float:
 
 def measure(model: str, peak: float, stream: float) -> dict[str, float | str]:
     """Seconds per client-step of engine and plain loop, beside the floor."""
-    clients = Clients.of(model, CLIENTS, STEPS[model])
+    clients = Clients.of(model, CLIENTS, NETWORKS[model].steps)
     operations, moved, activations = (
         count(model) for count in (count_operations, count_bytes, count_activation_bytes)
     )
     by = {"arithmetic": operations / peak, "memory": moved / stream}
     uncached = max(by["arithmetic"], (moved + activations) / stream)
-    steps = CLIENTS * STEPS[model]
+    steps = CLIENTS * NETWORKS[model].steps
     found = contest({"engine": engine(model, clients), "plain": plain_loop(model, clients)})
     took = {name: min(seconds) / steps for name, seconds in found.items()}
     floor = max(by.values())
@@ -159,7 +157,7 @@ def measure(model: str, peak: float, stream: float) -> dict[str, float | str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", nargs="+", default=list(SHAPES), choices=list(SHAPES))
+    parser.add_argument("--models", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     device = default_device()

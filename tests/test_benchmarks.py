@@ -78,7 +78,7 @@ def test_the_batch_size_reaches_all_contestants_and_the_file():
     assert [len(index) for index in clients.lists] == [64] * 3
     for build in engine.builders("mlp", 3, 32).values():
         build()()
-    assert engine.file_name(10) == "engine"
+    assert engine.file_name(None) == "engine"
     assert engine.file_name(32) == "engine-batch-32"
 
 

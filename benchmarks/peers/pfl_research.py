@@ -1,17 +1,20 @@
 """Apple's pfl-research: `FederatedAveraging.train_one_user` for each client (`pip install "pfl[pytorch]"`).
 
-On float images made beforehand, without the cost of its backend and callbacks.
+On float images made beforehand, without the cost of its backend and callbacks; its model compiled
+(`use_torch_compile`) or not.
 """
 
 from types import SimpleNamespace
 
 import torch
 
-from benchmarks.common import RATE, Clients, Contestant, make_network
+from benchmarks.common import Clients, Contestant, make_network
+from benchmarks.networks import NETWORKS
+from benchmarks.peers.plain import local_optimizer
 from fedlib.models.layers import step_key
 
 
-def pfl_research(model: str, clients: Clients) -> Contestant:
+def pfl_research(model: str, clients: Clients, *, compiled: bool = False) -> Contestant:
     """One epoch of all clients, one user after the other as it does."""
     from pfl.algorithm.federated_averaging import FederatedAveraging
     from pfl.data.dataset import Dataset
@@ -34,10 +37,15 @@ def pfl_research(model: str, clients: Clients) -> Contestant:
             return {}
 
     module = Module()
-    wrapped = PyTorchModel(module, torch.optim.SGD, torch.optim.SGD(module.parameters(), lr=1.0))
+    wrapped = PyTorchModel(
+        module,
+        local_optimizer(model),
+        torch.optim.SGD(module.parameters(), lr=1.0),
+        use_torch_compile=compiled,
+    )
     users = [Dataset((x[i], y[i])) for i in map(torch.from_numpy, clients.lists)]
     settings = NNTrainHyperParams(
-        local_num_epochs=1, local_learning_rate=RATE, local_batch_size=clients.batch
+        local_num_epochs=1, local_learning_rate=NETWORKS[model].rate, local_batch_size=clients.batch
     )
     algorithm, context = FederatedAveraging(), SimpleNamespace(model_train_params=settings)
 
