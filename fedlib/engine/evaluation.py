@@ -1,8 +1,7 @@
 """Vectorised inference: loss and accuracy of one model on every client's data, of every
 client's model on its own data, or of a model on the test set.
 
-Everything is evaluated in evaluation mode (dropout off unless the model's option `eval_dropout`
-says otherwise, BatchNorm's running statistics; FEDDRL-A4).
+Everything is evaluated in evaluation mode (dropout off, BatchNorm's running statistics; FEDDRL-A4).
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from fedlib.engine.objective import Objective, cross_entropy
 from fedlib.engine.reference_loop import at_row
 from fedlib.engine.state import Tensors
 from fedlib.engine.trainer import Trainer
-from fedlib.models.layers import step_key
 
 _PLAIN = Objective()
 # rows * images in one forward pass: on a CPU few enough that activations stay in its cache
@@ -247,8 +245,7 @@ def _loop_inference(trainer: Trainer):
         trainer.model.eval()
         outputs = []
         for row in range(len(index)):
-            key = step_key(torch.zeros((), dtype=torch.int64, device=index.device))
-            with at_row(trainer.model, params, buffers, row), key:
+            with at_row(trainer.model, params, buffers, row):
                 outputs.append(trainer.model(samples.fetch(index[row])))
         return torch.stack(outputs)
 

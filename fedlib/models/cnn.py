@@ -38,12 +38,6 @@ def check_fraction(model: str, option: str, value: float) -> float:
     return value
 
 
-def check_flag(model: str, option: str, value: bool) -> bool:
-    """Return `value` if it is True or False, else raise a UsageError."""
-    check(isinstance(value, bool), f"model {model}: {option} must be true or false, not {value!r}")
-    return value
-
-
 def _map_size(model: str, image_shape: ImageShape, *, padding: int, least: int) -> int:
     """Pixels of a feature map after twice (5x5 convolution, 2x2 pool), each side rounded down."""
     _, *sides = image_shape
@@ -111,87 +105,74 @@ def make_lenet5(image_shape: ImageShape, num_classes: int) -> nn.Sequential:
 
 
 def _wide_cnn(
-    channels: int, features: int, num_classes: int, *, padding: int, dropout: Dropout
+    channels: int, features: int, num_classes: int, *, padding: int, dropout: float
 ) -> nn.Sequential:
     """conv 5x5 32, pool, conv 5x5 64, pool, dropout, fc 512, fc C: the CNN of McMahan et al."""
     blocks = _blocks(channels, 32, 64, padding=padding)
     dense = _dense(features, 512, num_classes)
-    return nn.Sequential(OrderedDict(**blocks, flatten=nn.Flatten(), dropout1=dropout, **dense))
+    return nn.Sequential(OrderedDict(**blocks, flatten=nn.Flatten(), dropout1=Dropout(dropout), **dense))
 
 
-def make_cnn_small(
-    image_shape: ImageShape, num_classes: int, *, width: int = 16, shrink: int = 2
-) -> nn.Sequential:
-    """Mean over shrink x shrink pixels, conv 3x3 w, pool, conv 3x3 2w, pool, fc C; "same" padding.
+def make_cnn_small(image_shape: ImageShape, num_classes: int, *, width: int = 16) -> nn.Sequential:
+    """Mean over 2x2 pixels, conv 3x3 w, pool, conv 3x3 2w, pool, fc C; "same" padding.
 
     7,690 parameters for 28x28 grey images of 10 classes, 10,218 for 32x32 colour: what stands in for
     MobileNetV2 at FedDdrl's reduced profile (FEDDDRL-A35).
     """
     check_whole("cnn-small", "width", width)
-    check_whole("cnn-small", "shrink", shrink)
-    channels, *sides = image_shape
-    least, given = 4 * shrink, f"{sides[0]}x{sides[1]}"
+    channels, height, across = image_shape
     check(
-        min(sides) >= least, f"model cnn-small takes images of at least {least}x{least} pixels, not {given}"
+        min(height, across) >= 8,
+        f"model cnn-small takes images of at least 8x8 pixels, not {height}x{across}",
     )
-    height, across = (side // shrink // 4 for side in sides)
     layers: OrderedDict[str, nn.Module] = OrderedDict(
-        shrink=nn.AvgPool2d(shrink),
+        shrink=nn.AvgPool2d(2),
         **_blocks(channels, width, 2 * width, kernel=3, padding=1),
         flatten=nn.Flatten(),
-        fc=nn.Linear(2 * width * height * across, num_classes),
+        fc=nn.Linear(2 * width * (height // 8) * (across // 8), num_classes),
     )
     return nn.Sequential(layers)
 
 
-def make_cnn_feddrl(
-    image_shape: ImageShape, num_classes: int, *, dropout: float = 0.2, eval_dropout: bool = False
-) -> nn.Sequential:
+def make_cnn_feddrl(image_shape: ImageShape, num_classes: int, *, dropout: float = 0.2) -> nn.Sequential:
     """FedDRL's CNN for MNIST and Fashion-MNIST, 582,026 parameters; valid padding, dropout before fc1.
 
-    The paper gives no layer sizes; these are the authors' code's (FEDDRL-A37). eval_dropout: dropout
-    stays on when losses and accuracies are measured, as in that code (FEDDRL-A4).
+    The paper gives no layer sizes; these are the authors' code's (FEDDRL-A37).
     """
     check_fraction("cnn-feddrl", "dropout", dropout)
-    layer = Dropout(dropout, in_evaluation=eval_dropout)
     features = 64 * _map_size("cnn-feddrl", image_shape, padding=0, least=16)
-    return _wide_cnn(image_shape[0], features, num_classes, padding=0, dropout=layer)
+    return _wide_cnn(image_shape[0], features, num_classes, padding=0, dropout=dropout)
 
 
 def make_cnn_mcmahan(image_shape: ImageShape, num_classes: int, *, dropout: float = 0.0) -> nn.Sequential:
     """The CNN of McMahan et al. (2017): "same" padding, 1,663,370 parameters for 28x28 grey images."""
     check_fraction("cnn-mcmahan", "dropout", dropout)
     features = 64 * _map_size("cnn-mcmahan", image_shape, padding=2, least=4)
-    return _wide_cnn(image_shape[0], features, num_classes, padding=2, dropout=Dropout(dropout))
+    return _wide_cnn(image_shape[0], features, num_classes, padding=2, dropout=dropout)
 
 
-def make_cnn_feddisk(
-    image_shape: ImageShape, num_classes: int, *, width: int = 16, batch_norm: bool = True
-) -> nn.Sequential:
+def make_cnn_feddisk(image_shape: ImageShape, num_classes: int, *, width: int = 16) -> nn.Sequential:
     """FedDisk's CNN (section VI.B.2): twice (conv 5x5, ReLU, pool, BN), fc 16, fc C; FEDDISK-A17.
 
     width: 32 for Chest X-ray (39,442 parameters), 128 for FEMNIST (447,406), 16 for MNIST (11,178).
     """
     check_whole("cnn-feddisk", "width", width)
-    check_flag("cnn-feddisk", "batch_norm", batch_norm)
     features = width * _map_size("cnn-feddisk", image_shape, padding=0, least=16)
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for number, channels in ((1, image_shape[0]), (2, width)):
         layers[f"conv{number}"] = nn.Conv2d(channels, width, 5)
         layers[f"pool{number}"] = nn.MaxPool2d(2)
         layers[f"relu{number}"] = nn.ReLU()
-        if batch_norm:
-            layers[f"bn{number}"] = BatchNorm2d(width)
+        layers[f"bn{number}"] = BatchNorm2d(width)
     return nn.Sequential(OrderedDict(**layers, flatten=nn.Flatten(), **_dense(features, 16, num_classes)))
 
 
-def make_cnn_frl(image_shape: ImageShape, num_classes: int, *, softmax_output: bool = False) -> nn.Sequential:
+def make_cnn_frl(image_shape: ImageShape, num_classes: int) -> nn.Sequential:
     """The report's task model for MNIST and Fashion-MNIST, 1,199,882 parameters.
 
-    softmax_output: end in a softmax, as the authors' code does in front of its cross-entropy,
-    which then applies a second one (FRL-A28). The default gives logits.
+    It ends in logits, where the authors' code has a softmax in front of its cross-entropy, which then
+    applies a second one (FRL-A28).
     """
-    check_flag("cnn-frl", "softmax_output", softmax_output)
     channels, height, width = image_shape
     check(min(height, width) >= 6, f"model cnn-frl takes images of at least 6x6 pixels, not {height}x{width}")
     layers: OrderedDict[str, nn.Module] = OrderedDict(
@@ -207,6 +188,4 @@ def make_cnn_frl(image_shape: ImageShape, num_classes: int, *, softmax_output: b
         dropout2=Dropout(0.5),
         fc2=nn.Linear(128, num_classes),
     )
-    if softmax_output:
-        layers["softmax"] = nn.Softmax(dim=-1)
     return nn.Sequential(layers)

@@ -74,20 +74,17 @@ class Dropout(nn.Module):
 
     Input [batch, ...] under a key of shape [], or [clients, batch, features] under one of shape
     [clients]. `layer_id` tells the layers of a model apart; `number_dropouts` sets it.
-    in_evaluation: dropout stays on in evaluation mode (FEDDRL-A4); `fedlib.engine.evaluation` gives
-    it the key 0, so that the masks are the same in every evaluation.
     """
 
-    def __init__(self, p: float = 0.5, layer_id: int = 0, *, in_evaluation: bool = False) -> None:
+    def __init__(self, p: float = 0.5, layer_id: int = 0) -> None:
         super().__init__()
         self.p = p
         self.layer_id = layer_id
-        self.in_evaluation = in_evaluation
 
     @property
     def active(self) -> bool:
         """Whether values are dropped now."""
-        return self.p > 0 and (self.training or self.in_evaluation)
+        return self.p > 0 and self.training
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.active:

@@ -4,7 +4,7 @@ Reference: M. Sandler et al., "MobileNetV2: Inverted residuals and linear bottle
 https://arxiv.org/abs/1801.04381.
 
 * torchvision's layers and initialisation, in an `nn.Sequential` that the engine can stack.
-* Grey images are repeated to three channels (FEDDDRL-A35), or enter a first convolution of one channel.
+* Grey images are repeated to three channels (FEDDDRL-A35).
 * ImageNet weights come from a local file; nothing is downloaded.
 """
 
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from fedlib._torchvision import load_torchvision
-from fedlib.errors import DataError, check, check_name
+from fedlib.errors import DataError, check
 from fedlib.models.cnn import ImageShape, check_fraction, check_whole
 from fedlib.models.layers import Dropout, RepeatChannels, Resize, replace_layers
 
@@ -28,30 +28,26 @@ def make_mobilenetv2(
     num_classes: int,
     *,
     dropout: float = 0.2,
-    grey: str = "repeat",
     resize: int | None = None,
     weights_file: str | None = None,
 ) -> nn.Sequential:
     """torchvision's MobileNetV2: 2,236,682 parameters with 10 classes, 2,232,839 with 7.
 
-    grey: what one-channel images meet: `repeat` copies them to three channels, `conv` is a first
-    convolution of one channel (576 parameters fewer). resize: side in pixels that images are
-    brought to first (FEDDDRL-A35: 96). weights_file: a torchvision state dict of ImageNet weights
-    for all layers but the head. Raises DataError if that file is absent or no such state dict.
+    resize: side in pixels that images are brought to first (FEDDDRL-A35: 96). weights_file: a torchvision
+    state dict of ImageNet weights for all layers but the head. Raises DataError if that file is absent
+    or no such state dict.
     """
     channels = image_shape[0]
     check(channels in (1, 3), f"model mobilenetv2 takes images of 1 or 3 channels, not {channels}")
     check_fraction("mobilenetv2", "dropout", dropout)
-    check_name("value of option grey of model mobilenetv2", grey, ("repeat", "conv"))
     named = weights_file is None or isinstance(weights_file, str)
     check(named, f"model mobilenetv2: weights_file must be a path, not {weights_file!r}")
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     if resize is not None:
         layers["resize"] = Resize(check_whole("mobilenetv2", "resize", resize))
-    if channels == 1 and grey == "repeat":
+    if channels == 1:
         layers["repeat"] = RepeatChannels(3)
-        channels = 3
-    layers["features"] = _make_features(channels, weights_file)
+    layers["features"] = _make_features(weights_file)
     layers["pool"] = nn.AdaptiveAvgPool2d(1)
     layers["flatten"] = nn.Flatten()
     layers["dropout"] = Dropout(dropout)
@@ -59,13 +55,11 @@ def make_mobilenetv2(
     return nn.Sequential(layers)
 
 
-def _make_features(channels: int, weights_file: str | None) -> nn.Module:
-    """torchvision's convolutional part with our batch normalisation, for 1 or 3 input channels."""
+def _make_features(weights_file: str | None) -> nn.Module:
+    """torchvision's convolutional part with our batch normalisation."""
     features = load_torchvision().models.mobilenet_v2(weights=None, num_classes=1).features
     if weights_file is not None:
         _load_features(features, Path(weights_file))
-    if channels == 1:
-        _make_first_layer_grey(features[0], keep=weights_file is not None)
     return replace_layers(features)
 
 
@@ -74,15 +68,6 @@ def _make_head(num_classes: int) -> nn.Linear:
     nn.init.normal_(head.weight, 0, 0.01)
     nn.init.zeros_(head.bias)
     return head
-
-
-def _make_first_layer_grey(block: nn.Sequential, *, keep: bool) -> None:
-    """Put a one-channel convolution first; with `keep` it gives what grey as R = G = B gave before."""
-    old = block[0]
-    block[0] = nn.Conv2d(1, old.out_channels, 3, stride=2, padding=1, bias=False)
-    nn.init.kaiming_normal_(block[0].weight, mode="fan_out")
-    if keep:
-        block[0].weight.data = old.weight.data.sum(1, keepdim=True)
 
 
 def _load_features(features: nn.Module, path: Path) -> None:

@@ -43,7 +43,7 @@ class FedBN(Method):
         check(
             bool(local),
             f"method 'fedbn' needs a model with BatchNorm; model {task.run.model!r} has none "
-            f"(allowed: e.g. cnn-feddisk with batch_norm, mobilenetv2)",
+            f"(allowed: e.g. cnn-feddisk, mobilenetv2)",
         )
         return ServerState(
             round=0,

@@ -3,10 +3,9 @@
 Sec. IV of the report: 20 or 100 workers; FedAvg on Fashion-MNIST for 10 rounds of 3 epochs; EvaluatorFL
 on MNIST with at least 3 labels per worker and skewed volume, 20 episodes of 10 rounds; SchedulerFL
 on MNIST with 100 workers, IID and not. From its code: the task model `cnn-frl`, Adadelta with rate
-1.0, batches of 64, optimiser state reset at each download (FRL-A29). Two more habits of that code are
-options of every run and off by default: a second softmax (`--set model.softmax_output=true`, FRL-A28)
-and epochs that never shuffle (`--set sample_order=stored`). `SCALES` is the one place where the
-profiles differ.
+1.0, batches of 64, optimiser state reset at each download (FRL-A29). Epochs that never shuffle, another
+habit of that code, are an option of every run and off by default (`--set sample_order=stored`). `SCALES`
+is the one place where the profiles differ.
 """
 
 from collections.abc import Mapping
