@@ -5,7 +5,7 @@ Estimation", ICML 2015, https://arxiv.org/abs/1502.03509; used by FedDisk (IEEE 
 
 * One hidden layer. Hidden unit k has a degree m(k), uniform in 1..D-1; it sees inputs d <= m(k) and is
   seen by outputs d > m(k), so output d depends on inputs before d only: `p(x) = prod_d p(x_d | x_<d)`.
-* Natural order of the pixels, and degrees that are a function of `mask_seed` alone: models that a
+* Natural order of the pixels, and degrees that depend on the size of the network alone: models that a
   server averages must share their masks (FEDDISK-A7). FedDisk's eq. (1) counts backwards, which is
   the same family of densities with the pixels renumbered.
 * No connections from input to output (FEDDISK-A8); ReLU and orthogonal initial weights as in the
@@ -68,7 +68,7 @@ def masks_of(degree: Tensor, features: int) -> tuple[Tensor, Tensor]:
 
 
 def make_made(
-    features: int, *, hidden: int = 30, mask_seed: int = 0, generator_seed: tuple[int | str, ...] = (0,)
+    features: int, *, hidden: int = 30, generator_seed: tuple[int | str, ...] = (0,)
 ) -> nn.Sequential:
     """D-H-D network: x [batch, D] (or images of D values) in [0, 1] -> logits [batch, D] of the conditionals.
 
@@ -78,7 +78,7 @@ def make_made(
     """
     check(features >= 2, f"model made takes images of at least 2 values, not {features}")
     check_whole("made", "hidden", hidden)
-    into, out = draw_masks(features, hidden, seeds.rng(mask_seed, "made-mask"))
+    into, out = draw_masks(features, hidden, seeds.rng(0, "made-mask"))  # FEDDISK-A7
     generator = seeds.torch_generator(*generator_seed)
     layers = OrderedDict(
         flatten=nn.Flatten(),

@@ -55,8 +55,6 @@ class MadeSettings:
     batch_size: int
     max_rounds: int
     patience: int
-    mask_seed: int
-    binarize: bool
 
 
 def pixels(task: Task) -> Samples:
@@ -87,7 +85,6 @@ def made_trainer(task: Task, made: MadeSettings) -> Trainer:
 def _made_trainer(task: Task, made: MadeSettings) -> Trainer:
     def inputs(samples: Samples, batch: Batch) -> tuple[Tensor, Batch]:
         x = samples.fetch(batch.index).flatten(batch.index.ndim)
-        x = (x >= 0.5).to(x.dtype) if made.binarize else x
         return x, replace(batch, targets=x)
 
     objective = Objective(density_losses, inputs)
@@ -104,15 +101,13 @@ def stacked_trainer(
 
 
 def initial_made(task: Task, made: MadeSettings) -> Tensors:
-    """[R, ...] fresh MADEs: weights from the replica's seed, masks from `mask_seed` (A7)."""
+    """[R, ...] fresh MADEs: weights from the replica's seed, the same masks for all (A7)."""
     models = [dict(_make_made(task, made, seed).named_parameters()) for seed in task.seeds]
     return {n: torch.stack([m[n].detach() for m in models]).to(task.device) for n in models[0]}
 
 
 def _make_made(task: Task, made: MadeSettings, seed: int):
-    features = task.train.inputs[0].numel()
-    stream = (seed, "made")
-    return make_made(features, hidden=made.hidden, mask_seed=made.mask_seed, generator_seed=stream)
+    return make_made(task.train.inputs[0].numel(), hidden=made.hidden, generator_seed=(seed, "made"))
 
 
 def row_work(task: Task, lists: list[list[np.ndarray]], rate: float, *stream: int | str) -> Work:

@@ -36,11 +36,8 @@ from fedlib.methods.feddisk.density_models import (
 )
 from fedlib.methods.feddisk.early_stopping import EarlyStopping, FitState, Fitted, first_state
 
-FEEDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # FEDDISK-A3
-    "local": lambda local, shared: local,
-    "global": lambda local, shared: shared,
-    "mean": lambda local, shared: (local + shared) / 2,
-}
+FEEDS = ("local", "global")  # MADE whose outputs h weighs (FEDDISK-A3)
+CLIP = 0.01  # h is kept within [CLIP, 1 - CLIP] (FEDDISK-A5)
 
 
 @dataclass(frozen=True)
@@ -159,10 +156,8 @@ def probabilities(
     plan = _work(task, ratio, [outputs.rows(k) for k in range(task.run.num_clients)], replica)
     labels = torch.zeros(len(outputs.local), dtype=torch.int64, device=task.device)
     return {
-        name: _probabilities(
-            trainer, Samples(feed(outputs.local, outputs.shared), labels), course.params, plan
-        )
-        for name, feed in FEEDS.items()
+        feed: _probabilities(trainer, Samples(u, labels), course.params, plan)
+        for feed, u in zip(FEEDS, (outputs.local, outputs.shared), strict=True)
     }
 
 
@@ -208,9 +203,9 @@ def _work(task: Task, ratio: RatioSettings, lists: list[np.ndarray], replica: in
     )  # fmt: skip
 
 
-def odds(h: Tensor, clip: float) -> Tensor:
-    """Eq. (15), `alpha = h / (1 - h)`, with h clipped to [clip, 1 - clip]: never 0, never infinite."""
-    h = h.clamp(clip, 1 - clip)
+def odds(h: Tensor) -> Tensor:
+    """Eq. (15), `alpha = h / (1 - h)`, with h clipped to [0.01, 0.99]: never 0, never infinite."""
+    h = h.clamp(CLIP, 1 - CLIP)
     return h / (1 - h)
 
 

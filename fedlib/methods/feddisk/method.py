@@ -12,10 +12,10 @@ sample counts `alpha(x) = p(x) / q_k(x)`, eqs. (2) to (9).
 * Phase 2 (`apply`): FedAvg with the weights in the local loss, eqs. (9) and (16).
 
 Departures and readings
-1. p is the mixture sum_i c_i q_i; eq. (10) drops c_i (FEDDISK-A1, A2; option `density`).
+1. p is the mixture sum_i c_i q_i; eq. (10) drops c_i (FEDDISK-A1, A2).
 2. h gets the local MADE's output, as the paper says, although its odds are then no density ratio
    (FEDDISK-A3, A4; option `feed`). Rows tell the spread of h, of alpha and the effective sample size.
-3. h is clipped and alpha divided by the client's mean (FEDDISK-A5; options `clip`, `scale`).
+3. h is clipped and alpha divided by the client's mean (FEDDISK-A5; option `scale`).
 4. All models are averaged with N_k / N, BatchNorm statistics too, as eq. (16) has it (FEDDISK-A16).
 5. `control` puts the weights in question: `shuffled` over a client's samples, or its `mean` for all.
 """
@@ -37,7 +37,7 @@ from fedlib.methods.feddisk.density_ratio import FEEDS, SCALES, RatioSettings, o
 from fedlib.run import Run
 
 _CHOICES = {
-    "made_optimizer": ("adagrad", "sgd"), "density": phase1.DENSITIES, "feed": FEEDS, "scale": SCALES,
+    "made_optimizer": ("adagrad", "sgd"), "feed": FEEDS, "scale": SCALES,
     "control": ("none", "shuffled", "mean"),
 }  # fmt: skip
 _COUNTS = (
@@ -60,24 +60,19 @@ class FedDisk(Method):
     made_batch_size: int = 100
     made_max_rounds: int = 500  # of the global MADE, and epochs of the local ones (sec. VI.B.3)
     made_patience: int = 5  # rounds or epochs without a new minimum (FEDDISK-A11)
-    mask_seed: int = 0  # one ordering and mask for clients, server and seeds (FEDDISK-A7)
-    binarize: bool = False  # pixels rounded to 0 or 1 for the MADEs (FEDDISK-A6)
     ratio_hidden: int = 100  # sec. VI.B.4
     ratio_learning_rate: float = 0.01
     ratio_batch_size: int = 32
     ratio_max_epochs: int = 200  # FEDDISK-A27, as the next two
     ratio_patience: int = 5
     ratio_least: float = 1e-3
-    density: str = "mixture"  # or "sum": p = sum_i q_i as printed (FEDDISK-A1)
-    feed: str = "local"  # or "global", "mean": which MADE output h weighs (FEDDISK-A3)
+    feed: str = "local"  # or "global": which MADE output h weighs (FEDDISK-A3)
     scale: str = "mean1"  # or "raw", "minmax" (FEDDISK-A5)
-    clip: float = 0.01  # h is kept within [clip, 1 - clip]
     control: str = "none"  # or "shuffled", "mean"
 
     def __post_init__(self) -> None:
         for option, allowed in _CHOICES.items():
             check_name(f"{option} of method 'feddisk'", getattr(self, option), allowed)
-        check(0 < self.clip < 0.5, f"clip={self.clip} given for method 'feddisk'; allowed: in (0, 0.5)")
         for option in _COUNTS:
             value = getattr(self, option)
             check(value >= 1, f"{option}={value} given for method 'feddisk'; allowed: 1 or more")
@@ -147,14 +142,14 @@ class FedDisk(Method):
     @property
     def plan(self) -> phase1.Plan:
         """All that decides phase 1 beside the task."""
-        return phase1.Plan(self.made, self.ratio, self.density)
+        return phase1.Plan(self.made, self.ratio)
 
     @property
     def made(self) -> MadeSettings:
         """The settings of the density models."""
         return MadeSettings(
             self.made_hidden, self.made_optimizer, self.made_learning_rate, self.made_batch_size,
-            self.made_max_rounds, self.made_patience, self.mask_seed, self.binarize,
+            self.made_max_rounds, self.made_patience,
         )  # fmt: skip
 
     @property
@@ -171,10 +166,7 @@ class FedDisk(Method):
         for replica, lists in enumerate(task.clients):
             for client, index in enumerate(lists):
                 at = torch.from_numpy(index).to(h.device)
-                ratio = odds(h[replica, at], self.clip)  # p / q_k, eq. (15)
-                if self.density == "sum":
-                    ratio = ratio * len(lists)  # the uniform mixture times K is sum_i q_i
-                ratio = SCALES[self.scale](ratio)
+                ratio = SCALES[self.scale](odds(h[replica, at]))  # p / q_k, eq. (15)
                 if self.control == "shuffled":
                     rng = seeds.rng(task.seeds[replica], "method", "alpha-shuffle", client)
                     ratio = ratio[torch.from_numpy(rng.permutation(len(index))).to(h.device)]

@@ -5,7 +5,7 @@ local MADEs, then the global one, then the ratio classifiers of one replica afte
 loop counts these steps as rounds before round 1 and can leave a checkpoint after each; a resumed run
 ends bit for bit where the uninterrupted one does.
 
-Runs of a grid that differ in phase 2 only (scale, clip, control, feed, rounds) have the same phase 1,
+Runs of a grid that differ in phase 2 only (scale, control, feed, rounds) have the same phase 1,
 which a process does once (`fedlib.methods.pretraining_cache`).
 """
 
@@ -18,7 +18,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from fedlib.federation import Task, model_bytes, sample_shares, uniform_shares
+from fedlib.federation import Task, model_bytes, sample_shares
 from fedlib.federation.cohort import sample_cohort
 from fedlib.methods.feddisk.density_models import (
     MadeSettings,
@@ -40,7 +40,6 @@ from fedlib.methods.feddisk.density_ratio import (
 from fedlib.methods.feddisk.early_stopping import FitState, Fitted, fitted
 from fedlib.methods.pretraining_cache import LruCache, digest
 
-DENSITIES = {"mixture": sample_shares, "sum": uniform_shares}  # how the global MADE is averaged
 STEP = 10  # epochs or rounds from one possible checkpoint to the next
 Progress = dict[str, Any]  # plain values and tensors
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -48,11 +47,10 @@ _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings of phase 1 beside the task. density: a key of `DENSITIES`."""
+    """Settings of phase 1 beside the task."""
 
     made: MadeSettings
     ratio: RatioSettings
-    density: str
 
 
 @dataclass(frozen=True)
@@ -104,15 +102,18 @@ def _advance_local(task: Task, plan: Plan, progress: Progress) -> Progress:
 
 
 def _advance_global(task: Task, plan: Plan, progress: Progress) -> Progress:
-    everyone = sample_cohort(task.seeds, 0, task.run.num_clients, task.run.num_clients)
-    shares = DENSITIES[plan.density](task, everyone)
-    course = train_global(task, plan.made, shares, FitState(**progress["course"]), STEP)  # gd
+    course = train_global(task, plan.made, mixture(task), FitState(**progress["course"]), STEP)  # gd
     if not course.is_over(plan.made.max_rounds):
         return {**progress, "course": vars(course)}
     shape = (len(task.runs), len(task.train.labels))
     tables = {name: torch.full(shape, torch.nan, device=task.device) for name in (*FEEDS, "log_ratio")}
     after = {"stage": "ratio", "local": progress["local"], "shared": vars(fitted(course))}
     return _next_replica(task, plan, {**after, "tables": tables, "epochs": []})
+
+
+def mixture(task: Task) -> Tensor:
+    """[R, N] parts c_i = N_i / N of the clients in p, by which the global MADE is averaged (FEDDISK-A1)."""
+    return sample_shares(task, sample_cohort(task.seeds, 0, task.run.num_clients, task.run.num_clients))
 
 
 def _next_replica(task: Task, plan: Plan, progress: Progress) -> Progress:

@@ -10,10 +10,9 @@ from dataclasses import replace
 import pandas as pd
 
 from fedlib.federation import Task, prepare
-from fedlib.federation.cohort import sample_cohort
 from fedlib.methods import make_method
 from fedlib.methods.feddisk.density_models import fit_global_made
-from fedlib.methods.feddisk.phase1 import DENSITIES
+from fedlib.methods.feddisk.phase1 import mixture
 from fedlib.papers.feddisk.runs import MADE_HIDDEN, case_of, made_widths
 
 SEEDS = {"smoke": 1, "reduced": 5, "paper": 5}  # FEDDISK-A29
@@ -32,8 +31,7 @@ def measure_widths(profile: str) -> pd.DataFrame:
 
 def _rows(task: "Task", width: int) -> Iterator[dict]:
     made = make_method("feddisk", {**task.run.method_options, "made_hidden": width}).made
-    everyone = sample_cohort(task.seeds, 0, task.run.num_clients, task.run.num_clients)
-    fitted = fit_global_made(task, made, DENSITIES["mixture"](task, everyone))
+    fitted = fit_global_made(task, made, mixture(task))
     for replica, seed in enumerate(task.seeds):
         course = fitted.validation_loss[:, replica]
         rounds_run = int(course.isfinite().sum())

@@ -116,7 +116,7 @@ def test_a_client_s_equal_weights_are_a_learning_rate_and_nothing_else():
 
 def test_odds_are_finite_where_h_is_0_or_1():
     """Eq. (15) by hand: h = 0.75 gives 3; 0 and 1 are clipped to 0.01 and 0.99: 1/99 and 99."""
-    ratio = odds(torch.tensor([0.0, 0.5, 0.75, 1.0]), 0.01)
+    ratio = odds(torch.tensor([0.0, 0.5, 0.75, 1.0]))
     torch.testing.assert_close(ratio, torch.tensor([1 / 99, 1.0, 3.0, 99.0]))
 
 
@@ -141,9 +141,7 @@ def test_options_of_the_weights():
         return FedDisk(**options).sample_weights(task, h)[0]
 
     raw = weights(scale="raw")
-    torch.testing.assert_close(raw, odds(h, 0.01)[0])
-    torch.testing.assert_close(weights(scale="raw", density="sum"), 3 * raw)  # A1: the factor K
-    torch.testing.assert_close(weights(density="sum"), weights())  # mean 1 takes it out
+    torch.testing.assert_close(raw, odds(h)[0])
     mixed, flat = weights(control="shuffled"), weights(scale="raw", control="mean")
     for index in task.clients[0]:
         assert float(weights()[index].mean()) == pytest.approx(1, rel=1e-5)
@@ -223,32 +221,12 @@ def test_global_made_is_averaged_by_eq_11():
     assert int(fitted.best[0]) == int(np.argmin(course)) + 1
 
 
-def test_binarized_pixels_are_those_of_black_and_white_images():
-    """FEDDISK-A6: grey values are rounded for the MADEs, 127 to black and 128 to white."""
-    task, settings = world(), {"made_hidden": 5, "made_max_rounds": 3}
-    grey = task.train.inputs
-    grey[0, 0, 0, :2] = torch.tensor([127, 128])
-    sharp = replace(task, train=replace(task.train, inputs=(255 * (grey >= 128)).to(torch.uint8)))
-    rounded = fit_local_mades(task, FedDisk(**settings, binarize=True).made)
-    expected = fit_local_mades(sharp, FedDisk(**settings).made)
-    as_they_are = fit_local_mades(task, FedDisk(**settings).made)
-    for name, tensor in expected.params.items():
-        assert torch.equal(rounded.params[name], tensor)
-        assert not torch.equal(as_they_are.params[name], tensor)
-
-
-def test_the_printed_density_averages_all_clients_alike():
-    """FEDDISK-A1: sum_i q_i is K times the mixture with equal parts, eq. (2) has parts c_i = N_i / N."""
-    task = world()
-    shares = {"sum": torch.full((1, 3), 1 / 3), "mixture": torch.tensor([[30, 22, 45]]) / 97}
-    told = {}
-    for density, weights in shares.items():
-        forget()
-        method = FedDisk(**SHORT, density=density)
-        told[density] = json.loads(method.start(task).memory["phase1"]["made_validation_loss"][0])
-        expected = fit_global_made(task, method.made, weights).validation_loss[:, 0]
-        np.testing.assert_allclose(told[density], expected, rtol=1e-5)
-    assert told["sum"] != told["mixture"]
+def test_the_global_made_is_averaged_by_the_parts_of_the_mixture():
+    """FEDDISK-A1: eq. (2) has parts c_i = N_i / N."""
+    task, method = world(), FedDisk(**SHORT)
+    told = json.loads(method.start(task).memory["phase1"]["made_validation_loss"][0])
+    expected = fit_global_made(task, method.made, torch.tensor([[30, 22, 45]]) / 97).validation_loss[:, 0]
+    np.testing.assert_allclose(told, expected, rtol=1e-5)
 
 
 def test_outputs_and_classifier_against_plain_pytorch():
@@ -258,7 +236,6 @@ def test_outputs_and_classifier_against_plain_pytorch():
     shared = fit_global_made(task, method.made, torch.full((1, 3), 1 / 3))
     outputs = made_outputs(task, method.made, local, shared, 0)
     all_h, epochs = fit_ratio(task, method.ratio, outputs, 0)
-    h = all_h["mean"]
     assert epochs.tolist() == [3, 3, 3]
     assert outputs.starts.tolist() == [0, 30, 52, 97]
     model = make_made(12, hidden=5)
@@ -281,8 +258,9 @@ def test_outputs_and_classifier_against_plain_pytorch():
                 net.parameters(), torch.autograd.grad(loss, [*net.parameters()]), strict=True
             ):
                 p.data -= 0.5 * gradient
-        expected = net((us[0] + us[1]) / 2)[:, 0].sigmoid().detach()
-        torch.testing.assert_close(h[outputs.rows(client)], expected, rtol=1e-4, atol=1e-5)
+        for feed, u in zip(("local", "global"), us, strict=True):
+            expected, h = net(u)[:, 0].sigmoid().detach(), all_h[feed][outputs.rows(client)]
+            torch.testing.assert_close(h, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_classifier_has_the_paper_s_size_and_stops_without_progress():
@@ -320,7 +298,7 @@ def alphas(feed, outputs, epochs):
     task = make_world(sizes=(400, 400), shape=(3, 4))
     full = {"ratio_batch_size": 800, "ratio_learning_rate": 0.2, "ratio_least": 0.0}
     h, _ = fit_ratio(task, FedDisk(ratio_max_epochs=epochs, **full).ratio, outputs, 0)
-    return odds(h[feed], 0.01).numpy().reshape(2, -1)
+    return odds(h[feed]).numpy().reshape(2, -1)
 
 
 def test_weights_follow_the_true_ratio_on_global_outputs_and_not_on_local_ones():
@@ -404,8 +382,7 @@ def test_a_small_client_is_one_line():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"clip": 0.0}, r"clip=0.0 given for method 'feddisk'; allowed: in \(0, 0.5\)"),
-        ({"feed": "locl"}, "unknown feed of method 'feddisk' 'locl'.*allowed: local, global, mean"),
+        ({"feed": "locl"}, "unknown feed of method 'feddisk' 'locl'.*allowed: local, global"),
         ({"scale": "max"}, "unknown scale of method 'feddisk' 'max'.*allowed: mean1, raw, minmax"),
         ({"made_patience": 0}, "made_patience=0 given for method 'feddisk'; allowed: 1 or more"),
         ({"ratio_learning_rate": 0}, "ratio_learning_rate=0 given for method 'feddisk'; allowed: above 0"),
