@@ -1,10 +1,11 @@
 """The protocol of the head to head, the search of settings, and the public benchmark's runs.
 
 Every method sees the same clients, cohorts, initial models and budgets. Each is tuned by the same number
-of trials. A trial is judged on images that its clients hold back from training (`local_test`), never on
-test data. The server keeps a tenth of the test images for methods that learn on them (FedLAW, FAVOR,
-Auto-FedRL); all methods are tested on the rest. FAVOR's training, before round 1, has as many local
-trainings as a run of T rounds with its ten clients each.
+of trials on Fashion-MNIST, and takes its settings to the other data sets. A trial is judged on images
+that its clients hold back from training (`local_test`), never on test data. The server keeps a tenth of
+the test images for methods that learn on them (FedLAW, FAVOR, Auto-FedRL); all methods are tested on the
+rest. FAVOR's training, before round 1, has as many local trainings as a run of T rounds with its ten
+clients each.
 """
 
 import json
@@ -128,11 +129,11 @@ def with_settings(run: Run, name: str, rate: float, options: Mapping[str, Any]) 
 
 
 def tuning(profile: str) -> list[Run]:
-    """Every trial of every contestant in the first cell of each data set (seeds `TUNING_SEEDS`)."""
+    """Every trial of every contestant in the first cell of the first data set (seeds `TUNING_SEEDS`)."""
     scale = scale_of(profile)
+    run = base_run(profile, "tuning", scale.datasets[0], scale.cells[0])
     return [
-        with_settings(base_run(profile, "tuning", dataset, scale.cells[0]), name, rate, options)
-        for dataset in scale.datasets
+        with_settings(run, name, rate, options)
         for name, one in CONTESTANTS.items()
         if not one.twin_of
         for rate, options in one.trials[: scale.trials]

@@ -25,7 +25,7 @@ def _present(runs: pd.DataFrame) -> list[str]:
 def trials(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of contestants and trials: rate, options, mean validation accuracy (%), runs, diverged.
 
-    The mean is over data sets and seeds, with diverged runs as 0.
+    The mean is over seeds, with diverged runs as 0.
     """
     table = (
         per_run(rows)
