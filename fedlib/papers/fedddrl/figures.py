@@ -26,7 +26,7 @@ from fedlib.papers.fedddrl.episode_plots import (
     plot_timeline,
     rows_of,
 )
-from fedlib.papers.fedddrl.weight_search import PRINTED, choose, search_weights
+from fedlib.papers.fedddrl.weight_search import PRINTED, UNITS, choose, search_weights
 
 FEWER = plotting.MethodStyle("#56B4E9", "v", "fewer clients", "--")
 MEAN = "mean over seeds, bar = 95 % interval"
@@ -157,20 +157,23 @@ def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
 
 
 def plot_weights(rows: pd.DataFrame) -> Figure:
-    """Algorithm 1: the complete feasible set of each data set, one seed, and of A5's constant traces."""
-    traces = quantities.traces(rows)
-    traces = traces[(traces.seed == traces.seed.min()) & (traces.episode == traces.episode.min())]
-    panels = {
-        role: tuple(own[name].to_numpy() for name in ("dA", "B", "H"))
-        for role in grid.ALPHAS
-        if len(own := traces[traces.role == role])
-    }
-    panels["B = 1, H = 0.33, gain 0.53 (A5)"] = (np.full(15, 0.53 / 15), np.ones(15), np.full(15, 0.33))
-    fig, axes = _panels(panels, height=3.4)
-    for title, ax in axes.items():
-        plot_feasible(search_weights(*panels[title]), ax)
-        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=8)
-    next(iter(axes.values())).set_ylabel("w3")
+    """Algorithm 1: the feasible weights of each data set, H in both units (A3); A5's constant traces."""
+    roles = [role for role in grid.ALPHAS if role in set(quantities.traces(rows).role)]
+    fig, axes = plotting.subplots(
+        len(UNITS), len(roles) + 1, figsize=(9.2, 5.0), sharex=True, sharey=True, squeeze=False
+    )
+    for (unit, words), row in zip(UNITS.items(), axes, strict=True):
+        traces = quantities.traces(rows, unit)
+        traces = traces[(traces.seed == traces.seed.min()) & (traces.episode == traces.episode.min())]
+        for role, ax in zip(roles, row, strict=False):
+            own = traces[traces.role == role]
+            plot_feasible(search_weights(*(own[name].to_numpy() for name in ("dA", "B", "H"))), ax)
+            ax.set_title(f"{role}\n{ax.get_title()}", fontsize=8)
+        row[0].set_ylabel(f"H by {words}\nw3")
+    constant = (np.full(15, 0.53 / 15), np.ones(15), np.full(15, 0.33))
+    plot_feasible(search_weights(*constant), axes[-1, -1])
+    axes[-1, -1].set_title(f"B 1, H 0.33, gain 0.53 (A5)\n{axes[-1, -1].get_title()}", fontsize=8)
+    axes[0, -1].axis("off")
     shades = zip(EPOCH_COLOURS, ("0.1", "0.2", "0.3 or more"), strict=True)
     marks = [("o", colour, f"feasible, w2 = {text}") for colour, text in shades]
     marks += [
@@ -179,7 +182,9 @@ def plot_weights(rows: pd.DataFrame) -> Figure:
         ("^", "#000000", "largest R"),
     ]
     marks += [("x", DROPPED, "printed, w2 = 0.1")]
-    list(axes.values())[-1].legend(handles=handles_of(marks), loc="upper left", bbox_to_anchor=(1.01, 1))
+    axes[0, -1].legend(handles=handles_of(marks), loc="center")
+    for ax in axes[-1]:
+        ax.set_xlabel("w1")
     return _finish(fig, rows, "first evaluation episode of one seed of FedAvg")
 
 
@@ -194,7 +199,7 @@ def plot_feasible(table: pd.DataFrame, ax: Axes) -> Axes:
         if chosen:
             ax.plot(chosen[0], chosen[2], marker, ms=12, mfc="none", color="#000000")
     ax.plot(PRINTED[0], PRINTED[2], "x", ms=9, color=DROPPED)
-    ax.set(title=f"{len(points)} feasible of {len(table):,}", xlabel="w1", xlim=(0, 3.2), ylim=(0, 1.05))
+    ax.set(title=f"{len(points)} feasible of {len(table):,}", xlim=(0, 3.2), ylim=(0, 1.05))
     return ax
 
 
