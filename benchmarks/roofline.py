@@ -4,10 +4,11 @@
 
 Operations are counted layer by layer: a fully connected layer or convolution costs 2 x multiply-adds
 forward, the same for its weight's gradient, and the same for its input's gradient, which the first
-layer does not need. Bytes are those that cannot be avoided: every parameter is read once and written
-once per step, and a batch of uint8 images is read; activations may stay in the cache. The machine's
-ceilings are measured in the same run: the best of matrix products of several sizes and of a convolution
-(whose algorithm may need fewer operations than are counted), and a large copy. So
+layer does not need. Bytes are those that cannot be avoided: every parameter and every moment of the
+local optimiser is read once and written once per step, and a batch of uint8 images is read; activations
+may stay in the cache. The machine's ceilings are measured in the same run: the best of matrix products of
+several sizes and of a convolution (whose algorithm may need fewer operations than are counted), and a
+large copy. So
 
     floor = max(operations / peak, bytes / bandwidth),   share = floor / measured time.
 
@@ -39,6 +40,7 @@ from benchmarks.common import (
 )
 from benchmarks.networks import NETWORKS
 from benchmarks.peers.plain import plain_loop
+from fedlib.engine import make_optimizer
 from fedlib.engine.hardware.precision import products_in
 from fedlib.models import count_parameters
 from fedlib.models.layers import step_key
@@ -67,8 +69,10 @@ def count_operations(model: str) -> int:
 
 def count_bytes(model: str) -> int:
     """Bytes that one client-step moves at least."""
-    pixels = torch.Size(NETWORKS[model].shape).numel()
-    return 2 * 4 * count_parameters(make_network(model)) + NETWORKS[model].batch * pixels
+    local = NETWORKS[model]
+    kept = 1 + len(make_optimizer(local.optimizer, local.options).slots)  # the parameter and its moments
+    values = kept * count_parameters(make_network(model))
+    return 2 * 4 * values + local.batch * torch.Size(local.shape).numel()
 
 
 def count_activation_bytes(model: str) -> int:

@@ -86,6 +86,8 @@ def test_operations_and_bytes_of_a_step_are_those_of_its_layers():
     batch, weights = 10, 784 * 100 + 100 * 10
     assert roofline.count_operations("mlp") == 2 * batch * (2 * 784 * 100 + 3 * 100 * 10)
     assert roofline.count_bytes("mlp") == 8 * (weights + 110) + batch * 784
+    # Adadelta keeps two moments of each of the 1,199,882 parameters
+    assert roofline.count_bytes("cnn-frl") == 3 * 8 * 1_199_882 + 64 * 784
     # Linear, ReLU, Linear; flattening is a view: float32, outputs and gradients, each written and read
     assert roofline.count_activation_bytes("mlp") == 4 * 4 * batch * (100 + 100 + 10)
 
