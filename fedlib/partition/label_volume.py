@@ -40,7 +40,6 @@ def partition_label_volume(
     label_skew: str = "none",
     volume_skew: bool = False,
     labels_per_client: int = 3,
-    repeat_labels: bool = False,
 ) -> Partition:
     """Draw shares and divide all images by them; see `volume_shares` for the options."""
     shares = volume_shares(
@@ -50,7 +49,6 @@ def partition_label_volume(
         label_skew=label_skew,
         volume_skew=volume_skew,
         labels_per_client=labels_per_client,
-        repeat_labels=repeat_labels,
     )
     return partition_by_shares(labels, shares, rng, name="label_volume")
 
@@ -63,24 +61,21 @@ def volume_shares(
     label_skew: str = "none",
     volume_skew: bool = False,
     labels_per_client: int = 3,
-    repeat_labels: bool = False,
 ) -> np.ndarray:
     """Each worker's share of each label, [clients, classes]; columns of labels in use sum to 1.
 
     With `volume_skew` the n places of a label get `(1 + e_i - mean(e)) / n`, e_i uniform in
-    [0, 1]. repeat_labels: as in the report's code, a worker may draw a label twice and then has
-    two places of it (FRL-A22).
+    [0, 1]. The labels of a worker are different ones (FRL-A22).
     """
     check_choice("label_volume", "label_skew", label_skew, LABEL_SKEWS)
     check_choice("label_volume", "volume_skew", volume_skew, (False, True))
-    check_choice("label_volume", "repeat_labels", repeat_labels, (False, True))
     size = check_int("label_volume", "labels_per_client", labels_per_client, 1, num_classes)
     if label_skew == "none":
         places = np.ones((num_clients, num_classes), dtype=np.int64)
     elif label_skew == "balanced":
-        places = _balanced_places(num_clients, num_classes, size, repeat_labels, rng)
+        places = _balanced_places(num_clients, num_classes, size, rng)
     else:
-        places = _unbalanced_places(num_clients, num_classes, size, repeat_labels, rng)
+        places = _unbalanced_places(num_clients, num_classes, size, rng)
     return _shares_of_places(places, volume_skew, rng)
 
 
@@ -107,9 +102,7 @@ def partition_like(
     return partition_by_shares(other_labels, shares, rng, name="like")
 
 
-def _balanced_places(
-    clients: int, classes: int, size: int, repeat_labels: bool, rng: np.random.Generator
-) -> np.ndarray:
+def _balanced_places(clients: int, classes: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """`size` places per client, equally many per label (or one more), [clients, classes].
 
     Different labels per client: labels dealt in a repeated order differ within a client, and
@@ -117,9 +110,6 @@ def _balanced_places(
     Strona et al. 2014, https://doi.org/10.1038/ncomms5114).
     """
     deck = rng.permutation(classes)[np.arange(clients * size) % classes]
-    if repeat_labels:
-        hands = rng.permutation(deck).reshape(clients, size)
-        return np.stack([np.bincount(hand, minlength=classes) for hand in hands])
     places = np.zeros((clients, classes), dtype=np.int64)
     places[np.repeat(np.arange(clients), size), deck] = 1
     for _ in range(10 * clients if clients > 1 else 0):
@@ -131,13 +121,11 @@ def _balanced_places(
     return places
 
 
-def _unbalanced_places(
-    clients: int, classes: int, size: int, repeat_labels: bool, rng: np.random.Generator
-) -> np.ndarray:
+def _unbalanced_places(clients: int, classes: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """Each place takes a random label among those left; all but one label have a single place.
 
-    Only three labels of ten are defined (FRL-A24). On average 11.8 places pass until the nine
-    single labels are gone; later workers hold the common label alone.
+    Only three labels of ten are defined (FRL-A24). On average 3.94 workers have single labels; the later
+    ones hold the common label alone.
     """
     check(
         (size, classes) == (3, 10),
@@ -149,11 +137,11 @@ def _unbalanced_places(
     places = np.zeros((clients, classes), dtype=np.int64)
     for place in range(clients * size):
         client = place // size
-        allowed = np.flatnonzero(left if repeat_labels else left & (places[client] == 0))
+        allowed = np.flatnonzero(left & (places[client] == 0))
         if not len(allowed):
             continue
         label = rng.choice(allowed)
-        places[client, label] += 1
+        places[client, label] = 1
         left[label] = label == common
     return places
 
@@ -162,8 +150,8 @@ def _shares_of_places(places: np.ndarray, skewed: bool, rng: np.random.Generator
     """Divide every label over its places, evenly or with the report's uniform noise."""
     shares = np.zeros(places.shape)
     for label, column in enumerate(places.T):
-        holders = np.repeat(np.arange(len(column)), column)
+        holders = np.flatnonzero(column)
         noise = rng.random(len(holders)) if skewed else np.zeros(len(holders))
         if len(holders):
-            np.add.at(shares[:, label], holders, (1 + noise - noise.mean()) / len(holders))
+            shares[holders, label] = (1 + noise - noise.mean()) / len(holders)
     return shares

@@ -4,13 +4,13 @@ B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, 26 February
 sec. III.ii, Algorithm 1, and sec. IV.iii for the two approaches.
 
 * All k workers train and report an accuracy; the agent draws a Bernoulli choice for each (F4).
-* The chosen models are averaged with equal weights (F1).
+* The chosen models are averaged with equal weights (F1, FRL-A1).
 * Approach 1 rewards the accuracy of the chosen workers, approach 2 that of the new global
   model, each less its moving average (F2, F3); the agent learns from the last 3 rounds (F5, F6).
 
 A run holds all episodes (`Run.episode_rounds`) one after the other. At the start of each the task model is
-theta_G^0, and moving batch and average are empty (lines 2, 3, 5); agent and data stay. Readings,
-FRL-A1 to A8, are the options below.
+theta_G^0, and moving batch and average are empty (lines 2, 3, 5); agent and data stay. The options below
+vary the readings FRL-A2 to A5, A7 and A8.
 """
 
 from dataclasses import dataclass, replace
@@ -45,8 +45,6 @@ from fedlib.rl.reinforce import (
 
 CHOICES = {
     "agent": ("learning", "shuffled"),
-    "aggregation": ("average", "added"),
-    "accuracy": ("label_mean", "samples"),
     "state_data": ("test", "code"),
     "rewarded_model": ("new", "old", "local"),
     "first_average": ("zero", "initial"),
@@ -61,12 +59,10 @@ class EvaluatorFL(Method):
 
     approach: int = 1
     agent: str = "learning"  # "shuffled", a control: as many as it drew, but whichever
-    aggregation: str = "average"  # "added": theta_G plus the average, as sec. III.ii.1 prints (A1)
     new_weight: float = 0.9  # 1 - a_exp (A2)
     returns: str = "to_go"  # or "immediate" (A3)
     likelihood: str = "bernoulli"  # or "code" (A4)
     min_selected: int | None = None  # None: k // 10 + 1 (A5)
-    accuracy: str = "label_mean"  # of the state: mean over the worker's labels, or "samples" (A6)
     state_data: str = "test"  # of approach 2; "code": new model on training data, old on test data (A7)
     rewarded_model: str = "new"  # of approach 2; "local": theta_i^{t+1}, as the code evaluates; "old" (A8)
     first_average: str = "zero"  # delta before round 1; "initial": the accuracy of theta_G^0 (the code; F1)
@@ -103,7 +99,8 @@ class EvaluatorFL(Method):
         observed = self.observe(task, state, trained)  # lines 10 to 12
         draw = rule.draw(agent, observed, _streams(task, "draw", cohort.round))  # lines 13, 14
         chosen = self._chosen(task, draw, cohort.round)
-        after, report = self._aggregate(task, state, cohort, trained, chosen)  # lines 15, 20
+        shares = on_device((chosen / chosen.sum(dim=1, keepdim=True)).numpy(), task.device)
+        after, report = finish_round(task, state, cohort, trained, shares)  # lines 15, 20: F1
         value = self.value(task, draw, observed, state, trained, after)  # line 16
         reward, delta = subtract_moving_average(  # lines 17, 18
             value, state.memory["delta"].cpu(), new_weight=self.new_weight
@@ -124,7 +121,7 @@ class EvaluatorFL(Method):
         replicas = len(task.runs)
         delta = torch.zeros(replicas)
         if self.first_average == "initial":
-            delta = _by_size(task, self._global(task, state, task.test, worker_tests(task), "samples"))
+            delta = _by_size(task, self._global(task, state, "samples"))
         fresh = {"batch": dict(vars(MovingBatch.empty(replicas, _k(task)))), "delta": delta}
         return replace(state, memory={**state.memory, **fresh})
 
@@ -132,13 +129,10 @@ class EvaluatorFL(Method):
         """S_t [R, k] on the CPU: approach 1 `Acc_i(theta_i)` on training data (F2, A6), approach 2
         `Acc_i(theta_i) - Acc_i(theta_G)` on the worker's test data (F3, A7)."""
         if self.approach == 1:
-            return self._local(task, trained, task.train, task.clients, self.accuracy)
-        tests = worker_tests(task)
-        if self.state_data == "test":
-            local = self._local(task, trained, task.test, tests, self.accuracy)
-        else:
-            local = self._local(task, trained, task.train, task.clients, self.accuracy)
-        return local - self._global(task, state, task.test, tests, self.accuracy)
+            return self._local(task, trained, task.train, task.clients, "label_mean")
+        on_test = task.test, worker_tests(task)
+        data = on_test if self.state_data == "test" else (task.train, task.clients)
+        return self._local(task, trained, *data, "label_mean") - self._global(task, state, "label_mean")
 
     def value(
         self,
@@ -156,7 +150,7 @@ class EvaluatorFL(Method):
         if self.rewarded_model == "local":
             return _by_size(task, self._local(task, trained, task.test, worker_tests(task), "samples"))
         state = after if self.rewarded_model == "new" else before
-        return _by_size(task, self._global(task, state, task.test, worker_tests(task), "samples"))
+        return _by_size(task, self._global(task, state, "samples"))
 
     def _local(
         self, task: Task, trained: Trained, samples: Samples, lists: list[Partition], kind: str
@@ -171,17 +165,15 @@ class EvaluatorFL(Method):
         ]
         return torch.tensor(values).view(len(lists), -1)
 
-    def _global(
-        self, task: Task, state: ServerState, samples: Samples, lists: list[Partition], kind: str
-    ) -> Tensor:
-        """[R, k] accuracy of each replica's global model on each worker's list of samples."""
-        labels, found = samples.labels.cpu(), []
-        for r, ids in enumerate(lists):
-            joined = torch.from_numpy(np.concatenate(ids)).to(samples.device)
+    def _global(self, task: Task, state: ServerState, kind: str) -> Tensor:
+        """[R, k] accuracy of each replica's global model on each worker's test data."""
+        labels, found = task.test.labels.cpu(), []
+        for r, ids in enumerate(worker_tests(task)):
+            joined = torch.from_numpy(np.concatenate(ids)).to(task.test.device)
             params, buffers = (
                 {n: t[r : r + 1] for n, t in part.items()} for part in (state.params, state.buffers)
             )
-            right = per_sample(task.trainer, samples, params, buffers, joined)[1].cpu()
+            right = per_sample(task.trainer, task.test, params, buffers, joined)[1].cpu()
             parts = right.split([len(index) for index in ids])
             found.append([mean_accuracy(p, labels[index], kind) for p, index in zip(parts, ids, strict=True)])
         return torch.tensor(found)
@@ -193,16 +185,6 @@ class EvaluatorFL(Method):
         streams = _streams(task, "shuffle", round_index)
         rows = zip(draw.selected, streams, strict=True)
         return torch.stack([row[torch.from_numpy(stream.permutation(len(row)))] for row, stream in rows])
-
-    def _aggregate(
-        self, task: Task, state: ServerState, cohort: Cohort, trained: Trained, chosen: Tensor
-    ) -> tuple[ServerState, RoundReport]:
-        """F1: `theta_G = (1 / p) sum Sel_i theta_i`, and with "added" the old model on top of it (A1)."""
-        weights = on_device((chosen / chosen.sum(dim=1, keepdim=True)).numpy(), task.device)
-        after, report = finish_round(task, state, cohort, trained, weights)
-        if self.aggregation == "added":
-            after = replace(after, params={n: state.params[n] + mean for n, mean in after.params.items()})
-        return after, report
 
     def _columns(
         self,

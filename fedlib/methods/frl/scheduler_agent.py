@@ -28,7 +28,7 @@ from torch import Tensor
 from fedlib import seeds
 from fedlib.errors import check, check_name
 from fedlib.methods.fedddrl.devices import draw_devices
-from fedlib.methods.frl.workers import DRAWS, draw_workers, mean_workers, worker_times
+from fedlib.methods.frl.workers import Workers, draw_workers, mean_workers, worker_times
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
 from fedlib.rl.networks import one_thread
 
@@ -38,7 +38,6 @@ CHOICES = {
     "first_times": ("jittered", "mean"),
     "normalisation": ("z", "unit"),
     "stored_action": ("probabilities", "draw"),
-    "draws": DRAWS,
     "devices": ("report", "fedddrl"),
 }
 
@@ -58,11 +57,8 @@ class Scheduler:
     first_times: str = "jittered"  # of who was not in round 1: mean times U(0.9, 1.1); or "mean" (A13)
     stored_action: str = "probabilities"  # or "draw" (A14)
     noise: float = 0.0  # standard deviation of normal noise on the probabilities in training (A14)
-    draws: str = "round"  # times vary around each worker's own means; "once": they never change
-    data_factor: int = 5  # MNIST counts five times in the simulated times (A16)
     time_epochs: int = 3  # E in T^c, at every profile
     devices: str = "report"  # or "fedddrl": the simulated devices of FedDdrl, to compare with its methods
-    time_batch_size: int = 64  # B_s in T^c
     capacity: int = 50  # replay memory
     batch_size: int = 10  # updates begin with more transitions than this
     discount: float = 0.99  # gamma
@@ -76,8 +72,8 @@ class Scheduler:
             check_name(f"{name} of SchedulerFL", getattr(self, name), allowed)
         check(0 < self.share <= 1, f"share={self.share} given for SchedulerFL; allowed: above 0 to 1")
         check(0 <= self.noise < np.inf, f"noise={self.noise} given for SchedulerFL; allowed: 0 or more")
-        least = {"experiments": 1, "experiment_rounds": 2, "capacity": 1, "batch_size": 1, "data_factor": 1}
-        for name, low in {**least, "time_epochs": 1, "time_batch_size": 1}.items():
+        least = {"experiments": 1, "experiment_rounds": 2, "capacity": 1, "batch_size": 1, "time_epochs": 1}
+        for name, low in least.items():
             given = getattr(self, name)
             check(given >= low, f"{name}={given} given for SchedulerFL; allowed: {low} or more")
         check(
@@ -169,8 +165,7 @@ class World:
         """[k, 3] seconds of computation, upload and download in round `turn`."""
         if self.rule.devices == "fedddrl":
             return self._device_times()
-        workers = draw_workers(self.seed, len(self.sizes), round_index=turn, draws=self.rule.draws)
-        return self._times_of(workers)
+        return self._times_of(draw_workers(self.seed, len(self.sizes), turn))
 
     def _device_times(self) -> np.ndarray:
         """Times that are the same in every round; a download takes no time there."""
@@ -185,14 +180,8 @@ class World:
             return self._device_times().sum(axis=1)
         return self._times_of(mean_workers(self.seed, len(self.sizes))).sum(axis=1)
 
-    def _times_of(self, workers: Any) -> np.ndarray:
-        return worker_times(
-            workers,
-            self.sizes,
-            batch_size=self.rule.time_batch_size,
-            epochs=self.rule.time_epochs,
-            data_factor=self.rule.data_factor,
-        )
+    def _times_of(self, workers: Workers) -> np.ndarray:
+        return worker_times(workers, self.sizes, epochs=self.rule.time_epochs)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,15 @@ def certain(state, chance):
     return state
 
 
+def by_label(right, labels, lists):
+    """Mean over the labels of each list of the share of correct samples (FRL-A6); right [lists, longest]."""
+    found = []
+    for row, index in zip(right, lists, strict=True):
+        own, correct = labels[index], row[: len(index)]
+        found.append(float(torch.stack([correct[own == label].mean() for label in own.unique()]).mean()))
+    return found
+
+
 def test_accuracy_of_a_worker_by_hand():
     """Label 0: 1 of 2 right, label 2: 3 of 3: mean over labels 0.75, over samples 0.8."""
     right, labels = torch.tensor([1.0, 0, 1, 1, 1]), torch.tensor([0, 0, 2, 2, 2])
@@ -141,14 +150,15 @@ def test_selecting_everyone_is_fedavg_with_equal_weights_bit_for_bit(options):
 
 def test_a_round_by_hand():
     """Approach 1: S is each worker's own accuracy on its training data, R the mean of the drawn ones."""
-    task, method = world(), EvaluatorFL(accuracy="samples", new_weight=0.5)
+    task, method = world(), EvaluatorFL(new_weight=0.5)
     state, delta = method.init(task), np.zeros(2)
     for r in range(1, 3):
         cohort = sample_cohort(task.seeds, r, 4, 4)
         trained = train_cohort(task, state, cohort)
         lists = [index for ids in task.clients for index in ids]
         local = trained.state
-        seen = evaluate_rows(task.trainer, task.train, local.params, local.buffers, lists).accuracy.view(2, 4)
+        right = correct_rows(task.trainer, task.train, local.params, local.buffers, lists)
+        seen = torch.tensor(by_label(right, task.train.labels, lists)).view(2, 4)
         state, report = method.apply(task, state, cohort)
         drawn = (report.weights > 0).float()
         torch.testing.assert_close(report.weights, drawn / drawn.sum(dim=1, keepdim=True))
@@ -163,10 +173,13 @@ def test_state_of_approach_2_is_the_gain_of_local_training():
     state = FedAvg().init(task)
     trained = train_cohort(task, state, sample_cohort(task.seeds, 1, 4, 4))
     tests, local = worker_tests(task), trained.state
-    after = evaluate_rows(task.trainer, task.test, local.params, local.buffers, tests[0]).accuracy
-    before = evaluate_segments(task.trainer, task.test, state.params, state.buffers, tests)[0].accuracy
-    ours = EvaluatorFL(approach=2, accuracy="samples").observe(task, state, trained)
-    torch.testing.assert_close(ours[0], after - before)
+    copies = {n: t.expand(4, *t.shape[1:]).contiguous() for n, t in state.params.items()}
+    after, before = (
+        by_label(correct_rows(task.trainer, task.test, params, {}, tests[0]), task.test.labels, tests[0])
+        for params in (local.params, copies)
+    )
+    ours = EvaluatorFL(approach=2).observe(task, state, trained)
+    torch.testing.assert_close(ours[0], torch.tensor(after) - torch.tensor(before))
 
 
 def test_episodes_restart_model_batch_and_average_but_not_the_agent():
@@ -194,15 +207,6 @@ def test_shuffled_control_aggregates_as_many_but_others():
         same.append((a == b).all())
     assert results[1].rows[0][0]["selected"] == plain[1].rows[0][0]["selected"]
     assert not all(same)
-
-
-def test_the_printed_aggregation_adds_the_average_to_the_old_model():
-    task = world(seeds=(0,))
-    plain, added = EvaluatorFL(), EvaluatorFL(aggregation="added")
-    state, cohort = plain.init(task), sample_cohort(task.seeds, 1, 4, 4)
-    one, two = plain.apply(task, state, cohort)[0], added.apply(task, state, cohort)[0]
-    for name, before in state.params.items():
-        torch.testing.assert_close(two.params[name], before + one.params[name])
 
 
 @pytest.mark.parametrize("approach", [1, 2])
@@ -234,8 +238,8 @@ def test_a_worker_without_test_images_is_named():
 def test_bad_input_is_one_line():
     with pytest.raises(UsageError, match="approach=3 given for method 'evaluatorfl'; allowed: 1, 2"):
         EvaluatorFL(approach=3)
-    with pytest.raises(UsageError, match="unknown accuracy of method 'evaluatorfl' 'mean'; allowed: label"):
-        EvaluatorFL(accuracy="mean")
+    with pytest.raises(UsageError, match="unknown returns of method 'evaluatorfl' 'all'; allowed: to_go"):
+        EvaluatorFL(returns="all")
     with pytest.raises(UsageError, match="cohort_size=2 given; allowed: 4, for all workers train"):
         EvaluatorFL().init(world(cohort_size=2))
     with pytest.raises(UsageError, match="min_selected=5 given; allowed: 1 to 4 workers"):
