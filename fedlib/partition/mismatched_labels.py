@@ -10,9 +10,10 @@ import numpy as np
 
 from fedlib.errors import UsageError, check_name
 from fedlib.partition.cluster_skew import partition_ce, partition_cn, partition_pa
-from fedlib.partition.sampling import Partition, check_int
+from fedlib.partition.sampling import Partition
 from fedlib.partition.shards import partition_equal_shards, partition_nonequal_shards
 
+CLASSES = 100  # of CIFAR-100's labels (FEDDRL-A25)
 _CLUSTERS = {"pa": partition_pa, "ce": partition_ce, "cn": partition_cn}
 _SHARDS = {"equal_shards": partition_equal_shards, "nonequal_shards": partition_nonequal_shards}
 
@@ -23,23 +24,21 @@ def partition_foreign_labels(
     num_clients: int,
     rng: np.random.Generator,
     scheme: str = "ce",
-    classes: int = 100,
     delta: float | None = None,
     spread: float | None = None,
     images_per_label: int | None = None,
 ) -> Partition:
-    """Scheme pa, ce, cn, equal_shards or nonequal_shards over `classes` balanced random labels.
+    """Scheme pa, ce, cn, equal_shards or nonequal_shards over 100 balanced random labels.
 
     labels: [n], only their number counts. delta, spread, images_per_label: of the scheme; None: its
     own default.
     """
     check_name("scheme of partition 'foreign_labels'", scheme, (*_CLUSTERS, *_SHARDS))
-    check_int("foreign_labels", "classes", classes, 2, len(labels))
-    foreign = rng.permutation(np.arange(len(labels)) % classes)
+    foreign = rng.permutation(np.arange(len(labels)) % CLASSES)
     given = {"delta": delta, "spread": spread, "images_per_label": images_per_label}
     options = {name: value for name, value in given.items() if value is not None}
     if scheme in _CLUSTERS:
-        options["num_classes"] = classes
+        options["num_classes"] = CLASSES
     make = {**_CLUSTERS, **_SHARDS}[scheme]
     try:
         return make(foreign, num_clients=num_clients, rng=rng, **options)

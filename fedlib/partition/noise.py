@@ -19,29 +19,25 @@ def add_client_noise(
     strength: float,
     rng: np.random.Generator,
     noise_as: str = "variance",
-    quantise: bool = False,
     clip: bool = True,
 ) -> np.ndarray:
     """A copy of the images in [0, 1] in which client k's have noise of variance `k * strength / N`.
 
     images: [n, ...] uint8. clients: N disjoint index arrays; images of no client stay clean.
     strength: x of the paper, 0.3 in its fig. 3. noise_as: "std" takes `k * strength / N` for the
-    standard deviation (FEDDISK-A19). Returns float32, clipped to [0, 1] unless `clip` is off, or uint8
-    with `quantise` (clipped, rounded to 1/255, so that the engine can keep images as uint8).
+    standard deviation (FEDDISK-A19). Returns float32, clipped to [0, 1] unless `clip` is off.
     """
-    check(clip or not quantise, "clip=False given with quantise=True; allowed: one of them")
     check_name("noise_as", noise_as, ("variance", "std"))
     check(images.dtype == np.uint8, f"noise is added to uint8 images; given: {images.dtype}")
     valid = isinstance(strength, (int, float)) and np.isfinite(strength) and strength >= 0
     check(valid, f"noise strength is {strength!r}; allowed: a number from 0 up")
-    noisy = images.copy() if quantise else images.astype(np.float32) / np.float32(255)
+    noisy = images.astype(np.float32) / np.float32(255)
     for client, indices in enumerate(clients):
         scale = client * strength / len(clients)
         scale = scale if noise_as == "std" else np.sqrt(scale)
         pixels = images[indices].astype(np.float32) / np.float32(255)
         pixels += np.float32(scale) * rng.standard_normal(pixels.shape, dtype=np.float32)
-        pixels = np.clip(pixels, 0, 1) if clip else pixels
-        noisy[indices] = np.rint(pixels * 255).astype(np.uint8) if quantise else pixels
+        noisy[indices] = np.clip(pixels, 0, 1) if clip else pixels
     return noisy
 
 

@@ -173,16 +173,16 @@ class Vdn:
         return Team(network, target, moments, steps), loss.detach()
 
 
-def keep_at_least(actions: Tensor, values: Tensor, least: int = 2) -> Tensor:
-    """Keep decisions [R, N] with at least `least` clients kept, sec. 4.1: 1 < C <= N (FEDDDRL-A25).
+def keep_two(actions: Tensor, values: Tensor) -> Tensor:
+    """Keep decisions [R, N] with at least two clients kept, sec. 4.1: 1 < C <= N (FEDDDRL-A25).
 
     actions: [R, N], 1 keeps. values: [R, N, 2] Q of drop and keep. Where too few are kept, those
     with the largest Q(keep) - Q(drop) join them, the lower slot first where these are equal.
-    Raises UsageError for a cohort smaller than `least`.
+    Raises UsageError for a cohort of one.
     """
     agents = actions.shape[-1]
-    check(agents >= least, f"{agents} clients selected; allowed: {least} or more, since {least} must be kept")
+    check(agents >= 2, f"{agents} clients selected; allowed: 2 or more, since 2 must be kept")
     gain = torch.where(actions == 1, torch.inf, values[..., 1] - values[..., 0])
     order = gain.argsort(dim=-1, descending=True, stable=True)
-    first = torch.zeros_like(actions).scatter(-1, order[..., :least], 1)
+    first = torch.zeros_like(actions).scatter(-1, order[..., :2], 1)
     return torch.maximum(actions, first)

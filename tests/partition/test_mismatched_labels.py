@@ -38,7 +38,7 @@ def test_shards_use_all_images():
     assert sum(len(index) for index in draw("equal_shards")) == 50_000
 
 
-@pytest.mark.parametrize("options", [{"scheme": "iid"}, {"scheme": "ce", "classes": 1}])
+@pytest.mark.parametrize("options", [{"scheme": "iid"}, {"scheme": "ce", "images_per_label": 0}])
 def test_bad_options_give_one_line(options):
     with pytest.raises(UsageError, match="allowed"):
         draw(**options)

@@ -34,14 +34,6 @@ def test_values_are_clipped_and_images_of_no_client_stay_clean():
     np.testing.assert_array_equal(noisy[CLIENTS[3]], np.float32(128) / np.float32(255))
 
 
-def test_quantised_noise_is_the_rounded_noise():
-    exact = add_client_noise(GREY, CLIENTS, strength=0.3, rng=np.random.default_rng(5))
-    bytes_ = add_client_noise(GREY, CLIENTS, strength=0.3, rng=np.random.default_rng(5), quantise=True)
-    assert bytes_.dtype == np.uint8
-    np.testing.assert_array_equal(bytes_, np.rint(exact * 255).astype(np.uint8))
-    np.testing.assert_array_equal(bytes_[CLIENTS[0]], GREY[CLIENTS[0]])
-
-
 def test_input_is_not_changed_and_colour_images_work():
     images = np.random.default_rng(0).integers(0, 256, size=(8, 4, 4, 3), dtype=np.uint8)
     before = images.copy()
@@ -80,5 +72,3 @@ def test_without_clipping_the_noise_leaves_the_range_and_keeps_its_variance():
     noisy = add_client_noise(GREY, CLIENTS, strength=4.0, rng=np.random.default_rng(0), clip=False)
     assert noisy.min() < -1
     assert spread(noisy, 3) == pytest.approx(np.sqrt(3.0), rel=0.02)
-    with pytest.raises(UsageError, match="clip=False given with quantise=True"):
-        add_client_noise(GREY, CLIENTS, strength=1.0, rng=np.random.default_rng(0), clip=False, quantise=True)

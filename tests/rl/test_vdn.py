@@ -10,7 +10,7 @@ from torchrl.objectives import DQNLoss, HardUpdate, ValueEstimators
 
 from fedlib import seeds
 from fedlib.errors import UsageError
-from fedlib.rl.vdn import Transitions, Vdn, keep_at_least
+from fedlib.rl.vdn import Transitions, Vdn, keep_two
 
 
 def streams(replicas, *names):
@@ -226,13 +226,13 @@ def test_dropping_everyone_keeps_the_two_with_the_largest_advantage():
     """Q(1) - Q(0) = (-3, -1, -2, -1.5): slots 1 and 3; slot 0 kept by chance: 0 and 1 (FEDDDRL-A25)."""
     values = torch.tensor([[3.0, 0.0], [0.0, -1.0], [2.0, 0.0], [1.0, -0.5]]).expand(4, 4, 2)
     actions = torch.tensor([[0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1]])
-    kept = keep_at_least(actions, values)
+    kept = keep_two(actions, values)
     assert kept.tolist() == [[0, 1, 0, 1], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1]]
 
 
 def test_bad_input_is_one_line():
     with pytest.raises(UsageError, match="1 clients selected; allowed: 2 or more"):
-        keep_at_least(torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, 1, 2))
+        keep_two(torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, 1, 2))
     with pytest.raises(UsageError, match=r"batch_size=400 given for a VDN; allowed: 1 to capacity=300"):
         Vdn(batch_size=400)
     with pytest.raises(UsageError, match=r"gamma=1\.5 given for a VDN"):

@@ -73,14 +73,14 @@ def round_latency(
     return probe.max(axis=-1) + np.where(kept, finish - probe, 0.0).max(axis=-1)
 
 
-def round_cost(kept: np.ndarray, upload_cost: np.ndarray | float = 1.0) -> np.ndarray:
+def round_cost(kept: np.ndarray) -> np.ndarray:
     """`B_t = sum_n B_n phi_n`, eq. (2), with B_n = 1 per upload; kept [..., N] -> [...]."""
-    return (np.asarray(kept, dtype=float) * upload_cost).sum(axis=-1)
+    return np.asarray(kept, dtype=float).sum(axis=-1)
 
 
-def latency_unit(largest_client: int | np.ndarray, *, epochs: int = 5) -> np.ndarray:
+def latency_unit(largest_client: int | np.ndarray) -> np.ndarray:
     """`H_max = 5 * 0.75 * max|D| + 2.0` seconds: rewards see H = H_t / H_max and B = B_t / N (FEDDDRL-A3)."""
-    return epochs * max(COMPUTE_SECONDS) * np.asarray(largest_client) + max(UPLOAD_SECONDS)
+    return 5 * max(COMPUTE_SECONDS) * np.asarray(largest_client) + max(UPLOAD_SECONDS)
 
 
 def empty_history(replicas: int, owners: int, window: int) -> np.ndarray:

@@ -53,7 +53,7 @@ from fedlib.methods.fedddrl.environment import (
     first_histories,
     probing_ranks,
 )
-from fedlib.rl.vdn import Team, Transitions, Vdn, keep_at_least
+from fedlib.rl.vdn import Team, Transitions, Vdn, keep_two
 from fedlib.run import Run
 
 
@@ -237,7 +237,7 @@ class FedDdrl(Method):
             epsilon = vdn.epsilon(round_index - 1) if explores else 0.0
             actions.append(vdn.act(Team(**agent["team"]), states, epsilon, streams))
         values = self.vdns()[0].values(agents[0]["team"]["network"], states)
-        kept = keep_at_least(actions[0], values).bool().numpy()
+        kept = keep_two(actions[0], values).bool().numpy()
         if not explores and self.deployed != "agent":
             kept = self._deploy(task, kept, states, round_index)
         if not self.adjust_epochs:

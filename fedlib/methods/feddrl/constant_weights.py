@@ -7,7 +7,8 @@ Probability 1, 1999): candidates z ~ N(m, s^2) per client, clipped to [0, 1] as 
 (FEDDRL-A8), alpha = softmax(z), each judged by the return of eq. (2) over a whole federated run with
 the reward of eq. (7) negated (FEDDRL-A1); m and s move to the mean and spread of the best ones.
 
-The search sees what FedDRL's workers see: another seed, the same partition, never the test data.
+The search sees what FedDRL's workers see: another seed, the same partition, never the test data. Clients
+with the same set of labels share one z, so that the search is small.
 All candidates of a generation train as replicas from the same weights with the same batches, so they
 differ in alpha alone. The first generation holds uniform weights and group tilts, from all weight on the
 main group to all weight on the small ones: the winner is at least as good as these on the search's
@@ -40,7 +41,6 @@ class BestConstant(Method):
     spread: float = 0.5  # s of the first generation, whose m is the middle of [0, 1]
     search_rounds: int | None = None  # of each candidate; None: T
     discount: float = 0.99  # gamma of eq. (2)
-    tied: bool = True  # clients with the same set of labels share one z, so that the search is small
 
     def __post_init__(self) -> None:
         for name, least in (("candidates", 2), ("generations", 1), ("elite", 2), ("search_rounds", 2)):
@@ -69,7 +69,7 @@ class BestConstant(Method):
         memory = {
             "mean": torch.full(shape, 0.5), "spread": torch.full(shape, self.spread),
             "best": torch.zeros(shape), "best_return": torch.full(shape[:1], -torch.inf),
-            "ties": ties(task) if self.tied else torch.arange(clients).expand(shape).clone(),
+            "ties": ties(task),
         }  # fmt: skip
         return replace(initial_state(task), round=-self.generations * self.length(task), memory=memory)
 
