@@ -1,13 +1,15 @@
 """The benchmarks that a GPU is waited for: that they run, measured nowhere."""
 
+import contextlib
 import json
 import sys
 
 import pytest
 import torch
 
-from benchmarks import cells, common, compiled, engine, roofline, round_loop
+from benchmarks import before, cells, common, compiled, engine, roofline, round_loop
 from benchmarks.common import Clients
+from benchmarks.peers.child import Child
 from fedlib.engine import train
 from fedlib.experiments import selection
 from fedlib.papers import find_artifact
@@ -130,3 +132,29 @@ def test_contestants_alternate_and_ratios_are_of_the_same_repeat(monkeypatch):
     assert "".join(played) == "ab" + "ab" + "ba" + "ab"
     assert found == {"a": [1.0, 3.0, 2.0], "b": [2.0, 9.0, 5.0]}
     assert common.times_as_fast(found["a"], found["b"]) == 2.5  # of 2, 3 and 2.5
+
+
+def test_another_commit_alternates_with_this_one(monkeypatch, tmp_path):
+    """Ratios are the other's seconds over ours, of the same repeat; nobody always comes first."""
+    asked, seconds = [], {tmp_path: iter([3.0, 2.0, 8.0]), before.ROOT: iter([1.0, 2.0, 2.0])}
+
+    class Known(contextlib.nullcontext):
+        def __init__(self, interpreter, script, arguments, python_path):
+            super().__init__(self)
+            self.folder = python_path
+
+        def ask(self, what):
+            asked.append(self.folder)
+            return next(seconds[self.folder])
+
+    monkeypatch.setattr(before, "Child", Known)
+    record = before.compare(tmp_path, "lenet", 100, repeats=3)
+    assert record["ratios"] == [3.0, 1.0, 4.0]
+    assert record["times_as_fast"] == 3.0
+    assert asked[:4] == [before.ROOT, tmp_path, tmp_path, before.ROOT]
+
+
+def test_the_engine_of_a_checkout_answers_a_parent():
+    """One repeat in a process of its own, which imports the checkout that it is given."""
+    with Child(sys.executable, "commit_child.py", ["mlp", 2, 1], python_path=before.ROOT) as child:
+        assert child.ask("run") > 0

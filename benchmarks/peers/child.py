@@ -4,6 +4,7 @@ The child is a script of this folder. It prints `ready` after its warm-up, then 
 seconds that one repeat took, and for the line `peak` the most memory it has held, in MiB.
 """
 
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,14 +13,19 @@ from pathlib import Path
 class Child:
     """A running child; use as a context."""
 
-    def __init__(self, interpreter: str, script: str, arguments: Sequence[object]) -> None:
+    def __init__(
+        self, interpreter: str, script: str, arguments: Sequence[object], python_path: Path | None = None
+    ) -> None:
         path = Path(__file__).parent / script
+        known = {} if python_path is None else {"PYTHONPATH": str(python_path)}
         self.process = subprocess.Popen(
             [interpreter, str(path), *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            cwd=python_path,
+            env={**os.environ, **known},
         )
 
     def __enter__(self) -> "Child":
