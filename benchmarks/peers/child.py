@@ -34,6 +34,7 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.process.stdin.close()
+        self.process.stdout.close()
         self.process.wait()
 
     def ask(self, what: str) -> float:
