@@ -50,16 +50,13 @@ def dataset_names() -> list[str]:
     return names()
 
 
-def load_dataset(name: str, *, seed: int = 0, **options: Any) -> Dataset:
+def load_dataset(name: str, **options: Any) -> Dataset:
     """The data set of that name, images memory-mapped where it is cached on disk.
 
-    seed: only for stand-ins, which are a fixed data set at the default 0. options: keyword
-    arguments of that data set (`size`, `writers`, …). UsageError for an unknown name or option;
-    DataError, naming the file, if the data set is absent, incomplete or damaged.
+    options: keyword arguments of that data set (`size`, `writers`, …). UsageError for an unknown name
+    or option; DataError, naming the file, if the data set is absent, incomplete or damaged.
     """
     sources = _sources(name)
-    if seed and sources[0].stand_in:
-        options["seed"] = seed
     source = _at_hand(sources)
     _check_options(source or sources[0], options)
     if source is not None and not source.cached:
@@ -81,9 +78,8 @@ def _check_options(source: Source, options: dict[str, Any]) -> None:
     defaults = inspect.signature(source.build).parameters
     for key, value in options.items():
         check_name(f"option of the data set {source.name}", key, source.options or ["(it has none)"])
-        least = 0 if key == "seed" else 1
-        good = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        kind = f"an integer of at least {least} (default {defaults[key].default})"
+        good = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        kind = f"an integer of at least 1 (default {defaults[key].default})"
         require(good, f"option {key} of the data set {source.name} is {value!r}; allowed: {kind}")
 
 

@@ -77,7 +77,7 @@ def _stand_in(name: str, what: str, build: Callable, options: tuple[str, ...]) -
         find=list,
         looked=lambda: "nowhere: it is generated",
         how="nothing to do: it is generated when asked for by name",
-        options=("seed", *options),
+        options=options,
         stand_in=True,
         generated=True,
     )

@@ -24,19 +24,19 @@ class LocalOptimizer:
     """`update(params, grads, state, learning_rate, steps)` changes params and state in place.
 
     learning_rate: a float, or [C] where rows differ. steps: [C] float, steps taken by each
-    row including this one. slots: the state tensors kept per parameter, with initial value.
+    row including this one. slots: the state tensors kept per parameter, 0 at first.
     """
 
     name: str
     options: dict[str, Any]
-    slots: dict[str, float]
+    slots: tuple[str, ...]
     update: Callable[[list[Tensor], list[Tensor], State, Tensor, Tensor], None]
     torch_class: type[torch.optim.Optimizer]
     torch_options: dict[str, Any] = field(default_factory=dict)
 
     def init(self, params: list[Tensor]) -> State:
         """Fresh state for stacked parameters."""
-        return {slot: [torch.full_like(p, value) for p in params] for slot, value in self.slots.items()}
+        return {slot: [torch.zeros_like(p) for p in params] for slot in self.slots}
 
 
 def _descend(params: list[Tensor], directions: list[Tensor], rate: Tensor | float) -> None:
@@ -60,9 +60,9 @@ def _sgd(momentum: float = 0.0, nesterov: bool = False) -> Callable:
     return update
 
 
-def _adagrad(eps: float = 1e-10, lr_decay: float = 0.0, initial_accumulator_value: float = 0.0) -> Callable:
+def _adagrad(eps: float = 1e-10) -> Callable:
     def update(params, grads, state, rate, steps):
-        if isinstance(rate, float) and not lr_decay and steps.device.type == "cpu":
+        if isinstance(rate, float) and steps.device.type == "cpu":
             # torch.optim's own kernel for one model: elementwise, hence as good for a stack of them, and
             # one pass over the memory instead of four
             torch._fused_adagrad_(
@@ -73,11 +73,10 @@ def _adagrad(eps: float = 1e-10, lr_decay: float = 0.0, initial_accumulator_valu
         torch._foreach_addcmul_(state["sum"], grads, grads)
         denominators = torch._foreach_sqrt(state["sum"])
         torch._foreach_add_(denominators, eps)
-        if isinstance(rate, float) and not lr_decay:  # the same rate for all: one pass over the memory
+        if isinstance(rate, float):  # the same rate for all: one pass over the memory
             torch._foreach_addcdiv_(params, grads, denominators, -rate)
             return
-        rates = torch.as_tensor(rate, device=steps.device) / (1 + (steps - 1) * lr_decay)
-        _descend(params, torch._foreach_div(grads, denominators), rates)
+        _descend(params, torch._foreach_div(grads, denominators), rate)
 
     return update
 
@@ -113,16 +112,16 @@ def _adadelta(rho: float = 0.9, eps: float = 1e-6) -> Callable:
     return update
 
 
-_BUILDERS: dict[str, tuple[Callable, type[torch.optim.Optimizer], dict[str, float]]] = {
-    "sgd": (_sgd, torch.optim.SGD, {}),
-    "adagrad": (_adagrad, torch.optim.Adagrad, {"sum": 0.0}),
-    "adam": (_adam, torch.optim.Adam, {"exp_avg": 0.0, "exp_avg_sq": 0.0}),
-    "adadelta": (_adadelta, torch.optim.Adadelta, {"square_avg": 0.0, "acc_delta": 0.0}),
+_BUILDERS: dict[str, tuple[Callable, type[torch.optim.Optimizer], tuple[str, ...]]] = {
+    "sgd": (_sgd, torch.optim.SGD, ()),
+    "adagrad": (_adagrad, torch.optim.Adagrad, ("sum",)),
+    "adam": (_adam, torch.optim.Adam, ("exp_avg", "exp_avg_sq")),
+    "adadelta": (_adadelta, torch.optim.Adadelta, ("square_avg", "acc_delta")),
 }
 
 _OPTIONS = {
     "sgd": ("momentum", "nesterov", "weight_decay"),
-    "adagrad": ("eps", "lr_decay", "initial_accumulator_value", "weight_decay"),
+    "adagrad": ("eps", "weight_decay"),
     "adam": ("betas", "eps", "weight_decay"),
     "adadelta": ("rho", "eps", "weight_decay"),
 }
@@ -161,7 +160,5 @@ def make_optimizer(name: str, options: Mapping[str, Any] | None = None) -> Local
     torch_options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     own = {k: v for k, v in torch_options.items() if k != "weight_decay"}
     if name == "sgd" and own.get("momentum"):
-        slots = {"momentum_buffer": 0.0}
-    if name == "adagrad":
-        slots = {"sum": own.get("initial_accumulator_value", 0.0)}
+        slots = ("momentum_buffer",)
     return LocalOptimizer(name, options, slots, builder(**own), torch_class, torch_options)

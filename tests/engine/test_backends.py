@@ -123,7 +123,7 @@ def test_vectorised_equals_loop(family, backend):
     [
         ("sgd", {"momentum": 0.9}),
         ("sgd", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
-        ("adagrad", {"lr_decay": 0.1}),
+        ("adagrad", {"weight_decay": 0.01}),
         ("adam", {}),
         ("adadelta", {}),
     ],
