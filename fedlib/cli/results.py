@@ -70,8 +70,9 @@ def show_command(arguments: argparse.Namespace) -> int:
     rows, own = _rows(arguments, artifact)
     check(len(rows) > 0, f"no rows stored; python -m fedlib run {arguments.id} computes them")
     tables = (_finals,) if own or not artifact.tables else artifact.tables
-    for make in tables:
-        print(format_table(make(rows).round(3), terminal_width()), end="\n\n")
+    for table in (make(rows) for make in tables):
+        if len(table):
+            print(format_table(table.round(3), terminal_width()), end="\n\n")
     print(textwrap.fill(provenance_line(rows), terminal_width()))
     path = _draw(_curves if own or artifact.plot is None else artifact.plot, rows, arguments)
     print(f"figure: {path}")

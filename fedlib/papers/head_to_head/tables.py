@@ -41,8 +41,11 @@ def levels(rows: pd.DataFrame) -> pd.DataFrame:
     Diverged runs count as 0 %.
     """
     runs = per_run(rows)
-    table = runs.pivot_table(index="contestant", columns=SETTING, values="level", aggfunc="mean", sort=False)
-    return table.reindex(_present(runs)).round(1)
+    runs["setting"] = runs[SETTING].agg(", ".join, axis=1)
+    table = runs.pivot_table(
+        index="contestant", columns="setting", values="level", aggfunc="mean", sort=False
+    )
+    return table.reindex(_present(runs)).round(1).rename_axis(columns=None).reset_index()
 
 
 def differences(rows: pd.DataFrame) -> pd.DataFrame:
