@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedlib import plotting
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.quantities import divergence_words, labelled
+from fedlib.papers.head_to_head.quantities import SETTING, divergence_words, labelled
 from fedlib.papers.head_to_head.runs import CONTESTANTS
 
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
@@ -18,19 +19,46 @@ def _colour(name: str) -> str:
 
 
 def plot_differences(rows: pd.DataFrame) -> Figure:
-    """Each contestant less FedAvg, mean over the settings, with its 95 % interval over seeds."""
-    found = tables.differences(rows).sort_values("mean", ignore_index=True)
-    fig, ax = plotting.subplots(figsize=(7.2, 0.34 * len(found) + 1.6))
-    for at, line in found.iterrows():
-        ax.plot([line.low, line.high], [at, at], color=_colour(line.contestant), linewidth=2)
-        ax.plot(line["mean"], at, "o", color=_colour(line.contestant))
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(found)), found.contestant)
-    ax.set_xlabel("accuracy over the last tenth of the rounds, less FedAvg's (points)")
-    ax.set_title("Orange: learns by reinforcement; grey: its controls; blue: baselines")
-    n = int(found.n.max()) if len(found) else 0
+    """Each contestant less FedAvg with its 95 % interval over seeds: mean of the settings, then each setting.
+
+    Panels are as wide as the intervals of contestants that never diverged; an arrow marks what leaves them.
+    """
+    rows = labelled(rows)
+    settings = dict(iter(rows.groupby(SETTING, sort=False)))
+    parts = {"mean over the settings": rows} if len(settings) > 1 else {}
+    parts |= {", ".join(setting): part for setting, part in settings.items()}
+    order = tables.differences(rows).sort_values("mean").contestant.tolist()
+    columns = min(3, len(parts))
+    lines = -(-len(parts) // columns)
+    size = (3.4 + 2.2 * columns, (0.3 * len(order) + 1.0) * lines + 0.6)
+    fig, axes = plotting.subplots(lines, columns, figsize=size, squeeze=False, sharey=True)
+    for ax, (title, part) in zip(axes.flat, parts.items(), strict=False):
+        _plot_intervals(ax, tables.differences(part), order, set(tables.diverged(part).contestant))
+        ax.set_title(title, fontsize=9)
+    for ax in axes.flat[len(parts) :]:
+        ax.axis("off")
+    axes[0, 0].set_yticks(range(len(order)), order)
+    n = int(tables.differences(rows).n.max())
     note = f"Mean and 95 % interval over {n} seeds. {divergence_words(rows)}".rstrip()
-    return plotting.caption(fig, rows, note)
+    told = "level less FedAvg's (points); orange learns by reinforcement, grey its controls, blue baselines"
+    return plotting.caption(fig, rows, note, above=told)
+
+
+def _plot_intervals(ax: Axes, found: pd.DataFrame, order: list[str], diverged: set[str]) -> None:
+    """One line per contestant, at its place in `order`."""
+    steady = found[~found.contestant.isin(diverged)]
+    low, high = min(0.0, steady.low.min()), max(0.0, steady.high.max())
+    pad = 0.06 * (high - low) or 1.0
+    low, high = low - pad, high + pad
+    for line in found.itertuples():
+        at, colour = order.index(line.contestant), _colour(line.contestant)
+        ax.plot([line.low, line.high], [at, at], color=colour, linewidth=2)
+        ax.plot(line.mean, at, "o", color=colour)
+        for edge, beyond, marker in ((low, line.low < low, "<"), (high, line.high > high, ">")):
+            if beyond:
+                ax.plot(edge, at, marker, color=colour, clip_on=False)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_xlim(low, high)
 
 
 def plot_curves(rows: pd.DataFrame) -> Figure:
