@@ -35,26 +35,18 @@ def stratified_interval(
     *scores: np.ndarray,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    paired: bool = True,
 ) -> Interval:
     """The statistic of scores [settings, seeds] with its 95 % percentile bootstrap interval.
 
-    paired: the same seeds are drawn for all `scores`, whose seeds share data and initial model.
+    The same seeds are drawn for all `scores`, whose seeds share data and initial model.
     """
     rng = np.random.default_rng(seed)
     values = []
     for _ in range(resamples):
-        common = _picks(rng, scores[0].shape)
-        drawn = [
-            np.take_along_axis(one, common if paired else _picks(rng, one.shape), axis=1) for one in scores
-        ]
-        values.append(statistic(*drawn))
+        picks = rng.integers(0, scores[0].shape[1], size=scores[0].shape)
+        values.append(statistic(*(np.take_along_axis(one, picks, axis=1) for one in scores)))
     low, high = np.quantile(values, [0.025, 0.975])
     return Interval(statistic(*scores), float(low), float(high), scores[0].shape[1])
-
-
-def _picks(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    return rng.integers(0, shape[1], size=shape)
 
 
 def mean_ranks(scores: np.ndarray) -> np.ndarray:

@@ -27,9 +27,10 @@ def best(
     return 100 * found if percent else found
 
 
-def best_of_each(rows: pd.DataFrame, by: str, value: str = "test_accuracy") -> pd.DataFrame:
+def best_of_each(rows: pd.DataFrame, by: str) -> pd.DataFrame:
     """`best` of every method of one cell at once, in percent: a row per seed, a column per value of `by`."""
-    largest = _of_one_cell(rows, value, by).groupby([by, "seed"], sort=False)[value].max()
+    known = _of_one_cell(rows, "test_accuracy", by)
+    largest = known.groupby([by, "seed"], sort=False).test_accuracy.max()
     return 100 * largest.unstack(by).sort_index()
 
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedlib.experiments.artifact import Artifact, Measurement
+from fedlib.experiments.artifact import Measurement
 from fedlib.experiments.result_files import committed_runs, read_details, results_file
-from fedlib.experiments.selection import expand
 from fedlib.run import Run
 
 
@@ -72,28 +71,6 @@ def expected_measurement(measurement: Measurement, profile: str) -> Expected:
     if found is None:
         return Expected(runs=1, untimed=1)
     return Expected(found["wall_seconds"], (_machine(found),), runs=1)
-
-
-def committed_cost(artifact: Artifact, profile: str) -> tuple[str, Expected]:
-    """Describe an artifact's committed rows at a profile in words, with their time.
-
-    Rows filed under another artifact count there.
-    """
-    if artifact.compute:
-        return "computed when it is shown", Expected()
-    if artifact.measurement:
-        cost = expected_measurement(artifact.measurement, profile)
-        if artifact.measurement.id != artifact.id:
-            return f"rows of {artifact.measurement.id}", Expected()
-        return ("none", Expected()) if cost.untimed else (f"rows, {minutes(cost.seconds)}", cost)
-    runs = expand(artifact, profile) if profile in artifact.profiles else []
-    others = dict.fromkeys(run.id for run in runs if run.id != artifact.id)
-    own = {run.key for run in runs if run.id == artifact.id}
-    there = [run for run, _ in committed_runs(artifact.id, profile) if run.key in own]
-    cost = Timings().of_runs(there)
-    words = [f"{len(there)} of {len(own)} runs, {minutes(cost.seconds)}"] if own else []
-    words += [f"runs of {', '.join(others)}"] if others else []
-    return "; ".join(words) or "none", cost
 
 
 def _measured(artifact_id: str, profile: str) -> dict[str, tuple[float, str]]:

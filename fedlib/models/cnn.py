@@ -31,11 +31,10 @@ def check_whole(model: str, option: str, value: int) -> int:
     return value
 
 
-def check_fraction(model: str, option: str, value: float) -> float:
-    """Return `value` if it is a number in [0, 1), else raise a UsageError."""
+def check_dropout(model: str, value: float) -> None:
+    """UsageError unless `value` is a number in [0, 1)."""
     valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
-    check(valid, f"model {model}: {option} must be a number in [0, 1), not {value!r}")
-    return value
+    check(valid, f"model {model}: dropout must be a number in [0, 1), not {value!r}")
 
 
 def _map_size(model: str, image_shape: ImageShape, *, padding: int, least: int) -> int:
@@ -139,14 +138,14 @@ def make_cnn_feddrl(image_shape: ImageShape, num_classes: int, *, dropout: float
 
     The paper gives no layer sizes; these are the authors' code's (FEDDRL-A37).
     """
-    check_fraction("cnn-feddrl", "dropout", dropout)
+    check_dropout("cnn-feddrl", dropout)
     features = 64 * _map_size("cnn-feddrl", image_shape, padding=0, least=16)
     return _wide_cnn(image_shape[0], features, num_classes, padding=0, dropout=dropout)
 
 
 def make_cnn_mcmahan(image_shape: ImageShape, num_classes: int, *, dropout: float = 0.0) -> nn.Sequential:
     """The CNN of McMahan et al. (2017): "same" padding, 1,663,370 parameters for 28x28 grey images."""
-    check_fraction("cnn-mcmahan", "dropout", dropout)
+    check_dropout("cnn-mcmahan", dropout)
     features = 64 * _map_size("cnn-mcmahan", image_shape, padding=2, least=4)
     return _wide_cnn(image_shape[0], features, num_classes, padding=2, dropout=dropout)
 

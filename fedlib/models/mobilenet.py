@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from fedlib._torchvision import load_torchvision
 from fedlib.errors import DataError, check
-from fedlib.models.cnn import ImageShape, check_fraction, check_whole
+from fedlib.models.cnn import ImageShape, check_dropout, check_whole
 from fedlib.models.layers import Dropout, RepeatChannels, Resize, replace_layers
 
 WEIGHTS_URL = "https://download.pytorch.org/models/mobilenet_v2-7ebf99e0.pth"
@@ -39,7 +39,7 @@ def make_mobilenetv2(
     """
     channels = image_shape[0]
     check(channels in (1, 3), f"model mobilenetv2 takes images of 1 or 3 channels, not {channels}")
-    check_fraction("mobilenetv2", "dropout", dropout)
+    check_dropout("mobilenetv2", dropout)
     named = weights_file is None or isinstance(weights_file, str)
     check(named, f"model mobilenetv2: weights_file must be a path, not {weights_file!r}")
     layers: OrderedDict[str, nn.Module] = OrderedDict()

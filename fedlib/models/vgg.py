@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from torch import nn
 
 from fedlib.errors import check
-from fedlib.models.cnn import ImageShape, check_fraction
+from fedlib.models.cnn import ImageShape, check_dropout
 from fedlib.models.layers import Dropout
 
 _STAGES = ((64,), (128,), (256, 256), (512, 512), (512, 512))  # widths; a 2x2 pool ends each stage
@@ -25,7 +25,7 @@ def make_vgg11(image_shape: ImageShape, num_classes: int, *, dropout: float = 0.
     """VGG-11, 9,797,092 parameters for 100 classes, 9,750,922 for 10; 32x32 colour images."""
     channels, height, width = image_shape
     check((height, width) == (32, 32), f"model vgg11 takes 32x32 images, not {height}x{width}")
-    check_fraction("vgg11", "dropout", dropout)
+    check_dropout("vgg11", dropout)
     layers = _convolutions(channels)
     layers["flatten"] = nn.Flatten()
     for number in (1, 2):

@@ -41,7 +41,7 @@ from fedlib.partition.natural import partition_natural, partition_sources
 from fedlib.partition.noise import add_client_noise, split_within_clients
 from fedlib.partition.sampling import Partition, check_int
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
-from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties, summarise
+from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties
 
 PARTITIONS: dict[str, Callable[..., Partition]] = {
     "iid": partition_iid,

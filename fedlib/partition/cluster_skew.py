@@ -63,7 +63,7 @@ def partition_cn(
     measured per data set). Where a label would run out, the units of the clients that
     hold it shrink by a common factor.
     """
-    spread = check_real("cn", "spread", spread, 0.0, 1.0)
+    spread = check_real("cn", "spread", spread, 1.0)
     held = _cluster_labels("cn", num_classes, num_clients, labels_per_client, delta, rng)
     available = class_counts(labels, num_classes)
     unit = _unit("cn", held, available, images_per_label)
@@ -84,7 +84,7 @@ def partition_pa(
 
     Units are at least 1 and as large as the scarcest label allows (FEDDRL-A30).
     """
-    spread = check_real("pa", "spread", spread, 0.0, 5.0)
+    spread = check_real("pa", "spread", spread, 5.0)
     per_client = _labels_per_client("pa", labels_per_client, num_classes)
     held = _random_label_sets(num_clients, num_classes, per_client, rng)
     available = class_counts(labels, num_classes)
@@ -118,7 +118,7 @@ def _cluster_labels(
     labels where these suffice, and otherwise draw L of them at random.
     """
     per_client = _labels_per_client(name, labels_per_client, num_classes)
-    main = int(check_real(name, "delta", delta, 0.0, 1.0, above=True) * num_clients + 0.5)
+    main = int(check_real(name, "delta", delta, 1.0, above=True) * num_clients + 0.5)
     check(
         main > 0, f"partition {name!r}: delta {delta} of {num_clients} clients is none; allowed: at least one"
     )

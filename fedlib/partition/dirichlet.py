@@ -39,7 +39,7 @@ def partition_dirichlet(
     times, until every client has `min_images`. cap: labels are dealt one after the other, and a client
     that holds n / N images gets no more.
     """
-    alpha = check_real("dirichlet", "alpha", alpha, 0.0, 1e6, above=True)
+    alpha = check_real("dirichlet", "alpha", alpha, 1e6, above=True)
     least = check_int("dirichlet", "min_images", min_images, 1)
     check_choice("dirichlet", "cap", cap, (False, True))
     available = class_counts(labels, num_classes)
@@ -83,7 +83,7 @@ def partition_dirichlet_balanced(
     p: the label frequencies of the data. Images are drawn without replacement; once a label is used up,
     a client's rest follows q_k over the labels that are left (equal shares where q_k has nothing left).
     """
-    alpha = check_real("dirichlet_balanced", "alpha", alpha, 0.0, 1e6, above=True)
+    alpha = check_real("dirichlet_balanced", "alpha", alpha, 1e6, above=True)
     left = class_counts(labels, num_classes)
     size = len(labels) // num_clients
     present = left > 0

@@ -32,7 +32,7 @@ def partition_majority(
     400 + 100 images each, every image of the data set in use.
     """
     name = "majority"
-    sigma = check_real(name, "sigma", sigma, 0.0, 1.0)
+    sigma = check_real(name, "sigma", sigma, 1.0)
     check(num_classes > 1, f"partition {name!r} needs labels to choose from; given: {num_classes} class")
     available = class_counts(labels, num_classes)
     major = rng.permutation(rng.permutation(num_classes)[np.arange(num_clients) % num_classes])

@@ -51,7 +51,7 @@ def partition_sources(
     order of the sources.
     """
     groups = _require_groups("sources", groups, labels)
-    spread = check_real("sources", "spread", spread, 0.0, 1.0)
+    spread = check_real("sources", "spread", spread, 1.0)
     ids, sizes = np.unique(groups, return_counts=True)
     check(
         num_clients >= len(ids),

@@ -70,17 +70,12 @@ def check_int(name: str, option: str, value: object, low: int, high: int | None 
     return int(value)
 
 
-def check_real(
-    name: str, option: str, value: object, low: float, high: float, *, above: bool = False
-) -> float:
-    """`value` as a float in [low, high], or in (low, high] with `above`; else a UsageError."""
+def check_real(name: str, option: str, value: object, high: float, *, above: bool = False) -> float:
+    """`value` as a float in [0, high], or in (0, high] with `above`; else a UsageError."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    inside = real and (low < value if above else low <= value) and value <= high and np.isfinite(value)
+    inside = real and (value > 0 if above else value >= 0) and value <= high
     bracket = "(" if above else "["
-    upper = f"{high:g}]" if np.isfinite(high) else "inf)"
-    check(
-        inside, f"partition {name!r}: {option} is {value!r}; allowed: a number in {bracket}{low:g}, {upper}"
-    )
+    check(inside, f"partition {name!r}: {option} is {value!r}; allowed: a number in {bracket}0, {high:g}]")
     return float(value)
 
 

@@ -1,4 +1,4 @@
-"""Partition statistics: label counts, a table per client, measures of skew.
+"""Partition statistics: label counts, measures of skew.
 
 Skew types as in table 2 of FedDRL (ICPP 2022, https://doi.org/10.1145/3545008.3545085); distance
 of label distributions as in eq. (23) of FedDdrl (Sensors 2023, 23, 2494). The paper of FedDRL
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from fedlib.errors import check, check_name
+from fedlib.errors import check
 from fedlib.partition.sampling import class_counts
 
 CLUSTER_SHARE = 0.2  # least share of the clients in the main cluster
@@ -34,27 +33,12 @@ class SkewProperties:
     next_cluster_share: float  # clients in the second largest such group
     labels_per_client: float  # mean
     size_spread: float  # standard deviation of client sizes over their mean
-    log_size_spread: float  # standard deviation of ln(client size)
     emd: float  # mean over clients of eq. (23) of FedDdrl
 
 
 def label_counts(partition: Sequence[np.ndarray], labels: np.ndarray, num_classes: int) -> np.ndarray:
     """Images of each label on each client, [clients, classes] int64."""
     return np.stack([class_counts(labels[indices], num_classes) for indices in partition])
-
-
-def summarise(
-    partition: Sequence[np.ndarray], labels: np.ndarray, num_classes: int | None = None
-) -> pd.DataFrame:
-    """Table with a row per client: client, size, num_labels, and a column `label_<c>` for every label."""
-    classes = int(labels.max()) + 1 if num_classes is None else num_classes
-    counts = label_counts(partition, labels, classes)
-    head = {
-        "client": np.arange(len(counts)),
-        "size": counts.sum(axis=1),
-        "num_labels": (counts > 0).sum(axis=1),
-    }
-    return pd.DataFrame(head | {f"label_{label}": counts[:, label] for label in range(classes)})
 
 
 def skew_properties(counts: np.ndarray) -> SkewProperties:
@@ -73,20 +57,13 @@ def skew_properties(counts: np.ndarray) -> SkewProperties:
         next_cluster_share=second / len(counts),
         labels_per_client=labels_per_client,
         size_spread=size_spread,
-        log_size_spread=float(np.log(sizes).std()),
         emd=float(label_emd(counts).mean()),
     )
 
 
-def label_emd(counts: np.ndarray, *, reference: str = "uniform") -> np.ndarray:
-    """Each client's label distance `sum_i |p_k(i) - p(i)|`, eq. (23) of FedDdrl; [clients], 0 to 2.
-
-    reference: p is "uniform" over the labels, as in eq. (21), or "global", all clients' images.
-    """
-    check_name("reference", reference, ("uniform", "global"))
-    classes = counts.shape[1]
-    p = np.full(classes, 1 / classes) if reference == "uniform" else counts.sum(axis=0) / counts.sum()
-    return np.abs(counts / counts.sum(axis=1, keepdims=True) - p).sum(axis=1)
+def label_emd(counts: np.ndarray) -> np.ndarray:
+    """[clients] label distance `sum_i |p_k(i) - 1 / C|`, eqs. (21) and (23) of FedDdrl, 0 to 2."""
+    return np.abs(counts / counts.sum(axis=1, keepdims=True) - 1 / counts.shape[1]).sum(axis=1)
 
 
 def _largest_clusters(held: np.ndarray) -> tuple[int, int]:

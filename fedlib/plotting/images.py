@@ -14,7 +14,6 @@ def plot_images(
     *,
     columns: int = 10,
     row_names: Sequence[str] | None = None,
-    title: str | None = None,
 ) -> Axes:
     """Lay the images out in rows of `columns`, with a thin gap between them.
 
@@ -35,8 +34,6 @@ def plot_images(
     ax.grid(visible=False)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    if title:
-        ax.set_title(title)
     return ax
 
 

@@ -23,7 +23,6 @@ from fedlib.run import Run
 
 Maker = Callable[[pd.DataFrame], pd.DataFrame]
 
-PAGE_INCHES = 9.2  # the widest figure that fits a column of 900 pixels
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 _IDENTITY = ("seed", "paper", "artifact", "profile")

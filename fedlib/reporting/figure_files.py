@@ -76,8 +76,8 @@ def stale_figures(papers: Sequence[str] = (), *, store: Store | Path | str | Non
                 yield f"{name}: {found}"
 
 
-def picture_difference(fresh: Path, committed: Path, share: float = 0.01) -> str:
-    """Describe the difference of two pictures; empty if there is none within the tolerance."""
+def picture_difference(fresh: Path, committed: Path) -> str:
+    """Describe the difference of two pictures; empty if at most 1 % of the pixels differ."""
     if not committed.is_file():
         return "not committed"
     with PIL.Image.open(fresh) as one, PIL.Image.open(committed) as other:
@@ -85,7 +85,7 @@ def picture_difference(fresh: Path, committed: Path, share: float = 0.01) -> str
             return f"{one.size[0]}x{one.size[1]} pixels; committed {other.size[0]}x{other.size[1]}"
         gap = np.abs(np.asarray(one.convert("RGB"), int) - np.asarray(other.convert("RGB"), int)).max(axis=2)
     different = float((gap > 25).mean())
-    return f"{different:.1%} of the pixels differ" if different > share else ""
+    return f"{different:.1%} of the pixels differ" if different > 0.01 else ""
 
 
 def _rows_to_draw(

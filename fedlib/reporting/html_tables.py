@@ -21,7 +21,7 @@ _EXACT = ("published", "printed", "paper")
 _RULE = "1px solid rgba(128, 128, 128, 0.35)"
 
 
-def html_table(frame: pd.DataFrame, *, name: str, fold_from: int = FOLD_FROM) -> str:
+def html_table(frame: pd.DataFrame, *, name: str) -> str:
     """A data frame as HTML; name: makes ids that repeat, so that a second run gives the same text."""
     words, numeric = _as_words(frame)
     parts = [
@@ -29,7 +29,7 @@ def html_table(frame: pd.DataFrame, *, name: str, fold_from: int = FOLD_FROM) ->
         for n, columns in enumerate(_columns_that_fit(words, numeric))
     ]
     text = "".join(parts)
-    if len(frame) < fold_from:
+    if len(frame) < FOLD_FROM:
         return text
     return f"<details><summary>{len(frame)} rows</summary>{text}</details>"
 

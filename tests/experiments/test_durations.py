@@ -4,7 +4,7 @@ import fake_federation
 import pytest
 
 from fedlib.experiments import result_files
-from fedlib.experiments.durations import Expected, Timings, committed_cost, expected_measurement, minutes
+from fedlib.experiments.durations import Expected, Timings, minutes
 from fedlib.experiments.results import export_results
 from fedlib.experiments.selection import expand
 from fedlib.papers import find_artifact, run_artifact
@@ -42,21 +42,6 @@ def test_runs_that_were_never_timed_are_counted(committed):
     assert text.endswith(f"; {len(other)} of {len(known) + len(other)} runs never timed)")
     assert Timings().of_runs(other).text() == "time not known (no committed run to go by)"
     assert Expected().text() == "nothing to compute"
-
-
-def test_what_is_committed_counts_runs_of_the_present_grid(committed):
-    words, cost = committed_cost(committed, "reduced")
-    assert words == f"{cost.runs} of {len(expand(committed, 'reduced'))} runs, {minutes(30.0 * cost.runs)}"
-    assert committed_cost(committed, "smoke")[0].startswith("0 of ")
-
-
-def test_committed_rows_of_every_kind_of_artifact():
-    assert committed_cost(find_artifact("frl/fig25"), "reduced")[0] == "rows of frl/fig24"
-    assert committed_cost(find_artifact("feddrl/table1"), "reduced")[0] == "computed when it is shown"
-    assert committed_cost(find_artifact("feddrl/fig10"), "reduced")[0] == "runs of feddrl/table3"
-    assert committed_cost(find_artifact("feddrl/fig9"), "smoke")[0] == "none"
-    kept = expected_measurement(find_artifact("feddrl/fig9").measurement, "reduced")
-    assert committed_cost(find_artifact("feddrl/fig9"), "reduced")[0] == f"rows, {minutes(kept.seconds)}"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(3.4, "3 s"), (120, "2 min"), (7200, "2.0 h")])

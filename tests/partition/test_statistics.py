@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.partition import label_counts, label_emd, skew_properties, summarise
+from fedlib.partition import label_counts, label_emd, skew_properties
 
 LABELS = np.array([0, 0, 1, 2, 2, 2])
 PARTITION = [np.array([0, 2]), np.array([1, 3, 4, 5])]
@@ -14,25 +14,10 @@ def test_label_counts_by_hand():
     np.testing.assert_array_equal(label_counts(PARTITION, LABELS, 4), [[1, 1, 0, 0], [1, 0, 3, 0]])
 
 
-def test_summarise_has_a_row_per_client():
-    table = summarise(PARTITION, LABELS)
-    assert list(table.columns) == ["client", "size", "num_labels", "label_0", "label_1", "label_2"]
-    assert table.to_numpy().tolist() == [[0, 2, 2, 1, 1, 0], [1, 4, 2, 1, 0, 3]]
-    assert "label_3" in summarise(PARTITION, LABELS, num_classes=4)
-
-
 def test_emd_is_equation_23_of_fedddrl():
     """sigma = 0.8, 10 labels: |0.8 - 0.1| + 9 * |0.2 / 9 - 0.1| = 0.7 + 0.7."""
     counts = np.array([[720] + [20] * 9, [90] * 10])
     np.testing.assert_allclose(label_emd(counts), [1.4, 0.0], atol=1e-12)
-
-
-def test_emd_against_the_global_distribution():
-    counts = np.array([[30, 10], [30, 10]])
-    np.testing.assert_allclose(label_emd(counts, reference="global"), 0)
-    np.testing.assert_allclose(label_emd(counts), 0.5)
-    with pytest.raises(UsageError, match="unknown reference 'local'"):
-        label_emd(counts, reference="local")
 
 
 def test_skew_of_even_clients():
@@ -47,7 +32,6 @@ def test_skew_numbers_by_hand():
     assert (skew.clustered_skew, skew.label_size_imbalance, skew.quantity_imbalance) == (True, True, True)
     assert (skew.main_cluster_share, skew.next_cluster_share) == (0.8, 0.2)
     assert skew.size_spread == pytest.approx(3.2 / 5.6)  # sizes 4, 4, 4, 4, 12: mean 5.6, variance 10.24
-    assert skew.log_size_spread == pytest.approx(np.log(3) * np.sqrt(0.2 * 0.8))
     assert skew.emd == 1.0
 
 

@@ -141,11 +141,6 @@ def validation_split(task: Task) -> tuple[list[list[np.ndarray]], list[list[np.n
     return [train for train, _ in parts], [held for _, held in parts]
 
 
-def fit_local_mades(task: Task, made: MadeSettings) -> Fitted:
-    """The clients' own density models `ld_k`, rows [R * N] replica by replica."""
-    return fitted(train_local(task, made, start_local(task, made), made.max_rounds))
-
-
 def start_local(task: Task, made: MadeSettings) -> FitState:
     """The local MADEs before their first epoch; UsageError for images or clients that cannot be used."""
     pixels(task)

@@ -93,19 +93,6 @@ def _conditionals(trainer: Trainer, samples: Samples, params: Tensors, work: Wor
     return u[mask], nll[mask]
 
 
-def fit_ratio(
-    task: Task, ratio: RatioSettings, outputs: Outputs, replica: int
-) -> tuple[dict[str, Tensor], Tensor]:
-    """h of all clients of one replica, trained together; returns h [M] of each feed and epochs taken [N].
-
-    Each client has 2 N_k rows, classes of equal size, so that eq. (15) holds. It stops once its
-    training loss has not fallen by `least` for `patience` epochs (A27).
-    """
-    start = start_ratio(task, ratio, outputs, replica)
-    course = train_ratio(task, ratio, outputs, replica, start, ratio.max_epochs)
-    return probabilities(task, ratio, outputs, replica, course), epochs_taken(course)
-
-
 def start_ratio(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -> FitState:
     """Initialise a replica's classifiers."""
     trainer = _trainer(task, ratio, outputs, replica)
@@ -119,7 +106,8 @@ def train_ratio(
 ) -> FitState:
     """Up to `steps` more epochs of the classifiers that have not stopped; `course` stays as it is.
 
-    Of its two rows of losses only that of training is one.
+    Each client has 2 N_k rows, classes of equal size, so that eq. (15) holds. It stops once its training
+    loss has not fallen by `least` for `patience` epochs (A27). `course.losses` has the training loss twice.
     """
     count, clients = len(outputs.local), range(task.run.num_clients)
     labels = torch.arange(2 * count, device=task.device) // count

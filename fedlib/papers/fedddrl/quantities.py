@@ -63,10 +63,10 @@ def normalised(rows: pd.DataFrame, value: str) -> pd.Series:
     return (100 * joined.total / joined.unit).set_axis(total.set_index(CELL).index)
 
 
-def unsteadiness(rows: pd.DataFrame, last: int = 5) -> pd.Series:
-    """Standard deviation in points of the accuracy over the last rounds of an episode, by `CELL`."""
+def unsteadiness(rows: pd.DataFrame) -> pd.Series:
+    """Standard deviation in points of the accuracy over the last five rounds of an episode, by `CELL`."""
     rows = evaluations(rows)
-    late = rows[rows.t > rows.t.max() - last]
+    late = rows[rows.t > rows.t.max() - 5]
     spread = 100 * late.groupby([*CELL, "episode"]).test_accuracy.std()
     return spread.groupby(CELL).mean()
 

@@ -10,6 +10,7 @@ import pandas as pd
 from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
 from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.gates import curves_flat
+from fedlib.analysis.tables import json_column
 from fedlib.methods.feddisk.method import FedDisk
 from fedlib.papers.feddisk import quantities as estimate
 from fedlib.papers.feddisk.measurements import CLASSES
@@ -47,7 +48,8 @@ def _made_ended(rows: pd.DataFrame) -> tuple[bool, str]:
     """Phase 1 ended by its stopping rule in every trial."""
     own = _papers_settings(rows)
     start = own[(own["round"] == 0) & own.made_rounds_run.notna()]
-    cut = int((start.made_rounds_run >= estimate.option_of(start, "made_max_rounds", 500)).sum())
+    most = json_column(start.method_options).iloc[0].get("made_max_rounds", FedDisk.made_max_rounds)
+    cut = int((start.made_rounds_run >= most).sum())
     return not cut, f"the MADE was cut off in {cut} of {len(start)} trials" if cut else ""
 
 

@@ -105,15 +105,10 @@ def fedrod_accuracy() -> tuple[str, str, bool]:
     return f"{first:g} % (VI.C.1)", f"{second:g} % (VI.C.2)", first == second
 
 
-def mixture_integral(clients: int = 100, values: int = 12) -> tuple[float, float]:
-    """Integrals of sum_i q_i and sum_i c_i q_i, q_i densities on `values` points, c_i = 1 / K."""
-    laws = np.random.default_rng(0).dirichlet(np.ones(values), clients)
-    return float(laws.sum()), float((laws / clients).sum())
-
-
 def missing_weights() -> tuple[str, str, bool]:
-    """E7: a density must integrate to 1."""
-    plain, weighted = mixture_integral()
+    """E7: a density must integrate to 1. Here 100 densities q_i on 12 points, and c_i = 1 / K."""
+    laws = np.random.default_rng(0).dirichlet(np.ones(12), 100)
+    plain, weighted = float(laws.sum()), float((laws / 100).sum())
     recomputed = f"q_1 + ... + q_K integrates to {plain:g}, sum_i c_i q_i to {weighted:g}"
     return "p = q_1 + ... + q_K, eq. (10)", recomputed, bool(np.isclose(plain, 1))
 

@@ -198,11 +198,6 @@ def alpha_agreement(rows: pd.DataFrame) -> pd.Series:
     return json_column(start.alpha_agreement).map(np.mean).set_axis(start.seed).sort_index()
 
 
-def option_of(rows: pd.DataFrame, name: str, default: int) -> int:
-    """A whole-number option of the method of these rows."""
-    return int(json_column(rows.method_options).iloc[0].get(name, default))
-
-
 def longest(rows: pd.DataFrame) -> int:
     """The paper's rounds of the data sets at hand; the fewest of them."""
     return min(ROUNDS[case_of(name)] for name in rows.dataset.unique())

@@ -269,9 +269,12 @@ def flat(*variants: str) -> Gate:
     return Gate(gate.name, lambda rows: gate.check(analysis.named(rows)))
 
 
-def updates_at(rounds: int, worker_rounds: int, passes: int = 50, workers: int = 2, batch: int = 16) -> int:
-    """DDPG updates of the main agent: offline on the merged buffers (A23), then b = |D| / 4 a round (A19)."""
-    offline = passes * max(workers * (worker_rounds - 1) // batch, 0)
+def updates_at(rounds: int, worker_rounds: int) -> int:
+    """DDPG updates of the main agent: offline (A23), then b = |D| / 4 a round (A19).
+
+    Offline are 50 passes in batches of 16 over the merged buffers of two workers.
+    """
+    offline = 50 * max(2 * (worker_rounds - 1) // 16, 0)
     return offline + sum(stored // 4 for stored in range(rounds))
 
 

@@ -140,20 +140,19 @@ def target_accuracy(part: pd.DataFrame) -> pd.Series:
     return pd.concat([best(part, name) for name in THREE], axis=1).dropna().min(axis=1)
 
 
-def loss_ratios(part: pd.DataFrame, value: str, window: int, over: str = "feddrl") -> pd.DataFrame:
+def loss_ratios(part: pd.DataFrame, value: str, window: int) -> pd.DataFrame:
     """fig. 6: `value` of every method over FedDRL's in the same round and seed, smoothed (FEDDRL-A41).
 
-    value: client_loss_mean or client_loss_variance. over: the mode of FedDRL that divides. Columns
-    variant, seed, round, ratio.
+    value: client_loss_mean or client_loss_variance. Columns variant, seed, round, ratio.
     """
     known = part[part[value].notna() & (part["round"] > 0)]
     table = known.pivot_table(index=["seed", "round"], columns="variant", values=value)
-    ratio = table.div(table[over], axis=0)
+    ratio = table.div(table["feddrl"], axis=0)
     smooth = ratio.groupby(level="seed").transform(lambda x: x.rolling(window, min_periods=1).mean())
     return pd.DataFrame(smooth.stack().rename("ratio")).reset_index()
 
 
-def group_factors(part: pd.DataFrame, delta: float = DELTA) -> pd.DataFrame:
+def group_factors(part: pd.DataFrame) -> pd.DataFrame:
     """Mean impact factor of the main group's clients and of the others, per variant, seed and round.
 
     The main group is the first delta N clients, as `partition_ce` and `partition_cn` number them.
@@ -163,7 +162,7 @@ def group_factors(part: pd.DataFrame, delta: float = DELTA) -> pd.DataFrame:
     found = []
     for row in rows.itertuples():
         clients, weights = np.array(json.loads(row.clients)), np.array(json.loads(row.weights))
-        inside = clients < int(delta * row.num_clients + 0.5)
+        inside = clients < int(DELTA * row.num_clients + 0.5)
         if inside.any() and not inside.all():
             means = {"main": weights[inside].mean(), "others": weights[~inside].mean()}
             found.append({"variant": row.variant, "seed": row.seed, "round": row.round, **means})

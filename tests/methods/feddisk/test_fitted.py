@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from feddisk_fits import fit_local_mades
 from worlds import make_world
 
 from fedlib.engine import Samples
-from fedlib.methods.feddisk.density_models import fit_global_made, fit_local_mades
+from fedlib.methods.feddisk.density_models import fit_global_made
 from fedlib.methods.feddisk.density_ratio import made_outputs
 from fedlib.methods.feddisk.method import FedDisk
 

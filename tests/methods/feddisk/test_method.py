@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from feddisk_fits import fit_local_mades, fit_ratio
 from worlds import make_world
 
 from fedlib.engine import Samples
@@ -16,16 +17,10 @@ from fedlib.errors import UsageError
 from fedlib.federation import Cohort, finish_round, rounds, sample_shares, train_cohort
 from fedlib.methods import make_method
 from fedlib.methods.feddisk import phase1
-from fedlib.methods.feddisk.density_models import (
-    fit_global_made,
-    fit_local_mades,
-    pixels,
-    validation_split,
-)
+from fedlib.methods.feddisk.density_models import fit_global_made, pixels, validation_split
 from fedlib.methods.feddisk.density_ratio import (
     Outputs,
     effective_sample_size,
-    fit_ratio,
     made_outputs,
     make_classifier,
     odds,
