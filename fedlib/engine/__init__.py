@@ -13,7 +13,7 @@ from fedlib.engine.forward import BACKENDS, choose_backend, choose_precision
 from fedlib.engine.hardware.memory import keep_freed_memory
 from fedlib.engine.hardware.pass_size import MemoryWarning, pass_rows
 from fedlib.engine.hardware.precision import PRECISIONS, check_precision
-from fedlib.engine.local_rule import LocalRule
+from fedlib.engine.local_rule import LocalRule, spread
 from fedlib.engine.objective import Objective, cross_entropy
 from fedlib.engine.optimizers import LocalOptimizer, make_optimizer
 from fedlib.engine.state import LocalState, Trained

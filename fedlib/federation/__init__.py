@@ -9,6 +9,7 @@ from fedlib.federation.client_updates import (
     local_trainer,
     method_generators,
     method_rng,
+    method_streams,
     put_back,
     replica_of_rows,
     restarted,

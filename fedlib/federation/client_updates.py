@@ -168,6 +168,11 @@ def method_rng(task: Task, replica: int, *names: int | str) -> np.random.Generat
     return seeds.rng(run.seed, "method", run.cell, *names)
 
 
+def method_streams(task: Task, *names: int | str) -> list[np.random.Generator]:
+    """`method_rng` of every replica."""
+    return [method_rng(task, replica, *names) for replica in range(len(task.runs))]
+
+
 def method_generators(task: Task, *names: int | str) -> list[torch.Generator]:
     """Generators for the first parameters of a method's agents, one per replica; by seed and cell."""
     return [seeds.torch_generator(run.seed, "method", run.cell, *names) for run in task.runs]

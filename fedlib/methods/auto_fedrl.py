@@ -32,7 +32,7 @@ from fedlib.federation import (
     require_server_images,
     server_evaluation,
 )
-from fedlib.federation.client_updates import initial_state, method_rng, train_and_average
+from fedlib.federation.client_updates import initial_state, method_streams, train_and_average
 from fedlib.rl.dirichlet import WeightAgent, WeightSearch, draw_weights, score
 from fedlib.rl.replay import permute_rewards
 from fedlib.run import Run
@@ -71,14 +71,14 @@ class AutoFedRL(Method):
         before = server_loss(task, state)[0] if first else state.memory["loss"].cpu()
         clients = torch.from_numpy(cohort.clients)
         concentration = agent.concentration.gather(1, clients)
-        weights = draw_weights(concentration, self._streams(task, "weights", cohort.round))  # 1
+        weights = draw_weights(concentration, method_streams(task, "weights", cohort.round))  # 1
         shares = on_device(weights.float().numpy(), task.device)
         after, report = train_and_average(task, state, cohort, shares)  # 2
         loss, accuracy = server_loss(task, after)
         reward = improvement(before, loss)  # 3
         scores = torch.zeros_like(agent.concentration).scatter(1, clients, score(concentration, weights))
         agent = agent.remember(scores, reward, window=self.window)
-        agent = self._learn(agent, self._streams(task, "permute", cohort.round))  # 4
+        agent = self._learn(agent, method_streams(task, "permute", cohort.round))  # 4
         columns = {
             "reward": reward.tolist(),
             "server_accuracy": accuracy.tolist(),
@@ -94,9 +94,6 @@ class AutoFedRL(Method):
         permuted = self.agent == "permuted"
         rewards = permute_rewards(agent.rewards, streams) if permuted else agent.rewards
         return self.search().learn(agent, rewards)
-
-    def _streams(self, task: Task, name: str, round_index: int) -> list[np.random.Generator]:
-        return [method_rng(task, r, name, round_index) for r in range(len(task.runs))]
 
 
 def improvement(before: Tensor, after: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
     method_generators,
-    method_rng,
+    method_streams,
     restarted,
     sample_shares,
     train_cohort,
@@ -143,7 +143,7 @@ class Favor(Method):
         team = Team(**on_host(agent["team"]))
         replay = Transitions(**on_host(agent["replay"]))
         before = observe(state)
-        action = dqn.draw(team.network, before, self._streams(task, "act", number))
+        action = dqn.draw(team.network, before, method_streams(task, "act", number))
         after, report = self._play(task, state, Cohort(number, action.numpy()))
         accuracy = torch.stack([one.accuracy[0] for one in server_evaluation(task, after)]).cpu().double()
         omega = self.omega(task.run)
@@ -153,7 +153,7 @@ class Favor(Method):
             before, action, earned.float(), observe(after), done=done.float(), capacity=self.capacity
         )
         team, _ = dqn.learn(
-            team, self._experience(task, replay, number), self._streams(task, "replay", number)
+            team, self._experience(task, replay, number), method_streams(task, "replay", number)
         )
         agent = {"team": dict(vars(team)), "replay": dict(vars(replay))}
         rewards = [*state.memory["rewards"], earned.tolist()]
@@ -173,7 +173,7 @@ class Favor(Method):
         """Experience for learning: the replay, or under "permuted" with its rewards in another order."""
         if self.agent != "permuted":
             return replay
-        streams = self._streams(task, "permute", number)
+        streams = method_streams(task, "permute", number)
         return replace(replay, rewards=permute_rewards(replay.rewards, streams))
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
@@ -196,9 +196,6 @@ class Favor(Method):
         )
         known[:, -1:] = compress(flatten(after.params, 1), basis)
         return replace(after, memory={**after.memory, "known": known}), report
-
-    def _streams(self, task: Task, name: str, number: int) -> list[np.random.Generator]:
-        return [method_rng(task, r, name, number) for r in range(len(task.runs))]
 
 
 def reward(accuracy: Tensor, target: float) -> Tensor:

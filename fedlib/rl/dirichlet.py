@@ -19,6 +19,7 @@ from fedlib.errors import check
 from fedlib.rl.networks import adam_
 
 BETAS = (0.7, 0.7)  # of Adam, in the authors' code
+FLOOR = 0.1  # least concentration: it has to stay above 0 (HEAD-A9)
 
 
 def draw_weights(concentration: Tensor, streams: Sequence[np.random.Generator]) -> Tensor:
@@ -60,19 +61,18 @@ class WeightAgent:
 
 @dataclass(frozen=True)
 class WeightSearch:
-    """Hyper-parameters; the defaults are the authors' code's, the floor is ours (HEAD-A9)."""
+    """Hyper-parameters; the defaults are the authors' code's."""
 
     rate: float = 0.01  # of Adam
     start: float = 5.0  # concentration of every client before round 1
-    floor: float = 0.1  # least concentration: it has to stay above 0
     window: int = 5  # Z, rounds
 
     def __post_init__(self) -> None:
         check(self.rate > 0, f"rate={self.rate} given for a search of weights; allowed: above 0")
         check(self.window >= 2, f"window={self.window} given for a search of weights; allowed: 2 or more")
         check(
-            self.start >= self.floor,
-            f"concentration={self.start} given for a search of weights; allowed: {self.floor} or more",
+            self.start >= FLOOR,
+            f"concentration={self.start} given for a search of weights; allowed: {FLOOR} or more",
         )
 
     def init(self, replicas: int, clients: int) -> WeightAgent:
@@ -89,4 +89,4 @@ class WeightSearch:
         gradient = (advantage.unsqueeze(2) * agent.scores).sum(dim=1)
         concentration, moments, steps = agent.concentration.clone(), agent.moments.clone(), agent.steps + 1
         adam_(concentration, moments, -gradient, rate=self.rate, step=steps, betas=BETAS)
-        return WeightAgent(concentration.clamp(min=self.floor), moments, agent.scores, agent.rewards, steps)
+        return WeightAgent(concentration.clamp(min=FLOOR), moments, agent.scores, agent.rewards, steps)

@@ -8,8 +8,6 @@ turned, so that `change = -Delta w` points from the old to the averaged model.
 
 from dataclasses import dataclass, replace
 
-from torch import Tensor
-
 from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
 from fedlib.federation.client_updates import initial_state, sample_shares, train_and_average
@@ -44,8 +42,6 @@ class FedAvgM(Method):
         for name, old in state.params.items():
             change = after.params[name] - old
             velocity[name] = self.beta * state.memory["velocity"][name] + change
-            params[name] = old + self.learning_rate * self._step(velocity[name], change)
+            step = self.beta * velocity[name] + change if self.nesterov else velocity[name]
+            params[name] = old + self.learning_rate * step
         return replace(after, params=params, memory={"velocity": velocity}), report
-
-    def _step(self, velocity: Tensor, change: Tensor) -> Tensor:
-        return self.beta * velocity + change if self.nesterov else velocity

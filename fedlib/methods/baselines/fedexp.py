@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from fedlib.engine import spread
 from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
 from fedlib.federation.aggregate import Tensors
@@ -48,8 +49,7 @@ class FedExP(Method):
         common = squared_norms(after.params, state.params, 1)[:, 0]  # ||mean Delta||^2
         rate = ((shares * single).sum(dim=1) / (2 * (common + self.epsilon))).clamp(min=1)  # eta_g [R]
         params = {
-            name: old + rate.view(-1, *[1] * (old.ndim - 1)) * (after.params[name] - old)
-            for name, old in state.params.items()
+            name: old + spread(rate, old) * (after.params[name] - old) for name, old in state.params.items()
         }
         columns = {**report.columns, "server_learning_rate": rate.tolist()}
         return replace(after, params=params), replace(report, columns=columns)

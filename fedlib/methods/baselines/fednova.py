@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from fedlib.engine import spread
 from fedlib.engine.batches import on_device
 from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
@@ -69,7 +70,7 @@ class FedNova(Method):
         params = {
             name: old
             + weighted_sum(trained.state.params[name], factors)
-            - factors.sum(dim=1).view(-1, *[1] * (old.ndim - 1)) * old
+            - spread(factors.sum(dim=1), old) * old
             for name, old in state.params.items()
         }
         return ServerState(after.round, params, after.buffers, after.memory), report

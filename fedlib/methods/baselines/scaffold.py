@@ -20,9 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from fedlib.engine import LocalRule, make_optimizer
+from fedlib.engine import LocalRule, make_optimizer, spread
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
@@ -113,8 +112,4 @@ class Scaffold(Method):
         weight = accumulated_weight(local_steps(task, cohort), momentum) * task.run.local_learning_rate
         scale = on_device((1 / weight).astype(np.float32).reshape(-1), task.device)
         start = broadcast(state.params, replica_of_rows(task, cohort.clients))
-        return {n: _spread(scale, y) * (start[n] - y) - offset[n] for n, y in local.items()}
-
-
-def _spread(values: Tensor, like: Tensor) -> Tensor:
-    return values.view(-1, *[1] * (like.ndim - 1))
+        return {n: spread(scale, y) * (start[n] - y) - offset[n] for n, y in local.items()}

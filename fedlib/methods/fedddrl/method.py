@@ -41,7 +41,7 @@ from fedlib.federation.client_updates import (
     initial_state,
     local_trainer,
     method_generators,
-    method_rng,
+    method_streams,
     restarted,
     train_cohort,
 )
@@ -233,7 +233,7 @@ class FedDdrl(Method):
             zip(self.vdns(task.run.rounds_per_episode), agents, strict=True), start=1
         ):
             names = ("act", number, round_index, *self._names)
-            streams = [method_rng(task, r, *names) for r in range(len(states))]
+            streams = method_streams(task, *names)
             epsilon = vdn.epsilon(round_index - 1) if explores else 0.0
             actions.append(vdn.act(Team(**agent["team"]), states, epsilon, streams))
         values = self.vdns()[0].values(agents[0]["team"]["network"], states)
@@ -248,7 +248,7 @@ class FedDdrl(Method):
         """[R, N] as many clients as the agent keeps: whichever, or those with the shortest probing epochs."""
         if self.deployed == "fastest":
             return probing_ranks(states) < kept.sum(axis=1, keepdims=True)
-        streams = [method_rng(task, r, "deploy", round_index) for r in range(len(kept))]
+        streams = method_streams(task, "deploy", round_index)
         return np.stack([rng.permutation(row) for row, rng in zip(kept, streams, strict=True)])
 
     @property
@@ -280,7 +280,7 @@ class FedDdrl(Method):
             zip(self.vdns(task.run.rounds_per_episode), agents, strict=True), start=1
         ):
             names = ("replay", number, round_index, int(done), *self._names)
-            streams = [method_rng(task, r, *names) for r in range(len(states))]
+            streams = method_streams(task, *names)
             before, actions, rewards = agent["pending"]
             memory = Transitions(**agent["memory"]).add(
                 before, actions, rewards, states, done=done, capacity=vdn.capacity

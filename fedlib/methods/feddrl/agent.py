@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from fedlib.errors import check, check_name
-from fedlib.federation import Task, method_generators
+from fedlib.federation import Task, method_generators, on_host
 from fedlib.methods.feddrl import mdp
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
 from fedlib.rl.networks import one_thread
@@ -52,14 +52,10 @@ class AgentState:
     @classmethod
     def unpack(cls, packed: dict[str, Any]) -> "AgentState":
         """The state in a checkpoint; agents live on the CPU wherever the models train."""
-
-        def home(values: dict[str, Any]) -> dict[str, Any]:
-            return {n: v.cpu() if isinstance(v, Tensor) else v for n, v in values.items()}
-
-        agent, replay = Agent(**home(packed["agent"])), Replay(**home(packed["replay"]))
+        agent, replay = Agent(**on_host(packed["agent"])), Replay(**on_host(packed["replay"]))
         known = {field.name for field in fields(cls)}  # older checkpoints have further entries
         own = {name: value for name, value in packed.items() if name in known}
-        return cls(**{**home(own), "agent": agent, "replay": replay})
+        return cls(**{**on_host(own), "agent": agent, "replay": replay})
 
     @property
     def slots(self) -> int:

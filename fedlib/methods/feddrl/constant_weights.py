@@ -25,8 +25,8 @@ from torch import Tensor
 from fedlib import seeds
 from fedlib.engine.batches import on_device
 from fedlib.errors import check
-from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, sample_cohort
-from fedlib.federation.client_updates import finish_round, initial_state, method_rng, train_cohort
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, on_host, sample_cohort
+from fedlib.federation.client_updates import finish_round, initial_state, method_streams, train_cohort
 from fedlib.methods.feddrl import mdp
 from fedlib.methods.feddrl.online_round import losses_before
 
@@ -77,7 +77,7 @@ class BestConstant(Method):
         """Compute a round of all candidates; after their last, draw the next generation from the best."""
         done = self.generations * self.length(task) + state.round
         generation, t = divmod(done, self.length(task))
-        team, memory = search_task(task, self.candidates), _at_home(state.memory)
+        team, memory = search_task(task, self.candidates), on_host(state.memory)
         if t == 0:
             fresh = initial_state(team)
             memory |= {"z": self._draw(task, memory, generation), "params": fresh.params}
@@ -89,7 +89,7 @@ class BestConstant(Method):
 
     def _draw(self, task: Task, memory: dict[str, Any], generation: int) -> Tensor:
         """z [R, candidates, N] of a generation in [0, 1]; ties hold, and the first one opens with tilts."""
-        streams = [method_rng(task, r, "search", generation) for r in range(len(task.runs))]
+        streams = method_streams(task, "search", generation)
         count = (self.candidates, task.run.num_clients)
         noise = torch.from_numpy(np.stack([s.standard_normal(count, np.float32) for s in streams]))
         z = (memory["mean"].unsqueeze(1) + memory["spread"].unsqueeze(1) * noise).clamp(0, 1)
@@ -133,11 +133,6 @@ class BestConstant(Method):
         best = state.memory["best"].cpu()  # on the device after a resume, whose softmax may round differently
         factors = torch.softmax(best, dim=-1)
         return finish_round(task, state, cohort, trained, on_device(factors.numpy(), task.device))
-
-
-def _at_home(memory: dict[str, Any]) -> dict[str, Any]:
-    """The search is made on the host, also after a resume has put its tensors on the device of the models."""
-    return {n: v.cpu() if isinstance(v, Tensor) else v for n, v in memory.items()}
 
 
 def improve(z: Tensor, returns: Tensor, elite: int) -> tuple[Tensor, Tensor]:

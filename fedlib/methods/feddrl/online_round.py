@@ -16,7 +16,8 @@ from torch import Tensor
 from fedlib.engine import Trained, evaluate_rows, evaluate_segments
 from fedlib.engine.batches import on_device
 from fedlib.engine.hardware.device import to_host
-from fedlib.federation import Cohort, RoundReport, ServerState, Task, finish_round, method_rng, train_cohort
+from fedlib.federation import Cohort, RoundReport, ServerState, Task, finish_round, train_cohort
+from fedlib.federation.client_updates import method_streams
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
 
 REPORT_BYTES = 8  # l_b and l_a of a client on the wire, as float32
@@ -28,7 +29,7 @@ def play_round(
     """The state after one round whose impact factors `agent` chose; its own state is `memory["learner"]`."""
 
     def streams(name: str, number: int = cohort.round) -> list[np.random.Generator]:
-        return [method_rng(task, r, name, number) for r in range(len(task.runs))]
+        return method_streams(task, name, number)
 
     learner = AgentState.unpack(state.memory["learner"])
     learn = partial(agent.learn, learner, streams("replay", cohort.round - 1))

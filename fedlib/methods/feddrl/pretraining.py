@@ -20,7 +20,7 @@ from typing import Any
 from fedlib import seeds
 from fedlib.errors import check
 from fedlib.federation import ServerState, Task, sample_cohort
-from fedlib.federation.client_updates import initial_state, method_generators, method_rng
+from fedlib.federation.client_updates import initial_state, method_generators, method_streams
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
 from fedlib.methods.feddrl.online_round import play_round
 from fedlib.methods.pretraining_cache import LruCache, digest
@@ -132,7 +132,7 @@ def train_offline(method: TwoStageAgent, task: Task, agent: Agent, merged: Repla
     ddpg = method.ddpg(task.cohort_size)
     batch_size = min(method.offline_batch_size, len(merged))
     for number in range(method.offline_passes):
-        streams = [method_rng(task, r, "offline", number) for r in range(len(task.runs))]
+        streams = method_streams(task, "offline", number)
         replay = method.experience(merged, streams)
         agent, _ = ddpg.learn(agent, replay, streams, batch_size=batch_size)
     return agent

@@ -29,7 +29,7 @@ from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
     method_generators,
-    method_rng,
+    method_streams,
     train_cohort,
 )
 from fedlib.partition import Partition, partition_like
@@ -97,7 +97,7 @@ class EvaluatorFL(Method):
         agent, batch, rule = Evaluator(**memory["agent"]), MovingBatch(**memory["batch"]), self.rule(_k(task))
         trained = train_cohort(task, state, cohort)  # lines 8, 9
         observed = self.observe(task, state, trained)  # lines 10 to 12
-        draw = rule.draw(agent, observed, _streams(task, "draw", cohort.round))  # lines 13, 14
+        draw = rule.draw(agent, observed, method_streams(task, "draw", cohort.round))  # lines 13, 14
         chosen = self._chosen(task, draw, cohort.round)
         shares = on_device((chosen / chosen.sum(dim=1, keepdim=True)).numpy(), task.device)
         after, report = finish_round(task, state, cohort, trained, shares)  # lines 15, 20: F1
@@ -182,7 +182,7 @@ class EvaluatorFL(Method):
         """Sel [R, k]; of the control, a random set of the same size."""
         if self.agent == "learning":
             return draw.selected
-        streams = _streams(task, "shuffle", round_index)
+        streams = method_streams(task, "shuffle", round_index)
         rows = zip(draw.selected, streams, strict=True)
         return torch.stack([row[torch.from_numpy(stream.permutation(len(row)))] for row, stream in rows])
 
@@ -240,7 +240,3 @@ def _by_size(task: Task, values: Tensor) -> Tensor:
 
 def _k(task: Task) -> int:
     return task.run.num_clients
-
-
-def _streams(task: Task, name: str, round_index: int) -> list[np.random.Generator]:
-    return [method_rng(task, r, name, round_index) for r in range(len(task.runs))]

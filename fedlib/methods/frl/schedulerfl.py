@@ -29,7 +29,13 @@ from torch import Tensor
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes
-from fedlib.federation.client_updates import finish_round, initial_state, method_rng, train_cohort
+from fedlib.federation.client_updates import (
+    finish_round,
+    initial_state,
+    method_rng,
+    method_streams,
+    train_cohort,
+)
 from fedlib.methods.frl.scheduler_agent import Scheduler, World, act, train_scheduler
 
 POLICIES = ("agent", "random", "shuffled", "fastest", "all")
@@ -148,8 +154,7 @@ class SchedulerFL(Scheduler, Method):
         """Lines 17, 18 in round 1, line 28 after it: the last known times [R, k, 3]."""
         if round_index > 1:
             return np.where(selected[..., None], seconds, known)
-        rngs = [method_rng(task, r, "first times") for r in range(len(known))]
-        rows = zip(seconds, selected, rngs, strict=True)
+        rows = zip(seconds, selected, method_streams(task, "first times"), strict=True)
         return np.stack([self.first_times_of(times, took, rng) for times, took, rng in rows])
 
 
