@@ -184,4 +184,4 @@ def one_line(device: "torch.device") -> str:
     """Versions and device for the head of a notebook or a log."""
     found = versions()
     names = ", ".join(f"{name} {found[name]}" for name in ("fedlib", "python", "torch", "numpy"))
-    return f"{names}; {device.type}: {device_name(device)}"
+    return f"{names}; {device.type}: {device_name(device).replace(', 1 threads', ', 1 thread')}"

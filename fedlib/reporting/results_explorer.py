@@ -3,6 +3,10 @@
 Rows come from a session, so the store and the committed results; nothing is trained here.
 """
 
+import dataclasses
+import json
+import textwrap
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import display
@@ -12,8 +16,14 @@ from fedlib import plotting
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.experiments.progress import watched
 from fedlib.papers import artifacts, paper_names
-from fedlib.plotting.style import method_style
+from fedlib.plotting.style import MethodStyle, method_style
+from fedlib.reporting.display import show_figure
 from fedlib.reporting.session import Session
+from fedlib.run import Run
+
+LABEL = 30  # characters of a method's name in a line
+_COLOURS, _MARKERS = plt.get_cmap("tab10").colors, ("o", "s", "^", "v", "D", "P", "X")
+_IDENTITY = ("paper", "artifact", "profile", "seed", "method", "method_options")
 
 
 def explore_results(session: Session, *, interactive: bool | None = None) -> None:
@@ -26,19 +36,52 @@ def explore_results(session: Session, *, interactive: bool | None = None) -> Non
         return
     rows = explorable(session, "start/curves")
     if len(rows):
-        display(draw_results(rows, sorted(rows.cell.unique())[0]))
-        plt.close("all")
+        show_figure(draw_results(rows, sorted(rows.cell.unique())[0]))
 
 
 def explorable(session: Session, artifact_id: str) -> pd.DataFrame:
-    """Rows with accuracies by round, with their cell in words; empty for an artifact without any."""
+    """Rows with accuracies by round; empty for an artifact without any.
+
+    Columns besides: `variant`, method and its options in words, and `cell`, the settings that runs of one
+    figure share.
+    """
     rows = session.rows(artifact_id)
-    if rows.empty or not {"method", "seed", "test_accuracy", "round"} <= set(rows):
+    if rows.empty or not {"method", "run", "test_accuracy", "round"} <= set(rows):
         return pd.DataFrame()
-    drawn = rows.cohort_size.map(lambda size: "" if pd.isna(size) else f", K = {size:.0f}")
-    words = rows.dataset + ", " + rows.partition + ", N = " + rows.num_clients.astype(str) + drawn
-    options = rows.method_options.where(rows.method_options.ne("{}"), "")
-    return rows.assign(cell=words, variant=rows.method + options)[rows.test_accuracy.notna()]
+    rows = rows[rows.test_accuracy.notna()]
+    runs = rows.drop_duplicates("run").set_index("run")
+    options = pd.concat([_words(own.method_options) for _, own in runs.groupby("method")])
+    variant = runs.method.map(lambda name: method_style(name).label) + options
+    return rows.assign(variant=rows.run.map(variant), cell=rows.run.map(_cells(runs, variant)))
+
+
+def _cells(runs: pd.DataFrame, variant: pd.Series) -> pd.Series:
+    """Data, partition and clients in words, and the settings in which runs of one method differ there."""
+    cohort = runs.cohort_size.map(lambda size: "" if pd.isna(size) else f", K = {size:.0f}")
+    words = runs.dataset + ", " + runs.partition + ", N = " + runs.num_clients.astype(str) + cohort
+    for name in (field.name for field in dataclasses.fields(Run) if field.name not in _IDENTITY):
+        if name in runs and runs.groupby([words, variant])[name].nunique(dropna=False).max() > 1:
+            words = words + _words(runs[name])
+    return words
+
+
+def _words(values: pd.Series) -> pd.Series:
+    """`, precision bf16`, nothing for a missing value; of several options (JSON) those that differ."""
+    if not values.name.endswith("_options"):
+        return values.map(lambda value: "" if pd.isna(value) else f", {_spaced(values.name)} {value}")
+    found = {text: json.loads(text) for text in values.unique()}
+    keys = dict.fromkeys(key for options in found.values() for key in options)
+    alike = [key for key in keys if len({repr(options.get(key, "")) for options in found.values()}) == 1]
+    differ = [key for key in keys if len(found) == 1 or key not in alike]
+    told = {
+        text: "".join(f", {_spaced(key)} {options[key]}" for key in differ if key in options)
+        for text, options in found.items()
+    }
+    return values.map(told)
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def draw_results(
@@ -46,24 +89,35 @@ def draw_results(
 ) -> Figure:
     """Accuracy per round of the chosen runs of one cell, and beside it the last round with its interval."""
     part = rows[rows.cell == cell]
-    part = part[part.variant.isin(methods or tuple(part.variant.unique()))]
+    styles = _styles(part.variant.unique())
+    part = part[part.variant.isin(methods or tuple(styles))]
     part = part[part.seed.isin(seeds or tuple(part.seed.unique()))]
     part = part.assign(accuracy=100 * part.test_accuracy).drop_duplicates(["variant", "round", "seed"])
+    names = list(part.variant.unique())
     plotting.use_style()
-    fig, (curves, forest) = plt.subplots(1, 2, figsize=(9.2, 3.8), width_ratios=(3, 2))
-    plotting.plot_curves(part, curves, y="accuracy", by="variant", y_label="accuracy (%)")
+    height = max(3.6, 0.17 * sum(styles[name].label.count("\n") + 2 for name in names) + 0.8)
+    fig, (curves, forest) = plt.subplots(1, 2, figsize=(9.2, height), width_ratios=(3, 2))
+    plotting.plot_curves(part, curves, y="accuracy", by="variant", y_label="accuracy (%)", styles=styles)
     curves.get_legend().remove()
     last = part[part["round"] == part.groupby(["variant", "seed"])["round"].transform("max")]
-    for place, line in enumerate(summarise_seeds(last, "variant", "accuracy").itertuples()):
-        style = method_style(line.variant)
-        forest.plot(line.mean, place, style.marker, color=style.colour, label=style.label)
+    for line in summarise_seeds(last, "variant", "accuracy").itertuples():
+        style, place = styles[line.variant], names.index(line.variant)
+        forest.plot(line.mean, place, style.marker, color=style.colour)
         forest.plot([line.low, line.high], [place, place], color=style.colour)
-    names = [method_style(name).label for name in last.variant.unique()]
-    forest.set_yticks(range(len(names)), names, fontsize=8)
+    forest.set_yticks(range(len(names)), [styles[name].label for name in names], fontsize=8)
+    forest.yaxis.tick_right()
     forest.invert_yaxis()
-    forest.set_xlabel("last round (%), 95 % interval")
-    fig.suptitle(cell, fontsize="medium")
+    forest.set_xlabel("last round (%)")
+    fig.suptitle(textwrap.fill(cell, 110), fontsize="medium")
     return fig
+
+
+def _styles(names: list[str]) -> dict[str, MethodStyle]:
+    """Colour and marker of each method by its place in the cell, so that no two look alike."""
+    return {
+        name: MethodStyle(_COLOURS[at % 10], _MARKERS[at % 7], textwrap.fill(name, LABEL), "-")
+        for at, name in enumerate(names)
+    }
 
 
 def make_explorer(session: Session):
@@ -80,18 +134,28 @@ def make_explorer(session: Session):
 
     def choose_paper(_change: object = None) -> None:
         trained = [a.id for a in artifacts(paper.value).values() if a.runs("smoke")]
-        artifact.options, artifact.value = trained, trained[0]
+        offer(artifact, choose_artifact, trained, 0)
+        choose_artifact()
 
     def choose_artifact(_change: object = None) -> None:
-        found["rows"] = explorable(session, artifact.value) if artifact.value else pd.DataFrame()
-        cell.options = sorted(found["rows"].cell.unique()) if len(found["rows"]) else []
+        found["rows"] = explorable(session, artifact.value)
+        cells = sorted(found["rows"].cell.unique()) if len(found["rows"]) else []
+        offer(cell, choose_cell, cells, 0 if cells else None)
+        choose_cell()
 
     def choose_cell(_change: object = None) -> None:
         rows = found["rows"]
         part = rows[rows.cell == cell.value] if len(rows) else rows
-        methods.options = [*part.variant.unique()] if len(part) else []
-        seeds.options = sorted(int(seed) for seed in part.seed.unique()) if len(part) else []
+        offer(methods, redraw, [*part.variant.unique()] if len(part) else [], ())
+        offer(seeds, redraw, sorted(int(seed) for seed in part.seed.unique()) if len(part) else [], ())
         redraw()
+
+    def offer(control, react, options: list, index: object) -> None:
+        """Replace the choices of a control without a redraw for each trait that this sets."""
+        control.unobserve(react, "value")
+        control.options = options
+        control.index = index  # a dropdown that had no choices selects none by itself
+        control.observe(react, "value")
 
     def redraw(_change: object = None) -> None:
         area.clear_output(wait=True)
@@ -99,9 +163,7 @@ def make_explorer(session: Session):
             if cell.value is None:
                 print("no rows with accuracies are stored")
                 return
-            figure = draw_results(found["rows"], cell.value, methods.value, seeds.value)
-            display(figure)
-            plt.close(figure)
+            show_figure(draw_results(found["rows"], cell.value, methods.value, seeds.value), cell.value)
 
     for control, react in ((paper, choose_paper), (artifact, choose_artifact), (cell, choose_cell)):
         control.observe(react, "value")

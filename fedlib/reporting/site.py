@@ -17,6 +17,7 @@ import pandas as pd
 import PIL.Image
 from jinja2 import Environment
 
+from fedlib.analysis.decisions import NOT_RUN
 from fedlib.files import write_atomically
 from fedlib.papers import claims
 from fedlib.paths import project_root
@@ -118,14 +119,17 @@ def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _S
     address = PAPERS[claim.paper][1] if claim.paper in PAPERS else ""
     place = html.escape(one["place"])
     place = f'<a href="{address}">{place}</a>' if address and not place.startswith("ours") else place
+    command = "run" if one["verdict"] == NOT_RUN else "show"
+    statement = one["statement"][:1].upper() + one["statement"][1:]
     link = f' · <a href="../{notebook.href}">{html.escape(notebook.title)}</a>' if notebook else ""
     body = f"""<h1>{one["claim"]} {_badge(one["verdict"])}</h1>
-<p><b>{html.escape(one["statement"])}</b></p><p class=mute>{place}{link}</p>
-<div class="scroll">{table}</div>
+<p><b>{html.escape(statement)}</b></p><p class=mute>{place}{link}</p>
+<div class="scroll parts">{table}</div>
 <h2>Evidence</h2>{html_parts(one["evidence"])}<p class=mute>{html.escape(scale_of(one) or "no rows")}</p>
-<h2>Rows</h2><p><code>python -m fedlib show {claim.artifact}</code></p>{_drawn(figure, claim.artifact)}"""
+<h2>Rows</h2><p><code>python -m fedlib {command} {claim.artifact}</code></p>
+{_drawn(figure, claim.artifact)}"""
     href = f"claims/{one['claim']}.html"
-    return _SitePage(one["claim"], body, href=href, entries=[(one["claim"], href, one["statement"])])
+    return _SitePage(one["claim"], body, href=href, entries=[(one["claim"], href, statement)])
 
 
 def _drawn(figure: Path, name: str) -> str:

@@ -77,6 +77,7 @@ def test_evidence_is_escaped_and_search_knows_every_heading(site):
     claim = claims("start")[0]
     text = (site / "claims" / f"{claim.id}.html").read_text()
     assert "no &lt;rows&gt;" in text
+    assert f"python -m fedlib run {claim.artifact}" in text  # `show` would refuse: nothing is stored
     assert '"1. Part one", "notebooks/01_tiny.html#1-part-one"' in (site / "index.html").read_text()
 
 

@@ -1,5 +1,6 @@
 """FedDRL's figures, from stored rows."""
 
+import textwrap
 from collections.abc import Iterable
 
 import numpy as np
@@ -208,7 +209,7 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
         ends = plotting.arms(part["mean"], part.low, part.high)
         ax.errorbar(part["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=2)
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_title(f"less {style.label.replace(', ', chr(10))}", fontsize=8)
+        ax.set_title(textwrap.fill(f"less {style.label}", 14), fontsize=8)
         ax.tick_params(labelsize=8)
     axes[0, 0].set_yticks(range(len(cells)), _labels(rows, cells))
     axes[0, 0].invert_yaxis()

@@ -138,7 +138,7 @@ CLAIMS = (
                 unit="% of the workers", margin=5.0,
             ),
             Part(
-                f"workers used at the end, above {USED:.0%}",
+                f"workers used at the end, above {100 * USED:.0f} %",
                 by_size(estimate.used_above(USED), estimate.WORKERS, "evaluatorfl", "evaluatorfl_old"),
                 unit="% of the workers", margin=5.0,
             ),
