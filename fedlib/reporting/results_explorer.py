@@ -21,7 +21,7 @@ from fedlib.reporting.display import show_figure
 from fedlib.reporting.session import Session
 from fedlib.run import Run
 
-LABEL = 30  # characters of a method's name in a line
+LABEL, LINES = 30, 3  # characters and lines of a method's name beside its interval
 _COLOURS, _MARKERS = plt.get_cmap("tab10").colors, ("o", "s", "^", "v", "D", "P", "X")
 _IDENTITY = ("paper", "artifact", "profile", "seed", "method", "method_options")
 
@@ -95,7 +95,7 @@ def draw_results(
     part = part.assign(accuracy=100 * part.test_accuracy).drop_duplicates(["variant", "round", "seed"])
     names = list(part.variant.unique())
     plotting.use_style()
-    height = max(3.6, 0.17 * sum(styles[name].label.count("\n") + 2 for name in names) + 0.8)
+    height = max(3.6, 0.15 * LINES * len(names) + 1)
     fig, (curves, forest) = plt.subplots(1, 2, figsize=(9.2, height), width_ratios=(3, 2))
     plotting.plot_curves(part, curves, y="accuracy", by="variant", y_label="accuracy (%)", styles=styles)
     curves.get_legend().remove()
@@ -115,9 +115,13 @@ def draw_results(
 def _styles(names: list[str]) -> dict[str, MethodStyle]:
     """Colour and marker of each method by its place in the cell, so that no two look alike."""
     return {
-        name: MethodStyle(_COLOURS[at % 10], _MARKERS[at % 7], textwrap.fill(name, LABEL), "-")
+        name: MethodStyle(_COLOURS[at % 10], _MARKERS[at % 7], _label(name), "-")
         for at, name in enumerate(names)
     }
+
+
+def _label(name: str) -> str:
+    return "\n".join(textwrap.wrap(name, LABEL, max_lines=LINES, placeholder=" …"))
 
 
 def make_explorer(session: Session):
@@ -153,8 +157,10 @@ def make_explorer(session: Session):
     def offer(control, react, options: list, index: object) -> None:
         """Replace the choices of a control without a redraw for each trait that this sets."""
         control.unobserve(react, "value")
+        none = () if isinstance(control, widgets.SelectMultiple) else None
+        control.index = none  # or the front end looks for a choice that is gone
         control.options = options
-        control.index = index  # a dropdown that had no choices selects none by itself
+        control.index = index  # a dropdown without a choice takes none by itself
         control.observe(react, "value")
 
     def redraw(_change: object = None) -> None:
