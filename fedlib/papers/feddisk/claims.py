@@ -9,13 +9,13 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
 from fedlib.analysis.decisions import EQUIVALENCE
-from fedlib.analysis.gates import curves_flat
+from fedlib.analysis.gates import TOLERANCE, curves_flat
 from fedlib.analysis.tables import json_column
 from fedlib.methods.feddisk.method import FedDisk
 from fedlib.papers.feddisk import quantities as estimate
 from fedlib.papers.feddisk.measurements import CLASSES
 from fedlib.papers.feddisk.quantities import FOREIGN, by_data
-from fedlib.papers.feddisk.runs import CASES, ROUNDS, case_of
+from fedlib.papers.feddisk.runs import CASES, case_of
 from fedlib.papers.feddisk.tables import ACCURACY
 
 DATA_SETS = len(CASES)
@@ -60,7 +60,7 @@ def _widths_ended(rows: pd.DataFrame) -> tuple[bool, str]:
 
 
 ABOVE_CHANCE = Gate("FedAvg above chance", _above_chance)
-FLAT = Gate(curves_flat(("dataset", "method"), length=min(ROUNDS.values())).name, _flat)
+FLAT = Gate(f"curves flat ({TOLERANCE:g} point over the last quarter) or as many rounds as the paper", _flat)
 MADE_ENDED = Gate("the global MADE ended by its stopping rule", _made_ended)
 WIDTHS_ENDED = Gate("every MADE ended by its stopping rule", _widths_ended)
 LEVELS = (FLAT, ABOVE_CHANCE)
