@@ -121,7 +121,7 @@ class EvaluatorFL(Method):
         replicas = len(task.runs)
         delta = torch.zeros(replicas)
         if self.first_average == "initial":
-            delta = _by_size(task, self._global(task, state, "samples"))
+            delta = _by_size(task, self._global(task, state, worker_tests(task), "samples"))
         fresh = {"batch": dict(vars(MovingBatch.empty(replicas, _k(task)))), "delta": delta}
         return replace(state, memory={**state.memory, **fresh})
 
@@ -130,9 +130,10 @@ class EvaluatorFL(Method):
         `Acc_i(theta_i) - Acc_i(theta_G)` on the worker's test data (F3, A7)."""
         if self.approach == 1:
             return self._local(task, trained, task.train, task.clients, "label_mean")
-        on_test = task.test, worker_tests(task)
-        data = on_test if self.state_data == "test" else (task.train, task.clients)
-        return self._local(task, trained, *data, "label_mean") - self._global(task, state, "label_mean")
+        tests = worker_tests(task)
+        data = (task.test, tests) if self.state_data == "test" else (task.train, task.clients)
+        local = self._local(task, trained, *data, "label_mean")
+        return local - self._global(task, state, tests, "label_mean")
 
     def value(
         self,
@@ -150,7 +151,7 @@ class EvaluatorFL(Method):
         if self.rewarded_model == "local":
             return _by_size(task, self._local(task, trained, task.test, worker_tests(task), "samples"))
         state = after if self.rewarded_model == "new" else before
-        return _by_size(task, self._global(task, state, "samples"))
+        return _by_size(task, self._global(task, state, worker_tests(task), "samples"))
 
     def _local(
         self, task: Task, trained: Trained, samples: Samples, lists: list[Partition], kind: str
@@ -165,10 +166,10 @@ class EvaluatorFL(Method):
         ]
         return torch.tensor(values).view(len(lists), -1)
 
-    def _global(self, task: Task, state: ServerState, kind: str) -> Tensor:
-        """[R, k] accuracy of each replica's global model on each worker's test data."""
+    def _global(self, task: Task, state: ServerState, tests: list[Partition], kind: str) -> Tensor:
+        """[R, k] accuracy of each replica's global model on each worker's part of the test data."""
         labels, found = task.test.labels.cpu(), []
-        for r, ids in enumerate(worker_tests(task)):
+        for r, ids in enumerate(tests):
             joined = torch.from_numpy(np.concatenate(ids)).to(task.test.device)
             params, buffers = (
                 {n: t[r : r + 1] for n, t in part.items()} for part in (state.params, state.buffers)
