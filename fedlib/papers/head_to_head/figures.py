@@ -45,7 +45,7 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
 
 
 def _plot_intervals(ax: Axes, found: pd.DataFrame, order: list[str], diverged: set[str]) -> None:
-    """One line per contestant, at its place in `order`."""
+    """Draw a line per contestant, at its place in `order`."""
     steady = found[~found.contestant.isin(diverged)]
     low, high = min(0.0, steady.low.min()), max(0.0, steady.high.max())
     pad = 0.06 * (high - low) or 1.0
