@@ -9,8 +9,9 @@
 All give the same numbers up to float32 rounding; tests hold them together.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -80,49 +81,49 @@ def choose_backend(
     return "vmap" if unknown else "stacked"
 
 
-class Forward(Protocol):
+class Forward(ABC):
     """Outputs [C, B, ...] of the bound rows on a batch, and the batch as the objective sees it."""
 
-    def bind(self, params: dict[str, Tensor], buffers: dict[str, Tensor], *, training: bool) -> None: ...
+    @abstractmethod
+    def bind(self, params: dict[str, Tensor], buffers: dict[str, Tensor], **settings: Any) -> None:
+        """Use these [C, ...] tensors; settings: as in `StackedModel.bind`."""
+
+    @abstractmethod
+    def fetch(self, samples: Samples, index: Tensor) -> Tensor:
+        """Inputs of several steps, index [S, C, B], in this forward pass's layout: [S, ...]."""
+
+    @abstractmethod
+    def arrange(self, x: Tensor) -> Tensor:
+        """x [C, B, ...] in this forward pass's layout."""
+
+    @abstractmethod
+    def outputs(self, x: Tensor, batch: Batch, full: bool) -> Tensor:
+        """Outputs [C, B, ...] of the bound rows."""
 
     def __call__(
         self, samples: Samples, batch: Batch, objective: Objective, full: bool
-    ) -> tuple[Tensor, Batch]: ...
-
-    def fetch(self, samples: Samples, index: Tensor) -> Tensor:
-        """Inputs of several steps, index [S, C, B], in this forward pass's layout: [S, ...]."""
-        ...
-
-    def inputs(self, samples: Samples, batch: Batch, objective: Objective) -> tuple[Tensor, Batch]:
-        """Inputs of one step in this forward pass's layout, made by the objective if it makes its own."""
-        ...
-
-    def outputs(self, x: Tensor, batch: Batch, full: bool) -> Tensor:
-        """Outputs [C, B, ...] of the bound rows."""
-        ...
-
-
-class _Forward:
-    def __call__(self, samples, batch, objective, full):
+    ) -> tuple[Tensor, Batch]:
         x, batch = self.inputs(samples, batch, objective)
         return self.outputs(x, batch, full), batch
 
-    def inputs(self, samples, batch, objective):
+    def inputs(self, samples: Samples, batch: Batch, objective: Objective) -> tuple[Tensor, Batch]:
+        """Inputs of one step in this forward pass's layout, made by the objective if it makes its own."""
         if objective.inputs is None:
             return self.fetch(samples, batch.index[None])[0], batch
         x, batch = objective.inputs(samples, batch)
         return self.arrange(x), batch
 
 
-class StackedForward(_Forward):
+class StackedForward(Forward):
     """Forward pass through client-stacked layers."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = StackedModel(model)
-        self.bind = self.model.bind
+
+    def bind(self, params, buffers, **settings):
+        self.model.bind(params, buffers, **settings)
 
     def arrange(self, x):
-        """x [C, B, ...] in the layout of the first layer."""
         if x.ndim == 5:
             return x.flatten(2) if self.model.starts_flat else fold_rows(x)
         return x
@@ -161,7 +162,7 @@ def channels_last(x: Tensor) -> Tensor:
     return x.contiguous().as_strided(x.shape, (height * width, 1, width, 1))
 
 
-class VmapForward(_Forward):
+class VmapForward(Forward):
     """Forward pass through `torch.vmap`: any module, one call."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -196,6 +197,6 @@ class VmapForward(_Forward):
         return in_float32(outputs)
 
 
-def make_forward(model: nn.Module, backend: str) -> StackedForward | VmapForward:
+def make_forward(model: nn.Module, backend: str) -> Forward:
     """The vectorised forward pass of a backend ('vmap' or 'stacked')."""
     return {"vmap": VmapForward, "stacked": StackedForward}[backend](model)

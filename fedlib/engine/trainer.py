@@ -7,7 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from fedlib.engine.forward import StackedForward, VmapForward, make_forward, single_layout
+from fedlib.engine.forward import Forward, make_forward, single_layout
 from fedlib.engine.hardware.memory import copy_of
 from fedlib.engine.hardware.pass_size import PassLimit
 from fedlib.engine.layers.fused_sgd import Update, fuses, sgd_updates
@@ -37,7 +37,7 @@ class Trainer:
     limit: PassLimit = field(default_factory=PassLimit, compare=False)
 
     @cached_property
-    def forward(self) -> StackedForward | VmapForward:
+    def forward(self) -> Forward:
         """The vectorised forward pass, built once."""
         return make_forward(self.model, self.backend)
 

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from fedlib.engine import Batch, Objective, Samples, cross_entropy
 from fedlib.engine.batches import on_device
-from fedlib.engine.forward import StackedForward, VmapForward, make_forward
+from fedlib.engine.forward import Forward, make_forward
 from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, require_server_images
 from fedlib.federation.aggregate import Tensors, weighted_sum
@@ -115,9 +115,7 @@ def per_class(labels: np.ndarray, count: int) -> np.ndarray:
     return np.sort(np.concatenate(found))
 
 
-def mean_loss(
-    forward: StackedForward | VmapForward, samples: Samples, params: Tensors, buffers: Tensors, index: Tensor
-) -> Tensor:
+def mean_loss(forward: Forward, samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:
     """[R] mean cross-entropy in nats of models [R, ...] on samples index [R, B], with a gradient."""
     forward.bind(params, buffers, training=False)
     row = torch.zeros(len(index), dtype=torch.int64, device=index.device)
@@ -127,7 +125,7 @@ def mean_loss(
     return cross_entropy(outputs, batch).mean(dim=1)
 
 
-def _forward(task: Task) -> StackedForward | VmapForward:
+def _forward(task: Task) -> Forward:
     """All replicas in one pass, also where clients train one after the other."""
     backend = task.trainer.backend
     return make_forward(task.model, "vmap" if backend == "loop" else backend)
