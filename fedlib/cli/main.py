@@ -206,7 +206,9 @@ def _check_names(paper: str | None, profile: str | None = None) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifacts", nargs="+", metavar="ID")
-    parser.add_argument("--profile", required=True, help="reduced or paper")
+    parser.add_argument(
+        "--profile", required=True, help="smoke rows are never committed: reduced, extended or paper"
+    )
     parser.add_argument(
         "--every", type=int, default=1, help="keep rounds that are multiples of this, and the last"
     )

@@ -73,7 +73,7 @@ def planned_runs(arguments: argparse.Namespace) -> _Plans:
     from fedlib.experiments import selection
     from fedlib.papers import find_artifacts
 
-    chosen = find_artifacts(arguments.artifacts)
+    chosen = find_artifacts(arguments.artifacts, arguments.profile)
     check_numbers(arguments.max_replicas, arguments.max_clients_per_pass, arguments.checkpoint_seconds)
     names = {"dataset": arguments.data, "partition": arguments.partition, "method": arguments.method}
     options = {

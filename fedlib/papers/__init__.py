@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import check_name
+from fedlib.errors import check, check_name
 from fedlib.experiments import results
-from fedlib.experiments.artifact import Artifact, Deferred
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
 from fedlib.experiments.store import Store
 from fedlib.papers.fedddrl import artifacts as fedddrl
 from fedlib.papers.feddisk import artifacts as feddisk
@@ -69,15 +69,22 @@ def find_artifact(artifact_id: str) -> Artifact:
     return known[check_name("artifact", artifact_id, known)]
 
 
-def find_artifacts(names: Iterable[str]) -> list[Artifact]:
-    """Artifacts of ids and of whole papers, each once, in the order given."""
+def find_artifacts(names: Iterable[str], profile: str | None = None) -> list[Artifact]:
+    """Artifacts of ids and of whole papers, each once, in the order given.
+
+    profile: of a paper those artifacts only that have it.
+    """
     known, found = artifacts(), {}
+    if profile is not None:
+        check_name("profile", profile, PROFILES)
     for name in names:
         if name in PAPERS:
-            found |= artifacts(name)
+            own = artifacts(name).items()
+            found |= {key: one for key, one in own if profile is None or profile in one.profiles}
         else:
             check_name("artifact or paper", name, [*PAPERS, *known])
             found[name] = known[name]
+    check(bool(found), f"no artifact of {', '.join(names)} has profile {profile!r}")
     return list(found.values())
 
 

@@ -12,8 +12,10 @@ import pandas as pd
 
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.gates import curves_flat
+from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, gains
+from fedlib.papers.feddrl.learning import updates
 from fedlib.papers.feddrl.quantities import BASELINES, THREE
 from fedlib.papers.feddrl.runs import DELTA
 
@@ -269,25 +271,16 @@ def flat(*variants: str) -> Gate:
     return Gate(gate.name, lambda rows: gate.check(analysis.named(rows)))
 
 
-def updates_at(rounds: int, worker_rounds: int) -> int:
-    """DDPG updates of the main agent: offline (A23), then b = |D| / 4 a round (A19).
-
-    Offline are 50 passes in batches of 16 over the merged buffers of two workers.
-    """
-    offline = 50 * max(2 * (worker_rounds - 1) // 16, 0)
-    return offline + sum(stored // 4 for stored in range(rounds))
-
-
 def _agent_trained(rows: pd.DataFrame) -> tuple[bool, str]:
     own = analysis.named(rows)
     own = own[own.variant == "feddrl"]
     found = []
     for run in own.drop_duplicates("run").itertuples():
-        given = json.loads(run.method_options).get("worker_rounds") or run.rounds
-        found.append((updates_at(run.rounds, given), updates_at(run.rounds, run.rounds)))
+        given = FedDRL(worker_rounds=json.loads(run.method_options).get("worker_rounds"))
+        found.append((updates(given, run.rounds), updates(FedDRL(), run.rounds)))
     made, needed = min(found, key=lambda pair: pair[0] / pair[1])
     words = f"agent made {made:,} of the {needed:,} updates of the paper's scheme at this length"
-    return made >= needed, f"{words} (at T = {ROUNDS}: {updates_at(ROUNDS, ROUNDS):,})"
+    return made >= needed, f"{words} (at T = {ROUNDS}: {updates(FedDRL(), ROUNDS):,})"
 
 
 AGENT_TRAINED = Gate("agent trained: the paper's number of updates at the run's length", _agent_trained)

@@ -96,7 +96,7 @@ def learning_cost(profile: str) -> dict[str, int]:
     return count_updates(FedDRL(worker_rounds=scale.worker_rounds), scale.rounds)
 
 
-def count_updates(method: "FedDRL", rounds: int) -> dict[str, int]:
+def count_updates(method: FedDRL, rounds: int) -> dict[str, int]:
     """Count for any settings: merged experiences, offline updates, own experiences, online updates."""
     stage_1 = method.workers * ((method.worker_rounds or rounds) - 1)
     passes = method.offline_passes * (stage_1 // min(method.offline_batch_size, stage_1))
@@ -105,6 +105,12 @@ def count_updates(method: "FedDRL", rounds: int) -> dict[str, int]:
     each = [size // method.batch_size if method.updates is None else method.updates for size in sizes]
     online = sum(b for size, b in zip(sizes, each, strict=True) if size >= method.batch_size)
     return {"merged": stage_1, "offline updates": passes, "own": rounds - 1, "online updates": online}
+
+
+def updates(method: FedDRL, rounds: int) -> int:
+    """DDPG updates of the main agent, offline (A23) and online (A19)."""
+    counts = count_updates(method, rounds)
+    return counts["offline updates"] + counts["online updates"]
 
 
 def learning_costs() -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part
 from fedlib.analysis.gates import curves_flat
+from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.quantities import SETTING, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
@@ -32,6 +33,8 @@ def less(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
     runs = per_run(rows)
     other = best_baseline(runs) if theirs == "best" else theirs
     columns = runs.assign(setting=runs[SETTING].agg(", ".join, axis=1))
+    for name in (ours, other):
+        check(name in set(columns.contestant), f"no rows of {name} in head_to_head/comparison")
     level = columns.pivot_table(index="seed", columns=["contestant", "setting"], values="level")
     return level[ours] - level[other]
 

@@ -168,9 +168,12 @@ def test_a_made_that_was_cut_off_decides_nothing():
 
 
 def test_curves_that_rise_and_a_fedavg_at_chance_decide_nothing():
-    rising = decide(1, rows([0.1 * n for n in range(1, 9)], [0.1 * n for n in range(8)]), gates=True)
+    rising = decide(1, rows([0.05 * n for n in range(1, 17)], [0.05 * n for n in range(16)]), gates=True)
     assert rising.verdict == "not testable here"
     assert "5 of 5 curves still rise" in rising.evidence
+    short = decide(1, rows([0.1 * n for n in range(1, 9)], [0.1 * n for n in range(8)]), gates=True)
+    assert short.verdict == "not testable here"
+    assert "5 of 5 curves have fewer than three evaluated rounds" in short.evidence
     at_chance = decide(6, rows([0.1, 0.2], [0.1, 0.09]), gates=True)
     assert at_chance.verdict == "not testable here"
     assert "FedAvg ends at 9.0% on mnist, chance is 10.0%" in at_chance.evidence

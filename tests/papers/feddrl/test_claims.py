@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from claims import decide, printed
 
+from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers import artifacts
-from fedlib.papers.feddrl import estimands
+from fedlib.papers.feddrl import estimands, learning
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl import runs as grid
 from fedlib.papers.feddrl.claims import CLAIMS
@@ -167,18 +168,19 @@ def test_short_runs_and_an_agent_that_hardly_learned_decide_nothing():
     found = decided("C1", short, gates=True)
     assert found.verdict == "not testable here"
     assert "54 of 54 curves have fewer than three evaluated rounds" in found.evidence
-    assert "agent made 4 of the 4 updates" in decided("C1", rows, gates=True).evidence
+    assert "agent made 53 of the 53 updates" in decided("C1", rows, gates=True).evidence
     assert found.effects[0].interval.mean == pytest.approx(2.0)
 
 
 def test_updates_of_the_papers_scheme():
     """T = 1000: 50 passes over 2 x 999 experiences in batches of 16, and |D| / 4 a round (FEDDRL-F6)."""
-    assert estimands.updates_at(1000, 1000) == 50 * 124 + 124_500
-    assert estimands.updates_at(40, 20) == 50 * 2 + sum(d // 4 for d in range(40))
+    # |D| is t - 2 when round t begins
+    assert learning.updates(FedDRL(), 1000) == 50 * 124 + sum(d // 4 for d in range(999))
+    assert learning.updates(FedDRL(worker_rounds=20), 40) == 50 * 2 + sum(d // 4 for d in range(39))
     passed, told = estimands.AGENT_TRAINED.check(cell(feddrl=[50]).assign(
         rounds=40, method_options=json.dumps({"worker_rounds": 20})))  # fmt: skip
     assert not passed
-    assert "agent made 280 of the 380 updates" in told
+    assert "agent made 271 of the 371 updates" in told
 
 
 def with_losses(later, at_first):

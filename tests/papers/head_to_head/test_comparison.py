@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from fedlib import papers
+from fedlib.errors import UsageError
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import expand
 from fedlib.papers.head_to_head import claims, figures, headline, quantities, runs, tables, tuned
@@ -215,3 +216,10 @@ def test_figures_draw():
     assert len(figures.plot_curves(rows).axes) == 1
     drawn = figures.plot_benchmark(benchmark_rows("fedavg", [0.88, 0.88]).assign(profile="smoke"))
     assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == ["fedavg, dirichlet 0.5 cap"]
+
+
+def test_a_contestant_without_rows_leaves_its_claims_not_run():
+    """As after a run of the comparison that was interrupted."""
+    rows = table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.7])
+    with pytest.raises(UsageError, match="no rows of favor"):
+        claims.less(rows, "favor", "fedavg")

@@ -49,11 +49,11 @@ def test_smoke_data_cannot_decide_the_claim_about_all_images():
     assert decide(CLAIMS, "START-C1", frame).verdict == "not testable here"
 
 
-def test_curves_that_still_rise_decide_nothing():
+def test_curves_too_short_to_be_judged_decide_nothing():
     frame = rows(singleset=[0.8, 0.81, 0.82], fedavg=[0.5, 0.52, 0.51])
     found = decide(CLAIMS, "START-C2", frame, gates=True)
     assert found.verdict == "not testable here"
-    assert "2 of 2 curves still rise" in found.evidence
+    assert "2 of 2 curves have fewer than three evaluated rounds" in found.evidence
 
 
 def test_every_profile_has_a_grid_and_the_figure_is_written(tmp_path):
