@@ -88,9 +88,10 @@ class Session:
 
     def _announce(self, artifact_id: str, rows: pd.DataFrame, mine: bool) -> None:
         artifact = find_artifact(artifact_id)
-        given = self.seeds and artifact.runs(self.profile)
+        profile = self.profile if self.profile in artifact.profiles else artifact.profiles[0]
+        given = self.seeds and artifact.runs(profile)
         seeds = f" --seeds {','.join(map(str, self.seeds))}" if given else ""
-        command = f"python -m fedlib run {artifact_id} --profile {self.profile}{seeds}"
+        command = f"python -m fedlib run {artifact_id} --profile {profile}{seeds}"
         display.show_line(artifact, rows, self.asked(mine=mine), command=command)
 
     def verdicts(self) -> list[Record]:
