@@ -14,7 +14,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "head_to_head/tuning", "Search of every method's settings on held-back training images", "check",
-        runs=runs.tuning, tables=(tables.trials,), counts_failed=True, profiles=PROFILES,
+        runs=runs.tuning, tables=(tables.search,), counts_failed=True, profiles=PROFILES,
         seeds={"smoke": (100,), **dict.fromkeys(("reduced", "extended", "paper"), runs.TUNING_SEEDS)},
     ),
     Artifact(

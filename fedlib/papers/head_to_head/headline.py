@@ -5,7 +5,7 @@ import pandas as pd
 
 from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.claims import BASELINES, best_baseline
+from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline
 from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DECIDED, LESS, ROWS
 from fedlib.papers.head_to_head.quantities import divergence_words, per_run
 
@@ -25,9 +25,10 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
     settings = runs.groupby(["dataset", "cell"]).ngroups
+    over = f"Over {settings} setting{'s' if settings > 1 else ''}"
     parts = [f"{_against(number, rows_of)} {words}" for words, number in LESS[name].items()]
     return (
-        f"Over {settings} setting{'s' if settings > 1 else ''} {name} is {', '.join(parts[:-1])} and "
+        f"{over} {LEARNED[name]} is {', '.join(parts[:-1])} and "
         f"{parts[-1]} ({best_baseline(runs)}, chosen among {len(BASELINES)} on held-back images)."
     )
 

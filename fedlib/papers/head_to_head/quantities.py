@@ -79,13 +79,13 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def divergence_words(rows: pd.DataFrame) -> str:
-    """`Diverged runs count as 0 %: 2 of 36 (fednova 2). `; empty if none did."""
+    """`Diverged runs count as zero: 2 of 36 (fednova 2). `; empty if none did."""
     runs = per_run(rows)
     counts = runs[runs.diverged].contestant.value_counts(sort=False)
     if counts.empty:
         return ""
     named = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return f"Diverged runs count as 0 %: {counts.sum()} of {len(runs)} ({named}). "
+    return f"Diverged runs count as zero: {counts.sum()} of {len(runs)} ({named}). "
 
 
 def rounds_to(rows: pd.DataFrame, target: float) -> pd.Series:

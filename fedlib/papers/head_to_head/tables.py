@@ -1,5 +1,7 @@
 """Tables of the head to head: levels, aggregates over settings, the public benchmark beside ours."""
 
+import json
+
 import numpy as np
 import pandas as pd
 
@@ -33,6 +35,18 @@ def trials(rows: pd.DataFrame) -> pd.DataFrame:
         .agg(validation=("validation", "mean"), runs=("run", "nunique"), diverged=("diverged", "sum"))
     )
     return table.rename(columns={"local_learning_rate": "rate"}).round({"validation": 2})
+
+
+def search(rows: pd.DataFrame) -> pd.DataFrame:
+    """`trials` for readers: a line per contestant and own option, a column of accuracy per rate."""
+    found = trials(rows)
+    found["option"] = [
+        ", ".join(f"{k} {v}" for k, v in json.loads(text).items() if k not in CONTESTANTS[name].options)
+        for name, text in zip(found.contestant, found.options, strict=True)
+    ]
+    found["rate"] = "rate " + found.rate.astype(str)
+    table = found.pivot(index=["contestant", "option"], columns="rate", values="validation")
+    return table.rename_axis(columns=None).reset_index()
 
 
 def levels(rows: pd.DataFrame) -> pd.DataFrame:

@@ -108,6 +108,13 @@ def test_runs_that_diverged_are_seen_where_settings_are_chosen():
     assert (trial["validation"], trial["runs"], trial["diverged"]) == (40, 2, 1)
 
 
+def test_the_search_is_read_by_option_and_rate():
+    trials = ((0.03, [0.8] * 10), (0.1, [0.6] * 10))
+    rows = pd.concat([lines("fedavgm", 0, a, rate=rate, options={"beta": 0.9}) for rate, a in trials])
+    (line,) = tables.search(rows).to_dict("records")
+    assert line == {"contestant": "fedavgm", "option": "beta 0.9", "rate 0.03": 80, "rate 0.1": 60}
+
+
 def failing(rows, contestant, seed):
     """The rows with this run failed in its 15th round, at the accuracy of a guess."""
     run = rows["run"].str.startswith(f"{contestant}-") & (rows.seed == seed)
@@ -142,7 +149,7 @@ def test_the_comparison_counts_runs_that_diverged():
 
 def test_captions_and_claims_say_what_diverged():
     rows = failing(table_of(fedavg=[0.6, 0.6], feddrl=[0.7, 0.7]), "feddrl", 0).assign(profile="smoke")
-    words = "Diverged runs count as 0 %: 1 of 4 (feddrl 1)."
+    words = "Diverged runs count as zero: 1 of 4 (feddrl 1)."
     for plot in (figures.plot_differences, figures.plot_curves):
         assert words in " ".join(plot(rows)._supxlabel.get_text().split())
     assert words in headline.headline(lambda artifact: rows if artifact == headline.ROWS else rows[:0])
