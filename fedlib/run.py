@@ -71,7 +71,7 @@ class Run:
 
     def describe(self) -> dict[str, Any]:
         """Plain JSON form, every field present."""
-        return dataclasses.asdict(self)
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def named(self) -> dict[str, Any]:
         """The description without later fields at their default: what the key is made of."""
@@ -134,3 +134,8 @@ def _canonical(value: Mapping[str, Any]) -> str:
 def from_description(description: Mapping[str, Any]) -> Run:
     """The run that `describe` was called on."""
     return Run(**description)
+
+
+def count_of_runs(count: int) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count} run{'' if count == 1 else 's'}"

@@ -2,7 +2,8 @@
 
 R. Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021,
 https://arxiv.org/abs/2108.13264. Scores are [settings, seeds]; bootstraps resample the seeds of each
-setting by themselves (stratified), so that every resample has all settings.
+setting by themselves (stratified), so that every resample has all settings. A statistic takes scores
+[..., settings, seeds] and gives [...]: all resamples are one computation.
 """
 
 from collections.abc import Callable
@@ -15,23 +16,23 @@ from fedlib.analysis.intervals import Interval
 RESAMPLES = 2000
 
 
-def interquartile_mean(scores: np.ndarray) -> float:
-    """Mean of the middle half of all values, [settings, seeds]."""
-    return float(stats.trim_mean(scores, 0.25, axis=None))
+def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+    """[...] mean of the middle half of all values, scores [..., settings, seeds]."""
+    return stats.trim_mean(scores.reshape(*scores.shape[:-2], -1), 0.25, axis=-1)
 
 
-def probability_of_improvement(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """P(ours > theirs) of a random seed each, averaged over the settings; ties count one half.
+def probability_of_improvement(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """[...] P(ours > theirs) of a random seed each, averaged over the settings; ties count one half.
 
-    ours, theirs: [settings, seeds], sec. 4.3. Of one setting it is the Mann-Whitney statistic over n m.
+    ours, theirs: [..., settings, seeds], sec. 4.3. Of one setting it is the Mann-Whitney statistic over n m.
     """
-    greater = (ours[:, :, None] > theirs[:, None, :]).mean(axis=(1, 2))
-    equal = (ours[:, :, None] == theirs[:, None, :]).mean(axis=(1, 2))
-    return float((greater + equal / 2).mean())
+    greater = (ours[..., :, None] > theirs[..., None, :]).mean(axis=(-1, -2))
+    equal = (ours[..., :, None] == theirs[..., None, :]).mean(axis=(-1, -2))
+    return (greater + equal / 2).mean(axis=-1)
 
 
 def stratified_interval(
-    statistic: Callable[..., float],
+    statistic: Callable[..., np.ndarray],
     *scores: np.ndarray,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -40,13 +41,11 @@ def stratified_interval(
 
     The same seeds are drawn for all `scores`, whose seeds share data and initial model.
     """
-    rng = np.random.default_rng(seed)
-    values = []
-    for _ in range(resamples):
-        picks = rng.integers(0, scores[0].shape[1], size=scores[0].shape)
-        values.append(statistic(*(np.take_along_axis(one, picks, axis=1) for one in scores)))
+    settings, seeds = scores[0].shape
+    picks = np.random.default_rng(seed).integers(0, seeds, size=(resamples, settings, seeds))
+    values = statistic(*(np.take_along_axis(one[None], picks, axis=2) for one in scores))
     low, high = np.quantile(values, [0.025, 0.975])
-    return Interval(statistic(*scores), float(low), float(high), scores[0].shape[1])
+    return Interval(float(statistic(*scores)), float(low), float(high), seeds)
 
 
 def mean_ranks(scores: np.ndarray) -> np.ndarray:

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedlib.cli.output import draw_without_window, print_table, terminal_width
-from fedlib.errors import UsageError, check
+from fedlib.errors import check
+from fedlib.run import count_of_runs
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _FILTERS = {"data": "dataset", "partition": "partition", "method": "method", "profile": "profile"}
+_MOST_LINES = 40  # of a table that `show` prints
+_MACHINE = ("device", "device_name", "threads", "torch", "fedlib")
+_ORIGIN = ["paper", "artifact", "profile", "source", *_MACHINE, "commit", "dirty"]
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +47,11 @@ def results_command(arguments: argparse.Namespace) -> int:
         return 0
     print_table(stored_runs.overview(found))
     if not arguments.delete:
-        print(f"{len(found)} runs in {store.root}; one artifact: python -m fedlib show {found[0].run.id}")
+        count = count_of_runs(len(found))
+        print(f"{count} in {store.root}; one artifact: python -m fedlib show {found[0].run.id}")
         return 0
-    check(arguments.yes, f"{len(found)} runs would be deleted; allowed: --delete --yes")
-    print(f"{stored_runs.delete(store, found)} runs deleted")
+    check(arguments.yes, f"{count_of_runs(len(found))} would be deleted; allowed: --delete --yes")
+    print(f"{count_of_runs(stored_runs.delete(store, found))} deleted")
     return 0
 
 
@@ -63,19 +68,23 @@ def show_command(arguments: argparse.Namespace) -> int:
     Runs outside of the grid (another method, data set or setting) get a table of final accuracies and curves.
     """
     draw_without_window()
-    from fedlib.analysis.tables import format_table, provenance_line
+    from fedlib.analysis.tables import provenance_line
     from fedlib.papers import find_artifact
 
     artifact = find_artifact(arguments.id)
     rows, own = _rows(arguments, artifact)
     check(len(rows) > 0, f"no rows stored; python -m fedlib run {arguments.id} computes them")
-    tables = (_finals,) if own or not artifact.tables else artifact.tables
-    for table in (make(rows) for make in tables):
+    general = "test_accuracy" in rows
+    check(general or not own, "these rows have no accuracy; `fedlib show` without filters shows their table")
+    tables, plot = ((), None) if own else (artifact.tables, artifact.plot)
+    for make in tables or (_finals if general else _without_origin,):
+        table = make(rows)
         if len(table):
-            print(format_table(table.round(3), terminal_width()), end="\n\n")
+            print(_text(table.head(_MOST_LINES).map(_rounded)))
+            print(f"{_MOST_LINES} of {len(table)} lines\n" if len(table) > _MOST_LINES else "")
     print(textwrap.fill(provenance_line(rows), terminal_width()))
-    path = _draw(_curves if own or artifact.plot is None else artifact.plot, rows, arguments)
-    print(f"figure: {path}")
+    if plot or general:
+        print(f"figure: {_draw(plot or _curves, rows, arguments)}")
     return 0
 
 
@@ -116,9 +125,34 @@ def _finals(rows: "pd.DataFrame") -> "pd.DataFrame":
     return table.rename(columns={"mean": "accuracy %", "n": "seeds"})
 
 
+def _without_origin(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows without the columns that the line of provenance has."""
+    return rows.drop(columns=_ORIGIN, errors="ignore")
+
+
+def _rounded(value: object) -> object:
+    """Three decimals, or three digits of small numbers."""
+    if not isinstance(value, float):
+        return value
+    return round(value, 3) if abs(value) >= 0.1 else float(f"{value:.3g}")
+
+
+def _text(table: "pd.DataFrame") -> str:
+    """As wide as the terminal: where texts are too long, they are cut so that two and numbers fit."""
+    from fedlib.analysis.tables import format_table
+
+    width = terminal_width()
+    text, most = format_table(table, width), width * 3 // 8
+    if max(map(len, text.splitlines())) <= width:
+        return text
+
+    def cut(value: object) -> object:
+        return value[: most - 1] + "…" if isinstance(value, str) and len(value) > most else value
+
+    return format_table(table.map(cut), width)
+
+
 def _with_accuracy(rows: "pd.DataFrame") -> "pd.DataFrame":
-    if "test_accuracy" not in rows:
-        raise UsageError("these rows have no accuracy; `fedlib show` without filters shows their table")
     known = rows[rows.test_accuracy.notna()]
     options = (known.dataset_options + known.partition_options).str.replace("{}", "")
     words = known.dataset + " " + known.partition + " N=" + known.num_clients.astype(str) + " " + options

@@ -9,6 +9,7 @@ from fedlib.errors import EXIT_FAILED
 from fedlib.experiments import worker_processes
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.validation import check_numbers
+from fedlib.run import count_of_runs
 
 if TYPE_CHECKING:
     from fedlib.experiments.artifact import Artifact, Measurement
@@ -99,7 +100,7 @@ def _uncommitted(plans: _Plans) -> _Plans:
     for artifact, runs in plans.items():
         left[artifact] = without_committed(runs)
         if runs and not left[artifact]:
-            print(f"{artifact.id}: all {len(runs)} runs are committed")
+            print(f"{artifact.id}: {count_of_runs(len(runs))}, all committed")
             del left[artifact]
     return left
 
@@ -160,7 +161,8 @@ def _show_budget(plans: _Plans, profile: str, store: "Store", *, again: bool) ->
         time, stored = Expected(), "no training"
         if runs:
             all_missing |= {run.key: run for run in missing}
-            time, stored = timings.of_runs(missing), f"{len(runs)} runs, {len(runs) - len(missing)} stored"
+            time = timings.of_runs(missing)
+            stored = f"{count_of_runs(len(runs))}, {len(runs) - len(missing)} stored"
         elif measurement and (again or load_measurement(measurement, profile, store) is None):
             time, stored = expected_measurement(measurement, profile), "measured once and stored"
             measured[measurement.id] = time
@@ -254,7 +256,7 @@ def _print_outcome(artifact_id: str, outcome: "Outcome", chosen: str) -> None:
         print(describe_group(members))
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
-    counts = f"{len(outcome.runs)} runs, {outcome.computed} computed now, {len(outcome.failed)} failed"
-    print(f"{artifact_id}: {counts}")
+    runs = count_of_runs(len(outcome.runs))
+    print(f"{artifact_id}: {runs}, {outcome.computed} computed now, {len(outcome.failed)} failed")
     if outcome.runs:
         print(f"next: python -m fedlib show {artifact_id}{chosen}")

@@ -5,6 +5,7 @@ import sys
 
 from fedlib.cli import run as running
 from fedlib.errors import check
+from fedlib.run import count_of_runs
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +72,7 @@ def _show_states(store: object) -> int:
             f", {n} {word}" for n, word in ((state.failed, "failed"), (state.missing, "missing")) if n
         )
         logs = f"; logs: {state.logs[0].parent}" if problem and state.logs else ""
-        print(f"{state.label}: {state.stored} runs stored{problem}{logs}")
+        print(f"{state.label}: {count_of_runs(state.stored)} stored{problem}{logs}")
     if not states:
         print(f"nothing was submitted with the store {store.root}")
     return cluster.exit_status(states)

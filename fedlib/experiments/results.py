@@ -21,7 +21,7 @@ from fedlib.experiments.store import (
     StoreWarning,
     plain,
 )
-from fedlib.run import Run
+from fedlib.run import Run, count_of_runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -267,7 +267,7 @@ def stored_counts(artifact: Artifact, store: Store, profiles: Iterable[str] | No
             for place, wanted in keys.items()
             for stored in store.scan(place)
         )
-        parts = [f"{count} runs"] if count else []
+        parts = [count_of_runs(count)] if count else []
         if artifact.measurement and measurement_path(artifact.measurement, profile, store).is_file():
             parts += ["rows"]
         places = [artifact.measurement.id] if artifact.measurement else list(keys)

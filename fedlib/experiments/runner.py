@@ -30,7 +30,7 @@ from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import FAILED, Store, StoredRun
 from fedlib.experiments.tracking import Tracker
 from fedlib.experiments.validation import check_numbers
-from fedlib.run import Run
+from fedlib.run import Run, count_of_runs
 
 _POLL_SECONDS = 0.5
 
@@ -187,7 +187,7 @@ class _Suite:
             return
         if busy:
             waiting = sum(len(members) for members in busy)
-            self.context.progress.say(f"waiting for another process at work on {waiting} runs")
+            self.context.progress.say(f"waiting for another process at work on {count_of_runs(waiting)}")
         while busy:
             if not self.context.budget.allows_step(_POLL_SECONDS):
                 raise BudgetExhausted(

@@ -29,7 +29,7 @@ from fedlib.reporting.claims_page import stored_seeds
 from fedlib.reporting.parameters import cells_before, check_names, seed_list, time_budget
 from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import effects, largest, loader, records
-from fedlib.run import Run
+from fedlib.run import Run, count_of_runs
 
 SHOWN = ("largest", "mine")
 COMPUTE = ("shown", "all")
@@ -134,7 +134,7 @@ class Session:
         for artifact in self._wanted():
             missing = self._missing_runs(artifact)
             if missing:
-                lines.append((artifact.id, f"{len(missing)} runs", timings.of_runs(missing)))
+                lines.append((artifact.id, count_of_runs(len(missing)), timings.of_runs(missing)))
             elif self._lacks_measurement(artifact):
                 lines.append(
                     (artifact.id, "measurement", expected_measurement(artifact.measurement, self.profile))
@@ -197,7 +197,7 @@ class Session:
             runs, device=self.device, store=self.store, budget=self.budget, progress=progress
         )
         reasons = {stored.reason for stored in found.failed}
-        check(not reasons, f"{len(found.failed)} runs failed: {'; '.join(map(str, reasons))}")
+        check(not reasons, f"{count_of_runs(len(found.failed))} failed: {'; '.join(map(str, reasons))}")
 
 
 def begin(

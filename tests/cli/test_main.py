@@ -113,7 +113,7 @@ def test_committed_runs_are_left_out_on_request(capsys):
     assert main([*rest, "--seeds", "3"]) == 0
     assert "at reduced: 4 runs, 0 stored" in capsys.readouterr().out.splitlines()[-1]
     assert main([*rest, "--seeds", "1"]) == 0
-    assert capsys.readouterr().out == "fake/grid: all 2 runs are committed\n"
+    assert capsys.readouterr().out == "fake/grid: 2 runs, all committed\n"
 
 
 def test_list_shows_what_is_stored(capsys):

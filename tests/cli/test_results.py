@@ -1,9 +1,11 @@
 """`results` and `show` find runs outside of every grid, also of a method from outside the package."""
 
+import re
 import sys
 
 import pytest
 
+from fedlib.cli import results
 from fedlib.cli.main import main
 from fedlib.plotting.style import method_style
 
@@ -57,6 +59,17 @@ def test_show_draws_its_table_and_figure(store, capsys, tmp_path):
     assert main(["show", "start/curves", *given]) == 0
     assert "mypackage:Mine" in capsys.readouterr().out
     assert out.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_show_prints_what_an_artifact_computes_on_demand_and_draws_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(results, "_MOST_LINES", 3)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["show", "feddrl/table1", "--store", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["setting", "printed", "ours", "note"]
+    assert re.fullmatch(r"3 of \d+ lines", lines[5])
+    assert not any(line.startswith("figure") for line in lines)
+    assert max(map(len, lines)) <= 80
 
 
 def test_filters_that_nothing_fits_are_told_in_one_line(store, capsys):

@@ -17,6 +17,7 @@ from fedlib.papers.frl.runs import CASES
 
 EPISODES, WORKERS = 20, (20, 100)
 READ, AS_CODED = "schedulerfl", "schedulerfl_unit"  # readings of the scheduler's state (FRL-A12)
+READINGS = {"evaluatorfl": "as read", "evaluatorfl_old": "as coded"}  # names of cells
 
 
 def setting(metric: str, artifact: str = "") -> float:
@@ -56,7 +57,7 @@ def by_size(
     def estimand(rows: pd.DataFrame) -> pd.DataFrame:
         named = measure.named(rows)
         parts = {
-            f"{k} workers{', ' + v if len(chosen) > 1 else ''}": of_size(named, k, v)
+            f"{k} workers{', ' + READINGS[v] if len(chosen) > 1 else ''}": of_size(named, k, v)
             for k in sizes
             for v in chosen
         }

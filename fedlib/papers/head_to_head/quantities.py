@@ -32,9 +32,13 @@ def cell_of(partition: str, options: str, cells: Mapping[str, tuple[str, dict]] 
 
 def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with columns `contestant` and `cell`."""
-    names = [contestant_of(*pair) for pair in zip(rows.method, rows.method_options, strict=True)]
-    cells = [cell_of(*pair) for pair in zip(rows.partition, rows.partition_options, strict=True)]
-    return rows.assign(contestant=names, cell=cells)
+    methods = list(zip(rows.method, rows.method_options, strict=True))
+    partitions = list(zip(rows.partition, rows.partition_options, strict=True))
+    contestants = {pair: contestant_of(*pair) for pair in set(methods)}
+    cells = {pair: cell_of(*pair) for pair in set(partitions)}
+    return rows.assign(
+        contestant=[contestants[pair] for pair in methods], cell=[cells[pair] for pair in partitions]
+    )
 
 
 def last_rounds(rows: pd.DataFrame) -> pd.DataFrame:
@@ -56,26 +60,24 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     left is no model. `stopped` is the round, `before` its level until then.
     """
     rows = labelled(rows)
-    lines = []
-    for run, part in rows.groupby("run", sort=False):
-        first, final, late = part.iloc[0], part.iloc[-1], last_rounds(part)
-        clients = final.get("client_test_accuracies")
-        diverged = final.status != "ok"
-        level = 100 * late.test_accuracy.mean()
-        worst = 100 * worst_tenth(clients) if isinstance(clients, str) else np.nan
-        lines.append(
-            {
-                "run": run,
-                **{name: first[name] for name in (*SETTING, "contestant", "seed", "local_learning_rate")},
-                "options": first.method_options, "level": 0.0 if diverged else level,
-                "best": 100 * part.test_accuracy.max(), "worst_tenth": 0.0 if diverged else worst,
-                "validation": 0.0 if diverged else 100 * late.client_test_accuracy_mean.mean(),
-                "megabytes": (part.uplink_bytes + part.downlink_bytes).mean() / 1e6, "diverged": diverged,
-                "stopped": int(final["round"]),
-                "before": 100 * last_rounds(part[part.status == "ok"]).test_accuracy.mean(),
-            }
-        )  # fmt: skip
-    return pd.DataFrame(lines)
+    first = rows.drop_duplicates("run").set_index("run")
+    final = rows.drop_duplicates("run", keep="last").set_index("run")
+    by_run, late = rows.groupby("run", sort=False), last_rounds(rows).groupby("run", sort=False)
+    sound = last_rounds(rows[rows.status == "ok"]).groupby("run", sort=False)
+    clients = final.get("client_test_accuracies", pd.Series(index=final.index, dtype=object))
+    runs = first[[*SETTING, "contestant", "seed", "local_learning_rate"]].assign(
+        options=first.method_options,
+        level=100 * late.test_accuracy.mean(),
+        best=100 * by_run.test_accuracy.max(),
+        worst_tenth=[100 * worst_tenth(text) if isinstance(text, str) else np.nan for text in clients],
+        validation=100 * late.client_test_accuracy_mean.mean(),
+        megabytes=(by_run.uplink_bytes.mean() + by_run.downlink_bytes.mean()) / 1e6,
+        diverged=final.status != "ok",
+        stopped=final["round"].astype(int),
+        before=100 * sound.test_accuracy.mean(),
+    )
+    runs.loc[runs.diverged, ["level", "worst_tenth", "validation"]] = 0.0
+    return runs.reset_index()
 
 
 def divergence_words(rows: pd.DataFrame) -> str:

@@ -96,7 +96,7 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
     for name, rank in zip(names, ranks, strict=True):
         own = runs[runs.contestant == name]
         middle = stratified_interval(interquartile_mean, scores[name])
-        better = probability_of_improvement(scores[name], scores[REFERENCE])
+        better = float(probability_of_improvement(scores[name], scores[REFERENCE]))
         lines.append(
             {
                 "contestant": name, **middle.columns("IQM (%)", ""),
