@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 
 import pandas as pd
 
-MAX_PIXELS = 860  # by the widths below, which are 5 % too wide: JupyterLab shows 826 in a window of 1000
+MAX_PIXELS = 826  # what JupyterLab shows in a window of 1000, by the widths below
 FOLD_FROM = 25  # rows
 _CHARACTER, _HEADER_CHARACTER, _PADDING = 6.6, 7.4, 16  # pixels at 12 px, in a wide font such as DejaVu Sans
 _SIGNED = re.compile(r"\b(difference|diff|gain|lead|less|minus|ahead of|effect)\b")
