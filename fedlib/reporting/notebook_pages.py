@@ -24,6 +24,7 @@ _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 _HEADING = re.compile(r"<h([1-3])>(.*?)</h\1>", re.DOTALL)
 _CAPTION = re.compile(r"<p><em>(.*?)</em></p>", re.DOTALL)
 _TAGS = re.compile(r"<[^>]+>")
+_NO_PROSE = re.compile(r"<(table|pre|details|style|math|figure)\b.*?</\1>", re.DOTALL)
 
 
 @dataclass
@@ -46,6 +47,13 @@ def notebook_page(path: Path) -> Page:
     found = re.search(r"<p><strong>(?:Idea|Question).*?</p>", page.body, re.DOTALL)
     page.idea = found.group(0) if found else ""
     return page
+
+
+def prose_of(page: Page) -> dict[str, str]:
+    """Anchor of each heading -> the sentences below it, without code, tables, figures and mathematics."""
+    parts = re.split(r'<h[1-3] id="([^"]*)">.*?</h[1-3]>', _NO_PROSE.sub(" ", page.body), flags=re.DOTALL)
+    texts = [" ".join(html.unescape(_TAGS.sub(" ", part)).split()) for part in parts[2::2]]
+    return dict(zip(parts[1::2], texts, strict=True))
 
 
 def markdown_html(text: str) -> str:

@@ -25,7 +25,7 @@ from fedlib.plotting.forest import plot_claims
 from fedlib.plotting.style import DPI
 from fedlib.reporting.display import CSS_DPI, PAPERS, SHARP, scale_of
 from fedlib.reporting.html_tables import html_parts, html_table
-from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, picture_html
+from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, picture_html, prose_of
 from fedlib.reporting.notebook_runner import NotebookResult, notebooks_folder, output_folder, paper_key
 from fedlib.reporting.verdict_cache import Record
 
@@ -46,7 +46,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "page.html"
 @dataclass
 class _SitePage(Page):
     href: str = "index.html"  # relative to the site
-    entries: list[tuple[str, str, str]] = field(default_factory=list)  # for the search: title, address, more
+    entries: list[tuple[str, str, str, str]] = field(default_factory=list)  # title, address, more, its prose
 
 
 def write_site(
@@ -71,16 +71,17 @@ def write_site(
     judged = [_claim(one, _effects_of(effects, [one]), hrefs.get(_paper_of(one))) for one in found]
     index = _index(pages, found, effects, artifacts, results)
     template = Environment(autoescape=False).from_string(_TEMPLATE.read_text(encoding="utf-8"))
-    places = json.dumps([entry for page in (*pages, *judged, index) for entry in page.entries])
+    entries = [entry for page in (*pages, *judged, index) for entry in page.entries]
     common = {
         "pages": [index, *pages],
-        "places": places.replace("</", "<\\/"),
         "provenance": html.escape(provenance),
         "code_style": code_style(),
     }
     row = [index, *pages]
-    for page in (*row, *judged):
-        text = template.render(common | _own(page, row if page in row else judged))
+    for page in (*row, *judged):  # a claim's page, of which there are many, searches no prose
+        places = json.dumps(entries if page in row else [(*entry[:3], "") for entry in entries])
+        own = _own(page, row if page in row else judged) | {"places": places.replace("</", "<\\/")}
+        text = template.render(common | own)
         write_atomically(folder / page.href, text.encode())
     return folder / "index.html"
 
@@ -106,7 +107,8 @@ def _executed() -> list[Path]:
 
 def _notebook(path: Path) -> _SitePage:
     found, href = notebook_page(path), f"notebooks/{path.stem}.html"
-    entries = [(words, f"{href}#{anchor}", found.title) for _, anchor, words in found.headings]
+    prose = prose_of(found)
+    entries = [(words, f"{href}#{anchor}", found.title, prose[anchor]) for _, anchor, words in found.headings]
     body = found.body.replace('href="../docs/', 'href="../../../docs/')  # from build/report/notebooks
     return _SitePage(found.title, body, found.headings, found.idea, href=href, entries=entries)
 
@@ -129,7 +131,7 @@ def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _S
 <h2>Rows</h2><p><code>python -m fedlib {command} {claim.artifact}</code></p>
 {_drawn(figure, claim.artifact)}"""
     href = f"claims/{one['claim']}.html"
-    return _SitePage(one["claim"], body, href=href, entries=[(one["claim"], href, statement)])
+    return _SitePage(one["claim"], body, href=href, entries=[(one["claim"], href, statement, "")])
 
 
 def _drawn(figure: Path, name: str) -> str:
@@ -163,7 +165,7 @@ def _index(
 {len(found)} claims: {html.escape(told)}.</p>{"".join(boxes)}
 {f"<h2 id=runs>Last run of the notebooks</h2>{runs}" if runs else ""}
 <h2 id=artifacts>Artifacts</h2><div class="scroll">{table}</div>"""
-    entries = [(row.artifact, "index.html#artifacts", row.title) for row in artifacts.itertuples()]
+    entries = [(row.artifact, "index.html#artifacts", row.title, "") for row in artifacts.itertuples()]
     return _SitePage("Overview", body, [(2, "artifacts", "Artifacts")], entries=entries)
 
 

@@ -1,5 +1,6 @@
 """The report's site: every page stands alone, mathematics is MathML, claims and notebooks link each other."""
 
+import json
 import re
 
 import nbformat
@@ -79,6 +80,15 @@ def test_evidence_is_escaped_and_search_knows_every_heading(site):
     assert "no &lt;rows&gt;" in text
     assert f"python -m fedlib run {claim.artifact}" in text  # `show` would refuse: nothing is stored
     assert '"1. Part one", "notebooks/01_tiny.html#1-part-one"' in (site / "index.html").read_text()
+
+
+def test_search_finds_prose_but_not_tables_and_keeps_pages_of_claims_small(site):
+    index, claim = (site / "index.html").read_text(), next((site / "claims").glob("*.html")).read_text()
+    (places,) = re.findall(r"const places = (.*);", index)
+    prose = {entry[0]: entry[3] for entry in json.loads(places)}
+    assert prose["01. Tiny"] == "Idea. Weights sum to , not $HOME ."
+    assert prose["1. Part one"] == "Fig. 1: a caption."
+    assert "Weights sum to" not in claim
 
 
 def test_a_claim_leads_to_its_paper_and_its_notebook(notebook, tmp_path):
