@@ -13,6 +13,7 @@ from fedlib.papers.frl import runs as grid
 _paper = Deferred("fedlib.papers.frl")
 embedding, figures, measurements = _paper.embedding, _paper.figures, _paper.measurements
 scheduler_training, scheduler_readings = _paper.scheduler_training, _paper.scheduler_readings
+evaluator_readings = _paper.evaluator_readings
 static_times, tables = _paper.static_times, _paper.tables
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
@@ -70,7 +71,7 @@ ARTIFACTS = (
     ),
     _trained(
         "frl/evaluatorfl_code", "EvaluatorFL 2: the code's reward, and its first average", "figure",
-        runs=grid.code_runs, plot=figures.plot_rewards, tables=(tables.first_rounds,),
+        runs=grid.code_runs, plot=evaluator_readings.plot_code_readings, tables=(tables.first_rounds,),
     ),
     _trained(
         "frl/first-round", "EvaluatorFL 2: accuracy after the first round", "table",

@@ -25,7 +25,7 @@ AGENTS = (  # EvaluatorFL in all readings, without its control
 )  # fmt: skip
 
 
-def _caption(fig: Figure, rows: pd.DataFrame) -> Figure:
+def caption(fig: Figure, rows: pd.DataFrame) -> Figure:
     """With the line that says where the rows come from."""
     parts = [] if "dataset" in rows else ["simulated times, no data"]
     parts += tables.provenance_line(rows).split("; ")
@@ -48,7 +48,7 @@ def plot_partitions(rows: pd.DataFrame) -> Figure:
             bottom += table[worker].to_numpy()
         ax.set(title=case, xlabel="label", xticks=range(len(table)))
     axes[0].set_ylabel("images (a colour per worker)")
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_case(rows: pd.DataFrame) -> Figure:
@@ -58,7 +58,7 @@ def plot_case(rows: pd.DataFrame) -> Figure:
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"])
     plotting.plot_curves(percent, ax, y_label="weighted local test accuracy (%)")
     ax.set(title=f"FedAvg: {CASES[name][0]}", ylim=(0, 100))
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_cases(rows: pd.DataFrame) -> Figure:
@@ -70,7 +70,7 @@ def plot_cases(rows: pd.DataFrame) -> Figure:
         percent, ax, by="case", y_label="weighted local test accuracy (%)", styles=_case_styles()
     )
     ax.set(title="FedAvg in the report's four cases", ylim=(0, 100))
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def _case_styles() -> dict[str, plotting.MethodStyle]:
@@ -102,7 +102,7 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
         ax.set(title=f"{label}: mean {own['selected'].mean():.1f} of {chosen.shape[1]}", ylabel="worker")
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("round (lines between episodes)")
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_rewards(rows: pd.DataFrame) -> Figure:
@@ -119,7 +119,7 @@ def plot_rewards(rows: pd.DataFrame) -> Figure:
             if column < len(sizes) - 1 or value == "value":
                 ax.get_legend().remove()
         axes[1, column].set_xlabel("round")
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_accuracies(rows: pd.DataFrame) -> Figure:
@@ -134,7 +134,7 @@ def plot_accuracies(rows: pd.DataFrame) -> Figure:
     ax.set(xlabel="episode", ylabel="round", title=f"EvaluatorFL, {rows['num_clients'].iloc[0]} workers")
     ax.grid(visible=False)
     fig.colorbar(image, ax=ax, label="test accuracy (%)")
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_evaluators(rows: pd.DataFrame) -> Figure:
@@ -159,7 +159,7 @@ def plot_evaluators(rows: pd.DataFrame) -> Figure:
         title="Does choosing whom to aggregate help?",
     )
     ax.invert_yaxis()
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_embedding(rows: pd.DataFrame, *, method: str) -> Figure:
@@ -175,7 +175,7 @@ def plot_embedding(rows: pd.DataFrame, *, method: str) -> Figure:
     index = ", ".join(f"{value:.2f}" for value in own.sort_values("seed")["rand_index"])
     ax.set(title=f"{EMBEDDINGS[method][1]}: adjusted Rand index {index}", xlabel="first", ylabel="second")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return _caption(fig, own)
+    return caption(fig, own)
 
 
 def plot_scheduler_reward(rows: pd.DataFrame) -> Figure:
@@ -196,7 +196,7 @@ def plot_scheduler_reward(rows: pd.DataFrame) -> Figure:
         xlabel="decision", ylabel="reward", title="SchedulerFL: reward while it trains (running mean of 19)"
     )
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_probabilities(rows: pd.DataFrame) -> Figure:
@@ -235,7 +235,7 @@ def _plot_map(rows: pd.DataFrame, label: str, values_of: Callable[[pd.DataFrame]
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("decision (dashed: fewer than ten selected, training would stop)")
     fig.colorbar(image, ax=axes[:, 0], label=label)
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_maximum_time(rows: pd.DataFrame) -> Figure:
@@ -248,7 +248,7 @@ def plot_maximum_time(rows: pd.DataFrame) -> Figure:
     axes[0].set_ylim(bottom=10)
     axes[1].set_ylim(bottom=0)  # intervals over three seeds reach below
     axes[0].get_legend().remove()
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_static(rows: pd.DataFrame) -> Figure:
@@ -269,7 +269,7 @@ def plot_static(rows: pd.DataFrame) -> Figure:
     axes[0, 0].set_yticks(range(len(agents)), [plotting.method_style(agent).label for agent in agents])
     axes[0, 0].invert_yaxis()
     axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_one_sign(rows: pd.DataFrame) -> Figure:
@@ -282,7 +282,7 @@ def plot_one_sign(rows: pd.DataFrame) -> Figure:
     shares = [100 * rows.loc[rows["reward"] == kind, "rewards_above_0"].mean() for kind in kinds]
     ax.set_yticks(range(len(kinds)), [f"{k} ({s:.0f} % above 0)" for k, s in zip(kinds, shares, strict=True)])
     ax.set(xlim=(-0.03, 1.03), xlabel="mean selection probability at the end", title="Rewards of one sign")
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_schedulers(rows: pd.DataFrame) -> Figure:
@@ -296,7 +296,7 @@ def plot_schedulers(rows: pd.DataFrame) -> Figure:
         plotting.plot_curves(own, ax, by="variant", y_label="test accuracy (%)")
         ax.set(title=f"{case}, {rows['num_clients'].iloc[0]} workers", ylim=(0, 100))
     axes[0].get_legend().remove()
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_times(rows: pd.DataFrame) -> Figure:
@@ -315,7 +315,7 @@ def plot_times(rows: pd.DataFrame) -> Figure:
     ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
     case = rows["case"].iloc[0]
     ax.set(yscale="log", ylabel="maximum time of a round (s)", title=f"{case} (bars: means)")
-    return _caption(fig, rows)
+    return caption(fig, rows)
 
 
 def plot_fairness(rows: pd.DataFrame) -> Figure:
@@ -330,4 +330,4 @@ def plot_fairness(rows: pd.DataFrame) -> Figure:
         )
         ax.set_title(case)
     axes[0].get_legend().remove()
-    return _caption(fig, rows)
+    return caption(fig, rows)

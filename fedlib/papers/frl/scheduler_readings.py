@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.intervals import Interval, interval_words, mean_interval
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World
@@ -104,6 +104,34 @@ def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
             line[f"found, {world}"] = f"{int(part['found'].astype(bool).sum())} of {len(part)}"
         found.append(line | {"seeds": len(changing)})
     return pd.DataFrame(found)
+
+
+def readings_sentence(rows: pd.DataFrame) -> str:
+    """Sentence on the readings that end ahead of chance, by their intervals, and where nothing varies."""
+    table = reading_table(rows)
+    if table.empty or table["seeds"].max() < 2:
+        return "Every reading was trained with one seed at most: no result."
+    ahead = _beyond(table, "fastest ahead (points)", "points", table["fastest ahead (points) low"] > 0)
+    quick = _beyond(table, "time less random's (s)", "s", table["time less random's (s) high"] < 0)
+    static = [
+        f"{(own.groupby('method')['found'].mean() == 1).sum()} find the fast ones in every run of {world}"
+        for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False)
+    ]
+    return (
+        f"Of {len(table)} readings, up to the stop, {ahead} give the fastest tenth of the workers a higher "
+        f"probability than the mean, {quick} take less time than as many workers at random; "
+        f"{', '.join(static)}."
+    )
+
+
+def _beyond(table: pd.DataFrame, column: str, unit: str, chosen: pd.Series) -> str:
+    """`2 (literal +3.1 [+0.2, +6.0] points; ...)`, or `none`."""
+    bounds = [column, f"{column} low", f"{column} high"]
+    told = [
+        f"{line['reading']} {interval_words(Interval(*line[bounds], 2))} {unit}"
+        for _, line in table[chosen].iterrows()
+    ]
+    return f"{len(told)} ({'; '.join(told)})" if told else "none"
 
 
 def plot_readings(rows: pd.DataFrame) -> Figure:

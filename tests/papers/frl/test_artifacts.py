@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedlib import seeds
@@ -15,7 +16,13 @@ from fedlib.papers import load_rows
 from fedlib.papers.frl import artifacts as frl
 from fedlib.papers.frl import runs as frl_grid
 from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
-from fedlib.papers.frl.scheduler_readings import READINGS, measure_credit, measure_readings, reading_table
+from fedlib.papers.frl.scheduler_readings import (
+    READINGS,
+    measure_credit,
+    measure_readings,
+    reading_table,
+    readings_sentence,
+)
 from fedlib.papers.frl.scheduler_training import (
     AGENTS,
     ONE_SIGN,
@@ -213,6 +220,26 @@ def test_readings_of_the_scheduler_at_smoke():
     table = reading_table(rows)
     assert len(table) == len(READINGS)
     assert set(table["found, 10 static"]) <= {"0 of 2", "1 of 2", "2 of 2"}
+    assert readings_sentence(rows).endswith("no result.")
+
+
+def test_the_readings_sentence_names_those_ahead_of_chance():
+    """Two readings, two seeds: one ahead by 4 +- 1 points and quicker by 10 s +- 1, the other by nothing."""
+    own = {"world": "changing times", "stops_after": 30, "same_number_seconds": 100.0, "found": None}
+    rows = [
+        {**own, "method": name, "seed": seed, "fastest_ahead": lead, "max_seconds": seconds}
+        for name, values in {
+            "schedulerfl": ((4.1, 90), (3.9, 90.5)),
+            "unit": ((5.0, 120), (-5.0, 80)),
+        }.items()
+        for seed, (lead, seconds) in enumerate(values)
+    ]
+    static = {"world": "10 static", "stops_after": 570}
+    rows += [{**static, "method": name, "found": name == "unit"} for name in ("schedulerfl", "unit")]
+    told = readings_sentence(pd.DataFrame(rows))
+    assert told.startswith("Of 2 readings, up to the stop, 1 (default: the report's state, the code's reward")
+    assert told.count("reward") == 2
+    assert told.endswith("1 find the fast ones in every run of 10 static.")
 
 
 def test_a_decision_among_100_teaches_about_the_slowest_only():
