@@ -1,4 +1,4 @@
-"""The rules for committed notebooks: `python tests/notebook_rules.py [--fix] NOTEBOOK ...`.
+"""The rules for committed notebooks: `python tests/support/notebook_rules.py [--fix] NOTEBOOK ...`.
 
 Outputs stay only in cells tagged `keep_output` (what a CPU run reproduces); nbstripout checks and,
 with --fix, cleans. Besides: kernel name python3, parameters are annotated
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     found = [text for path in paths for text in problems(path)]
     print("\n".join(found) or ("" if stripped else f"{len(paths)} notebooks keep the rules"), flush=True)
     if stripped and not fix:
-        print("outputs outside keep_output cells: python tests/notebook_rules.py --fix NOTEBOOK")
+        print("outputs outside keep_output cells: python tests/support/notebook_rules.py --fix NOTEBOOK")
     return int(bool(found) or bool(stripped and not fix))
 
 

@@ -114,7 +114,8 @@ def readings_sentence(rows: pd.DataFrame) -> str:
     ahead = _beyond(table, "fastest ahead (points)", "points", table["fastest ahead (points) low"] > 0)
     quick = _beyond(table, "time less random's (s)", "s", table["time less random's (s) high"] < 0)
     static = [
-        f"{(own.groupby('method')['found'].mean() == 1).sum()} find the fast ones in every run of {world}"
+        f"{(own.groupby('method')['found'].mean() == 1).sum()} of {len(table)} find the fast ones in every "
+        f"run among {world.split()[0]} whose times never change"
         for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False)
     ]
     return (

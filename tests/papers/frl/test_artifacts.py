@@ -239,7 +239,7 @@ def test_the_readings_sentence_names_those_ahead_of_chance():
     told = readings_sentence(pd.DataFrame(rows))
     assert told.startswith("Of 2 readings, up to the stop, 1 (default: the report's state, the code's reward")
     assert told.count("reward") == 2
-    assert told.endswith("1 find the fast ones in every run of 10 static.")
+    assert told.endswith("1 of 2 find the fast ones in every run among 10 whose times never change.")
 
 
 def test_a_decision_among_100_teaches_about_the_slowest_only():
