@@ -7,6 +7,7 @@ slip into a table.
 import json
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +196,8 @@ def export_results(
         )
     store = store if isinstance(store, Store) else Store(store)
     keys = _own_keys(artifact, profile)
-    rows = load_rows(artifact, profile=profile, store=store)
+    filed = replace(artifact, profiles=(profile,))  # others' runs filed here may have more profiles than it
+    rows = load_rows(filed, profile=profile, store=store)
     rows = rows[rows["artifact"] == artifact.name]
     if rows.empty:
         raise UsageError(f"nothing stored for {artifact.id} at profile {profile!r}; run it first")

@@ -14,7 +14,7 @@ from fake_federation import grid_runs
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
-from fedlib.experiments.artifact import Artifact, Deferred, Measurement
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.experiments.measurements import compute_measurement, measurement_path
 from fedlib.experiments.result_files import read_details
 from fedlib.experiments.results import export_results
@@ -148,6 +148,19 @@ def test_a_figure_borrows_the_runs_of_a_table():
     assert run_artifact("fake/curve", profile="reduced", seeds=2).computed == 0
     with pytest.raises(UsageError, match="the rows of fake/curve are filed under fake/grid; export that"):
         export_results(find_artifact("fake/curve"), "reduced")
+
+
+def test_runs_at_a_profile_that_only_the_borrower_has_are_exported(tmp_path, monkeypatch):
+    wider = [
+        replace(one, profiles=PROFILES) if one.id == "fake/curve" else one
+        for one in fake_federation.ARTIFACTS
+    ]
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", tuple(wider))
+    assert "extended" not in find_artifact("fake/grid").profiles
+    run_artifact("fake/curve", profile="extended", seeds=1)
+    assert export_results(find_artifact("fake/grid"), "extended").name == "grid-extended.parquet"
+    rows = load_rows("fake/curve", profile="extended", store=tmp_path / "empty")
+    assert set(rows["source"]) == {"results"}
 
 
 def test_borrowing_from_committed_rows_warns_of_nothing(tmp_path, recwarn):
