@@ -91,16 +91,16 @@ def show_command(arguments: argparse.Namespace) -> int:
 def _rows(arguments: argparse.Namespace, artifact: object) -> "tuple[pd.DataFrame, bool]":
     """Rows to show, and whether they are runs outside of the artifact's grid."""
     from fedlib.experiments import stored_runs
-    from fedlib.experiments.artifact import PROFILES
     from fedlib.experiments.results import rows_to_show
     from fedlib.experiments.store import Store
+    from fedlib.reporting.verdicts import largest, loader
 
     store = Store(arguments.store)
     filtered = [name for name in (*_FILTERS, "seeds") if name != "profile" and getattr(arguments, name)]
-    profiles = [arguments.profile] if arguments.profile else reversed(PROFILES)
-    for profile in profiles:
+    if not filtered:
+        profile = arguments.profile or largest(artifact.id, loader(store))
         rows = rows_to_show(artifact, profile=profile, store=store)
-        if len(rows) and not filtered:
+        if len(rows):
             return rows, False
     return stored_runs.rows_of(_found(arguments, store, [arguments.id])), True
 

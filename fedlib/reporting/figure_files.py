@@ -11,14 +11,13 @@ import PIL.Image
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.errors import DataError, check_name
+from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES, Artifact
-from fedlib.experiments.results import rows_to_show
 from fedlib.experiments.store import Store
 from fedlib.papers import PAPERS, artifacts
 from fedlib.paths import project_root
 from fedlib.plotting.forest import plot_published
-from fedlib.reporting.verdicts import effects
+from fedlib.reporting.verdicts import effects, largest, loader
 
 
 def draw_figures(
@@ -30,18 +29,20 @@ def draw_figures(
 ) -> Iterator[str]:
     """Draw every figure of the papers (default: all, and README's) from stored rows; a line per figure.
 
-    A figure takes the largest profile that has rows; one without rows is named and left out.
+    A figure takes the rows that notebooks show (`verdicts.largest`); one without rows is named and left out.
     Raises UsageError for an unknown paper or profile.
     """
     chosen = [one for paper in papers or PAPERS for one in artifacts(paper).values() if one.plot]
-    profiles = [check_name("profile", profile, PROFILES)] if profile else list(reversed(PROFILES))
+    if profile:
+        check_name("profile", profile, PROFILES)
+    load = loader(store)
     plotting.use_style()
     if not papers and (found := effects(store=store, profile=profile)).size:
         yield f"README: {_saved(plot_published(found), 'published-against-ours', folder or figures_folder())}"
     for artifact in chosen:
-        rows = _rows_to_draw(artifact, profiles, store)
+        rows = load(artifact.id, profile or largest(artifact.id, load))
         path = draw_figure(artifact, rows, folder or figures_folder()) if len(rows) else None
-        yield f"{artifact.id}: {path or 'no rows stored at ' + ' or '.join(profiles)}"
+        yield f"{artifact.id}: {path or 'no rows stored at ' + (profile or 'any profile')}"
 
 
 def draw_figure(artifact: Artifact, rows: pd.DataFrame, folder: Path) -> Path:
@@ -86,17 +87,3 @@ def picture_difference(fresh: Path, committed: Path) -> str:
         gap = np.abs(np.asarray(one.convert("RGB"), int) - np.asarray(other.convert("RGB"), int)).max(axis=2)
     different = float((gap > 25).mean())
     return f"{different:.1%} of the pixels differ" if different > 0.01 else ""
-
-
-def _rows_to_draw(
-    artifact: Artifact, profiles: Sequence[str], store: Store | Path | str | None
-) -> pd.DataFrame:
-    """Finished rows at the first of these profiles that has any."""
-    for profile in profiles:
-        try:
-            rows = rows_to_show(artifact, profile=profile, store=store)
-        except DataError:
-            continue
-        if len(rows):
-            return rows
-    return pd.DataFrame()

@@ -52,7 +52,7 @@ class Session:
     def rows(self, artifact_id: str, *, mine: bool = False) -> pd.DataFrame:
         """Finished rows of an artifact: of the largest profile, or of this session's parameters only.
 
-        Largest: the largest profile whose grid is complete, else the largest that has rows.
+        Largest: the largest profile whose grid is complete, else that with the largest share of its grid.
         """
         return _rows(self, artifact_id, mine or self.shown == "mine").copy()
 

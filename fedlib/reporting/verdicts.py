@@ -52,11 +52,16 @@ def loader(store: Store | Path | str | None = None, source: str = "all") -> Load
 
 
 def largest(artifact_id: str, load: Load) -> str:
-    """The largest profile whose grid is complete, else the largest that has rows; smoke where none has."""
+    """The largest profile whose grid is complete, else that with the largest share of its grid.
+
+    Smoke where no other profile has rows.
+    """
+
+    def rank(profile: str) -> tuple[bool, float]:
+        return profile == "smoke", -share_computed(artifact_id, profile, load(artifact_id, profile))
+
     there = [profile for profile in reversed(PROFILES) if len(load(artifact_id, profile))]
-    whole = [profile for profile in there if is_whole(artifact_id, profile, load(artifact_id, profile))]
-    order = sorted([*whole, *there], key="smoke".__eq__)  # smoke rows only when there are no others
-    return order[0] if order else "smoke"
+    return min(there, key=rank, default="smoke")
 
 
 def _decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
@@ -114,11 +119,16 @@ def _timed_on(rows: pd.DataFrame) -> str:
 
 def is_whole(artifact_id: str, profile: str, rows: pd.DataFrame) -> bool:
     """Whether every description of the artifact's grid is among the rows."""
+    return share_computed(artifact_id, profile, rows) == 1
+
+
+def share_computed(artifact_id: str, profile: str, rows: pd.DataFrame) -> float:
+    """Share of the descriptions of the artifact's grid that the rows have; 1 of rows without a grid."""
     artifact = find_artifact(artifact_id)
-    if profile not in artifact.profiles:
-        return False
+    if profile not in artifact.profiles or rows.empty:
+        return 0.0
     wanted = {run.group_key for run in artifact.runs(profile)}
-    return len(rows) > 0 and (not wanted or wanted <= set(rows["group"]))
+    return len(wanted & set(rows["group"])) / len(wanted) if wanted else 1.0
 
 
 def records(

@@ -187,9 +187,7 @@ def test_figures_are_drawn_from_the_largest_profile_with_rows(monkeypatch, tmp_p
     drawn = []
     drawing = replace(fake_federation.ARTIFACTS[0], plot=lambda rows: drawn.append(rows) or plt.figure())
     monkeypatch.setattr(fake_federation, "ARTIFACTS", (drawing,))
-    assert list(draw_figures(["fake"])) == [
-        "fake/grid: no rows stored at paper or extended or reduced or smoke"
-    ]
+    assert list(draw_figures(["fake"])) == ["fake/grid: no rows stored at any profile"]
     run_artifact("fake/grid", profile="smoke")
     run_artifact("fake/grid", profile="reduced")
     with mpl.rc_context(

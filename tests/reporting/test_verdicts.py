@@ -118,3 +118,18 @@ def test_the_largest_complete_grid_decides_and_a_fallback_where_it_cannot(monkey
     no_cells = {("fake/first", "paper"): good.drop(columns="value").assign(value=float("nan")), **alone}
     assert decided(monkeypatch, no_cells, set(no_cells)).profile == "reduced"  # with its number
     assert decided(monkeypatch, {}, set()).verdict == "not run"
+
+
+def test_of_begun_grids_the_one_with_the_larger_share_is_shown(monkeypatch):
+    shares = {"extended": 0.2, "reduced": 0.6, "smoke": 1.0}
+    monkeypatch.setattr(verdicts, "share_computed", lambda name, profile, rows: shares[profile])
+
+    def load(name, profile):
+        return pd.DataFrame({"round": [1]} if profile in shares else {})
+
+    assert verdicts.largest("fake/grid", load) == "reduced"
+    shares["extended"] = 1.0
+    assert verdicts.largest("fake/grid", load) == "extended"
+    shares = {"smoke": 1.0}
+    assert verdicts.largest("fake/grid", load) == "smoke"
+    assert verdicts.largest("fake/grid", lambda name, profile: pd.DataFrame()) == "smoke"
