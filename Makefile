@@ -16,6 +16,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PARTS := lint notebooks unit
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+# where it is set, every process would compile fedlib anew
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup lock reproduce test unit notebooks lint flower extras lab bench clean
 
 help:  ## this list

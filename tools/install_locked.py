@@ -7,9 +7,11 @@ not, as each build has another. All other packages are installed with their hash
 libraries are left out where the build of PyTorch does not ask for them. Needs nothing but pip.
 """
 
+import compileall
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from importlib.metadata import requires
 from pathlib import Path
@@ -42,7 +44,7 @@ def hashed_entries(entries: list[str], *, cuda: bool) -> list[str]:
 
 
 def pip_install(*arguments: str) -> None:
-    """`pip install` without dependencies, as the lock is complete, and without bytecode for all packages."""
+    """`pip install` without dependencies, as the lock is complete, and without bytecode: see below."""
     command = [
         sys.executable,
         "-m",
@@ -56,6 +58,15 @@ def pip_install(*arguments: str) -> None:
     subprocess.run([*command, *arguments], check=True)
 
 
+def compile_packages() -> None:
+    """Bytecode of all packages but their tests, on all cores: half the time that pip takes one by one.
+
+    Without it every process compiles what it imports wherever PYTHONDONTWRITEBYTECODE is set.
+    """
+    packages = sysconfig.get_path("purelib")
+    compileall.compile_dir(packages, quiet=2, workers=0, rx=re.compile(r"[/\\]tests?[/\\]"))
+
+
 def main(path: Path) -> None:
     entries = locked_entries(path.read_text())
     pip_install(*pytorch_pins(entries))
@@ -64,6 +75,7 @@ def main(path: Path) -> None:
         chosen = Path(folder) / "constraints.txt"
         chosen.write_text("\n".join(hashed_entries(entries, cuda=cuda)))
         pip_install("--require-hashes", "-r", str(chosen))
+    compile_packages()
 
 
 if __name__ == "__main__":

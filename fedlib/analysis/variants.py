@@ -20,14 +20,16 @@ def with_variant(rows: pd.DataFrame, variants: Variants) -> pd.DataFrame:
     check("method" in rows, f"no column 'method'; given: {', '.join(map(str, rows.columns))}")
     keys = {key for _, needed in variants.values() for key in needed if key.startswith("run.")}
     fields = sorted(key for key in keys if key.removeprefix("run.") in rows)
-    texts = rows["method_options"].fillna("{}") if "method_options" in rows else ["{}"] * len(rows)
-    given = list(
-        zip(rows["method"], texts, *(rows[field.removeprefix("run.")] for field in fields), strict=True)
-    )
-    names = {
-        one: _name(one[0], one[1], dict(zip(fields, one[2:], strict=True)), variants) for one in set(given)
-    }
-    return rows.assign(variant=[names[one] for one in given])
+    options = rows["method_options"].fillna("{}") if "method_options" in rows else "{}"
+    columns = ["method", "method_options", *(field.removeprefix("run.") for field in fields)]
+    told = rows.assign(method_options=options)[columns]
+    names = [
+        _name(method, given, dict(zip(fields, values, strict=True)), variants)
+        for method, given, *values in told.drop_duplicates().itertuples(index=False, name=None)
+    ]
+    # numbered in the order of their first rows, as drop_duplicates has them
+    numbers = told.groupby(columns, sort=False, dropna=False).ngroup()
+    return rows.assign(variant=pd.Series(names, dtype="str").take(numbers).array)
 
 
 def _name(method: str, options: str, fields: Mapping[str, Any], variants: Variants) -> str:

@@ -157,6 +157,8 @@ def _from_results(
     place: str, profile: str, wanted: set[str], known: set[str], *, complete: bool
 ) -> list["pd.DataFrame"]:
     """Committed rows of these group keys that are not known yet; complete: others are out of date."""
+    import pandas as pd
+
     path = results_file(place, profile)
     if not path.is_file():
         return []
@@ -172,7 +174,9 @@ def _from_results(
     keys = {key: run.key for key, run in current.items() if run.key not in known}
     groups = {key: current[key].group_key for key in keys}
     rows = rows[rows["run"].isin(list(keys))]
-    return [rows.assign(run=rows["run"].map(keys), group=rows["run"].map(groups), source="results")]
+    numbers, runs = pd.factorize(rows["run"])
+    own, group = (pd.Series([of[run] for run in runs], dtype="str").take(numbers) for of in (keys, groups))
+    return [rows.assign(run=own.array, group=group.array, source="results")]
 
 
 def export_results(

@@ -174,7 +174,8 @@ class Session:
         known = [a for a in artifacts(self.paper).values() if self.profile in a.profiles]
         if self.compute == "all" or self.shown == "mine":
             return known
-        return [a for a in known if a.id in self.live or _rows(self, a.id, False).empty]
+        stored = [a for a in known if a.compute is None]
+        return [a for a in stored if a.id in self.live or _rows(self, a.id, False).empty]
 
     def _runs(self, artifact: Artifact) -> list[Run]:
         return expand(artifact, self.profile, seeds=self.seeds) if artifact.runs(self.profile) else []

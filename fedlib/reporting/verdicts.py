@@ -57,11 +57,13 @@ def largest(artifact_id: str, load: Load) -> str:
     Smoke where no other profile has rows.
     """
 
-    def rank(profile: str) -> tuple[bool, float]:
-        return profile == "smoke", -share_computed(artifact_id, profile, load(artifact_id, profile))
-
-    there = [profile for profile in reversed(PROFILES) if len(load(artifact_id, profile))]
-    return min(there, key=rank, default="smoke")
+    shares = {}
+    for profile in PROFILES[:0:-1]:
+        if len(rows := load(artifact_id, profile)):
+            shares[profile] = share_computed(artifact_id, profile, rows)
+            if shares[profile] == 1:
+                return profile
+    return max(shares, key=shares.__getitem__, default="smoke")
 
 
 def _decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:

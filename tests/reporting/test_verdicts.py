@@ -133,3 +133,15 @@ def test_of_begun_grids_the_one_with_the_larger_share_is_shown(monkeypatch):
     shares = {"smoke": 1.0}
     assert verdicts.largest("fake/grid", load) == "smoke"
     assert verdicts.largest("fake/grid", lambda name, profile: pd.DataFrame()) == "smoke"
+
+
+def test_rows_of_smaller_profiles_are_not_asked_for_where_a_grid_is_complete(monkeypatch):
+    monkeypatch.setattr(verdicts, "share_computed", lambda name, profile, rows: 1.0)
+    asked = []
+
+    def load(name, profile):
+        asked.append(profile)
+        return pd.DataFrame({"value": [1.0]} if profile != "paper" else {})
+
+    assert verdicts.largest("fake/computed", load) == "extended"
+    assert asked == ["paper", "extended"]

@@ -16,6 +16,7 @@ _paper = Deferred("fedlib.papers.fedddrl")
 figures, further_tables, measurements = _paper.figures, _paper.further_tables, _paper.measurements
 return_plots, return_tables, tables = _paper.return_plots, _paper.return_tables, _paper.tables
 
+_TEN_EXTENDED = {"smoke": 1, "reduced": 3, "extended": 10, "paper": 3}
 _FIVE = dict.fromkeys(("reduced", "extended", "paper"), 5)
 _Artifact = partial(Artifact, seeds={"smoke": 1, "reduced": 3, "paper": 3})
 
@@ -33,11 +34,11 @@ ARTIFACTS = (
     ),
     _Artifact(
         "fedddrl/table5", "Balanced-MixUp on FedAvg, C = 5 and 10",
-        runs=grid.table5, tables=(tables.table5,),
-        profiles=PROFILES, seeds={"smoke": 1, "reduced": 3, "extended": 10, "paper": 3},
+        runs=grid.table5, tables=(tables.table5,), profiles=PROFILES, seeds=_TEN_EXTENDED,
     ),
     _Artifact(
-        "fedddrl/fig2", "FedAvg's accuracy per round, C = 5 and 10", runs=grid.fig2, plot=figures.plot_fig2,
+        "fedddrl/fig2", "FedAvg's accuracy per round, C = 5 and 10",
+        runs=grid.fig2, plot=figures.plot_fig2, profiles=PROFILES, seeds=_TEN_EXTENDED,
     ),
     _Artifact(
         "fedddrl/alg1-weights", "Algorithm 1: the weights of the reward", "table",
