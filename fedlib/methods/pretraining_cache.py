@@ -1,14 +1,16 @@
 """In-process cache of pretraining results shared by runs that differ only in later settings.
 
-FedDisk's phase 1 and the workers of FedDRL are pure functions of images, clients, seeds and settings,
-and take as long as the rounds that follow or longer. Runs that differ only in what comes later
-(controls, weights, rounds) find them under the digest of all that they depend on.
+FedDisk's phase 1, the workers of FedDRL and the agents of FedDdrl are pure functions of images, clients,
+seeds and settings, and take as long as the rounds that follow or longer. Runs that differ only in what
+comes later (controls, weights, rounds) find them under the digest of all that they depend on.
 """
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from fedlib.federation import Task
+from fedlib.run import Run
 
 _all: list["LruCache"] = []
 
@@ -37,6 +39,12 @@ def forget() -> None:
     """Empty the cache."""
     for remembered in _all:
         remembered._values.clear()
+
+
+def before_round_1(run: Run, rounds: int) -> Run:
+    """The run without its names, its method and who evaluates: what pretraining of so many rounds sees."""
+    named: dict[str, Any] = {"seed": -1, "artifact": "", "profile": "", "method": "", "method_options": {}}
+    return replace(run, **named, rounds=rounds, eval_every=1, client_eval="none")
 
 
 def digest(task: Task, *settings: Any) -> str:

@@ -7,7 +7,8 @@ https://doi.org/10.3390/s23052494, Algorithm 2.
 `pretrain` is the training of the agents, `episodes` episodes of T rounds; the run proper are evaluation
 episodes, which act with epsilon = 0 and learn nothing (FEDDDRL-A23). Every episode starts from w_0. The
 agents learn in rounds 0, -1, ..., so that evaluation round r is FedAvg's round r: same clients, same
-mini-batches.
+mini-batches. A process trains the agents once for runs that only deploy them otherwise
+(`fedlib.methods.pretraining_cache`).
 
 Readings (FEDDDRL-): a dropped client costs nothing (A1, A2), penalties normalised (A3), U(dA) =
 (U(1) - U(0)) dA by (9), reward on images that the server holds out of the test set (A9), b of FedAvg's
@@ -16,7 +17,7 @@ state is known (A15), two clients kept (A25), epochs count the probing one (A26)
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,6 +54,7 @@ from fedlib.methods.fedddrl.environment import (
     first_histories,
     probing_ranks,
 )
+from fedlib.methods.pretraining_cache import LruCache, before_round_1, digest
 from fedlib.rl.vdn import Team, Transitions, Vdn, keep_two
 from fedlib.run import Run
 
@@ -67,6 +69,7 @@ GAIN = utility(1.0) - utility(0.0)  # 1.732, the slope of eqs. (8), (9)
 
 EPOCH_CHOICES = (3, 5, 7)  # total local epochs of VDN 2's actions (A26)
 DEPLOYED = ("agent", "random", "fastest")
+_trained = LruCache()
 SUMMARISED = ("reward_1", "reward_2", "uploads", "latency_seconds", "server_accuracy")  # of training
 
 
@@ -124,13 +127,18 @@ class FedDdrl(Method):
 
     def init(self, task: Task) -> ServerState:
         self.check(task.run)
+        start = initial_state(task)
+        memory: dict[str, Any] = {**first_histories(task), "bias": self._bias(task)}
+        known = _trained.get(self._digest(task)) if self.episodes else None
+        if known is not None:
+            return replace(start, memory={**memory, **known})
         agents: list[dict[str, Any]] = []
         for number, vdn in enumerate(self.vdns(task.run.rounds_per_episode), start=1):
             team = vdn.init(method_generators(task, "vdn", number, *self._names))
             replay = Transitions.empty(len(task.runs), task.cohort_size, STATE_SIZE)
             agents.append({"team": dict(vars(team)), "memory": dict(vars(replay)), "pending": []})
-        memory = {**first_histories(task), "bias": self._bias(task), "agents": agents, "training": {}}
-        return replace(initial_state(task), round=-self.training_rounds(task.run), memory=memory)
+        memory |= {"agents": agents, "training": {}}
+        return replace(start, round=-self.training_rounds(task.run), memory=memory)
 
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
         """Compute a round of a training episode, in which the agents explore and learn."""
@@ -144,8 +152,15 @@ class FedDdrl(Method):
         after = replace(after, memory={**after.memory, "training": training})
         if task.run.episode(cohort.round + 1)[1] == 1:  # the episode is over
             after = restarted(task, after)
+        if after.round == 0 and _is_finite(after.memory["agents"]):
+            _trained.keep(self._digest(task), {name: after.memory[name] for name in ("agents", "training")})
         lost = (~report.train_loss.isfinite().all(dim=1)).nonzero().flatten().tolist()
         return after, {r: f"failed: a training loss is not finite in round {cohort.round}" for r in lost}
+
+    def _digest(self, task: Task) -> str:
+        """All that decides the agents before round 1: not how many episodes evaluate or deploy them."""
+        run = before_round_1(task.run, task.run.rounds_per_episode)
+        return digest(task, run.key, type(self).__name__, asdict(replace(self, deployed="agent")))
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
         """JSON lists over the training episodes: means over the rounds of each."""
@@ -310,6 +325,14 @@ def continue_training(task: Task, cohort: Cohort, probe: Trained, epochs: np.nda
         device=task.device,
     )
     return train(local_trainer(task), task.train, probe.state, work)
+
+
+def _is_finite(agents: Any) -> bool:
+    """Whether all numbers of agents are, those of their memories too: no loss that was lost is in them."""
+    if isinstance(agents, Tensor):
+        return bool(agents.isfinite().all())
+    parts = agents.values() if isinstance(agents, dict) else agents if isinstance(agents, list) else ()
+    return all(_is_finite(part) for part in parts)
 
 
 def _on_cpu(value: Any) -> Any:

@@ -23,7 +23,7 @@ from fedlib.federation import ServerState, Task, sample_cohort
 from fedlib.federation.client_updates import initial_state, method_generators, method_streams
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
 from fedlib.methods.feddrl.online_round import play_round
-from fedlib.methods.pretraining_cache import LruCache, digest
+from fedlib.methods.pretraining_cache import LruCache, before_round_1, digest
 from fedlib.rl import Agent, Replay
 
 _remembered = LruCache()
@@ -104,14 +104,7 @@ def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[Serv
 
 def _digest(method: TwoStageAgent, task: Task) -> str:
     """All that decides the main agents before round 1: not T, who evaluates, or how they act later."""
-    elsewhere: dict[str, Any] = {
-        "seed": -1,
-        "artifact": "",
-        "profile": "",
-        "eval_every": 1,
-        "client_eval": "none",
-    }
-    run = replace(task.run, method="", method_options={}, rounds=worker_rounds(method, task), **elsewhere)
+    run = before_round_1(task.run, worker_rounds(method, task))
     return digest(task, run.key, asdict(replace(method, agent=method.taught, worker_rounds=None)))
 
 

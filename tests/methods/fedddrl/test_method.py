@@ -22,6 +22,7 @@ from fedlib.methods.fedddrl.environment import DeviceEnvironment
 from fedlib.methods.fedddrl.fedmarl import FedMarl
 from fedlib.methods.fedddrl.heuristics import DropSlowest, FewestEpochs, RandomDrop
 from fedlib.methods.fedddrl.method import GAIN, FedDdrl, utility
+from fedlib.methods.pretraining_cache import forget
 from fedlib.rl.networks import one_thread
 
 
@@ -417,3 +418,33 @@ def test_no_column_of_a_row_has_the_name_of_a_runs_field():
     task, method = world(), FedDdrl(episodes=0)
     _, (report,) = run(task, method, method.init(task), 1)
     assert not set(report.columns) & set(task.run.describe())
+
+
+def played(task, **options):
+    return list(rounds(task, FedDdrl(episodes=2, bias=0.1, **options)))
+
+
+@pytest.mark.parametrize("rule", ["random", "fastest"])
+def test_agents_deployed_by_another_rule_are_trained_once(rule):
+    """The rows are those of agents trained for this rule alone."""
+    task = world(episode_rounds=5, rounds=5)
+    alone = played(task, deployed=rule)
+    assert [result.round for result in alone] == [*range(-10, 6)]
+    forget()
+    learning = played(task)
+    after = played(task, deployed=rule)
+    assert [result.round for result in after] == [*range(6)]
+    assert after[0].rows[0][0]["training_reward_1"] == learning[10].rows[0][0]["training_reward_1"]
+    assert [result.rows for result in after] == [result.rows for result in alone[10:]]
+    assert after[-1].rows != learning[-1].rows
+
+
+def test_what_decides_the_agents_is_not_taken_from_other_runs():
+    settings = {"episode_rounds": 5, "rounds": 5}
+    assert played(world(**settings))[0].round == -10
+    assert played(world(**{**settings, "rounds": 10}))[0].round == 0
+    for changes in ({"seeds": (1, 0)}, {"local_learning_rate": 0.02}, {"episode_rounds": 6, "rounds": 6}):
+        assert played(world(**{**settings, **changes}))[0].round < 0, changes
+    for options in ({"w1": 1.0}, {"agent": 1}, {"latency_unit": "cohort"}):
+        assert played(world(**settings), **options)[0].round == -10, options
+    assert next(rounds(world(**settings), FedMarl(episodes=2, bias=0.1))).round == -10
