@@ -137,17 +137,16 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 
 def _show_plan(plans: _Plans, store: Any) -> None:
-    from fedlib.experiments import selection
+    from fedlib.experiments import labels, selection
     from fedlib.experiments.durations import Timings
 
-    timings = Timings()
-
+    timings, told = Timings(), labels.distinctions([run for runs in plans.values() for run in runs])
     for runs in plans.values():
         for members in selection.group(runs):
             missing = [run for run in members if store.get(run) is None]
             count = f"{len(members) - len(missing)} of {len(members)} stored"
             time = f", {timings.of_runs(missing).text()}" if missing else ""
-            print(f"{selection.group_label(members)}: {members[0].rounds} rounds, {count}{time}")
+            print(f"{labels.group_label(members, told)}: {members[0].rounds} rounds, {count}{time}")
 
 
 def _show_budget(plans: _Plans, profile: str, store: "Store", *, again: bool) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, UsageError, check, check_name
-from fedlib.experiments import provenance, selection
+from fedlib.experiments import labels, provenance, selection
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import FAILED, Store, to_json
 from fedlib.files import write_atomically
@@ -129,12 +129,15 @@ def task_states(store: Store) -> list[TaskState]:
     states: dict[str, TaskState] = {}
     for record in sorted((store.root / "jobs").glob(f"*/{_RECORD}"), key=lambda path: int(path.parent.name)):
         logs = tuple(sorted(record.parent.glob("*_log.err")))
-        for group in json.loads(record.read_text())["groups"]:
-            runs = [from_description(one) for one in group]
+        groups = [
+            [from_description(one) for one in group] for group in json.loads(record.read_text())["groups"]
+        ]
+        told = labels.distinctions(run for runs in groups for run in runs)
+        for runs in groups:
             found = [store.get(run) for run in runs]
             failed = sum(one is not None and one.status == FAILED for one in found)
             missing = found.count(None)
-            state = TaskState(selection.group_label(runs), len(runs) - missing, failed, missing, logs)
+            state = TaskState(labels.group_label(runs, told), len(runs) - missing, failed, missing, logs)
             states[" ".join(run.key for run in runs)] = state
     return list(states.values())
 

@@ -15,8 +15,8 @@ from fedlib.errors import OutputError
 from fedlib.experiments import provenance
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
+from fedlib.experiments.labels import group_label
 from fedlib.experiments.progress import Progress
-from fedlib.experiments.selection import group_label
 from fedlib.experiments.store import FAILED, FINISHED, Store, plain
 from fedlib.experiments.tracking import Tracker
 from fedlib.run import Run
@@ -40,6 +40,7 @@ class Context:
     checkpoint_seconds: float = CHECKPOINT_SECONDS  # 0: after every round
     max_clients_per_pass: int | None = None  # None: by the engine's rule
     tracker: Tracker | None = None  # of experiments, beside the store
+    told: Mapping[str, str] = field(default_factory=dict)  # of `labels.distinctions`
 
 
 def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | None = None) -> None:
@@ -65,6 +66,7 @@ class _Session:
         self.runs, self.context, self.folder = runs, context, folder
         loaded = folder.load()
         self.fresh = loaded is None
+        self.label = group_label(runs, context.told)
         self.current = loaded or Checkpoint(_NOTHING_DONE, [[] for _ in runs], {}, [], {})
         self.saved_round = self.current.round
         self.saved_at = self.started = time.monotonic()
@@ -97,9 +99,7 @@ class _Session:
         self.task = federation.prepare(self.runs, device=self.context.device, **options)
         budget.took(time.monotonic() - self.started)
         self._say_where_from()
-        progress.start(
-            group_label(self.runs), total_rounds=self.runs[0].rounds, done_rounds=max(0, self.saved_round)
-        )
+        progress.start(self.label, total_rounds=self.runs[0].rounds, done_rounds=max(0, self.saved_round))
         state = None if self.fresh else self.current.state
         results = iter(federation.rounds(self.task, method, state))
         while True:
@@ -118,7 +118,7 @@ class _Session:
         notes = _what_differs(self.current.segments[-2], self.segment)
         if (width := self.segment["max_clients_per_pass"]) != self.context.max_clients_per_pass:
             notes += f", with {width or 'the rule for'} clients per pass, as it was begun"
-        self.context.progress.say(f"{group_label(self.runs)}: resumed after round {self.saved_round}{notes}")
+        self.context.progress.say(f"{self.label}: resumed after round {self.saved_round}{notes}")
 
     def _require_time(self) -> None:
         if self.context.budget.allows_step(2 * self.write_seconds):

@@ -19,7 +19,7 @@ import torch
 from fedlib.engine.cuda_graphs import forget_captures
 from fedlib.engine.hardware import device as hardware
 from fedlib.errors import EXIT_FAILED, MemoryShortage, UsageError, check
-from fedlib.experiments import selection
+from fedlib.experiments import labels, selection
 from fedlib.experiments.artifact import Artifact
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.checkpoints import GroupFolder, unfinished_groups
@@ -144,6 +144,7 @@ def run_runs(
         checkpoint_seconds=checkpoint_seconds,
         max_clients_per_pass=max_clients_per_pass,
         tracker=tracker,
+        told=labels.distinctions(runs),
     )
     if not resume_across_commits:
         refuse_other_code(context.store, runs)
@@ -155,9 +156,10 @@ def run_runs(
     return Outcome([found for found in stored if found is not None], suite.computed)
 
 
-def refuse_other_code(store: Store, runs: Iterable[Run]) -> None:
+def refuse_other_code(store: Store, runs: Sequence[Run]) -> None:
     """UsageError if a run of these that is not stored was begun under another commit or other versions."""
     wanted: dict[str, dict[str, Run]] = {}
+    told = labels.distinctions(runs)
     for run in runs:
         wanted.setdefault(run.id, {})[run.key] = run
     for artifact_id, asked in wanted.items():
@@ -166,8 +168,8 @@ def refuse_other_code(store: Store, runs: Iterable[Run]) -> None:
             other = folder.other_code() if begun else ""
             check(
                 not other,
-                f"{selection.group_label(folder.runs)}: begun at {other}; resumed here, its rows would equal "
-                "neither's; allowed: the code that began it, --resume-across-commits (rows are marked), or "
+                f"{labels.group_label(folder.runs, told)}: begun at {other}; resumed here, its rows "
+                "would equal neither's; allowed: the code that began it, --resume-across-commits (rows are marked), or "
                 f"deleting {folder.path} to begin again",
             )
 

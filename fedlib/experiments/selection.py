@@ -15,7 +15,7 @@ from fedlib.run import Run
 
 # Fields that say where a run belongs; the artifact, --profile and --seeds decide them.
 _IDENTITY = ("paper", "artifact", "profile", "seed")
-_OPTIONS = {
+OPTIONS = {  # field -> the field of its options
     "dataset": "dataset_options",
     "partition": "partition_options",
     "method": "method_options",
@@ -26,7 +26,7 @@ MOST_DIGITS = 18  # of a whole number: more do not fit into 64 bits
 MOST_SEEDS = 1000  # of one description
 _SEED = re.compile("[0-9]{1,9}")  # the counter streams see the low 32 bits of a seed
 _TYPES = typing.get_type_hints(Run)
-FIELDS = tuple(name for name in _TYPES if name not in _IDENTITY and name not in _OPTIONS.values())
+FIELDS = tuple(name for name in _TYPES if name not in _IDENTITY and name not in OPTIONS.values())
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -79,13 +79,13 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
     """
     for key, value in settings.items():
         head, dot, option = key.partition(".")
-        if dot and head in _OPTIONS and option:
+        if dot and head in OPTIONS and option:
             continue
-        keys = [*FIELDS, *(f"{name}.<option>" for name in _OPTIONS)]
+        keys = [*FIELDS, *(f"{name}.<option>" for name in OPTIONS)]
         check_name("setting", key, keys)
         _check_type(key, value)
     fields = {key: _number(key, value) for key, value in settings.items() if "." not in key}
-    for name, options in _OPTIONS.items():
+    for name, options in OPTIONS.items():
         kept = {} if fields.get(name, getattr(run, name)) != getattr(run, name) else getattr(run, options)
         given = {key.partition(".")[2]: v for key, v in settings.items() if key.startswith(f"{name}.")}
         fields[options] = {**kept, **given}
@@ -147,15 +147,3 @@ def group(runs: Sequence[Run], *, joined: bool = False) -> list[list[Run]]:
     for run in runs:
         groups.setdefault(run.joint_key if joined else run.group_key, []).append(run)
     return list(groups.values())
-
-
-def group_label(members: Sequence[Run]) -> str:
-    """Short text for progress lines about runs that train as one computation."""
-    run = members[0]
-    partitions, methods, seeds = (
-        ",".join(dict.fromkeys(str(value) for value in values))
-        for values in zip(*((r.partition, r.method_label, r.seed) for r in members), strict=True)
-    )
-    different = len({member.group_key for member in members})
-    several = f" ({different} descriptions joined)" if different > 1 else ""
-    return f"{run.id} {run.dataset} {partitions} N={run.num_clients} {methods} seeds {seeds}{several}"

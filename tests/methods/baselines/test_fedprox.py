@@ -8,7 +8,7 @@ import torch
 from worlds import make_world
 
 from fedlib.errors import UsageError
-from fedlib.experiments import selection
+from fedlib.experiments import labels, selection
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
 from fedlib.federation import prepare, rounds
@@ -63,7 +63,7 @@ def test_what_shares_a_group():
     groups = selection.group([*runs, *others], joined=True)
     assert [len(members) for members in groups] == [8, 1, 1, 1]
     assert [len(members) for members in selection.group(runs)] == [2, 2, 2, 2]
-    assert "4 descriptions joined" in selection.group_label(groups[0])
+    assert "4 descriptions joined" in labels.group_label(groups[0])
     episodes = [replace(run, episode_rounds=2) for run in runs]
     assert [len(members) for members in selection.group([*runs, *episodes], joined=True)] == [8, 8]
     with pytest.raises(UsageError, match="may differ in their seed only, those of fedavg and fedprox also"):
