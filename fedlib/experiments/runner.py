@@ -168,9 +168,9 @@ def refuse_other_code(store: Store, runs: Sequence[Run]) -> None:
             other = folder.other_code() if begun else ""
             check(
                 not other,
-                f"{labels.group_label(folder.runs, told)}: begun at {other}; resumed here, its rows "
-                "would equal neither's; allowed: the code that began it, --resume-across-commits (rows are marked), or "
-                f"deleting {folder.path} to begin again",
+                f"{labels.group_label(folder.runs, told)}: begun at {other}; "
+                "resumed here, its rows would equal neither's; allowed: the code that began it, "
+                f"--resume-across-commits (rows are marked), or deleting {folder.path} to begin again",
             )
 
 
