@@ -137,7 +137,7 @@ class _Session:
         for member, reason in result.failed.items():
             self.context.progress.say(f"{self.runs[member].label()}: {reason}")
             self._store(member)
-        self.context.progress.update(max(0, result.round), _mean_of([new[-1] for new in result.rows if new]))
+        self.context.progress.update(result.round, _mean_of([new[-1] for new in result.rows if new]))
         if self.context.tracker:
             self.context.tracker(self.runs, result.rows)
         if self._checkpoint_is_due() and result.round < self.runs[0].rounds:

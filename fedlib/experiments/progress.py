@@ -68,7 +68,15 @@ class Progress:
             )
 
     def update(self, done_rounds: int, metrics: Mapping[str, Any]) -> None:
-        """`done_rounds` are finished; `metrics` is the newest row, empty in a round without evaluation."""
+        """`done_rounds` are finished; `metrics` is the newest row, empty in a round without evaluation.
+
+        Below 0: so many steps of pretraining are left at most, before round 1.
+        """
+        if done_rounds <= 0:
+            self._started = self._clock()  # the pace of pretraining tells nothing about that of the rounds
+        if done_rounds < 0:
+            self._pretraining(before_round_1(done_rounds))
+            return
         shown = {name: f"{metrics[name]:.4f}" for name in _SHOWN if isinstance(metrics.get(name), float)}
         if self._bar is not None:
             if shown:
@@ -77,6 +85,12 @@ class Progress:
         elif shown and self._line_is_due(done_rounds):
             numbers = "  ".join(f"{name} {value}" for name, value in shown.items())
             self.say(f"{self._label}: round {done_rounds}/{self._total}  {numbers}{self._left(done_rounds)}")
+
+    def _pretraining(self, words: str) -> None:
+        if self._bar is not None:
+            self._bar.set_postfix_str(words)
+        elif self._line_is_due(0):
+            self.say(f"{self._label}: {words}")
 
     def _left(self, done_rounds: int) -> str:
         """Time left for this group at its pace so far, in words; nothing at the start and at the end."""
@@ -157,7 +171,8 @@ class NotebookProgress(Progress):
 
     def update(self, done_rounds: int, metrics: Mapping[str, Any]) -> None:
         if self._groups is not None:
-            self._groups.set_postfix_str(f"round {done_rounds} of {self._total}")
+            place = f"round {done_rounds} of {self._total}"
+            self._groups.set_postfix_str(before_round_1(done_rounds) if done_rounds < 0 else place)
 
     def finish(self) -> None:
         self._done += 1
@@ -168,6 +183,11 @@ class NotebookProgress(Progress):
         """E.g. `computed 7 groups of runs in 23 s`, with what was said meanwhile."""
         took = f"computed {self._done} groups of runs in {self._clock() - self._began:.0f} s"
         return "; ".join([took, *self._notes])
+
+
+def before_round_1(round_index: int) -> str:
+    """What a round below 0 says: a method counts its steps before round 1 up to 0."""
+    return f"pretraining; steps left at most: {-round_index}"
 
 
 def watched() -> bool:
