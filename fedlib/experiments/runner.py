@@ -331,7 +331,8 @@ def describe_group(members: Sequence[StoredRun]) -> str:
         return f"{head}: {len(finished)} of {len(members)} seeds finished"
     spread = f" ± {statistics.stdev(accuracy):.4f}" if len(accuracy) > 1 else ""
     stand_in = " (stand-in data)" if members[0].provenance["dataset"]["stand_in"] else ""
-    return f"{head}: test accuracy {statistics.fmean(accuracy):.4f}{spread}, {len(accuracy)} seeds{stand_in}"
+    seeds = f"{len(accuracy)} seed{'' if len(accuracy) == 1 else 's'}"
+    return f"{head}: test accuracy {statistics.fmean(accuracy):.4f}{spread}, {seeds}{stand_in}"
 
 
 def same_description(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
