@@ -50,11 +50,11 @@ def verdicts_command(arguments: argparse.Namespace) -> int:
 
 
 def _records(arguments: argparse.Namespace) -> list[Record]:
-    """From the cache if it has them, which needs neither pandas nor the papers."""
+    """From the cache if it has them, which needs no pandas."""
     from fedlib.reporting import verdict_cache
 
     given = {"profile": arguments.profile, "store": arguments.store}
-    found = verdict_cache.read(verdict_cache.fingerprint(arguments.paper, **given))
+    found = verdict_cache.known(arguments.paper, **given)
     if found is None:
         if sys.stderr is not None and sys.stderr.isatty():
             tell("fedlib: rows or code are new; every claim is decided again (half a minute)")

@@ -1,8 +1,8 @@
 """Verdicts as plain records, kept until the rows or the code change; light enough for the command line.
 
 A record is what a table shows of one claim: strings and numbers only. The key of the cache is a hash
-over name, size and time of every file that a verdict rests on: committed and stored rows, printed numbers,
-fedlib's own source.
+over name, size and time of every file that a paper's verdicts rest on: its committed and stored rows,
+printed numbers, fedlib's own source. Runs of another paper, and where an empty store lies, change no key.
 """
 
 import contextlib
@@ -13,30 +13,37 @@ from pathlib import Path
 from typing import Any
 
 from fedlib.files import write_atomically
+from fedlib.papers import paper_names
 from fedlib.paths import REPOSITORY, data_folder, default_root, project_root, results_folder
 
 Record = dict[str, Any]
-MOST_KEPT = 20  # files of the cache
+MOST_KEPT = 60  # files of the cache
 
 
-def fingerprint(paper: str | None, profile: str | None, store: Path | str | None) -> str:
-    """Hash of everything that the verdicts of a paper (None: all) at a profile rest on."""
+def known(paper: str | None, profile: str | None, store: Path | str | None) -> list[Record] | None:
+    """The records of a paper, or of all; None if those of one are not kept."""
+    parts = [read(fingerprint(name, profile, store)) for name in paper_names(paper)]
+    return None if None in parts else [record for part in parts for record in part or ()]
+
+
+def fingerprint(paper: str, profile: str | None, store: Path | str | None) -> str:
+    """Hash of everything that the verdicts of a paper at a profile rest on."""
     root = Path(store).expanduser() if store else default_root()
-    digest = hashlib.sha256(repr((paper, profile, str(root), str(data_folder()))).encode())
-    for path in _files(root):
+    digest = hashlib.sha256(repr((paper, profile, str(data_folder()))).encode())
+    for path in _files(paper, root):
         about = path.stat()
         digest.update(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]
 
 
-def _files(store: Path) -> Iterator[Path]:
+def _files(paper: str, store: Path) -> Iterator[Path]:
     """Rows, printed numbers and source, in a fixed order; of the store the files that vouch for a run."""
     for folder, pattern in (
-        (results_folder(), "**/*.*"),
+        (results_folder() / paper, "*.*"),
         (project_root() / "data" / "published", "*.csv"),
         (REPOSITORY / "fedlib", "**/*.py"),
-        (store, "*/*/*/summary.json"),
-        (store, "*/*/*.csv"),
+        (store / paper, "*/*/summary.json"),
+        (store / paper, "*/*.csv"),
     ):
         yield from sorted(folder.glob(pattern)) if folder.is_dir() else ()
 

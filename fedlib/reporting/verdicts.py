@@ -15,7 +15,7 @@ from fedlib.errors import DataError, UsageError
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.results import rows_to_show
 from fedlib.experiments.store import Store
-from fedlib.papers import claims, find_artifact
+from fedlib.papers import PAPERS, claims, find_artifact
 from fedlib.reporting import verdict_cache
 from fedlib.reporting.verdict_cache import Record
 
@@ -137,6 +137,8 @@ def records(
     paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
 ) -> list[Record]:
     """Every claim with its verdict as plain values, from the cache where nothing has changed."""
+    if paper is None:
+        return [one for name in PAPERS for one in records(name, profile=profile, store=store)]
     key = verdict_cache.fingerprint(paper, profile, store.root if isinstance(store, Store) else store)
     found = verdict_cache.read(key)
     if found is None:

@@ -35,7 +35,7 @@ RECORDS = [
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch):
-    monkeypatch.setattr(verdict_cache, "read", lambda key: RECORDS)
+    monkeypatch.setattr(verdict_cache, "known", lambda paper, profile, store: RECORDS)
     monkeypatch.setenv("COLUMNS", "100")
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fedlib.analysis.claims import Claim, Part, Verdict
+from fedlib.papers import PAPERS, claims
 from fedlib.reporting import verdict_cache, verdicts
 
 
@@ -24,13 +25,33 @@ def test_the_cache_follows_rows_profile_and_store(tmp_path):
     assert verdict_cache.fingerprint("feddrl", None, tmp_path / "store") == first
     assert verdict_cache.fingerprint("frl", None, tmp_path / "store") != first
     assert verdict_cache.fingerprint("feddrl", "smoke", tmp_path / "store") != first
-    (tmp_path / "data" / "results" / "table3-reduced.csv").write_text("round\n")
+    assert verdict_cache.fingerprint("feddrl", None, tmp_path / "another store") == first
+    (tmp_path / "data" / "results" / "feddrl").mkdir()
+    (tmp_path / "data" / "results" / "feddrl" / "table3-reduced.csv").write_text("round\n")
     second = verdict_cache.fingerprint("feddrl", None, tmp_path / "store")
     assert second != first
+    other = verdict_cache.fingerprint("frl", None, tmp_path / "store")
     run = tmp_path / "store" / "feddrl" / "table3" / "abc"
     run.mkdir(parents=True)
     (run / "summary.json").write_text("{}")
     assert verdict_cache.fingerprint("feddrl", None, tmp_path / "store") != second
+    assert verdict_cache.fingerprint("frl", None, tmp_path / "store") == other
+
+
+def test_the_records_of_all_papers_are_those_of_each(monkeypatch, tmp_path):
+    decided = []
+
+    def decide(paper, **options):
+        decided.append(paper)
+        return [(claim, Verdict("supported", "")) for claim in claims(paper)]
+
+    monkeypatch.setattr(verdicts, "decide_claims", decide)
+    assert verdict_cache.known(None, None, tmp_path) is None
+    assert len(verdicts.records("frl", store=tmp_path)) == len(claims("frl"))
+    names = [record["claim"] for record in verdicts.records(store=tmp_path)]
+    assert names == [claim.id for claim in claims()]
+    assert sorted(decided) == sorted(PAPERS)  # each once
+    assert [record["claim"] for record in verdict_cache.known(None, None, tmp_path)] == names
 
 
 def test_records_are_kept_and_a_damaged_file_counts_as_none(tmp_path):
