@@ -113,6 +113,7 @@ class Claim:
     gates: tuple[Gate, ...] = ()
     recompute: Callable[[pd.DataFrame], tuple[bool, str]] | None = None  # holds, in numbers
     supplements: tuple[Supplement, ...] = ()
+    how: str = ""  # sentences: how the estimands' numbers are taken from the rows, beyond their names
 
     def __post_init__(self) -> None:
         check(
@@ -189,6 +190,7 @@ class Verdict:
     effects: tuple[Effect, ...] = ()
     profile: str = ""
     data: str = ""  # data sets, with a word for stand-ins
+    artifact: str = ""  # whose rows decide
 
     def __post_init__(self) -> None:
         check_name("verdict", self.verdict, VERDICTS)

@@ -125,6 +125,7 @@ def _long(record: Record) -> str:
         f"{record['statement']} ({record['place']})",
         f"kind: {record['kind']}",
         *(f"gate: {gate}" for gate in record["gates"]),
+        *([f"how: {record['how']}"] if record["how"] else []),
         f"rows: {scale or '-'}",
         *record["evidence"].split("; "),
     ]

@@ -21,7 +21,7 @@ from fedlib.experiments.artifact import PROFILES
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS, claims
 from fedlib.paths import project_root
-from fedlib.reporting.verdicts import Load, deciding_rows, loader, records
+from fedlib.reporting.verdicts import Load, decide, deciding_rows, loader, records
 
 ENOUGH_POWER = 0.2  # a rule with less is no rule: it needs more seeds, or more pooling
 NAMES = {
@@ -48,19 +48,29 @@ here*. Then the kind of the estimand decides, with 95 % t intervals over seeds:
 | everywhere | every cell's interval lies above minus the margin | one lies below it (Holm's correction) |
 
 Superiority that is both is *supported, smaller than printed*. Everything else is *inconclusive*. A claim of
-several estimands is *supported* if all are, *partly supported* if some are supported and some not supported,
-*not supported* if some are not supported and none is supported.
+several estimands is *supported* if all are, *partly supported* if some are supported and some not
+supported, *not supported* if some are not supported and none is supported. Where a paper says "in all
+cells" and the kind is superiority, the mean over the cells is tested, which is weaker. A claim about
+several data sets is decided on those that have real images: *supported* then holds for these only, and
+`verdicts ID` names the missing ones.
 
 The margin is half the printed effect, else half a point of accuracy or 5 % of a time or a cost, else stated.
 Printed effects and margins here are those of all cells that a claim names. A verdict compares with those of
 the cells that have rows of real data, so its numbers may differ.
 
+The rows of the largest profile whose grid is complete decide; where none is complete, those of the largest
+that has been begun. Artifacts that show the same runs share one file of rows: `verdicts ID` names the
+profile. The short table of `verdicts` shows the estimand that keeps a claim from more, else the first;
+`verdicts ID` shows all of them, each cell, and what stands beside them without deciding: controls, other
+readings.
+
 Operating characteristics: the rule is applied to 4,000 simulated experiments with the seeds and the spread
-of the rows that decide. *False* is the rate of "supported" where the claim is false by the least (no effect;
-a difference of the margin; one cell at minus the margin). *Power* is the rate at the printed effect, or at
-twice the margin where none is printed. *Seeds* is what 80 % power takes. A bold power is below 20 %: there
-"inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm of a ratio, close
-to percent while it is small.
+of the rows that decide (the standard deviation is the first estimand's; the rates are the whole claim's,
+its estimands drawn independently). *False* is the rate of "supported" where the claim is false by the least
+(no effect; a difference of the margin; one cell at minus the margin). *Power* is the rate at the printed
+effect, or at twice the margin where none is printed. *Seeds* is what 80 % power takes. A bold power is
+below 20 %: there "inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm
+of a ratio, close to percent while it is small.
 """
 
 
@@ -82,6 +92,7 @@ def _about(claim: Claim, load: Load) -> list[str]:
     head = [f"### {claim.id}", "", f"{claim.statement[0].upper()}{claim.statement[1:]} ({claim.place})."]
     gates = "; ".join(gate.name for gate in claim.gates)
     head += ["", f"Gates: real data{'; ' * bool(gates)}{gates}. Rows: `{'`, `'.join(_artifacts(claim))}`."]
+    head += ["", claim.how] if claim.how else []
     if claim.kind == ARITHMETIC:
         return [*head, "", "Arithmetic: decided by recomputation, not by runs.", ""]
     table = ["", "| estimand | unit | kind | printed | margin |", "|---|---|---|---|---|"]
@@ -111,7 +122,11 @@ def stored_seeds(page: Path | None = None) -> dict[str, str]:
 
 def power_for(claim: Claim, load: Load) -> Power | None:
     """Operating characteristics with the rows that decide, else with the first that have seeds."""
-    for artifact, profile, _ in deciding_rows(claim, list(reversed(PROFILES)), load):
+    profiles = list(reversed(PROFILES))
+    verdict = decide(claim, profiles, load)
+    pairs = [pair for *pair, _ in deciding_rows(claim, profiles, load)]
+    decided = [verdict.artifact, verdict.profile]
+    for artifact, profile in sorted(pairs, key=lambda pair: pair != decided):
         rows = load(artifact, profile)
         real = rows[~rows["stand_in"].fillna(False).astype(bool)] if "stand_in" in rows else rows
         for own in (real, rows):

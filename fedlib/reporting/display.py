@@ -12,7 +12,7 @@ import PIL.Image
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE
+from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE
 from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import errata_table
@@ -114,10 +114,14 @@ def show_claims(found: Sequence[Record]) -> None:
 
 def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
     """Display sentences, the count of verdicts, and the data and scale that these rest on."""
-    counts = Counter(one["verdict"] for one in found)
+    by_runs = [one for one in found if one["kind"] != ARITHMETIC]
+    counts = Counter(one["verdict"] for one in by_runs)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    held = Counter(one["verdict"] for one in found if one["kind"] == ARITHMETIC)
+    apart = ", ".join(f"{count} {verdict}" for verdict, count in held.most_common())
+    apart = f"; by arithmetic on the printed numbers: {apart}" if apart else ""
     meant = [f"*{word.capitalize()}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
-    found_words = " ".join([*sentences, f"Of {len(found)} claims: {told}.", *meant])
+    found_words = " ".join([*sentences, f"Of {len(by_runs)} claims that runs decide: {told}{apart}.", *meant])
     display(Markdown(f"{found_words}\n\n{_scale_sentence(found)}"))
 
 

@@ -32,7 +32,7 @@ def decide_claims(
     """Every claim with its verdict, at one profile or at the largest whose grid is complete, else begun."""
     profiles = [profile] if profile else list(reversed(PROFILES))
     load = loader(store)
-    return [(claim, _decide(claim, profiles, load)) for claim in claims(paper)]
+    return [(claim, decide(claim, profiles, load)) for claim in claims(paper)]
 
 
 def loader(store: Store | Path | str | None = None, source: str = "all") -> Load:
@@ -66,7 +66,7 @@ def largest(artifact_id: str, load: Load) -> str:
     return max(shares, key=shares.__getitem__, default="smoke")
 
 
-def _decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
+def decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
     """The verdict of the first rows that can decide; if none can, of the first that estimate something."""
     found = [_verdict_at(claim, *where, load) for where in deciding_rows(claim, profiles, load)]
     if not found:
@@ -111,7 +111,7 @@ def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Lo
     told = [supplement.tell(own) for supplement, own in frames if len(own)]
     data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else _timed_on(rows)
     evidence = "; ".join(filter(None, [verdict.evidence, *told]))
-    return dataclasses.replace(verdict, evidence=evidence, profile=profile, data=data)
+    return dataclasses.replace(verdict, evidence=evidence, profile=profile, data=data, artifact=artifact)
 
 
 def _timed_on(rows: pd.DataFrame) -> str:
@@ -163,6 +163,7 @@ def _record(claim: Claim, verdict: Verdict) -> Record:
         "statement": claim.statement,
         "evidence": verdict.evidence,
         "gates": [gate.name for gate in claim.gates],
+        "how": claim.how,
         "effects": [_effect_record(effect) for effect in verdict.effects],
     }
 

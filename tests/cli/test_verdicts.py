@@ -16,6 +16,7 @@ def record(claim, verdict, **given):
         "printed": 2.166, "profile": "reduced",
         "seeds": 3, "data": "mnist", "kind": "superiority", "place": "sec. 4",
         "statement": "A beats B", "evidence": "A - B +1.20 points; margin 1", "gates": ["curves flat"],
+        "how": "At the end.",
         "effects": [],
     }  # fmt: skip
     return usual | given
@@ -66,6 +67,7 @@ def test_the_evidence_of_one_claim(capsys):
         "A beats B (sec. 4)",
         "kind: superiority",
         "gate: curves flat",
+        "how: At the end.",
         "rows: reduced, mnist",
         "A - B +1.20 points",
         "margin 1",

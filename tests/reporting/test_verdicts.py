@@ -122,7 +122,7 @@ def rows_of(*values):
 def decided(monkeypatch, frames, whole):
     monkeypatch.setattr(verdicts, "is_whole", lambda name, profile, rows: (name, profile) in whole)
     load = lambda name, profile: frames.get((name, profile), pd.DataFrame())  # noqa: E731
-    return verdicts._decide(CLAIM, ["paper", "reduced", "smoke"], load)
+    return verdicts.decide(CLAIM, ["paper", "reduced", "smoke"], load)
 
 
 def test_the_largest_complete_grid_decides_and_a_fallback_where_it_cannot(monkeypatch):

@@ -4,6 +4,7 @@ import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words
 from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import dataset_words
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.tables import weight_report
 
@@ -14,7 +15,8 @@ def headline(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of the ablations are stored."]
     gain = ablation_table(rows).set_index("variant").loc["feddisk"]
-    sentences = [f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg."]
+    data = ", ".join(sorted(dataset_words(rows)))
+    sentences = [f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg ({data})."]
     worth = weights_worth(rows).set_index("variant")
     if "feddisk" in worth.index:
         shuffled = _words(worth.loc["feddisk"])

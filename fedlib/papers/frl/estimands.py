@@ -195,6 +195,16 @@ def _column(rows: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
     return tuple(measure.of_variant(table, name, column) for name in (READ, "random"))
 
 
+def tell_unreached(rows: pd.DataFrame) -> str:
+    """How many of the scheduler's runs do not reach the threshold, and how far both get."""
+    table = _compared(rows)
+    ours, random = (table[table["variant"] == name] for name in (READ, "random"))
+    return (
+        f"threshold not reached in {int(ours['rounds'].isna().sum())} of {len(ours)} runs of the scheduler; "
+        f"final accuracy {ours['final'].mean():.1f} %, random selection's {random['final'].mean():.1f} %"
+    )
+
+
 def more_rounds(rows: pd.DataFrame) -> pd.Series:
     """Rounds to the threshold, scheduler less random selection."""
     ours, random = _column(rows, "rounds")
@@ -273,11 +283,14 @@ def _paper_task(rows: pd.DataFrame) -> tuple[bool, str]:
 
 def _scheduler_trained(rows: pd.DataFrame) -> tuple[bool, str]:
     """The paper's 30 experiments of 20 rounds of 100 workers, or the stop of FRL-A17 before their end."""
-    experiments, workers = int(rows["experiment"].max()), len(rows["drawn"].iloc[0])
     own = _agent(rows)
-    stopped = own.groupby("seed")["before_stop"].apply(lambda kept: not kept.astype(bool).all())
+    experiments, workers = int(own["experiment"].max()), len(own["drawn"].iloc[0])
+    decisions = own.groupby("seed")["before_stop"].apply(lambda kept: int(kept.astype(bool).sum()))
+    stopped = decisions < own.groupby("seed").size()
     told = f"{experiments} experiments of {workers} workers (printed: 30 of 100)"
     told += f", training stopped by A17 in {int(stopped.sum())} of {len(stopped)} seeds"
+    if stopped.any():
+        told += f" after {decisions[stopped].min()} to {decisions[stopped].max()} decisions"
     return workers >= 100 and (experiments >= 30 or bool(stopped.all())), told
 
 

@@ -9,8 +9,9 @@ def headline(rows_of: RowsOf) -> list[str]:
     if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
         return ["Not all rows of both agents are stored."]
     return [
-        f"EvaluatorFL's mean reward is {stated(FIRST_ROUND, rows_of)} in the first round of an episode, "
-        f"whatever was drawn, and {stated(OTHER_ROUNDS, rows_of)} in the others.",
+        "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "
+        f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn, and "
+        f"{stated(OTHER_ROUNDS, rows_of)} in the others.",
         f"SchedulerFL's longest round is {stated(LONGEST_ROUND, rows_of)} against as many workers drawn at "
         "random (table 2; below 0 is faster).",
     ]

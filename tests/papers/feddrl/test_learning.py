@@ -63,7 +63,7 @@ def small_rows(**levels):
 
 
 @pytest.mark.parametrize(
-    ("feddrl", "says"), [(-1.5, "it learns"), (-2.5, "training makes it worse"), (-2.0, "does not show")]
+    ("feddrl", "says"), [(-1.5, "it learns"), (-2.5, "training lowers it"), (-2.0, "does not show")]
 )
 def test_whether_the_agent_learns_is_said_as_its_rewards_say(feddrl, says):
     rows = {"feddrl/small_setting": small_rows(feddrl=feddrl, untrained=-2.0, uniform=-2.1)}
