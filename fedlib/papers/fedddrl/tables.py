@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import tables
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.papers.fedddrl import quantities
 from fedlib.papers.fedddrl import runs as grid
@@ -113,6 +114,28 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     differences = [name for name in table if " - " in name]
     long = table.melt(["role", "method", "seed"], differences, "compared", "value").dropna(subset="value")
     return tables.summarise_seeds(long, ["role", "method", "compared"], "value").round(2)
+
+
+def gain_sentence(rows: pd.DataFrame) -> str:
+    """What FedDdrl's learning adds to the dropping rules at as many uploads, mean over the data sets."""
+    table = at_learned_rate(rows)
+    own = table[table["method"] == "fedddrl"]
+    by_seed = own.groupby("seed")[[name for name in own if " - " in name]].mean()
+    if own.empty or by_seed.isna().any(axis=None):
+        return "Not every rule was run at as many uploads as FedDdrl's agents take."
+    found = {name: mean_interval(values.to_numpy()) for name, values in by_seed.items()}
+    ahead = {"above": "ahead", "below": "behind", "undecided": "undecided"}
+    told = [
+        f"{words} {effect_words(found[f'return - {rule}'], '').strip()} of return "
+        f"({by_sign(found[f'return - {rule}'], **ahead)}) and "
+        f"{effect_words(found[f'accuracy - {rule}'], 'points')} of accuracy "
+        f"({by_sign(found[f'accuracy - {rule}'], **ahead)})"
+        for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest"))
+    ]
+    return (
+        f"At as many uploads FedDdrl's learned decisions are worth, against {'; against '.join(told)} "
+        f"(means over {', '.join(quantities.shown_roles(rows).values())}, {len(by_seed)} seeds)."
+    )
 
 
 def local_search(rows: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fedlib.analysis import contrasts as decide
-from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published
 from fedlib.analysis.tables import compare, summarise_seeds
 from fedlib.papers.frl import quantities as measure
@@ -119,6 +119,31 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
                 line["settled_from"] = ", ".join("never" if e != e else f"{e:.0f}" for e in settled)
             found.append(line)
     return pd.DataFrame(found)
+
+
+def help_sentence(rows: pd.DataFrame) -> str:
+    """EvaluatorFL's final accuracy against FedAvg's and the shuffled agent's, over sizes and approaches."""
+    named, against = measure.named(rows), {"fedavg": {}, "evaluatorfl_shuffled": {}}
+    for (workers, approach), part in named.groupby(["num_clients", _approach(named)]):
+        ours = measure.by_seed(part[part["variant"] == "evaluatorfl"], measure.late_final)
+        shuffled = measure.by_seed(part[part["variant"] == "evaluatorfl_shuffled"], measure.late_final)
+        fedavg = decide.final(named[(named["variant"] == "fedavg") & (named["num_clients"] == workers)])
+        if approach:
+            against["fedavg"][workers, approach] = ours - fedavg
+            against["evaluatorfl_shuffled"][workers, approach] = ours - shuffled
+    frames = {name: pd.DataFrame(gaps).dropna() for name, gaps in against.items()}
+    if any(frame.empty for frame in frames.values()):
+        return "No runs of EvaluatorFL stand beside its controls."
+    found = {name: mean_interval(frame.mean(axis=1).to_numpy()) for name, frame in frames.items()}
+    says = by_sign(
+        found["evaluatorfl_shuffled"], above="its choice helps", below="its choice harms",
+        undecided="that its choice helps does not show",
+    )  # fmt: skip
+    return (
+        f"EvaluatorFL ends {effect_words(found['fedavg'], 'points')} against FedAvg after as many rounds, "
+        f"and {effect_words(found['evaluatorfl_shuffled'], 'points')} against as many workers drawn "
+        f"whichever: {says} (means over both approaches and sizes, {found['fedavg'].n} seeds)."
+    )
 
 
 def first_rounds(rows: pd.DataFrame) -> pd.DataFrame:

@@ -158,3 +158,21 @@ def test_a_timeline_puts_rounds_one_after_the_other():
     rest = ax.containers[1]
     assert [bar.get_width() for bar in rest][:4] == [30.0, 0.0, 30.0, 20.0]  # further epochs: 6, none, 2, 4
     plt.close("all")
+
+
+def test_what_learning_adds_is_told_with_its_sign(monkeypatch):
+    """Two seeds, one data set: +1 and +3 of return against both rules, accuracy -2 and +2."""
+    lines = [
+        {"role": "MNIST", "method": "fedddrl", "seed": seed}
+        | {f"return - {rule}": 2.0 + sign for rule in ("random_drop", "drop_slowest")}
+        | {f"accuracy - {rule}": 2.0 * sign for rule in ("random_drop", "drop_slowest")}
+        for seed, sign in ((0, -0.01), (1, 0.01))
+    ]
+    monkeypatch.setattr(tables, "at_learned_rate", lambda rows: pd.DataFrame(lines))
+    monkeypatch.setattr(tables.quantities, "shown_roles", lambda rows: {"MNIST": "MNIST"})
+    told = tables.gain_sentence(pd.DataFrame())
+    assert "against dropping at random +2.00 [+1.87, +2.13] of return (ahead)" in told
+    assert "+0.00 [−0.25, +0.25] points of accuracy (undecided)" in told
+    assert told.endswith("(means over MNIST, 2 seeds).")
+    lines[0]["return - random_drop"] = float("nan")
+    assert tables.gain_sentence(pd.DataFrame()).startswith("Not every rule was run")
