@@ -26,6 +26,7 @@ class Number:
     compute: Callable[[RowsOf], Interval | None]  # None where these rows lack what it compares
     places: tuple[str, ...] = (README,)  # files that state it
     tolerance: float | None = None  # in the unit; None: half the width of its interval
+    factor: float | None = None  # instead of a tolerance, of times: the largest ratio either way
     first: tuple[str, ...] = ()  # artifacts whose runs a measurement among `artifacts` reads
 
     def value(self, rows_of: RowsOf) -> Interval | None:
@@ -34,9 +35,18 @@ class Number:
             return None
         return self.compute(rows_of)
 
-    def within(self, value: Interval) -> float:
-        """Tolerance of a repetition: its largest distance from `value`, in the unit."""
-        return (value.high - value.low) / 2 if self.tolerance is None else self.tolerance
+    def within(self, value: Interval) -> tuple[float, float]:
+        """Least and largest value that a repetition may have."""
+        if self.factor is not None:
+            return value.mean / self.factor, value.mean * self.factor
+        off = (value.high - value.low) / 2 if self.tolerance is None else self.tolerance
+        return value.mean - off, value.mean + off
+
+    def within_words(self, value: Interval) -> str:
+        """`0.5`, a distance in the unit, or `a factor of 3`."""
+        if self.factor is not None:
+            return f"a factor of {self.factor:g}"
+        return f"{self.within(value)[1] - value.mean:.3g}"
 
 
 def single(value: float) -> Interval:

@@ -40,8 +40,8 @@ and the notebooks' first screens to them.
 
 The command computes the runs that the store lacks, with the seeds below; it takes `--store`, `--device` and
 `--budget-minutes`. *Within* is how far a repetition may lie from the value: half the width of the interval,
-or what is stated for times and single runs. The last digits of float32 differ between machines, and training
-amplifies them. Times are those of the machine named, one process.
+what is stated for single runs, a factor either way for times. The last digits of float32 differ between
+machines, and training amplifies them. Times are those of the machine named, one process.
 
 Counts of verdicts: `python -m fedlib verdicts`, from the same rows ([claims.md](claims.md)). Printed numbers
 of the papers: `data/published`. Speeds: `make bench` ([speed.md](speed.md)).
@@ -62,12 +62,13 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        return self.apart <= self.number.within(self.committed)
+        low, high = self.number.within(self.committed)
+        return low <= self.here.mean <= high
 
     def line(self) -> str:
         """The comparison in a line."""
         values = f"{words(self.here)} here, {words(self.committed)} committed"
-        apart = f"{self.apart:.3g} apart, {self.number.within(self.committed):.3g} allowed"
+        apart = f"{self.apart:.3g} apart, {self.number.within_words(self.committed)} allowed"
         unit = f" {self.number.unit}".rstrip()
         return f"{self.number.id}: {values}{unit}: {'agrees' if self.agrees else 'DIFFERS'} ({apart})"
 
@@ -184,7 +185,7 @@ def number_line(number: Number, value: Interval) -> str:
     """A number's line of the page."""
     places = ", ".join(f"[{Path(place).stem}](../{place})" for place in number.places)
     rows = ", ".join(f"`{name}`" for name in number.artifacts)
-    cells = (f"`{number.id}`", number.what, words(value), number.unit, f"{number.within(value):.3g}", rows)
+    cells = (f"`{number.id}`", number.what, words(value), number.unit, number.within_words(value), rows)
     return f"| {' | '.join(cells)} | {places} |"
 
 

@@ -30,10 +30,16 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+_PLACES = {"fmnist-embedded": " (in its place Fashion-MNIST)"}  # real images of another set, at `smoke`
+
+
 def shown_roles(rows: pd.DataFrame) -> dict[str, str]:
-    """The paper's data sets as tables and figures call them: stand-ins are called so."""
-    stands = rows.groupby(rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset)).stand_in
-    return {role: f"{role} (stand-in)" if own.astype(bool).any() else role for role, own in stands}
+    """The paper's data sets as tables and figures call them: what takes a set's place is told."""
+    found = {}
+    for role, own in rows.groupby(rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset)):
+        place = " (stand-in)" if own.stand_in.astype(bool).any() else _PLACES.get(own.dataset.iloc[0], "")
+        found[role] = f"{role}{place}"
+    return found
 
 
 def evaluations(rows: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ FAMILIES = (
     ("dirichlet", {"alpha": 0.3}, "Dirichlet, alpha 0.3"),
     ("equal_shards", {}, "shards, Equal"),
     ("nonequal_shards", {}, "shards, Non-equal"),
-    ("pa", {}, "PA (power law)"),
+    ("pa", {}, "PA (log-normal)"),
     ("ce", {"delta": 0.6}, "CE (cluster, equal)"),
     ("cn", {"delta": 0.6}, "CN (cluster, non-equal)"),
     ("majority", {"sigma": 0.8}, "majority label, sigma 0.8"),
