@@ -186,7 +186,7 @@ class NotebookProgress(Progress):
 
 
 def before_round_1(round_index: int) -> str:
-    """What a round below 0 says: a method counts its steps before round 1 up to 0."""
+    """Words for a round below 0: a method counts its steps before round 1 up to 0."""
     return f"pretraining; steps left at most: {-round_index}"
 
 

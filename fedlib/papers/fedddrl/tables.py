@@ -117,7 +117,7 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def gain_sentence(rows: pd.DataFrame) -> str:
-    """What FedDdrl's learning adds to the dropping rules at as many uploads, mean over the data sets."""
+    """Sentence on what FedDdrl adds to the dropping rules at as many uploads, mean over the data sets."""
     table = at_learned_rate(rows)
     own = table[table["method"] == "fedddrl"]
     by_seed = own.groupby("seed")[[name for name in own if " - " in name]].mean()

@@ -196,7 +196,7 @@ def _column(rows: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
 
 
 def tell_unreached(rows: pd.DataFrame) -> str:
-    """How many of the scheduler's runs do not reach the threshold, and how far both get."""
+    """Count the scheduler's runs that do not reach the threshold, and tell how far both get."""
     table = _compared(rows)
     ours, random = (table[table["variant"] == name] for name in (READ, "random"))
     return (
