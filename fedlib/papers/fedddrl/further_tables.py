@@ -1,10 +1,12 @@
 """Tables of the grids beyond the paper's: agents apart from partitions, episodes, units of H and lambda."""
 
+import itertools
 import json
+from collections.abc import Iterator
 
 import pandas as pd
 
-from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.papers.fedddrl import quantities, return_tables
 from fedlib.papers.fedddrl import runs as grid
@@ -36,22 +38,44 @@ def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     random: whichever; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
     same number of clients in the same state.
     """
-    found = by_agent(rows)
-    shown, lines = quantities.shown_roles(rows), []
-    keys = ["seed", "agent"]
-    for role in grid.ALPHAS:
-        for rule in DEPLOYED:
-            own, other = (
-                found[(found.role == role) & (found.variant == name)].set_index(keys)
-                for name in ("fedddrl", f"fedddrl: {rule}")
-            )
-            gaps = (own[list(QUANTITIES)] - other[list(QUANTITIES)]).dropna()
-            if len(gaps):
-                line: dict[str, object] = {"role": shown[role], "FedDdrl less": rule}
-                for column, words in QUANTITIES.items():
-                    line |= mean_interval(gaps[column].to_numpy()).columns(words)
-                lines.append(line | {"agents": len(gaps)})
+    lines = []
+    for role, rule, gaps in _gaps(rows):
+        line: dict[str, object] = {"role": role, "FedDdrl less": rule}
+        for column, words in QUANTITIES.items():
+            line |= mean_interval(gaps[column].to_numpy()).columns(words)
+        lines.append(line | {"agents": len(gaps)})
     return pd.DataFrame(lines)
+
+
+def choice_sentence(rows: pd.DataFrame) -> str:
+    """What the agents' choice of clients earns, their number left as it is, in return (15)."""
+    told: dict[str, list[str]] = {}
+    for role, rule, gaps in _gaps(rows):
+        gain = mean_interval(gaps["return"].to_numpy())
+        says = by_sign(gain, above="ahead", below="behind", undecided="undecided")
+        whom = "at random" if rule == "random" else "with the shortest probing epochs"
+        told.setdefault(f"{role} ({len(gaps)} agents)", []).append(
+            f"{effect_words(gain, '').strip()} against as many {whom} ({says})"
+        )
+    if not told:
+        return "No agents whose choice is replaced are stored."
+    parts = [f"{role} {', '.join(words)}" for role, words in told.items()]
+    return f"Whom FedDdrl keeps, and not how many, is worth in return: on {'; on '.join(parts)}."
+
+
+def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Data set, rule, and `QUANTITIES` of each agent less those of the rule in its place."""
+    if rows.empty:
+        return
+    found, shown = by_agent(rows), quantities.shown_roles(rows)
+    for role, rule in itertools.product(grid.ALPHAS, DEPLOYED):
+        own, other = (
+            found[(found.role == role) & (found.variant == name)].set_index(["seed", "agent"])
+            for name in ("fedddrl", f"fedddrl: {rule}")
+        )
+        gaps = (own[list(QUANTITIES)] - other[list(QUANTITIES)]).dropna()
+        if len(gaps):
+            yield shown[role], rule, gaps
 
 
 def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:

@@ -183,3 +183,11 @@ def test_traces_keep_methods_apart():
     assert gains["fedavg_mixup"] == pytest.approx(0.3)
     assert gains["drop_slowest_20%"] == pytest.approx(0.15)
     assert len(found) == 2 * 3 * ROUNDS
+
+
+def test_what_the_choice_earns_is_told_with_its_agents():
+    told = further_tables.choice_sentence(agents_by_hand())
+    assert "(2 agents) " in told
+    assert told.count("against as many at random") == 1
+    assert "shortest probing epochs" not in told  # not run
+    assert further_tables.choice_sentence(agents_by_hand().iloc[:0]).startswith("No agents")
