@@ -48,7 +48,7 @@ def deployments(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def choice_sentence(rows: pd.DataFrame) -> str:
-    """What the agents' choice of clients earns, their number left as it is, in return (15)."""
+    """Sentence on what the agents' choice of clients earns, their number left as it is, in return (15)."""
     told: dict[str, list[str]] = {}
     for role, rule, gaps in _gaps(rows):
         gain = mean_interval(gaps["return"].to_numpy())
@@ -105,10 +105,11 @@ def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
             if own.empty:
                 continue
             values = {words: 100 - own[column] for column, words in SAVED.items()}
-            values |= {"accuracy gain": own.accuracy - fedavg.accuracy, "kept": own.kept}
+            gain = own.accuracy - fedavg.accuracy  # NaN for a seed that only one of them has
+            values |= {"accuracy gain": gain.dropna(), "kept": own.kept}
             line: dict[str, object] = {"role": shown[role], "H by": unit}
             for name, one in values.items():
-                line |= mean_interval(one.to_numpy()).columns(name)
+                line |= mean_interval(one.to_numpy()).columns(name) if len(one) else {}
             lines.append(line | {"seeds": len(own)})
     return pd.DataFrame(lines)
 

@@ -134,7 +134,8 @@ def gain_sentence(rows: pd.DataFrame) -> str:
     ]
     return (
         f"At as many uploads FedDdrl's learned decisions are worth, against {'; against '.join(told)} "
-        f"(means over {', '.join(quantities.shown_roles(rows).values())}, {len(by_seed)} seeds)."
+        f"({len(by_seed)} seeds, means over those data sets that a seed has of "
+        f"{', '.join(quantities.shown_roles(rows).values())})."
     )
 
 

@@ -173,6 +173,6 @@ def test_what_learning_adds_is_told_with_its_sign(monkeypatch):
     told = tables.gain_sentence(pd.DataFrame())
     assert "against dropping at random +2.00 [+1.87, +2.13] of return (ahead)" in told
     assert "+0.00 [−0.25, +0.25] points of accuracy (undecided)" in told
-    assert told.endswith("(means over MNIST, 2 seeds).")
+    assert told.endswith("(2 seeds, means over those data sets that a seed has of MNIST).")
     lines[0]["return - random_drop"] = float("nan")
     assert tables.gain_sentence(pd.DataFrame()).startswith("Not every rule was run")
