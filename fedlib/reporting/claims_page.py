@@ -123,10 +123,11 @@ def stored_seeds(page: Path | None = None) -> dict[str, str]:
 def power_for(claim: Claim, load: Load) -> Power | None:
     """Operating characteristics with the rows that decide, else with the first that have seeds."""
     profiles = list(reversed(PROFILES))
-    verdict = decide(claim, profiles, load)
     pairs = [pair for *pair, _ in deciding_rows(claim, profiles, load)]
-    decided = [verdict.artifact, verdict.profile]
-    for artifact, profile in sorted(pairs, key=lambda pair: pair != decided):
+    if len(pairs) > 1:
+        verdict = decide(claim, profiles, load)
+        pairs.sort(key=[verdict.artifact, verdict.profile].__ne__)
+    for artifact, profile in pairs:
         rows = load(artifact, profile)
         real = rows[~rows["stand_in"].fillna(False).astype(bool)] if "stand_in" in rows else rows
         for own in (real, rows):

@@ -56,7 +56,6 @@ def largest(artifact_id: str, load: Load) -> str:
 
     Smoke where no other profile has rows.
     """
-
     shares = {}
     for profile in PROFILES[:0:-1]:
         if len(rows := load(artifact_id, profile)):
