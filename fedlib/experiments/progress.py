@@ -75,7 +75,7 @@ class Progress:
         if done_rounds <= 0:
             self._started = self._clock()  # the pace of pretraining tells nothing about that of the rounds
         if done_rounds < 0:
-            self._pretraining(before_round_1(done_rounds))
+            self._pretraining(pretraining_words(done_rounds))
             return
         shown = {name: f"{metrics[name]:.4f}" for name in _SHOWN if isinstance(metrics.get(name), float)}
         if self._bar is not None:
@@ -172,7 +172,7 @@ class NotebookProgress(Progress):
     def update(self, done_rounds: int, metrics: Mapping[str, Any]) -> None:
         if self._groups is not None:
             place = f"round {done_rounds} of {self._total}"
-            self._groups.set_postfix_str(before_round_1(done_rounds) if done_rounds < 0 else place)
+            self._groups.set_postfix_str(pretraining_words(done_rounds) if done_rounds < 0 else place)
 
     def finish(self) -> None:
         self._done += 1
@@ -185,7 +185,7 @@ class NotebookProgress(Progress):
         return "; ".join([took, *self._notes])
 
 
-def before_round_1(round_index: int) -> str:
+def pretraining_words(round_index: int) -> str:
     """Words for a round below 0: a method counts its steps before round 1 up to 0."""
     return f"pretraining; steps left at most: {-round_index}"
 
