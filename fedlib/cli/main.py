@@ -292,12 +292,24 @@ def _add_notebooks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="e.g. 00_start_here or feddrl; default: all")
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
     parser.add_argument("--timeout", type=float, metavar="S", help="most seconds for one cell")
+    _add_jobs(parser)
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="notebooks at once (default: 2 at smoke, 1 else, whose times count)",
+    )
 
 
 def notebooks_command(arguments: argparse.Namespace) -> int:
     from fedlib.reporting.notebook_runner import run_notebooks
 
-    results = run_notebooks(arguments.names, arguments.profile, timeout=arguments.timeout)
+    results = run_notebooks(
+        arguments.names, arguments.profile, timeout=arguments.timeout, jobs=arguments.jobs
+    )
     return EXIT_FAILED if any(result.status != "ok" for result in results) else 0
 
 
@@ -318,10 +330,11 @@ def report_command(arguments: argparse.Namespace) -> int:
 def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
     parser.add_argument("--paper", help="only this paper")
+    _add_jobs(parser)
 
 
 def reproduce_command(arguments: argparse.Namespace) -> int:
     _check_names(arguments.paper, arguments.profile)
     from fedlib.reporting.reproduce import reproduce
 
-    return reproduce(arguments.profile, arguments.paper)
+    return reproduce(arguments.profile, arguments.paper, arguments.jobs)

@@ -6,6 +6,9 @@ Why an engine of its own:
   without fedlib. Here `python3` always means `sys.executable`, and nothing is installed for it.
 - The kernel's process is known while it runs, so that the memory of its whole process tree can be
   sampled, and a silent long cell still says every minute that it is alive.
+- Several notebooks run side by side, each in a thread. Papermill changes the folder of the whole process
+  for the kernel's sake, and signals reach the main thread only: here a kernel gets its folder and its
+  environment as arguments, and `KernelWatch.abandon` ends a running cell from another thread.
 
 References: papermill (https://papermill.readthedocs.io), engines; nbclient's NotebookClient;
 Jupyter's kernel specifications (https://jupyter-client.readthedocs.io).
@@ -13,9 +16,11 @@ Jupyter's kernel specifications (https://jupyter-client.readthedocs.io).
 
 import asyncio
 import contextlib
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -46,6 +51,7 @@ class KernelWatch:
     say: called with one line every `say_every` seconds, None for silence.
     peak_mib: largest resident set seen, summed over the kernel and its children [MiB].
     execution: number of the code cell that runs, as in `In [n]`; 0 before the first.
+    abandoned: whether nobody waits for the notebook any more.
     """
 
     def __init__(
@@ -57,7 +63,9 @@ class KernelWatch:
     ):
         self.peak_mib = 0.0
         self.execution = 0
+        self.abandoned = False
         self.manager: AsyncKernelManager | None = None
+        self.cell_loop: asyncio.AbstractEventLoop | None = None  # of the cell that runs
         self._say, self._sample_every, self._say_every = say, sample_every, say_every
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="kernel-watch", daemon=True)
@@ -69,6 +77,20 @@ class KernelWatch:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+
+    def abandon(self) -> None:
+        """Have the notebook end with KeyboardInterrupt in its own thread; callable from any."""
+        self.abandoned = True
+        loop = self.cell_loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):  # closed meanwhile
+                loop.call_soon_threadsafe(self._cancel_cell)
+
+    def _cancel_cell(self) -> None:
+        """Cancel what a cell waits for; not what ends the kernel, which runs in the same loop."""
+        if self.cell_loop is not None:
+            for task in asyncio.all_tasks(self.cell_loop):
+                task.cancel()
 
     def _watch(self) -> None:
         start = said = time.monotonic()
@@ -111,17 +133,20 @@ class QuietlyEnded(AsyncKernelManager):
     """Ends a kernel between two cells, where it has nothing to tell.
 
     jupyter_client interrupts a kernel and asks it to end in one go. Idle, it tells the interrupt as an error;
-    amid a cell, its reply finds the socket closed, and a checkpoint may not be written to its end.
+    amid a cell, its reply finds the socket closed, and a checkpoint may not be written to its end. A kernel
+    whose cell was interrupted has nothing left to do: it is killed, since its farewell meets that socket too.
     """
 
     idle = False
 
     async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
         if not now and await self.is_alive():
-            if not self.idle:
+            if self.idle:
+                await self.request_shutdown(restart=restart)
+                await self.finish_shutdown(restart=restart)
+            else:
                 await self._interrupt_cell()
-            await self.request_shutdown(restart=restart)
-            await self.finish_shutdown(restart=restart)
+                now = True
         await super().shutdown_kernel(now=now, restart=restart)
 
     async def _interrupt_cell(self) -> None:
@@ -136,8 +161,6 @@ class QuietlyEnded(AsyncKernelManager):
 
 class _Client(PapermillNotebookClient):
     """The notebook client, with our kernel and a watch that knows the running cell."""
-
-    abandoned = False
 
     def __init__(self, nb_man: Any, *, watch: KernelWatch, **options: Any):
         super().__init__(nb_man, **options)
@@ -161,26 +184,31 @@ class _Client(PapermillNotebookClient):
         except CellExecutionError:
             self.km.idle = True
             raise
-        except KeyboardInterrupt:
-            self.abandoned = True
-            for task in asyncio.all_tasks(ensure_event_loop()):
-                task.cancel()
-            raise
+        if self.watch.abandoned:
+            raise KeyboardInterrupt
         self.km.idle = True  # not where a cell ran too long or was interrupted
         return executed
 
     async def _execute(self, *cell: Any, **options: Any) -> Any:
-        """A cell; after an interrupt nobody waits for it any more, and how it ends is no error of its own."""
+        """A cell; once nobody waits for it any more, how it ends is no error of its own."""
+        if self.watch.abandoned:
+            return None
+        self.watch.cell_loop = asyncio.get_running_loop()
         try:
             return await self.async_execute_cell(*cell, **options)
-        except (CellExecutionError, DeadKernelError):
-            if self.abandoned:
+        except (CellExecutionError, DeadKernelError, asyncio.CancelledError):
+            if self.watch.abandoned:
                 return None
             raise
+        finally:
+            self.watch.cell_loop = None
 
 
 class CurrentInterpreterEngine(NBClientEngine):
-    """Papermill's engine on the calling interpreter; takes `watch` beside papermill's own options."""
+    """Papermill's engine on the calling interpreter, with options of its own.
+
+    watch: of this notebook. folder: where the kernel works. environment: of the kernel, beside ours.
+    """
 
     @classmethod
     def execute_managed_notebook(
@@ -189,6 +217,8 @@ class CurrentInterpreterEngine(NBClientEngine):
         kernel_name: str,
         *,
         watch: KernelWatch,
+        folder: Path,
+        environment: Mapping[str, str],
         start_timeout: int = 60,
         execution_timeout: int | None = None,
         **_: Any,
@@ -202,7 +232,8 @@ class CurrentInterpreterEngine(NBClientEngine):
             log=logger,
             extra_arguments=["--HistoryManager.enabled=False"],  # no line of ours in the user's history
         )
-        return client.execute()
+        with contextlib.closing(ensure_event_loop()):  # of this thread
+            return client.execute(cwd=str(folder), env={**os.environ, **environment})
 
 
 def register() -> str:

@@ -20,12 +20,12 @@ from fedlib.reporting.site import write_site
 from fedlib.reporting.verdicts import effects, records, verdict_table
 
 
-def reproduce(profile: str = "smoke", paper: str | None = None) -> int:
+def reproduce(profile: str = "smoke", paper: str | None = None, jobs: int | None = None) -> int:
     """Run the notebooks headless, print what ran and every verdict, write the report; exit status."""
     check_name("profile", profile, PROFILES)
     # At smoke the notebooks show the committed results; a larger profile is asked for to see its own.
     parameters = {} if profile == "smoke" else {"shown": "mine", "seeds": OWN}
-    results = run_notebooks([paper] if paper else [], profile, parameters=parameters)
+    results = run_notebooks([paper] if paper else [], profile, parameters=parameters, jobs=jobs)
     page = publish(results, paper)
     print(f"\n{format_table(results_table(results))}\n")
     short = ["claim", "verdict", "effect", "unit", "printed", "profile", "seeds"]

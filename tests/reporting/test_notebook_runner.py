@@ -15,8 +15,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from processes import PATIENCE, has_ended, usual_signals, wait_for
 
 from fedlib.errors import UsageError
+from fedlib.experiments.artifact import PROFILES
 from fedlib.reporting.notebook_runner import (
     NotebookResult,
+    default_jobs,
     find_notebooks,
     load_results,
     run_notebooks,
@@ -185,6 +187,36 @@ def test_notebooks_are_found_by_paper_stem_or_path(tmp_path):
         find_notebooks((), tmp_path / "empty")
 
 
+def test_notebooks_side_by_side_share_the_processors_and_keep_their_order(tmp_path):
+    """The first waits for a file of the second; neither changes this process's folder."""
+    threads = "import os, torch; print(os.environ['OMP_NUM_THREADS'], torch.get_num_threads())"
+    wait = "import pathlib, time\nwhile not pathlib.Path('second').exists(): time.sleep(0.05)"
+    first = write_notebook(tmp_path / "01_first.ipynb", threads, wait)
+    second = write_notebook(tmp_path / "02_second.ipynb", threads, "open('second', 'w').close()")
+    here = os.getcwd()
+    results = run(tmp_path, first, second, jobs=2, timeout=100)
+    assert [(result.name, result.status) for result in results] == [("01_first", "ok"), ("02_second", "ok")]
+    assert load_results(tmp_path / "out") == results
+    assert os.getcwd() == here
+    share = os.environ.get("OMP_NUM_THREADS", str(max(1, os.cpu_count() // 2)))
+    for result in results:
+        assert texts(tmp_path / "out" / result.executed).split() == [share, share]
+
+
+def test_only_smoke_runs_notebooks_side_by_side(monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    assert {profile: default_jobs(profile) for profile in PROFILES} == {
+        "smoke": 2,
+        "reduced": 1,
+        "extended": 1,
+        "paper": 1,
+    }
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert default_jobs("smoke") == 1
+    with pytest.raises(UsageError, match="0 notebooks at once given; allowed: 1 or more"):
+        run(tmp_path, write_notebook(tmp_path / "01_a.ipynb"), jobs=0)
+
+
 def test_results_of_other_notebooks_stay_in_the_file(tmp_path):
     def result(name, seconds):
         return NotebookResult(name=name, profile="smoke", status="ok", seconds=seconds, peak_memory_mib=1.0)
@@ -215,24 +247,25 @@ sys.exit(main())
     ],
 )
 def test_a_signal_ends_the_command_and_its_kernel(tmp_path, command, number):
-    code = "import os, time; open('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)"
-    for name in ("01_slow", "02_slow"):
+    """Two notebooks run; the third never starts."""
+    for name in ("01_slow", "02_slow", "03_slow"):
+        code = f"import os, time; open('{name}', 'w').write(str(os.getpid()))\ntime.sleep(600)"
         write_notebook(tmp_path / f"{name}.ipynb", code, parameters=PARAMETERS + '\nshown = "mine"')
-    words = [sys.executable, "-c", _COMMAND, command]
+    words = [sys.executable, "-c", _COMMAND, command, "--jobs", "2"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(words, cwd=tmp_path, preexec_fn=usual_signals, **pipes)
-    mark = tmp_path / "pid"
-    wait_for(lambda: mark.is_file() and mark.read_text(), process)
-    kernel = int(mark.read_text())
+    marks = [tmp_path / "01_slow", tmp_path / "02_slow"]
+    wait_for(lambda: all(mark.is_file() and mark.read_text() for mark in marks), process)
+    kernels = [int(mark.read_text()) for mark in marks]
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENCE)
-    assert "02_slow" not in stdout
+    assert "03_slow" not in stdout
     if number == signal.SIGKILL:  # the kernel notices by itself
         assert process.returncode == -number
-        wait_for(lambda: has_ended(kernel))
+        wait_for(lambda: all(map(has_ended, kernels)))
     else:
         assert (process.returncode, stderr) == (130, _LINE)
-        assert has_ended(kernel)
+        assert all(map(has_ended, kernels))
 
 
 _LINE = "fedlib: interrupted; what was finished is stored, the rest resumes\n"
