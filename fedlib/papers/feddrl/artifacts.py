@@ -56,6 +56,11 @@ ARTIFACTS = (
         tables=(tables.accuracy_table, tables.gain_table, tables.control_table),
     ),
     Artifact(
+        "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",
+        runs=grid.paper_length, plot=partial(figures.plot_curves, columns=1, size=(6.4, 3.6)),
+        tables=(tables.length_table,), profiles=PROFILES,
+    ),
+    Artifact(
         "feddrl/fig5", "Accuracy per round",
         runs=partial(grid.table3_cells, data=("cifar100", "fmnist")),
         plot=partial(figures.plot_curves, columns=3),

@@ -12,7 +12,7 @@ import pandas as pd
 from fedlib.analysis.claims import Claim, Part, supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.papers.feddrl import estimands as estimate
-from fedlib.papers.feddrl import repair_claims
+from fedlib.papers.feddrl import length_claims, repair_claims
 from fedlib.papers.feddrl.errata import from_text
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat
 from fedlib.papers.feddrl.quantities import THREE
@@ -256,4 +256,5 @@ CLAIMS = (
         gates=(flat("feddrl", "feddrl_online"), AGENT_TRAINED),
     ),
     *repair_claims.CLAIMS,
+    *length_claims.CLAIMS,
 )  # fmt: skip

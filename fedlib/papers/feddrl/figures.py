@@ -14,7 +14,7 @@ from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl import tables as feddrl_tables
 
 CONTROLS = ("uniform", "untrained", "shuffled")  # thin lines: four curves have bands, eight would hide them
-CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", *CONTROLS)
+CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "repaired", *CONTROLS)
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 

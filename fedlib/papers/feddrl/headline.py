@@ -8,6 +8,8 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.errata import accuracies
+from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.tables import pooled_lead
 
 
@@ -37,6 +39,31 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     """Three sentences: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
     makers = {"table3": _whose_lead, "small_setting": _printed_agent, "repair_judged": _repaired}
     return _told(rows_of, makers)
+
+
+def at_the_papers_length(rows_of: RowsOf) -> list[str]:
+    """Three sentences about the one cell that has the paper's rounds, or one that it has not."""
+    rows = rows_of("feddrl/paper_length")
+    if rows.empty or rows["rounds"].max() < ROUNDS:
+        return ["Open: no runs of this length are shown; `run feddrl/paper_length --profile extended`."]
+    named = analysis.named(rows)
+    best = {name: analysis.best(named, name) for name in analysis.variant_order(named)}
+    printed = accuracies().loc["Fashion-MNIST", "CE", 100]
+
+    def less(own: str, other: str) -> str:
+        return effect_words(contrasts.paired(best[own], best[other]), "points")
+
+    def level(name: str, column: str) -> str:
+        return f"{best[name].mean():.1f} % (printed: {printed[column]:.1f})"
+
+    return [
+        f"After {ROUNDS} rounds FedDRL's best accuracy is {level('feddrl', 'FedDRL')}, FedAvg's "
+        f"{level('fedavg', 'FedAvg')}: {less('feddrl', 'fedavg')} against FedAvg, "
+        f"{less('feddrl', 'fedprox')} against FedProx.",
+        f"Against the policy that it starts from it is {less('feddrl', 'untrained')}, against itself with "
+        f"the clients' losses in the wrong order {less('feddrl', 'shuffled')}.",
+        f"The repaired agent is {less('repaired', 'uniform')} against equal weights.",
+    ]
 
 
 def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> list[str]:

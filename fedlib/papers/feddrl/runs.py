@@ -248,6 +248,12 @@ def table3_cells(
     ]
 
 
+def paper_length(profile: str) -> list[Run]:
+    """The first of `EXTENDED_CELLS`: every run that table 3 has of it, the repaired agent's with them."""
+    ((data, partition, num_clients), *_) = EXTENDED_CELLS
+    return table3_cells(profile, data=(data,), partitions=(partition,), clients=(num_clients,))
+
+
 def fig7(profile: str) -> list[Run]:
     """K = 10 to 50 of 100 clients on CIFAR-100, CE with delta 0.6 (FEDDRL-A42); K = 10 is table 3's."""
     base = base_run(profile, "fig7", "cifar100", "ce", 100)

@@ -137,6 +137,30 @@ def pooled_lead(named: pd.DataFrame, control: str) -> Interval:
     return decide.pooled((analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts)
 
 
+def length_table(rows: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
+    """Table with a line per variant of a cell: published, best accuracy (%), late accuracy, FedDRL less it.
+
+    Best and last rounds as in `late_accuracies`; differences in points.
+    """
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=("feddrl",)):
+        published = accuracies().loc[line_key(_cell(cell))]
+        late = (
+            100
+            * part[part["round"] > (1 - last) * part["round"].max()].groupby("variant").test_accuracy.mean()
+        )
+        own = analysis.best(part, "feddrl")
+        for variant in analysis.variant_order(part):
+            values = analysis.best(part, variant)
+            line = {"variant": variant, "published": published.get(PRINTED.get(variant))}
+            line |= mean_interval(values.to_numpy()).columns("best", "")
+            line["late"] = late[variant]
+            if variant != "feddrl":
+                line |= decide.paired(own, values).columns("FedDRL less it", "difference ")
+            found.append({**line, "seeds": len(values)})
+    return pd.DataFrame(found).round(2)
+
+
 def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
     """fig. 10: target (%), mean rounds to it, and the baselines' rounds over FedDRL's.
 

@@ -25,7 +25,15 @@ from fedlib.papers.feddrl import tables as feddrl_tables
 from fedlib.papers.feddrl import timing as feddrl_timing
 from fedlib.papers.feddrl.quantities import named
 from fedlib.reporting.figure_files import draw_figure
-from tests.papers.feddrl.test_claims import ROUNDS, cell, over_delta, over_k, three, with_weights
+from tests.papers.feddrl.test_claims import (
+    ROUNDS,
+    at_length,
+    cell,
+    over_delta,
+    over_k,
+    three,
+    with_weights,
+)
 
 
 def finished(rows, **more):
@@ -60,6 +68,18 @@ def test_gains_are_relative():
     assert (row["best: paper"], row["worst: paper"]) == (0.08, 8.63)
     assert row["best: ours"] == pytest.approx(4.0, abs=0.02)
     assert row["worst: ours"] == pytest.approx(6.12, abs=0.02)
+
+
+def test_a_cell_at_length_by_hand():
+    """Two rounds count as late: of 1000, those after 950; FedDRL 52 less FedAvg's 50 is 2 points."""
+    found = feddrl_tables.length_table(at_length([52.0, 52.2, 52.1])).set_index("variant")
+    assert list(found.index[:3]) == ["fedavg", "fedprox", "feddrl"]
+    assert found.published.to_dict()["feddrl"] == 86.71
+    assert found.published.isna().sum() == 4  # the controls and the repaired agent
+    assert found.best["feddrl"] == found.late["feddrl"] == 52.1
+    assert (found["FedDRL less it"]["fedavg"], found["difference low"]["fedavg"]) == (2.0, 2.0)
+    assert np.isnan(found["FedDRL less it"]["feddrl"])
+    assert (found.seeds == 3).all()
 
 
 def test_controls_are_pooled_over_cells():
@@ -277,6 +297,7 @@ def two_cells():
 
 FIGURE_ROWS = {
     "fig5": two_cells,
+    "paper_length": lambda: at_length([52.0, 52.2, 52.1]),
     "fig6": lambda: losses(cell("standin-cifar100", feddrl=[50, 51], fedavg=[49, 50], fedprox=[50, 50])),
     "fig7": lambda: over_k(0.3, 1.0, (5, 3)),
     "fig8": lambda: over_delta(5, 1),

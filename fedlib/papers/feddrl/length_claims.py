@@ -1,0 +1,57 @@
+"""Our claims about one cell of table 3 at the paper's length, registered before its FedDRL runs were made.
+
+FEDDRL-R5 to R8: Fashion-MNIST, CE, N = 100, T = 1000, five seeds, with every printed setting of the agent and
+as many updates as the paper's scheme makes. There its claims about this cell, and what its agent learns, can
+be judged; the claims C1 to C15, which speak of more cells, cannot.
+"""
+
+import pandas as pd
+
+from fedlib.analysis.claims import Claim, Part
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, lead, name_of, printed_lead
+from fedlib.papers.feddrl.quantities import THREE
+
+ARTIFACT, PLACE = "feddrl/paper_length", "ours: table 3, Fashion-MNIST, CE, N = 100, T = 1000"
+
+
+def _less(own: str, other: str, words: str) -> Part:
+    """The best accuracy of one variant less that of another, where both were run."""
+
+    def measure(part: pd.DataFrame) -> pd.Series:
+        return analysis.best(part, own) - analysis.best(part, other)
+
+    return Part(words, by_cell(measure, needs=(own, other)), cells=1)
+
+
+def _printed() -> float:
+    return printed_lead()()[name_of(("Fashion-MNIST", "CE", 100))]
+
+
+LEAD_IN_CELL = Part("FedDRL - best baseline", by_cell(lead), printed=_printed, cells=1)
+CLAIMS = (
+    Claim(
+        "FEDDRL-R5", "at the paper's length FedDRL leads the better of FedAvg and FedProx", PLACE, ARTIFACT,
+        parts=(LEAD_IN_CELL,), gates=(flat(*THREE), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R6",
+        "at the paper's length the agent learns: it is more accurate than without training, and than with "
+        "the clients' losses in the wrong order", PLACE, ARTIFACT,
+        parts=(
+            _less("feddrl", "untrained", "FedDRL - its untrained policy"),
+            _less("feddrl", "shuffled", "FedDRL - with shuffled states"),
+        ),
+        gates=(flat("feddrl", "untrained", "shuffled"), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R7", "at the paper's length FedDRL is more accurate than uniform weights", PLACE, ARTIFACT,
+        parts=(_less("feddrl", "uniform", "FedDRL - uniform"),),
+        gates=(flat("feddrl", "uniform"), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R8", "at the paper's length the repaired agent is more accurate than uniform weights", PLACE,
+        ARTIFACT,
+        parts=(_less("repaired", "uniform", "repaired - uniform"),), gates=(flat("repaired", "uniform"),),
+    ),
+)  # fmt: skip
