@@ -42,7 +42,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def at_the_papers_length(rows_of: RowsOf) -> list[str]:
-    """Three sentences about the one cell that has the paper's rounds, or one that it has not."""
+    """Up to three sentences about the one cell that has the paper's rounds, or one that it has none."""
     rows = rows_of("feddrl/paper_length")
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return ["Open: no runs of this length are shown; `run feddrl/paper_length --profile extended`."]
@@ -50,20 +50,31 @@ def at_the_papers_length(rows_of: RowsOf) -> list[str]:
     best = {name: analysis.best(named, name) for name in analysis.variant_order(named)}
     printed = accuracies().loc["Fashion-MNIST", "CE", 100]
 
-    def less(own: str, other: str) -> str:
-        return effect_words(contrasts.paired(best[own], best[other]), "points")
+    def levels(names: dict[str, str]) -> str:
+        there = {name: words for name, words in names.items() if name in best}
+        return ", ".join(
+            f"{words} {best[name].mean():.1f} % (printed: {printed[words]:.1f})"
+            for name, words in there.items()
+        )
 
-    def level(name: str, column: str) -> str:
-        return f"{best[name].mean():.1f} % (printed: {printed[column]:.1f})"
+    def less(own: str, others: dict[str, str]) -> str:
+        return ", ".join(
+            f"{effect_words(contrasts.paired(best[own], best[name]), 'points')} against {words}"
+            for name, words in others.items()
+            if name in best
+        )
 
-    return [
-        f"After {ROUNDS} rounds FedDRL's best accuracy is {level('feddrl', 'FedDRL')}, FedAvg's "
-        f"{level('fedavg', 'FedAvg')}: {less('feddrl', 'fedavg')} against FedAvg, "
-        f"{less('feddrl', 'fedprox')} against FedProx.",
-        f"Against the policy that it starts from it is {less('feddrl', 'untrained')}, against itself with "
-        f"the clients' losses in the wrong order {less('feddrl', 'shuffled')}.",
-        f"The repaired agent is {less('repaired', 'uniform')} against equal weights.",
-    ]
+    baselines = {"fedavg": "FedAvg", "fedprox": "FedProx"}
+    found = [f"After {ROUNDS} rounds the best accuracies are {levels({'feddrl': 'FedDRL', **baselines})}."]
+    if "feddrl" in best:
+        controls = {
+            "untrained": "the policy that it starts from",
+            "shuffled": "itself with the clients' losses in the wrong order",
+        }
+        found.append(f"FedDRL is {less('feddrl', {**baselines, **controls})}.")
+    if "repaired" in best:
+        found.append(f"Repaired it is {less('repaired', {'uniform': 'equal weights'})}.")
+    return found
 
 
 def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> list[str]:

@@ -12,10 +12,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.papers.head_to_head.device_runs import CONTESTANTS, runs
+from fedlib.analysis.intervals import mean_interval
+from fedlib.papers.head_to_head import device_runs
+from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS
 from fedlib.papers.head_to_head.quantities import last_rounds
 
 SHARE = 0.95  # of FedAvg's level, the target
+TIMED = ("fedddrl", "fedmarl", "schedulerfl", "evaluatorfl")  # learn whom to wait for, or to average
 COLOURS = dict(zip(("fedavg", "drop", "fedddrl", "fedmarl", "schedulerfl", "evaluatorfl"), (
     "#000000", "#999999", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))  # fmt: skip
 
@@ -23,10 +26,38 @@ COLOURS = dict(zip(("fedavg", "drop", "fedddrl", "fedmarl", "schedulerfl", "eval
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of rounds 1 to T with columns `contestant` and `hours`, simulated time so far."""
     profile = str(rows.profile.iloc[0])
-    names = {run.group_key: name for name, run in zip(CONTESTANTS, runs(profile), strict=True)}
+    names = {run.group_key: name for name, run in zip(CONTESTANTS, device_runs.runs(profile), strict=True)}
     own = rows[rows["round"] > 0].sort_values(["run", "round"], kind="stable")
     seconds = own.latency_seconds.fillna(0.0)  # of a round that failed before it began
     return own.assign(contestant=own.group.map(names), hours=seconds.groupby(own.run).cumsum() / 3600)
+
+
+def answer(rows: pd.DataFrame) -> list[str]:
+    """Who reaches the target first: time over FedAvg's with the same seed, beside as many at random."""
+    if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
+        return [
+            "Open: the rows at hand are too short to tell; "
+            "`python -m fedlib run head_to_head/devices --profile reduced`."
+        ]
+    runs = _per_run(named(rows)).set_index(["contestant", "seed"])
+    told = [
+        f"{name} {_ratio_words(runs, name)}, as many at random {_ratio_words(runs, f'{name}, random')}"
+        for name in TIMED
+    ]
+    level = f"{100 * SHARE:.0f} % of FedAvg's level"
+    return [f"Simulated time to {level} over FedAvg's own: {'; '.join(told)}."]
+
+
+def _ratio_words(runs: pd.DataFrame, name: str) -> str:
+    """`0.50 [0.40, 0.62]`: geometric mean of the ratio to FedAvg's hours, over the seeds that have one."""
+    if name not in runs.index:
+        return "not run"
+    logs = np.log(runs.loc[name].hours / runs.loc["fedavg"].hours).dropna().to_numpy()
+    if not len(logs):
+        return "never reached"
+    ratio = mean_interval(logs)
+    mean, low, high = np.exp([ratio.mean, ratio.low, ratio.high])
+    return f"{mean:.2f} [{low:.2f}, {high:.2f}] ({ratio.n} of {len(runs.loc[name])} seeds)"
 
 
 def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
@@ -36,25 +67,34 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     that reach the target of the same seed, `reached` of them.
     """
     own = named(rows)
-    levels = {run: _level(part) for run, part in own.groupby("run")}
-    reference = own[own.contestant == "fedavg"].groupby("seed").run.first().map(levels)
-    lines = []
-    for name in CONTESTANTS:
-        mine = own[own.contestant == name]
-        parts = [part for _, part in mine.groupby("run")]
-        if not parts:
-            continue
-        hours = [_first(part, SHARE * reference.get(part.seed.iloc[0], np.nan)) for part in parts]
-        found = [value for value in hours if value is not None]
+    runs, lines = _per_run(own), []
+    for name in (known for known in CONTESTANTS if known in set(runs.contestant)):
+        mine, shown = runs[runs.contestant == name], own[own.contestant == name]
         lines.append(
             {
-                "contestant": name, "level (%)": float(np.mean([levels[part.run.iloc[0]] for part in parts])),
-                "minutes a round": mine.latency_seconds.mean() / 60, "uploads a round": mine.uploads.mean(),
-                "hours to target": float(np.median(found)) if found else np.nan, "reached": len(found),
-                "runs": len(parts), "diverged": sum(part.status.iloc[-1] != "ok" for part in parts),
+                "contestant": name, "level (%)": mine.level.mean(),
+                "minutes a round": shown.latency_seconds.mean() / 60, "uploads a round": shown.uploads.mean(),
+                "hours to target": mine.hours.median(), "reached": int(mine.hours.notna().sum()),
+                "runs": len(mine), "diverged": int(mine.diverged.sum()),
             }
         )  # fmt: skip
     return pd.DataFrame(lines).round(2)
+
+
+def _per_run(own: pd.DataFrame) -> pd.DataFrame:
+    """Table with a row per run: contestant, seed, level (%), hours to the target (NaN: never), diverged."""
+    parts = [part for _, part in own.groupby("run")]
+    found = pd.DataFrame(
+        {
+            "contestant": [part.contestant.iloc[0] for part in parts],
+            "seed": [part.seed.iloc[0] for part in parts],
+            "level": [_level(part) for part in parts],
+            "diverged": [part.status.iloc[-1] != "ok" for part in parts],
+        }
+    )
+    targets = SHARE * found[found.contestant == "fedavg"].set_index("seed").level
+    pairs = zip(parts, found.seed.map(targets), strict=True)
+    return found.assign(hours=[_first(part, target) for part, target in pairs])
 
 
 def _level(part: pd.DataFrame) -> float:
@@ -62,10 +102,10 @@ def _level(part: pd.DataFrame) -> float:
     return 100 * last_rounds(part).test_accuracy.mean() if part.status.iloc[-1] == "ok" else 0.0
 
 
-def _first(part: pd.DataFrame, level: float) -> float | None:
-    """Simulated hours until one run first has this accuracy (%); None if it never has."""
+def _first(part: pd.DataFrame, level: float) -> float:
+    """Simulated hours until one run first has this accuracy (%); NaN if it never has."""
     reached = part[100 * part.test_accuracy >= level] if level > 0 else part[:0]
-    return float(reached.hours.iloc[0]) if len(reached) else None
+    return float(reached.hours.iloc[0]) if len(reached) else np.nan
 
 
 def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:

@@ -20,7 +20,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     runs = per_run(rows)
     seen = [name for name in LESS if name in set(runs.contestant)]
     told = [divergence_words(rows).strip()] if runs.diverged.any() else []
-    return [*(_sentence(rows_of, runs, name) for name in seen), *told, *_benchmark(rows_of)]
+    return [*(_sentence(rows_of, runs, name) for name in seen), *told, *benchmark_answer(rows_of)]
 
 
 def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
@@ -48,7 +48,8 @@ def _against(number: Number, rows_of: RowsOf) -> str:
     return f"{'equal' if max(-found.low, found.high) < MARGIN else 'not decided'} {numbers} against"
 
 
-def _benchmark(rows_of: RowsOf) -> list[str]:
+def benchmark_answer(rows_of: RowsOf) -> list[str]:
+    """Cells of the public benchmark that agree with ours, in a sentence, or that none can decide yet."""
     rows = rows_of(BENCHMARK)
     if rows.empty:
         return []

@@ -46,6 +46,21 @@ def test_time_to_the_target_by_hand():
     assert found.diverged.tolist() == [0, 0]
 
 
+def test_the_answer_by_hand():
+    """Half of FedAvg's time in one seed, a quarter in the other: sqrt(1/8) = 0.35 as a geometric mean."""
+    rows = rows_of(
+        fedavg=[(3600, [0.2, 0.5], "ok"), (3600, [0.2, 0.5], "ok")],
+        fedddrl=[(1800, [0.3, 0.5], "ok"), (900, [0.3, 0.5], "ok")],
+        fedddrl_random=[(1800, [0.3, 0.4], "ok")],
+    )
+    assert device_time.answer(rows.assign(rounds=2))[0].startswith("Open: ")
+    (told,) = device_time.answer(rows.assign(rounds=60))
+    assert told.startswith(
+        "Simulated time to 95 % of FedAvg's level over FedAvg's own: fedddrl 0.35 [0.00, 28.90] (2 of 2 "
+        "seeds), as many at random never reached; fedmarl not run, "
+    )
+
+
 def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():
     rows = rows_of(
         fedavg=[(3600, [0.5, 0.5, 0.5], "ok"), (3600, [0.5, 0.1], "failed: test_loss is nan")],
