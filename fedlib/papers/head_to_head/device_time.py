@@ -33,7 +33,7 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
-    """Time to the target over FedAvg's with the same seed, beside as many clients at random, in a sentence."""
+    """Time to the target over FedAvg's with the same seed, beside as many at random, in a sentence."""
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return [
             "Open: the rows at hand are too short to tell; "
