@@ -3,10 +3,10 @@
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
 from fedlib.papers.feddrl import learning, tables
-from fedlib.papers.feddrl.estimands import picked
+from fedlib.papers.feddrl.estimands import ROUNDS, picked
 from fedlib.papers.feddrl.quantities import named
 
-TABLE3, FILES = "feddrl/table3", "feddrl/authors_partitions"
+TABLE3, FILES, LENGTH = "feddrl/table3", "feddrl/authors_partitions", "feddrl/paper_length"
 NOTEBOOK = "notebooks/01_feddrl.ipynb"
 CONTROLS = {
     "fedavg": "FedAvg", "uniform": "equal weights", "untrained": "its untrained policy",
@@ -38,6 +38,21 @@ def _less(artifact: str, control: str, **where: object) -> Number:
         compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(artifact)), **where), control),
         places=shown,
     )  # fmt: skip
+
+
+def _at_length(control: str) -> Number:
+    """FedDRL's best accuracy less a control's in the cell that has the paper's rounds."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of(LENGTH)
+        own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
+        known = len(own) > 0 and {"feddrl", control} <= set(own.variant)
+        return tables.pooled_lead(own, control) if known else None
+
+    what = f"FedDRL's best accuracy less that of {CONTROLS[control]}, one cell of {ROUNDS} rounds"
+    return Number(
+        id=f"feddrl-length-{control}", what=what, unit="points", artifacts=(LENGTH,), compute=compute
+    )
 
 
 def _repair(data: str, variant: str, what: str) -> Number:
@@ -104,6 +119,7 @@ NUMBERS = (
         for control in CONTROLS
         for scheme in ("pa", "ce", "cn")
     ),
+    *(_at_length(control) for control in CONTROLS),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),
