@@ -260,7 +260,7 @@ class FedDdrl(Method):
         return kept, np.asarray(EPOCH_CHOICES)[actions[1].numpy()]
 
     def _deploy(self, task: Task, kept: np.ndarray, states: Tensor, round_index: int) -> np.ndarray:
-        """[R, N] as many clients as the agent keeps: whichever, or those with the shortest probing epochs."""
+        """[R, N] as many clients as the agent keeps: at random, or those with the shortest probing epochs."""
         if self.deployed == "fastest":
             return probing_ranks(states) < kept.sum(axis=1, keepdims=True)
         streams = method_streams(task, "deploy", round_index)

@@ -58,7 +58,7 @@ class EvaluatorFL(Method):
     """Algorithm 1 with either approach; the defaults are the readings FRL-A1 to A8."""
 
     approach: int = 1
-    agent: str = "learning"  # "shuffled", a control: as many as it drew, but whichever
+    agent: str = "learning"  # "shuffled", a control: as many as it drew, at random
     new_weight: float = 0.9  # 1 - a_exp (A2)
     returns: str = "to_go"  # or "immediate" (A3)
     likelihood: str = "bernoulli"  # or "code" (A4)

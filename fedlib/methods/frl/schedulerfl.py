@@ -11,7 +11,7 @@ drawn with its probability, FedAvg averages those who took part, the clock is si
 |---|---|
 | agent | the trained agent's Bernoulli draws; round 1 at random |
 | random | `share` of the workers, drawn anew each round: the report's baseline |
-| shuffled | as many as the agent draws, but whichever: random at the learned rate |
+| shuffled | as many as the agent draws, at random: random at the learned rate |
 | fastest | the same `share` every round, those with the least expected time |
 | all | everybody |
 

@@ -35,7 +35,7 @@ def by_agent(rows: pd.DataFrame) -> pd.DataFrame:
 def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDdrl's choice less other choices of as many clients, by data set: mean over agents.
 
-    random: whichever; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
+    random: any of them; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
     same number of clients in the same state.
     """
     lines = []

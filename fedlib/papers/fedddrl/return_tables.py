@@ -6,7 +6,6 @@ from scipy import stats
 
 from fedlib.analysis.intervals import interval_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
-from fedlib.methods.fedddrl.devices import LATENCY_UNITS
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities, tables
 from fedlib.papers.fedddrl import runs as grid
@@ -101,11 +100,17 @@ def maximises(rows: pd.DataFrame) -> list[str]:
                 parts.append(f"{reward} return and {points} points against {rule_words}")
         if parts:
             lines.append(f"At as many uploads {name} has {' and '.join(parts)}.")
-    return [*lines, *(rank_sentence(rows, unit) for unit in LATENCY_UNITS)]
+    return [*lines, rank_sentence(rows)]
 
 
-def rank_sentence(rows: pd.DataFrame, unit: str = "largest") -> str:
+def rank_sentence(rows: pd.DataFrame) -> str:
     """Compare the policies' orders by return and by accuracy, with Spearman's correlation per data set."""
+    units = {"largest": "by its largest value", "cohort": "by the cohort's sum"}
+    told = [f"with H {words} {_rank_words(rows, unit)}" for unit, words in units.items()]
+    return f"Rank correlation of return and accuracy over policies with Balanced-MixUp: {'; '.join(told)}."
+
+
+def _rank_words(rows: pd.DataFrame, unit: str) -> str:
     rows = quantities.labelled(rows)
     rows = rows[rows.variant.isin([*grid.CONTROLS, *grid.FIG8])]
     found = pd.DataFrame({"return": returns(rows, unit), "accuracy": quantities.final_accuracy(rows)})
@@ -115,11 +120,7 @@ def rank_sentence(rows: pd.DataFrame, unit: str = "largest") -> str:
         for role in grid.ALPHAS
         if role in means.index and len(own := means.loc[role]) > 2
     ]
-    by = "its largest value" if unit == "largest" else "the cohort's sum"
-    return (
-        "Rank correlation of return and accuracy over policies with Balanced-MixUp, H by "
-        f"{by}: {', '.join(parts)}."
-    )
+    return ", ".join(parts)
 
 
 def saved_by_rule(rows: pd.DataFrame) -> pd.DataFrame:

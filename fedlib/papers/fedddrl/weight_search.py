@@ -82,7 +82,7 @@ def printed_gains() -> dict[str, float]:
 def feasibility_sentence(rows: pd.DataFrame) -> str:
     """Whether the printed weights satisfy (10e) at the paper's own accuracies, in both units of H."""
     table, printed = weights_of_traces(rows), printed_gains()
-    told = ", ".join(f"{100 * gain:.0f} on {role}" for role, gain in printed.items())
+    gains = [f"{100 * gain:.0f} points on {role}" for role, gain in printed.items()]
     parts = []
     for words, own in table.groupby("H_by", sort=False):
         needed = own.needed_gain.mean()
@@ -92,7 +92,7 @@ def feasibility_sentence(rows: pd.DataFrame) -> str:
             f"{100 * needed:.0f} points, as it has on {' and '.join(enough) or 'no data set'}; the "
             f"printed point is feasible in {int(own.printed_is_feasible.sum())} of our {len(own)} runs."
         )
-    return f"The accuracy of the paper's FedAvg rises by {told} points. {' '.join(parts)}"
+    return f"The accuracy of the paper's FedAvg rises by {', '.join(gains)}. {' '.join(parts)}"
 
 
 def _summary(trace: pd.DataFrame) -> dict[str, object]:

@@ -30,7 +30,7 @@ def reward_and_accuracy(rows_of: RowsOf) -> pd.DataFrame:
     """EvaluatorFL less as many workers at random, last five episodes (points): its Rhat, and the accuracy.
 
     Approach 1 rewards the workers that are drawn: at random it is the mean of the state. Approach 2 rewards
-    the new global model: at random it is that of the control, which averages as many, but whichever.
+    the new global model: at random it is that of the control, which averages as many, chosen at random.
     """
     rows = rows_of("frl/sec5")
     rows = quantities.named(rows[rows["method"] == "evaluatorfl"])

@@ -143,7 +143,7 @@ def evaluator_runs(profile: str, figure: str) -> list[Run]:
     """Figs. 14, 15 (approach 1, 20 and 100 workers), 19, 20 (approach 2) with their controls.
 
     Each as the report describes it and as its code works (FRL-A3, A4, A7, A8). The control of either
-    approach aggregates as many workers as its agent drew, but whichever.
+    approach aggregates as many workers as its agent drew, at random.
     """
     sizes, approach = scale(profile), 1 if figure in ("fig14", "fig15") else 2
     workers = sizes.workers[0 if figure in ("fig14", "fig19") else 1]

@@ -114,14 +114,13 @@ def readings_sentence(rows: pd.DataFrame) -> str:
     ahead = _beyond(table, "fastest ahead (points)", "points", table["fastest ahead (points) low"] > 0)
     quick = _beyond(table, "time less random's (s)", "s", table["time less random's (s) high"] < 0)
     static = [
-        f"{(own.groupby('method')['found'].mean() == 1).sum()} of {len(table)} find the fast ones in every "
-        f"run among {world.split()[0]} whose times never change"
+        f"{(own.groupby('method')['found'].mean() == 1).sum()} among {world.split()[0]} workers"
         for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False)
     ]
     return (
-        f"Of {len(table)} readings, up to the stop, {ahead} give the fastest tenth of the workers a higher "
-        f"probability than the mean, {quick} take less time than as many workers at random; "
-        f"{', '.join(static)}."
+        f"How many of {len(table)} readings, up to the stop, give the fastest tenth of the workers a higher "
+        f"probability than the mean: {ahead}; take less time than as many workers at random: {quick}; find "
+        f"the fast workers in every run where times never change: {', '.join(static)}."
     )
 
 

@@ -141,8 +141,8 @@ def help_sentence(rows: pd.DataFrame) -> str:
     )  # fmt: skip
     return (
         f"EvaluatorFL ends {effect_words(found['fedavg'], 'points')} against FedAvg after as many rounds, "
-        f"and {effect_words(found['evaluatorfl_shuffled'], 'points')} against as many workers drawn "
-        f"whichever: {says} (means over both approaches and sizes, {found['fedavg'].n} seeds)."
+        f"and {effect_words(found['evaluatorfl_shuffled'], 'points')} against as many workers at "
+        f"random: {says} (means over both approaches and sizes, {found['fedavg'].n} seeds)."
     )
 
 

@@ -238,9 +238,10 @@ def test_the_readings_sentence_names_those_ahead_of_chance():
     static = {"world": "10 static", "stops_after": 570}
     rows += [{**static, "method": name, "found": name == "unit"} for name in ("schedulerfl", "unit")]
     told = readings_sentence(pd.DataFrame(rows))
-    assert told.startswith("Of 2 readings, up to the stop, 1 (default: the report's state, the code's reward")
+    assert told.startswith("How many of 2 readings, up to the stop, give")
+    assert "than the mean: 1 (default: the report's state, the code's reward" in told
     assert told.count("reward") == 2
-    assert told.endswith("1 of 2 find the fast ones in every run among 10 whose times never change.")
+    assert told.endswith("in every run where times never change: 1 among 10 workers.")
 
 
 def test_a_decision_among_100_teaches_about_the_slowest_only():
@@ -269,7 +270,7 @@ def test_table_1_is_recomputed_from_the_printed_counts():
     np.testing.assert_allclose(rows.population_variance, [5.6875, 6.6875, 0])
 
 
-def test_whether_choosing_helps_is_told_against_as_many_drawn_whichever():
+def test_whether_choosing_helps_is_told_against_as_many_at_random():
     """Two seeds: 80 and 82 % less FedAvg's 90 %; the shuffled agent 1 and 3 points behind the agent."""
     finals = {"fedavg": (0.9, 0.9), "evaluatorfl": (0.8, 0.82), "evaluatorfl_shuffled": (0.79, 0.79)}
     options = {"fedavg": {}, "evaluatorfl": {"approach": 1}}
@@ -286,7 +287,7 @@ def test_whether_choosing_helps_is_told_against_as_many_drawn_whichever():
         patch.setattr(tables.measure, "named", lambda rows: rows)
         told = tables.help_sentence(rows)
     assert told.startswith("EvaluatorFL ends −9 [−22, +4] points against FedAvg")
-    assert "+2 [−11, +15] points against as many workers drawn whichever" in told
+    assert "+2 [−11, +15] points against as many workers at random" in told
     assert "that its choice helps does not show (means over both approaches and sizes, 2 seeds)" in told
     alone = rows[rows["variant"] != "evaluatorfl_shuffled"]
     with pytest.MonkeyPatch.context() as patch:
