@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.intervals import Interval, interval_words
 from fedlib.errors import check
 from fedlib.plotting.style import use_style
@@ -17,6 +18,7 @@ LINE_INCHES = 0.36
 _COLUMNS = (
     "claim",
     "part",
+    "kind",
     "part_verdict",
     "effect",
     "effect_low",
@@ -41,8 +43,8 @@ VERDICT_COLOURS = {
 def plot_claims(effects: pd.DataFrame) -> Figure:
     """Plot a line per part of a claim: its effect over the smallest effect of interest, on an asinh axis.
 
-    effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (an
-    equivalence: an effect within the shaded margin). The numbers, with units, stand at the right.
+    effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (a dot) or,
+    of equal things, one within the shaded margin (a square). The numbers, with units, stand at the right.
     """
     missing = [name for name in _COLUMNS if name not in effects]
     check(not missing, f"effects without {', '.join(missing)}; needed: {', '.join(_COLUMNS)}")
@@ -62,7 +64,7 @@ def _draw_line(ax: Axes, place: int, row: "pd.core.frame.Pandas") -> None:
     mean, low, high = (value / row.margin for value in (row.effect, row.effect_low, row.effect_high))
     if not (pd.isna(low) or pd.isna(high)):
         ax.plot([low, high], [place, place], color=colour, linewidth=2.5, solid_capstyle="butt")
-    ax.plot(mean, place, "o", color=colour, markersize=6)
+    ax.plot(mean, place, "s" if row.kind == EQUIVALENCE else "o", color=colour, markersize=6)
     if not pd.isna(row.printed):
         ax.plot(row.printed / row.margin, place, "D", color="black", markerfacecolor="none", markersize=6)
 
@@ -73,7 +75,8 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
     shown = effects[["effect", "effect_low", "effect_high", "printed"]].div(effects.margin, axis=0)
     ax.set_xscale("asinh", linear_width=2)
     ax.set_xlim(1.3 * min(-2, shown.min().min()), 1.3 * max(2, shown.max().max()))
-    ax.set_xlabel("effect over the smallest effect of interest; right of 0: as claimed")
+    equal = ", or a square in the shade" if (effects.kind == EQUIVALENCE).any() else ""
+    ax.set_xlabel(f"effect over the smallest effect of interest; as claimed: right of 0{equal}")
     parts = effects.part.str.replace(_LOGARITHM, "")
     names = [
         textwrap.fill(f"{claim}  {part}", _LETTERS, max_lines=2)

@@ -12,6 +12,7 @@ from fedlib.plotting.forest import VERDICT_COLOURS, plot_claims, plot_published
 EFFECTS = pd.DataFrame(
     {
         "claim": ["A-C1", "A-C2"], "part": ["ours - theirs", "one seed only"],
+        "kind": ["superiority", "everywhere"],
         "part_verdict": ["supported", "inconclusive"], "effect": [2.0, -1.0],
         "effect_low": [1.0, math.nan], "effect_high": [3.0, math.nan], "unit": ["points", "s"],
         "printed": [4.0, math.nan], "margin": [2.0, 0.5],
@@ -38,6 +39,15 @@ def test_the_published_value_is_a_diamond_and_colours_are_verdicts(axis):
     assert diamonds == [(2.0, 0)]
     colours = [line.get_color() for line in axis.lines if line.get_marker() == "o"]
     assert colours == [VERDICT_COLOURS["supported"], VERDICT_COLOURS["inconclusive"]]
+
+
+def test_claims_of_equality_are_squares_and_the_axis_says_so(axis):
+    assert axis.get_xlabel().endswith("as claimed: right of 0")
+    figure = plot_claims(EFFECTS.assign(kind=["superiority", "equivalence"]))
+    other = figure.axes[0]
+    assert [line.get_marker() for line in other.lines if line.get_marker() in ("o", "s")] == ["o", "s"]
+    assert other.get_xlabel().endswith("as claimed: right of 0, or a square in the shade")
+    plt.close(figure)
 
 
 def test_numbers_with_units_stand_at_the_right(axis):
