@@ -94,6 +94,29 @@ def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"n": "agents"})
 
 
+def episodes_sentence(rows: pd.DataFrame) -> str:
+    """Sentence on what longer training is worth, against the shortest, paired by partition seed."""
+    found = by_agent(rows) if len(rows) else pd.DataFrame({"episodes": [], "role": []})
+    shown, told = quantities.shown_roles(rows) if len(rows) else {}, []
+    for role in (name for name in grid.ALPHAS if name in shown):
+        by_length = {n: own.set_index("seed") for n, own in found[found.role == role].groupby("episodes")}
+        fewest, *longer = sorted(by_length)
+        for episodes in longer:
+            gaps = by_length[episodes][list(QUANTITIES)] - by_length[fewest][list(QUANTITIES)]
+            reward, points = (
+                mean_interval(gaps[name].dropna().to_numpy()) for name in ("return", "accuracy")
+            )
+            says = by_sign(
+                reward, above="it helps", below="it harms", undecided="that it helps does not show"
+            )
+            told.append(
+                f"{episodes:.0f} episodes of training instead of {fewest:.0f} change the return by "
+                f"{effect_words(reward, '').strip()} and the accuracy by {effect_words(points, 'points')} on "
+                f"{shown[role]} ({reward.n} agents): {says}."
+            )
+    return " ".join(told) or "No agents were trained for longer."
+
+
 def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
     """C16 by the unit of H that the agents learned with: savings, and accuracy less FedAvg's."""
     found = measured(rows)

@@ -188,6 +188,24 @@ def test_traces_keep_methods_apart():
     assert len(found) == 2 * 3 * ROUNDS
 
 
+def test_longer_training_by_hand():
+    """The second agent is the first one's partition with 100 episodes: 6 points more."""
+    rows = agents_by_hand().query("not method_options.str.contains('random')")
+    longer = rows.method_options.str.contains('"agent": 1')
+    rows["method_options"] = rows.method_options.mask(
+        longer, rows.method_options.str.replace('"agent": 1', '"episodes": 100')
+    ).mask(~longer, rows.method_options.str.replace('"agent": 0', '"episodes": 40'))
+    rows = pd.concat([rows, rows.assign(seed=1, run=rows.run + "1")], ignore_index=True)
+    told = further_tables.episodes_sentence(rows)
+    gain = f"{0.06 * SLOPE:+.2f}"
+    assert told.startswith(
+        f"100 episodes of training instead of 40 change the return by {gain} [{gain}, {gain}]"
+    )
+    assert "the accuracy by +6.00 [+6.00, +6.00] points on MNIST (2 agents): it helps." in told
+    none = further_tables.episodes_sentence(rows[rows.method == "fedavg"].iloc[:0])
+    assert none == "No agents were trained for longer."
+
+
 def test_what_the_choice_earns_is_told_with_its_agents():
     told = further_tables.choice_sentence(agents_by_hand())
     assert "(2 agents) " in told
