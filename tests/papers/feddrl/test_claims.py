@@ -382,13 +382,14 @@ def test_the_cell_at_the_papers_length_is_decided_there_only(drl, words):
 def test_sentences_about_the_papers_length_by_hand():
     """FedDRL 52.1 on average, the others 50.1 with the same noise: two points, without width."""
     rows = at_length([52.0, 52.2, 52.1])
-    first, second, third = headline.at_the_papers_length(lambda name: rows)
+    first, second, late, third = headline.at_the_papers_length(lambda name: rows)
     assert first == (
         "After 1000 rounds the best accuracies are FedDRL 52.1 % (printed: 86.7), "
         "FedAvg 50.1 % (printed: 84.9), FedProx 50.1 % (printed: 84.8)."
     )
     assert second.startswith("FedDRL is +2.00 [+2.00, +2.00] points against FedAvg, +2.00 ")
     assert second.endswith("points against itself with the clients' losses in the wrong order.")
+    assert "registered, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
     assert third == "Repaired it is +0.00 [+0.00, +0.00] points against equal weights."
     begun = headline.at_the_papers_length(lambda name: rows[rows.method == "fedavg"])
     assert begun == ["After 1000 rounds the best accuracies are FedAvg 50.1 % (printed: 84.9)."]

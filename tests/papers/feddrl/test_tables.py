@@ -71,15 +71,24 @@ def test_gains_are_relative():
 
 
 def test_a_cell_at_length_by_hand():
-    """Two rounds count as late: of 1000, those after 950; FedDRL 52 less FedAvg's 50 is 2 points."""
-    found = feddrl_tables.length_table(at_length([52.0, 52.2, 52.1])).set_index("variant")
-    assert list(found.index[:3]) == ["fedavg", "fedprox", "feddrl"]
-    assert found.published.to_dict()["feddrl"] == 86.71
-    assert found.published.isna().sum() == 4  # the controls and the repaired agent
-    assert found.best["feddrl"] == found.late["feddrl"] == 52.1
-    assert (found["FedDRL less it"]["fedavg"], found["difference low"]["fedavg"]) == (2.0, 2.0)
-    assert np.isnan(found["FedDRL less it"]["feddrl"])
-    assert (found.seeds == 3).all()
+    """Of two rounds the last counts as late; FedDRL 52.1 less FedAvg's 50.1 is 2 points in every seed."""
+    rows = at_length([52.0, 52.2, 52.1])
+    levels = feddrl_tables.length_table(rows).set_index("variant")
+    assert list(levels.index[:3]) == ["fedavg", "fedprox", "feddrl"]
+    assert (levels.published["feddrl"], levels.difference["feddrl"]) == (86.71, -34.61)
+    assert levels.published.isna().sum() == 4  # the controls and the repaired agent
+    assert levels.best["feddrl"] == levels.late["feddrl"] == 52.1
+    assert (levels.seeds == 3).all()
+    leads = feddrl_tables.length_leads(rows).set_index("FedDRL less")
+    assert leads.loc["fedavg"].tolist() == [2.0] * 6
+    assert "feddrl" not in leads.index
+
+
+def test_late_accuracies_of_a_seed_by_hand():
+    """Twenty rounds: 5 % of them is the last one, which is not the best."""
+    part = pd.DataFrame({"round": range(1, 21), "test_accuracy": [0.9] + 18 * [0.1] + [0.5]})
+    late = feddrl_tables.late_by_seed(part.assign(seed=0, variant="fedavg"))
+    assert late.fedavg.tolist() == [50.0]
 
 
 def test_controls_are_pooled_over_cells():
