@@ -1,5 +1,6 @@
 """Numbers of README's results and of the first screen of 01_feddrl."""
 
+from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
 from fedlib.papers.feddrl import learning, tables
@@ -40,19 +41,25 @@ def _less(artifact: str, control: str, **where: object) -> Number:
     )  # fmt: skip
 
 
-def _at_length(control: str) -> Number:
-    """FedDRL's best accuracy less a control's in the cell that has the paper's rounds."""
+def _at_length(control: str, late: bool) -> Number:
+    """FedDRL less a control in the cell that has the paper's rounds: best accuracy, or late."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(LENGTH)
         own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
-        known = len(own) > 0 and {"feddrl", control} <= set(own.variant)
-        return tables.pooled_lead(own, control) if known else None
+        if not len(own) or not {"feddrl", control} <= set(own.variant):
+            return None
+        if not late:
+            return tables.pooled_lead(own, control)
+        levels = tables.late_by_seed(own)
+        return paired(levels.feddrl, levels[control])
 
-    what = f"FedDRL's best accuracy less that of {CONTROLS[control]}, one cell of {ROUNDS} rounds"
+    what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
     return Number(
-        id=f"feddrl-length-{control}", what=what, unit="points", artifacts=(LENGTH,), compute=compute
-    )
+        id=f"feddrl-length-{'late-' if late else ''}{control}",
+        what=f"FedDRL's {what} less that of {CONTROLS[control]}, one cell of {ROUNDS} rounds", unit="points",
+        artifacts=(LENGTH,), compute=compute,
+    )  # fmt: skip
 
 
 def _repair(data: str, variant: str, what: str) -> Number:
@@ -119,7 +126,7 @@ NUMBERS = (
         for control in CONTROLS
         for scheme in ("pa", "ce", "cn")
     ),
-    *(_at_length(control) for control in CONTROLS),
+    *(_at_length(control, late) for late in (False, True) for control in CONTROLS),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),
