@@ -106,11 +106,19 @@ def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Lo
         if whole:
             raise
         verdict = Verdict(NOT_TESTABLE, f"the grid is not complete: {error}")
-    frames = [(supplement, load(supplement.artifact, profile)) for supplement in claim.supplements]
+    frames = [(one, _beside(one.artifact, profile, load)) for one in claim.supplements]
     told = [supplement.tell(own) for supplement, own in frames if len(own)]
     data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else _timed_on(rows)
     evidence = "; ".join(filter(None, [verdict.evidence, *told]))
     return dataclasses.replace(verdict, evidence=evidence, profile=profile, data=data, artifact=artifact)
+
+
+def _beside(artifact_id: str, profile: str, load: Load) -> pd.DataFrame:
+    """Rows of a supplement: at the deciding profile, or at its largest where it has no such profile."""
+    if profile in find_artifact(artifact_id).profiles:
+        return load(artifact_id, profile)
+    best = largest(artifact_id, load)
+    return load(artifact_id, best) if best != "smoke" else pd.DataFrame()
 
 
 def _timed_on(rows: pd.DataFrame) -> str:

@@ -166,3 +166,18 @@ def test_rows_of_smaller_profiles_are_not_asked_for_where_a_grid_is_complete(mon
 
     assert verdicts.largest("fake/computed", load) == "extended"
     assert asked == ["paper", "extended"]
+
+
+def test_a_supplement_without_the_deciding_profile_tells_of_its_largest():
+    """`feddrl/paper_length` has no `reduced`: rows of `extended` stand beside, smoke rows never do."""
+    long = pd.DataFrame({"group": ["one"], "of": ["extended"]})
+    stored = {"extended": long, "smoke": long.assign(of="smoke")}
+
+    def load(name, profile):
+        return stored.get(profile, pd.DataFrame())
+
+    beside = verdicts._beside("feddrl/paper_length", "reduced", load)
+    assert beside.of.tolist() == ["extended"]
+    del stored["extended"]
+    assert verdicts._beside("feddrl/paper_length", "reduced", load).empty
+    assert verdicts._beside("feddrl/table3", "smoke", load).of.tolist() == ["smoke"]

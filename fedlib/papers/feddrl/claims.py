@@ -64,6 +64,10 @@ FACTORS = Part(
     "factor of small groups - of the main group",
     by_cell(estimate.factor_difference, needs=("feddrl",), partition=("ce", "cn")), unit="%",
 )  # fmt: skip
+FACTORS_IN_SLOT = Part(
+    "the same among clients in the same slot (A5)",
+    by_cell(lambda part: estimate.factor_gap_in_slot(part, "feddrl"), needs=("feddrl",)), unit="%",
+)  # fmt: skip
 
 # C16 is about times: its sampling unit is a pair of network and data, not a seed
 
@@ -189,7 +193,12 @@ CLAIMS = (
         "sec. 4.2.2", "feddrl/table3", fallback=("feddrl/small_setting",),
         parts=(FACTORS,),
         gates=(AGENT_TRAINED,),
-        supplements=(supplement("feddrl/impact_factors", FACTORS, where="in table 3's cells with N = 10"),),
+        supplements=(
+            supplement("feddrl/impact_factors", FACTORS, where="in table 3's cells with N = 10"),
+            supplement(
+                "feddrl/paper_length", FACTORS, FACTORS_IN_SLOT, where="in one cell at the paper's length"
+            ),
+        ),
     ),
     Claim(
         "FEDDRL-C11", "K from 10 to 50 changes the speed, not the accuracy reached, and FedDRL stays ahead",

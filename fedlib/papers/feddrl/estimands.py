@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pandas as pd
 
 from fedlib.analysis.claims import Gate
@@ -121,9 +122,30 @@ def loss_ratio(value: str, *, late: bool) -> Callable[[pd.DataFrame], pd.DataFra
 
 def factor_difference(part: pd.DataFrame) -> pd.Series:
     """Mean factor of small groups' clients less the main group's, later rounds, in % of a uniform factor."""
-    factors = analysis.group_factors(part[part.variant == "feddrl"])
+    return factor_gap(part, "feddrl")
+
+
+def factor_gap(part: pd.DataFrame, variant: str) -> pd.Series:
+    """`factor_difference` of any variant that decides factors."""
+    factors = analysis.group_factors(part[part.variant == variant])
     later = factors[factors["round"] > EARLY * factors["round"].max()].groupby("seed")
     return 100 * part.cohort_size.iloc[0] * (later.others.mean() - later.main.mean())
+
+
+def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
+    """`factor_gap` among clients in the same slot: what a policy does beyond preferring some slots.
+
+    Slots are sorted by client number (FEDDRL-A5) and the main group has the lowest numbers, so that a slot
+    tells something of the group. Least squares on the group and a level for each slot, later rounds.
+    """
+    rows = part[(part.variant == variant) & part.weights.notna()]
+    found = {}
+    for seed, own in rows[rows["round"] > EARLY * rows["round"].max()].groupby("seed"):
+        clients, factors = (np.array([json.loads(text) for text in own[c]]) for c in ("clients", "weights"))
+        small = clients >= int(DELTA * own.num_clients.iloc[0] + 0.5)
+        x, y = (values - values.mean(axis=0) for values in (small, factors))
+        found[seed] = 100 * clients.shape[1] * (x * y).sum() / (x * x).sum()
+    return pd.Series(found)
 
 
 def by_cohort(measure: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], pd.DataFrame]:

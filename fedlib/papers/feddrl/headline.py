@@ -9,12 +9,12 @@ from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_inte
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies
-from fedlib.papers.feddrl.estimands import ROUNDS
+from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.tables import late_by_seed, pooled_lead
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Up to three sentences: FedDRL against FedAvg, against controls without information, and repaired."""
+    """Up to four sentences: FedDRL against FedAvg and controls, at the paper's length, and repaired."""
     rows = rows_of("feddrl/table3")
     if rows.empty:
         return ["No rows of table 3 are stored."]
@@ -24,7 +24,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{effect_words(pooled['fedavg'], 'points')} against FedAvg.",
         f"Against equal weights it is {effect_words(pooled['uniform'], 'points')}, "
         f"against its own policy before any training {effect_words(pooled['untrained'], 'points')}.",
-        *_told(rows_of, {"repair_judged": _repaired}),
+        *_told(rows_of, {"paper_length": _one_cell, "repair_judged": _repaired}),
     ]
 
 
@@ -36,13 +36,14 @@ def does_it_learn(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Three sentences: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
-    makers = {"table3": _whose_lead, "small_setting": _printed_agent, "repair_judged": _repaired}
-    return _told(rows_of, makers)
+    """Three answers: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
+    makers = {"small_setting": _printed_agent, "repair_judged": _repaired}
+    lead = " ".join(_told(rows_of, {"table3": _whose_lead, "paper_length": _one_cell}))
+    return [*filter(None, [lead]), *_told(rows_of, makers)]
 
 
 def at_the_papers_length(rows_of: RowsOf) -> list[str]:
-    """Up to four sentences about the one cell that has the paper's rounds, or one that it has none."""
+    """Up to five sentences about the one cell that has the paper's rounds, or one that it has none."""
     rows = rows_of("feddrl/paper_length")
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return ["Open: no runs of this length are shown; `run feddrl/paper_length --profile extended`."]
@@ -76,15 +77,41 @@ def at_the_papers_length(rows_of: RowsOf) -> list[str]:
             "In the mean of the last 5 % of the rounds, about which no claim was registered, it is "
             f"{less(late_by_seed(named), 'feddrl', {**baselines, **controls})}."
         )
+        raw, in_slot = (
+            effect_words(mean_interval(gap(named, "feddrl").to_numpy()), "%")
+            for gap in (factor_gap, factor_gap_in_slot)
+        )
+        found.append(
+            f"It gives a client of a small group {raw} of a uniform factor more than one of the main group, "
+            f"and {in_slot} among clients in the same slot: slots are sorted by client number (A5) and the "
+            "small groups have the highest, so that preferring the last slots is enough."
+        )
     if "repaired" in best:
         found.append(f"Repaired it is {less(best, 'repaired', {'uniform': 'equal weights'})}.")
     return found
 
 
 def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> list[str]:
-    """A sentence for each of FedDRL's artifacts that has rows."""
+    """A sentence for each of FedDRL's artifacts that has rows to say something about."""
     found = {name: rows_of(f"feddrl/{name}") for name in makers}
-    return [make(found[name]) for name, make in makers.items() if len(found[name])]
+    told = (make(found[name]) for name, make in makers.items() if len(found[name]))
+    return [sentence for sentence in told if sentence]
+
+
+def _one_cell(rows: pd.DataFrame) -> str:
+    """The cell at the paper's length, against FedAvg and the untrained policy; empty for shorter runs."""
+    named = analysis.named(rows)
+    if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "untrained"} <= set(named.variant):
+        return ""
+    own = analysis.best(named, "feddrl")
+    fedavg, untrained = (
+        effect_words(contrasts.paired(own, analysis.best(named, name)), "points")
+        for name in ("fedavg", "untrained")
+    )
+    return (
+        f"In one cell, run for the paper's {ROUNDS} rounds, it is {fedavg} against FedAvg and {untrained} "
+        "against its untrained policy."
+    )
 
 
 def _whose_lead(rows: pd.DataFrame) -> str:

@@ -1,10 +1,10 @@
 """Numbers of README's results and of the first screen of 01_feddrl."""
 
 from fedlib.analysis.contrasts import paired
-from fedlib.analysis.intervals import Interval
+from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
 from fedlib.papers.feddrl import learning, tables
-from fedlib.papers.feddrl.estimands import ROUNDS, picked
+from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
 from fedlib.papers.feddrl.quantities import named
 
 TABLE3, FILES, LENGTH = "feddrl/table3", "feddrl/authors_partitions", "feddrl/paper_length"
@@ -59,6 +59,25 @@ def _at_length(control: str, late: bool) -> Number:
         id=f"feddrl-length-{'late-' if late else ''}{control}",
         what=f"FedDRL's {what} less that of {CONTROLS[control]}, one cell of {ROUNDS} rounds", unit="points",
         artifacts=(LENGTH,), compute=compute,
+        places=(README, NOTEBOOK) if control in ("fedavg", "untrained") and not late else (README,),
+    )  # fmt: skip
+
+
+def _factors_at_length(in_slot: bool) -> Number:
+    """Factor of a small group's client less that of a main group's, in that cell."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of(LENGTH)
+        own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
+        if not len(own) or "feddrl" not in set(own.variant):
+            return None
+        return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, "feddrl").to_numpy())
+
+    words = ", among clients in the same slot" if in_slot else ""
+    return Number(
+        id=f"feddrl-length-factors{'-in-slot' if in_slot else ''}",
+        what=f"factor of a client of a small group less that of the main group{words}, the same cell",
+        unit="% of 1/K", artifacts=(LENGTH,), compute=compute,
     )  # fmt: skip
 
 
@@ -127,6 +146,7 @@ NUMBERS = (
         for scheme in ("pa", "ce", "cn")
     ),
     *(_at_length(control, late) for late in (False, True) for control in CONTROLS),
+    *(_factors_at_length(in_slot) for in_slot in (False, True)),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),

@@ -350,10 +350,12 @@ def test_loss_ratios_by_hand():
 
 
 def at_length(drl, rounds=1000, **more):
-    """The cell of `feddrl/paper_length` with two evaluated rounds; FedAvg, FedProx and controls at 50."""
+    """The cell of `feddrl/paper_length` with three evaluated rounds; FedAvg, FedProx and controls at 50."""
     own = cell(num_clients=100, feddrl=drl, **{name: [50, 50.2, 50.1] for name in LEVEL}, **more)
-    own = own[own["round"].isin((1, ROUNDS))].assign(rounds=rounds)
-    return own.assign(**{"round": own["round"].where(own["round"] == 1, rounds)})
+    ends = {1: 1, ROUNDS // 2: rounds // 2, ROUNDS: rounds}
+    own = own[own["round"].isin(ends)].assign(rounds=rounds, weights="[0.4, 0.6]")
+    clients = own["round"].map({1: "[0, 1]", ROUNDS // 2: "[0, 1]", ROUNDS: "[0, 99]"})
+    return own.assign(clients=clients, **{"round": own["round"].map(ends)})
 
 
 LEVEL = ("fedavg", "fedprox", "uniform", "untrained", "shuffled", "repaired")
@@ -379,10 +381,30 @@ def test_the_cell_at_the_papers_length_is_decided_there_only(drl, words):
     assert short == ["not testable here"] * 4
 
 
+def weighed(factor):
+    """Two slots, clients 0 to 9 of which 0 to 5 are the main group; factor(slot, small): their weights."""
+    cohorts = [[0, 5], [0, 6], [5, 9], [6, 9]]
+    frame = pd.DataFrame({"round": [5, 6, 7, 8], "seed": 0, "variant": "feddrl", "num_clients": 10})
+    frame["cohort_size"] = 2
+    frame["clients"] = [json.dumps(pair) for pair in cohorts]
+    frame["weights"] = [json.dumps([factor(s, c >= 6) for s, c in enumerate(pair)]) for pair in cohorts]
+    return frame
+
+
+def test_preferring_slots_is_told_from_preferring_groups():
+    """A policy of slots: 0.25 and 0.75, equal within a slot; one of groups: 0.3 more, 60 % of 1/2."""
+    slots = weighed(lambda slot, small: 0.75 if slot else 0.25)
+    assert estimands.factor_gap_in_slot(slots, "feddrl").tolist() == pytest.approx([0])
+    assert estimands.factor_gap(slots, "feddrl").iloc[0] > 50
+    groups = weighed(lambda slot, small: 0.65 if small else 0.35)
+    assert estimands.factor_gap_in_slot(groups, "feddrl").tolist() == pytest.approx([60])
+    assert estimands.factor_gap(groups, "feddrl").tolist() == pytest.approx([60])
+
+
 def test_sentences_about_the_papers_length_by_hand():
     """FedDRL 52.1 on average, the others 50.1 with the same noise: two points, without width."""
     rows = at_length([52.0, 52.2, 52.1])
-    first, second, late, third = headline.at_the_papers_length(lambda name: rows)
+    first, second, late, factors, third = headline.at_the_papers_length(lambda name: rows)
     assert first == (
         "After 1000 rounds the best accuracies are FedDRL 52.1 % (printed: 86.7), "
         "FedAvg 50.1 % (printed: 84.9), FedProx 50.1 % (printed: 84.8)."
@@ -390,6 +412,7 @@ def test_sentences_about_the_papers_length_by_hand():
     assert second.startswith("FedDRL is +2.00 [+2.00, +2.00] points against FedAvg, +2.00 ")
     assert second.endswith("points against itself with the clients' losses in the wrong order.")
     assert "registered, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
+    assert "and +0.00 [+0.00, +0.00] % among clients in the same slot" in factors
     assert third == "Repaired it is +0.00 [+0.00, +0.00] points against equal weights."
     begun = headline.at_the_papers_length(lambda name: rows[rows.method == "fedavg"])
     assert begun == ["After 1000 rounds the best accuracies are FedAvg 50.1 % (printed: 84.9)."]
