@@ -72,6 +72,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "uniform": MethodStyle("#999999", "+", "uniform weights", "-."),
     "untrained": MethodStyle("#555555", "1", "untrained policy", ":"),
     "shuffled": MethodStyle("#AAAAAA", "2", "shuffled input", "--"),
+    "drawn": MethodStyle("#CC6677", "D", "FedDRL, slots in drawn order", "-."),
     "repaired": MethodStyle("#E69F00", "*", "FedDRL, repaired", "-"),
     "repaired_permuted": MethodStyle("#AAAAAA", "x", "repaired, permuted rewards", ":"),
     "permuted": MethodStyle("#AAAAAA", "3", "permuted rewards", ":"),

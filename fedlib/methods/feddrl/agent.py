@@ -26,6 +26,7 @@ Streams = Callable[[str], list[np.random.Generator]]  # a name -> one generator 
 CHOICES = {
     "agent": ("learning", "shuffled", "untrained", "permuted"),
     "policy": ("joint", "shared"),
+    "slot_order": ("client", "drawn"),
     "state": mdp.STATES,
 }
 
@@ -70,6 +71,7 @@ class AggregationAgent:
     # controls: "shuffled" state when it acts; "untrained", never updated; "permuted" rewards when it learns
     agent: str = "learning"
     beta: float = 0.1  # eq. (6) (A9)
+    slot_order: str = "client"  # or "drawn" anew each round: by number, a slot can tell the group (A5)
     state: str = "shares"  # or "raw" (A6)
     centring: float = 0.0  # rate of the running mean that D's rewards are less (`mdp.centre`); 0: none
     policy: str = "joint"  # or "shared": one network for every client, of its own three reports
@@ -166,8 +168,11 @@ class AggregationAgent:
     ) -> tuple[AgentState, Tensor, dict[str, list[Any]]]:
         """Lines 13 to 18 for one round: the clients' reports [R, K] in, impact factors [R, K] out.
 
-        Lines 17 and 18 are those of the round before. Also returns the columns of the row.
+        Lines 17 and 18 are those of the round before. Also returns the columns of the row. Within, all is
+        by slot; reports come and factors go by client.
         """
+        order = self._slots(len(before), learner.slots, streams)
+        before, after, sizes = (reports.gather(1, order) for reports in (before, after, sizes))
         state = mdp.observe(before, after, sizes, self.state)  # line 13
         earned = None
         if learner.state is not None:  # lines 17, 18
@@ -177,7 +182,8 @@ class AggregationAgent:
         chosen = self._choose(learner, state, streams)
         action = mdp.explore(chosen, noise, self.beta)  # line 14; this is what D stores (A12)
         factors = mdp.impact_factors(action, _normal(streams("impact"), learner.slots))  # line 15
-        columns = {**_columns(earned, factors, len(learner.replay)), "mu": _as_json(chosen)}
+        factors, mu = (mdp.by_client(values, order) for values in (factors, chosen[:, : learner.slots]))
+        columns = {**_columns(earned, factors, len(learner.replay)), "mu": _as_json(mu)}
         return replace(learner, state=state, action=action), factors, columns
 
     def remember(self, learner: AgentState, earned: Tensor, state: Tensor) -> AgentState:
@@ -190,6 +196,12 @@ class AggregationAgent:
             learner = replace(learner, mean_reward=mean)
         replay = learner.replay.add(before, action, earned, state, capacity=self.capacity)
         return replace(learner, replay=replay)
+
+    def _slots(self, count: int, slots: int, streams: Streams) -> Tensor:
+        """[R, K] which of the cohort's clients, in the order of their numbers, has each slot."""
+        if self.slot_order == "client":
+            return torch.arange(slots).expand(count, slots)
+        return torch.from_numpy(np.stack([stream.permutation(slots) for stream in streams("slots")]))
 
     def _choose(self, learner: AgentState, state: Tensor, streams: Streams) -> Tensor:
         """(mu, sigma) = pi(s) [R, 2K], without exploration noise."""
@@ -215,7 +227,6 @@ def _columns(earned: Tensor | None, factors: Tensor, length: int) -> dict[str, l
     }
 
 
-def _as_json(action: Tensor) -> list[str]:
-    """The means of actions [R, 2K], a JSON list for each replica."""
-    mu, _ = action.chunk(2, dim=1)
+def _as_json(mu: Tensor) -> list[str]:
+    """The means [R, K], a JSON list for each replica."""
     return [json.dumps([float(f"{value:.4g}") for value in one]) for one in mu.tolist()]

@@ -1,8 +1,8 @@
 """FedDRL's state, action, impact factors and reward: sec. 3.3 and eqs. (5) to (7) of the paper.
 
-Shapes: R replicas, K slots (clients sorted by id, FEDDRL-A5); everything is [R, ...], float32
-on the CPU. An action is the vector (mu_1..mu_K, sigma_1..sigma_K), sigma a standard deviation
-(FEDDRL-A11).
+Shapes: R replicas, K slots (clients sorted by number, or in an order drawn anew, FEDDRL-A5); everything is
+[R, ...], float32 on the CPU. An action is the vector (mu_1..mu_K, sigma_1..sigma_K), sigma a standard
+deviation (FEDDRL-A11).
 """
 
 import torch
@@ -26,6 +26,11 @@ def observe(before: Tensor, after: Tensor, sizes: Tensor, scaling: str = "shares
             total[:, :2] = 1
         blocks = blocks / total
     return blocks.flatten(1)
+
+
+def by_client(values: Tensor, order: Tensor) -> Tensor:
+    """Values [R, K] of slots, given back to the clients that had them: slot j was client order[j]'s."""
+    return torch.empty_like(values).scatter(1, order, values)
 
 
 def shuffle_slots(state: Tensor, order: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot
-from fedlib.papers.feddrl.tables import late_by_seed, pooled_lead
+from fedlib.papers.feddrl.tables import pooled_lead
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -75,7 +75,7 @@ def at_the_papers_length(rows_of: RowsOf) -> list[str]:
         found.append(f"FedDRL is {less(best, 'feddrl', {**baselines, **controls})}.")
         found.append(
             "In the mean of the last 5 % of the rounds, about which no claim was registered, it is "
-            f"{less(late_by_seed(named), 'feddrl', {**baselines, **controls})}."
+            f"{less(analysis.late(named), 'feddrl', {**baselines, **controls})}."
         )
         raw, in_slot = (
             effect_words(mean_interval(gap(named, "feddrl").to_numpy()), "%")

@@ -5,6 +5,7 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
 from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
+from fedlib.papers.feddrl.quantities import late as late_by_seed
 from fedlib.papers.feddrl.quantities import named
 
 TABLE3, FILES, LENGTH = "feddrl/table3", "feddrl/authors_partitions", "feddrl/paper_length"
@@ -51,7 +52,7 @@ def _at_length(control: str, late: bool) -> Number:
             return None
         if not late:
             return tables.pooled_lead(own, control)
-        levels = tables.late_by_seed(own)
+        levels = late_by_seed(own)
         return paired(levels.feddrl, levels[control])
 
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"

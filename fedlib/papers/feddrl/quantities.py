@@ -15,7 +15,7 @@ from fedlib.analysis import contrasts as decide
 from fedlib.analysis.variants import with_variant
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.feddrl.repair import FROZEN, REPAIRED, SEARCHED
-from fedlib.papers.feddrl.runs import CONTROLS, DELTA, PAPER_METHODS, VARIANTS
+from fedlib.papers.feddrl.runs import CONTROLS, DELTA, DRAWN, PAPER_METHODS, VARIANTS
 from fedlib.papers.feddrl.small_setting import EXTRA
 
 BASELINES = ("fedavg", "fedprox")
@@ -27,9 +27,10 @@ _REPAIRS = {
     if options
 }
 _REPAIRS["repaired_permuted"] = ("feddrl", {**REPAIRED, "agent": "permuted"})
-_NAMES = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), **EXTRA, **_REPAIRS, **CONTROLS}
+_OURS = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), "drawn": ("feddrl", DRAWN)}
+_NAMES = {**_OURS, **EXTRA, **_REPAIRS, **CONTROLS}
 _NAMES = dict(sorted(_NAMES.items(), key=lambda named: -len(named[1][1]))) | PAPER_METHODS
-_ORDER = tuple(dict.fromkeys((*VARIANTS, *EXTRA, *_REPAIRS, "fedprox_uniform", "best_constant")))
+_ORDER = tuple(dict.fromkeys((*VARIANTS, *EXTRA, *_REPAIRS, *_OURS, "best_constant")))
 REACHABLE = ("small_groups", "main_group", "largest_losses", "proportional", "best_constant")  # by the agent
 CELL = ("dataset", "partition", "num_clients")
 PAPER_DATA = {
@@ -104,6 +105,15 @@ def cell_name(cell: tuple) -> str:
 def best(part: pd.DataFrame, variant: str) -> pd.Series:
     """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
     return decide.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
+
+
+def late(part: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
+    """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
+
+    Unlike the best round (FEDDRL-A34) it is not chosen with the test data.
+    """
+    last_rows = part[(part["round"] > (1 - last) * part["round"].max()) & part.test_accuracy.notna()]
+    return 100 * last_rows.groupby(["seed", "variant"]).test_accuracy.mean().unstack("variant")
 
 
 def best_by_cell(named: pd.DataFrame, needs: tuple[str, ...] = ()) -> Iterator[tuple[tuple, pd.DataFrame]]:

@@ -44,6 +44,7 @@ CONTROLS = {
     "untrained": ("feddrl", {"agent": "untrained"}),
     "shuffled": ("feddrl", {"agent": "shuffled"}),
 }
+DRAWN = {"slot_order": "drawn"}  # options of FedDRL: the departure from A5 that `paper_length` has
 VARIANTS = {**PAPER_METHODS, **CONTROLS}
 FEDERATED = tuple(name for name in VARIANTS if name != "singleset")
 TWO_STAGE = ("feddrl", "shuffled")  # those with worker rounds before round 1
@@ -249,9 +250,15 @@ def table3_cells(
 
 
 def paper_length(profile: str) -> list[Run]:
-    """The first of `EXTENDED_CELLS`: every run that table 3 has of it, the repaired agent's with them."""
+    """The first of `EXTENDED_CELLS`: every run that table 3 has of it, and FedDRL with slots in drawn order.
+
+    Sorted by client number (FEDDRL-A5) the last slots are the small groups', so that an agent needs no
+    client's loss to prefer them; in drawn order a slot tells nothing of the group.
+    """
     ((data, partition, num_clients), *_) = EXTENDED_CELLS
-    return table3_cells(profile, data=(data,), partitions=(partition,), clients=(num_clients,))
+    cell = base_run(profile, "paper_length", data, partition, num_clients)
+    runs = table3_cells(profile, data=(data,), partitions=(partition,), clients=(num_clients,))
+    return [*runs, replace(cell, method="feddrl", method_options=dict(DRAWN))]
 
 
 def fig7(profile: str) -> list[Run]:

@@ -138,10 +138,10 @@ def pooled_lead(named: pd.DataFrame, control: str) -> Interval:
 
 
 def length_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table with a line per variant of one cell: accuracy (%) published, best and late (`late_by_seed`)."""
+    """Table with a line per variant of one cell: accuracy (%) published, best and late (`late`)."""
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named, needs=("feddrl",)):
-        published, late = accuracies().loc[line_key(_cell(cell))], late_by_seed(part)
+        published, late = accuracies().loc[line_key(_cell(cell))], analysis.late(part)
         for variant in analysis.variant_order(part):
             best = analysis.best(part, variant)
             line = {"variant": variant, "published": published.get(PRINTED.get(variant))}
@@ -155,21 +155,12 @@ def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDRL less each other variant of one cell (points), in best and in late accuracy."""
     named, found = analysis.named(rows), []
     for _, part in analysis.cells(named, needs=("feddrl",)):
-        late, own = late_by_seed(part), analysis.best(part, "feddrl")
+        late, own = analysis.late(part), analysis.best(part, "feddrl")
         for variant in (name for name in analysis.variant_order(part) if name != "feddrl"):
             best = decide.paired(own, analysis.best(part, variant)).columns("best")
             last = decide.paired(late.feddrl, late[variant]).columns("late")
             found.append({"FedDRL less": variant, **best, **last})
     return pd.DataFrame(found).round(2)
-
-
-def late_by_seed(part: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
-    """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
-
-    Unlike the best round (FEDDRL-A34) it is not chosen with the test data.
-    """
-    late = part[(part["round"] > (1 - last) * part["round"].max()) & part.test_accuracy.notna()]
-    return 100 * late.groupby(["seed", "variant"]).test_accuracy.mean().unstack("variant")
 
 
 def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:

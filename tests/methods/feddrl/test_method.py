@@ -209,6 +209,19 @@ def test_shuffled_agent_keeps_the_true_states():
     torch.testing.assert_close(learner.replay.states[0, :, 8:], sizes.expand(4, 4))
 
 
+def test_slots_in_drawn_order_change_what_is_stored_but_not_whose_a_factor_is():
+    """A shared policy without noise treats clients alike: in whatever slot, a client gets its own factor."""
+    quiet = {"policy": "shared", "state": "raw", "noise": 0.0, "beta": 0.0, "agent": "untrained"}
+    drawn, sorted_ = (play(make_world(rounds=5), slot_order=order, **quiet) for order in ("drawn", "client"))
+    for name in ("weights", "mu"):
+        ours, theirs = ([json.loads(text) for text in column(played, name)] for played in (drawn, sorted_))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+        assert len(set(ours[-1])) > 1
+    stored = mind_of(drawn[-1]).replay.states[0, :, 8:]
+    torch.testing.assert_close(stored.sort().values, torch.tensor([4.0, 6.0, 7.0, 9.0]).expand(4, 4))
+    assert len({tuple(row.tolist()) for row in stored}) > 1, "another order in every round"
+
+
 def test_centred_rewards_are_stored_and_the_row_keeps_eq_7():
     played = play(make_world(rounds=4), mode="online", centring=1.0)
     earned = column(played, "reward")[1:]

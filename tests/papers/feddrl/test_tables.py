@@ -20,6 +20,7 @@ from fedlib.experiments.store import Store
 from fedlib.papers import artifacts, find_artifact
 from fedlib.papers.feddrl import figures as feddrl_figures
 from fedlib.papers.feddrl import measurements as feddrl_measures
+from fedlib.papers.feddrl import quantities as feddrl_quantities
 from fedlib.papers.feddrl import runs as grid
 from fedlib.papers.feddrl import tables as feddrl_tables
 from fedlib.papers.feddrl import timing as feddrl_timing
@@ -87,7 +88,7 @@ def test_a_cell_at_length_by_hand():
 def test_late_accuracies_of_a_seed_by_hand():
     """Twenty rounds: 5 % of them is the last one, which is not the best."""
     part = pd.DataFrame({"round": range(1, 21), "test_accuracy": [0.9] + 18 * [0.1] + [0.5]})
-    late = feddrl_tables.late_by_seed(part.assign(seed=0, variant="fedavg"))
+    late = feddrl_quantities.late(part.assign(seed=0, variant="fedavg"))
     assert late.fedavg.tolist() == [50.0]
 
 
