@@ -57,7 +57,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",
-        runs=grid.paper_length, plot=partial(figures.plot_curves, columns=1, size=(6.4, 3.6)),
+        runs=grid.paper_length, plot=figures.plot_length,
         tables=(tables.length_table, tables.length_leads), profiles=("smoke", "extended", "paper"),
     ),
     Artifact(

@@ -14,7 +14,7 @@ from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl import tables as feddrl_tables
 
 CONTROLS = ("uniform", "untrained", "shuffled")  # thin lines: four curves have bands, eight would hide them
-CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "repaired", *CONTROLS)
+CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "drawn", "repaired", *CONTROLS)
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 
@@ -68,6 +68,33 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
     )
     shown = part.assign(test_accuracy=100 * smooth)
     plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=CONTROLS)
+
+
+def plot_length(rows: pd.DataFrame) -> Figure:
+    """One cell: test accuracy per round above, below it each variant's less FedAvg's."""
+    named = analysis.named(rows)
+    named = named[named.variant.isin(CURVES)]
+    fig, (levels, leads) = plotting.subplots(2, 1, figsize=(6.6, 6.4), sharex=True)
+    _accuracy_curves(named, levels)
+    levels.set(xlabel="")
+    shown, window = _over_fedavg(named)
+    plotting.plot_curves(
+        shown, leads, y="lead", by="variant", y_label="less FedAvg's (points)", thin=("untrained", "shuffled")
+    )
+    leads.axhline(0, color="black", linewidth=0.8)
+    plotting.one_legend(fig, (levels, leads))
+    note = f"Below: of the same seed, moving averages over {window} rounds; uniform weights are FedAvg's here"
+    return plotting.caption(fig, named, f"Mean over seeds, band = 95 % t interval. {note}.")
+
+
+def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Accuracy less FedAvg's in the same round and seed (points), smoothed, in columns variant, lead."""
+    window = max(1, int(named["rounds"].max()) // 20)
+    levels = named.pivot_table(index=["seed", "round"], columns="variant", values="test_accuracy")
+    leads = 100 * levels.drop(columns=["fedavg", "uniform"], errors="ignore").sub(levels.fedavg, axis=0)
+    smooth = leads.groupby(level="seed").transform(lambda values: values.rolling(window).mean())
+    long = smooth.stack().rename("lead").reset_index()
+    return pd.concat([long[long.variant == name] for name in analysis.variant_order(long)]), window
 
 
 def plot_fig4(rows: pd.DataFrame) -> Figure:
