@@ -43,7 +43,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def at_the_papers_length(rows_of: RowsOf) -> list[str]:
-    """Up to five sentences about the one cell that has the paper's rounds, or one that it has none."""
+    """Up to seven sentences about the one cell that has the paper's rounds, or one that it has none."""
     rows = rows_of("feddrl/paper_length")
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return ["Open: no runs of this length are shown; `run feddrl/paper_length --profile extended`."]
@@ -77,18 +77,30 @@ def at_the_papers_length(rows_of: RowsOf) -> list[str]:
             "In the mean of the last 5 % of the rounds, about which no claim was registered, it is "
             f"{less(analysis.late(named), 'feddrl', {**baselines, **controls})}."
         )
-        raw, in_slot = (
-            effect_words(mean_interval(gap(named, "feddrl").to_numpy()), "%")
-            for gap in (factor_gap, factor_gap_in_slot)
-        )
+        raw, in_slot = (_gap(named, "feddrl", gap) for gap in (factor_gap, factor_gap_in_slot))
         found.append(
             f"It gives a client of a small group {raw} of a uniform factor more than one of the main group, "
             f"and {in_slot} among clients in the same slot: slots are sorted by client number (A5) and the "
             "small groups have the highest, so that preferring the last slots is enough."
         )
+    if "drawn" in best:
+        late = analysis.late(named)
+        found.append(
+            "With slots in an order drawn anew in every round, where a slot tells nothing of the group, its "
+            f"best accuracy is {less(best, 'drawn', {'fedavg': 'FedAvg'})}, its mean of the last rounds "
+            f"{less(late, 'drawn', {'fedavg': 'FedAvg', 'feddrl': 'sorted slots'})}."
+        )
+        found.append(
+            f"A client of a small group then has {_gap(named, 'drawn', factor_gap)} of a uniform factor more."
+        )
     if "repaired" in best:
         found.append(f"Repaired it is {less(best, 'repaired', {'uniform': 'equal weights'})}.")
     return found
+
+
+def _gap(named: pd.DataFrame, variant: str, gap: Callable[[pd.DataFrame, str], pd.Series]) -> str:
+    """A difference of the groups' factors, with its interval over seeds, in words."""
+    return effect_words(mean_interval(gap(named, variant).to_numpy()), "%")
 
 
 def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> list[str]:

@@ -18,6 +18,9 @@ from fedlib.papers.feddrl.repair import REPAIRED
 ROUNDS = 8
 
 
+OURS = {"repaired": ("feddrl", dict(REPAIRED)), "drawn": ("feddrl", grid.DRAWN)}
+
+
 def cell(dataset="fmnist", partition="ce", num_clients=10, cohort_size=10, delta=0.6, early=None, **methods):
     """Rows of one cell; methods[variant]: final accuracy (%) of each seed, reached along a straight line.
 
@@ -25,7 +28,7 @@ def cell(dataset="fmnist", partition="ce", num_clients=10, cohort_size=10, delta
     """
     rows = []
     for variant, values in methods.items():
-        method, options = {**grid.VARIANTS, "repaired": ("feddrl", dict(REPAIRED))}[variant]
+        method, options = (grid.VARIANTS | OURS)[variant]
         for seed, value in enumerate(values):
             for r in range(1, ROUNDS + 1):
                 share = 1.0 if r >= (early or {}).get(variant, ROUNDS) else r / (2 * ROUNDS)
@@ -381,6 +384,22 @@ def test_the_cell_at_the_papers_length_is_decided_there_only(drl, words):
     assert short == ["not testable here"] * 4
 
 
+@pytest.mark.parametrize(
+    ("drawn", "words"),
+    [
+        ([52.0, 52.2, 52.1], ["supported", "supported", "not supported"]),
+        ([50.0, 50.2, 50.1], ["not supported", "supported", "supported"]),
+    ],
+)
+def test_slots_in_drawn_order_are_judged_against_uniform_weights_and_sorted_slots(drawn, words):
+    """Sorted slots reach 52.1, uniform weights 50.1; everybody's factor is 0.6 for client 99, 0.4 for 0."""
+    rows = at_length([52.0, 52.2, 52.1], drawn=drawn)
+    claims = [f"R{n}" for n in range(9, 12)]
+    assert [decided(claim, rows, gates=True).verdict for claim in claims] == words
+    without = [decided(claim, at_length([52.0, 52.2, 52.1]), gates=True).verdict for claim in claims]
+    assert without == ["not testable here"] * 3
+
+
 def weighed(factor):
     """Two slots, clients 0 to 9 of which 0 to 5 are the main group; factor(slot, small): their weights."""
     cohorts = [[0, 5], [0, 6], [5, 9], [6, 9]]
@@ -414,6 +433,14 @@ def test_sentences_about_the_papers_length_by_hand():
     assert "registered, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
     assert "and +0.00 [+0.00, +0.00] % among clients in the same slot" in factors
     assert third == "Repaired it is +0.00 [+0.00, +0.00] points against equal weights."
+    *_, levels, factors = headline.at_the_papers_length(
+        lambda name: at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
+    )[:-1]
+    assert levels.endswith(
+        "its best accuracy is +1.00 [+1.00, +1.00] points against FedAvg, its mean of the last rounds "
+        "+1.00 [+1.00, +1.00] points against FedAvg, −1.00 [−1.00, −1.00] points against sorted slots."
+    )
+    assert factors.startswith("A client of a small group then has +200")
     begun = headline.at_the_papers_length(lambda name: rows[rows.method == "fedavg"])
     assert begun == ["After 1000 rounds the best accuracies are FedAvg 50.1 % (printed: 84.9)."]
     for rows in (pd.DataFrame(), at_length([52.0], rounds=40)):
@@ -421,9 +448,9 @@ def test_sentences_about_the_papers_length_by_hand():
         assert only.startswith("Open: ")
 
 
-def test_there_are_17_claims_and_8_of_ours_and_their_artifacts_exist():
+def test_there_are_17_claims_and_11_of_ours_and_their_artifacts_exist():
     known = set(artifacts("feddrl"))
-    ours = [f"FEDDRL-R{n}" for n in range(1, 9)]
+    ours = [f"FEDDRL-R{n}" for n in range(1, 12)]
     assert [claim.id for claim in CLAIMS] == [*(f"FEDDRL-C{n}" for n in range(1, 18)), *ours]
     for claim in CLAIMS:
         assert {claim.artifact, *claim.fallback, *(s.artifact for s in claim.supplements)} <= known
