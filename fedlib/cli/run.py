@@ -3,9 +3,10 @@
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import EXIT_FAILED
+from fedlib.errors import EXIT_FAILED, check, shortened
 from fedlib.experiments import worker_processes
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.validation import check_numbers
@@ -34,6 +35,10 @@ def add_options(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
     parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
     parser.add_argument("--method", help="only this method of the grid, or this one in its place")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="TEXT",
+        help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",
+    )  # fmt: skip
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, partition.delta=0.4"
     )
@@ -83,6 +88,8 @@ def planned_runs(arguments: argparse.Namespace) -> _Plans:
         "settings": dict(selection.parse_setting(text) for text in arguments.set),
     }
     plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    if arguments.only:
+        plans = _only(plans, arguments.only)
     if arguments.skip_committed:
         plans = _uncommitted(plans)
     from fedlib.experiments.preflight import check_names  # imports torch: only once the names are known
@@ -91,6 +98,26 @@ def planned_runs(arguments: argparse.Namespace) -> _Plans:
         for members in selection.group(runs):
             check_names(members[0])
     return plans
+
+
+def _only(plans: _Plans, texts: Sequence[str]) -> _Plans:
+    """The runs whose line of `--dry-run` contains one of the texts; UsageError for a text in no line."""
+    from fedlib.experiments import labels, selection
+
+    told = labels.distinctions([run for runs in plans.values() for run in runs])
+    groups = [(a, members) for a, runs in plans.items() for members in selection.group(runs)]
+    lines = [labels.group_label(members, told) for _, members in groups]
+    for text in texts:
+        check(
+            any(text in line for line in lines),
+            f"--only {shortened(text)!r} given; allowed: a part of a line of --dry-run"
+            + (f", such as {lines[0]!r}" if lines else ", but these artifacts train nothing"),
+        )
+    kept: _Plans = {}
+    for (artifact, members), line in zip(groups, lines, strict=True):
+        if any(text in line for text in texts):
+            kept.setdefault(artifact, []).extend(members)
+    return kept
 
 
 def _uncommitted(plans: _Plans) -> _Plans:

@@ -83,6 +83,17 @@ def test_dry_run_computes_nothing(capsys, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+def test_part_of_a_grid_is_run_by_a_piece_of_its_line(capsys):
+    line = "fake/grid fmnist-embedded iid N=2 fedprox(mu=0.1) seeds 0,1: 8 rounds, 0 of 2 stored"
+    assert main(["run", "fake", "--dry-run", "--only", "N=2 fedprox"]) == 0
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith(line)
+    assert "fake/grid at smoke: 2 runs, 0 stored" in last
+    both = ["--only", "fedprox(mu=0.1)", "--only", "fedavg"]
+    assert main(["run", "fake/grid", "--dry-run", *both]) == 0
+    assert "4 runs, 0 stored" in capsys.readouterr().out
+
+
 def test_runs_are_told_apart_by_the_methods_options(capsys):
     assert main(["run", "fake/grid", "--dry-run", "--method", "fedprox", "--set", "method.mu=0.5"]) == 0
     assert " fedprox(mu=0.5) seeds 0" in capsys.readouterr().out

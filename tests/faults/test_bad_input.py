@@ -76,6 +76,10 @@ FIRST = [
     Row("run fake/grid --data minst", "unknown data set 'minst' (did you mean 'mnist'?); allowed: "),
     Row("run fake/grid --partition idd", "unknown partition 'idd' (did you mean 'iid'?); allowed: iid, "),
     Row("run fake/grid --method fedavgg", "unknown method 'fedavgg' (did you mean 'fedavg'?); allowed: "),
+    Row(
+        "run fake/grid --only fedavg --only fedvag",
+        "--only 'fedvag' given; allowed: a part of a line of --dry-run, such as 'fake/grid ",
+    ),
     Row("run fake/grid --set model=lenett", "unknown model 'lenett' (did you mean 'lenet'?); allowed: "),
     Row("run fake/grid --set partition.delta=1", "partition 'iid' has no option 'delta'; allowed: none"),
     Row(
