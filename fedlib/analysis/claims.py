@@ -52,6 +52,7 @@ class Part:
     margin: float | None = None  # smallest effect of interest; None: half the printed one, else the default
     cells: int | None = None  # how many cells the claim speaks of; None: those at hand
     over: str = "seeds"  # what the lines of the estimand are
+    gates: "tuple[Gate, ...]" = ()  # beside the claim's own, for this part alone
 
     def __post_init__(self) -> None:
         check_name("kind of claim", self.kind, KINDS)
@@ -169,7 +170,12 @@ class Effect:
 
     def __str__(self) -> str:
         margin = f", margin {self.margin:.3g}" if self.interval.n else ""
-        return f"{self.described}{margin}: {self.verdict}"
+        return f"{self.described}{margin}: {self.verdict}{' (below the margin)' * self.below_margin}"
+
+    @property
+    def below_margin(self) -> bool:
+        """Whether a plainly supported superiority lies below the margin: no size is printed to compare."""
+        return self.verdict == SUPPORTED and self.kind == SUPERIORITY and self.interval.high < self.margin
 
     def _span(self) -> str:
         """Spread of the cells' effects: described, not decided."""
@@ -215,18 +221,30 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
     effects = effects_of(claim.parts, real)
     if not effects:
         return _without_real_rows(claim, rows)
-    failed, found = _gates(claim, real)
+    failed, found = _gates(claim.gates, real)
     if failed:
         effects = tuple(_undecided(effect) for effect in effects)
+    else:
+        effects, held_back = _through_own_gates(claim.parts, effects, real)
+        found = [*held_back, *found]
     evidence = "; ".join([*failed, *map(str, effects), *found])
     return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects)
 
 
-def _gates(claim: Claim, rows: pd.DataFrame) -> tuple[list[str], list[str]]:
+def _gates(gates: tuple[Gate, ...], rows: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Findings of the failed gates and of the others."""
-    checked = [gate.check(rows) for gate in claim.gates]
+    checked = [gate.check(rows) for gate in gates]
     failed = [words for passed, words in checked if not passed]
     return failed, [words for passed, words in checked if passed and words]
+
+
+def _through_own_gates(
+    parts: tuple[Part, ...], effects: tuple[Effect, ...], rows: pd.DataFrame
+) -> tuple[tuple[Effect, ...], list[str]]:
+    """The effects, undecided where a gate of their own part fails, and what failed."""
+    failed = [_gates(part.gates, rows)[0] for part in parts]
+    kept = tuple(_undecided(e) if own else e for e, own in zip(effects, failed, strict=True))
+    return kept, [f"{part.what}: {words}" for part, own in zip(parts, failed, strict=True) for words in own]
 
 
 def _undecided(effect: Effect) -> Effect:
@@ -291,7 +309,9 @@ def effect_of(part: Part, table: pd.DataFrame) -> Effect:
         interval, printed = cells[deciding], part.printed_over([deciding])
         deciding = deciding if len(cells) > 1 else ""
         found = INCONCLUSIVE if missing and found == SUPPORTED else found
-    return Effect(part.what, part.unit, part.kind, found, interval, printed, margin, cells, missing, deciding)
+    return Effect(
+        part.what, part.unit, part.kind, found, interval, printed, margin, cells, missing, deciding, part.over
+    )
 
 
 def _deciding(cells: Mapping[str, Interval], verdict: str) -> str:

@@ -75,6 +75,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "drawn": MethodStyle("#CC6677", "D", "FedDRL, slots in drawn order", "-."),
     "repaired": MethodStyle("#E69F00", "*", "FedDRL, repaired", "-"),
     "repaired_permuted": MethodStyle("#AAAAAA", "x", "repaired, permuted rewards", ":"),
+    "repaired_untrained": MethodStyle("#777777", "1", "repaired, untrained", ":"),
     "permuted": MethodStyle("#AAAAAA", "3", "permuted rewards", ":"),
     "best_constant": MethodStyle("#333333", "_", "best constant weights", "--"),
     "small_groups": MethodStyle("#117733", "^", "small groups up", "--"),

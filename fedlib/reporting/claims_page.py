@@ -4,7 +4,7 @@ import math
 import re
 from pathlib import Path
 
-from fedlib.analysis.claims import Claim, Part
+from fedlib.analysis.claims import Claim, Effect, Part, Verdict
 from fedlib.analysis.decisions import (
     ARITHMETIC,
     INCONCLUSIVE,
@@ -33,6 +33,7 @@ NAMES = {
     "head_to_head": "Head to head",
 }
 SHOWN = (SUPPORTED, SMALLER, PARTLY, INCONCLUSIVE, REFUTED, NOT_TESTABLE, NOT_RUN)
+COLUMNS = ("unit", "kind", "printed", "margin", "ours", "verdict")
 BEGIN, END = "<!-- verdicts: generated -->", "<!-- /verdicts -->"
 HEAD = """# Claims
 
@@ -47,7 +48,8 @@ here*. Then the kind of the estimand decides, with 95 % t intervals over seeds:
 | equivalence | the interval lies within the margin on both sides of 0 | it lies outside |
 | everywhere | every cell's interval lies above minus the margin | one lies below it (Holm's correction) |
 
-Superiority that is both is *supported, smaller than printed*. Everything else is *inconclusive*. A claim of
+Superiority that is both is *supported, smaller than printed*; where no size is printed, *supported* with a
+note that it is below the margin. Everything else is *inconclusive*. A claim of
 several estimands is *supported* if all are, *partly supported* if some are supported and some not
 supported, *not supported* if some are not supported and none is supported. Where a paper says "in all
 cells" and the kind is superiority, the mean over the cells is tested, which is weaker. A claim about
@@ -55,8 +57,9 @@ several data sets is decided on those that have real images: *supported* then ho
 `verdicts ID` names the missing ones.
 
 The margin is half the printed effect, else half a point of accuracy or 5 % of a time or a cost, else stated.
-Printed effects and margins here are those of all cells that a claim names. A verdict compares with those of
-the cells that have rows of real data, so its numbers may differ.
+Printed effects and margins here are those of all cells that a claim names. A verdict, with our effect and its
+interval in the last columns, compares with those of the cells that have rows of real data, so its numbers may
+differ. Claims share rows, and some share a number; no error rate is kept over all of them together.
 
 The rows of the largest profile whose grid is complete decide; where none is complete, those of the largest
 that has been begun. Artifacts that show the same runs share one file of rows: `verdicts ID` names the
@@ -95,20 +98,30 @@ def _about(claim: Claim, load: Load) -> list[str]:
     head += ["", claim.how] if claim.how else []
     if claim.kind == ARITHMETIC:
         return [*head, "", "Arithmetic: decided by recomputation, not by runs.", ""]
-    table = ["", "| estimand | unit | kind | printed | margin |", "|---|---|---|---|---|"]
-    table += [part_line(part) for part in claim.parts]
-    return [*head, *table, "", power_words(power_for(claim, load)), ""]
+    verdict = decide(claim, list(reversed(PROFILES)), load)
+    effects = verdict.effects or (None,) * len(claim.parts)
+    table = ["", f"| estimand | {' | '.join(COLUMNS)} |", f"|---{'|---' * len(COLUMNS)}|"]
+    table += [part_line(part, effect) for part, effect in zip(claim.parts, effects, strict=True)]
+    return [*head, *table, "", _decided(verdict), "", power_words(power_for(claim, load)), ""]
+
+
+def _decided(verdict: Verdict) -> str:
+    """The verdict, and whose rows it rests on."""
+    rows = f", by `{verdict.artifact}` at `{verdict.profile}` ({verdict.data})" if verdict.profile else ""
+    return f"**{verdict.verdict[0].upper()}{verdict.verdict[1:]}**{rows}."
 
 
 def _artifacts(claim: Claim) -> tuple[str, ...]:
     return (claim.artifact, *claim.fallback)
 
 
-def part_line(part: Part) -> str:
+def part_line(part: Part, effect: Effect | None = None) -> str:
     printed = part.printed_over([])
     shown = "-" if math.isnan(printed) else number_words(printed, signed=True)
     what = part.what.replace("|", r"\|")  # or the bars of |x| would end the cell
-    return f"| {what} | {part.unit} | {part.kind} | {shown} | {part.margin_over([]):.3g} |"
+    gates = f" (own gate: {'; '.join(gate.name for gate in part.gates)})" if part.gates else ""
+    ours = f"{effect.effect} | {effect.verdict}" if effect else "- | -"
+    return f"| {what}{gates} | {part.unit} | {part.kind} | {shown} | {part.margin_over([]):.3g} | {ours} |"
 
 
 def stored_seeds(page: Path | None = None) -> dict[str, str]:

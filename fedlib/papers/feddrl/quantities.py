@@ -26,7 +26,9 @@ _REPAIRS = {
     for name, options in SEARCHED.items()
     if options
 }
-_REPAIRS["repaired_permuted"] = ("feddrl", {**REPAIRED, "agent": "permuted"})
+_REPAIRS |= {
+    f"repaired_{control}": ("feddrl", {**REPAIRED, "agent": control}) for control in ("permuted", "untrained")
+}
 _OURS = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), "drawn": ("feddrl", DRAWN)}
 _NAMES = {**_OURS, **EXTRA, **_REPAIRS, **CONTROLS}
 _NAMES = dict(sorted(_NAMES.items(), key=lambda named: -len(named[1][1]))) | PAPER_METHODS

@@ -45,11 +45,12 @@ def repair_search(profile: str) -> list[Run]:
 def repair_judged(profile: str) -> list[Run]:
     """The frozen repair on MNIST and Fashion-MNIST: images drawn from all of them, other seeds.
 
-    Beside uniform weights, the untrained agent, the repaired agent on permuted rewards, a rule within reach
-    that shows the room, and the printed agent.
+    Beside uniform weights, the untrained agent, the repaired agent on permuted rewards and without training,
+    a rule within reach that shows the room, and the printed agent.
     """
     others = (CONTROLS["uniform"], CONTROLS["untrained"], EXTRA["small_groups"])
-    repaired = ("feddrl", dict(REPAIRED)), ("feddrl", {**REPAIRED, "agent": "permuted"})
+    controls = [("feddrl", {**REPAIRED, "agent": control}) for control in ("permuted", "untrained")]
+    repaired = [("feddrl", dict(REPAIRED)), *controls]
     bases = [_judged_base(profile, data) for data in ("fmnist", "mnist")]
     runs = [_under(base, *method) for method in (*others, *repaired, ("feddrl", {})) for base in bases]
     return _owned(runs, [*table3(profile), *small_setting(profile)])

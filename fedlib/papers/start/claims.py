@@ -60,5 +60,6 @@ CLAIMS = (
         parts=(
             Part("bfloat16 - float32", bf16_difference, kind=EQUIVALENCE, margin=0.5, cells=len(BF16_CELLS)),
         ),
+        gates=(curves_flat(("dataset", "partition", "precision"), length=ROUNDS),),
     ),
 )  # fmt: skip
