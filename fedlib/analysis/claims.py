@@ -217,7 +217,7 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
     if claim.recompute is not None:
         holds, evidence = claim.recompute(rows)
         return Verdict(SUPPORTED if holds else REFUTED, evidence)
-    real = rows[~rows["stand_in"].fillna(False).astype(bool)] if "stand_in" in rows else rows
+    real = real_rows(rows)
     effects = effects_of(claim.parts, real)
     if not effects:
         return _without_real_rows(claim, rows)
@@ -229,6 +229,11 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
         found = [*held_back, *found]
     evidence = "; ".join([*failed, *map(str, effects), *found])
     return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects)
+
+
+def real_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that are not of generated stand-ins."""
+    return rows[~rows["stand_in"].fillna(False).astype(bool)] if "stand_in" in rows else rows
 
 
 def _gates(gates: tuple[Gate, ...], rows: pd.DataFrame) -> tuple[list[str], list[str]]:

@@ -15,21 +15,27 @@ LAST_QUARTER = 0.75  # share of the rounds after which the slope is taken
 
 
 def curves_flat(
-    by: Sequence[str], *, length: int, value: str = "test_accuracy", only: Sequence[str] = ()
+    by: Sequence[str],
+    *,
+    length: int,
+    value: str = "test_accuracy",
+    only: Sequence[str] = (),
+    whose: str = "paper",
 ) -> Gate:
     """Gate for comparisons of levels: curves have flattened, or the runs are as long as the paper's.
 
     by: columns that tell curves apart (cells and methods); a curve is the mean over seeds. length: the
-    paper's number of rounds. only: values of the last column of `by` that are compared; none: all.
+    paper's number of rounds, or that of what `whose` names. only: values of the last column of `by` that are
+    compared; none: all.
     """
 
     def check(rows: pd.DataFrame) -> tuple[bool, str]:
         own = rows[rows[by[-1]].isin(only)] if only else rows
         longest = own.groupby(list(by))["round"].max().min()
         if longest >= length:
-            return True, f"{longest:g} rounds, as in the paper"
+            return True, f"{longest:g} rounds, as in the {whose}"
         rise = last_quarter_rise(own, by, value)
-        where = f"in the last quarter of {longest:g} rounds (paper: {length})"
+        where = f"in the last quarter of {longest:g} rounds ({whose}: {length})"
         if unknown := int(np.isinf(rise).sum()):
             return False, f"{unknown} of {len(rise)} curves have fewer than three evaluated rounds {where}"
         worst = f"up to {rise.max():.1f} points {where}"

@@ -4,12 +4,13 @@ Each paper registers its own in `numbers.py`; `fedlib.reporting.numbers` lists, 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, interval_words, number_words
+from fedlib.analysis.claims import Claim, real_rows, samples_of
+from fedlib.analysis.intervals import Interval, interval_words, mean_interval, number_words
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
 README = "README.md"
@@ -47,6 +48,23 @@ class Number:
         if self.factor is not None:
             return f"a factor of {self.factor:g}"
         return f"{self.within(value)[1] - value.mean:.3g}"
+
+
+def of_claim(
+    claims: Sequence[Claim], claim_id: str, part: int, *, id: str, places: tuple[str, ...]
+) -> Number:
+    """The effect of one part of a claim on rows of real data, mean over the cells at hand."""
+    claim = next(one for one in claims if one.id == claim_id)
+    chosen = claim.parts[part]
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        samples = samples_of(chosen, real_rows(rows_of(claim.artifact)))
+        return None if samples.empty else mean_interval(samples.mean(axis=1).to_numpy())
+
+    return Number(
+        id=id, what=f"{chosen.what} ({claim_id})", unit=chosen.unit, artifacts=(claim.artifact,),
+        compute=compute, places=places,
+    )  # fmt: skip
 
 
 def single(value: float) -> Interval:

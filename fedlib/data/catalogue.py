@@ -43,7 +43,7 @@ def _npz_source(name: str) -> Source:
         build=lambda: medmnist_npz.build_npz(name, path),
         find=lambda: [path] if path.is_file() else [],
         looked=lambda: f"the file {path}",
-        how=f"put {path.name} (MedMNIST's layout) into the data folder",
+        how=f"put {path.name} (MedMNIST's layout) into the data folder{_UNPUBLISHED.get(name, '')}",
     )
 
 
@@ -156,6 +156,11 @@ _NPZ_TOO = ("mnist", "fmnist", "cifar10", "cifar100")
 _NPZ_ONLY = {
     "cifar10-jpeg": "CIFAR-10 re-encoded as JPEG (lossy), one .npz file",
     "pneumoniamnist-subset": "chest X-rays, normal or pneumonia, 28×28 grey, one .npz file",
+}
+# copies that our rows were made with; nobody offers these very files
+_UNPUBLISHED = {
+    "cifar10-jpeg": "; not published: `cifar10` is the original",
+    "pneumoniamnist-subset": "; not published: a part of PneumoniaMNIST (medmnist.com)",
 }
 # generated or committed images are what they are; a file of the same name must not take their place
 _NEVER_NPZ = ("fmnist-embedded", "mnist-5k", *standins.STAND_INS)

@@ -119,8 +119,8 @@ def load_results(artifact_id: str, profile: str | None = None) -> "pd.DataFrame"
     """Committed rows of an artifact's finished runs, described in docs/results.md.
 
     Artifacts that count failed runs (`Artifact.counts_failed`) have the rows of these, too.
-    profile: None takes the largest that has rows. Empty if nothing is committed; UsageError for an unknown
-    artifact or profile.
+    profile: None takes the largest that has rows, whether its grid is complete or not. Empty if nothing is
+    committed; UsageError for an unknown artifact or profile.
     """
     artifact = find_artifact(artifact_id)
     if profile is not None:

@@ -4,7 +4,7 @@ import math
 import re
 from pathlib import Path
 
-from fedlib.analysis.claims import Claim, Effect, Part, Verdict
+from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
 from fedlib.analysis.decisions import (
     ARITHMETIC,
     INCONCLUSIVE,
@@ -142,8 +142,7 @@ def power_for(claim: Claim, load: Load) -> Power | None:
         pairs.sort(key=[verdict.artifact, verdict.profile].__ne__)
     for artifact, profile in pairs:
         rows = load(artifact, profile)
-        real = rows[~rows["stand_in"].fillna(False).astype(bool)] if "stand_in" in rows else rows
-        for own in (real, rows):
+        for own in (real_rows(rows), rows):
             found = power_of(claim, own) if len(own) else None
             if found is not None:
                 return found

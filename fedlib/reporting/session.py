@@ -120,8 +120,9 @@ class Session:
         ]
         if parts:
             display.show_sentences(
-                "Inconclusive, with the seeds that would decide at 80 % power in brackets "
-                f"([docs/claims.md](../docs/claims.md)): {', '.join(parts)}."
+                "Inconclusive, in brackets the seeds with which a claim would be decided at 80 % power if "
+                "its true effect were the printed one (twice the margin where none is printed), which the "
+                f"rows may already speak against ([docs/claims.md](../docs/claims.md)): {', '.join(parts)}."
             )
 
     def findings(self, *sentences: str) -> None:

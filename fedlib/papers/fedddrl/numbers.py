@@ -1,7 +1,8 @@
 """Numbers of the first screen of 03_fedddrl."""
 
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import Number, RowsOf
+from fedlib.analysis.numbers import README, Number, RowsOf, of_claim
+from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
 
 ROWS = "fedddrl/controls"
@@ -26,4 +27,9 @@ def _less(rule: str, quantity: str, unit: str) -> Number:
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
-NUMBERS = tuple(number for numbers in LESS_RULE.values() for number in numbers)
+PLACES = (README, "notebooks/03_fedddrl.ipynb")
+SAVED_SECONDS, SAVED_UPLOADS, ACCURACY = PROMISED = tuple(
+    of_claim(CLAIMS, "FEDDDRL-C16", part, id=f"fedddrl-{name}", places=PLACES)
+    for part, name in enumerate(("latency-saved", "uploads-saved", "accuracy-fedavg"))
+)
+NUMBERS = (*PROMISED, *(number for numbers in LESS_RULE.values() for number in numbers))

@@ -3,26 +3,32 @@
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words
-from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.tables import dataset_words
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
+from fedlib.papers.feddisk.numbers import AGAINST_BEST, ROUNDS_SAVED
 from fedlib.papers.feddisk.tables import weight_report
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Two sentences: FedDisk against FedAvg, and against its own weights on other samples."""
+    """Up to three sentences: FedDisk against the best competitor, FedAvg, its weights on other samples."""
     rows = rows_of("feddisk/ablations")
     if rows.empty:
         return ["No rows of the ablations are stored."]
     gain = ablation_table(rows).set_index("variant").loc["feddisk"]
     data = ", ".join(sorted(dataset_words(rows)))
-    sentences = [f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg ({data})."]
+    best, rounds = (stated(number, rows_of) for number in (AGAINST_BEST, ROUNDS_SAVED))
+    sentences = [
+        f"Against the best competitor FedDisk is {best} in mean client accuracy, and the quickest "
+        f"competitor's rounds less those of FedDisk's two phases are {rounds}."
+    ] * bool(best and rounds)
+    sentences += [f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg ({data})."]
     worth = weights_worth(rows).set_index("variant")
     if "feddisk" in worth.index:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
             "Against the same weights shuffled over the samples, which carry no information, "
-            f"it is {shuffled}."
+            f"it is {shuffled}: {_carries(worth.loc['feddisk'])}."
         )
     return sentences
 
@@ -47,15 +53,18 @@ def _agreement(report: pd.DataFrame) -> str:
     return f"Alpha's rank correlation with the MADEs' own log ratio is {words} (1: the same order)."
 
 
-def _information(line: pd.Series) -> str:
-    says = by_sign(
+def _carries(line: pd.Series) -> str:
+    return by_sign(
         _interval(line),
         above="they carry information about the samples",
         below="they do worse than weights without information",
         undecided="nothing shows that they carry information about the samples",
     )
+
+
+def _information(line: pd.Series) -> str:
     shuffled = "against the same weights shuffled over the samples"
-    return f"FedDisk's weights are worth {_words(line)} {shuffled}: {says}."
+    return f"FedDisk's weights are worth {_words(line)} {shuffled}: {_carries(line)}."
 
 
 def _step(fedavg: pd.Series, mean: pd.Series) -> str:

@@ -3,7 +3,8 @@
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval
-from fedlib.analysis.numbers import Number, RowsOf
+from fedlib.analysis.numbers import README, Number, RowsOf, of_claim
+from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 
 ROWS = "feddisk/ablations"
@@ -23,13 +24,15 @@ def _of_feddisk(table: pd.DataFrame) -> Interval | None:
     return Interval(*own[["mean", "low", "high", "n"]].iloc[0]) if len(own) else None
 
 
-AGAINST_FEDAVG, AGAINST_SHUFFLED = NUMBERS = (
+AGAINST_BEST, ROUNDS_SAVED, AGAINST_FEDAVG, AGAINST_SHUFFLED = NUMBERS = (
+    of_claim(CLAIMS, "FEDDISK-C1", 0, id="feddisk-best", places=(README, NOTEBOOK)),
+    of_claim(CLAIMS, "FEDDISK-C4", 0, id="feddisk-rounds", places=(README, NOTEBOOK)),
     Number(
         id="feddisk-fedavg", what="FedDisk's accuracy after the last round less FedAvg's", unit="points",
         artifacts=(ROWS,), compute=_against_fedavg, places=(NOTEBOOK,),
     ),
     Number(
         id="feddisk-shuffled", what="the same less that with its weights on other samples", unit="points",
-        artifacts=(ROWS,), compute=_against_shuffled, places=(NOTEBOOK,),
+        artifacts=(ROWS,), compute=_against_shuffled, places=(README, NOTEBOOK),
     ),
 )  # fmt: skip

@@ -11,10 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
 from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 
+ARTIFACT = "feddisk/readings"
 POINTS, ROUNDS_OFF = 3.0, 150.0  # how near is near: accuracy in points, the round of the best
 
 
@@ -40,6 +42,34 @@ def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
         line["fits"] = abs(line["points off"]) <= POINTS and abs(line["rounds off"]) <= ROUNDS_OFF
         lines.append(line)
     return pd.DataFrame(lines).sort_values("points off", key=abs, ignore_index=True)
+
+
+def reading_answer(rows_of: RowsOf) -> list[str]:
+    """Readings whose FedAvg has the printed level and round, in a sentence; none without rows."""
+    rows = rows_of(ARTIFACT)
+    if rows.empty:
+        return []
+    table, (level, at) = reading_table(rows), printed()
+    run, near = int(table["of rounds"].max()), table["points off"].abs() <= POINTS
+    told = (
+        f"Of {len(table)} readings {int(near.sum())} come within {POINTS:g} points of the printed {level:g} %"
+    )
+    told += f" ({'; '.join(_words(line) for _, line in table[near].iterrows())})" if near.any() else ""
+    levels = f"they reach {table.best.min():.1f} to {table.best.max():.1f} % within {run} rounds"
+    if run < at:
+        return [f"{told}; {levels}. The printed round of FedAvg's best, {at:g}, lies beyond these runs."]
+    return [f"{told}; {levels}. Best rounds near {at:g} besides: {int(table.fits.sum())}."]
+
+
+def _words(line: pd.Series) -> str:
+    """A reading in words, what is at its default left out: `2 mini-batches, noise times 30, not clipped`."""
+    parts = [line["work"]]
+    parts += [f"noise times {line['noise times']}"] if line["noise times"] != 1 else []
+    parts += ["as standard deviation"] if line["noise as"] == "std" else []
+    parts += [] if line["clipped"] else ["not clipped"]
+    parts += [f"{line['images a class']} images a class"] if line["images a class"] < 600 else []
+    parts += [f"{line['outputs']} outputs"] if line["outputs"] != 10 else []
+    return ", ".join(parts)
 
 
 def describe(images: Mapping[str, Any], local_steps: int | None) -> dict[str, Any]:

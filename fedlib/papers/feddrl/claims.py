@@ -233,8 +233,9 @@ CLAIMS = (
         "sec. 5.2, fig. 10", "feddrl/table3",
         parts=(
             Part(
-                "rounds to the target, faster baseline / FedDRL (100 log)", by_cell(estimate.speed_lead),
-                unit="%", kind=EVERYWHERE,  # as fast, or no slower than the margin
+                "rounds to the target, faster baseline / FedDRL (100 log), mean over cells",
+                lambda rows: by_cell(estimate.speed_lead)(rows).mean(axis=1), unit="%",
+                kind=EVERYWHERE,  # one cell, their mean: as fast, or no slower than the margin
             ),
         ),
         gates=LEARNED,

@@ -71,7 +71,7 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
 
 
 def plot_length(rows: pd.DataFrame) -> Figure:
-    """One cell: test accuracy per round above, below it each variant's less FedAvg's."""
+    """Test accuracy of one cell per round above, below it each variant's less FedAvg's."""
     named = analysis.named(rows)
     named = named[named.variant.isin(CURVES)]
     fig, (levels, leads) = plotting.subplots(2, 1, figsize=(6.6, 6.4), sharex=True)
@@ -83,14 +83,15 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     )
     leads.axhline(0, color="black", linewidth=0.8)
     plotting.one_legend(fig, (levels, leads))
-    note = f"Below: of the same seed, moving averages over {window} rounds; uniform weights are FedAvg's here"
-    return plotting.caption(fig, named, f"Mean over seeds, band = 95 % t interval. {note}.")
+    note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
+    bands = "Mean over seeds, band = 95 % t interval"
+    return plotting.caption(fig, named, f"{bands}. {note}; uniform weights are FedAvg's here.")
 
 
 def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Accuracy less FedAvg's in the same round and seed (points), smoothed, in columns variant, lead."""
-    window = max(1, int(named["rounds"].max()) // 20)
     levels = named.pivot_table(index=["seed", "round"], columns="variant", values="test_accuracy")
+    window = max(1, levels.index.get_level_values("round").nunique() // 20)
     leads = 100 * levels.drop(columns=["fedavg", "uniform"], errors="ignore").sub(levels.fedavg, axis=0)
     smooth = leads.groupby(level="seed").transform(lambda values: values.rolling(window).mean())
     long = smooth.stack().rename("lead").reset_index()

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.claims import real_rows
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies
@@ -18,10 +19,14 @@ def headline(rows_of: RowsOf) -> list[str]:
     rows = rows_of("feddrl/table3")
     if rows.empty:
         return ["No rows of table 3 are stored."]
-    pooled = _pooled(rows)
+    real = real_rows(rows)
+    pooled, all_cells = _pooled(real if len(real) else rows), ""
+    if 0 < len(real) < len(rows):
+        more = effect_words(_pooled(rows)["fedavg"], "points")
+        all_cells = f" ({_cells(rows)} cells with the generated stand-in: {more})"
     return [
-        f"Over {_cells(rows)} cells of table 3 (data set, partition, clients) FedDRL's best accuracy is "
-        f"{effect_words(pooled['fedavg'], 'points')} against FedAvg.",
+        f"Over {_cells(real if len(real) else rows)} cells of table 3 (data set, partition, clients) "
+        f"FedDRL's best accuracy is {effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}.",
         f"Against equal weights it is {effect_words(pooled['uniform'], 'points')}, "
         f"against its own policy before any training {effect_words(pooled['untrained'], 'points')}.",
         *_told(rows_of, {"paper_length": _one_cell, "repair_judged": _repaired}),
@@ -127,6 +132,8 @@ def _one_cell(rows: pd.DataFrame) -> str:
 
 
 def _whose_lead(rows: pd.DataFrame) -> str:
+    real = real_rows(rows)
+    rows = real if len(real) else rows
     pooled = _pooled(rows)
     says = by_sign(
         pooled["uniform"],
@@ -165,8 +172,12 @@ def _printed_agent(rows: pd.DataFrame) -> str:
 
 
 def _alone(rows: pd.DataFrame) -> str:
-    """mu of the small groups less that of the main group at the end, where the best answer is 1."""
-    last = rows[(rows.amplitude > 0) & (rows["round"] == rows["round"].max())]
+    """mu of the small groups less that of the main group at the end, where the best answer is 1.
+
+    At the offset that all agents were tried on, near the small setting's rewards.
+    """
+    offset = rows.offset.min()
+    last = rows[(rows.amplitude > 0) & (rows["round"] == rows["round"].max()) & (rows.offset == offset)]
     gaps = last.assign(gap=last.mu_small - last.mu_main).groupby(["settings", "seed"], sort=False).gap.mean()
     found = {name: mean_interval(part.to_numpy()) for name, part in gaps.groupby("settings", sort=False)}
     told = {
@@ -175,8 +186,9 @@ def _alone(rows: pd.DataFrame) -> str:
     }  # fmt: skip
     words = [f"{told[name]} {effect_words(found[name], '').strip()}" for name in found]
     return (
-        f"Alone on a reward whose best answer is a difference of 1 between the groups' means, agents end at: "
-        f"{', '.join(words)} ({rows.seed.nunique()} agents, {last.updates.max()} updates)."
+        f"Alone on a reward around {number_words(offset, signed=True)} whose best answer is a difference of "
+        f"1 between the groups' means, agents end at: {', '.join(words)} ({rows.seed.nunique()} agents, "
+        f"{last.updates.max()} updates)."
     )
 
 

@@ -5,8 +5,8 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
 from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
+from fedlib.papers.feddrl.quantities import best, named
 from fedlib.papers.feddrl.quantities import late as late_by_seed
-from fedlib.papers.feddrl.quantities import named
 
 TABLE3, FILES, LENGTH = "feddrl/table3", "feddrl/authors_partitions", "feddrl/paper_length"
 NOTEBOOK = "notebooks/01_feddrl.ipynb"
@@ -17,8 +17,9 @@ CONTROLS = {
 AGENTS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
     "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
-    "small_groups": "the rule that weighs small groups only",
+    "small_groups": "the rule that gives small groups e times the weight",
 }  # fmt: skip
+OWN = {"feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,"}
 AGENT_IDS = {"feddrl": "printed"}
 DATA = {"fmnist": "Fashion-MNIST", "mnist": "MNIST"}
 CURVES, METHODS = (
@@ -31,10 +32,13 @@ REACHED = 422  # rounds of the cell at full scale that all three methods have
 def _less(artifact: str, control: str, **where: object) -> Number:
     """FedDRL's best accuracy less a control's, mean over the cells that `where` picks."""
     scheme, place = where.get("partition", ""), "table3" if artifact == TABLE3 else "files"
-    cells = f"its cells of real images under {str(scheme).upper()}" if scheme else "its cells"
-    shown = (README, NOTEBOOK) if artifact == TABLE3 and control != "shuffled" and not where else (README,)
+    cells = f"its cells{' of real images' * bool(where)}{f' under {str(scheme).upper()}' * bool(scheme)}"
+    shown: tuple[str, ...] = (README,)
+    if artifact == TABLE3 and not scheme and control != "shuffled":
+        both = control == "fedavg" and not where
+        shown = (README, NOTEBOOK) if both else (NOTEBOOK,) if where else shown
     return Number(
-        id="-".join(filter(None, ("feddrl", place, scheme, control))),
+        id="-".join(filter(None, ("feddrl", place, scheme or "real" * bool(where), control))),
         what=f"FedDRL's best accuracy less that of {CONTROLS[control]}, mean over {cells}", unit="points",
         artifacts=(artifact,),
         compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(artifact)), **where), control),
@@ -42,41 +46,40 @@ def _less(artifact: str, control: str, **where: object) -> Number:
     )  # fmt: skip
 
 
-def _at_length(control: str, late: bool) -> Number:
-    """FedDRL less a control in the cell that has the paper's rounds: best accuracy, or late."""
+def _at_length(control: str, late: bool, own: str = "feddrl") -> Number:
+    """FedDRL, or a variant, less a control in the cell of the paper's length: best accuracy, or late."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(LENGTH)
-        own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
-        if not len(own) or not {"feddrl", control} <= set(own.variant):
+        cell = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
+        if not len(cell) or not {own, control} <= set(cell.variant):
             return None
-        if not late:
-            return tables.pooled_lead(own, control)
-        levels = late_by_seed(own)
-        return paired(levels.feddrl, levels[control])
+        levels = late_by_seed(cell) if late else {name: best(cell, name) for name in (own, control)}
+        return paired(levels[own], levels[control])
 
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
+    on_screen = own == "feddrl" and control in ("fedavg", "untrained") and not late
     return Number(
-        id=f"feddrl-length-{'late-' if late else ''}{control}",
-        what=f"FedDRL's {what} less that of {CONTROLS[control]}, one cell of {ROUNDS} rounds", unit="points",
-        artifacts=(LENGTH,), compute=compute,
-        places=(README, NOTEBOOK) if control in ("fedavg", "untrained") and not late else (README,),
+        id="-".join(filter(None, ("feddrl-length", "drawn" * (own != "feddrl"), "late" * late, control))),
+        what=f"{OWN[own]} {what} less that of {CONTROLS[control]}, one cell of {ROUNDS} rounds",
+        unit="points", artifacts=(LENGTH,), compute=compute,
+        places=(README, NOTEBOOK) if on_screen else (README,),
     )  # fmt: skip
 
 
-def _factors_at_length(in_slot: bool) -> Number:
+def _factors_at_length(in_slot: bool, variant: str = "feddrl") -> Number:
     """Factor of a small group's client less that of a main group's, in that cell."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(LENGTH)
         own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
-        if not len(own) or "feddrl" not in set(own.variant):
+        if not len(own) or variant not in set(own.variant):
             return None
-        return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, "feddrl").to_numpy())
+        return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, variant).to_numpy())
 
-    words = ", among clients in the same slot" if in_slot else ""
+    words = ", among clients in the same slot" * in_slot + ", slots in drawn order" * (variant == "drawn")
     return Number(
-        id=f"feddrl-length-factors{'-in-slot' if in_slot else ''}",
+        id=f"feddrl-length-{'drawn-' * (variant == 'drawn')}factors{'-in-slot' * in_slot}",
         what=f"factor of a client of a small group less that of the main group{words}, the same cell",
         unit="% of 1/K", artifacts=(LENGTH,), compute=compute,
     )  # fmt: skip
@@ -141,13 +144,16 @@ def _full_scale(variant: str, best: bool) -> Number:
 
 NUMBERS = (
     *(_less(artifact, control) for artifact in (TABLE3, FILES) for control in CONTROLS),
+    *(_less(TABLE3, control, stand_in=False) for control in ("fedavg", "uniform", "untrained")),
     *(
         _less(TABLE3, control, partition=scheme, stand_in=False)
         for control in CONTROLS
         for scheme in ("pa", "ce", "cn")
     ),
     *(_at_length(control, late) for late in (False, True) for control in CONTROLS),
+    *(_at_length("fedavg", late, "drawn") for late in (False, True)),
     *(_factors_at_length(in_slot) for in_slot in (False, True)),
+    _factors_at_length(False, "drawn"),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),

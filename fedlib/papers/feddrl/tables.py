@@ -255,8 +255,12 @@ def small_setting_table(rows: pd.DataFrame) -> pd.DataFrame:
     for variant in analysis.variant_order(named):
         best, earned = analysis.best(named, variant), analysis.rewards(named, variant)
         lead, gain = decide.paired(ours, best), decide.paired(reward, earned)
-        line = {"variant": variant, "best accuracy": best.mean(), **lead.columns("FedDRL's lead", "")}
-        found.append({**line, "mean reward": earned.mean(), **gain.columns("gain")})
+        line = {
+            "variant": variant,
+            "best accuracy": best.mean(),
+            **lead.columns("FedDRL less it (points)", ""),
+        }
+        found.append({**line, "mean reward": earned.mean(), **gain.columns("FedDRL less it (nats)")})
     return pd.DataFrame(found).round(3)
 
 

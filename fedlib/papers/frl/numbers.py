@@ -1,7 +1,8 @@
 """Numbers of the first screen of 04_frl_report."""
 
 from fedlib.analysis.intervals import Interval
-from fedlib.analysis.numbers import Number, RowsOf, single
+from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
+from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.questions import agent_less_random, state_and_reward
 
 NOTEBOOK = "notebooks/04_frl_report.ipynb"
@@ -18,17 +19,18 @@ def _reward(when: str, name: str, tolerance: float) -> Number:
     )  # fmt: skip
 
 
-def _longest_round(rows_of: RowsOf) -> Interval:
+def _mean_round(rows_of: RowsOf) -> Interval:
     gap = agent_less_random(rows_of).query("quantity == 'max_seconds'").iloc[0]
     return Interval(gap["agent less random at its rate"], gap.low, gap.high, int(gap.n))
 
 
-FIRST_ROUND, OTHER_ROUNDS, LONGEST_ROUND = NUMBERS = (
+BEHIND_FEDAVG, FIRST_ROUND, OTHER_ROUNDS, MEAN_ROUND = NUMBERS = (
+    of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=(README, NOTEBOOK)),
     _reward("round 1 of an episode", "first-round", 0.05),
     _reward("its other rounds", "other-rounds", 0.01),
     Number(
-        id="frl-longest-round",
-        what="SchedulerFL's longest round less that of as many workers drawn at random (table 2)",
-        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_longest_round, places=(NOTEBOOK,),
+        id="frl-mean-round",
+        what="SchedulerFL's mean round (its slowest worker's time, IID) less that of as many drawn at random",
+        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_mean_round, places=(README, NOTEBOOK),
     ),
 )  # fmt: skip

@@ -16,7 +16,9 @@ from fedlib.papers.head_to_head.quantities import SETTING, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
-_CURVES = curves_flat(("dataset", "partition", "method", "method_options"), length=SCALES["extended"].rounds)
+_CURVES = curves_flat(
+    ("dataset", "partition", "method", "method_options"), length=SCALES["extended"].rounds, whose="protocol"
+)
 FLAT = replace(
     _CURVES, check=lambda rows: _CURVES.check(finished_rows(rows))
 )  # others end where they diverged

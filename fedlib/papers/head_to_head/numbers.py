@@ -7,7 +7,7 @@ from fedlib.papers.head_to_head.claims import less
 from fedlib.papers.head_to_head.quantities import per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS
 
-ROWS, BENCHMARK = "head_to_head/comparison", "head_to_head/benchmark"
+ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
 LEARNED = tuple(name for name, one in CONTESTANTS.items() if one.learns)
 

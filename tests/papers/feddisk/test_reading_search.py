@@ -60,3 +60,22 @@ def test_a_reading_fits_by_level_and_round(level, at, fits):
     assert bool(line.fits) is fits
     assert (line["noise times"], line["noise as"], line["best round"]) == (30, "std", at)
     assert line["points off"] == pytest.approx(100 * level - 51.7)
+
+
+def test_the_answer_names_the_readings_that_come_near():
+    """Two of three are within 3 points of 51.7; one of them has its best near round 500."""
+    rows = pd.concat(
+        [
+            made(peak(0.53, 480), {"strength": 9.0, "noise_as": "std"}),
+            made(peak(0.50, 900), {"strength": 30.0, "clip": False}, steps=2),
+            made(peak(0.83, 500), {"strength": 0.3}),
+        ]
+    )
+    (told,) = search.reading_answer(lambda name: rows)
+    assert told.startswith("Of 3 readings 2 come within 3 points of the printed 51.7 % (2 epochs, ")
+    assert "2 mini-batches, noise times 100, not clipped" in told
+    assert "they reach 50.0 to 83.0 % within 1000 rounds" in told
+    assert told.endswith("Best rounds near 500 besides: 1.")
+    (short,) = search.reading_answer(lambda name: rows[rows["round"] <= 150].assign(rounds=150))
+    assert short.endswith("The printed round of FedAvg's best, 500, lies beyond these runs.")
+    assert search.reading_answer(lambda name: rows[:0]) == []

@@ -23,6 +23,7 @@ def made_rows(variant, rewards, *, seed=0, tilts=None, accuracy=0.5, **more):
         "uniform": ("fedavg", {"weights": "uniform"}), "untrained": ("feddrl", {"agent": "untrained"}),
         "small_groups": ("heuristic_weights", {"rule": "small_groups"}), "feddrl": ("feddrl", {}),
         "repaired": ("feddrl", REPAIRED), "repaired_permuted": ("feddrl", {**REPAIRED, "agent": "permuted"}),
+        "repaired_untrained": ("feddrl", {**REPAIRED, "agent": "untrained"}),
     }[variant]  # fmt: skip
     logs = np.zeros((len(rewards), 10))
     logs[:, 6:] = np.zeros((len(rewards), 1)) if tilts is None else np.array(tilts)[:, None]
@@ -31,8 +32,9 @@ def made_rows(variant, rewards, *, seed=0, tilts=None, accuracy=0.5, **more):
         {
             "run": f"{variant}{seed}{more}", "status": "ok", "stand_in": False,
             "method": method, "method_options": json.dumps(dict(options)),
-            "dataset": "fmnist", "partition": "ce", "num_clients": 10, "seed": seed,
-            "round": range(1, len(rewards) + 1), "test_accuracy": accuracy,
+            "dataset": "fmnist", "partition": "ce", "partition_options": "{}", "num_clients": 10,
+            "cohort_size": 10, "seed": seed, "rounds": len(rewards), "round": range(1, len(rewards) + 1),
+            "test_accuracy": accuracy,
             "client_loss_mean": -np.array(rewards), "client_loss_min": 1.0, "client_loss_max": 1.0,
             "clients": json.dumps(list(range(10))), "weights": [json.dumps(w.tolist()) for w in weights],
             **{"profile": "reduced", **more},
@@ -75,8 +77,9 @@ def test_whether_the_agent_learns_is_said_as_its_rewards_say(feddrl, says):
 
 def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     judged = small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0)
-    alone = pd.DataFrame({"settings": "printed", "amplitude": 0.3, "seed": [0, 1], "round": 70,
-                          "updates": 595, "mu_small": [0.9, 0.7], "mu_main": [0.1, 0.1]})  # fmt: skip
+    alone = pd.DataFrame({"settings": "printed", "amplitude": 0.3, "offset": -2.2, "seed": [0, 1],
+                          "round": 70, "updates": 595, "mu_small": [0.9, 0.7],
+                          "mu_main": [0.1, 0.1]})  # fmt: skip
     rows = {"feddrl/repair_judged": judged, "feddrl/ddpg_bandit": alone}
     first, second = headline.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
     assert "the printed agent +0.7" in first
@@ -158,7 +161,7 @@ def judged(**levels):
     rng = np.random.default_rng(0)
     return pd.concat(
         made_rows(
-            name, [level + 0.01 * rng.standard_normal()] * 3, seed=seed, dataset=data, accuracy=accuracy
+            name, [level + 0.01 * rng.standard_normal()] * 12, seed=seed, dataset=data, accuracy=accuracy
         )
         for data in ("fmnist", "mnist")
         for name, (level, accuracy) in levels.items()
@@ -168,6 +171,7 @@ def judged(**levels):
 
 LEVELS = {
     "uniform": (-2.2, 0.70), "untrained": (-2.2, 0.70), "small_groups": (-1.5, 0.76),
+    "repaired_untrained": (-2.2, 0.70),
     "repaired": (-1.8, 0.74), "repaired_permuted": (-2.7, 0.65),
 }  # fmt: skip
 
@@ -187,6 +191,14 @@ def test_a_repair_no_better_than_uniform_weights_is_not_supported():
 
 def test_a_gain_that_permuted_rewards_have_too_is_not_learned():
     assert verdicts(repaired_permuted=(-1.75, 0.74))[2] == "not supported"
+
+
+def test_accuracy_of_curves_that_still_rise_decides_nothing():
+    """1.2 points a round in the last quarter: the reward's part stands, the accuracy's does not."""
+    rows = judged(**LEVELS)
+    rising = rows.assign(test_accuracy=rows.test_accuracy + 0.012 * rows["round"])
+    found = verdict_on(repair_claims.CLAIMS[0], rising)
+    assert [effect.verdict for effect in found.effects] == ["supported", "not testable here"]
 
 
 def test_a_fifth_of_the_room_is_too_little():

@@ -230,3 +230,15 @@ def test_a_contestant_without_rows_leaves_its_claims_not_run():
     rows = table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.7])
     with pytest.raises(UsageError, match="no rows of favor"):
         claims.less(rows, "favor", "fedavg")
+
+
+def test_questions_without_rows_beyond_smoke_are_called_open():
+    """The benchmark has rows at `reduced`, the devices at `smoke` only: the second stays open."""
+    rows = {
+        headline.BENCHMARK: pd.DataFrame({"profile": ["smoke", "reduced"]}),
+        headline.DEVICES: pd.DataFrame({"profile": ["smoke"]}),
+    }
+    assert headline.open_questions(rows.get) == [
+        "No rows beyond a smoke run answer, and these stay open: who gets there first in simulated time?"
+    ]
+    assert headline.open_questions(lambda name: rows[headline.BENCHMARK]) == []
