@@ -231,6 +231,7 @@ def styles(profile: str) -> list[Run]:
 
 
 READING_ROUNDS = {"smoke": 2, "reduced": 150, "extended": 1000, "paper": 1500}
+READING_EVALS = {"smoke": 1, "reduced": 1, "extended": 10, "paper": 10}  # every so many rounds
 NOISE_TIMES = (1, 10, 30, 100)  # what the printed strength is multiplied by
 
 
@@ -243,7 +244,7 @@ def readings(profile: str) -> list[Run]:
     setting = next(s for s in SCALES[whole].settings if s.case == "mnist")
     base = replace(
         run_of(whole, setting, "fedavg", "readings"),
-        profile=profile, rounds=READING_ROUNDS[profile], client_eval="none",
+        profile=profile, rounds=READING_ROUNDS[profile], eval_every=READING_EVALS[profile], client_eval="none",
     )  # fmt: skip
     images = base.dataset_options.get("train_per_class", 6000)
     times = NOISE_TIMES[:2] if profile == "smoke" else NOISE_TIMES

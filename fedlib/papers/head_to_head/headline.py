@@ -25,31 +25,31 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
+    """How a learned method stands to its rivals, those that it stands to alike named together."""
     settings = runs.groupby(["dataset", "cell"]).ngroups
-    over = f"Over {settings} setting{'s' if settings > 1 else ''}"
-    parts = [_against(words, number, rows_of) for words, number in LESS[name].items()]
-    return (
-        f"{over} {LEARNED[name]} is {', '.join(parts[:-1])} and "
-        f"{parts[-1]} ({best_baseline(runs)}, chosen among {len(BASELINES)} on held-back images)."
-    )
+    alike: dict[str, list[str]] = {}
+    for rival, number in LESS[name].items():
+        standing, effect = _standing(number, rows_of)
+        chosen = f"; {best_baseline(runs)}, chosen among {len(BASELINES)} on held-back images"
+        alike.setdefault(standing, []).append(f"{rival} ({effect}{chosen if 'best' in rival else ''})")
+    parts = [f"{standing} {', '.join(rivals)}" for standing, rivals in alike.items()]
+    return f"Over {settings} setting{'s' if settings > 1 else ''} {LEARNED[name]} is {'; '.join(parts)}."
 
 
-def _against(what: str, number: Number, rows_of: RowsOf) -> str:
-    """`ahead of FedAvg (+1.2 [+0.8, +1.6] points)`, behind it, equal to it within the margin, or neither."""
+def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
+    """`ahead of`, `behind`, `equal to` (within the margin) or neither; and the effect in words."""
     found = number.value(rows_of)
     if found is None:
-        return f"not yet compared with {what}"
+        return "not yet compared with", "no rows"
+    effect = stated(number, rows_of)
     if found.n < 2 or np.isnan(found.low):
-        return f"of one seed, too few to compare with {what} ({stated(number, rows_of)})"
+        return "of too few seeds to compare with", effect
     if found.low > 0:
-        standing = "ahead of"
-    elif found.high < 0:
-        standing = "behind"
-    else:
-        standing = (
-            "equal to" if max(-found.low, found.high) < MARGIN else "neither clearly ahead of nor behind"
-        )
-    return f"{standing} {what} ({stated(number, rows_of)})"
+        return "ahead of", effect
+    if found.high < 0:
+        return "behind", effect
+    equal = max(-found.low, found.high) < MARGIN
+    return "equal to" if equal else "neither clearly ahead of nor behind", effect
 
 
 def open_questions(rows_of: RowsOf) -> list[str]:

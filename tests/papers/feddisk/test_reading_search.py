@@ -29,7 +29,8 @@ def test_the_grid_has_every_combination_once():
 def test_the_first_reading_is_fig3s_fedavg():
     ours = readings("paper")[0]
     setting = scale_of("paper").settings[0]
-    assert replace(run_of("paper", setting, "fedavg"), artifact="readings", client_eval="none") == ours
+    same = replace(run_of("paper", setting, "fedavg"), artifact="readings", client_eval="none")
+    assert replace(same, eval_every=ours.eval_every) == ours
 
 
 def made(accuracies, noise, steps=None):
@@ -59,6 +60,18 @@ def test_a_reading_fits_by_level_and_round(level, at, fits):
     line = table.iloc[0]
     assert bool(line.fits) is fits
     assert (line["noise times"], line["noise as"], line["best round"]) == (30, "std", at)
+
+
+def test_rounds_between_evaluations_are_left_out():
+    rows = made(peak(0.53, 480), {"strength": 9.0})
+    rows.loc[rows["round"] % 10 > 0, search.ACCURACY] = np.nan
+    line = search.reading_table(rows).iloc[0]
+    assert (line["best round"], round(line["best"], 3)) == (480, 53)
+
+
+def test_points_off_by_hand():
+    line = search.reading_table(made(peak(0.53, 480), {"strength": 9.0})).iloc[0]
+    level = 0.53
     assert line["points off"] == pytest.approx(100 * level - 51.7)
 
 
