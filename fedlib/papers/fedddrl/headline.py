@@ -13,8 +13,8 @@ def headline(rows_of: RowsOf) -> list[str]:
     seconds, uploads, accuracy = (stated(number, rows_of) for number in PROMISED)
     promised = [
         f"Against FedAvg with Balanced-MixUp FedDdrl saves {seconds} of the latency and {uploads} of the "
-        f"uploads, and its accuracy is {accuracy} against it; the abstract has about 30 % of both, at a "
-        "higher accuracy."
+        f"uploads, and its accuracy is {accuracy} against it; the abstract has about three tenths of both, "
+        "at a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
     found = {
         _RULES[rule]: [stated(number, rows_of) for number in numbers] for rule, numbers in LESS_RULE.items()

@@ -244,7 +244,8 @@ def readings(profile: str) -> list[Run]:
     setting = next(s for s in SCALES[whole].settings if s.case == "mnist")
     base = replace(
         run_of(whole, setting, "fedavg", "readings"),
-        profile=profile, rounds=READING_ROUNDS[profile], eval_every=READING_EVALS[profile], client_eval="none",
+        profile=profile, rounds=READING_ROUNDS[profile], eval_every=READING_EVALS[profile],
+        client_eval="none",
     )  # fmt: skip
     images = base.dataset_options.get("train_per_class", 6000)
     times = NOISE_TIMES[:2] if profile == "smoke" else NOISE_TIMES

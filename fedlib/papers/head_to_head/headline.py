@@ -25,7 +25,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
-    """How a learned method stands to its rivals, those that it stands to alike named together."""
+    """A sentence on a learned method's standing to its rivals, alike ones named together."""
     settings = runs.groupby(["dataset", "cell"]).ngroups
     alike: dict[str, list[str]] = {}
     for rival, number in LESS[name].items():
