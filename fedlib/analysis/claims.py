@@ -170,7 +170,12 @@ class Effect:
 
     def __str__(self) -> str:
         margin = f", margin {self.margin:.3g}" if self.interval.n else ""
-        return f"{self.described}{margin}: {self.verdict}{' (below the margin)' * self.below_margin}"
+        return f"{self.described}{margin}: {self.verdict_words}"
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict, with a note where a supported effect lies below the margin."""
+        return f"{self.verdict}{' (below the margin)' * self.below_margin}"
 
     @property
     def below_margin(self) -> bool:

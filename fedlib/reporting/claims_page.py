@@ -120,7 +120,7 @@ def part_line(part: Part, effect: Effect | None = None) -> str:
     shown = "-" if math.isnan(printed) else number_words(printed, signed=True)
     what = part.what.replace("|", r"\|")  # or the bars of |x| would end the cell
     gates = f" (own gate: {'; '.join(gate.name for gate in part.gates)})" if part.gates else ""
-    ours = f"{effect.effect} | {effect.verdict}" if effect else "- | -"
+    ours = f"{effect.effect} | {effect.verdict_words}" if effect else "- | -"
     return f"| {what}{gates} | {part.unit} | {part.kind} | {shown} | {part.margin_over([]):.3g} | {ours} |"
 
 

@@ -19,7 +19,11 @@ AGENTS = {
     "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
     "small_groups": "the rule that gives small groups e times the weight",
 }  # fmt: skip
-OWN = {"feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,"}
+OWN = {
+    "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,",
+    "untrained": "the untrained policy's", "shuffled": "FedDRL's, with clients shuffled,",
+}  # fmt: skip
+LENGTH_CONTROLS = {**CONTROLS, "drawn": "itself with slots in drawn order"}
 AGENT_IDS = {"feddrl": "printed"}
 DATA = {"fmnist": "Fashion-MNIST", "mnist": "MNIST"}
 CURVES, METHODS = (
@@ -60,8 +64,8 @@ def _at_length(control: str, late: bool, own: str = "feddrl") -> Number:
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
     on_screen = own == "feddrl" and control in ("fedavg", "untrained") and not late
     return Number(
-        id="-".join(filter(None, ("feddrl-length", "drawn" * (own != "feddrl"), "late" * late, control))),
-        what=f"{OWN[own]} {what} less that of {CONTROLS[control]}, one cell of {ROUNDS} rounds",
+        id="-".join(filter(None, ("feddrl-length", own * (own != "feddrl"), "late" * late, control))),
+        what=f"{OWN[own]} {what} less that of {LENGTH_CONTROLS[control]}, one cell of {ROUNDS} rounds",
         unit="points", artifacts=(LENGTH,), compute=compute,
         places=(README, NOTEBOOK) if on_screen else (README,),
     )  # fmt: skip
@@ -150,8 +154,9 @@ NUMBERS = (
         for control in CONTROLS
         for scheme in ("pa", "ce", "cn")
     ),
-    *(_at_length(control, late) for late in (False, True) for control in CONTROLS),
+    *(_at_length(control, late) for late in (False, True) for control in LENGTH_CONTROLS),
     *(_at_length("fedavg", late, "drawn") for late in (False, True)),
+    _at_length("fedavg", False, "untrained"), _at_length("fedavg", True, "shuffled"),
     *(_factors_at_length(in_slot) for in_slot in (False, True)),
     _factors_at_length(False, "drawn"),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),

@@ -420,6 +420,23 @@ def test_preferring_slots_is_told_from_preferring_groups():
     assert estimands.factor_gap(groups, "feddrl").tolist() == pytest.approx([60])
 
 
+@pytest.mark.parametrize(
+    ("drawn", "says"),
+    [
+        ([50.0, 50.2, 50.1], "anew in every round none is left to see: +0.00 "),
+        ([51.0, 51.2, 51.1], "anew in every round less is left: +1.00 "),
+        ([53.0, 53.2, 53.1], "; it is larger where the clients' order is drawn anew in every round: +3.00 "),
+        ([51.0, 53.2, 52.1], "; it is not clearly another where the clients' order is drawn"),
+    ],
+)
+def test_what_is_left_of_the_late_lead_follows_from_the_rows(drawn, says):
+    """FedDRL leads by 2.00 in every seed; with slots drawn anew by 0, 1, 3, or as much on average."""
+    told = headline._one_cell(at_length([52.0, 52.2, 52.1], drawn=drawn))
+    assert "lead over FedAvg in the last rounds is +2.00 [+2.00, +2.00] points; " in told
+    assert says in told
+    assert "order" not in headline._one_cell(at_length([52.0, 52.2, 52.1]))
+
+
 def test_sentences_about_the_papers_length_by_hand():
     """FedDRL 52.1 on average, the others 50.1 with the same noise: two points, without width."""
     rows = at_length([52.0, 52.2, 52.1])
@@ -430,15 +447,16 @@ def test_sentences_about_the_papers_length_by_hand():
     )
     assert second.startswith("FedDRL is +2.00 [+2.00, +2.00] points against FedAvg, +2.00 ")
     assert second.endswith("points against itself with the clients' losses in the wrong order.")
-    assert "registered, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
+    assert "decide on, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
     assert "and +0.00 [+0.00, +0.00] % among clients in the same slot" in factors
     assert third == "Repaired it is +0.00 [+0.00, +0.00] points against equal weights."
     *_, levels, factors = headline.at_the_papers_length(
         lambda name: at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
     )[:-1]
     assert levels.endswith(
-        "its best accuracy is +1.00 [+1.00, +1.00] points against FedAvg, its mean of the last rounds "
-        "+1.00 [+1.00, +1.00] points against FedAvg, −1.00 [−1.00, −1.00] points against sorted slots."
+        "its best accuracy is +1.00 [+1.00, +1.00] points against FedAvg, −1.00 [−1.00, −1.00] points "
+        "against sorted slots, its mean of the last rounds +1.00 [+1.00, +1.00] points against FedAvg, "
+        "−1.00 [−1.00, −1.00] points against sorted slots."
     )
     assert factors.startswith("A client of a small group then has +200")
     begun = headline.at_the_papers_length(lambda name: rows[rows.method == "fedavg"])
