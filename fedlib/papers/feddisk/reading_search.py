@@ -51,23 +51,27 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
         return []
     table, (level, at) = reading_table(rows), printed()
     run, near = int(table["of rounds"].max()), table["points off"].abs() <= POINTS
+    images = int(table["images a class"].max())
     told = (
-        f"Of {len(table)} readings {int(near.sum())} come within {POINTS:g} points of the printed {level:g} %"
+        f"Of {len(table)} readings with up to {images} images a class {int(near.sum()) or 'none'} "
+        f"come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the printed {level:g} %"
     )
-    told += f" ({'; '.join(_words(line) for _, line in table[near].iterrows())})" if near.any() else ""
+    told += (
+        f" ({'; '.join(_words(line, images) for _, line in table[near].iterrows())})" if near.any() else ""
+    )
     levels = f"they reach {table.best.min():.1f} to {table.best.max():.1f} % within {run} rounds"
     if run < at:
         return [f"{told}; {levels}. The printed round of FedAvg's best, {at:g}, lies beyond these runs."]
     return [f"{told}; {levels}. Best rounds near {at:g} besides: {int(table.fits.sum())}."]
 
 
-def _words(line: pd.Series) -> str:
+def _words(line: pd.Series, images: int) -> str:
     """A reading in words, what is at its default left out: `2 mini-batches, noise times 30, not clipped`."""
     parts = [line["work"]]
     parts += [f"noise times {line['noise times']}"] if line["noise times"] != 1 else []
     parts += ["as standard deviation"] if line["noise as"] == "std" else []
     parts += [] if line["clipped"] else ["not clipped"]
-    parts += [f"{line['images a class']} images a class"] if line["images a class"] < 600 else []
+    parts += [f"{line['images a class']} images a class"] if line["images a class"] < images else []
     parts += [f"{line['outputs']} outputs"] if line["outputs"] != 10 else []
     return ", ".join(parts)
 

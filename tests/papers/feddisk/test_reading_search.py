@@ -85,10 +85,13 @@ def test_the_answer_names_the_readings_that_come_near():
         ]
     )
     (told,) = search.reading_answer(lambda name: rows)
-    assert told.startswith("Of 3 readings 2 come within 3 points of the printed 51.7 % (2 epochs, ")
+    assert told.startswith("Of 3 readings with up to 6000 images a class 2 come within 3 points of ")
+    assert "the printed 51.7 % (2 epochs, noise times 30" in told
     assert "2 mini-batches, noise times 100, not clipped" in told
     assert "they reach 50.0 to 83.0 % within 1000 rounds" in told
     assert told.endswith("Best rounds near 500 besides: 1.")
     (short,) = search.reading_answer(lambda name: rows[rows["round"] <= 150].assign(rounds=150))
     assert short.endswith("The printed round of FedAvg's best, 500, lies beyond these runs.")
     assert search.reading_answer(lambda name: rows[:0]) == []
+    (far,) = search.reading_answer(lambda name: made(peak(0.83, 500), {"strength": 0.3}))
+    assert far.startswith("Of 1 readings with up to 6000 images a class none comes within 3 points")
