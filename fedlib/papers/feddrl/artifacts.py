@@ -61,6 +61,11 @@ ARTIFACTS = (
         tables=(tables.length_table, tables.length_leads), profiles=("smoke", "extended", "paper"),
     ),
     Artifact(
+        "feddrl/paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100",
+        runs=partial(grid.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
+        tables=(tables.length_table, tables.length_leads), profiles=("smoke", "extended", "paper"),
+    ),
+    Artifact(
         "feddrl/fig5", "Accuracy per round",
         runs=partial(grid.table3_cells, data=("cifar100", "fmnist")),
         plot=partial(figures.plot_curves, columns=3),

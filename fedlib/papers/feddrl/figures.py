@@ -85,14 +85,20 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     plotting.one_legend(fig, (levels, leads))
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
     bands = "Mean over seeds, band = 95 % t interval"
-    return plotting.caption(fig, named, f"{bands}. {note}; uniform weights are FedAvg's here.")
+    equal = "; uniform weights are FedAvg's here" * _equal_amounts(named)
+    return plotting.caption(fig, named, f"{bands}. {note}{equal}.")
+
+
+def _equal_amounts(named: pd.DataFrame) -> bool:
+    return set(named.partition) == {"ce"}
 
 
 def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Accuracy less FedAvg's in the same round and seed (points), smoothed, in columns variant, lead."""
     levels = named.pivot_table(index=["seed", "round"], columns="variant", values="test_accuracy")
     window = max(1, levels.index.get_level_values("round").nunique() // 20)
-    leads = 100 * levels.drop(columns=["fedavg", "uniform"], errors="ignore").sub(levels.fedavg, axis=0)
+    own = ["fedavg", "uniform"] if _equal_amounts(named) else ["fedavg"]
+    leads = 100 * levels.drop(columns=own, errors="ignore").sub(levels.fedavg, axis=0)
     smooth = leads.groupby(level="seed").transform(lambda values: values.rolling(window).mean())
     long = smooth.stack().rename("lead").reset_index()
     return pd.concat([long[long.variant == name] for name in analysis.variant_order(long)]), window

@@ -47,21 +47,22 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     return [*filter(None, [lead]), *_told(rows_of, makers)]
 
 
-def at_the_papers_length(rows_of: RowsOf) -> list[str]:
-    """Up to seven sentences about the one cell that has the paper's rounds, or one that it has none."""
-    rows = rows_of("feddrl/paper_length")
+def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length") -> list[str]:
+    """Up to eight sentences about a cell that has the paper's rounds, or one that it has none."""
+    rows = rows_of(artifact)
     if rows.empty or rows["rounds"].max() < ROUNDS:
-        return ["Open: no runs of this length are shown; `run feddrl/paper_length --profile extended`."]
+        return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
     named = analysis.named(rows)
     best = {name: analysis.best(named, name) for name in analysis.variant_order(named)}
-    printed = accuracies().loc["Fashion-MNIST", "CE", 100]
-
-    def levels(names: dict[str, str]) -> str:
-        there = {name: words for name, words in names.items() if name in best}
-        return ", ".join(
-            f"{words} {best[name].mean():.1f} % (printed: {printed[words]:.1f})"
-            for name, words in there.items()
-        )
+    late, under_ce = analysis.late(named), set(named.partition) == {"ce"}
+    (cell,) = {(cell, scheme) for cell, scheme in zip(named.dataset, named.partition, strict=True)}
+    printed = accuracies().loc[analysis.PAPER_DATA[cell[0]], analysis.PAPER_PARTITIONS[cell[1]], 100]
+    baselines, uniform = {"fedavg": "FedAvg", "fedprox": "FedProx"}, {"uniform": "equal weights"}
+    controls = {
+        "untrained": "the policy that it starts from",
+        "shuffled": "itself with the clients' losses in the wrong order",
+    }
+    others = baselines | (uniform if not under_ce else {}) | controls  # under CE equal weights are FedAvg's
 
     def less(values: Mapping[str, pd.Series], own: str, others: dict[str, str]) -> str:
         return ", ".join(
@@ -70,26 +71,26 @@ def at_the_papers_length(rows_of: RowsOf) -> list[str]:
             if name in best
         )
 
-    baselines = {"fedavg": "FedAvg", "fedprox": "FedProx"}
-    found = [f"After {ROUNDS} rounds the best accuracies are {levels({'feddrl': 'FedDRL', **baselines})}."]
+    levels = ", ".join(
+        f"{words} {best[name].mean():.1f} % (printed: {printed[words]:.1f})"
+        for name, words in {"feddrl": "FedDRL", **baselines}.items()
+        if name in best
+    )
+    found = [f"After {ROUNDS} rounds the best accuracies are {levels}."]
     if "feddrl" in best:
-        controls = {
-            "untrained": "the policy that it starts from",
-            "shuffled": "itself with the clients' losses in the wrong order",
-        }
-        found.append(f"FedDRL is {less(best, 'feddrl', {**baselines, **controls})}.")
+        found.append(f"FedDRL is {less(best, 'feddrl', others)}.")
         found.append(
-            "In the mean of the last 5 % of the rounds, which R5 to R8 do not decide on, it is "
-            f"{less(analysis.late(named), 'feddrl', {**baselines, **controls})}."
+            f"In the mean of the last 5 % of the rounds{', which R5 to R8 do not decide on,' * under_ce} it "
+            f"is {less(late, 'feddrl', others)}."
         )
         raw, in_slot = (_gap(named, "feddrl", gap) for gap in (factor_gap, factor_gap_in_slot))
         found.append(
             f"It gives a client of a small group {raw} of a uniform factor more than one of the main group, "
             f"and {in_slot} among clients in the same slot: slots are sorted by client number (A5) and the "
-            "small groups have the highest, so that preferring the last slots is enough for this difference."
+            "small groups have the highest, so that preferring the last slots is enough for a difference."
         )
     if "drawn" in best:
-        late, both = analysis.late(named), {"fedavg": "FedAvg", "feddrl": "sorted slots"}
+        both = {"fedavg": "FedAvg", **(uniform if not under_ce else {}), "feddrl": "sorted slots"}
         found.append(
             "With slots in an order drawn anew in every round, where a slot tells nothing of the group, its "
             f"best accuracy is {less(best, 'drawn', both)}, its mean of the last rounds "
@@ -99,7 +100,11 @@ def at_the_papers_length(rows_of: RowsOf) -> list[str]:
             f"A client of a small group then has {_gap(named, 'drawn', factor_gap)} of a uniform factor more."
         )
     if "repaired" in best:
-        found.append(f"Repaired it is {less(best, 'repaired', {'uniform': 'equal weights'})}.")
+        both = uniform | {"feddrl": "the printed agent"}
+        found.append(
+            f"Repaired its best accuracy is {less(best, 'repaired', both)}, its mean of the last rounds "
+            f"{less(late, 'repaired', both)}."
+        )
     return found
 
 

@@ -1,4 +1,4 @@
-"""Our claims about one cell of table 3 at the paper's length, registered before any of its FedDRL results.
+"""Our claims about two cells of table 3 at the paper's length, registered before the results they need.
 
 FEDDRL-R5 to R8: Fashion-MNIST, CE, N = 100, T = 1000, five seeds, with every printed setting of the agent and
 as many updates as the paper's scheme makes. There its claims about this cell, and what its agent learns, can
@@ -8,6 +8,9 @@ had ended.) Late accuracy, told beside the verdicts of R5 to R7, is not part of 
 FEDDRL-R9 to R11 were registered after the FedDRL runs with slots by client number had shown that the agent
 prefers the last slots, whoever is in them, and before any run with slots in drawn order. There late accuracy,
 the mean of the last 50 rounds, decides too.
+
+FEDDRL-R12 to R18 ask the same of the cell under CN, registered when those of CE were decided and before any
+FedDRL run of theirs. There both accuracies decide from the start.
 """
 
 import pandas as pd
@@ -19,6 +22,7 @@ from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, name_of
 from fedlib.papers.feddrl.quantities import THREE
 
 ARTIFACT, PLACE = "feddrl/paper_length", "ours: table 3, Fashion-MNIST, CE, N = 100, T = 1000"
+CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: table 3, Fashion-MNIST, CN, N = 100, T = 1000"
 
 
 def _less(own: str, other: str, words: str) -> Part:
@@ -45,15 +49,28 @@ def _late(*others: str) -> tuple[Supplement, ...]:
     return (supplement(ARTIFACT, *(_later("feddrl", name, f"FedDRL - {name}") for name in others)),)
 
 
-def _printed() -> float:
-    return estimate.printed_lead()()[name_of(("Fashion-MNIST", "CE", 100))]
+def _lead(partition: str) -> Part:
+    """The best accuracy of FedDRL less that of the better baseline, beside what table 3 prints."""
+
+    def printed() -> float:
+        return estimate.printed_lead()()[name_of(("Fashion-MNIST", partition, 100))]
+
+    return Part("FedDRL - best baseline", by_cell(estimate.lead), printed=printed, cells=1)
 
 
-LEAD_IN_CELL = Part("FedDRL - best baseline", by_cell(estimate.lead), printed=_printed, cells=1)
+def _both(own: str, other: str, words: str) -> tuple[Part, Part]:
+    """One variant less another: best accuracy, and the mean of the last 50 rounds."""
+    return _less(own, other, words), _later(own, other, words)
+
+
+FACTOR_GAP_DRAWN = Part(
+    "factor of small groups - of the main group, slots drawn",
+    by_cell(lambda part: estimate.factor_gap(part, "drawn"), needs=("drawn",)), unit="%", cells=1,
+)  # fmt: skip
 CLAIMS = (
     Claim(
         "FEDDRL-R5", "at the paper's length FedDRL leads the better of FedAvg and FedProx", PLACE, ARTIFACT,
-        parts=(LEAD_IN_CELL,), gates=(flat(*THREE), AGENT_TRAINED), supplements=_late("fedavg", "fedprox"),
+        parts=(_lead("CE"),), gates=(flat(*THREE), AGENT_TRAINED), supplements=_late("fedavg", "fedprox"),
     ),
     Claim(
         "FEDDRL-R6",
@@ -82,27 +99,62 @@ CLAIMS = (
         "FEDDRL-R9",
         "FedDRL's lead needs no slots that tell the group: with slots in drawn order it is still more "
         "accurate than uniform weights", PLACE, ARTIFACT,
-        parts=(
-            _less("drawn", "uniform", "FedDRL, slots drawn - uniform"),
-            _later("drawn", "uniform", "FedDRL, slots drawn - uniform"),
-        ),
+        parts=_both("drawn", "uniform", "FedDRL, slots drawn - uniform"),
         gates=(flat("drawn", "uniform"), AGENT_TRAINED),
     ),
     Claim(
         "FEDDRL-R10",
         "with slots in drawn order clients of small groups still receive larger impact factors", PLACE,
         ARTIFACT,
-        parts=(
-            Part(
-                "factor of small groups - of the main group, slots drawn",
-                by_cell(lambda part: estimate.factor_gap(part, "drawn"), needs=("drawn",)), unit="%", cells=1,
-            ),
-        ),
-        gates=(AGENT_TRAINED,),
+        parts=(FACTOR_GAP_DRAWN,), gates=(AGENT_TRAINED,),
     ),
     Claim(
         "FEDDRL-R11", "slots by client number are part of FedDRL's late lead", PLACE, ARTIFACT,
         parts=(_later("feddrl", "drawn", "FedDRL - FedDRL, slots drawn"),),
         gates=(flat("feddrl", "drawn"), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R12", "under CN too FedDRL leads FedAvg and FedProx at the paper's length", CN_PLACE,
+        CN_ARTIFACT,
+        parts=(
+            _lead("CN"),
+            _later("feddrl", "fedavg", "FedDRL - FedAvg"), _later("feddrl", "fedprox", "FedDRL - FedProx"),
+        ),
+        gates=(flat(*THREE), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R13", "under CN training the agent makes FedDRL more accurate", CN_PLACE, CN_ARTIFACT,
+        parts=_both("feddrl", "untrained", "FedDRL - its untrained policy"),
+        gates=(flat("feddrl", "untrained"), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R14", "under CN FedDRL is less accurate with the clients' losses in the wrong order",
+        CN_PLACE, CN_ARTIFACT,
+        parts=_both("feddrl", "shuffled", "FedDRL - with shuffled states"),
+        gates=(flat("feddrl", "shuffled"), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R15", "under CN FedDRL is more accurate than uniform weights", CN_PLACE, CN_ARTIFACT,
+        parts=_both("feddrl", "uniform", "FedDRL - uniform"),
+        gates=(flat("feddrl", "uniform"), AGENT_TRAINED),
+        how="Under CN clients have different numbers of images, so that uniform weights are not FedAvg's.",
+    ),
+    Claim(
+        "FEDDRL-R16", "under CN with slots in drawn order FedDRL is still more accurate than uniform weights",
+        CN_PLACE, CN_ARTIFACT,
+        parts=_both("drawn", "uniform", "FedDRL, slots drawn - uniform"),
+        gates=(flat("drawn", "uniform"), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R17", "under CN too slots by client number are part of FedDRL's late lead", CN_PLACE,
+        CN_ARTIFACT,
+        parts=(_later("feddrl", "drawn", "FedDRL - FedDRL, slots drawn"),),
+        gates=(flat("feddrl", "drawn"), AGENT_TRAINED),
+    ),
+    Claim(
+        "FEDDRL-R18",
+        "under CN too clients of small groups receive larger impact factors with slots in drawn order",
+        CN_PLACE, CN_ARTIFACT,
+        parts=(FACTOR_GAP_DRAWN,), gates=(AGENT_TRAINED,),
     ),
 )  # fmt: skip

@@ -206,6 +206,7 @@ def with_methods(run: Run, names: Iterable[str] = (), scale: Scale | None = None
 
 # Cells of table 3 at `extended`, the most valuable first: (data, partition, N)
 EXTENDED_CELLS = tuple((data, scheme, 100) for data in ("fmnist", "mnist") for scheme in ("ce", "cn", "pa"))
+LENGTH_CELLS = dict(zip(("paper_length", "paper_length_cn"), EXTENDED_CELLS, strict=False))
 
 
 def table3(profile: str) -> list[Run]:
@@ -249,14 +250,14 @@ def table3_cells(
     ]
 
 
-def paper_length(profile: str) -> list[Run]:
-    """The first of `EXTENDED_CELLS`: every run that table 3 has of it, and FedDRL with slots in drawn order.
+def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
+    """One of `LENGTH_CELLS`: every run that table 3 has of it, and FedDRL with slots in drawn order.
 
     Sorted by client number (FEDDRL-A5) the last slots are the small groups', so that an agent needs no
     client's loss to prefer them; in drawn order a slot tells nothing of the group.
     """
-    ((data, partition, num_clients), *_) = EXTENDED_CELLS
-    cell = base_run(profile, "paper_length", data, partition, num_clients)
+    data, partition, num_clients = LENGTH_CELLS[artifact]
+    cell = base_run(profile, artifact, data, partition, num_clients)
     runs = table3_cells(profile, data=(data,), partitions=(partition,), clients=(num_clients,))
     return [*runs, replace(cell, method="feddrl", method_options=dict(DRAWN))]
 

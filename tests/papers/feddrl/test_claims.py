@@ -400,6 +400,32 @@ def test_slots_in_drawn_order_are_judged_against_uniform_weights_and_sorted_slot
     assert without == ["not testable here"] * 3
 
 
+def under_cn(**drl):
+    return at_length(**drl).assign(partition="cn")
+
+
+@pytest.mark.parametrize(
+    ("drl", "drawn", "words"),
+    [
+        ([52.0, 52.2, 52.1], [50.0, 50.2, 50.1], ["supported"] * 4 + ["not supported"]),
+        ([52.0, 52.2, 52.1], [52.0, 52.2, 52.1], ["supported"] * 5),
+        ([50.0, 50.2, 50.1], [50.0, 50.2, 50.1], ["not supported"] * 5),
+    ],
+)
+def test_the_cell_under_cn_is_judged_by_both_accuracies(drl, drawn, words):
+    """Printed under CN: FedDRL 86.69, FedProx 83.89: the margin of the lead is half of 2.80."""
+    rows = under_cn(drl=drl, drawn=drawn)
+    found = [decided(f"R{n}", rows, gates=True) for n in range(12, 17)]
+    assert [claim.verdict for claim in found] == words
+    assert len(found[0].effects) == 3
+    assert found[0].effects[0].margin == pytest.approx(1.40)
+    ahead = drl[0] > drawn[0]
+    assert decided("R17", rows, gates=True).verdict == ("supported" if ahead else "not supported")
+    assert decided("R18", rows, gates=True).verdict == "supported"
+    without = [decided(f"R{n}", under_cn(drl=drl), gates=True).verdict for n in (16, 17, 18)]
+    assert without == ["not testable here"] * 3
+
+
 def weighed(factor):
     """Two slots, clients 0 to 9 of which 0 to 5 are the main group; factor(slot, small): their weights."""
     cohorts = [[0, 5], [0, 6], [5, 9], [6, 9]]
@@ -449,7 +475,9 @@ def test_sentences_about_the_papers_length_by_hand():
     assert second.endswith("points against itself with the clients' losses in the wrong order.")
     assert "decide on, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
     assert "and +0.00 [+0.00, +0.00] % among clients in the same slot" in factors
-    assert third == "Repaired it is +0.00 [+0.00, +0.00] points against equal weights."
+    assert third.startswith(
+        "Repaired its best accuracy is +0.00 [+0.00, +0.00] points against equal weights, −2.00 "
+    )
     *_, levels, factors = headline.at_the_papers_length(
         lambda name: at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
     )[:-1]
@@ -459,6 +487,10 @@ def test_sentences_about_the_papers_length_by_hand():
         "−1.00 [−1.00, −1.00] points against sorted slots."
     )
     assert factors.startswith("A client of a small group then has +200")
+    second, late = headline.at_the_papers_length(lambda name: rows.assign(partition="cn"))[1:3]
+    for sentence in (second, late):  # there equal weights are a control of their own
+        assert "points against equal weights, " in sentence
+        assert "R5" not in sentence
     begun = headline.at_the_papers_length(lambda name: rows[rows.method == "fedavg"])
     assert begun == ["After 1000 rounds the best accuracies are FedAvg 50.1 % (printed: 84.9)."]
     for rows in (pd.DataFrame(), at_length([52.0], rounds=40)):
@@ -466,9 +498,9 @@ def test_sentences_about_the_papers_length_by_hand():
         assert only.startswith("Open: ")
 
 
-def test_there_are_17_claims_and_11_of_ours_and_their_artifacts_exist():
+def test_there_are_17_claims_and_18_of_ours_and_their_artifacts_exist():
     known = set(artifacts("feddrl"))
-    ours = [f"FEDDRL-R{n}" for n in range(1, 12)]
+    ours = [f"FEDDRL-R{n}" for n in range(1, 19)]
     assert [claim.id for claim in CLAIMS] == [*(f"FEDDRL-C{n}" for n in range(1, 18)), *ours]
     for claim in CLAIMS:
         assert {claim.artifact, *claim.fallback, *(s.artifact for s in claim.supplements)} <= known
