@@ -22,7 +22,7 @@ def curves_flat(
     only: Sequence[str] = (),
     whose: str = "paper",
 ) -> Gate:
-    """Gate for comparisons of levels: curves have flattened, or the runs are as long as the paper's.
+    """Gate for comparisons of levels: every curve has flattened, or is as long as the paper's.
 
     by: columns that tell curves apart (cells and methods); a curve is the mean over seeds. length: the
     paper's number of rounds, or that of what `whose` names. only: values of the last column of `by` that are
@@ -31,11 +31,12 @@ def curves_flat(
 
     def check(rows: pd.DataFrame) -> tuple[bool, str]:
         own = rows[rows[by[-1]].isin(only)] if only else rows
-        longest = own.groupby(list(by))["round"].max().min()
-        if longest >= length:
-            return True, f"{longest:g} rounds, as in the {whose}"
-        rise = last_quarter_rise(own, by, value)
-        where = f"in the last quarter of {longest:g} rounds ({whose}: {length})"
+        rounds = own.groupby(list(by))["round"].max()
+        if rounds.min() >= length:
+            return True, f"{rounds.min():g} rounds, as in the {whose}"
+        shorter = rounds[rounds < length].index
+        rise = last_quarter_rise(own, by, value).reindex(shorter, fill_value=float("inf"))
+        where = f"in the last quarter of {rounds.min():g} rounds ({whose}: {length})"
         if unknown := int(np.isinf(rise).sum()):
             return False, f"{unknown} of {len(rise)} curves have fewer than three evaluated rounds {where}"
         worst = f"up to {rise.max():.1f} points {where}"

@@ -175,6 +175,18 @@ def test_rows_as_long_as_the_papers_need_not_be_flat():
     assert (passed, words) == (True, "40 rounds, as in the paper")
 
 
+def test_a_curve_as_long_as_the_papers_passes_beside_a_shorter_flat_one():
+    both = pd.concat([curves(3.0, rounds=80).query("method == 'rising'"), curves(0.0)])
+    gate = gates.curves_flat(("cell", "method"), length=80)
+    passed, words = gate.check(both)
+    assert passed
+    assert words.endswith("0.0 points in the last quarter of 40 rounds (paper: 80)")
+    swapped = pd.concat([curves(3.0, rounds=80).query("method == 'flat'"), curves(3.0)])
+    assert gate.check(swapped.query("method == 'flat' or round <= 40"))[1].startswith("1 of 1 curves still")
+    blank = both.assign(test_accuracy=both.test_accuracy.where(both.method == "rising"))
+    assert gate.check(blank)[1].startswith("1 of 1 curves have fewer than three")
+
+
 def test_too_few_evaluated_rounds_show_no_flat_curve():
     passed, words = gates.curves_flat(("cell", "method"), length=1000).check(curves(0.0, rounds=4))
     assert not passed

@@ -97,7 +97,7 @@ def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Accuracy less FedAvg's in the same round and seed (points), smoothed, in columns variant, lead."""
     levels = named.pivot_table(index=["seed", "round"], columns="variant", values="test_accuracy")
     window = max(1, levels.index.get_level_values("round").nunique() // 20)
-    own = ["fedavg", "uniform"] if _equal_amounts(named) else ["fedavg"]
+    own = ["fedavg", "singleset"] + ["uniform"] * _equal_amounts(named)
     leads = 100 * levels.drop(columns=own, errors="ignore").sub(levels.fedavg, axis=0)
     smooth = leads.groupby(level="seed").transform(lambda values: values.rolling(window).mean())
     long = smooth.stack().rename("lead").reset_index()

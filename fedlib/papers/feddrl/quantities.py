@@ -112,9 +112,11 @@ def best(part: pd.DataFrame, variant: str) -> pd.Series:
 def late(part: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
     """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
 
-    Unlike the best round (FEDDRL-A34) it is not chosen with the test data.
+    Unlike the best round (FEDDRL-A34) it is not chosen with the test data. SingleSet's last are of its own
+    epochs.
     """
-    last_rows = part[(part["round"] > (1 - last) * part["round"].max()) & part.test_accuracy.notna()]
+    length = part.groupby("variant")["round"].transform("max")
+    last_rows = part[(part["round"] > (1 - last) * length) & part.test_accuracy.notna()]
     return 100 * last_rows.groupby(["seed", "variant"]).test_accuracy.mean().unstack("variant")
 
 

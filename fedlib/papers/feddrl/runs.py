@@ -124,6 +124,7 @@ SCALES = {
         local_epochs=5,
         datasets={"fmnist": "fmnist", "mnist": "mnist"},
         models={"fmnist": _MLP, "mnist": _MLP},
+        epochs_singleset=200,
         fig8_rounds=300,
         as_in_files=True,
     ),
@@ -212,13 +213,13 @@ LENGTH_CELLS = dict(zip(("paper_length", "paper_length_cn"), EXTENDED_CELLS, str
 def table3(profile: str) -> list[Run]:
     """18 cells: 3 data sets, PA, CE and CN, N = 10 and 100; the paper's methods and our controls.
 
-    `extended`: the cells of 100 clients on Fashion-MNIST and MNIST, without SingleSet; then the repaired
-    agent in them, and one cell of ten clients.
+    `extended`: the cells of 100 clients on Fashion-MNIST and MNIST; then the repaired agent in them, and one
+    cell of ten clients.
     """
     if profile == "extended":
         cells = [base_run(profile, "table3", *cell) for cell in EXTENDED_CELLS]
         ten = base_run(profile, "table3", "fmnist", "ce", 10)
-        runs = [run for cell in cells for run in with_methods(cell, FEDERATED)]
+        runs = [run for cell in cells for run in with_methods(cell)]
         runs += with_methods(ten, ("fedavg", "uniform", "feddrl"))
         repaired = {"method": "feddrl", "method_options": dict(REPAIRED)}
         return runs + [replace(cell, **repaired) for cell in (*cells, ten)]
@@ -237,8 +238,9 @@ def table3_cells(
     data: Iterable[str] = tuple(DATA.values()),
     partitions: tuple[str, ...] = PARTITIONS,
     clients: tuple[int, ...] = CLIENTS,
+    singleset: bool = False,
 ) -> list[Run]:
-    """Runs of table 3 in these cells without SingleSet: what the figures draw."""
+    """Runs of table 3 in these cells; without SingleSet, what the figures draw."""
     names = {scale_of(profile).datasets[name] for name in data}
     return [
         run
@@ -246,7 +248,7 @@ def table3_cells(
         if run.dataset in names
         and run.partition in partitions
         and run.num_clients in clients
-        and run.method != "singleset"
+        and (singleset or run.method != "singleset")
     ]
 
 
@@ -258,7 +260,9 @@ def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
     """
     data, partition, num_clients = LENGTH_CELLS[artifact]
     cell = base_run(profile, artifact, data, partition, num_clients)
-    runs = table3_cells(profile, data=(data,), partitions=(partition,), clients=(num_clients,))
+    runs = table3_cells(
+        profile, data=(data,), partitions=(partition,), clients=(num_clients,), singleset=True
+    )
     return [*runs, replace(cell, method="feddrl", method_options=dict(DRAWN))]
 
 

@@ -15,6 +15,7 @@ def rows(**accuracies):
     return pd.DataFrame(
         {
             "method": m,
+            "method_options": '{"mu": 0.01}' if m == "fedprox" else "{}",
             "seed": s,
             "round": r,
             "test_accuracy": a * r / 2,
@@ -54,6 +55,20 @@ def test_curves_too_short_to_be_judged_decide_nothing():
     found = decide(CLAIMS, "START-C2", frame, gates=True)
     assert found.verdict == "not testable here"
     assert "2 of 2 curves have fewer than three evaluated rounds" in found.evidence
+
+
+def test_a_finished_cell_of_feddrl_decides_what_is_too_short_here():
+    """Equal weights, another variant of FedAvg, are not FedAvg; SingleSet has fewer rounds, all flat."""
+    made = rows(singleset=[0.8, 0.81, 0.82], fedavg=[0.5, 0.52, 0.51], fedprox=[0.5, 0.52, 0.51])
+    equal = rows(fedavg=[0.7, 0.8, 0.9]).assign(method_options='{"weights": "uniform"}')
+    flat = pd.concat([made[made["round"] == 2].assign(round=r) for r in range(1, 21)])
+    long = pd.concat([flat, equal, made[made.method != "singleset"].assign(round=1000).drop_duplicates(
+        ["method", "seed"], keep="last")])  # fmt: skip
+    for claim in ("START-C2", "START-C3"):
+        found = decide(CLAIMS, claim, long, gates=True)
+        assert found.verdict == "supported"
+        assert next(c for c in CLAIMS if c.id == claim).fallback == ("feddrl/paper_length",)
+    assert decide(CLAIMS, "START-C2", long).effects[0].interval.mean == pytest.approx(30.0)
 
 
 def test_every_profile_has_a_grid_and_the_figure_is_written(tmp_path):
