@@ -23,15 +23,26 @@ _CELL = 60  # characters of a cell that are printed
 _STARTED = time.monotonic()  # a time budget counts from here, imports included
 
 
-def add_options(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
-    """The options of `run`, without the store's; nargs: of the artifacts."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `run`, without the store's."""
+    add_selection(parser)
+    add_training(parser)
+    parser.add_argument("--budget-minutes", type=float, help="stop cleanly before this; exit status 3")
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="work on the grid with so many (default: 1)"
+    )
+    parser.add_argument("--log", metavar="TRACKER", help="tensorboard: rows as scalars in STORE/tensorboard")
+    parser.add_argument(worker_processes.FLAG, action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--again", action="store_true", help="compute measurements again (timings, searches)")
+
+
+def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
+    """The options that choose runs, and `--dry-run`, which shows them; nargs: of the artifacts."""
     parser.add_argument(
         "artifacts", nargs=nargs, metavar="ID", help="e.g. start/curves, or a whole paper; see `fedlib list`"
     )
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
     parser.add_argument("--seeds", help="a count (3) or a list (0,1,2); default: the artifact's own")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
-    parser.add_argument("--budget-minutes", type=float, help="stop cleanly before this; exit status 3")
     parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
     parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
     parser.add_argument("--method", help="only this method of the grid, or this one in its place")
@@ -42,6 +53,15 @@ def add_options(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, partition.delta=0.4"
     )
+    parser.add_argument(
+        "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """The options that say how a process trains its groups of runs."""
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
     parser.add_argument(
         "--max-clients-per-pass",
         type=int,
@@ -57,21 +77,11 @@ def add_options(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
         help="least time between checkpoints (default: 20)",
     )
     parser.add_argument(
-        "--processes", type=int, default=1, metavar="N", help="work on the grid with so many (default: 1)"
-    )
-    parser.add_argument(
         "--resume-across-commits",
         action="store_true",
         help="go on with runs that another commit or other versions began; their rows are marked",
     )
-    parser.add_argument("--log", metavar="TRACKER", help="tensorboard: rows as scalars in STORE/tensorboard")
-    parser.add_argument(worker_processes.FLAG, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
-    parser.add_argument("--again", action="store_true", help="compute measurements again (timings, searches)")
-    parser.add_argument(
-        "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
 
 
 def planned_runs(arguments: argparse.Namespace) -> _Plans:
@@ -140,14 +150,14 @@ def run_command(arguments: argparse.Namespace) -> int:
     arguments.processes = worker_processes.at_most_cores(arguments.processes)
     store = Store(arguments.store)
     if arguments.dry_run:
-        _show_plan(plans, store)
-    _show_budget(plans, arguments.profile, store, again=arguments.again)
+        show_groups(plans, store)
+    show_times(plans, arguments.profile, store, again=arguments.again)
     if arguments.dry_run:
         return 0
     from fedlib.experiments import runner
 
     if not arguments.resume_across_commits:
-        runner.refuse_other_code(store, (run for runs in plans.values() for run in runs))
+        runner.refuse_other_code(store, [run for runs in plans.values() for run in runs])
     arguments.budget = runner.Budget(arguments.budget_minutes, started=_STARTED)
     if arguments.companion:
         worker_processes.end_with_parent()
@@ -163,7 +173,8 @@ def run_command(arguments: argparse.Namespace) -> int:
     return _run_plans(plans, arguments, store)
 
 
-def _show_plan(plans: _Plans, store: Any) -> None:
+def show_groups(plans: _Plans, store: "Store") -> None:
+    """Print a line per group of runs: rounds, how many are stored, the time that the others take."""
     from fedlib.experiments import labels, selection
     from fedlib.experiments.durations import Timings
 
@@ -176,7 +187,7 @@ def _show_plan(plans: _Plans, store: Any) -> None:
             print(f"{labels.group_label(members, told)}: {members[0].rounds} rounds, {count}{time}")
 
 
-def _show_budget(plans: _Plans, profile: str, store: "Store", *, again: bool) -> None:
+def show_times(plans: _Plans, profile: str, store: "Store", *, again: bool = False) -> None:
     """Print stored runs and expected time per artifact, then the total (shared runs count once)."""
     from fedlib.experiments.durations import Expected, Timings, expected_measurement
     from fedlib.experiments.measurements import load_measurement

@@ -9,8 +9,9 @@ from fedlib.run import count_of_runs
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `run` that choose runs, and those of the jobs."""
-    running.add_options(parser, nargs="*")
+    """The options of `run` that choose runs and say how they train, and those of the jobs."""
+    running.add_selection(parser, nargs="*")
+    running.add_training(parser)
     parser.add_argument("--executor", default="slurm", help="slurm or local (processes of this machine)")
     parser.add_argument(
         "--array", type=int, default=64, metavar="N", help="most tasks at a time (default: 64)"
@@ -32,9 +33,13 @@ def submit_command(arguments: argparse.Namespace) -> int:
     if arguments.status:
         return _show_states(store)
     check(bool(arguments.artifacts), "submit needs an artifact or a paper; see `fedlib list`")
-    runs = [run for planned in running.planned_runs(arguments).values() for run in planned]
+    plans = running.planned_runs(arguments)
+    if arguments.dry_run:
+        running.show_groups(plans, store)
+        running.show_times(plans, arguments.profile, store)
+        return 0
     jobs = cluster.submit(
-        runs,
+        [run for runs in plans.values() for run in runs],
         store,
         executor=arguments.executor,
         array=arguments.array,

@@ -58,9 +58,19 @@ class TaskState:
     logs: tuple[Path, ...]
 
 
-def missing_groups(runs: Sequence[Run], store: Store) -> list[list[Run]]:
-    """Groups that train as replicas and are not complete, with all their members."""
-    return [members for members in selection.group(runs) if not all(map(store.has, members))]
+def missing_groups(runs: Sequence[Run], store: Store, *, retry_failed: bool = False) -> list[list[Run]]:
+    """Groups that train as replicas and are not complete, with all their members.
+
+    retry_failed: a run that failed is missing too.
+    """
+
+    def done(run: Run) -> bool:
+        if not store.has(run):
+            return False
+        found = store.get(run) if retry_failed else None
+        return found is None or found.status != FAILED
+
+    return [members for members in selection.group(runs) if not all(map(done, members))]
 
 
 def submit(
@@ -86,7 +96,8 @@ def submit(
         raise UsageError("submit needs submitit, which is not installed; pip install submitit")
     import submitit
 
-    groups = missing_groups(runs, store)
+    options = dict(options or {})
+    groups = missing_groups(runs, store, retry_failed=options.get("retry_failed", False))
     if not groups:
         return []
     folder = _new_folder(store)
@@ -97,7 +108,7 @@ def submit(
     if executor == "local":
         shares = [described[i:] + described[:i] for i in range(min(array, len(described)))]
     with auto.batch():
-        jobs = [auto.submit(GroupJob(share, str(store.root), dict(options or {}))) for share in shares]
+        jobs = [auto.submit(GroupJob(share, str(store.root), options)) for share in shares]
     record = {
         "executor": executor,
         "submitted": provenance.now(),

@@ -15,8 +15,10 @@ from project_files import ROOT
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
+from fedlib.experiments.cluster import missing_groups
 from fedlib.experiments.durations import Expected, Timings
-from fedlib.experiments.selection import override, parse_seeds, parse_setting
+from fedlib.experiments.selection import expand, override, parse_seeds, parse_setting
+from fedlib.experiments.store import Store
 from fedlib.reporting import agents
 
 
@@ -81,6 +83,32 @@ def test_dry_run_computes_nothing(capsys, tmp_path):
     assert lines[0] == f"{group}: 5 rounds, 0 of 3 stored, {untimed}"
     assert lines[-1] == f"fake/grid at smoke: 6 runs, 0 stored; {untimed}"
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_of_submit_shows_the_groups_and_submits_nothing(capsys, tmp_path):
+    assert main(["submit", "fake/grid", "--dry-run", "--seeds", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(
+        "fake/grid fmnist-embedded iid N=2 fedavg seeds 0,1,2: 8 rounds, 0 of 3 stored"
+    )
+    assert lines[-1].startswith("fake/grid at smoke: 6 runs, 0 stored")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "option", [["--processes", "2"], ["--budget-minutes", "3"], ["--log", "tensorboard"]]
+)
+def test_submit_refuses_options_that_its_jobs_do_not_have(option, capsys):
+    assert main(["submit", "fake/grid", *option]) == 2
+    assert f"unrecognized arguments: {' '.join(option)}" in capsys.readouterr().err
+
+
+def test_failed_runs_are_missing_where_they_are_to_be_computed_again(monkeypatch):
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    assert main(["run", "fake/grid"]) == 1
+    runs = expand(fake_federation.ARTIFACTS[0], "smoke")
+    assert missing_groups(runs, Store()) == []
+    assert [len(members) for members in missing_groups(runs, Store(), retry_failed=True)] == [2, 2]
 
 
 def test_part_of_a_grid_is_run_by_a_piece_of_its_line(capsys):

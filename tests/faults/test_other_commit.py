@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import fake_federation
@@ -65,6 +66,16 @@ def test_run_refuses_what_other_code_began(begun, at, capsys, now, told):
     assert error.count("\n") == 1
     assert told in error
     assert "--resume-across-commits" in error
+
+
+def test_a_paper_is_refused_before_its_first_artifact_is_computed(begun, at, capsys, monkeypatch):
+    grid = fake_federation.ARTIFACTS[0]
+    first = replace(grid, id="fake/first", runs=lambda profile: [replace(BASE, artifact="first")])
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (first, grid))
+    at(B)
+    assert main(["run", "fake", "--seeds", "1"]) == 2
+    assert "--resume-across-commits" in capsys.readouterr().err
+    assert Store().get(replace(BASE, artifact="first")) is None
 
 
 def test_rows_that_two_commits_computed_are_marked(begun, at):
