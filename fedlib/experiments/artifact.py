@@ -52,11 +52,12 @@ class Measurement:
     """
 
     id: str  # `<paper>/<name>`, names its rows in the store and in data/results
-    compute: "Callable[[str], pd.DataFrame]"  # profile -> rows
+    compute: "Callable[..., pd.DataFrame]"  # profile -> rows; with `reads_store`: profile, store -> rows
     # profile -> what the rows depend on, as plain values: rows of other settings count as none
     settings: Callable[[str], object] | None = None
     # it measures times: computed when no other process of the command is at work
     alone: bool = False
+    reads_store: bool = False  # its rows are of runs, finished or not, in the store
 
 
 def _no_runs(profile: str) -> list[Run]:

@@ -48,7 +48,7 @@ def compute_measurement(
         if not again and _is_stored(measurement, profile, path, repair=True):
             return load_measurement(measurement, profile, store)
         began = time.monotonic()
-        rows = measurement.compute(profile)
+        rows = measurement.compute(profile, *([store] if measurement.reads_store else []))
         _write(path, rows, settings_of(measurement, profile), time.monotonic() - began)
     return load_measurement(measurement, profile, store)
 

@@ -33,9 +33,10 @@ def accumulated_weight(steps: np.ndarray, momentum: float) -> np.ndarray:
 
 
 def local_steps(task: Task, cohort: Cohort) -> np.ndarray:
-    """[R, K] mini-batches that each client trains in a round: E ceil(n_k / B)."""
+    """[R, K] mini-batches of each client in a round: E ceil(n_k / B), at most the run's `local_steps`."""
     run = task.run
-    return run.local_epochs * np.ceil(task.sizes(cohort.clients) / run.batch_size)
+    steps = run.local_epochs * np.ceil(task.sizes(cohort.clients) / run.batch_size)
+    return steps if run.local_steps is None else np.minimum(steps, run.local_steps)
 
 
 def check_plain_sgd(method: str, run: Run) -> None:

@@ -33,10 +33,10 @@ def _measured(
     *,
     plot: Callable | None = None,
     shown: tuple[Callable, ...] = (),
-    alone: bool = False,
+    **kind: bool,
 ) -> Artifact:
-    """Without training, its rows stored."""
-    found = Measurement(f"feddrl/{name}", compute, alone=alone)
+    """Without training, its rows stored; kind: `alone`, `reads_store` of the measurement."""
+    found = Measurement(f"feddrl/{name}", compute, **kind)
     return Artifact(found.id, title, measurement=found, plot=plot, tables=shown, datasets=_data(*data))
 
 
@@ -146,6 +146,6 @@ ARTIFACTS = (
     ),
     _measured(
         "full_scale_curves", "How far the runs of that cell have got", measurements.full_scale_curves,
-        ("fmnist",), plot=figures.plot_full_scale, shown=(tables.full_scale_table,),
+        ("fmnist",), plot=figures.plot_full_scale, shown=(tables.full_scale_table,), reads_store=True,
     ),
 )  # fmt: skip

@@ -147,9 +147,9 @@ def _mix(scheme: str, made_from: str, counts: np.ndarray) -> dict[str, object]:
     }
 
 
-def full_scale_curves(profile: str) -> pd.DataFrame:
+def full_scale_curves(profile: str, store: Store) -> pd.DataFrame:
     """Test accuracy per round of `table3_fmnist_ce_n100`, finished or not, as far as the store has it."""
-    store, rows = Store(), []
+    rows = []
     for run in full_scale_cell(profile):
         about = {"method": run.method, "method_options": json.dumps(dict(run.method_options))}
         about |= {"dataset": run.dataset, "partition": run.partition, "num_clients": run.num_clients}

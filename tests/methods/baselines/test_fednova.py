@@ -50,6 +50,18 @@ def test_equal_numbers_of_steps_are_fedavg():
         torch.testing.assert_close(tensor, second.params[name], rtol=1e-5, atol=1e-6)
 
 
+def test_a_limit_of_local_steps_counts():
+    """Clients of 8 and 2 images, B = 2, all stopped after one step: as many steps, so FedAvg."""
+    task = make_world(sizes=(8, 2), batch_size=2, local_steps=1)
+    cohort = sample_cohort(task.seeds, 1, 2, 2)
+    assert fednova.local_steps(task, cohort).tolist() == [[1, 1]] * len(task.seeds)
+    ours, plain = (make_method(name) for name in ("fednova", "fedavg"))
+    first, _ = ours.apply(task, ours.init(task), cohort)
+    second, _ = plain.apply(task, plain.init(task), cohort)
+    for name, tensor in first.params.items():
+        torch.testing.assert_close(tensor, second.params[name], rtol=1e-5, atol=1e-6)
+
+
 def test_other_local_optimizers_are_refused():
     method = make_method("fednova")
     with pytest.raises(UsageError, match="local_optimizer='adam'"):

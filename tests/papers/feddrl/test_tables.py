@@ -15,6 +15,7 @@ from fedlib.data.synthetic import natural_images
 from fedlib.experiments import runner
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
+from fedlib.experiments.measurements import compute_measurement
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
 from fedlib.papers import artifacts, find_artifact
@@ -203,13 +204,15 @@ def test_foreign_labels_count_under_their_scheme():
 
 def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkeypatch):
     """FedAvg finished, FedProx interrupted after a checkpoint of round 1, FedDRL not begun."""
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path))
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "empty"))
+    store = Store(tmp_path / "other")  # as `--store` names it
     fedavg, fedprox, _ = grid.full_scale_cell("smoke")
-    runner.run_runs([fedavg], device="cpu", progress=Silent())
-    folder = GroupFolder(Store(), [fedprox])
+    runner.run_runs([fedavg], store=store, device="cpu", progress=Silent())
+    folder = GroupFolder(store, [fedprox])
     rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
     folder.save(Checkpoint(1, rows, {}, [], {}))
-    found = feddrl_measures.full_scale_curves("smoke")
+    measurement = find_artifact("feddrl/full_scale_curves").measurement
+    found = compute_measurement(measurement, "smoke", store)
     assert found.groupby("method")["round"].max().to_dict() == {"fedavg": 2, "fedprox": 1}
     assert found[found.method == "fedprox"].test_accuracy.tolist() == [0.0, 0.1]
     assert set(found.rounds) == {2}
