@@ -31,6 +31,8 @@ def curves_flat(
 
     def check(rows: pd.DataFrame) -> tuple[bool, str]:
         own = rows[rows[by[-1]].isin(only)] if only else rows
+        if own.empty:
+            return False, f"no curves of {', '.join(only)}"
         rounds = own.groupby(list(by))["round"].max()
         if rounds.min() >= length:
             return True, f"{rounds.min():g} rounds, as in the {whose}"
@@ -70,7 +72,8 @@ def at_scale(name: str, **needed: float) -> Gate:
     """Gate: the rows' largest value of each column is at least so much (workers, episodes, rounds)."""
 
     def check(rows: pd.DataFrame) -> tuple[bool, str]:
-        short = {column: rows[column].max() for column, least in needed.items() if rows[column].max() < least}
+        largest = {column: rows[column].max() for column in needed}
+        short = {column: value for column, value in largest.items() if not value >= needed[column]}
         words = ", ".join(f"{short[c]:g} {c.replace('_', ' ')} of {needed[c]:g}" for c in short)
         return not short, f"{name} not reached: {words}" if short else ""
 

@@ -37,12 +37,6 @@ class Evaluation:
     accuracy: Tensor
     count: Tensor
 
-    def on_host(self) -> Evaluation:
-        """Copy the numbers to the CPU, in one copy."""
-        if self.loss.device.type == "cpu":
-            return self
-        return Evaluation(*torch.stack([self.loss, self.accuracy, self.count]).cpu())
-
 
 @dataclass(frozen=True)
 class Segments:

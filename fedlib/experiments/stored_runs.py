@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import UsageError
 from fedlib.experiments.results import columns_of
-from fedlib.experiments.store import Store, StoredRun
+from fedlib.experiments.store import FAILED, FINISHED, Store, StoredRun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,18 +34,20 @@ def _places(store: Store, ids: Sequence[str]) -> list[str]:
 
 
 def rows_of(runs: Iterable[StoredRun]) -> "pd.DataFrame":
-    """Rows of runs, their descriptions in columns; empty without runs."""
+    """Rows of runs that did not fail, their descriptions in columns; empty without such runs."""
     import pandas as pd
 
     frames = [
-        stored.rows().assign(source="store", **columns_of(stored.run, stored.provenance)) for stored in runs
+        stored.rows().assign(source="store", **columns_of(stored.run, stored.provenance))
+        for stored in runs
+        if stored.status != FAILED
     ]
     frames = [frame for frame in frames if len(frame)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:
-    """Summarise stored runs, a line for each description: settings, seeds, status."""
+    """Summarise stored runs, a line for each description: settings, seeds, mean accuracy, how many failed."""
     groups: dict[str, list[StoredRun]] = {}
     for stored in runs:
         groups.setdefault(stored.run.group_key, []).append(stored)
@@ -54,7 +56,10 @@ def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:
 
 def _line(members: Sequence[StoredRun]) -> Mapping[str, str]:
     run = members[0].run
-    accuracy = [100 * m.final["test_accuracy"] for m in members if "test_accuracy" in m.final]
+    finished = [member for member in members if member.status != FAILED]
+    accuracy = [100 * m.final["test_accuracy"] for m in finished if "test_accuracy" in m.final]
+    failed = len(members) - len(finished)
+    status = [f"{sum(accuracy) / len(accuracy):.1f} %" if accuracy else FINISHED] * bool(finished)
     return {
         "artifact": run.id,
         "profile": run.profile,
@@ -62,7 +67,7 @@ def _line(members: Sequence[StoredRun]) -> Mapping[str, str]:
         "method": run.method_label,
         "rounds": str(run.rounds),
         "seeds": ",".join(str(m.run.seed) for m in sorted(members, key=lambda m: m.run.seed)),
-        "accuracy": f"{sum(accuracy) / len(accuracy):.1f} %" if accuracy else members[0].status,
+        "accuracy": ", ".join(status + [f"{failed} of {len(members)} {FAILED}"] * bool(failed)),
     }
 
 

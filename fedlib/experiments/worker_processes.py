@@ -18,15 +18,11 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from fedlib.errors import EXIT_BUDGET, EXIT_INTERRUPTED, check
+from fedlib.processors import cores
 
 FLAG = "--companion"  # marks a process that was started here
 _ONCE = ("--retry-failed", "--again")  # for the first process alone
 _QUIET = (0, 1, EXIT_BUDGET, EXIT_INTERRUPTED)  # 1: failed runs, which the first process reports
-
-
-def cores() -> int:
-    """CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def at_most_cores(processes: int) -> int:

@@ -20,15 +20,17 @@ class LruCache:
 
     def __init__(self, most: int = 4) -> None:  # as many as a grid has data sets
         self.most = most
-        self._values: dict[str, Any] = {}  # oldest first
+        self._values: dict[str, Any] = {}  # the least recently used first
         _all.append(self)
 
     def get(self, digest: str) -> Any:
         """The value kept under a digest, or None."""
+        if digest in self._values:
+            self._values[digest] = self._values.pop(digest)
         return self._values.get(digest)
 
     def keep(self, digest: str, value: Any) -> None:
-        """Keep a value, which must not be changed afterwards, in place of the oldest one."""
+        """Keep a value, which must not be changed afterwards, in place of the one not used for longest."""
         self._values.pop(digest, None)
         if len(self._values) >= self.most:
             self._values.pop(next(iter(self._values)))

@@ -27,6 +27,7 @@ from fedlib.experiments.artifact import PROFILES
 from fedlib.files import telling, write_atomically
 from fedlib.papers import PAPERS
 from fedlib.paths import project_root
+from fedlib.processors import cores
 from fedlib.reporting.notebook_run import KERNEL_NAME, NotebookResult, NotebookRun, Scalar
 
 CELL_SECONDS: dict[str, int | None] = {"smoke": 300, "reduced": 3600, "extended": None, "paper": None}
@@ -151,12 +152,12 @@ def run_notebooks(
 
 def default_jobs(profile: str) -> int:
     """Notebooks at once: SIDE_BY_SIDE at smoke on as many processors, else one."""
-    return min(SIDE_BY_SIDE, os.cpu_count() or 1) if profile == "smoke" else 1
+    return min(SIDE_BY_SIDE, cores()) if profile == "smoke" else 1
 
 
 def _share(jobs: int) -> dict[str, str]:
     """Environment that gives each of `jobs` kernels its share of the processors; the user's own stands."""
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads = max(1, cores() // jobs)
     return {} if jobs == 1 else {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(threads))}
 
 

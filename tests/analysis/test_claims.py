@@ -187,6 +187,13 @@ def test_a_curve_as_long_as_the_papers_passes_beside_a_shorter_flat_one():
     assert gate.check(blank)[1].startswith("1 of 1 curves have fewer than three")
 
 
+def test_gates_do_not_pass_on_nothing():
+    nobody = gates.curves_flat(("cell", "method"), length=1000, only=("absent",))
+    assert nobody.check(curves(0.0)) == (False, "no curves of absent")
+    unknown = pd.DataFrame({"episodes": [float("nan")] * 2})
+    assert gates.at_scale("the paper's scale", episodes=2).check(unknown)[0] is False
+
+
 def test_too_few_evaluated_rounds_show_no_flat_curve():
     passed, words = gates.curves_flat(("cell", "method"), length=1000).check(curves(0.0, rounds=4))
     assert not passed

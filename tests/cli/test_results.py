@@ -3,10 +3,13 @@
 import re
 import sys
 
+import fake_federation
 import pytest
 
 from fedlib.cli import results
 from fedlib.cli.main import main
+from fedlib.experiments import stored_runs
+from fedlib.experiments.store import Store
 from fedlib.plotting.style import method_style
 
 METHOD = """
@@ -59,6 +62,20 @@ def test_show_draws_its_table_and_figure(store, capsys, tmp_path):
     assert main(["show", "start/curves", *given]) == 0
     assert "mypackage:Mine" in capsys.readouterr().out
     assert out.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_failed_runs_are_counted_and_not_averaged(tmp_path, capsys, monkeypatch):
+    """Seed 1 of both methods fails in round 3; seed 0 goes on."""
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    assert main(["run", "fake/grid", "--store", str(tmp_path)]) == 1
+    runs = stored_runs.find_runs(Store(tmp_path))
+    (good,) = {stored.final["test_accuracy"] for stored in runs if stored.run.seed == 0}
+    lines = stored_runs.overview(runs)
+    assert [line["accuracy"] for line in lines] == [f"{100 * good:.1f} %, 1 of 2 failed"] * 2
+    assert set(stored_runs.rows_of(runs).seed) == {0}
+    (only,) = stored_runs.overview([stored for stored in runs if stored.run.seed == 1])[:1]
+    assert only["accuracy"] == "1 of 1 failed"
 
 
 def test_show_prints_what_an_artifact_computes_on_demand_and_draws_nothing(tmp_path, capsys, monkeypatch):

@@ -16,6 +16,8 @@ from processes import PATIENCE, has_ended, usual_signals, wait_for
 
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import PROFILES
+from fedlib.processors import cores
+from fedlib.reporting import notebook_runner
 from fedlib.reporting.notebook_runner import (
     NotebookResult,
     default_jobs,
@@ -198,20 +200,20 @@ def test_notebooks_side_by_side_share_the_processors_and_keep_their_order(tmp_pa
     assert [(result.name, result.status) for result in results] == [("01_first", "ok"), ("02_second", "ok")]
     assert load_results(tmp_path / "out") == results
     assert os.getcwd() == here
-    share = os.environ.get("OMP_NUM_THREADS", str(max(1, os.cpu_count() // 2)))
+    share = os.environ.get("OMP_NUM_THREADS", str(max(1, cores() // 2)))
     for result in results:
         assert texts(tmp_path / "out" / result.executed).split() == [share, share]
 
 
 def test_only_smoke_runs_notebooks_side_by_side(monkeypatch, tmp_path):
-    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setattr(notebook_runner, "cores", lambda: 16)
     assert {profile: default_jobs(profile) for profile in PROFILES} == {
         "smoke": 2,
         "reduced": 1,
         "extended": 1,
         "paper": 1,
     }
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(notebook_runner, "cores", lambda: 1)
     assert default_jobs("smoke") == 1
     with pytest.raises(UsageError, match="0 notebooks at once given; allowed: 1 or more"):
         run(tmp_path, write_notebook(tmp_path / "01_a.ipynb"), jobs=0)

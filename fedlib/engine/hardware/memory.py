@@ -29,7 +29,7 @@ ALIGNMENT = 64  # bytes, as PyTorch's own
 
 
 class BufferPool:
-    """BufferPool that were lent; one is idle as soon as no tensor, nor a view of one, uses its memory."""
+    """Pool of CPU buffers. A buffer is reusable once no tensor or view refers to it."""
 
     def __init__(self) -> None:
         self.blocks: dict[int, np.ndarray] = {0: np.empty(0, np.uint8)}  # by the request last served

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from fedlib.engine import LocalState, make_work, stream_keys, train
+from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, refuse_mixup
 from fedlib.federation.client_updates import broadcast, initial_state
 from fedlib.run import Run
@@ -22,6 +23,10 @@ class SingleSet(Method):
 
     def check(self, run: Run) -> None:
         refuse_mixup("singleset", run)
+        check(
+            not run.device_costs,
+            "device_costs=true given for method 'singleset'; allowed: false (no client trains)",
+        )
 
     def init(self, task: Task) -> ServerState:
         self.check(task.run)

@@ -35,6 +35,7 @@ from fedlib.federation import (
     Task,
     model_bytes,
     next_cohort,
+    require_server_images,
     server_evaluation,
 )
 from fedlib.federation.client_updates import (
@@ -119,11 +120,7 @@ class FedDdrl(Method):
             run.local_steps is None,
             f"local_steps={run.local_steps} given; allowed: null, for FedDdrl sets the epochs of its clients",
         )
-        check(
-            run.dataset_options.get("server_share") is not None,
-            "the server has no images of its own to measure rewards on; allowed: the data-set option "
-            "server_share (e.g. dataset.server_share=0.1, FEDDDRL-A9)",
-        )
+        require_server_images("fedddrl", run)  # rewards are measured on them (FEDDDRL-A9)
 
     def init(self, task: Task) -> ServerState:
         self.check(task.run)

@@ -4,7 +4,7 @@ FedDisk (IEEE TAI), section IV.C, eqs. (12) to (15); FEDDISK-A1 to A5, A27. On e
 learns to tell the outputs of the global MADE, `u_glob` (label 1), from those of its local one,
 `u_loc` (label 0), and `alpha = h / (1 - h)`.
 
-AgentState FEDDISK-A4: both MADEs see the same x, so h separates the *models*. On `u_loc`, which the paper
+Note FEDDISK-A4: both MADEs see the same x, so h separates the *models*. On `u_loc`, which the paper
 feeds to h in the end, a good h says 0 whatever x is; on `u_glob` its odds grow where the two models
 disagree. With exact densities that is where x looks like other clients' data, and alpha then follows
 the true ratio (a test holds that). With fitted MADEs it still does where the global one is averaged

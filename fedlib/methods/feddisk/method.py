@@ -6,9 +6,9 @@ weights", IEEE TAI, manuscript TAI-2023-May-A-00417, section IV.
 Clients differ in q_k(x) and share p(y|x), so the global risk is the sum of client risks in which a
 sample counts `alpha(x) = p(x) / q_k(x)`, eqs. (2) to (9).
 
-* Phase 1 (`pretrain`): local and global MADEs (`densities`), ratio classifiers and weights (`ratio`),
-  put together in `phase_one`. The state's round counts up to 0 meanwhile; its traffic and its course
-  are in the row of round 0.
+* Phase 1 (`pretrain`): local and global MADEs (`density_models`), ratio classifiers and weights
+  (`density_ratio`), put together in `phase1`. The state's round counts up to 0 meanwhile; its traffic and
+  its course are in the row of round 0.
 * Phase 2 (`apply`): FedAvg with the weights in the local loss, eqs. (9) and (16).
 
 Departures and readings
@@ -135,7 +135,7 @@ class FedDisk(Method):
         last average has to be sent once more, to be validated, and gd for u_glob is one of them: that
         download is not counted. Per client: epochs of the local MADE and of h,
         quantiles (0, 1/4, 1/2, 3/4, 1) of h and alpha, effective sample size, and how alpha
-        agrees with the ratio that the MADEs give (`phase_one.weight_columns`).
+        agrees with the ratio that the MADEs give (`phase1.weight_columns`).
         """
         return state.memory["phase1"]
 

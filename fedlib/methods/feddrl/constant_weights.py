@@ -25,10 +25,20 @@ from torch import Tensor
 from fedlib import seeds
 from fedlib.engine.batches import on_device
 from fedlib.errors import check
-from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, on_host, sample_cohort
+from fedlib.federation import (
+    Cohort,
+    Method,
+    RoundReport,
+    ServerState,
+    Task,
+    on_host,
+    require_all_clients,
+    sample_cohort,
+)
 from fedlib.federation.client_updates import finish_round, initial_state, method_streams, train_cohort
 from fedlib.methods.feddrl import mdp
 from fedlib.methods.feddrl.online_round import losses_before
+from fedlib.run import Run
 
 
 @dataclass(frozen=True)
@@ -58,13 +68,12 @@ class BestConstant(Method):
         """Rounds of one candidate."""
         return task.run.rounds if self.search_rounds is None else self.search_rounds
 
+    def check(self, run: Run) -> None:
+        require_all_clients(run, "since one vector needs the same clients in every round")
+
     def init(self, task: Task) -> ServerState:
-        size, clients = task.cohort_size, task.run.num_clients
-        check(
-            size == clients,
-            f"cohort_size={size} given for method 'best_constant'; allowed: num_clients={clients}, since "
-            "one vector needs the same clients in every round",
-        )
+        self.check(task.run)
+        clients = task.run.num_clients
         shape = (len(task.runs), clients)
         memory = {
             "mean": torch.full(shape, 0.5), "spread": torch.full(shape, self.spread),

@@ -19,11 +19,12 @@ Where the paper is silent or cannot be meant as printed, the readings FEDDRL-A1 
 
 from dataclasses import dataclass, replace
 
-from fedlib.errors import check_name
+from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, initial_state
 from fedlib.methods.feddrl import pretraining
 from fedlib.methods.feddrl.online_round import play_round
 from fedlib.methods.feddrl.pretraining import TwoStageAgent
+from fedlib.run import Run
 
 MODES = ("two_stage", "online")
 
@@ -38,10 +39,24 @@ class FedDRL(TwoStageAgent, Method):
         check_name("mode of method 'feddrl'", self.mode, MODES)
         super().__post_init__()
 
+    @property
+    def has_workers(self) -> bool:
+        """Whether stage 1 comes before round 1."""
+        return self.mode == "two_stage" and self.agent != "untrained"
+
+    def check(self, run: Run) -> None:
+        rounds = pretraining.worker_rounds(self, run)
+        check(
+            rounds >= 2 or not self.has_workers,
+            f"rounds={rounds} given for workers of mode 'two_stage'; allowed: 2 or more (the first action is "
+            "rewarded in round 2)",
+        )
+
     def init(self, task: Task) -> ServerState:
         """Lines 1 and 2. Before round 1 of a two-stage run come the workers' rounds."""
+        self.check(task.run)
         state = initial_state(task)
-        if self.mode == "two_stage" and self.agent != "untrained":
+        if self.has_workers:
             return pretraining.start(self, task, state)
         return replace(state, memory={"learner": self.new_state(task).pack()})
 

@@ -4,7 +4,6 @@ The agent's updates of the round before run in a side thread while the cohort tr
 core is free. The decision waits for them, so the numbers are those of one thread.
 """
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from fedlib.engine.hardware.device import to_host
 from fedlib.federation import Cohort, RoundReport, ServerState, Task, finish_round, train_cohort
 from fedlib.federation.client_updates import method_streams
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
+from fedlib.processors import cores
 
 REPORT_BYTES = 8  # l_b and l_a of a client on the wire, as float32
 
@@ -52,7 +52,7 @@ def play_round(
 
 def core_is_free(task: Task) -> bool:
     """Whether a side thread has a core to itself while clients train."""
-    return task.device.type != "cpu" or torch.get_num_threads() < (os.cpu_count() or 1)
+    return task.device.type != "cpu" or torch.get_num_threads() < cores()
 
 
 def losses_before(task: Task, state: ServerState, cohort: Cohort) -> Tensor:

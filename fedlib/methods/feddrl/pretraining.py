@@ -18,13 +18,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fedlib import seeds
-from fedlib.errors import check
 from fedlib.federation import ServerState, Task, sample_cohort
 from fedlib.federation.client_updates import initial_state, method_generators, method_streams
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
 from fedlib.methods.feddrl.online_round import play_round
 from fedlib.methods.pretraining_cache import LruCache, before_round_1, digest
 from fedlib.rl import Agent, Replay
+from fedlib.run import Run
 
 _remembered = LruCache()
 
@@ -55,9 +55,9 @@ def worker_task(task: Task, workers: int) -> Task:
     return replace(task, runs=tuple(runs), clients=[lists for lists in task.clients for _ in range(workers)])
 
 
-def worker_rounds(method: TwoStageAgent, task: Task) -> int:
+def worker_rounds(method: TwoStageAgent, run: Run) -> int:
     """Rounds of stage 1: T, unless the option says otherwise."""
-    return task.run.rounds if method.worker_rounds is None else method.worker_rounds
+    return run.rounds if method.worker_rounds is None else method.worker_rounds
 
 
 def start(method: TwoStageAgent, task: Task, state: ServerState) -> ServerState:
@@ -65,12 +65,6 @@ def start(method: TwoStageAgent, task: Task, state: ServerState) -> ServerState:
 
     Before round 1, if this process has trained the same main agents already.
     """
-    rounds = worker_rounds(method, task)
-    check(
-        rounds >= 2,
-        f"rounds={rounds} given for workers of mode 'two_stage'; allowed: 2 or more (the first action is "
-        "rewarded in round 2)",
-    )
     known = _remembered.get(_digest(method, task))
     if known is not None:
         return replace(state, memory={"learner": known.pack()})
@@ -79,7 +73,7 @@ def start(method: TwoStageAgent, task: Task, state: ServerState) -> ServerState:
     learner = method.start([g for start in zip(*same_start, strict=True) for g in start], task.cohort_size)
     return replace(
         state,
-        round=-rounds,
+        round=-worker_rounds(method, task.run),
         memory=_pack(replace(workers, memory={"learner": learner.pack()})),
     )
 
@@ -89,7 +83,7 @@ def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[Serv
 
     Also returns which runs failed, and why.
     """
-    team, done = worker_task(task, method.workers), worker_rounds(method, task) + state.round
+    team, done = worker_task(task, method.workers), worker_rounds(method, task.run) + state.round
     cohort = sample_cohort(team.seeds, done + 1, task.run.num_clients, task.cohort_size)
     learning = replace(method, agent=method.taught)
     workers, report = play_round(learning, team, ServerState(done, **state.memory), cohort)
@@ -104,7 +98,7 @@ def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[Serv
 
 def _digest(method: TwoStageAgent, task: Task) -> str:
     """All that decides the main agents before round 1: not T, who evaluates, or how they act later."""
-    run = before_round_1(task.run, worker_rounds(method, task))
+    run = before_round_1(task.run, worker_rounds(method, task.run))
     return digest(task, run.key, asdict(replace(method, agent=method.taught, worker_rounds=None)))
 
 

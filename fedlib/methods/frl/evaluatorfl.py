@@ -24,7 +24,7 @@ from fedlib import seeds
 from fedlib.engine import Samples, Trained, correct_rows, per_sample
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
-from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, on_host
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, on_host, require_all_clients
 from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
@@ -42,6 +42,7 @@ from fedlib.rl.reinforce import (
     Reinforce,
     subtract_moving_average,
 )
+from fedlib.run import Run
 
 CHOICES = {
     "agent": ("learning", "shuffled"),
@@ -81,13 +82,13 @@ class EvaluatorFL(Method):
             workers, returns=self.returns, likelihood=self.likelihood, min_selected=self.min_selected
         )
 
+    def check(self, run: Run) -> None:
+        require_all_clients(run, "for all workers train")
+        self.rule(run.num_clients)
+
     def init(self, task: Task) -> ServerState:
-        workers = task.run.num_clients
-        check(
-            task.cohort_size == workers,
-            f"cohort_size={task.cohort_size} given; allowed: {workers}, for all workers train",
-        )
-        state = initial_state(task)
+        self.check(task.run)
+        workers, state = task.run.num_clients, initial_state(task)
         agent = self.rule(workers).init(method_generators(task, "agent"))
         return replace(state, memory={"agent": dict(vars(agent))})
 

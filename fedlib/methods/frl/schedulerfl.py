@@ -28,7 +28,7 @@ from torch import Tensor
 
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
-from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes, require_all_clients
 from fedlib.federation.client_updates import (
     finish_round,
     initial_state,
@@ -37,6 +37,7 @@ from fedlib.federation.client_updates import (
     train_cohort,
 )
 from fedlib.methods.frl.scheduler_agent import Scheduler, World, act, train_scheduler
+from fedlib.run import Run
 
 POLICIES = ("agent", "random", "shuffled", "fastest", "all")
 FIRST_TURN = 1_000_000  # the times of the run proper are drawn apart from those of the agent's training
@@ -56,12 +57,12 @@ class SchedulerFL(Scheduler, Method):
     def learns(self) -> bool:
         return self.policy in ("agent", "shuffled")
 
+    def check(self, run: Run) -> None:
+        require_all_clients(run, "for the scheduler draws the cohort")
+
     def init(self, task: Task) -> ServerState:
+        self.check(task.run)
         workers, state = task.run.num_clients, initial_state(task)
-        check(
-            task.cohort_size == workers,
-            f"cohort_size={task.cohort_size} given; allowed: {workers}, for the scheduler draws the cohort",
-        )
         shape = (len(task.runs), workers)
         memory: dict[str, Any] = {
             "known": torch.zeros(*shape, 3, dtype=torch.float64),

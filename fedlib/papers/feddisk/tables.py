@@ -201,7 +201,7 @@ def weight_report(rows: pd.DataFrame, sizes: Mapping[str, float] | None = None) 
 
     h: median. alpha_low, alpha_high: quartiles. effective_samples: effective sample size of a client, and
     share, its share of the client's images (`sizes`, as `client_sizes` has them). agreement: rank
-    correlation of alpha with the ratio of the MADEs (see `phase_one`).
+    correlation of alpha with the ratio of the MADEs (see `fedlib.methods.feddisk.phase1`).
     """
     start = rows[(rows["round"] == 0) & rows.alpha_quantiles.notna()]
     found = []

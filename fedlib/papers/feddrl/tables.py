@@ -62,19 +62,17 @@ def side_by_side(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFra
     return _marked(wide(accuracy_table(rows, table)), rows)
 
 
-def late_accuracies(rows: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
+def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy (%) beside the mean of the last rounds, 50 of 1000 (FEDDRL-A34), means over seeds.
 
     The best of all rounds is chosen with the test data, as the paper does, and flatters every method.
     """
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named):
-        line = _cell(cell)
+        line, late = _cell(cell), analysis.late(part)
         for variant in (name for name in PRINTED if (part.variant == name).any()):
-            own = part[(part.variant == variant) & part.test_accuracy.notna()]
-            late = own[own["round"] > (1 - last) * own["round"].max()]
             line[f"{PRINTED[variant]} best"] = analysis.best(part, variant).mean()
-            line[f"{PRINTED[variant]} late"] = 100 * late.groupby("seed").test_accuracy.mean().mean()
+            line[f"{PRINTED[variant]} late"] = late[variant].mean()
         found.append(line)
     return _marked(pd.DataFrame(found).round(2), rows)
 

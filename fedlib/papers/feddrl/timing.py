@@ -3,7 +3,6 @@
 FEDDRL-A44: `perf_counter` around state -> alpha and around eq. (4), 100 calls after 10 warm-ups.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from fedlib.methods.feddrl.agent import AgentState
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.models import make_model
 from fedlib.papers.feddrl.runs import base_run
+from fedlib.processors import cores
 from fedlib.run import Run
 
 CALLS = {"smoke": 5, "reduced": 100, "paper": 100}
@@ -57,7 +57,7 @@ def fig9(profile: str) -> pd.DataFrame:
             decisions = time_rounds(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
             found.append(_row("decision", "mlp", "fmnist", size, decisions))
         found = [row | {"threads": torch.get_num_threads()} for row in found]
-        for threads in sorted({1, os.cpu_count() or 1}):
+        for threads in sorted({1, cores()}):
             for model, count in (("mlp", 3 * few), ("cnn-feddrl", few)):
                 with cpu_threads(threads):
                     whole = time_whole_rounds(whole_run(profile, model), device, count)

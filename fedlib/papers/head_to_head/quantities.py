@@ -90,12 +90,6 @@ def divergence_words(rows: pd.DataFrame) -> str:
     return f"Diverged runs count as zero: {counts.sum()} of {len(runs)} ({named}). "
 
 
-def rounds_to(rows: pd.DataFrame, target: float) -> pd.Series:
-    """First round with a test accuracy of at least `target` (share), by run; NaN if none has it."""
-    reached = rows[rows.test_accuracy >= target].groupby("run")["round"].min()
-    return reached.reindex(rows["run"].unique())
-
-
 def score_matrix(runs: pd.DataFrame, contestant: str, value: str = "level") -> np.ndarray:
     """[settings, seeds] of one contestant, settings and seeds in sorted order."""
     own = runs[runs.contestant == contestant]

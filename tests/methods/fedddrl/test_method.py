@@ -223,7 +223,7 @@ def test_the_reward_is_measured_on_the_servers_images():
             reached.append((found == own.labels).double().mean().item())
         assert report.columns["accuracy_gain"][r] == pytest.approx(reached[1] - reached[0], abs=1e-6)
         assert report.columns["server_accuracy"][r] == pytest.approx(reached[1], abs=1e-6)
-    with pytest.raises(UsageError, match=r"no images of its own.*server_share"):
+    with pytest.raises(UsageError, match=r"needs images on the server.*server_share"):
         FedDdrl().init(world(dataset_options={}))
 
 

@@ -486,8 +486,11 @@ def test_bad_options_are_one_line(options, message):
 
 
 def test_one_round_of_workers_would_give_no_experience():
-    with pytest.raises(UsageError, match=r"rounds=1 given.*two_stage.*2 or more"):
-        play(make_world(rounds=1))
+    for refuse in (FedDRL().check, lambda run: play(make_world(rounds=1))):
+        with pytest.raises(UsageError, match=r"rounds=1 given.*two_stage.*2 or more"):
+            refuse(make_run(rounds=1))
+    for fine in (FedDRL(mode="online"), FedDRL(agent="untrained"), FedDRL(worker_rounds=2)):
+        fine.check(make_run(rounds=1))
 
 
 def test_a_decision_takes_below_5_ms():

@@ -241,9 +241,9 @@ def test_bad_input_is_one_line():
     with pytest.raises(UsageError, match="unknown returns of method 'evaluatorfl' 'all'; allowed: to_go"):
         EvaluatorFL(returns="all")
     with pytest.raises(UsageError, match="cohort_size=2 given; allowed: 4, for all workers train"):
-        EvaluatorFL().init(world(cohort_size=2))
+        EvaluatorFL().check(world(cohort_size=2).run)
     with pytest.raises(UsageError, match="min_selected=5 given; allowed: 1 to 4 workers"):
-        EvaluatorFL(min_selected=5).init(world())
+        EvaluatorFL(min_selected=5).check(world().run)
     empty = world(seeds=(0,), sizes=(9, 0, 7, 6))
     state = EvaluatorFL().init(empty)
     with pytest.raises(UsageError, match="client 1 has no samples"):

@@ -267,7 +267,7 @@ def test_bad_input_is_one_line():
     with pytest.raises(UsageError, match="unknown policy of SchedulerFL 'best'"):
         SchedulerFL(policy="best")
     with pytest.raises(UsageError, match="cohort_size=3 given; allowed: 6"):
-        SchedulerFL().init(world(cohort_size=3))
+        SchedulerFL().check(world(cohort_size=3).run)
     with pytest.raises(UsageError, match="worker 1 has 0 samples; allowed: 1 or more"):
         World(0, np.array([5, 0]), Scheduler()).times(1)
 

@@ -1,7 +1,6 @@
 """FedDRL's tables against numbers worked by hand, its measurements, and its figures drawn from made rows."""
 
 import json
-import os
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -26,6 +25,7 @@ from fedlib.papers.feddrl import runs as grid
 from fedlib.papers.feddrl import tables as feddrl_tables
 from fedlib.papers.feddrl import timing as feddrl_timing
 from fedlib.papers.feddrl.quantities import named
+from fedlib.processors import cores
 from fedlib.reporting.figure_files import draw_figure
 from tests.papers.feddrl.test_claims import (
     ROUNDS,
@@ -281,7 +281,7 @@ def test_timings_have_every_row_of_the_figure(timed):
     assert (rows.median_ms <= rows.p90_ms).all()
     assert set(rows[rows.what == "averaging"].model) == {"mlp", "cnn-feddrl", "vgg11"}
     whole = rows[rows.what == "round"].groupby("threads").model.agg(set)
-    assert set(whole.index) == {1, os.cpu_count()}
+    assert set(whole.index) == {1, cores()}
     assert all(models == {"mlp", "cnn-feddrl"} for models in whole)
     assert rows.threads.notna().all()
 
