@@ -285,10 +285,13 @@ def supplement(
 ) -> Supplement:
     """The effects of these parts on the rows of an artifact, in words.
 
-    where: said first. absent: said where no part has rows. chosen: rows to the rows that count.
+    where: said first. absent: said where no part has rows. chosen: rows to the rows that count. Rows of
+    generated stand-ins count, as for a claim, only where there are no others.
     """
 
     def tell(rows: pd.DataFrame) -> str:
+        real = real_rows(rows)
+        rows = real if len(real) else rows
         own = rows if chosen is None else chosen(rows)
         told = "; ".join(effect.described for part in parts for effect in effects_of((part,), own))
         return f"{where}: {told}" if where and told else told or absent

@@ -205,7 +205,7 @@ def plot_feasible(table: pd.DataFrame, ax: Axes) -> Axes:
 
 def plot_bias(rows: pd.DataFrame) -> Figure:
     """Gain and penalty of reward (12) per round, and clients kept with it and with the bias."""
-    terms = quantities.reward_terms(quantities.evaluations(rows))
+    terms = quantities.of_common_seeds(quantities.reward_terms(quantities.evaluations(rows)))
     fig, (left, right) = plotting.subplots(1, 2, figsize=(8.6, 3.4))
     plain = terms[terms.variant == "fedmarl_b"]
     for name, colour in (("gain", KEPT), ("penalty", DROPPED)):
@@ -220,7 +220,8 @@ def plot_bias(rows: pd.DataFrame) -> Figure:
     right.set(xlabel="round", ylabel="clients kept", ylim=(0, terms.cohort_size.max() + 0.5))
     for ax in (left, right):
         ax.legend()
-    return _finish(fig, rows, "mean over seeds of the mean over episodes, band = 95 % interval")
+    shown = rows[rows.seed.isin(terms.seed)]
+    return _finish(fig, shown, "mean over common seeds of the mean over episodes, band = 95 % interval")
 
 
 def plot_kept(rows: pd.DataFrame, *, value: str, label: str) -> Figure:

@@ -60,7 +60,8 @@ def choice_sentence(rows: pd.DataFrame) -> str:
     if not told:
         return "No agents whose choice is replaced are stored."
     parts = [f"{role} {', '.join(words)}" for role, words in told.items()]
-    return f"Whom FedDdrl keeps, and not how many, is worth in return: on {'; on '.join(parts)}."
+    gains = "; on ".join(parts)
+    return f"With each agent's number of clients left as it is, its choice changes the return: on {gains}."
 
 
 def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:

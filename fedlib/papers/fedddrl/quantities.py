@@ -96,6 +96,12 @@ def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def of_common_seeds(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the seeds that every variant has, so that means of variants compare."""
+    variants = rows.groupby("seed").variant.nunique()
+    return rows[rows.seed.isin(variants.index[variants == rows.variant.nunique()])]
+
+
 def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """Record of Algorithm 1 for a run: `CELL`, episode and t with the columns dA, B, H.
 

@@ -13,6 +13,7 @@ from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.papers.fedddrl import quantities
 from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl.estimands import kept_by_bias
 from fedlib.papers.fedddrl.returns import measured
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
@@ -191,8 +192,11 @@ def local_of(rate: float, batch: int, options: str) -> str:
 
 
 def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
-    """Eqs. (13), (14): means of the gain and penalty terms over the last rounds, and clients kept."""
-    terms = quantities.reward_terms(quantities.evaluations(rows))
+    """Eqs. (13), (14): means of the gain and penalty terms over the last rounds, and clients kept.
+
+    Of the seeds that both rewards have.
+    """
+    terms = quantities.of_common_seeds(quantities.reward_terms(quantities.evaluations(rows)))
     late = terms[terms.t > terms.t.max() - last]
     table = late.groupby("variant")[["gain", "penalty", "uploads", "bias"]].mean()
     earlier = terms[terms.t <= terms.t.max() - last].groupby("variant").uploads.mean()
@@ -204,6 +208,19 @@ def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
     row = pd.DataFrame(printed, index=["published, (12)"])
     names = {"fedmarl_b": "ours, (12)", "fedmarl_bias": "ours, (15)"}
     return pd.concat([row, table.rename(index=names)]).round(4).reset_index(names="reward")
+
+
+def bias_sentence(rows: pd.DataFrame) -> str:
+    """Sentence on what the bias changes in the clients kept in the last five rounds, paired by seed."""
+    gaps = kept_by_bias(rows)
+    if len(gaps) < 2:
+        return "Both rewards were trained with one common seed at most: no result."
+    gain = mean_interval(gaps.to_numpy())
+    says = by_sign(gain, above="it keeps more", below="it keeps fewer", undecided="undecided")
+    return (
+        f"On the {gain.n} common seeds the bias changes the clients kept in the last five rounds by "
+        f"{effect_words(gain, '').strip()}: {says}."
+    )
 
 
 def agents_cost(rows: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,7 @@ AGENTS = {
 OWN = {
     "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,",
     "untrained": "the untrained policy's", "shuffled": "FedDRL's, with clients shuffled,",
+    "repaired": "the repaired agent's",
 }  # fmt: skip
 LENGTH_CONTROLS = {**CONTROLS, "drawn": "itself with slots in drawn order"}
 AGENT_IDS = {"feddrl": "printed"}
@@ -157,6 +158,7 @@ NUMBERS = (
     *(_at_length(control, late) for late in (False, True) for control in LENGTH_CONTROLS),
     *(_at_length("fedavg", late, "drawn") for late in (False, True)),
     _at_length("fedavg", False, "untrained"), _at_length("fedavg", True, "shuffled"),
+    *(_at_length("uniform", late, "repaired") for late in (False, True)),
     *(_factors_at_length(in_slot) for in_slot in (False, True)),
     _factors_at_length(False, "drawn"),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),

@@ -1,15 +1,24 @@
 """Findings about the report's agents in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.papers.frl.numbers import BEHIND_FEDAVG, FIRST_ROUND, MEAN_ROUND, NUMBERS, OTHER_ROUNDS
+from fedlib.papers.frl.numbers import (
+    BEHIND_FEDAVG,
+    FIRST_ROUND,
+    LESS_RANDOM,
+    MEAN_ROUND,
+    NUMBERS,
+    OTHER_ROUNDS,
+)
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Three sentences: EvaluatorFL against FedAvg, whence its reward comes, SchedulerFL against chance."""
+    """Three sentences: EvaluatorFL against FedAvg and chance, its reward, SchedulerFL against chance."""
     if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
         return ["Not all rows of both agents are stored."]
     return [
-        f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}.",
+        f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}; "
+        "EvaluatorFL's less that of as many workers chosen at random is "
+        f"{stated(LESS_RANDOM, rows_of)}.",
         "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "
         f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn, and "
         f"{stated(OTHER_ROUNDS, rows_of)} in the others.",

@@ -4,6 +4,7 @@ from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.questions import agent_less_random, state_and_reward
+from fedlib.papers.frl.tables import evaluator_gaps
 
 NOTEBOOK = "notebooks/04_frl_report.ipynb"
 
@@ -24,8 +25,17 @@ def _mean_round(rows_of: RowsOf) -> Interval:
     return Interval(gap["agent less random at its rate"], gap.low, gap.high, int(gap.n))
 
 
-BEHIND_FEDAVG, FIRST_ROUND, OTHER_ROUNDS, MEAN_ROUND = NUMBERS = (
+def _less_random(rows_of: RowsOf) -> Interval | None:
+    return evaluator_gaps(rows_of("frl/sec5")).get("evaluatorfl_shuffled")
+
+
+BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, MEAN_ROUND = NUMBERS = (
     of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=(README, NOTEBOOK)),
+    Number(
+        id="frl-less-random",
+        what="EvaluatorFL's final accuracy less that of as many workers chosen at random", unit="points",
+        artifacts=("frl/sec5",), compute=_less_random, places=(NOTEBOOK,),
+    ),
     _reward("round 1 of an episode", "first-round", 0.05),
     _reward("its other rounds", "other-rounds", 0.01),
     Number(

@@ -113,14 +113,17 @@ def readings_sentence(rows: pd.DataFrame) -> str:
         return "Every reading was trained with one seed at most: no result."
     ahead = _beyond(table, "fastest ahead (points)", "points", table["fastest ahead (points) low"] > 0)
     quick = _beyond(table, "time less random's (s)", "s", table["time less random's (s) high"] < 0)
-    static = [
-        f"{(own.groupby('method')['found'].mean() == 1).sum()} among {world.split()[0]} workers"
-        for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False)
-    ]
+    static = []
+    for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False):
+        always = own.groupby("method")["found"].mean() == 1
+        names = [READINGS[name][0] for name in READINGS if always.get(name, False)]
+        static.append(f"among {world.split()[0]} workers {'; '.join(names) or 'none'}")
+    ours = int(table["reading"].str.startswith("ours").sum())
     return (
-        f"How many of {len(table)} readings, up to the stop, give the fastest tenth of the workers a higher "
-        f"probability than the mean: {ahead}; take less time than as many workers at random: {quick}; find "
-        f"the fast workers in every run where times never change: {', '.join(static)}."
+        f"How many of {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) have "
+        "an interval that excludes chance, up to the stop: with a higher probability of the fastest tenth of "
+        f"the workers than the mean {ahead}; with less time than as many workers at random {quick}. Where "
+        f"times never change these find the fast workers in every run: {', '.join(static)}."
     )
 
 

@@ -69,8 +69,8 @@ def test_first_times_of_those_who_did_not_take_part():
     assert len(set(ratio)) == 3
 
 
-def outcomes(options, workers, *, seeds_=(0, 1, 2), **changes):
-    """Of three seeds and both sides: (world, training) in a world of constant times."""
+def outcomes(options, workers, *, seeds_=(0, 1), **changes):
+    """Of two seeds and both sides: (world, training) in a world of constant times."""
     rule = Scheduler(**{**options, "stop_below": None, **changes})
     worlds = [StaticWorld(s, np.full(workers, 600), mirrored) for s in seeds_ for mirrored in (False, True)]
     return [(world, train_scheduler(rule, world)) for world in worlds]
@@ -112,7 +112,7 @@ def test_the_reports_agent_does_not_find_them_and_why():
 def test_nor_does_it_among_a_hundred_where_its_training_stops():
     """FRL-A17 ends the training at fewer than ten: the fast ones are not ahead, in either reading of A12."""
     for options in ({}, {"normalisation": "unit"}):
-        for world, training in outcomes(options, 100, seeds_=(0, 1), stop_below=10):
+        for world, training in outcomes(options, 100, seeds_=(0,), stop_below=10):
             assert abs(ahead(world, training.rounds[-1]["chances"])) < 0.15
 
 
