@@ -212,7 +212,7 @@ def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
 
 def bias_sentence(rows: pd.DataFrame) -> str:
     """Sentence on what the bias changes in the clients kept in the last five rounds, paired by seed."""
-    gaps = kept_by_bias(rows)
+    gaps = kept_by_bias(rows).dropna()
     if len(gaps) < 2:
         return "Both rewards were trained with one common seed at most: no result."
     gain = mean_interval(gaps.to_numpy())

@@ -9,7 +9,13 @@ from fedddrl_by_hand import ROUNDS, decided, frame
 from fedlib.papers.fedddrl import estimands, quantities
 from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.measurements import agents_cost, emd, emd_table, feature_table, utility_line
-from fedlib.papers.fedddrl.weight_search import PRINTED, choose, search_weights, weights_of_traces
+from fedlib.papers.fedddrl.weight_search import (
+    PRINTED,
+    choose,
+    feasibility_sentence,
+    search_weights,
+    weights_of_traces,
+)
 
 
 def decide(number, rows, **given):
@@ -275,6 +281,12 @@ def test_traces_start_at_the_initial_model():
     by_largest = summary[summary.H_by == "its largest value"]
     assert by_largest.mean_H.tolist() == [0.33] * 3
     assert by_largest.printed_fails.tolist() == ["(10e)"] * 3  # 2.9 * 1.7324 * 0.3 = 1.507 < 2.49
+    told = feasibility_sentence(rows)
+    for unit in by_largest.H_by.unique():
+        own, point = summary[summary.H_by == unit], (2.9, 0.1, 0.2)
+        counts = [sum(one is not None and np.allclose(one, point) for one in own[name])
+                  for name in ("smallest_R", "largest_R")]  # fmt: skip
+        assert f"of our 3 runs, has the smallest R in {counts[0]}, the largest in {counts[1]}." in told
 
 
 def test_emd_and_utility():

@@ -114,6 +114,18 @@ def test_gain_and_penalty_beside_the_printed_ones():
     assert table.loc["ours, (15)", ["uploads", "uploads before"]].tolist() == [8, 8]
 
 
+def test_the_bias_is_judged_on_common_seeds():
+    """A fourth seed has reward (12) alone and keeps 2: the means of both rewards leave it out."""
+    first = biased().query("seed == 0")
+    alone = first[first.method_options == first.method_options.iloc[0]].assign(seed=7, uploads=2)
+    rows = pd.concat([biased(), alone], ignore_index=True).assign(bias=lambda t: pd.to_numeric(t.bias))
+    table = tables.bias(rows).set_index("reward")
+    assert table.loc[["ours, (12)", "ours, (15)"], "uploads"].tolist() == [5, 8]
+    says = "the clients kept in the last five rounds by +3.00 [+3.00, +3.00]: it keeps more."
+    assert tables.bias_sentence(rows) == f"On the 3 common seeds the bias changes {says}"
+    assert tables.bias_sentence(rows[rows.seed == 0]).endswith("no result.")
+
+
 def everything():
     """All settings of all figures on two data sets, FedDdrl with its decisions."""
     table4 = {

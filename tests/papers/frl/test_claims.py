@@ -336,6 +336,29 @@ def test_published_times_beside_ours():
     assert both_cases.set_index("policy").loc["schedulerfl", "reached"] == "2 of 3"
 
 
+def test_rounds_of_some_seeds_have_no_difference_from_the_published():
+    """One seed of three never arrives: the mean of the two that do is shown, no difference."""
+    table = frl_tables.compare_times(race((4, 4, None), (2, 2, 2), skew="{}"), "table2")
+    cell = table.set_index(["method", "quantity"])
+    partial = cell.loc[("schedulerfl", "rounds")]
+    assert (partial.ours, partial.reached) == (4, "2 of 3")
+    assert np.isnan(partial.difference)
+    assert not cell.drop(index=("schedulerfl", "rounds")).difference.isna().any()
+
+
+def test_the_end_of_training_is_a_median_with_its_range():
+    """Three seeds of two decisions; two stop after the first, at the end 1, 2 and 6 are expected."""
+    rows = pd.DataFrame(
+        {"method": "SchedulerFL", "seed": seed, "round": turn, "before_stop": turn == 1 or seed == 2,
+         "expected_selected": expected, "chance_fastest_tenth": 0.1, "chance_slow_half": 0.2}
+        for seed, expected in enumerate((1.0, 2.0, 6.0))
+        for turn in (1, 2)
+    )  # fmt: skip
+    (line,) = frl_tables.ends_of_training(rows).to_dict("records")
+    assert (line["stopped"], line["stops_after"]) == ("2 of 3", "1 (1 to 2)")
+    assert line["expected_selected"] == "2 (1 to 6)"
+
+
 def signs(positive, negative):
     return pd.DataFrame(
         {"reward": name, "seed": s, "rewards_above_0": share, "first_chance": 0.5, "last_chance": last}
