@@ -1,10 +1,11 @@
 """Names for what is compared: a method with certain options is a variant with a colour of its own."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from pandas.api.extensions import ExtensionArray
 
 from fedlib.errors import check
 
@@ -22,14 +23,22 @@ def with_variant(rows: pd.DataFrame, variants: Variants) -> pd.DataFrame:
     fields = sorted(key for key in keys if key.removeprefix("run.") in rows)
     options = rows["method_options"].fillna("{}") if "method_options" in rows else "{}"
     columns = ["method", "method_options", *(field.removeprefix("run.") for field in fields)]
-    told = rows.assign(method_options=options)[columns]
-    names = [
-        _name(method, given, dict(zip(fields, values, strict=True)), variants)
-        for method, given, *values in told.drop_duplicates().itertuples(index=False, name=None)
-    ]
+    given = rows.assign(method_options=options)
+    names = name_distinct(
+        given,
+        columns,
+        lambda method, text, *own: _name(method, text, dict(zip(fields, own, strict=True)), variants),
+    )
+    return rows.assign(variant=names)
+
+
+def name_distinct(rows: pd.DataFrame, columns: Sequence[str], name: Callable[..., str]) -> ExtensionArray:
+    """The name of each row by its values in these columns, worked out once for each distinct combination."""
+    told = rows[list(columns)]
+    names = [name(*values) for values in told.drop_duplicates().itertuples(index=False, name=None)]
     # numbered in the order of their first rows, as drop_duplicates has them
-    numbers = told.groupby(columns, sort=False, dropna=False).ngroup()
-    return rows.assign(variant=pd.Series(names, dtype="str").take(numbers).array)
+    numbers = told.groupby(list(columns), sort=False, dropna=False).ngroup()
+    return pd.Series(names, dtype="str").take(numbers).array
 
 
 def _name(method: str, options: str, fields: Mapping[str, Any], variants: Variants) -> str:

@@ -166,7 +166,7 @@ def _from_results(
     # Keys are made again from the descriptions, so that a new field with a default orphans no old result.
     described = {key: current_run(item["description"]) for key, item in read_details(path)["runs"].items()}
     current = {key: run for key, run in described.items() if run is not None and run.group_key in wanted}
-    stale = len(set(rows["run"]) - set(current))
+    stale = len(set(rows["run"].unique()) - set(current))
     if stale and complete:
         warnings.warn(
             StoreWarning(f"{path}: {stale} runs are not in the present grid; left out"), stacklevel=3

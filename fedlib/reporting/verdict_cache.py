@@ -18,6 +18,7 @@ from fedlib.paths import REPOSITORY, data_folder, default_root, project_root, re
 
 Record = dict[str, Any]
 MOST_KEPT = 60  # files of the cache
+ROWS_OF_OTHERS = {"start": ("feddrl",)}  # papers on whose rows claims of a paper may rest as well
 
 
 def known(paper: str | None, profile: str | None, store: Path | str | None) -> list[Record] | None:
@@ -38,12 +39,13 @@ def fingerprint(paper: str, profile: str | None, store: Path | str | None) -> st
 
 def _files(paper: str, store: Path) -> Iterator[Path]:
     """Rows, printed numbers and source, in a fixed order; of the store the files that vouch for a run."""
+    own = (paper, *ROWS_OF_OTHERS.get(paper, ()))
     for folder, pattern in (
-        (results_folder() / paper, "*.*"),
+        *((results_folder() / name, "*.*") for name in own),
         (project_root() / "data" / "published", "*.csv"),
         (REPOSITORY / "fedlib", "**/*.py"),
-        (store / paper, "*/*/summary.json"),
-        (store / paper, "*/*.csv"),
+        *((store / name, "*/*/summary.json") for name in own),
+        *((store / name, "*/*.csv") for name in own),
     ):
         yield from sorted(folder.glob(pattern)) if folder.is_dir() else ()
 

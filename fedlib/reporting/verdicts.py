@@ -137,7 +137,7 @@ def share_computed(artifact_id: str, profile: str, rows: pd.DataFrame) -> float:
     if profile not in artifact.profiles or rows.empty:
         return 0.0
     wanted = {run.group_key for run in artifact.runs(profile)}
-    return len(wanted & set(rows["group"])) / len(wanted) if wanted else 1.0
+    return len(wanted & set(rows["group"].unique())) / len(wanted) if wanted else 1.0
 
 
 def records(

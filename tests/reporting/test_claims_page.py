@@ -10,7 +10,7 @@ import pytest
 from fedlib.analysis.decisions import ARITHMETIC
 from fedlib.papers import PAPERS, claims, find_artifact
 from fedlib.paths import project_root
-from fedlib.reporting import claims_page
+from fedlib.reporting import claims_page, verdict_cache
 from fedlib.reporting.verdicts import loader
 
 CLAIMS = {claim.id: claim for claim in claims()}
@@ -58,8 +58,10 @@ def test_readme_counts_the_verdicts_of_the_committed_rows(tmp_path):
 def test_every_claim_names_its_place_and_artifacts_that_exist():
     for claim in CLAIMS.values():
         assert claim.place
-        for name in (claim.artifact, *claim.fallback, *(extra.artifact for extra in claim.supplements)):
-            assert find_artifact(name).paper == claim.paper
+        assert find_artifact(claim.artifact).paper == claim.paper
+        beside = (*claim.fallback, *(extra.artifact for extra in claim.supplements))
+        papers = {find_artifact(name).paper for name in beside} - {claim.paper}
+        assert papers <= set(verdict_cache.ROWS_OF_OTHERS.get(claim.paper, ()))
     assert len({claim.id for claim in CLAIMS.values()}) == sum(len(claims(paper)) for paper in PAPERS)
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from fedlib.errors import UsageError
 from fedlib.reporting.notebook_runner import notebooks_folder
+from fedlib.reporting.session import begin
 
 NOTEBOOKS = sorted(notebooks_folder().glob("[0-9]*.ipynb"))
 PAPERMILL = [sys.executable, "-m", "papermill", "-k", "python3", "--no-progress-bar", "--log-level", "ERROR"]
@@ -41,12 +43,14 @@ def papermill(path: Path, folder: Path, *parameters: str) -> tuple[int, str, str
     return done.returncode, done.stderr, printed
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_each_notebook_begins_from_any_folder_and_writes_nothing_there(path, tmp_path, monkeypatch):
-    """Three folders in turn: the copy's own, one beside it, one far below."""
+PLACES = [*zip(NOTEBOOKS, (".", "beside", "far/below"), strict=False)]
+
+
+@pytest.mark.parametrize(("path", "place"), PLACES)
+def test_a_notebook_begins_from_any_folder_and_writes_nothing_there(path, place, tmp_path, monkeypatch):
+    """The copy's own folder, one beside it, one far below. All begin their session by the same call."""
     monkeypatch.delenv("FEDLIB_STORE", raising=False)
-    folders = [tmp_path, tmp_path / "beside", tmp_path / "far" / "below"]
-    folder = folders[NOTEBOOKS.index(path) % 3]
+    folder = tmp_path / place
     folder.mkdir(parents=True, exist_ok=True)
     copy = head_of(path, tmp_path)
     status, error, printed = papermill(copy, folder, "seeds=0,2")
@@ -56,19 +60,31 @@ def test_each_notebook_begins_from_any_folder_and_writes_nothing_there(path, tmp
     assert {file.name for file in folder.iterdir()} <= {"out.ipynb", path.name, "beside", "far"}
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_each_notebook_begins_one_session(path, tmp_path):
+    head_of(path, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ("sedes=2", "unknown parameter 'sedes' (did you mean 'seeds'?)"),
-        ("seeds=two", "seeds 'two' given; allowed: a count such as 3, or a list such as 0,1,2"),
-        ("profile=smok", "unknown profile 'smok' (did you mean 'smoke'?)"),
-        ("shown=all", "unknown value of shown 'all'; allowed: largest, mine"),
+        ({"seeds": "two"}, "seeds 'two' given; allowed: a count such as 3, or a list such as 0,1,2"),
+        ({"profile": "smok"}, "unknown profile 'smok' (did you mean 'smoke'?)"),
+        ({"shown": "all"}, "unknown value of shown 'all'; allowed: largest, mine"),
+        ({"compute": "none"}, "unknown value of compute 'none'; allowed: "),
     ],
 )
-def test_a_wrong_parameter_is_one_clear_line_and_nothing_is_computed(given, line, tmp_path, monkeypatch):
+def test_a_wrong_value_is_one_clear_line(given, line):
+    with pytest.raises(UsageError) as raised:
+        begin("start", **given)
+    assert str(raised.value).startswith(line)
+
+
+def test_a_wrong_parameter_is_one_clear_line_and_nothing_is_computed(tmp_path, monkeypatch):
+    """Through papermill, which injects a name that no cell has."""
     monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "store"))
-    status, error, printed = papermill(head_of(NOTEBOOKS[0], tmp_path), tmp_path, given)
+    status, error, printed = papermill(head_of(NOTEBOOKS[0], tmp_path), tmp_path, "sedes=2")
     assert status != 0
-    assert f"UsageError: {line}" in error
+    assert "UsageError: unknown parameter 'sedes' (did you mean 'seeds'?)" in error
     assert printed == ""
     assert not (tmp_path / "store").exists()

@@ -27,7 +27,11 @@ def test_the_cache_follows_rows_profile_and_store(tmp_path):
     assert verdict_cache.fingerprint("feddrl", "smoke", tmp_path / "store") != first
     assert verdict_cache.fingerprint("feddrl", None, tmp_path / "another store") == first
     (tmp_path / "data" / "results" / "feddrl").mkdir()
+    start = verdict_cache.fingerprint("start", None, tmp_path / "store")
     (tmp_path / "data" / "results" / "feddrl" / "table3-reduced.csv").write_text("round\n")
+    assert (
+        verdict_cache.fingerprint("start", None, tmp_path / "store") != start
+    )  # its claims may rest on them
     second = verdict_cache.fingerprint("feddrl", None, tmp_path / "store")
     assert second != first
     other = verdict_cache.fingerprint("frl", None, tmp_path / "store")

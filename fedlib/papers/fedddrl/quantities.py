@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.variants import name_distinct
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.latencies import latencies
@@ -19,9 +20,10 @@ CELL = ["role", "variant", "cohort_size", "seed"]
 def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with the paper's data set (`role`), the name of the setting (`variant`), and the number `t`
     of each round in its episode."""
-    options = {text: json.loads(text) for text in rows.method_options.unique()}
-    given = zip(rows.method, rows.method_options, rows.mixup_alpha.notna(), strict=True)
-    names = [grid.name_of(method, options[text], mixup=mixup) for method, text, mixup in given]
+    names = name_distinct(
+        rows.assign(mixup=rows.mixup_alpha.notna()), ("method", "method_options", "mixup"),
+        lambda method, text, mixup: grid.name_of(method, json.loads(text), mixup=mixup),
+    )  # fmt: skip
     number, length = rows["round"].astype(int), rows.episode_rounds.astype(int)
     return rows.assign(
         role=rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset),

@@ -85,7 +85,7 @@ def cells(
     rows: pd.DataFrame, by: tuple[str, ...] = CELL, needs: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple, pd.DataFrame]]:
     """Rows of each cell, in the paper's order; a cell without all of `needs` is left out."""
-    found = {cell: part for cell, part in rows.groupby(list(by)) if set(needs) <= set(part.variant)}
+    found = {cell: part for cell, part in rows.groupby(list(by)) if set(needs) <= set(part.variant.unique())}
     for cell in sorted(found, key=_place):
         yield cell, found[cell]
 
@@ -174,7 +174,7 @@ def group_factors(part: pd.DataFrame) -> pd.DataFrame:
     """
     rows = part[part.weights.notna() & (part.variant != "singleset")]
     found = []
-    for row in rows.itertuples():
+    for row in rows[["variant", "seed", "round", "num_clients", "clients", "weights"]].itertuples():
         clients, weights = np.array(json.loads(row.clients)), np.array(json.loads(row.weights))
         inside = clients < int(DELTA * row.num_clients + 0.5)
         if inside.any() and not inside.all():

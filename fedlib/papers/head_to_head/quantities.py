@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.variants import name_distinct
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, CELLS, CONTESTANTS
 
 LAST = 0.1  # share of the rounds that levels are averaged over
@@ -32,12 +33,9 @@ def cell_of(partition: str, options: str, cells: Mapping[str, tuple[str, dict]] 
 
 def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with columns `contestant` and `cell`."""
-    methods = list(zip(rows.method, rows.method_options, strict=True))
-    partitions = list(zip(rows.partition, rows.partition_options, strict=True))
-    contestants = {pair: contestant_of(*pair) for pair in set(methods)}
-    cells = {pair: cell_of(*pair) for pair in set(partitions)}
     return rows.assign(
-        contestant=[contestants[pair] for pair in methods], cell=[cells[pair] for pair in partitions]
+        contestant=name_distinct(rows, ("method", "method_options"), contestant_of),
+        cell=name_distinct(rows, ("partition", "partition_options"), cell_of),
     )
 
 
