@@ -13,7 +13,7 @@ from fedlib.run import Run
 
 @dataclass(frozen=True)
 class DeviceCosts(Method):
-    """A method whose clients of a round all train E epochs and upload; costs that it reports itself stay."""
+    """A method whose clients of a round all train E epochs and upload; own costs of a method stay."""
 
     method: Method
 
@@ -37,5 +37,7 @@ class DeviceCosts(Method):
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         """The method's round, with B_t, H_t in seconds and H_t / H_max in its report."""
         after, report = self.method.apply(task, state, cohort)
+        if "latency_seconds" in report.columns:
+            return after, report  # not all of its clients took part
         took_part = replace(cohort, clients=report.clients)  # the method may have chosen others
         return after, replace(report, columns={**full_costs(task, took_part), **report.columns})

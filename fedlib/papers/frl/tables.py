@@ -220,13 +220,16 @@ def ends_of_training(rows: pd.DataFrame) -> pd.DataFrame:
     last = rows.loc[rows.groupby(["method", "seed"])["round"].idxmax()]
     stop = rows[rows["before_stop"].astype(bool)].groupby(["method", "seed"])["round"].max()
     found = last.set_index(["method", "seed"]).join(stop.rename("stops_after"))
-    columns = ["stops_after", "expected_selected", "chance_fastest_tenth", "chance_slow_half"]
+    columns = {
+        "stops_after": ("stops after", 0), "expected_selected": ("selected", 0),
+        "chance_fastest_tenth": ("fastest tenth", 2), "chance_slow_half": ("slow half", 2),
+    }  # fmt: skip
     lines = []
     for method, own in found.reset_index().groupby("method", sort=False):
         early = int((own["stops_after"] < own["round"]).sum())
         spread = {
-            name: f"{own[name].median():.3g} ({own[name].min():.2g} to {own[name].max():.3g})"
-            for name in columns
+            words: f"{own[name].median():.{n}f} ({own[name].min():.{n}f} to {own[name].max():.{n}f})"
+            for name, (words, n) in columns.items()
         }
         lines.append({"method": method, "stopped": f"{early} of {len(own)}", **spread})
     return pd.DataFrame(lines)

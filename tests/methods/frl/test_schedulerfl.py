@@ -284,6 +284,16 @@ def test_fedddrls_devices_are_the_clock_of_both():
             assert own[0]["uploads"] == other[0]["uploads"] == 4
 
 
+def test_device_costs_add_nothing_to_those_that_the_scheduler_reports():
+    """Its clients include idle ones that fill up narrower selections: no column may count these."""
+    task = make_world(rounds=2, seeds=(0, 1))
+    method = make_method("schedulerfl", {"policy": "random", "devices": "fedddrl", "time_epochs": 2})
+    _, plain = method.apply(task, method.init(task), Cohort(1, task.everyone()))
+    _, costed = DeviceCosts(method).apply(task, method.init(task), Cohort(1, task.everyone()))
+    assert costed.columns == plain.columns
+    assert "latency_share" not in costed.columns
+
+
 def test_times_of_fedddrls_devices_by_hand():
     """Seconds per sample times samples times epochs, seconds of the upload, none for the download."""
     sizes = np.array([10, 20, 30])

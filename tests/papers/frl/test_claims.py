@@ -355,8 +355,8 @@ def test_the_end_of_training_is_a_median_with_its_range():
         for turn in (1, 2)
     )  # fmt: skip
     (line,) = frl_tables.ends_of_training(rows).to_dict("records")
-    assert (line["stopped"], line["stops_after"]) == ("2 of 3", "1 (1 to 2)")
-    assert line["expected_selected"] == "2 (1 to 6)"
+    assert (line["stopped"], line["stops after"]) == ("2 of 3", "1 (1 to 2)")
+    assert (line["selected"], line["slow half"]) == ("2 (1 to 6)", "0.20 (0.20 to 0.20)")
 
 
 def signs(positive, negative):
