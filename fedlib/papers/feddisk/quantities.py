@@ -49,7 +49,7 @@ def has_all_methods(measure: Measure) -> Measure:
 
 def at_the_best_round(rows: pd.DataFrame, method: str, value: str = ACCURACY) -> pd.Series:
     """`value` in percent, by seed, at the round where the method's trial-mean accuracy is highest."""
-    own = rows[rows.method == method]
+    own = rows.loc[rows.method == method, ["round", "seed", value]]
     at = trial_mean(rows, rows.dataset.iloc[0], method).idxmax()
     return 100 * own[own["round"] == at].set_index("seed")[value].sort_index()
 

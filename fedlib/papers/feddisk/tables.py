@@ -23,8 +23,8 @@ SMOOTHING = 10  # rounds of the moving average, FEDDISK-A20
 
 def trial_mean(rows: pd.DataFrame, dataset: str, method: str, value: str = ACCURACY) -> pd.Series:
     """Mean over trials of the mean accuracy over clients, by round from 1 on, where all trials have it."""
-    own = rows[(rows.dataset == dataset) & (rows.method == method) & (rows["round"] > 0)]
-    own = own.dropna(subset=[value])
+    chosen = (rows.dataset == dataset) & (rows.method == method) & (rows["round"] > 0)
+    own = rows.loc[chosen, ["round", "seed", value]].dropna()
     return own.pivot_table(index="round", columns="seed", values=value).dropna().mean(axis=1)
 
 
