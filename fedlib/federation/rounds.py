@@ -135,7 +135,9 @@ def _report_rows(
 ) -> list[Row]:
     found: dict[str, list[Evaluation]] = {}
     if evaluates:
-        whom = {"none": None, "cohort": cohort.clients, "all": task.everyone()}[task.run.client_eval]
+        # those who took part: a method may choose others than were drawn; -1 is nobody (SingleSet)
+        took_part = cohort.clients if (report.clients < 0).any() else report.clients
+        whom = {"none": None, "cohort": took_part, "all": task.everyone()}[task.run.client_eval]
         found = _evaluate(task, method, server, whom, on_server="server_accuracy" not in report.columns)
     found, (train_loss, weights) = _with_host(found, report.train_loss.mean(dim=1), report.weights)
     losses, shares = train_loss.tolist(), weights.tolist()

@@ -10,7 +10,7 @@ import torch
 from worlds import make_run, make_world
 
 from fedlib.data.dataset import Split
-from fedlib.engine import Samples, Trainer, batches, make_optimizer
+from fedlib.engine import Samples, Trainer, batches, evaluate_segments, make_optimizer
 from fedlib.errors import UsageError
 from fedlib.federation import initial_state, prepare, rounds, sample_cohort
 from fedlib.methods import make_method
@@ -253,3 +253,17 @@ def test_a_model_may_have_more_outputs_than_the_data_set_has_classes():
     assert initial_state(task).params["fc2.bias"].shape == (1, 100)
     with pytest.raises(UsageError, match="num_classes=5 given; allowed: 10 or more"):
         prepare([replace(run, dataset_options={"num_classes": 5})])
+
+
+def test_client_losses_are_those_of_the_clients_that_a_method_chose():
+    """Power-of-Choice trains the two of four with the largest losses, whoever was drawn."""
+    task = make_world(cohort_size=2, rounds=1, sizes=(6, 8, 10, 12), client_eval="cohort")
+    method = make_method("power_of_choice", {"candidates": 4})
+    (row,) = [*rounds(task, method)][-1].rows[0]
+    chosen = np.array([json.loads(row["clients"])])
+    drawn = sample_cohort(task.seeds, 1, 4, 2)
+    assert set(chosen[0]) != set(drawn.clients[0])  # else the test shows nothing
+    after, _ = method.apply(task, method.init(task), drawn)
+    segments = task.segments(chosen)
+    (found,) = evaluate_segments(task.trainer, task.train, after.params, after.buffers, segments)
+    assert row["client_loss_mean"] == pytest.approx(float(found.loss.mean()), rel=1e-6)
