@@ -13,7 +13,7 @@ from fedlib.papers.start.runs import BF16_CELLS, CURVE_METHODS
 FLOOR = 85.0  # percent
 ROUNDS = 1000  # of `start/curves` at full scale
 # A finished cell of 100 clients with the same methods, where the runs of `start/curves` are too short
-LONGER = ("feddrl/paper_length",)
+LONGER = "feddrl/paper_length"
 ELSEWHERE = (
     "Registered on `start/curves`, whose 30 rounds are too few; where its curves are not flat, the cell of "
     "FedDRL's table 3 at the paper's length decides. When that was added FedAvg's and FedProx's rows of the "
@@ -57,13 +57,13 @@ CLAIMS = (
     ),
     Claim(
         "START-C2", "cluster skew costs FedAvg accuracy against training on the union of the data", "ours",
-        "start/curves", fallback=LONGER,
+        "start/curves", fallback=(LONGER,),
         parts=(Part("SingleSet - FedAvg", lambda rows: difference(rows, "singleset", "fedavg")),),
         gates=_flat("singleset", "fedavg"), how=ELSEWHERE,
     ),
     Claim(
         "START-C3", "FedProx with mu = 0.01 stays within one point of FedAvg", "ours", "start/curves",
-        fallback=LONGER,
+        fallback=(LONGER,),
         parts=(
             Part(
                 "FedProx - FedAvg", lambda rows: difference(rows, "fedprox", "fedavg"), kind=EQUIVALENCE,

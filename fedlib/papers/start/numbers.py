@@ -3,8 +3,9 @@
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval
+from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import Number, RowsOf, single
+from fedlib.papers.start.claims import LONGER, ROUNDS, difference
 
 ROWS = "start/curves"
 NOTEBOOK = "notebooks/00_start_here.ipynb"
@@ -23,6 +24,23 @@ def _less(method: str, other: str, what: str) -> Number:
                   places=(NOTEBOOK,))  # fmt: skip
 
 
+def _at_length(method: str, other: str, what: str) -> Number:
+    """The same in a cell of FedDRL's table 3, which has the paper's rounds; None where it was not run."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of(LONGER)
+        if rows.empty or rows["rounds"].max() < ROUNDS or not {method, other} <= set(rows.method.unique()):
+            return None
+        return mean_interval(difference(rows, method, other).to_numpy())
+
+    return Number(
+        id=f"start-length-{method}-{other}", what=f"{what}, FedDRL's cell of {ROUNDS} rounds", unit="points",
+        artifacts=(LONGER,), compute=compute, places=(NOTEBOOK,),
+    )  # fmt: skip
+
+
+LESS_UNION_AT_LENGTH = _at_length("fedavg", "singleset", "FedAvg's last accuracy less that on the union")
+PROXIMAL_AT_LENGTH = _at_length("fedprox", "fedavg", "FedProx's last accuracy less FedAvg's")
 NUMBERS = (
     Number(
         id="start-fedavg", what="FedAvg's accuracy under cluster skew after the last round", unit="%",
@@ -31,4 +49,6 @@ NUMBERS = (
     ),
     _less("fedavg", "singleset", "that less the accuracy of training on the union of the data"),
     _less("fedprox", "fedavg", "FedProx's accuracy less FedAvg's"),
+    LESS_UNION_AT_LENGTH,
+    PROXIMAL_AT_LENGTH,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from claims import decide
 from fedlib.papers import find_artifact
 from fedlib.papers.start import runs, tables
 from fedlib.papers.start.claims import CLAIMS
+from fedlib.papers.start.headline import headline
 from fedlib.reporting.figure_files import draw_figure
 
 
@@ -101,3 +102,21 @@ def test_precisions_are_compared_seed_by_seed():
     (line,) = tables.precisions(frame).to_dict("records")
     assert (line["float32"], line["bfloat16"], line["seeds"]) == (60, 62, 2)
     assert line["difference"].startswith("+2")  # 1 and 3 points
+
+
+def at_length(rounds):
+    made = rows(singleset=[0.88, 0.89], fedavg=[0.77, 0.78], fedprox=[0.78, 0.79]).assign(rounds=rounds)
+    equal = rows(fedavg=[0.5, 0.6]).assign(method_options='{"weights": "uniform"}', rounds=rounds)
+    return pd.concat([made, equal])
+
+
+def test_the_headline_tells_the_cell_at_length_where_it_was_run():
+    """FedAvg ends 11 points below the union in both seeds, FedProx one above FedAvg; equal weights apart."""
+    short = rows(singleset=[0.8, 0.9], fedavg=[0.5, 0.6], fedprox=[0.5, 0.6])
+    told = headline(lambda name: short if name == "start/curves" else at_length(1000))
+    assert told[2].endswith(
+        "FedAvg ends −11.00 [−11.00, −11.00] points against the union, and FedProx +1.00 [+1.00, +1.00] points "
+        "against FedAvg."
+    )
+    for missing in (pd.DataFrame(), at_length(40), at_length(1000).query("method != 'singleset'")):
+        assert len(headline(lambda name, rows=missing: short if name == "start/curves" else rows)) == 2
