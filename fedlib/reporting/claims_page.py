@@ -116,12 +116,14 @@ def _artifacts(claim: Claim) -> tuple[str, ...]:
 
 
 def part_line(part: Part, effect: Effect | None = None) -> str:
-    printed = part.printed_over([])
+    printed, margin = (effect.printed, effect.margin) if effect else (math.nan, math.nan)
+    printed = part.printed_over([]) if math.isnan(printed) else printed  # of the cells that were run
+    margin = part.margin_over([]) if math.isnan(margin) else margin
     shown = "-" if math.isnan(printed) else number_words(printed, signed=True)
     what = part.what.replace("|", r"\|")  # or the bars of |x| would end the cell
     gates = f" (own gate: {'; '.join(gate.name for gate in part.gates)})" if part.gates else ""
     ours = f"{effect.effect} | {effect.verdict_words}" if effect else "- | -"
-    return f"| {what}{gates} | {part.unit} | {part.kind} | {shown} | {part.margin_over([]):.3g} | {ours} |"
+    return f"| {what}{gates} | {part.unit} | {part.kind} | {shown} | {margin:.3g} | {ours} |"
 
 
 def stored_seeds(page: Path | None = None) -> dict[str, str]:

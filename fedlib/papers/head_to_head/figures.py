@@ -7,8 +7,10 @@ from matplotlib.figure import Figure
 
 from fedlib import plotting
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.quantities import SETTING, divergence_words, labelled
+from fedlib.papers.head_to_head.claims import BASELINES
+from fedlib.papers.head_to_head.quantities import SETTING, divergence_words, labelled, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS
+from fedlib.plotting.style import method_style
 
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
 
@@ -62,11 +64,12 @@ def _plot_intervals(ax: Axes, found: pd.DataFrame, order: list[str], diverged: s
 
 
 def plot_curves(rows: pd.DataFrame) -> Figure:
-    """Test accuracy per round, one panel per setting; baselines as thin lines.
+    """Test accuracy per round, a panel per setting: FedAvg, what learns, the two highest baselines.
 
-    A diverged run counts as 0 % from then on.
+    All others as thin lines. A diverged run counts as 0 % from then on.
     """
     rows = labelled(rows)
+    lines = _lines(rows)
     settings = list(dict.fromkeys(zip(rows.dataset, rows.cell, strict=True)))
     columns = min(2, len(settings))
     fig, axes = plotting.subplots(
@@ -78,15 +81,28 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         for name in CONTESTANTS:
             own = part[part.contestant == name].pivot(index="round", columns="run", values="test_accuracy")
             curve = own.fillna(0.0).mean(axis=1)
-            wide = CONTESTANTS[name].learns or name == tables.REFERENCE
-            ax.plot(
-                curve.index, 100 * curve, color="black" if name == tables.REFERENCE else _colour(name),
-                linewidth=1.8 if wide else 0.7, label=name,
-            )  # fmt: skip
+            own_line = lines.get(name)
+            label = name if own_line else "controls" if CONTESTANTS[name].twin_of else "other baselines"
+            look = own_line or {"color": _colour(name), "linewidth": 0.6}
+            ax.plot(curve.index, 100 * curve, label=label, **look)
         ax.set_title(f"{dataset}, {cell}")
         ax.set_xlabel("round")
         ax.set_ylabel("test accuracy (%)")
-    return plotting.caption(fig, rows, f"black: FedAvg; orange: learns. {divergence_words(rows)}".rstrip())
+    plotting.one_legend(fig, axes.flat[: len(settings)])
+    return plotting.caption(fig, rows, f"Mean over seeds. {divergence_words(rows)}".rstrip())
+
+
+def _lines(rows: pd.DataFrame) -> dict[str, dict[str, object]]:
+    """Line styles of the contestants that have a line of their own in `plot_curves`."""
+    runs = per_run(rows)
+    levels = runs[runs.contestant.isin(BASELINES)].groupby("contestant")["level"].mean()
+    strong = levels.drop(tables.REFERENCE, errors="ignore").nlargest(2).index
+    lines = {
+        name: {"color": BASELINE, "linestyle": style}
+        for name, style in zip(strong, ("--", ":"), strict=False)
+    }
+    lines |= {name: {"color": method_style(name).colour} for name, one in CONTESTANTS.items() if one.learns}
+    return {tables.REFERENCE: {"color": "black"}} | lines
 
 
 def plot_benchmark(rows: pd.DataFrame) -> Figure:

@@ -1,12 +1,14 @@
 """Findings in sentences, for the head of notebook and report."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline
-from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DECIDED, DEVICES, LESS, ROWS
+from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, strongest_baseline
+from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DECIDED, DEVICES, LESS, ROWS, STRONGEST
 from fedlib.papers.head_to_head.quantities import divergence_words, per_run
 
 MARGIN = 0.5  # points: a smaller difference is no lead
@@ -20,7 +22,12 @@ def headline(rows_of: RowsOf) -> list[str]:
     runs = per_run(rows)
     seen = [name for name in LESS if name in set(runs.contestant)]
     told = [divergence_words(rows).strip()] if runs.diverged.any() else []
-    answers = [*(_sentence(rows_of, runs, name) for name in seen), *told, *benchmark_answer(rows_of)]
+    answers = [
+        *(_sentence(rows_of, runs, name) for name in seen),
+        *_strongest(rows_of, runs, seen),
+        *told,
+        *benchmark_answer(rows_of),
+    ]
     return [*answers, *open_questions(rows_of)]
 
 
@@ -34,6 +41,17 @@ def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
         alike.setdefault(standing, []).append(f"{rival} ({effect}{chosen if 'best' in rival else ''})")
     parts = [f"{standing} {', '.join(rivals)}" for standing, rivals in alike.items()]
     return f"Over {settings} setting{'s' if settings > 1 else ''} {LEARNED[name]} is {'; '.join(parts)}."
+
+
+def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """The learned methods against the baseline that the test data put first, in a sentence."""
+    if not set(BASELINES) & set(runs.contestant):
+        return []
+    gaps = [f"{LEARNED[name]} {_standing(STRONGEST[name], rows_of)[1]}" for name in names]
+    return [
+        f"Less the baseline that ends highest, {strongest_baseline(runs)} (picked with test data: no claim "
+        f"is decided against it): {', '.join(gaps)}."
+    ] * bool(gaps)
 
 
 def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import Number, RowsOf, single
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.claims import less
+from fedlib.papers.head_to_head.claims import CHOSEN, less
 from fedlib.papers.head_to_head.quantities import per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS
 
@@ -20,7 +20,7 @@ def twin_of(name: str) -> str:
 def _less(name: str, rival: str, words: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(ROWS)
-        needed = {name, "fedavg"} if rival == "best" else {name, rival}
+        needed = {name, "fedavg"} if rival in CHOSEN else {name, rival}
         there = needed <= set(per_run(rows).contestant)
         return mean_interval(less(rows, name, rival).mean(axis=1).to_numpy()) if there else None
 
@@ -56,5 +56,11 @@ LESS = {
     }
     for name in LEARNED
 }
+STRONGEST = {name: _less(name, "strongest", "the baseline that is strongest") for name in LEARNED}
 AGREE, DECIDED = _cells("agree", "agree with ours"), _cells("decided", "ours decide")
-NUMBERS = (*(number for each in LESS.values() for number in each.values()), AGREE, DECIDED)
+NUMBERS = (
+    *(number for each in LESS.values() for number in each.values()),
+    *STRONGEST.values(),
+    AGREE,
+    DECIDED,
+)
