@@ -70,7 +70,7 @@ def decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
     found = [_verdict_at(claim, *where, load) for where in deciding_rows(claim, profiles, load)]
     if not found:
         return Verdict(NOT_RUN, f"no rows of {claim.artifact} at {' or '.join(profiles)}")
-    testable = (verdict for verdict in found if verdict.verdict != NOT_TESTABLE)
+    testable = (verdict for verdict in found if verdict.verdict not in (NOT_TESTABLE, NOT_RUN))
     return next(testable, next((verdict for verdict in found if verdict.effects), found[0]))
 
 
@@ -97,7 +97,7 @@ def deciding_rows(claim: Claim, profiles: list[str], load: Load) -> Iterator[tup
 def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Load) -> Verdict:
     """The verdict of one artifact's rows at one profile, with what supplements say.
 
-    Rows that lack what the claim compares decide nothing as long as the grid is not complete.
+    Of a grid that is not complete, rows that lack what the claim compares are not run.
     """
     rows = load(artifact, profile)
     try:
@@ -105,7 +105,9 @@ def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Lo
     except UsageError as error:
         if whole:
             raise
-        verdict = Verdict(NOT_TESTABLE, f"the grid is not complete: {error}")
+        verdict = Verdict(NOT_RUN, f"the grid is not complete: {error}")
+    if not (whole or verdict.effects) and verdict.verdict == NOT_TESTABLE:
+        verdict = dataclasses.replace(verdict, verdict=NOT_RUN)
     frames = [(one, _beside(one.artifact, profile, load)) for one in claim.supplements]
     told = [supplement.tell(own) for supplement, own in frames if len(own)]
     data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else _timed_on(rows)

@@ -143,6 +143,9 @@ def test_the_largest_complete_grid_decides_and_a_fallback_where_it_cannot(monkey
     no_cells = {("fake/first", "paper"): good.drop(columns="value").assign(value=float("nan")), **alone}
     assert decided(monkeypatch, no_cells, set(no_cells)).profile == "reduced"  # with its number
     assert decided(monkeypatch, {}, set()).verdict == "not run"
+    begun = {("fake/first", "reduced"): good.drop(columns="value").assign(value=float("nan"))}
+    assert decided(monkeypatch, begun, set()).verdict == "not run"  # of a grid that is not complete
+    assert decided(monkeypatch, begun, set(begun)).verdict == "not testable here"
 
 
 def test_of_begun_grids_the_one_with_the_larger_share_is_shown(monkeypatch):

@@ -78,9 +78,11 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     _accuracy_curves(named, levels)
     levels.set(xlabel="")
     shown, window = _over_fedavg(named)
-    plotting.plot_curves(
-        shown, leads, y="lead", by="variant", y_label="less FedAvg's (points)", thin=("untrained", "shuffled")
-    )
+    if len(shown):
+        thin = ("untrained", "shuffled")
+        plotting.plot_curves(
+            shown, leads, y="lead", by="variant", y_label="less FedAvg's (points)", thin=thin
+        )
     leads.axhline(0, color="black", linewidth=0.8)
     plotting.one_legend(fig, (levels, leads))
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
@@ -99,9 +101,12 @@ def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     window = max(1, levels.index.get_level_values("round").nunique() // 20)
     own = ["fedavg", "singleset"] + ["uniform"] * _equal_amounts(named)
     leads = 100 * levels.drop(columns=own, errors="ignore").sub(levels.fedavg, axis=0)
+    if leads.columns.empty:
+        return pd.DataFrame(), window
     smooth = leads.groupby(level="seed").transform(lambda values: values.rolling(window).mean())
     long = smooth.stack().rename("lead").reset_index()
-    return pd.concat([long[long.variant == name] for name in analysis.variant_order(long)]), window
+    ranks = {name: rank for rank, name in enumerate(analysis.variant_order(long))}
+    return long.sort_values("variant", key=lambda names: names.map(ranks), kind="stable"), window
 
 
 def plot_fig4(rows: pd.DataFrame) -> Figure:

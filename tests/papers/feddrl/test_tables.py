@@ -86,6 +86,14 @@ def test_a_cell_at_length_by_hand():
     assert "feddrl" not in leads.index
 
 
+def test_a_cell_at_length_of_which_only_fedavg_was_run_is_drawn():
+    rows = at_length([52.0, 52.2, 52.1]).assign(profile="extended")
+    figure = feddrl_figures.plot_length(rows[(rows.method == "fedavg") & (rows.method_options == "{}")])
+    levels, leads = figure.axes
+    assert len(levels.lines) == 1
+    assert len(leads.lines) == 1  # the zero
+
+
 def test_late_accuracies_of_a_seed_by_hand():
     """Twenty rounds: 5 % of them is the last one, which is not the best."""
     part = pd.DataFrame({"round": range(1, 21), "test_accuracy": [0.9] + 18 * [0.1] + [0.5]})
