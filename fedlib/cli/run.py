@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fedlib.errors import EXIT_FAILED, check, shortened
 from fedlib.experiments import worker_processes
 from fedlib.experiments.artifact import PROFILES
-from fedlib.experiments.validation import check_numbers
+from fedlib.experiments.validation import check_command_numbers
 from fedlib.run import count_of_runs
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ def planned_runs(arguments: argparse.Namespace) -> _Plans:
     from fedlib.papers import find_artifacts
 
     chosen = find_artifacts(arguments.artifacts, arguments.profile)
-    check_numbers(arguments.max_replicas, arguments.max_clients_per_pass, arguments.checkpoint_seconds)
+    check_command_numbers(
+        arguments.max_replicas, arguments.max_clients_per_pass, arguments.checkpoint_seconds
+    )
     names = {"dataset": arguments.data, "partition": arguments.partition, "method": arguments.method}
     options = {
         "seeds": None if arguments.seeds is None else selection.parse_seeds(arguments.seeds),
@@ -102,11 +104,11 @@ def planned_runs(arguments: argparse.Namespace) -> _Plans:
         plans = _only(plans, arguments.only)
     if arguments.skip_committed:
         plans = _uncommitted(plans)
-    from fedlib.experiments.preflight import check_names  # imports torch: only once the names are known
+    from fedlib.experiments.preflight import check_run_names  # imports torch: only once the names are known
 
     for runs in plans.values():
         for members in selection.group(runs):
-            check_names(members[0])
+            check_run_names(members[0])
     return plans
 
 

@@ -11,7 +11,7 @@ from fedlib.engine.optimizers import OPTION_TYPES
 from fedlib.errors import check, check_name
 from fedlib.experiments.validation import check_option
 from fedlib.federation.client_data import TASK_OPTIONS
-from fedlib.federation.task import check_numbers
+from fedlib.federation.task import check_run_numbers
 from fedlib.methods import make_method, method_class, method_options
 from fedlib.models import MODELS, model_options
 from fedlib.partition import PARTITIONS, add_client_noise, check_options, partition_options
@@ -20,7 +20,7 @@ from fedlib.run import Run
 _OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that are no options
 
 
-def check_names(run: Run) -> None:
+def check_run_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
     check_name("data set", run.dataset, dataset_names())
     check_dataset_options(run.dataset, run.dataset_options)
@@ -37,7 +37,7 @@ def check_names(run: Run) -> None:
         hint = OPTION_TYPES.get(option, float)
         check_option(f"local optimizer {run.local_optimizer!r}", option, value, hint)
     make_optimizer(run.local_optimizer, run.local_optimizer_options)
-    check_numbers(run)
+    check_run_numbers(run)
     check_name("precision", run.precision, PRECISIONS)
     check_name("sample order", run.sample_order, SAMPLE_ORDERS)
 

@@ -25,11 +25,11 @@ from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.checkpoints import GroupFolder, unfinished_groups
 from fedlib.experiments.group_training import CHECKPOINT_SECONDS, Context, train_group
 from fedlib.experiments.measurements import compute_measurement
-from fedlib.experiments.preflight import check_names
+from fedlib.experiments.preflight import check_run_names
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import FAILED, Store, StoredRun
 from fedlib.experiments.tracking import Tracker
-from fedlib.experiments.validation import check_numbers
+from fedlib.experiments.validation import check_command_numbers
 from fedlib.run import Run, count_of_runs
 
 _POLL_SECONDS = 0.5
@@ -131,9 +131,9 @@ def run_runs(
     meet in the middle, and runs that share data or what comes before round 1 stay in one of them. tracker:
     sees every round's rows beside the store (`fedlib.experiments.tracking`).
     """
-    check_numbers(max_replicas, max_clients_per_pass, checkpoint_seconds)
+    check_command_numbers(max_replicas, max_clients_per_pass, checkpoint_seconds)
     for members in selection.group(runs):
-        check_names(members[0])
+        check_run_names(members[0])
     where = resolve_device(device)
     groups = selection.group(runs, joined=where.type == "cuda" if join_methods is None else join_methods)
     context = Context(

@@ -56,7 +56,7 @@ def check_option(owner: str, option: str, value: Any, hint: Any, default: str = 
     check(fits(value, hint), f"{owner}: {option}={given} given; allowed: {words_of(hint)}{default}")
 
 
-def check_numbers(
+def check_command_numbers(
     max_replicas: int | None, max_clients_per_pass: int | None, checkpoint_seconds: float
 ) -> None:
     """UsageError for numbers of a command that no work can be done with."""

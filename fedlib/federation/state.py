@@ -52,3 +52,8 @@ class RoundReport:
     downlink_bytes: int
     columns: dict[str, list[Any]] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
+
+    def diverged(self, round_index: int) -> dict[int, str]:
+        """Replica -> why it failed, of those with a training loss that is not finite; one copy to the CPU."""
+        lost = (~self.train_loss.isfinite().all(dim=1)).nonzero().flatten().tolist()
+        return {r: f"failed: a training loss is not finite in round {round_index}" for r in lost}

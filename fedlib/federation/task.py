@@ -211,13 +211,13 @@ def _check_runs(runs: Sequence[Run], device: torch.device) -> Run:
         f"runs of a group may differ in their seed only, those of {' and '.join(JOINED_METHODS)} also in "
         "method, its options and partition",
     )
-    check_numbers(run)
+    check_run_numbers(run)
     check_precision(run.precision, device)
     check_name("sample order", run.sample_order, SAMPLE_ORDERS)
     return run
 
 
-def check_numbers(run: Run) -> None:
+def check_run_numbers(run: Run) -> None:
     """UsageError for numbers of a run that no training is possible with."""
     size = run.num_clients if run.cohort_size is None else run.cohort_size
     check(run.num_clients >= 1, f"num_clients={run.num_clients} given; allowed: 1 or more")

@@ -162,8 +162,7 @@ class Favor(Method):
         if number == 0:
             start = restarted(task, after)
             after = replace(start, memory=self._network_only({**memory, "known": memory["first"]}))
-        lost = (~report.train_loss.isfinite().all(dim=1)).nonzero().flatten().tolist()
-        return after, {r: f"failed: a training loss is not finite in round {number}" for r in lost}
+        return after, report.diverged(number)
 
     def omega(self, run: Run) -> float:
         """The target accuracy (HEAD-A6)."""

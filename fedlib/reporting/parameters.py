@@ -45,7 +45,7 @@ def cells_before() -> list[str]:
     return [] if shell is None else list(shell.user_ns.get("In", []))[:-1]
 
 
-def check_names(cells: Sequence[str]) -> None:
+def check_parameter_names(cells: Sequence[str]) -> None:
     """Refuse a name that is no parameter, in the parameters cell or in the one that papermill injected."""
     for source in reversed(cells):
         names = _assigned(source)

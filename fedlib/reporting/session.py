@@ -26,7 +26,7 @@ from fedlib.papers import artifacts, find_artifact
 from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
 from fedlib.reporting.claims_page import stored_seeds
-from fedlib.reporting.parameters import cells_before, check_names, seed_list, time_budget
+from fedlib.reporting.parameters import cells_before, check_parameter_names, seed_list, time_budget
 from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import effects, largest, loader, records
 from fedlib.run import Run, count_of_runs
@@ -220,7 +220,7 @@ def begin(
     live: names of artifacts that the notebook trains at these parameters, e.g. `small_setting`.
     Raises UsageError, one line, for a misspelt name or a value that is not allowed.
     """
-    check_names(cells_before())
+    check_parameter_names(cells_before())
     check_name("profile", profile, PROFILES)
     check_name("value of shown", shown, SHOWN)
     check_name("value of compute", compute, COMPUTE)

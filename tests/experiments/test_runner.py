@@ -548,7 +548,7 @@ def test_an_incomplete_grid_that_lacks_what_a_claim_compares_decides_nothing(mon
     monkeypatch.setattr(fake_federation, "CLAIMS", (claim,))
     compute([grid_runs("smoke")[0]])
     ((_, verdict),) = decide_claims("fake")
-    assert verdict.verdict == "not testable here"
+    assert verdict.verdict == "not run"
     assert "no seed in common" in verdict.evidence
     compute([grid_runs("smoke")[1]])
     assert decide_claims("fake")[0][1].verdict == "supported"

@@ -10,7 +10,7 @@ from fake_federation import BASE
 
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import USUAL_PROFILES
-from fedlib.experiments.preflight import check_names
+from fedlib.experiments.preflight import check_run_names
 from fedlib.experiments.validation import check_option, fits
 from fedlib.methods import METHODS, make_method, method_class, method_options
 from fedlib.papers import artifacts
@@ -55,12 +55,12 @@ def test_null_is_taken_where_the_field_allows_none_and_refused_elsewhere(name):
     for option, default in method_options(name).items():
         run = dataclasses.replace(base, method=name, method_options={option: None})
         if type(None) in typing.get_args(hints[option]):
-            check_names(run)
+            check_run_names(run)
             assert getattr(make_method(name, {option: None}), option) is None
         else:
             assert default is not None
             with pytest.raises(UsageError, match=f"method {name!r}: {option}=null given; allowed: "):
-                check_names(run)
+                check_run_names(run)
 
 
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
@@ -68,4 +68,4 @@ def test_every_run_of_every_artifact_passes(profile):
     runs = {run.group_key: run for artifact in artifacts().values() for run in artifact.runs(profile)}
     assert runs
     for run in runs.values():
-        check_names(run)
+        check_run_names(run)

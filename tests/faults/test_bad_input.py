@@ -124,7 +124,7 @@ FIRST = [
     ),
     Row(
         "run fake/grid --method fedddrl",
-        "the server has no images of its own to measure rewards on; allowed: the",
+        "method 'fedddrl' needs images on the server, and it has none; allowed: the data-set option",
     ),
     Row("run fake/grid --set local_steps=many", 'local_steps="many" given; allowed: a whole number or null'),
     Row("run fake/grid --set device_costs=1", "device_costs=1 given; allowed: "),

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.reporting.parameters import check_names, seed_list, time_budget
+from fedlib.reporting.parameters import check_parameter_names, seed_list, time_budget
 
 CELL = 'profile: str = "smoke"  # sizes\nseeds: int = 2  # a count'
 
@@ -31,15 +31,15 @@ def test_a_budget_of_zero_is_no_limit():
 
 def test_a_name_that_papermill_injects_is_compared():
     with pytest.raises(UsageError, match="unknown parameter 'sedes'"):
-        check_names(["import os", CELL, "# Parameters\nsedes = 3"])
+        check_parameter_names(["import os", CELL, "# Parameters\nsedes = 3"])
 
 
 def test_a_misspelt_name_in_the_parameters_cell_is_refused():
     with pytest.raises(UsageError, match="profil"):
-        check_names(["import os", CELL.replace("seeds", "profil")])
+        check_parameter_names(["import os", CELL.replace("seeds", "profil")])
 
 
 def test_cells_further_up_may_set_what_they_like():
-    check_names(["colour = 3", CELL, "# Parameters\nseeds = 3"])
-    check_names(["number = 3\nprint(number)", CELL])
-    check_names([])
+    check_parameter_names(["colour = 3", CELL, "# Parameters\nseeds = 3"])
+    check_parameter_names(["number = 3\nprint(number)", CELL])
+    check_parameter_names([])

@@ -151,8 +151,7 @@ class FedDdrl(Method):
             after = restarted(task, after)
         if after.round == 0 and _is_finite(after.memory["agents"]):
             _trained.keep(self._digest(task), {name: after.memory[name] for name in ("agents", "training")})
-        lost = (~report.train_loss.isfinite().all(dim=1)).nonzero().flatten().tolist()
-        return after, {r: f"failed: a training loss is not finite in round {cohort.round}" for r in lost}
+        return after, report.diverged(cohort.round)
 
     def _digest(self, task: Task) -> str:
         """All that decides the agents before round 1: not how many episodes evaluate or deploy them."""

@@ -29,7 +29,7 @@ ARTIFACTS = (
         runs=grid.sgd_search, tables=(tables.local_search,),
     ),
     _Artifact(
-        "fedddrl/table4", "Accuracy after 15 rounds, with the ablation A to D",
+        "fedddrl/table4", "Accuracy after an episode (15 rounds in the paper), with the ablation A to D",
         runs=grid.table4, plot=figures.plot_table4, tables=(tables.table4,),
     ),
     _Artifact(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.analysis import contrasts as decide
 from fedlib.analysis import tables
-from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.intervals import Interval, interval_words, mean_interval
 from fedlib.analysis.variants import with_variant
 from fedlib.papers.feddisk.runs import ABLATIONS, CASES, METHODS, case_of
 from fedlib.papers.feddisk.samples import unpack_images
@@ -187,15 +187,33 @@ def plot_privacy(rows: pd.DataFrame) -> Figure:
     return fig
 
 
+_FAR = 10  # points: an effect beyond is an arrow at the edge and its numbers
+
+
 def plot_ablations(rows: pd.DataFrame) -> Figure:
-    """`feddisk/ablations`: accuracy after the last round minus FedAvg's, paired by trial."""
+    """`feddisk/ablations`: accuracy after the last round minus FedAvg's, paired by trial.
+
+    Two variants, which are learning rates and nothing else, lose tens of points: arrows, so that the axis
+    shows the others.
+    """
     fig, pairs = panels(rows, height=3.6)
     for ax, own in pairs:
         table = ablation_table(own).iloc[::-1].reset_index(drop=True)
+        near = table[table["mean"].abs() < _FAR]
+        widest = near[["mean", "low", "high"]].abs().max(axis=None)
+        edge = 1.15 * widest if widest > 0 else _FAR
         for at, row in table.iterrows():
-            style = plotting.method_style(row.variant)
-            ends = plotting.arms([row["mean"]], [row.low], [row.high])
-            ax.errorbar(row["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=3)
+            colour = plotting.method_style(row.variant).colour
+            if at in near.index:
+                ends = plotting.arms([row["mean"]], [row.low], [row.high])
+                ax.errorbar(row["mean"], at, xerr=ends, fmt="o", color=colour, capsize=3)
+                continue
+            side = np.sign(row["mean"])
+            ax.plot(side * edge, at, "<" if side < 0 else ">", color=colour, clip_on=False)
+            words = interval_words(Interval(row["mean"], row.low, row.high, int(row.n))).replace("-", "−")
+            ax.annotate(words, (side * edge, at), (-8 * side, 0), textcoords="offset points", va="center",
+                        ha="left" if side < 0 else "right", fontsize=8)  # fmt: skip
+        ax.set_xlim(-edge, edge)
         ax.axvline(0, color="grey", lw=0.8)
         ax.set_yticks(range(len(table)), [plotting.method_style(v).label for v in table.variant])
         ax.set_xlabel("mean client accuracy\nless FedAvg's of as many\nsteps (points), 95 % interval")

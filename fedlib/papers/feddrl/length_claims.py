@@ -59,7 +59,7 @@ def _lead(partition: str) -> Part:
 
 
 def _both(own: str, other: str, words: str) -> tuple[Part, Part]:
-    """One variant less another: best accuracy, and the mean of the last 50 rounds."""
+    """Parts of one variant less another: best accuracy, and the mean of the last 50 rounds."""
     return _less(own, other, words), _later(own, other, words)
 
 

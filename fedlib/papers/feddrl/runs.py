@@ -253,7 +253,7 @@ def table3_cells(
 
 
 def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
-    """One of `LENGTH_CELLS`: every run that table 3 has of it, and FedDRL with slots in drawn order.
+    """Runs of one of `LENGTH_CELLS`: all that table 3 has of it, and FedDRL with slots in drawn order.
 
     Sorted by client number (FEDDRL-A5) the last slots are the small groups', so that an agent needs no
     client's loss to prefer them; in drawn order a slot tells nothing of the group.

@@ -109,7 +109,7 @@ SCALES = {
 }
 
 
-def scale(profile: str) -> Scale:
+def scale_of(profile: str) -> Scale:
     """The sizes of a profile."""
     return SCALES[check_name("profile", profile, PROFILES)]
 
@@ -130,7 +130,7 @@ def fedavg_runs(profile: str, figure: str) -> list[Run]:
     With the same shares of training and test data (FRL-A23) the accuracies of the workers on their
     own test data, weighted by its size, add up to the accuracy on the test set.
     """
-    fields = {"dataset": "fmnist", "partition_options": CASES[figure][1], **scale(profile).fedavg}
+    fields = {"dataset": "fmnist", "partition_options": CASES[figure][1], **scale_of(profile).fedavg}
     return [base(profile, figure, **fields)]
 
 
@@ -145,7 +145,7 @@ def evaluator_runs(profile: str, figure: str) -> list[Run]:
     Each as the report describes it and as its code works (FRL-A3, A4, A7, A8). The control of either
     approach aggregates as many workers as its agent drew, at random.
     """
-    sizes, approach = scale(profile), 1 if figure in ("fig14", "fig15") else 2
+    sizes, approach = scale_of(profile), 1 if figure in ("fig14", "fig15") else 2
     workers = sizes.workers[0 if figure in ("fig14", "fig19") else 1]
     rounds = {"rounds": sizes.episodes * sizes.episode_rounds, "episode_rounds": sizes.episode_rounds}
     run = base(
@@ -189,7 +189,7 @@ def first_round_runs(profile: str) -> list[Run]:
 
 def sec_v_runs(profile: str) -> list[Run]:
     """EvaluatorFL beside FedAvg on the same workers: one episode, weights n_k / n and 1 / K (keep-all)."""
-    sizes, own = scale(profile), []
+    sizes, own = scale_of(profile), []
     for workers in sizes.workers:
         fields = {"rounds": sizes.episode_rounds, "num_clients": workers, **sizes.evaluator}
         run = base(profile, "sec5", partition_options=SKEWED, **fields)
@@ -199,7 +199,7 @@ def sec_v_runs(profile: str) -> list[Run]:
 
 def scheduler_runs(profile: str) -> list[Run]:
     """Fig. 30: the trained scheduler, random 10 %, and controls, on IID and non-IID data."""
-    sizes = scale(profile)
+    sizes = scale_of(profile)
     found = []
     for skew in ({}, SKEWED):
         fields = {"num_clients": 100, "partition_options": skew, **sizes.scheduler}
@@ -218,5 +218,5 @@ def table_runs(profile: str, table: str) -> list[Run]:
 
 def embedding_run(profile: str) -> Run:
     """Fig. 24: one local training of 40 workers with IID data, E = 1 (FRL-A25)."""
-    fields = {"num_clients": 40, "rounds": 1, "local_epochs": 1, **scale(profile).embedding}
+    fields = {"num_clients": 40, "rounds": 1, "local_epochs": 1, **scale_of(profile).embedding}
     return base(profile, "fig24", **fields)

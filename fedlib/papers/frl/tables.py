@@ -170,7 +170,7 @@ def first_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     rows, found = rows[rows["round"] > 0], []
     for (workers, variant), own in rows.groupby(["num_clients", "variant"], sort=True):
         first = own["episode_round"] == 1
-        line: dict[str, Any] = {"workers": workers, "reading": variant}
+        line: dict[str, Any] = {"workers": workers, "variant": variant}
         for name, column, part in (
             ("global", "test_accuracy", own[first]),
             ("rewarded", "value", own[first]),

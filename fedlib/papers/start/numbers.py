@@ -25,7 +25,7 @@ def _less(method: str, other: str, what: str) -> Number:
 
 
 def _at_length(method: str, other: str, what: str) -> Number:
-    """The same in a cell of FedDRL's table 3, which has the paper's rounds; None where it was not run."""
+    """Difference of two methods in a cell of FedDRL's table 3 at the paper's length; None without rows."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(LONGER)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedlib.experiments.artifact import USUAL_PROFILES
-from fedlib.experiments.preflight import check_names
+from fedlib.experiments.preflight import check_run_names
 from fedlib.papers import artifacts
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.paths import project_root
@@ -66,7 +66,7 @@ def test_a_profile_changes_sizes_only(profile):
         printed = [r for r in artifact.runs("paper") if grid.ROLE_OF[r.dataset] in roles]
         runs = artifact.runs(profile)
         for run in runs:
-            check_names(run)
+            check_run_names(run)
             assert named(run)
         if artifact.id not in ("fedddrl/sgd-search", "fedddrl/fig2", "fedddrl/episode"):
             ours = [{**settings(run), "profile": ""} for run in runs]

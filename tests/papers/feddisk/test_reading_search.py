@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedlib.experiments.preflight import check_names
+from fedlib.experiments.preflight import check_run_names
 from fedlib.papers.feddisk import reading_search as search
 from fedlib.papers.feddisk.runs import readings, run_of, scale_of
 
@@ -16,7 +16,7 @@ def test_the_grid_has_every_combination_once():
     runs = readings("paper")
     assert len({run.key for run in runs}) == len(runs) == 2 * (4 * 2 * 2 + 2)
     for run in runs:
-        check_names(run)
+        check_run_names(run)
     described = [search.describe(run.dataset_options, run.local_steps) for run in runs]
     assert {line["noise times"] for line in described} == {1, 10, 30, 100}
     assert {(line["work"], line["clipped"]) for line in described} == {

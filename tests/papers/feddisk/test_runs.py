@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fedlib.experiments.artifact import USUAL_PROFILES
-from fedlib.experiments.preflight import check_names
+from fedlib.experiments.preflight import check_run_names
 from fedlib.experiments.result_files import committed_runs
 from fedlib.papers.feddisk import runs as grid
 from fedlib.papers.feddisk.artifacts import ARTIFACTS
@@ -126,4 +126,4 @@ def test_committed_rows_are_of_this_grid(name):
 def test_all_runs_have_names_and_options_that_exist(profile):
     for artifact in ARTIFACTS:
         for run in artifact.runs(profile):
-            check_names(run)
+            check_run_names(run)

@@ -7,7 +7,7 @@ import pytest
 
 from fedlib.experiments import selection as suite_grid
 from fedlib.experiments.artifact import USUAL_PROFILES
-from fedlib.experiments.preflight import check_names
+from fedlib.experiments.preflight import check_run_names
 from fedlib.papers import artifacts, find_artifact
 from fedlib.papers.feddrl import author_files as files
 from fedlib.papers.feddrl import runs as grid
@@ -57,7 +57,7 @@ def test_the_paper_profile_takes_the_authors_images_per_label():
 def test_a_profile_changes_sizes_only(profile):
     for run, printed in zip(grid.table3(profile), grid.table3("paper"), strict=True):
         assert settings(run) == settings(printed)
-        check_names(run)
+        check_run_names(run)
 
 
 def test_the_full_scale_cell_is_part_of_table3():
@@ -80,7 +80,7 @@ def test_every_grid_names_what_exists_and_each_run_has_one_owner(artifact_id, pr
     assert owners <= {"table3", "table4", "authors_partitions", "small_setting", "repair_judged"}
     assert {run.key for run in runs if run.artifact == "table3"} <= {r.key for r in grid.table3(profile)}
     for run in runs:
-        check_names(run)
+        check_run_names(run)
 
 
 @pytest.mark.parametrize("profile", USUAL_PROFILES)

@@ -11,7 +11,7 @@ from fedlib import seeds
 from fedlib.analysis.variants import with_variant
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import USUAL_PROFILES
-from fedlib.experiments.preflight import check_names
+from fedlib.experiments.preflight import check_run_names
 from fedlib.papers import load_rows
 from fedlib.papers.frl import artifacts as frl
 from fedlib.papers.frl import runs as frl_grid
@@ -52,7 +52,7 @@ def all_runs(profile):
 def test_every_run_exists_and_has_one_owner(profile):
     runs = all_runs(profile)
     for run in runs:
-        check_names(run)
+        check_run_names(run)
     assert {run.artifact for run in runs} == set(OWNED)
     assert len({replace(run, artifact="").key for run in runs}) == len(runs)
     for name in OWNED:
