@@ -58,6 +58,11 @@ class TaskState:
     logs: tuple[Path, ...]
 
 
+def _failed(store: Store, run: Run) -> bool:
+    found = store.get(run)
+    return found is not None and found.status == FAILED
+
+
 def missing_groups(runs: Sequence[Run], store: Store, *, retry_failed: bool = False) -> list[list[Run]]:
     """Groups that train as replicas and are not complete, with all their members.
 
@@ -65,10 +70,7 @@ def missing_groups(runs: Sequence[Run], store: Store, *, retry_failed: bool = Fa
     """
 
     def done(run: Run) -> bool:
-        if not store.has(run):
-            return False
-        found = store.get(run) if retry_failed else None
-        return found is None or found.status != FAILED
+        return store.has(run) and not (retry_failed and _failed(store, run))
 
     return [members for members in selection.group(runs) if not all(map(done, members))]
 

@@ -210,7 +210,7 @@ def weight_columns(task: Task, h: Tensor, alpha: Tensor, log_ratio: Tensor) -> d
 def _rank_correlation(one: Tensor, other: Tensor) -> float:
     if float(one.max() - one.min()) == 0 or float(other.max() - other.min()) == 0:
         return 0.0
-    from scipy import stats  # half of the time that a process takes to start
+    from scipy import stats  # slow: a third of the time that a process takes to start
 
     return float(stats.spearmanr(one.cpu().numpy(), other.cpu().numpy()).statistic)
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words
-from fedlib.analysis.numbers import Number, RowsOf, stated
+from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.tables import dataset_words
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
@@ -21,7 +21,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     data = ", ".join(sorted(dataset_words(rows)))
     best, rounds = (stated(number, rows_of) for number in (AGAINST_BEST, ROUNDS_SAVED))
     sentences = [
-        f"On {_cells(AGAINST_BEST, rows_of)} FedDisk's best round is {best} in mean client accuracy against "
+        f"On {_cells(rows_of)} FedDisk's best round is {best} in mean client accuracy against "
         f"the best competitor's, and the quickest competitor's rounds less those of FedDisk's two phases are "
         f"{rounds} (a level that FedDisk never reaches counts as reached in the last round)."
     ] * bool(best and rounds)
@@ -36,11 +36,10 @@ def headline(rows_of: RowsOf) -> list[str]:
     return sentences
 
 
-def _cells(number: Number, rows_of: RowsOf) -> str:
-    """The paper's data sets, of real images, that the number of a claim's first part is over."""
-    rows = real_rows(rows_of(number.artifacts[0]))
+def _cells(rows_of: RowsOf) -> str:
+    """The paper's data sets, of real images, that `AGAINST_BEST` is over."""
     claim = next(claim for claim in CLAIMS if claim.id == AGAINST_BEST_CLAIM)
-    return ", ".join(map(str, samples_of(claim.parts[0], rows).columns))
+    return ", ".join(map(str, samples_of(claim.parts[0], real_rows(rows_of(claim.artifact))).columns))
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:

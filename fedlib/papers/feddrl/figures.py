@@ -87,19 +87,15 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     plotting.one_legend(fig, (levels, leads))
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
     bands = "Mean over seeds, band = 95 % t interval"
-    equal = "; uniform weights are FedAvg's here" * _equal_amounts(named)
+    equal = "; uniform weights are FedAvg's here" * analysis.equal_amounts(named)
     return plotting.caption(fig, named, f"{bands}. {note}{equal}.")
-
-
-def _equal_amounts(named: pd.DataFrame) -> bool:
-    return set(named.partition) == {"ce"}
 
 
 def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Accuracy less FedAvg's in the same round and seed (points), smoothed, in columns variant, lead."""
     levels = named.pivot_table(index=["seed", "round"], columns="variant", values="test_accuracy")
     window = max(1, levels.index.get_level_values("round").nunique() // 20)
-    own = ["fedavg", "singleset"] + ["uniform"] * _equal_amounts(named)
+    own = ["fedavg", "singleset"] + ["uniform"] * analysis.equal_amounts(named)
     leads = 100 * levels.drop(columns=own, errors="ignore").sub(levels.fedavg, axis=0)
     if leads.columns.empty:
         return pd.DataFrame(), window

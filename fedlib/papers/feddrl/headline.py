@@ -54,15 +54,16 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
         return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
     named = analysis.named(rows)
     best = {name: analysis.best(named, name) for name in analysis.variant_order(named)}
-    late, under_ce = analysis.late(named), set(named.partition) == {"ce"}
-    (cell,) = {(cell, scheme) for cell, scheme in zip(named.dataset, named.partition, strict=True)}
-    printed = accuracies().loc[analysis.PAPER_DATA[cell[0]], analysis.PAPER_PARTITIONS[cell[1]], 100]
+    late, under_ce = analysis.late(named), analysis.equal_amounts(named)
+    dataset, scheme = named[["dataset", "partition"]].iloc[0]
+    printed = accuracies().loc[analysis.PAPER_DATA[dataset], analysis.PAPER_PARTITIONS[scheme], 100]
     baselines, uniform = {"fedavg": "FedAvg", "fedprox": "FedProx"}, {"uniform": "equal weights"}
+    not_fedavgs = {} if under_ce else uniform
     controls = {
         "untrained": "the policy that it starts from",
         "shuffled": "itself with the clients' losses in the wrong order",
     }
-    others = baselines | (uniform if not under_ce else {}) | controls  # under CE equal weights are FedAvg's
+    others = baselines | not_fedavgs | controls
 
     def less(values: Mapping[str, pd.Series], own: str, others: dict[str, str]) -> str:
         return ", ".join(
@@ -90,7 +91,7 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
             "small groups have the highest, so that preferring the last slots is enough for a difference."
         )
     if "drawn" in best:
-        both = {"fedavg": "FedAvg", **(uniform if not under_ce else {}), "feddrl": "sorted slots"}
+        both = {"fedavg": "FedAvg"} | not_fedavgs | {"feddrl": "sorted slots"}
         found.append(
             "With slots in an order drawn anew in every round, where a slot tells nothing of the group, its "
             f"best accuracy is {less(best, 'drawn', both)}, its mean of the last rounds "

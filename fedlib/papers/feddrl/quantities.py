@@ -109,6 +109,11 @@ def best(part: pd.DataFrame, variant: str) -> pd.Series:
     return decide.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
 
 
+def equal_amounts(named: pd.DataFrame) -> bool:
+    """Whether all clients hold as many images (CE), so that equal weights are FedAvg's."""
+    return set(named.partition) == {"ce"}
+
+
 def late(part: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
     """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
 
