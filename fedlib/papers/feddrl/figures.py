@@ -83,7 +83,9 @@ def plot_length(rows: pd.DataFrame) -> Figure:
         plotting.plot_curves(
             shown, leads, y="lead", by="variant", y_label="less FedAvg's (points)", thin=thin
         )
-    leads.axhline(0, color="black", linewidth=0.8)
+        leads.axhline(0, color="black", linewidth=0.8)
+    else:
+        leads.set_axis_off()  # nothing beside FedAvg was run
     plotting.one_legend(fig, (levels, leads))
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
     bands = "Mean over seeds, band = 95 % t interval"
