@@ -16,17 +16,17 @@ _LEARN_BEFORE = ("fedddrl", "fedmarl")
 
 # Name in our tables -> method and options
 CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "fedavg": ("fedavg", {}),
+    "FedAvg": ("fedavg", {}),
     "drop slowest": ("drop_slowest", {"keep_share": 0.5}),
     "drop slowest, random": ("random_drop", {"keep_share": 0.5}),
-    "fedddrl": ("fedddrl", {}),
-    "fedddrl, random": ("fedddrl", {"deployed": "random"}),
-    "fedmarl": ("fedmarl", {}),
-    "fedmarl, random": ("fedmarl", {"deployed": "random"}),
-    "schedulerfl": ("schedulerfl", _SCHEDULER),
-    "schedulerfl, random": ("schedulerfl", {**_SCHEDULER, "policy": "shuffled"}),
-    "evaluatorfl": ("evaluatorfl", {}),
-    "evaluatorfl, random": ("evaluatorfl", {"agent": "shuffled"}),
+    "FedDdrl": ("fedddrl", {}),
+    "FedDdrl, random": ("fedddrl", {"deployed": "random"}),
+    "FedMarl": ("fedmarl", {}),
+    "FedMarl, random": ("fedmarl", {"deployed": "random"}),
+    "SchedulerFL": ("schedulerfl", _SCHEDULER),
+    "SchedulerFL, random": ("schedulerfl", {**_SCHEDULER, "policy": "shuffled"}),
+    "EvaluatorFL": ("evaluatorfl", {}),
+    "EvaluatorFL, random": ("evaluatorfl", {"agent": "shuffled"}),
 }
 
 

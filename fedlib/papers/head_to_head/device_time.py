@@ -18,8 +18,8 @@ from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS
 from fedlib.papers.head_to_head.quantities import last_rounds
 
 SHARE = 0.95  # of FedAvg's level, the target
-TIMED = ("fedddrl", "fedmarl", "schedulerfl", "evaluatorfl")  # learn whom to wait for, or to average
-COLOURS = dict(zip(("fedavg", "drop", "fedddrl", "fedmarl", "schedulerfl", "evaluatorfl"), (
+TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average
+COLOURS = dict(zip(("FedAvg", "drop", "FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL"), (
     "#000000", "#999999", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def _ratio_words(runs: pd.DataFrame, name: str) -> str:
     """`0.50 [0.40, 0.62]`: geometric mean of the ratio to FedAvg's hours, over the seeds that have one."""
     if name not in runs.index:
         return "not run"
-    logs = np.log(runs.loc[name].hours / runs.loc["fedavg"].hours).dropna().to_numpy()
+    logs = np.log(runs.loc[name].hours / runs.loc["FedAvg"].hours).dropna().to_numpy()
     if not len(logs):
         return "never reached"
     ratio = mean_interval(logs)
@@ -92,7 +92,7 @@ def _per_run(own: pd.DataFrame) -> pd.DataFrame:
             "diverged": [part.status.iloc[-1] != "ok" for part in parts],
         }
     )
-    targets = SHARE * found[found.contestant == "fedavg"].set_index("seed").level
+    targets = SHARE * found[found.contestant == "FedAvg"].set_index("seed").level
     pairs = zip(parts, found.seed.map(targets), strict=True)
     return found.assign(hours=[_first(part, target) for part, target in pairs])
 

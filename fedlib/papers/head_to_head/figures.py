@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES
-from fedlib.papers.head_to_head.quantities import SETTING, divergence_words, labelled, per_run
+from fedlib.papers.head_to_head.quantities import SETTING, labelled, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS
 from fedlib.plotting.style import method_style
 
@@ -39,9 +39,9 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
         ax.set_title(title, fontsize=9)
     for ax in axes.flat[len(parts) :]:
         ax.axis("off")
-    axes[0, 0].set_yticks(range(len(order)), order)
+    axes[0, 0].set_yticks(range(len(order)), [method_style(name).label for name in order])
     n = int(tables.differences(rows).n.max())
-    note = f"Mean and 95 % interval over {n} seeds. {divergence_words(rows)}".rstrip()
+    note = f"Mean and 95 % interval over {n} seeds. {tables.divergence_words(rows)}".rstrip()
     told = "level less FedAvg's (points); orange learns by reinforcement, grey its controls, blue baselines"
     return plotting.caption(fig, rows, note, above=told)
 
@@ -82,14 +82,15 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
             own = part[part.contestant == name].pivot(index="round", columns="run", values="test_accuracy")
             curve = own.fillna(0.0).mean(axis=1)
             own_line = lines.get(name)
-            label = name if own_line else "controls" if CONTESTANTS[name].twin_of else "other baselines"
+            others = "controls" if CONTESTANTS[name].twin_of else "other baselines"
+            label = method_style(name).label if own_line else others
             look = own_line or {"color": _colour(name), "linewidth": 0.6}
             ax.plot(curve.index, 100 * curve, label=label, **look)
         ax.set_title(f"{dataset}, {cell}")
         ax.set_xlabel("round")
         ax.set_ylabel("test accuracy (%)")
     plotting.one_legend(fig, axes.flat[: len(settings)])
-    return plotting.caption(fig, rows, f"Mean over seeds. {divergence_words(rows)}".rstrip())
+    return plotting.caption(fig, rows, f"Mean over seeds. {tables.divergence_words(rows)}".rstrip())
 
 
 def _lines(rows: pd.DataFrame) -> dict[str, dict[str, object]]:

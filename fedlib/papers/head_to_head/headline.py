@@ -9,7 +9,8 @@ from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, strongest_baseline
 from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DECIDED, DEVICES, LESS, ROWS, STRONGEST
-from fedlib.papers.head_to_head.quantities import divergence_words, per_run
+from fedlib.papers.head_to_head.quantities import per_run
+from fedlib.plotting.style import method_style
 
 MARGIN = 0.5  # points: a smaller difference is no lead
 
@@ -21,11 +22,10 @@ def headline(rows_of: RowsOf) -> list[str]:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     seen = [name for name in LESS if name in set(runs.contestant)]
-    told = [divergence_words(rows).strip()] if runs.diverged.any() else []
     answers = [
         *(_sentence(rows_of, runs, name) for name in seen),
         *_strongest(rows_of, runs, seen),
-        *told,
+        *filter(None, [tables.divergence_words(rows)]),
         *benchmark_answer(rows_of),
     ]
     return [*answers, *open_questions(rows_of)]
@@ -37,20 +37,21 @@ def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
     alike: dict[str, list[str]] = {}
     for rival, number in LESS[name].items():
         standing, effect = _standing(number, rows_of)
-        chosen = f"; {best_baseline(runs)}, chosen among {len(BASELINES)} on held-back images"
-        alike.setdefault(standing, []).append(f"{rival} ({effect}{chosen if 'best' in rival else ''})")
+        alike.setdefault(standing, []).append(f"{rival} ({effect})")
     parts = [f"{standing} {', '.join(rivals)}" for standing, rivals in alike.items()]
     return f"Over {settings} setting{'s' if settings > 1 else ''} {LEARNED[name]} is {'; '.join(parts)}."
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """The learned methods against the baseline that the test data put first, in a sentence."""
+    """Which is the best baseline, and the learned methods against the one that the test data put first."""
     if not set(BASELINES) & set(runs.contestant):
         return []
     gaps = [f"{LEARNED[name]} {_standing(STRONGEST[name], rows_of)[1]}" for name in names]
+    best, strongest = (method_style(choose(runs)).label for choose in (best_baseline, strongest_baseline))
     return [
-        f"Less the baseline that ends highest, {strongest_baseline(runs)} (picked with test data: no claim "
-        f"is decided against it): {', '.join(gaps)}."
+        f"The best baseline, {best}, is chosen among {len(BASELINES)} on held-back images. Less the one that "
+        f"ends highest, {strongest} (picked with test data: no claim is decided against it): "
+        f"{', '.join(gaps)}."
     ] * bool(gaps)
 
 

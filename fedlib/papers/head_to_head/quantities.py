@@ -78,16 +78,6 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     return runs.reset_index()
 
 
-def divergence_words(rows: pd.DataFrame) -> str:
-    """`Diverged runs count as zero: 2 of 36 (fednova 2). `; empty if none did."""
-    runs = per_run(rows)
-    counts = runs[runs.diverged].contestant.value_counts(sort=False)
-    if counts.empty:
-        return ""
-    named = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return f"Diverged runs count as zero: {counts.sum()} of {len(runs)} ({named}). "
-
-
 def score_matrix(runs: pd.DataFrame, contestant: str, value: str = "level") -> np.ndarray:
     """[settings, seeds] of one contestant, settings and seeds in sorted order."""
     own = runs[runs.contestant == contestant]

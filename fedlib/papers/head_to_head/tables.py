@@ -15,6 +15,7 @@ from fedlib.analysis.intervals import interval_words, mean_interval
 from fedlib.analysis.published import load_published
 from fedlib.papers.head_to_head.quantities import SETTING, benchmark_levels, per_run, score_matrix
 from fedlib.papers.head_to_head.runs import CONTESTANTS
+from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
 POINTS = 1.0  # least width of the benchmark's equivalence, in points
@@ -84,6 +85,16 @@ def diverged(rows: pd.DataFrame) -> pd.DataFrame:
     found = runs[runs.diverged].rename(columns={"stopped": "round", "before": "level before"})
     columns = ["contestant", *SETTING, "seed", "round", "level before", "best"]
     return found[columns].round(1).reset_index(drop=True)
+
+
+def divergence_words(rows: pd.DataFrame) -> str:
+    """`Diverged runs count as zero: 2 of 36 (FedNova 2).`; empty if none did."""
+    runs = per_run(rows)
+    counts = runs[runs.diverged].contestant.value_counts(sort=False)
+    if counts.empty:
+        return ""
+    named = ", ".join(f"{method_style(name).label} {count}" for name, count in counts.items())
+    return f"Diverged runs count as zero: {counts.sum()} of {len(runs)} ({named})."
 
 
 def aggregates(rows: pd.DataFrame) -> pd.DataFrame:

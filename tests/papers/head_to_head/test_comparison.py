@@ -149,12 +149,12 @@ def test_the_comparison_counts_runs_that_diverged():
 
 def test_captions_and_claims_say_what_diverged():
     rows = failing(table_of(fedavg=[0.6, 0.6], feddrl=[0.7, 0.7]), "feddrl", 0).assign(profile="smoke")
-    words = "Diverged runs count as zero: 1 of 4 (feddrl 1)."
+    words = "Diverged runs count as zero: 1 of 4 (FedDRL 1)."
     for plot in (figures.plot_differences, figures.plot_curves):
         assert words in " ".join(plot(rows)._supxlabel.get_text().split())
     assert words in headline.headline(lambda artifact: rows if artifact == headline.ROWS else rows[:0])
     assert claims.less(rows, "feddrl", "fedavg").to_numpy().ravel().tolist() == pytest.approx([-60, 10])
-    (line,) = (one for one in figures.plot_curves(rows).axes[0].lines if one.get_label() == "feddrl")
+    (line,) = (one for one in figures.plot_curves(rows).axes[0].lines if one.get_label() == "FedDRL")
     assert line.get_ydata()[[13, -1]] == pytest.approx([70, 35])
 
 

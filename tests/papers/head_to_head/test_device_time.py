@@ -29,19 +29,19 @@ def test_all_contestants_differ_in_method_and_options_only(profile):
     for run in runs:
         left = {key for key, value in run.describe().items() if value != runs[0].describe()[key]}
         assert left <= {"method", "method_options"}
-    assert all(name in device_time.COLOURS for name in ("fedavg", "schedulerfl"))
+    assert all(name in device_time.COLOURS for name in ("FedAvg", "SchedulerFL"))
 
 
 def test_time_to_the_target_by_hand():
     """FedAvg: 0.5 after two rounds of an hour each. The target is 0.475."""
     rows = rows_of(
-        fedavg=[(3600, [0.2, 0.5, 0.5], "ok"), (3600, [0.2, 0.2, 0.4], "ok")],
-        fedddrl=[(1800, [0.3, 0.4, 0.49], "ok"), (1800, [0.3, 0.3, 0.3], "ok")],
+        FedAvg=[(3600, [0.2, 0.5, 0.5], "ok"), (3600, [0.2, 0.2, 0.4], "ok")],
+        FedDdrl=[(1800, [0.3, 0.4, 0.49], "ok"), (1800, [0.3, 0.3, 0.3], "ok")],
     )
     found = device_time.time_to_target(rows).set_index("contestant")
-    assert found.loc["fedavg", ["level (%)", "hours to target", "reached"]].tolist() == [45, 2.5, 2]
-    assert found.loc["fedddrl", ["level (%)", "hours to target", "reached"]].tolist() == [39.5, 1.5, 1]
-    assert found["minutes a round"].to_dict() == {"fedavg": 60, "fedddrl": 30}
+    assert found.loc["FedAvg", ["level (%)", "hours to target", "reached"]].tolist() == [45, 2.5, 2]
+    assert found.loc["FedDdrl", ["level (%)", "hours to target", "reached"]].tolist() == [39.5, 1.5, 1]
+    assert found["minutes a round"].to_dict() == {"FedAvg": 60, "FedDdrl": 30}
     assert found["uploads a round"].tolist() == [4, 4]
     assert found.diverged.tolist() == [0, 0]
 
@@ -49,37 +49,37 @@ def test_time_to_the_target_by_hand():
 def test_the_answer_by_hand():
     """Half of FedAvg's time in one seed, a quarter in the other: sqrt(1/8) = 0.35 as a geometric mean."""
     rows = rows_of(
-        fedavg=[(3600, [0.2, 0.5], "ok"), (3600, [0.2, 0.5], "ok")],
-        fedddrl=[(1800, [0.3, 0.5], "ok"), (900, [0.3, 0.5], "ok")],
-        fedddrl_random=[(1800, [0.3, 0.4], "ok")],
+        FedAvg=[(3600, [0.2, 0.5], "ok"), (3600, [0.2, 0.5], "ok")],
+        FedDdrl=[(1800, [0.3, 0.5], "ok"), (900, [0.3, 0.5], "ok")],
+        FedDdrl_random=[(1800, [0.3, 0.4], "ok")],
     )
     assert device_time.answer(rows.assign(rounds=2))[0].startswith("Open: ")
     (told,) = device_time.answer(rows.assign(rounds=60))
     assert told.startswith(
-        "Simulated time to 95 % of FedAvg's level over FedAvg's own: fedddrl 0.35 [0.00, 28.90] (2 of 2 "
-        "seeds), as many at random never reached; fedmarl not run, "
+        "Simulated time to 95 % of FedAvg's level over FedAvg's own: FedDdrl 0.35 [0.00, 28.90] (2 of 2 "
+        "seeds), as many at random never reached; FedMarl not run, "
     )
 
 
 def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():
     rows = rows_of(
-        fedavg=[(3600, [0.5, 0.5, 0.5], "ok"), (3600, [0.5, 0.1], "failed: test_loss is nan")],
-        schedulerfl=[(60, [0.5, 0.5], "failed: no worker selected"), (60, [0.6, 0.6, 0.6], "ok")],
+        FedAvg=[(3600, [0.5, 0.5, 0.5], "ok"), (3600, [0.5, 0.1], "failed: test_loss is nan")],
+        SchedulerFL=[(60, [0.5, 0.5], "failed: no worker selected"), (60, [0.6, 0.6, 0.6], "ok")],
     )
     found = device_time.time_to_target(rows).set_index("contestant")
-    assert found["level (%)"].to_dict() == {"fedavg": 25, "schedulerfl": 30}
-    assert found.diverged.to_dict() == {"fedavg": 1, "schedulerfl": 1}
-    assert found.reached.to_dict() == {"fedavg": 1, "schedulerfl": 1}
+    assert found["level (%)"].to_dict() == {"FedAvg": 25, "SchedulerFL": 30}
+    assert found.diverged.to_dict() == {"FedAvg": 1, "SchedulerFL": 1}
+    assert found.reached.to_dict() == {"FedAvg": 1, "SchedulerFL": 1}
 
 
 def test_the_figure_has_simulated_time_below():
     rows = rows_of(
-        fedavg=[(3600, [0.2, 0.5, 0.5], "ok")], schedulerfl_random=[(1800, [0.3, 0.4], "failed: nobody")]
+        FedAvg=[(3600, [0.2, 0.5, 0.5], "ok")], SchedulerFL_random=[(1800, [0.3, 0.4], "failed: nobody")]
     )
     figure = device_time.plot_accuracy_in_time(rows)
     lines = {line.get_label(): line for line in figure.axes[0].lines}
-    assert lines["fedavg"].get_xdata().tolist() == [1, 2, 3]
-    assert lines["schedulerfl, random"].get_xdata().tolist() == [0.5, 1]
+    assert lines["FedAvg"].get_xdata().tolist() == [1, 2, 3]
+    assert lines["SchedulerFL, random"].get_xdata().tolist() == [0.5, 1]
     assert "diverged runs end where they failed: 1 of 2." in " ".join(figure._supxlabel.get_text().split())
 
 
