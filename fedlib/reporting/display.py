@@ -26,7 +26,7 @@ Maker = Callable[[pd.DataFrame], pd.DataFrame]
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 _IDENTITY = ("seed", "paper", "artifact", "profile")
-_METHOD_COLUMNS = ("variant", "method", "policy", "control", "less", "FedDRL less")
+_METHOD_COLUMNS = ("variant", "method", "contestant", "policy", "control", "less", "FedDRL less")
 _PLAIN_COLUMNS = ("quantity", "metric", "compared", "reading")
 _HEADERS = {"role": "data", "dataset": "data"}
 _COUNTS = ("n", "seeds", "trials")
@@ -37,7 +37,7 @@ _MEANINGS = {
 _PROFILE_WORDS = {  # what a profile is, in the order of size
     "smoke": "seconds",
     "reduced": "smaller networks and fewer rounds than the paper's",
-    "extended": "the paper's lengths, a smaller network",
+    "extended": "the paper's lengths, a smaller network or fewer images",
     "paper": "every printed setting",
 }
 # of captions, with the paper's address where it has one
@@ -113,16 +113,19 @@ def show_claims(found: Sequence[Record]) -> None:
 
 
 def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
-    """Display sentences, the count of verdicts, and the data and scale that these rest on."""
+    """Display a list: sentences, the count of verdicts, and the data and scale that these rest on."""
     by_runs = [one for one in found if one["kind"] != ARITHMETIC]
     counts = Counter(one["verdict"] for one in by_runs)
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     held = Counter(one["verdict"] for one in found if one["kind"] == ARITHMETIC)
-    apart = ", ".join(f"{count} {verdict}" for verdict, count in held.most_common())
-    apart = f"; by arithmetic on the printed numbers: {apart}" if apart else ""
-    meant = [f"*{word.capitalize()}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
-    found_words = " ".join([*sentences, f"Of {len(by_runs)} claims that runs decide: {told}{apart}.", *meant])
-    display(Markdown(f"{found_words}\n\n{_scale_sentence(found)}"))
+    apart = f" By arithmetic on the printed numbers: {_counted(held)}." if held else ""
+    meant = [f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
+    verdicts = f"Of {len(by_runs)} claims that runs decide: {_counted(counts)}.{''.join(meant)}{apart}"
+    lines = [*sentences, verdicts, _scale_sentence(found)]
+    display(Markdown("\n".join(f"- {line}" for line in lines)))
+
+
+def _counted(verdicts: Counter[str]) -> str:
+    return "; ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
 
 
 def _scale_sentence(found: Sequence[Record]) -> str:

@@ -30,8 +30,8 @@ def headline(rows_of: RowsOf) -> list[str]:
     if "feddisk" in worth.index:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
-            "Against the same weights shuffled over the samples, which carry no information, "
-            f"it is {shuffled}: {_carries(worth.loc['feddisk'])}."
+            "Against itself with its weights shuffled over the samples, which then carry no information, "
+            f"FedDisk's accuracy is {shuffled}: {_carries(worth.loc['feddisk'])}."
         )
     return sentences
 

@@ -26,10 +26,10 @@ def headline(rows_of: RowsOf) -> list[str]:
         all_cells = f" ({_cells(rows)} cells with the generated stand-in: {more})"
     return [
         f"Over {_cells(real if len(real) else rows)} cells of table 3 (data set, partition, clients) "
-        f"FedDRL's best accuracy is {effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}.",
-        f"Against equal weights it is {effect_words(pooled['uniform'], 'points')}, "
-        f"against its own policy before any training {effect_words(pooled['untrained'], 'points')}.",
-        *_told(rows_of, {"paper_length": _one_cell, "repair_judged": _repaired}),
+        f"FedDRL's best accuracy is {effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}, "
+        f"{effect_words(pooled['uniform'], 'points')} against equal weights and "
+        f"{effect_words(pooled['untrained'], 'points')} against its own policy before any training.",
+        *_told(rows_of, {**_LENGTH, "repair_judged": _repaired}),
     ]
 
 
@@ -43,7 +43,7 @@ def does_it_learn(rows_of: RowsOf) -> list[str]:
 def conclusion(rows_of: RowsOf) -> list[str]:
     """Three answers: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
     makers = {"small_setting": _printed_agent, "repair_judged": _repaired}
-    lead = " ".join(_told(rows_of, {"table3": _whose_lead, "paper_length": _one_cell}))
+    lead = " ".join(_told(rows_of, {"table3": _whose_lead, **_LENGTH}))
     return [*filter(None, [lead]), *_told(rows_of, makers)]
 
 
@@ -122,19 +122,22 @@ def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> 
 
 
 def _one_cell(rows: pd.DataFrame) -> str:
-    """The cell at the paper's length, against FedAvg and the untrained policy; empty for shorter runs."""
+    """A cell at the paper's length, against FedAvg and the untrained policy; empty for shorter runs."""
     named = analysis.named(rows)
     if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "untrained"} <= set(named.variant):
         return ""
-    own = analysis.best(named, "feddrl")
+    own, scheme = analysis.best(named, "feddrl"), named["partition"].iloc[0]
     fedavg, untrained = (
         effect_words(contrasts.paired(own, analysis.best(named, name)), "points")
         for name in ("fedavg", "untrained")
     )
     return (
-        f"In one cell, run for the paper's {ROUNDS} rounds, it is {fedavg} against FedAvg and {untrained} "
-        f"against its untrained policy.{_order(named)}"
+        f"In one cell under {scheme.upper()}, run for the paper's {ROUNDS} rounds, FedDRL's best accuracy is "
+        f"{fedavg} against FedAvg and {untrained} against its untrained policy.{_order(named)}"
     )
+
+
+_LENGTH = {"paper_length": _one_cell, "paper_length_cn": _one_cell}
 
 
 def _order(named: pd.DataFrame) -> str:

@@ -8,8 +8,10 @@ from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slo
 from fedlib.papers.feddrl.quantities import best, named
 from fedlib.papers.feddrl.quantities import late as late_by_seed
 
-TABLE3, FILES, LENGTH = "feddrl/table3", "feddrl/authors_partitions", "feddrl/paper_length"
+TABLE3 = "feddrl/table3"
+LENGTH = {"ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn"}  # by partition
 NOTEBOOK = "notebooks/01_feddrl.ipynb"
+BOTH = (README, NOTEBOOK)
 CONTROLS = {
     "fedavg": "FedAvg", "uniform": "equal weights", "untrained": "its untrained policy",
     "shuffled": "itself with clients shuffled",
@@ -20,11 +22,8 @@ AGENTS = {
     "small_groups": "the rule that gives small groups e times the weight",
 }  # fmt: skip
 OWN = {
-    "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,",
-    "untrained": "the untrained policy's", "shuffled": "FedDRL's, with clients shuffled,",
-    "repaired": "the repaired agent's",
+    "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,", "repaired": "the repaired agent's",
 }  # fmt: skip
-LENGTH_CONTROLS = {**CONTROLS, "drawn": "itself with slots in drawn order"}
 AGENT_IDS = {"feddrl": "printed"}
 DATA = {"fmnist": "Fashion-MNIST", "mnist": "MNIST"}
 CURVES, METHODS = (
@@ -34,28 +33,26 @@ CURVES, METHODS = (
 REACHED = 422  # rounds of the cell at full scale that all three methods have
 
 
-def _less(artifact: str, control: str, **where: object) -> Number:
-    """FedDRL's best accuracy less a control's, mean over the cells that `where` picks."""
-    scheme, place = where.get("partition", ""), "table3" if artifact == TABLE3 else "files"
-    cells = f"its cells{' of real images' * bool(where)}{f' under {str(scheme).upper()}' * bool(scheme)}"
-    shown: tuple[str, ...] = (README,)
-    if artifact == TABLE3 and not scheme and control != "shuffled":
-        both = control == "fedavg" and not where
-        shown = (README, NOTEBOOK) if both else (NOTEBOOK,) if where else shown
+def _less(control: str, scheme: str = "", stand_in: bool = False) -> Number:
+    """FedDRL's best accuracy less a control's, mean over table 3's cells, all or those under a partition."""
+    where = ({"partition": scheme} if scheme else {}) | ({} if stand_in else {"stand_in": False})
+    cells = f"its cells{' of real images' * (not stand_in)}{f' under {scheme.upper()}' * bool(scheme)}"
     return Number(
-        id="-".join(filter(None, ("feddrl", place, scheme or "real" * bool(where), control))),
+        id="-".join(filter(None, ("feddrl-table3", scheme or "real" * (not stand_in), control))),
         what=f"FedDRL's best accuracy less that of {CONTROLS[control]}, mean over {cells}", unit="points",
-        artifacts=(artifact,),
-        compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(artifact)), **where), control),
-        places=shown,
+        artifacts=(TABLE3,),
+        compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(TABLE3)), **where), control),
+        places=(README,) if scheme else (NOTEBOOK,),
     )  # fmt: skip
 
 
-def _at_length(control: str, late: bool, own: str = "feddrl") -> Number:
-    """FedDRL, or a variant, less a control in the cell of the paper's length: best accuracy, or late."""
+def _at_length(
+    control: str, scheme: str, own: str = "feddrl", *, late: bool = False, places: tuple[str, ...] = BOTH
+) -> Number:
+    """FedDRL, or a variant, less a control in a cell of the paper's length: best accuracy, or late."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of(LENGTH)
+        rows = rows_of(LENGTH[scheme])
         cell = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
         if not len(cell) or not {own, control} <= set(cell.variant):
             return None
@@ -63,20 +60,24 @@ def _at_length(control: str, late: bool, own: str = "feddrl") -> Number:
         return paired(levels[own], levels[control])
 
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
-    on_screen = own == "feddrl" and control in ("fedavg", "untrained") and not late
+    parts = ("feddrl-length", "cn" * (scheme == "cn"), own * (own != "feddrl"), "late" * late, control)
     return Number(
-        id="-".join(filter(None, ("feddrl-length", own * (own != "feddrl"), "late" * late, control))),
-        what=f"{OWN[own]} {what} less that of {LENGTH_CONTROLS[control]}, one cell of {ROUNDS} rounds",
-        unit="points", artifacts=(LENGTH,), compute=compute,
-        places=(README, NOTEBOOK) if on_screen else (README,),
+        id="-".join(filter(None, parts)),
+        what=f"{OWN[own]} {what} less that of {CONTROLS[control]}, {_cell(scheme)}",
+        unit="points", artifacts=(LENGTH[scheme],), compute=compute,
+        places=places,
     )  # fmt: skip
 
 
-def _factors_at_length(in_slot: bool, variant: str = "feddrl") -> Number:
+def _cell(scheme: str) -> str:
+    return f"one cell of {ROUNDS} rounds{' under CN' * (scheme == 'cn')}"
+
+
+def _factors_at_length(scheme: str, variant: str = "feddrl", in_slot: bool = False) -> Number:
     """Factor of a small group's client less that of a main group's, in that cell."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of(LENGTH)
+        rows = rows_of(LENGTH[scheme])
         own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
         if not len(own) or variant not in set(own.variant):
             return None
@@ -84,10 +85,26 @@ def _factors_at_length(in_slot: bool, variant: str = "feddrl") -> Number:
 
     words = ", among clients in the same slot" * in_slot + ", slots in drawn order" * (variant == "drawn")
     return Number(
-        id=f"feddrl-length-{'drawn-' * (variant == 'drawn')}factors{'-in-slot' * in_slot}",
-        what=f"factor of a client of a small group less that of the main group{words}, the same cell",
-        unit="% of 1/K", artifacts=(LENGTH,), compute=compute,
+        id=f"feddrl-length-{'cn-' * (scheme == 'cn')}{'drawn-' * (variant == 'drawn')}factors"
+        f"{'-in-slot' * in_slot}",
+        what=f"factor of a client of a small group less that of the main group{words}, {_cell(scheme)}",
+        unit="% of 1/K", artifacts=(LENGTH[scheme],), compute=compute,
+        places=(NOTEBOOK,) if variant == "drawn" else BOTH,
     )  # fmt: skip
+
+
+def _of_the_cell(scheme: str) -> tuple[Number, ...]:
+    """Numbers of the cell of the paper's length under this partition, as far as it has rows."""
+    return (
+        *(_at_length(name, scheme, places=(README,) if name == "uniform" else BOTH) for name in CONTROLS),
+        _at_length("fedavg", scheme, late=True),
+        *(_at_length(name, scheme, late=True, places=(NOTEBOOK,)) for name in ("untrained", "shuffled")),
+        _at_length("fedavg", scheme, "drawn", places=(NOTEBOOK,)),
+        _at_length("fedavg", scheme, "drawn", late=True),
+        _at_length("uniform", scheme, "repaired"),
+        *(_factors_at_length(scheme, in_slot=in_slot) for in_slot in (False, True)),
+        _factors_at_length(scheme, "drawn"),
+    )
 
 
 def _repair(data: str, variant: str, what: str) -> Number:
@@ -148,19 +165,10 @@ def _full_scale(variant: str, best: bool) -> Number:
 
 
 NUMBERS = (
-    *(_less(artifact, control) for artifact in (TABLE3, FILES) for control in CONTROLS),
-    *(_less(TABLE3, control, stand_in=False) for control in ("fedavg", "uniform", "untrained")),
-    *(
-        _less(TABLE3, control, partition=scheme, stand_in=False)
-        for control in CONTROLS
-        for scheme in ("pa", "ce", "cn")
-    ),
-    *(_at_length(control, late) for late in (False, True) for control in LENGTH_CONTROLS),
-    *(_at_length("fedavg", late, "drawn") for late in (False, True)),
-    _at_length("fedavg", False, "untrained"), _at_length("fedavg", True, "shuffled"),
-    *(_at_length("uniform", late, "repaired") for late in (False, True)),
-    *(_factors_at_length(in_slot) for in_slot in (False, True)),
-    _factors_at_length(False, "drawn"),
+    _less("fedavg", stand_in=True),
+    *(_less(control) for control in ("fedavg", "uniform", "untrained")),
+    *(_less(control, scheme) for control in CONTROLS for scheme in ("pa", "ce", "cn")),
+    *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),
