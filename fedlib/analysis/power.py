@@ -1,8 +1,9 @@
 """Operating characteristics of the registered rules, by simulation with the spread of the stored rows.
 
-The simulation applies `decisions.decide` itself to normal samples. Superiority: no effect is 0.
-Equivalence: it is a difference as large as the margin. Everywhere: one cell lies at -margin. Each is
-the weakest truth under which the claim is false, so that supporting it is an error.
+The simulation applies `decisions.decide` itself to normal samples. A claim is false by the least where
+one of its parts is (superiority: an effect of 0; equivalence: a difference as large as the margin;
+everywhere: one cell at -margin) and the others, or the other cells, hold beyond doubt. Supporting it is
+an error.
 """
 
 import math
@@ -46,9 +47,10 @@ class Power:
 
     seeds: int
     spread: float  # standard deviation over seeds, in the unit of the first part
-    without_effect: float  # rate of *supported* where the claim is false
+    without_effect: float  # highest rate of *supported* where one part of the claim is false
     at_printed: float  # power: at the printed effect, else at twice the margin (equivalence: at 0)
     seeds_needed: int | None  # for a power of 80 %; None: more than MOST_SEEDS
+    over: str = "seeds"  # what is drawn
 
 
 def spread_of(part: Part, rows: pd.DataFrame) -> Spread | None:
@@ -71,9 +73,10 @@ def power_of(claim: Claim, rows: pd.DataFrame, *, repeats: int = REPEATS) -> Pow
     return Power(
         n,
         spreads[0].deviations[0] if len(spreads[0].deviations) == 1 else _typical(spreads[0]),
-        supported_rate(spreads, n, effect=False, repeats=repeats),
+        max(supported_rate([one], n, effect=False, repeats=repeats) for one in spreads),
         supported_rate(spreads, n, effect=True, repeats=repeats),
         seeds_needed(spreads, repeats=min(repeats, SEARCH_REPEATS)),
+        spreads[0].part.over,
     )
 
 
@@ -93,19 +96,16 @@ def _simulated(
 ) -> np.ndarray:
     if seeds < 2:
         return np.full(repeats, NOT_TESTABLE)
-    deviations = np.array(spread.deviations)
     truth = np.array(_effect(spread) if effect else _no_effect(spread))
+    deviations = np.array(spread.deviations if effect else [max(spread.deviations)])
     samples = truth + deviations * rng.standard_normal((repeats, seeds, len(deviations)))
     return decisions.decide(samples, spread.part.kind, spread.margin, sized=not math.isnan(spread.printed))
 
 
 def _no_effect(spread: Spread) -> list[float]:
-    """The weakest truth under which the claim is false, by simulated cell."""
-    cells = len(spread.deviations)
-    if spread.part.kind == EVERYWHERE:
-        lowest = max(range(cells), key=lambda i: spread.deviations[i])
-        return [-spread.margin if i == lowest else 0.0 for i in range(cells)]
-    return [spread.margin if spread.part.kind == EQUIVALENCE else 0.0] * cells
+    """The weakest truth under which the part is false; everywhere: that of its widest cell alone."""
+    least = {SUPERIORITY: 0.0, EQUIVALENCE: spread.margin, EVERYWHERE: -spread.margin}
+    return [least[spread.part.kind]]
 
 
 def _effect(spread: Spread) -> list[float]:

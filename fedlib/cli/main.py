@@ -235,9 +235,11 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 def data_command(arguments: argparse.Namespace) -> int:
     from fedlib import data
+    from fedlib.paths import data_folder
 
     if arguments.action == "list":
         found = data.describe_datasets()
+        print(f"data folder: {data_folder()}")
         names = ("name", "state", "what it is", "origin, or how to get it")
         rows = [(row.name, row.state, row.what, row.origin or row.how) for row in found]
         output.print_table([dict(zip(names, row, strict=True)) for row in rows], wrap=True)

@@ -51,7 +51,7 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
         help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",
     )  # fmt: skip
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, partition.delta=0.4"
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, method.discount=0.5"
     )
     parser.add_argument(
         "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"

@@ -119,17 +119,24 @@ def _counts(found: list[Record]) -> str:
 
 def _long(record: Record) -> str:
     """Lines with all details of a claim."""
-    scale = f"{record['profile']}{', ' * bool(record['data'])}{record['data']}"
     lines = [
         f"{record['claim']}: {record['verdict']}",
         f"{record['statement']} ({record['place']})",
         f"kind: {record['kind']}",
         *(f"gate: {gate}" for gate in record["gates"]),
         *([f"how: {record['how']}"] if record["how"] else []),
-        f"rows: {scale or '-'}",
+        f"rows: {_rows_words(record)}",
         *record["evidence"].split("; "),
     ]
     return "\n".join(textwrap.fill(line, _width(), subsequent_indent="    ") for line in lines)
+
+
+def _rows_words(record: Record) -> str:
+    """`fedlib.load_results("feddrl/table3", "reduced")`, what a verdict rests on, and its data."""
+    if not record["profile"]:
+        return "-"
+    call = f'fedlib.load_results("{record["artifact"]}", "{record["profile"]}")'
+    return f"{record['profile']}, {record['data']}; {call}" if record["data"] else call
 
 
 def _print_csv(found: list[Record]) -> None:

@@ -49,7 +49,7 @@ class TrainedAgent:
 
         changes: fields of the run, e.g. `seed=7` or `dataset="fmnist-embedded"`; the number of clients
         that the agent decides on is fixed. The rounds are one episode. Networks do not learn on,
-        EvaluatorFL's excepted.
+        EvaluatorFL's excepted; FedDRL's actions keep their exploration noise.
         """
         run = _playing(self.run, rounds, changes)
         task, method = prepare([run]), make_method(run.method, run.method_options)

@@ -59,7 +59,9 @@ several data sets is decided on those that have real images: *supported* then ho
 The margin is half the printed effect, else half a point of accuracy or 5 % of a time or a cost, else stated.
 Printed effects and margins here are those of all cells that a claim names. A verdict, with our effect and its
 interval in the last columns, compares with those of the cells that have rows of real data, so its numbers may
-differ. Claims share rows, and some share a number; no error rate is kept over all of them together.
+differ. Claims share rows, and some share a number; no error rate is kept over all of them together. With five
+seeds or fewer an interval rests on the assumption that effects are normal over seeds: no rank test could
+reach 5 % there.
 
 The rows of the largest profile whose grid is complete decide; where none is complete, those of the largest
 that has been begun. Artifacts that show the same runs share one file of rows: `verdicts ID` names the
@@ -69,8 +71,9 @@ readings.
 
 Operating characteristics: the rule is applied to 4,000 simulated experiments with the seeds and the spread
 of the rows that decide (the standard deviation is the first estimand's; the rates are the whole claim's,
-its estimands drawn independently). *False* is the rate of "supported" where the claim is false by the least
-(no effect; a difference of the margin; one cell at minus the margin). *Power* is the rate at the printed
+its estimands drawn independently). *False* is the rate of "supported" where one estimand is false by the
+least (no effect; a difference of the margin; one cell at minus the margin) and all else of the claim holds
+beyond doubt, the highest over its estimands. *Power* is the rate at the printed
 effect, or at twice the margin where none is printed. *Seeds* is what 80 % power takes. A bold power is
 below 20 %: there "inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm
 of a ratio, close to percent while it is small.
@@ -157,8 +160,8 @@ def power_words(power: Power | None) -> str:
     shown = f"{power.at_printed:.0%}" if power.at_printed >= ENOUGH_POWER else f"**{power.at_printed:.0%}**"
     needed = power.seeds_needed if power.seeds_needed else "more than 200"
     return (
-        f"{power.seeds} seeds, standard deviation {power.spread:.3g}: false {power.without_effect:.1%}, "
-        f"power {shown}, seeds for 80 %: {needed}."
+        f"{power.seeds} {power.over}, standard deviation {power.spread:.3g}: "
+        f"false {power.without_effect:.1%}, power {shown}, seeds for 80 %: {needed}."
     )
 
 

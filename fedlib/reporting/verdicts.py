@@ -167,6 +167,7 @@ def _record(claim: Claim, verdict: Verdict) -> Record:
         "profile": verdict.profile,
         "seeds": shown.interval.n if shown else 0,
         "data": verdict.data,
+        "artifact": verdict.artifact,
         "kind": claim.kind,
         "place": claim.place,
         "statement": claim.statement,

@@ -14,7 +14,7 @@ def record(claim, verdict, **given):
     usual = {
         "claim": claim, "verdict": verdict, "effect": "+1.20 [+0.80, +1.60]", "unit": "points",
         "printed": 2.166, "profile": "reduced",
-        "seeds": 3, "data": "mnist", "kind": "superiority", "place": "sec. 4",
+        "seeds": 3, "data": "mnist", "artifact": "feddrl/table3", "kind": "superiority", "place": "sec. 4",
         "statement": "A beats B", "evidence": "A - B +1.20 points; margin 1", "gates": ["curves flat"],
         "how": "At the end.",
         "effects": [],
@@ -68,7 +68,7 @@ def test_the_evidence_of_one_claim(capsys):
         "kind: superiority",
         "gate: curves flat",
         "how: At the end.",
-        "rows: reduced, mnist",
+        'rows: reduced, mnist; fedlib.load_results("feddrl/table3", "reduced")',
         "A - B +1.20 points",
         "margin 1",
     ]

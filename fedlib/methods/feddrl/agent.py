@@ -72,7 +72,7 @@ class AggregationAgent:
     agent: str = "learning"
     beta: float = 0.1  # eq. (6) (A9)
     slot_order: str = "client"  # or "drawn" anew each round: by number, a slot can tell the group (A5)
-    state: str = "shares"  # or "raw" (A6)
+    state: str = "shares"  # or "raw", or "losses": the counts alone as shares (A6)
     centring: float = 0.0  # rate of the running mean that D's rewards are less (`mdp.centre`); 0: none
     policy: str = "joint"  # or "shared": one network for every client, of its own three reports
     noise: float = 0.1  # standard deviation of the exploration noise (A13)

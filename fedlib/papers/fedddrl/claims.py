@@ -57,6 +57,16 @@ SAVED_AS_FEDMARL = Part(  # where the server waits for every probing epoch, as F
     "latency saved against FedAvg+ as FedMarl counts it",
     contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_by_fedmarls_rule), unit="%",
 )  # fmt: skip
+EPOCHS_ALONE = tuple(
+    Part(f"epochs of fast - of slow kept clients, {role}", estimate.epochs_of_fast_alone(role), unit="epochs",
+         margin=0.25)
+    for role in ROLES
+)  # fmt: skip
+NONE_KEPT = (
+    "In seed 1 of CIFAR-10 the agent dropped the slowest clients all 242 times that they were drawn, so "
+    "their epochs are undefined. The mean over data sets takes the seeds that all of them have, and MNIST's "
+    "seed 1, a valid number, is left out with it. Beside the verdict stands each data set with its own seeds."
+)
 LATER_SEEDS = "Seeds 3 and 4 were added after three had been looked at."
 AFTER_AN_EPISODE = (
     "A run's accuracy is the mean over its evaluation episodes of that after their last round, 15 in "
@@ -158,7 +168,7 @@ CLAIMS = (
                 margin=0.25,  # 5 % of E = 5
             ),
         ),
-        gates=TRAINED,
+        gates=TRAINED, how=NONE_KEPT, supplements=(supplement("fedddrl/fig12", *EPOCHS_ALONE),),
     ),
     Claim(
         "FEDDDRL-C10",

@@ -152,6 +152,15 @@ def epochs_of_fast(rows: pd.DataFrame) -> pd.DataFrame:
     return (fast - slow).unstack("role")
 
 
+def epochs_of_fast_alone(role: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """`epochs_of_fast` of one data set, with all seeds that it has."""
+
+    def estimand(rows: pd.DataFrame) -> pd.Series:
+        return epochs_of_fast(rows).get(role, pd.Series(dtype=float)).dropna()
+
+    return estimand
+
+
 def _late_terms(rows: pd.DataFrame) -> pd.DataFrame:
     terms = reward_terms(evaluations(rows))
     return terms.assign(late=terms.t > terms.t.max() - LATE)

@@ -64,6 +64,23 @@ FLAT = Gate(f"curves flat ({TOLERANCE:g} point over the last quarter) or as many
 MADE_ENDED = Gate("the global MADE ended by its stopping rule", _made_ended)
 WIDTHS_ENDED = Gate("every MADE ended by its stopping rule", _widths_ended)
 LEVELS = (FLAT, ABOVE_CHANCE)
+IN_NATS = Part(
+    "validation loss, chosen width - lowest of the wider, in nats", by_data(estimate.nats_of_width),
+    unit="nats an image", margin=0.0,
+)  # fmt: skip
+GATED_LATER = (
+    "The estimand is a mean over all rounds, and a mean over 20 rounds estimates something other than the "
+    "paper's figure of 1500. The gate on flat curves or the paper's length, which C1 to C5 have on the same "
+    "runs, was therefore added on 2026-11-23, after the rows had been looked at. It can only withdraw a "
+    "verdict."
+)
+WIDE_MARGIN = (
+    "The margin is the suite's default for a cost, 5 %, and no size that the paper prints. The loss of noisy "
+    "grey pixels has a large part that no width removes, since a Bernoulli output cannot be certain of a "
+    "grey value. A share of the whole loss therefore looks small; beside the verdict stands the difference "
+    "in nats. At `reduced` the widths end at 200: 300 and 400 units were not run, so the lowest of the wider "
+    "is not a floor."
+)
 
 
 def _beside(artifact: str, what: str, measure: estimate.Measure, unit: str = "points") -> Supplement:
@@ -155,7 +172,7 @@ CLAIMS = (
                 by_data(estimate.loss_saved), unit="%", cells=DATA_SETS,
             ),
         ),
-        gates=(ABOVE_CHANCE,),
+        gates=LEVELS, how=GATED_LATER,
         supplements=(
             _beside("fig7", "mean loss, best competitor / FedDisk (100 log)", estimate.loss_saved, "%"),
         ),
@@ -183,8 +200,9 @@ CLAIMS = (
                 unit="%", kind=EQUIVALENCE, cells=DATA_SETS,
             ),
         ),
-        gates=(WIDTHS_ENDED,),
+        gates=(WIDTHS_ENDED,), how=WIDE_MARGIN,
         supplements=(
+            supplement("feddisk/made-width", IN_NATS),
             _beside("made-width", "loss, chosen width - lowest of the wider", estimate.gain_of_width, "%"),
         ),
     ),

@@ -177,11 +177,19 @@ def printed_made_rounds() -> Mapping[str, float]:
     return dict((TENS - rounds).items())
 
 
+def nats_of_width(rows: pd.DataFrame) -> pd.Series:
+    """Reduction of the lowest validation loss by a wider MADE than the chosen one (nats an image)."""
+    wider = rows[rows.hidden > rows.chosen].groupby("seed").validation_loss.min()
+    return _of_chosen_width(rows) - wider if len(wider) else pd.Series(dtype=float)
+
+
 def gain_of_width(rows: pd.DataFrame) -> pd.Series:
     """Reduction of the lowest validation loss by a wider MADE than the chosen one (%)."""
-    chosen = rows[rows.hidden == rows.chosen].set_index("seed").validation_loss
-    wider = rows[rows.hidden > rows.chosen].groupby("seed").validation_loss.min()
-    return 100 * (chosen - wider) / chosen if len(wider) else pd.Series(dtype=float)
+    return 100 * nats_of_width(rows) / _of_chosen_width(rows)
+
+
+def _of_chosen_width(rows: pd.DataFrame) -> pd.Series:
+    return rows[rows.hidden == rows.chosen].set_index("seed").validation_loss
 
 
 def change_with_mu(rows: pd.DataFrame) -> pd.Series:

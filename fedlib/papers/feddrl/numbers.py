@@ -96,9 +96,11 @@ def _factors_at_length(scheme: str, variant: str = "feddrl", in_slot: bool = Fal
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of the cell of the paper's length under this partition, as far as it has rows."""
     return (
-        *(_at_length(name, scheme, places=(README,) if name == "uniform" else BOTH) for name in CONTROLS),
-        _at_length("fedavg", scheme, late=True),
-        *(_at_length(name, scheme, late=True, places=(NOTEBOOK,)) for name in ("untrained", "shuffled")),
+        *(
+            _at_length(name, scheme, late=late, places=(README,) if name == "uniform" else BOTH)
+            for late in (False, True)
+            for name in CONTROLS
+        ),
         _at_length("fedavg", scheme, "drawn", places=(NOTEBOOK,)),
         _at_length("fedavg", scheme, "drawn", late=True),
         _at_length("uniform", scheme, "repaired"),

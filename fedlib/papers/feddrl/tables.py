@@ -6,6 +6,7 @@ import math
 import pandas as pd
 
 from fedlib.analysis import contrasts as decide
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
@@ -117,15 +118,19 @@ def control_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def pooled_controls(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedDRL less each control, mean over all cells of a seed, then over seeds; and in how many cells."""
-    named = analysis.named(rows)
-    each, found = control_table(rows), []
-    for control in each.control.unique():
-        interval = pooled_lead(named, control)
-        mine = each[each.control == control]
-        ahead, behind = int((mine.low > 0).sum()), int((mine.high < 0).sum())
-        line = {"FedDRL less": control, **interval.columns("points", "")}
-        found.append({**line, "clearly ahead": ahead, "clearly behind": behind, "cells": len(mine)})
+    """FedDRL less each control, mean over the cells of a seed, then over seeds; and in how many cells.
+
+    The cells of real images first; then all, if some have generated ones.
+    """
+    real, found = real_rows(rows), []
+    blocks = {"real": real, "all, with the stand-in": rows} if 0 < len(real) < len(rows) else {"": rows}
+    for images, part in blocks.items():
+        each, named = control_table(part), analysis.named(part)
+        for control, mine in each.groupby("control", sort=False):
+            line = {"images": images} if images else {}
+            line |= {"FedDRL less": control, **pooled_lead(named, control).columns("points", "")}
+            ahead, behind = int((mine.low > 0).sum()), int((mine.high < 0).sum())
+            found.append({**line, "clearly ahead": ahead, "clearly behind": behind, "cells": len(mine)})
     return pd.DataFrame(found).round(2)
 
 

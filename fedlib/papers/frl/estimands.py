@@ -44,7 +44,7 @@ def mean_accuracy(first: str, second: str) -> Callable[[pd.DataFrame], pd.Series
 
 
 def of_size(rows: pd.DataFrame, workers: int, variant: str = "evaluatorfl") -> pd.DataFrame:
-    rows = measure.named(rows) if "variant" not in rows else rows
+    rows = _named(rows)
     return rows[(rows["num_clients"] == workers) & (rows["variant"] == variant)]
 
 
@@ -168,6 +168,12 @@ def maximum_time_falls(rows: pd.DataFrame) -> pd.Series:
     return _halves(_agent(rows, before_stop=True), "max_seconds")
 
 
+def net_fall(rows: pd.DataFrame) -> pd.Series:
+    """`maximum_time_falls` less the fall of the time expected of as many workers drawn at random."""
+    own = _agent(rows, before_stop=True)
+    return _halves(own, "max_seconds") - _halves(own, "same_number_seconds")
+
+
 def _halves(rows: pd.DataFrame, column: str) -> pd.Series:
     def fall(own: pd.DataFrame) -> float:
         values = own.sort_values("round")[column]
@@ -184,15 +190,25 @@ def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
     return 100 * (last["chance_fastest_tenth"] - last["expected_selected"] / last["drawn"].str.len())
 
 
-def _compared(rows: pd.DataFrame) -> pd.DataFrame:
-    return measure.rounds_to_threshold(rows if "variant" in rows else measure.named(rows))
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows if "variant" in rows else measure.named(rows)
 
 
-def _column(rows: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
-    """The scheduler's and random selection's, by seed; rounds never reached count as all that were run."""
-    table = _compared(rows)
-    table = table.assign(rounds=table["rounds"].fillna(rows["round"].max()))
+def _compared(rows: pd.DataFrame, threshold: float = measure.THRESHOLD) -> pd.DataFrame:
+    return measure.rounds_to_threshold(_named(rows), threshold)
+
+
+def _pair(table: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
+    """The scheduler's and random selection's, by seed."""
     return tuple(measure.of_variant(table, name, column) for name in (READ, "random"))
+
+
+def _column(
+    rows: pd.DataFrame, column: str, threshold: float = measure.THRESHOLD
+) -> tuple[pd.Series, pd.Series]:
+    """The scheduler's and random selection's, by seed; rounds never reached count as all that were run."""
+    table = _compared(rows, threshold)
+    return _pair(table.assign(rounds=table["rounds"].fillna(rows["round"].max())), column)
 
 
 def tell_unreached(rows: pd.DataFrame) -> str:
@@ -205,10 +221,39 @@ def tell_unreached(rows: pd.DataFrame) -> str:
     )
 
 
-def more_rounds(rows: pd.DataFrame) -> pd.Series:
+def tell_every_policy(rows: pd.DataFrame) -> str:
+    """Count the runs of all policies, controls included, that reach the threshold, and tell when."""
+    table = _compared(rows)
+    reached = table["rounds"].dropna()
+    told = (
+        f"threshold reached in {len(reached)} of {len(table)} runs of {table['variant'].nunique()} policies"
+    )
+    return f"{told}, after {reached.min():g} to {reached.max():g} rounds" if len(reached) else told
+
+
+def more_rounds(rows: pd.DataFrame, threshold: float = measure.THRESHOLD) -> pd.Series:
     """Rounds to the threshold, scheduler less random selection."""
-    ours, random = _column(rows, "rounds")
+    ours, random = _column(rows, "rounds", threshold)
     return ours - random
+
+
+def final_ahead(rows: pd.DataFrame) -> pd.Series:
+    """Accuracy after the last round, scheduler less random selection, in points."""
+    ours, random = _pair(_compared(rows), "final")
+    return ours - random
+
+
+def round_ratio_of_arrivals(rows: pd.DataFrame) -> pd.Series:
+    """100 x log of the rounds to the threshold, scheduler over random, for seeds where both reach it."""
+    ours, random = _pair(_compared(rows), "rounds")
+    return 100 * (ours / random).dropna().map(math.log)
+
+
+def slower_over_all_rounds(rows: pd.DataFrame) -> pd.Series:
+    """100 x log of the maximum time, mean over all rounds, scheduler over random."""
+    named = _named(rows)
+    times = named[named["round"] > 0].groupby(["variant", "seed"])["max_seconds"].mean()
+    return 100 * (times[READ] / times["random"]).map(math.log)
 
 
 def log_ratio(column: str, *, faster: bool) -> Callable[[pd.DataFrame], pd.Series]:

@@ -80,18 +80,19 @@ _RACE = [
 ]  # fmt: skip
 
 
-def rounds_to_threshold(rows: pd.DataFrame) -> pd.DataFrame:
+def rounds_to_threshold(rows: pd.DataFrame, threshold: float = THRESHOLD) -> pd.DataFrame:
     """Table by case, variant and seed: rounds to the threshold, and the maximum times until then.
 
-    rows: of fig. 30, named. Columns level (percent), rounds (NaN: not reached), max_seconds (mean over
-    these rounds, or all), total_seconds, final (percent), participation_variance at the end.
+    rows: of fig. 30, named. threshold: share of random selection's final accuracy. Columns level (percent),
+    rounds (NaN: not reached), max_seconds (mean over these rounds, or all), total_seconds, final (percent),
+    participation_variance at the end.
     """
     found = []
     for (case, seed), part in rows[_RACE].groupby(["case", "seed"], sort=False):  # few columns: quicker
         random = part[part["variant"] == "random"].sort_values("round")
         if random.empty:
             continue
-        level = THRESHOLD * random["test_accuracy"].iloc[-1]
+        level = threshold * random["test_accuracy"].iloc[-1]
         for variant, own in part.groupby("variant", sort=False):
             own = own.sort_values("round")
             reached = own.loc[own["test_accuracy"] >= level, "round"]

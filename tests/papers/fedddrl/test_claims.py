@@ -195,6 +195,24 @@ def test_epochs_by_speed(epochs, verdict):
     assert found.effects[0].interval.mean == epochs[0] - epochs[2]
 
 
+def test_epochs_by_speed_of_each_data_set_with_its_own_seeds():
+    """MNIST: 7 - 3 in all seeds. CIFAR-10: 5 - 5, but seed 1 keeps no slow client and drops out of both."""
+    seconds = [5.0, 5.0, 15.0, 15.0]
+    mnist = decided([1] * 4, [7, 7, 3, 3], [1.0] * 4, seconds)
+    other = decided([1] * 4, [5] * 4, [1.0] * 4, seconds).assign(dataset="cifar10-jpeg")
+    none = (other.seed == 1) & (other["round"] > 0)
+    rows = pd.concat([mnist, other.assign(kept=other.kept.where(~none, "[1, 1, 0, 0]"))], ignore_index=True)
+    (pooled,) = decide(9, rows).effects
+    assert (pooled.interval.n, pooled.interval.mean) == (2, 2)
+    assert estimands.epochs_of_fast_alone("MNIST")(rows).to_dict() == {0: 4, 1: 4, 2: 4}
+    assert estimands.epochs_of_fast_alone("CIFAR-10")(rows).to_dict() == {0: 0, 2: 0}
+    assert estimands.epochs_of_fast_alone("CrisisIBD")(rows).empty
+    told = next(c for c in CLAIMS if c.id == "FEDDDRL-C9").supplements[0].tell(rows)
+    assert "MNIST: +4.00 [+4.00, +4.00] epochs, 3 seeds" in told
+    assert "CIFAR-10: +0.00 [+0.00, +0.00] epochs, 2 seeds" in told
+    assert "CrisisIBD" not in told
+
+
 def with_mixup(gain, more, wobble):
     """FedAvg with C = 5 and 10, without and with Balanced-MixUp, which gains `gain`."""
     parts = [

@@ -209,6 +209,19 @@ def test_loss_falls_faster():
     assert decide(6, rows([0.2, 0.9], [0.3, 0.9])).verdict == "not supported"
 
 
+def test_the_loss_of_a_short_rising_run_decides_nothing():
+    """16 of 1500 rounds: with curves that rise C6 is withdrawn, as C1 to C5; with flat ones it is decided."""
+    rise = np.arange(1, 17) / 20
+    rising = rows(rise, rise - 0.05)
+    flat = rows([0.8] * 16, [0.7] * 16)
+    for number in (1, 6):
+        assert decide(number, rising).verdict == "supported"
+        found = decide(number, rising, gates=True)
+        assert found.verdict == "not testable here"
+        assert "5 of 5 curves still rise" in found.evidence
+        assert decide(number, flat, gates=True).verdict == "supported"
+
+
 @pytest.mark.parametrize(
     ("best", "run", "cap", "verdict"),
     [
@@ -243,6 +256,16 @@ def test_width():
     assert cut.verdict == "not testable here"
     assert "cut off before they had stopped: 30, 50, 100 units" in cut.evidence
     assert decide(8, widths(100, 90, 80, chosen=400)).verdict == "not testable here"
+
+
+def test_the_gain_of_width_in_nats():
+    """400 nats with the chosen 30 units, 396 and 390 with more: 10 nats, of no foreign setting."""
+    rows = widths(400, 396, 390)
+    assert quantities.nats_of_width(rows).tolist() == pytest.approx([10] * 3)
+    tell = next(c for c in CLAIMS if c.id == "FEDDISK-C8").supplements[0].tell
+    assert tell(rows).startswith("validation loss, chosen width - lowest of the wider, in nats: +10.0")
+    assert tell(rows.assign(dataset="pneumoniamnist-subset")) == ""
+    assert tell(widths(400, 396, 390, chosen=400)) == ""
 
 
 @pytest.mark.parametrize(("last", "verdict"), [(0.801, "supported"), (0.9, "not supported")])

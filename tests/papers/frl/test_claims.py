@@ -9,8 +9,8 @@ import pytest
 
 from fedlib.papers import errata_table, find_artifact
 from fedlib.papers.frl import artifacts as frl
+from fedlib.papers.frl import estimands, questions
 from fedlib.papers.frl import quantities as measure
-from fedlib.papers.frl import questions
 from fedlib.papers.frl import tables as frl_tables
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
@@ -315,12 +315,61 @@ def test_the_other_reading_of_the_state_is_told_beside():
     """FRL-A12: the verdict is our reading's; what the other gives follows, or that it was not run."""
     good, bad = trace(ahead=0.5), trace(ahead=-0.1, seconds_end=900.0)
     both_readings = both(good, bad.assign(method="schedulerfl_unit"))
-    c12 = next(c for c in CLAIMS if c.id == "FRL-C12")
-    tell = c12.supplements[0].tell
+    tell = beside("C12")[1]
     assert decide("C12", both_readings).verdict == "supported"
     assert tell(both_readings).startswith("in the code's reading of A12: maximum time, first / second half")
     assert "-81" in tell(both_readings)  # 100 log(400 / 900)
     assert tell(good) == "the code's reading of A12 was not run"
+
+
+def beside(claim):
+    """What a claim's supplements tell, in their order."""
+    return [one.tell for one in next(c for c in CLAIMS if c.id == f"FRL-{claim}").supplements]
+
+
+def test_the_fall_of_the_maximum_time_net_of_fewer_workers():
+    """The agent's time falls to a quarter; as many workers at random fall to a half: log 2 is left."""
+    rows = trace(ahead=0.5).assign(max_seconds=lambda own: np.where(own["round"] > 15, 100.0, 400.0))
+    assert beside("C12")[0](rows) == "as many workers at random before the stop: not in these rows"
+    told = rows.assign(same_number_seconds=np.where(rows["round"] > 15, 150.0, 300.0))
+    assert estimands.net_fall(told).tolist() == pytest.approx([100 * np.log(2)] * 3)
+    assert beside("C12")[0](told).startswith(
+        "fall of the maximum time less that of as many workers at random (100 log): +69"
+    )
+
+
+def test_a_stricter_threshold_and_the_final_accuracy_beside_c13():
+    """Random ends at 0.9; the agent has 0.87 from round 3 on: above 95 % (0.855), below 98 % (0.882)."""
+    rows = race((3, 3, 3), (3, 4, 5), skew="{}")
+    ours = (rows.method_options == "{}") & (rows["round"] >= 3)
+    rows = rows.assign(test_accuracy=rows.test_accuracy.where(~ours, 0.87))
+    assert estimands.more_rounds(rows).tolist() == [0, -1, -2]
+    assert estimands.more_rounds(rows, threshold=0.98).tolist() == [17, 16, 15]
+    assert estimands.final_ahead(rows).tolist() == pytest.approx([-3] * 3)
+    strict, policies = (tell(rows) for tell in beside("C13")[:2])
+    assert "rounds to 98 % of random's final accuracy, scheduler - random: +16.0" in strict
+    assert "final accuracy, scheduler - random: -3.0" in strict
+    assert policies == "threshold reached in 6 of 6 runs of 2 policies, after 3 to 5 rounds"
+    some = estimands.tell_every_policy(race((4, 4, None), (2, 2, 2)))
+    assert some == "threshold reached in 5 of 6 runs of 2 policies, after 2 to 4 rounds"
+
+
+def test_runs_that_arrive_and_times_over_all_rounds_beside_c14():
+    """Two of three arrive, after 3 and 2 times random's rounds; a round takes 300 or 250 s and seed x r / 10.
+
+    Means over rounds 1 to 20: (300 + 1.05 seed) / (250 + 1.05 seed).
+    """
+    rows = race((15, 10, None), (5, 5, 5), agent_seconds=300.0)
+    assert estimands.round_ratio_of_arrivals(rows).to_dict() == pytest.approx(
+        {0: 100 * np.log(3), 1: 100 * np.log(2)}
+    )
+    assert estimands.slower_over_all_rounds(rows).tolist() == pytest.approx(
+        [100 * np.log((300 + 1.05 * seed) / (250 + 1.05 * seed)) for seed in range(3)]
+    )
+    unreached, told = (tell(rows) for tell in beside("C14")[:2])
+    assert unreached.startswith("threshold not reached in 1 of 3 runs of the scheduler")
+    assert "where both reach it, scheduler / random (100 log): +90" in told  # (110 + 69) / 2
+    assert "over all rounds of both, scheduler / random (100 log): +18" in told
 
 
 def test_published_times_beside_ours():

@@ -1,0 +1,128 @@
+"""Answers of 03_fedddrl's sections 6 and 8 in sentences computed from rows.
+
+Each function takes `session.rows` or the like. It returns one to three sentences, none without rows.
+"""
+
+import pandas as pd
+
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.published import printed_value
+from fedlib.papers.fedddrl import estimands as estimate
+from fedlib.papers.fedddrl import quantities
+from fedlib.papers.fedddrl import runs as grid
+
+ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
+STEPS = tuple(zip(ABLATION[1:], ABLATION[:-1], strict=True))
+
+
+def whom_it_keeps(rows_of: RowsOf) -> list[str]:
+    """Answer figs. 10 and 11: how many clients our agents keep and when, and which ones they drop."""
+    rows = rows_of("fedddrl/fig10")
+    return [*_how_many(rows), *_whom(rows)] if len(rows) else []
+
+
+def _how_many(rows: pd.DataFrame) -> list[str]:
+    """Clients kept in rounds 1 and 2, and the change later, beside the paper's run: two sentences or none."""
+    kept, change = quantities.kept_by_round(rows), _by_role(estimate.later_than_first(rows))
+    if not change:
+        return []
+    first, shown = kept[kept.t <= estimate.EARLY].groupby("role").uploads.mean(), quantities.shown_roles(rows)
+    told = ", ".join(f"{first[role]:.1f} on {shown[role]}" for role in change)
+    printed = printed_value("fedddrl_text", metric="clients_completing_t1_t2")
+    later = _sides(change, shown, "more", "fewer")
+    return [
+        f"In rounds 1 and 2 our agents keep, of {rows.cohort_size.max():.0f} clients, {told}; the paper's "
+        f"run keeps {printed:g}.",
+        f"From round {estimate.EARLY + 1} on they keep: {later}. The paper's run keeps "
+        f"{estimate.printed_later():.1f} more.",
+    ]
+
+
+def _whom(rows: pd.DataFrame) -> list[str]:
+    """Probing latency and loss of dropped clients over those of kept ones: a sentence or none."""
+    seconds, loss = (
+        _by_role(estimate.dropped_over_kept(column)(rows)) for column in ("probing_seconds", "probing_loss")
+    )
+    if not seconds or not loss:
+        return []
+    shown = quantities.shown_roles(rows)
+    return [
+        "Against clients kept in the same round (100 log), the probing latency of dropped ones is "
+        f"{_sides(seconds, shown, 'longer', 'shorter', '%')}. Their loss is "
+        f"{_sides(loss, shown, 'higher', 'lower', '%')}. In the paper it is longer and higher."
+    ]
+
+
+def who_trains_longer(rows_of: RowsOf) -> list[str]:
+    """Answer figs. 12 and 13: epochs of the fastest kept clients against those of the slowest."""
+    rows = rows_of("fedddrl/fig12")
+    found = _by_role(estimate.epochs_of_fast(rows)) if len(rows) else {}
+    if not found:
+        return []
+    return [
+        "Training of the fastest kept clients against the slowest: "
+        f"{_sides(found, quantities.shown_roles(rows), 'longer', 'shorter', 'epochs')}. In the paper they "
+        "train longer, with exceptions."
+    ]
+
+
+def which_step_helps(rows_of: RowsOf) -> list[str]:
+    """Answer table 4's ablation: a sentence per data set on the order of A to D and on each step."""
+    rows = rows_of("fedddrl/table4")
+    if rows.empty:
+        return []
+    accuracy, shown = quantities.final_accuracy(rows), quantities.shown_roles(rows)
+    told = [_ablation(accuracy, role, shown[role]) for role in grid.ALPHAS if role in shown]
+    return [sentence for sentence in told if sentence]
+
+
+def _ablation(accuracy: pd.Series, role: str, name: str) -> str:
+    """Highest and lowest mean accuracy of A to D on a data set, and which steps are decided."""
+    cells = {variant: quantities.cell(accuracy, role, variant) for variant in ABLATION}
+    means = pd.Series({variant: values.mean() for variant, values in cells.items() if len(values)})
+    gains = {pair: (cells[pair[0]] - cells[pair[1]]).dropna() for pair in STEPS}
+    if len(means) < len(ABLATION) or any(gain.empty for gain in gains.values()):
+        return ""
+    ends = [f"{estimate.SHORT[of]} ({means[of]:.1f} %)" for of in (means.idxmax(), means.idxmin())]
+    steps = {
+        f"{estimate.SHORT[own]} − {estimate.SHORT[other]}": mean_interval(gain.to_numpy())
+        for (own, other), gain in gains.items()
+    }
+    printed = estimate.accuracies("table4")[role]
+    paper = pd.Series({variant: printed[grid.TABLE4[variant].label] for variant in ABLATION})
+    high, low = (estimate.SHORT[of] for of in (paper.idxmax(), paper.idxmin()))
+    return (
+        f"{name}: {ends[0]} has the highest mean accuracy of A to D, {ends[1]} the lowest (printed: {high} "
+        f"and {low}); {_steps(steps)}."
+    )
+
+
+def _steps(steps: dict[str, Interval]) -> str:
+    """`B − A raises it (...); no other step is decided`, or the largest step where none is."""
+    verbs = {"above": "raises it", "below": "lowers it", "undecided": ""}
+    told = {name: by_sign(gain, **verbs) for name, gain in steps.items()}
+    decided = [f"{name} {verb} ({_effect(steps[name], 'points')})" for name, verb in told.items() if verb]
+    if not decided:
+        largest = max(steps, key=lambda name: abs(steps[name].mean))
+        return f"no step is decided, the largest is {largest}: {_effect(steps[largest], 'points')}"
+    return "; ".join(decided) + "; no other step is decided" * (len(decided) < len(steps))
+
+
+def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below: str, unit: str = "") -> str:
+    """`more on MNIST (+1.0 [+0.5, +1.5]); undecided on ...`: data sets by the side of 0 of their interval."""
+    sides: dict[str, list[str]] = {above: [], below: [], "undecided": []}
+    for role, interval in found.items():
+        words = f"{shown[role]} ({_effect(interval, unit)})"
+        sides[by_sign(interval, above=above, below=below, undecided="undecided")].append(words)
+    return "; ".join(f"{words} on {', '.join(names)}" for words, names in sides.items() if names)
+
+
+def _by_role(table: pd.DataFrame) -> dict[str, Interval]:
+    """Interval over seeds of each data set's column, in the paper's order; none without a number."""
+    found = {role: table[role].dropna() for role in grid.ALPHAS if role in table}
+    return {role: mean_interval(values.to_numpy()) for role, values in found.items() if len(values)}
+
+
+def _effect(interval: Interval, unit: str = "") -> str:
+    return effect_words(interval, unit).strip()

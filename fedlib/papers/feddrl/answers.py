@@ -1,0 +1,287 @@
+"""Answers of 01_feddrl's sections 5 to 8 in sentences computed from rows.
+
+Each function takes `session.rows` or the like. It returns one to three sentences, none without rows.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.numbers import RowsOf
+from fedlib.papers.feddrl import estimands as estimate
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.errata import from_text
+from fedlib.papers.feddrl.quantities import THREE
+from fedlib.papers.feddrl.tables import agent_share
+
+Measure = Callable[[pd.DataFrame], pd.Series]  # rows of a cell to a number for each seed
+MOST_NAMES = 4  # of cells in a sentence; more are only counted
+NETWORKS = {"cnn-feddrl": "the CNN", "vgg11": "VGG-11"}  # the paper's
+TIMED = {"mlp": "an MLP's", "cnn-feddrl": "the CNN's"}  # whose whole rounds are timed
+
+
+def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
+    """Answer whether FedDRL gives the small groups larger factors, and whether training is the reason."""
+    named = _named(rows_of("feddrl/impact_factors"))
+    found = _by_cell(named, ("feddrl",), estimate.factor_difference)
+    if not found:
+        return []
+    told = [
+        f"{_of_cells(named, ('feddrl',))} FedDRL's factors for clients of the small groups, after a quarter "
+        f"of the rounds, are {_tally(found, 'larger than for the main group', 'smaller')}."
+    ]
+    needs = ("feddrl", "untrained")
+    own, chance = (_pooled(named, needs, lambda p, v=v: estimate.factor_gap(p, v)) for v in needs)
+    if own.empty:
+        return told
+    says = by_sign(
+        contrasts.paired(own, chance),
+        above="training adds to it", below="training takes from it",
+        undecided="that training changes it does not show",
+    )  # fmt: skip
+    return [
+        *told,
+        f"The mean difference over the cells is {_effect(own, '%')} of a uniform factor, the untrained "
+        f"policy's {_effect(chance, '%')}: {says}.",
+    ]
+
+
+def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
+    """Answer fig. 6: the paper's description of the losses, ours in early rounds, ours in later ones."""
+    rows = rows_of("feddrl/fig6")
+    early, later, variance = (
+        _intervals(_by_partition(rows, f"client_loss_{value}", late)) if len(rows) else {}
+        for value, late in (("mean", False), ("mean", True), ("variance", True))
+    )
+    if not later:
+        return []
+    low, high = (from_text(f"crossover_round_{end}") for end in ("low", "high"))
+    rounds, cells = int(rows["rounds"].max()), _of_cells(analysis.named(rows), THREE)
+    start = "After" if early else f"{cells}, after"
+    told = [
+        f"In the paper FedDRL's mean loss over the clients is above the baselines' for {low:.0f} to "
+        f"{high:.0f} of {estimate.ROUNDS} rounds; then its mean and its variance are below."
+    ]
+    if early:
+        told.append(
+            f"{cells} its mean loss in the first {int(estimate.EARLY * rounds)} of {rounds} rounds is "
+            f"{_tally(early, 'higher', 'lower')}."
+        )
+    return [
+        *told,
+        f"{start} a quarter of the rounds its mean loss is {_tally(later, 'lower', 'higher')}; its variance "
+        f"is {_tally(variance, 'lower', 'higher')}.",
+    ]
+
+
+def _by_partition(rows: pd.DataFrame, value: str, late: bool) -> pd.DataFrame:
+    """`loss_ratio` of fig. 6's cells, which differ in the partition only: a column per partition."""
+    return estimate.loss_ratio(value, late=late)(rows).rename(columns=lambda name: name.split("/")[1])
+
+
+def is_it_faster(rows_of: RowsOf) -> list[str]:
+    """Answer fig. 10: rounds to the accuracy that all reach, of FedDRL, of FedAvg and of equal weights."""
+    named = _named(rows_of("feddrl/fig10"))
+    found = _by_cell(named, THREE, lambda part: _rounds_over(part, "fedavg"))
+    if not found:
+        return []
+    told = [
+        f"{_of_cells(named, THREE)} FedDRL needs, to the accuracy that all three reach, "
+        f"{_tally(found, 'fewer rounds than FedAvg', 'more')}."
+    ]
+    equal = _by_cell(named, (*THREE, "uniform"), lambda part: _rounds_over(part, "uniform"))
+    missed = sum(1 for _ in analysis.cells(named, needs=(*THREE, "uniform"))) - len(equal)
+    if equal:
+        short = f"; in {missed} further cells these miss the accuracy in some seed" if missed else ""
+        told.append(f"It needs {_tally(equal, 'fewer than equal weights', 'more')}{short}.")
+    faster = [name for name, interval in found.items() if interval.low > 0 and name in equal]
+    return [*told, _rounds_there(named, faster)] if 0 < len(faster) <= MOST_NAMES else told
+
+
+def _rounds_over(part: pd.DataFrame, variant: str) -> pd.Series:
+    """100 x log of a variant's rounds over FedDRL's to the common accuracy; empty if a seed misses it."""
+    target = analysis.target_accuracy(part)
+    ratio = analysis.rounds_to(part, variant, target) / analysis.rounds_to(part, "feddrl", target)
+    return (100 * ratio.map(math.log)) if ratio.notna().all() else ratio.iloc[:0]
+
+
+def _rounds_there(named: pd.DataFrame, names: list[str]) -> str:
+    """Mean rounds of FedDRL, FedAvg and equal weights in the cells of these names, in a sentence."""
+    told = []
+    for cell, part in analysis.cells(named, needs=(*THREE, "uniform")):
+        if analysis.cell_name(cell) in names:
+            target = analysis.target_accuracy(part)
+            own, fedavg, equal = (
+                f"{analysis.rounds_to(part, variant, target).mean():.1f}"
+                for variant in ("feddrl", "fedavg", "uniform")
+            )
+            told.append(f"{own}, {fedavg} and {equal} in {analysis.cell_name(cell)}")
+    return f"Mean rounds of FedDRL, FedAvg and equal weights where it needs fewer: {'; '.join(told)}."
+
+
+def does_the_lead_grow(rows_of: RowsOf) -> list[str]:
+    """Answer figs. 7 and 8: FedDRL's lead at the ends, over participants and over the cluster's share."""
+    told, by_size, by_share = [], _named(rows_of("feddrl/fig7")), _named(rows_of("feddrl/fig8"))
+    if words := _ends(by_size, "cohort_size", "K = {:g}"):
+        told.append(f"FedDRL's lead over the better baseline {words}. The paper has it ahead at every K.")
+    if by_share.empty:
+        return told
+    shares = [analysis.partition_setting(text, "delta") for text in by_share.partition_options]
+    if words := _ends(by_share.assign(delta=shares), "delta", "delta = {:g}"):
+        low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
+        told.append(
+            f"By the main cluster's share the lead, mean over the partitions, {words}. The paper gains "
+            f"{low:g} to {high:g} % at delta = {estimate.DELTA:g}."
+        )
+    return told
+
+
+def _ends(named: pd.DataFrame, column: str, at: str) -> str:
+    """Leads over the better baseline at a column's least and largest value, and their change."""
+    parts = {} if named.empty else {end: part for (end,), part in analysis.cells(named, (column,), THREE)}
+    if len(parts) < 2:
+        return ""
+    few, many = (_leads(parts[end(parts)]) for end in (min, max))
+    both = few.columns.intersection(many.columns)
+    change = (many[both] - few[both]).dropna().mean(axis=1)
+    if change.empty:
+        return ""
+    says = by_sign(
+        mean_interval(change.to_numpy()), above="it grows", below="it shrinks", undecided="no clear change"
+    )
+    first, last = (
+        f"{_effect(lead.loc[change.index, both].mean(axis=1), 'points')} at {at.format(end(parts))}"
+        for lead, end in ((few, min), (many, max))
+    )
+    data = ", ".join(dict.fromkeys(name.split("/")[0] for name in both))
+    return f"is {first} and {last} ({data}): {says} ({_effect(change, 'points')})"
+
+
+def _leads(named: pd.DataFrame) -> pd.DataFrame:
+    """FedDRL's lead over the better baseline (points): a row per seed, a column per cell."""
+    return pd.DataFrame(
+        {analysis.cell_name(cell): estimate.lead(part) for cell, part in analysis.cells(named, needs=THREE)}
+    )
+
+
+def what_the_server_spends(rows_of: RowsOf) -> list[str]:
+    """Answer fig. 9: times of a decision and of averaging beside the printed ones, and the agent's share."""
+    rows = rows_of("feddrl/fig9")
+    if rows.empty:
+        return []
+    told = [_times(own, str(device)) for device, own in rows.groupby("timed_on", sort=False)]
+    return [*filter(None, [*told, _share(agent_share(rows))])]
+
+
+def _times(rows: pd.DataFrame, device: str) -> str:
+    """Median times with ten participants on a device and the printed ones, in a sentence."""
+    ten = rows[(rows.cohort_size == 10) & rows.model.isin(NETWORKS)]
+    decision, averaging = (ten[ten.what == what] for what in ("decision", "averaging"))
+    if decision.empty or averaging.empty:
+        return ""
+    data = {"cnn-feddrl": "MNIST,Fashion-MNIST", "vgg11": "CIFAR-100"}
+    told = [
+        f"{_span(averaging.median_ms[averaging.model == model])} ms with {words} "
+        f"(printed: {from_text('aggregation_time', dataset=data[model]):g})"
+        for model, words in NETWORKS.items()
+        if (averaging.model == model).any()
+    ]
+    return (
+        f"On the {device.upper()} a decision takes {_span(decision.median_ms)} ms (printed: "
+        f"{from_text('drl_time'):g}), averaging ten models {' and '.join(told)}; medians."
+    )
+
+
+def _share(shares: pd.DataFrame) -> str:
+    """The agent's share of a round, deciding and with learning from the most experiences, in a sentence."""
+    lengths = [int(name.split()[0]) for name in shares if str(name).endswith("in D_%")]
+    if shares.empty or not lengths:
+        return ""
+    parts = {name: shares[shares.model == name][f"{max(lengths)} in D_%"].dropna() for name in TIMED}
+    told = [f"{_span(parts[name])} % to {words}" for name, words in TIMED.items() if len(parts[name])]
+    return (
+        f"The decision alone adds {_span(shares['decision_%'])} % to a round; with learning from "
+        f"{max(lengths)} experiences the agent adds {' and '.join(told)} round."
+    )
+
+
+def _span(values: pd.Series) -> str:
+    """`0.85 to 0.9`, or one number where both ends read alike."""
+    ends = (f"{end:.2g}" if abs(end) < 100 else f"{end:.0f}" for end in (values.min(), values.max()))
+    return " to ".join(dict.fromkeys(ends)).replace("-", "−")
+
+
+def does_it_lead_on_shards(rows_of: RowsOf) -> list[str]:
+    """Answer table 4: FedDRL less the better baseline, and less its untrained policy, over the cells."""
+    named = _named(rows_of("feddrl/table4"))
+    found = _by_cell(named, THREE, estimate.lead)
+    lead = _pooled(named, THREE, estimate.lead)
+    if lead.empty:
+        return []
+    printed = pd.Series(estimate.printed_lead("feddrl_table4")()).mean()
+    told = [
+        f"{_of_cells(named, THREE)} FedDRL is {_tally(found, 'ahead of the better baseline', 'behind')}.",
+        f"Its mean lead in best accuracy is {_effect(lead, 'points')} (printed: {printed:+.2f}).",
+    ]
+    gain = _pooled(named, ("feddrl", "untrained"), _over_untrained)
+    if gain.empty:
+        return told
+    says = by_sign(
+        mean_interval(gain.to_numpy()), above="training helps", below="training lowers it",
+        undecided="that training changes it does not show",
+    )  # fmt: skip
+    return [*told, f"Against its own policy before training it is {_effect(gain, 'points')}: {says}."]
+
+
+def _over_untrained(part: pd.DataFrame) -> pd.Series:
+    return analysis.best(part, "feddrl") - analysis.best(part, "untrained")
+
+
+def _effect(values: pd.Series, unit: str) -> str:
+    return effect_words(mean_interval(values.dropna().to_numpy()), unit)
+
+
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    return analysis.named(rows) if len(rows) else rows
+
+
+def _by_cell(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> dict[str, Interval]:
+    """Intervals of a measure over seeds, by cell; cells without all of `needs`, or a number, are left out."""
+    parts = analysis.cells(named, needs=needs) if len(named) else ()
+    return _intervals({analysis.cell_name(cell): measure(part) for cell, part in parts})
+
+
+def _intervals(values: Mapping[str, pd.Series]) -> dict[str, Interval]:
+    """Intervals of series by seed, or of a table's columns; those without a number are left out."""
+    known = {str(name): own.dropna() for name, own in values.items()}
+    return {name: mean_interval(own.to_numpy()) for name, own in known.items() if len(own)}
+
+
+def _pooled(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> pd.Series:
+    """Mean of a measure over the cells with all of `needs`, by seed; of the seeds that all of them have."""
+    parts = [measure(part) for _, part in analysis.cells(named, needs=needs)] if len(named) else []
+    return pd.concat(parts, axis=1).dropna().mean(axis=1) if parts else pd.Series(dtype=float)
+
+
+def _tally(found: Mapping[str, Interval], above: str, below: str) -> str:
+    """`faster in 2 (A, B), slower in 0, undecided in 16`: cells by the side of 0 of their intervals."""
+    sides: dict[str, list[str]] = {above: [], below: [], "undecided": []}
+    for name, interval in found.items():
+        sides[by_sign(interval, above=above, below=below, undecided="undecided")].append(name)
+    told = []
+    for words, names in sides.items():
+        few = words != "undecided" and 0 < len(names) <= MOST_NAMES and len(names) < len(found)
+        told.append(f"{words} in {len(names)}" + f" ({', '.join(names)})" * few)
+    return ", ".join(told)
+
+
+def _of_cells(named: pd.DataFrame, needs: tuple[str, ...]) -> str:
+    """`Of 18 cells (6 with the generated stand-in)`: number of cells with all of `needs`."""
+    parts = [part for _, part in analysis.cells(named, needs=needs)]
+    generated = sum("stand_in" in part and bool(part.stand_in.any()) for part in parts)
+    which = generated if generated < len(parts) else "all"
+    cells = f"{len(parts)} cell{'s' * (len(parts) != 1)}"
+    return f"Of {cells}{f' ({which} with the generated stand-in)' if generated else ''}"

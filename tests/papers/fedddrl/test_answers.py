@@ -1,0 +1,114 @@
+"""Answers of 03_fedddrl's sections 6 and 8 on rows made by hand: words, the opposite sign, and no rows."""
+
+import json
+
+import pandas as pd
+import pytest
+from fedddrl_by_hand import decided, episode, frame
+
+from fedlib.papers.fedddrl import answers
+
+
+def giving(rows):
+    """`rows_of` of an artifact store that has these rows of whatever is asked for."""
+    return lambda artifact: rows
+
+
+@pytest.mark.parametrize(
+    "answer", [answers.whom_it_keeps, answers.who_trains_longer, answers.which_step_helps]
+)
+def test_without_rows_nothing_is_said(answer):
+    assert answer(giving(pd.DataFrame())) == []
+
+
+def test_without_all_four_settings_the_ablation_is_not_told():
+    assert answers.which_step_helps(giving(frame({("fedavg", "MNIST"): 0.5}))) == []
+
+
+EVERYONE = {
+    "clients": [0, 1], "upload_seconds": [1.0, 1.0], "epochs": [5, 5], "probing_loss": [1.0, 1.0],
+    "probing_seconds": [10.0, 20.0],
+}  # fmt: skip
+
+
+def keeping(first, later):
+    """FedDdrl's runs of three seeds: so many clients in rounds 1 and 2 and after, a little noise later."""
+    rows = []
+    for seed in range(3):
+        kept = [first] * 2 + [later + 0.1 * seed] * 13
+        rows += episode("fedddrl", seed=seed, kept=kept, **EVERYONE)
+    table = pd.DataFrame(rows)
+    return table.assign(kept=table["round"].map(lambda number: "[true, true]" if number else None))
+
+
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [(8.0, "more on MNIST (+4.10 [+3.85, +4.35])"),
+     (2.0, "fewer on MNIST (−1.90 [−2.15, −1.65])")],
+)  # fmt: skip
+def test_clients_kept_early_and_late(later, words):
+    """4 clients, then 8, 8.1, 8.2: 4.1 more, +- 4.3027 * 0.1 / sqrt(3) = 0.25. The paper's: 3, then 5.9."""
+    assert answers.whom_it_keeps(giving(keeping(4.0, later))) == [
+        "In rounds 1 and 2 our agents keep, of 10 clients, 4.0 on MNIST; the paper's run keeps 3.",
+        f"From round 3 on they keep: {words}. The paper's run keeps 2.9 more.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "slower", "loss"),
+    [([True, True, False, False], "longer", "higher"), ([False, False, True, True], "shorter", "lower")],
+)
+def test_whom_the_agents_drop(kept, slower, loss):
+    """Slots 2 and 3 have twice the seconds and twice the loss of slots 0 and 1."""
+    rows = decided(kept, [5] * 4, [1.0, 1.0, 2.0, 2.0], [10.0, 11.0, 20.0, 22.0])
+    noisy = rows.probing_seconds.where(rows.seed > 0, json.dumps([10.0, 11.0, 20.0, 23.0]))
+    (told,) = answers.whom_it_keeps(giving(rows.assign(probing_seconds=noisy)))[2:]
+    assert f"the probing latency of dropped ones is {slower} on MNIST (" in told
+    assert f"Their loss is {loss} on MNIST (" in told
+    assert told.endswith("In the paper it is longer and higher.")
+
+
+@pytest.mark.parametrize(
+    ("epochs", "words"),
+    [([7, 5, 3, 3], "longer on MNIST (+4.3 [+2.9, +5.8] epochs)"),
+     ([3, 5, 7, 7], "shorter on MNIST (−3.7 [−5.1, −2.2] epochs)")],
+)  # fmt: skip
+def test_who_trains_longer(epochs, words):
+    """The fastest less the slowest: 4 epochs, in one seed 5, or minus 4 and in one seed minus 3."""
+    rows = decided([True] * 4, epochs, [1.0] * 4, [10.0, 11.0, 20.0, 22.0])
+    noisy = rows.epochs.where(rows.seed > 0, json.dumps([epochs[0] + 1, *epochs[1:]]))
+    assert answers.who_trains_longer(giving(rows.assign(epochs=noisy))) == [
+        f"Training of the fastest kept clients against the slowest: {words}. In the paper they train longer, "
+        "with exceptions."
+    ]
+
+
+def ablation(a, b, c, d, sway=0.1):
+    """MNIST's four settings; `sway` times 0.4 points between D's seeds, none between the others'."""
+    values = dict(zip(answers.ABLATION, (a, b, c, d), strict=True))
+    return frame({(name, "MNIST"): {"accuracy": value, "sway": sway * (name == "fedddrl")}
+                  for name, value in values.items()})  # fmt: skip
+
+
+def test_steps_of_the_ablation():
+    """D less C: 79, 80, 81 % less 80.5 %; B and C raise the accuracy by 2 and lower it by 1.5 points."""
+    (told,) = answers.which_step_helps(giving(ablation(0.80, 0.82, 0.805, 0.80, sway=2.5)))
+    assert told.startswith(
+        "MNIST: B (82.0 %) has the highest mean accuracy of A to D, A (80.0 %) the lowest (printed: D and "
+        "A); B − A raises it (+2."
+    )
+    assert "; C − B lowers it (−1.5" in told
+    assert told.endswith("; no other step is decided.")
+
+
+def test_steps_turned_round():
+    (told,) = answers.which_step_helps(giving(ablation(0.83, 0.82, 0.81, 0.80)))
+    assert "A (83.0 %) has the highest mean accuracy of A to D, D (80.0 %) the lowest" in told
+    assert told.count("lowers it") == 3
+    assert "no other step" not in told
+
+
+def test_no_step_is_decided_by_one_seed():
+    rows = ablation(0.80, 0.82, 0.81, 0.80)
+    (told,) = answers.which_step_helps(giving(rows[rows.seed == 1]))
+    assert told.endswith("; no step is decided, the largest is B − A: +2.0 points.")
