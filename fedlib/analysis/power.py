@@ -54,13 +54,15 @@ class Power:
 
 
 def spread_of(part: Part, rows: pd.DataFrame) -> Spread | None:
-    """The spread of a part's samples; None with fewer than two seeds."""
+    """The spread of a part's samples; None with fewer than two seeds, or where all of them are equal."""
     table = samples_of(part, rows)
     if len(table) < 2 or table.empty:
         return None
     values = table if part.kind == EVERYWHERE else table.mean(axis=1).to_frame()
-    names = tuple(str(name) for name in table.columns)
-    return Spread(part, names, tuple(values.std(ddof=1).to_numpy(dtype=float)), len(table))
+    deviations = values.std(ddof=1).to_numpy(dtype=float)
+    if np.isclose(deviations, 0).all():
+        return None
+    return Spread(part, tuple(map(str, table.columns)), tuple(deviations), len(table))
 
 
 def power_of(claim: Claim, rows: pd.DataFrame, *, repeats: int = REPEATS) -> Power | None:

@@ -61,7 +61,7 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     not_fedavgs = {} if under_ce else uniform
     controls = {
         "untrained": "the policy that it starts from",
-        "shuffled": "itself with the clients' losses in the wrong order",
+        "shuffled": "itself with shuffled input",
     }
     others = baselines | not_fedavgs | controls
 
@@ -225,8 +225,8 @@ def _repaired(rows: pd.DataFrame) -> str:
     parts = dict(iter(analysis.named(rows).groupby("dataset")))
     told = [_repaired_on(analysis.PAPER_DATA[data], part) for data, part in parts.items()]
     return (
-        "Repaired (reward centred, state of raw losses, one policy for all clients; discount, noise, policy "
-        "rate and length of the offline training changed) the agent's gain in reward "
+        "Repaired (reward centred, losses as they are in the state, one policy for all clients; discount, "
+        "noise, policy rate and length of the offline training changed) the agent's gain in reward "
         f"over equal weights is {'; '.join(told)}."
     )
 

@@ -78,7 +78,7 @@ CLAIMS = (
         "the clients' losses in the wrong order", PLACE, ARTIFACT,
         parts=(
             _less("feddrl", "untrained", "FedDRL - its untrained policy"),
-            _less("feddrl", "shuffled", "FedDRL - with shuffled states"),
+            _less("feddrl", "shuffled", "FedDRL - with shuffled input"),
         ),
         gates=(flat("feddrl", "untrained", "shuffled"), AGENT_TRAINED),
         supplements=_late("untrained", "shuffled"),
@@ -132,7 +132,7 @@ CLAIMS = (
     Claim(
         "FEDDRL-R14", "under CN FedDRL is less accurate with the clients' losses in the wrong order",
         CN_PLACE, CN_ARTIFACT,
-        parts=_both("feddrl", "shuffled", "FedDRL - with shuffled states"),
+        parts=_both("feddrl", "shuffled", "FedDRL - with shuffled input"),
         gates=(flat("feddrl", "shuffled"), AGENT_TRAINED),
     ),
     Claim(

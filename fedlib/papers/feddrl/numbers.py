@@ -14,7 +14,7 @@ NOTEBOOK = "notebooks/01_feddrl.ipynb"
 BOTH = (README, NOTEBOOK)
 CONTROLS = {
     "fedavg": "FedAvg", "uniform": "equal weights", "untrained": "its untrained policy",
-    "shuffled": "itself with clients shuffled",
+    "shuffled": "itself with shuffled input",
 }  # fmt: skip
 AGENTS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",

@@ -472,7 +472,7 @@ def test_sentences_about_the_papers_length_by_hand():
         "FedAvg 50.1 % (printed: 84.9), FedProx 50.1 % (printed: 84.8)."
     )
     assert second.startswith("FedDRL is +2.00 [+2.00, +2.00] points against FedAvg, +2.00 ")
-    assert second.endswith("points against itself with the clients' losses in the wrong order.")
+    assert second.endswith("points against itself with shuffled input.")
     assert "decide on, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
     assert "and +0.00 [+0.00, +0.00] % among clients in the same slot" in factors
     assert third.startswith(
