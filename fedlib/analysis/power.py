@@ -54,22 +54,25 @@ class Power:
 
 
 def spread_of(part: Part, rows: pd.DataFrame) -> Spread | None:
-    """The spread of a part's samples; None with fewer than two seeds, or where all of them are equal."""
+    """The spread of a part's samples; None with fewer than two seeds."""
     table = samples_of(part, rows)
     if len(table) < 2 or table.empty:
         return None
     values = table if part.kind == EVERYWHERE else table.mean(axis=1).to_frame()
     deviations = values.std(ddof=1).to_numpy(dtype=float)
-    if np.isclose(deviations, 0).all():
-        return None
     return Spread(part, tuple(map(str, table.columns)), tuple(deviations), len(table))
 
 
 def power_of(claim: Claim, rows: pd.DataFrame, *, repeats: int = REPEATS) -> Power | None:
-    """Operating characteristics of a claim's rule; None where its rows have no spread to simulate."""
+    """Operating characteristics of a claim's rule; None where its rows have no spread to simulate.
+
+    A part whose samples are all equal has none, and is left out beside others.
+    """
     found = [spread_of(part, rows) for part in claim.parts]
-    spreads = [spread for spread in found if spread is not None]
-    if not spreads or len(spreads) < len(found):
+    if None in found:
+        return None
+    spreads = [spread for spread in found if spread and not np.isclose(spread.deviations, 0).all()]
+    if not spreads:
         return None
     n = min(spread.seeds for spread in spreads)
     return Power(

@@ -72,3 +72,13 @@ def test_one_seed_has_no_spread():
 def test_hopeless_claims_need_too_many_seeds():
     part = Part(what="a", estimand=lambda rows: rows, printed=lambda: 0.01, margin=0.005)
     assert power_of(claim(part), with_spread([1.0]), repeats=400).seeds_needed is None
+
+
+def test_a_part_without_spread_is_left_out_beside_others():
+    part, other = (
+        Part(what="a", estimand=lambda rows: rows[["cell 0"]]),
+        Part(what="b", estimand=lambda rows: rows[["cell 1"]]),
+    )
+    rows = with_spread([1.0, 0.0])
+    assert power_of(claim(part, other), rows) == power_of(claim(part), rows)
+    assert power_of(claim(other), rows) is None
