@@ -262,8 +262,9 @@ def _intervals(values: Mapping[str, pd.Series]) -> dict[str, Interval]:
 
 def _pooled(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> pd.Series:
     """Mean of a measure over the cells with all of `needs`, by seed; of the seeds that all of them have."""
-    parts = [measure(part) for _, part in analysis.cells(named, needs=needs)] if len(named) else []
-    return pd.concat(parts, axis=1).dropna().mean(axis=1) if parts else pd.Series(dtype=float)
+    if named.empty:
+        return pd.Series(dtype=float)
+    return estimate.by_cell(measure, needs=needs)(named).dropna().mean(axis=1)
 
 
 def _tally(found: Mapping[str, Interval], above: str, below: str) -> str:
