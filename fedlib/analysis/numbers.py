@@ -1,4 +1,6 @@
-"""A number that README or a notebook's first screen states, as data: from which rows, and its tolerance.
+"""A number that a text states, as data: from which rows, and its tolerance.
+
+Texts are README, pages of docs, and notebooks' first screens.
 
 Each paper registers its own in `numbers.py`; `fedlib.reporting.numbers` lists, compares and repeats them.
 """

@@ -63,7 +63,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "auto_fedrl_untrained": MethodStyle("#6A3D9A", "1", "Auto-FedRL, untrained", ":"),
     "auto_fedrl_permuted": MethodStyle("#6A3D9A", "3", "Auto-FedRL, permuted rewards", ":"),
     "feddrl_online": MethodStyle("#D55E00", "d", "FedDRL, online", "--"),
-    "fedprox_uniform": MethodStyle("#E69F00", "v", "FedProx, equal weights", "-."),
+    "fedprox_uniform": MethodStyle("#E69F00", "v", "FedProx, uniform weights", "-."),
     "keep": MethodStyle("#D55E00", "p", "FedDRL, keeps stage 1's experience", "-."),
     "fedrod_personal": MethodStyle("#CC79A7", "x", "FedROD, personal head", "--"),
     "feddisk_global": MethodStyle("#882255", "p", "FedDisk, u_glob", "--"),
@@ -81,7 +81,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "schedulerfl_draws": MethodStyle("#999933", "P", "SchedulerFL, draws stored", ":"),
     "schedulerfl_undecayed": MethodStyle("#999933", "v", "SchedulerFL, no weight decay", "-."),
     "schedulerfl_explores": MethodStyle("#999933", "^", "SchedulerFL, noise and memory", ":"),
-    "fedavg_uniform": MethodStyle("#0072B2", "+", "FedAvg, equal weights", "-."),
+    "fedavg_uniform": MethodStyle("#0072B2", "+", "FedAvg, uniform weights", "-."),
     # controls: greys and thin lines, so that they stand back
     "random": MethodStyle("#777777", "x", "random policy", ":"),
     "uniform": MethodStyle("#999999", "+", "uniform weights", "-."),

@@ -79,16 +79,21 @@ def test_the_page_holds_every_number_of_the_committed_rows(values):
         assert NUMBERS[name].unit != "ms" or low > 0, "no time is too short to agree"
 
 
-def results_of_readme() -> str:
-    text = text_of(README)
-    return text[text.index("**FedDisk** trains on") : text.index("Each effect with an interval")]
+def results_in(page: str) -> str:
+    text = text_of(page)
+    if page != README:
+        return text
+    return text[text.index("**FedDRL.** At") : text.index("Each effect with an interval")]
 
 
-def test_readme_states_each_of_its_numbers_and_no_other(values):
-    own = {name: words(value) for name, value in values.items() if README in NUMBERS[name].places}
-    results = results_of_readme()
+@pytest.mark.parametrize("page", reporting.stating_pages())
+def test_a_page_states_each_of_its_numbers_and_no_other(page, values):
+    own = {name: words(value) for name, value in values.items() if page in NUMBERS[name].places}
+    results = results_in(page)
+    assert own
     assert {name: text for name, text in own.items() if text not in results} == {}, NEWER
-    assert set(unregistered(results, list(own.values()))) == {"95 %", "30 %"}  # 30: FedDdrl's abstract
+    others = {README: {"30 %"}}  # FedDdrl's abstract
+    assert set(unregistered(results, list(own.values()))) == others.get(page, {"95 %"})
 
 
 @pytest.mark.parametrize("headline", HEADLINES, ids=lambda headline: headline.__module__.split(".")[2])

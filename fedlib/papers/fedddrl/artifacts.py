@@ -33,11 +33,11 @@ ARTIFACTS = (
         runs=grid.table4, plot=figures.plot_table4, tables=(tables.table4,),
     ),
     _Artifact(
-        "fedddrl/table5", "Balanced-MixUp on FedAvg, C = 5 and 10",
+        "fedddrl/table5", "Balanced-MixUp on FedAvg, 5 and 10 clients a round",
         runs=grid.table5, tables=(tables.table5,), profiles=PROFILES, seeds=_TEN_EXTENDED,
     ),
     _Artifact(
-        "fedddrl/fig2", "FedAvg's accuracy per round, C = 5 and 10",
+        "fedddrl/fig2", "FedAvg's accuracy per round, 5 and 10 clients a round",
         runs=grid.fig2, plot=figures.plot_fig2, profiles=PROFILES, seeds=_TEN_EXTENDED,
     ),
     _Artifact(

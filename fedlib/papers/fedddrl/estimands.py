@@ -90,7 +90,7 @@ def accuracies(table: str, size: int | None = None) -> pd.Series:
 
 
 def printed_mixup() -> Mapping[str, float]:
-    """Gains of Balanced-MixUp in table 5, C = 5 and 10."""
+    """Gains of Balanced-MixUp in table 5, with 5 and with 10 clients a round."""
     pair = against("fedavg_mixup", "fedavg")
     return {name: value for size in (5, 10) for name, value in printed(pair, HARD, "table5", size)().items()}
 

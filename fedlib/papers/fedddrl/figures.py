@@ -59,7 +59,7 @@ def plot_table4(rows: pd.DataFrame) -> Figure:
 def plot_fig2(rows: pd.DataFrame) -> Figure:
     """FedAvg's accuracy per round, half as many clients per round beside all of them."""
     own = quantities.evaluations(rows)
-    own = own.assign(clients="FedAvg, C = " + own.cohort_size.astype(int).astype(str))
+    own = own.assign(clients="FedAvg, " + own.cohort_size.astype(int).astype(str) + " clients a round")
     mean = own.groupby(["clients", "t", "seed"], as_index=False).test_accuracy.mean()
     fig, ax = plotting.subplots(figsize=(6.6, 3.8))
     percent = mean.assign(test_accuracy=100 * mean.test_accuracy)

@@ -216,7 +216,7 @@ def one_role(profile: str, wanted: str) -> tuple[str]:
 
 
 def few_clients(profile: str, names: Iterable[str], among: Iterable[str]) -> list[Run]:
-    """FedAvg with half as many clients per round: C = 5."""
+    """FedAvg with half as many clients per round, 5 of 10."""
     half = scale_of(profile).cohort // 2
     return [
         replace(make_run(profile, "table5", role, TABLE4[name]), cohort_size=half)
@@ -226,13 +226,13 @@ def few_clients(profile: str, names: Iterable[str], among: Iterable[str]) -> lis
 
 
 def table5(profile: str) -> list[Run]:
-    """FedAvg with and without Balanced-MixUp: C = 5, and table 4's runs with C = 10."""
+    """FedAvg with and without Balanced-MixUp: C = 5, and table 4's runs with 10 clients a round."""
     names = ("fedavg", "fedavg_mixup")
     return few_clients(profile, names, roles(profile)) + table4(profile, names)
 
 
 def fig2(profile: str) -> list[Run]:
-    """FedAvg on CIFAR-10, C = 5 and 10; all of its runs are table 5's."""
+    """FedAvg on CIFAR-10, 5 and 10 clients a round; all of its runs are table 5's."""
     role = one_role(profile, "CIFAR-10")
     return few_clients(profile, ("fedavg",), role) + table4(profile, ("fedavg",), role)
 

@@ -30,7 +30,7 @@ def table4(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def table5(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedAvg with and without Balanced-MixUp; C is 5 or 10, or what the profile has in their place."""
+    """FedAvg with and without Balanced-MixUp, 5 or 10 clients a round, or what the profile has instead."""
     ours = _spread(quantities.final_accuracy(rows), ["role", "variant", "cohort_size"])
     few = ours.cohort_size.min()
     ours = ours.assign(
@@ -38,8 +38,11 @@ def table5(rows: pd.DataFrame) -> pd.DataFrame:
         note=np.where(ours.cohort_size == few, "C=5", "C=10"),
     )
     printed = load_published("fedddrl_table5")
-    table = _beside(printed, ours, ["dataset", "method", "note"]).rename(columns={"note": "clients"})
-    return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
+    table = _beside(printed, ours, ["dataset", "method", "note"]).rename(columns={"note": "clients a round"})
+    return table.assign(
+        **{"clients a round": table["clients a round"].str.removeprefix("C=")},
+        dataset=table.dataset.map(quantities.shown_roles(rows)),
+    )
 
 
 def _spread(values: pd.Series, by: list[str]) -> pd.DataFrame:

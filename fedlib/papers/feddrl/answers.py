@@ -83,7 +83,7 @@ def _by_partition(rows: pd.DataFrame, value: str, late: bool) -> pd.DataFrame:
 
 
 def is_it_faster(rows_of: RowsOf) -> list[str]:
-    """Answer fig. 10: rounds to the accuracy that all reach, of FedDRL, of FedAvg and of equal weights."""
+    """Answer fig. 10: rounds to the accuracy that all reach, of FedDRL, of FedAvg and of uniform weights."""
     named = _named(rows_of("feddrl/fig10"))
     found = _by_cell(named, THREE, lambda part: _rounds_over(part, "fedavg"))
     if not found:
@@ -96,7 +96,7 @@ def is_it_faster(rows_of: RowsOf) -> list[str]:
     missed = sum(1 for _ in analysis.cells(named, needs=(*THREE, "uniform"))) - len(equal)
     if equal:
         short = f"; in {missed} further cells these miss the accuracy in some seed" if missed else ""
-        told.append(f"It needs {_tally(equal, 'fewer than equal weights', 'more')}{short}.")
+        told.append(f"It needs {_tally(equal, 'fewer than uniform weights', 'more')}{short}.")
     faster = [name for name, interval in found.items() if interval.low > 0 and name in equal]
     return [*told, _rounds_there(named, faster)] if 0 < len(faster) <= MOST_NAMES else told
 
@@ -109,7 +109,7 @@ def _rounds_over(part: pd.DataFrame, variant: str) -> pd.Series:
 
 
 def _rounds_there(named: pd.DataFrame, names: list[str]) -> str:
-    """Mean rounds of FedDRL, FedAvg and equal weights in the cells of these names, in a sentence."""
+    """Mean rounds of FedDRL, FedAvg and uniform weights in the cells of these names, in a sentence."""
     told = []
     for cell, part in analysis.cells(named, needs=(*THREE, "uniform")):
         if analysis.cell_name(cell) in names:
@@ -119,7 +119,7 @@ def _rounds_there(named: pd.DataFrame, names: list[str]) -> str:
                 for variant in ("feddrl", "fedavg", "uniform")
             )
             told.append(f"{own}, {fedavg} and {equal} in {analysis.cell_name(cell)}")
-    return f"Mean rounds of FedDRL, FedAvg and equal weights where it needs fewer: {'; '.join(told)}."
+    return f"Mean rounds of FedDRL, FedAvg and uniform weights where it needs fewer: {'; '.join(told)}."
 
 
 def does_the_lead_grow(rows_of: RowsOf) -> list[str]:

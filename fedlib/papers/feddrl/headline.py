@@ -27,7 +27,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     return [
         f"Over {_cells(real if len(real) else rows)} cells of table 3 (data set, partition, clients) "
         f"FedDRL's best accuracy is {effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}, "
-        f"{effect_words(pooled['uniform'], 'points')} against equal weights and "
+        f"{effect_words(pooled['uniform'], 'points')} against uniform weights and "
         f"{effect_words(pooled['untrained'], 'points')} against its own policy before any training.",
         *_told(rows_of, {**_LENGTH, "repair_judged": _repaired}),
     ]
@@ -57,7 +57,7 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     late, under_ce = analysis.late(named), analysis.equal_amounts(named)
     dataset, scheme = named[["dataset", "partition"]].iloc[0]
     printed = accuracies().loc[analysis.PAPER_DATA[dataset], analysis.PAPER_PARTITIONS[scheme], 100]
-    baselines, uniform = {"fedavg": "FedAvg", "fedprox": "FedProx"}, {"uniform": "equal weights"}
+    baselines, uniform = {"fedavg": "FedAvg", "fedprox": "FedProx"}, {"uniform": "uniform weights"}
     not_fedavgs = {} if under_ce else uniform
     controls = {
         "untrained": "the policy that it starts from",
@@ -171,7 +171,7 @@ def _whose_lead(rows: pd.DataFrame) -> str:
     )
     return (
         f"Over {_cells(rows)} cells of table 3 FedDRL is {effect_words(pooled['fedavg'], 'points')} against "
-        f"FedAvg and {effect_words(pooled['uniform'], 'points')} against equal weights: {says}."
+        f"FedAvg and {effect_words(pooled['uniform'], 'points')} against uniform weights: {says}."
     )
 
 
@@ -195,7 +195,7 @@ def _printed_agent(rows: pd.DataFrame) -> str:
     uniform = contrasts.paired(reward["feddrl"], reward["uniform"])
     return (
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy and "
-        f"{effect_words(uniform, 'nats')} against equal weights (small setting, {gain.n} seeds): {says}."
+        f"{effect_words(uniform, 'nats')} against uniform weights (small setting, {gain.n} seeds): {says}."
     )
 
 
@@ -221,13 +221,13 @@ def _alone(rows: pd.DataFrame) -> str:
 
 
 def _repaired(rows: pd.DataFrame) -> str:
-    """Gains in reward over equal weights by data set, of the repaired agent and on permuted rewards."""
+    """Gains in reward over uniform weights by data set, of the repaired agent and on permuted rewards."""
     parts = dict(iter(analysis.named(rows).groupby("dataset")))
     told = [_repaired_on(analysis.PAPER_DATA[data], part) for data, part in parts.items()]
     return (
         "Repaired (reward centred, losses as they are in the state, one policy for all clients; discount, "
         "noise, policy rate and length of the offline training changed) the agent's gain in reward "
-        f"over equal weights is {'; '.join(told)}."
+        f"over uniform weights is {'; '.join(told)}."
     )
 
 

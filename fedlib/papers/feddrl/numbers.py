@@ -1,4 +1,6 @@
-"""Numbers of README's results and of the first screen of 01_feddrl."""
+"""Numbers of docs/feddrl.md, of README's results and of the first screen of 01_feddrl."""
+
+from dataclasses import replace
 
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
@@ -10,10 +12,14 @@ from fedlib.papers.feddrl.quantities import late as late_by_seed
 
 TABLE3 = "feddrl/table3"
 LENGTH = {"ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn"}  # by partition
-NOTEBOOK = "notebooks/01_feddrl.ipynb"
-BOTH = (README, NOTEBOOK)
+PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
+BOTH = (PAGE, NOTEBOOK)
+OF_README = (
+    "feddrl-length-fedavg", "feddrl-length-cn-fedavg", "feddrl-length-drawn-late-fedavg",
+    "feddrl-length-cn-drawn-late-fedavg", "feddrl-printed-fmnist", "feddrl-repaired-fmnist",
+)  # fmt: skip
 CONTROLS = {
-    "fedavg": "FedAvg", "uniform": "equal weights", "untrained": "its untrained policy",
+    "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
 AGENTS = {
@@ -42,7 +48,7 @@ def _less(control: str, scheme: str = "", stand_in: bool = False) -> Number:
         what=f"FedDRL's best accuracy less that of {CONTROLS[control]}, mean over {cells}", unit="points",
         artifacts=(TABLE3,),
         compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(TABLE3)), **where), control),
-        places=(README,) if scheme else (NOTEBOOK,),
+        places=(PAGE,) if scheme else (NOTEBOOK,),
     )  # fmt: skip
 
 
@@ -97,7 +103,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of the cell of the paper's length under this partition, as far as it has rows."""
     return (
         *(
-            _at_length(name, scheme, late=late, places=(README,) if name == "uniform" else BOTH)
+            _at_length(name, scheme, late=late, places=(PAGE,) if name == "uniform" else BOTH)
             for late in (False, True)
             for name in CONTROLS
         ),
@@ -117,8 +123,8 @@ def _repair(data: str, variant: str, what: str) -> Number:
 
     return Number(
         id=f"feddrl-{AGENT_IDS.get(variant, variant).replace('_', '-')}-{data}",
-        what=f"mean reward of {what} less that of equal weights, {DATA[data]}", unit="nats",
-        artifacts=("feddrl/repair_judged",), compute=compute,
+        what=f"mean reward of {what} less that of uniform weights, {DATA[data]}", unit="nats",
+        artifacts=("feddrl/repair_judged",), compute=compute, places=(PAGE,),
     )  # fmt: skip
 
 
@@ -134,7 +140,7 @@ def _timed(name: str, what: str, unit: str, column: str, *, model: str = "mlp", 
         return single(found[column].iloc[-1 if alone else 0]) if len(found) and column in found else None
 
     return Number(id=f"feddrl-{name}", what=what, unit=unit, artifacts=("feddrl/fig9",), compute=compute,
-                  factor=TIMES)  # fmt: skip
+                  places=(PAGE,), factor=TIMES)  # fmt: skip
 
 
 def _decision(model: str, words: str) -> Number:
@@ -144,7 +150,7 @@ def _decision(model: str, words: str) -> Number:
         return single(own.median_ms.iloc[0]) if len(own) else None
 
     return Number(id=f"feddrl-decision-{model}", what=f"median time of a decision, {words}", unit="ms",
-                  artifacts=("feddrl/fig9",), compute=compute, factor=TIMES)  # fmt: skip
+                  artifacts=("feddrl/fig9",), compute=compute, places=(PAGE,), factor=TIMES)  # fmt: skip
 
 
 def _full_scale(variant: str, best: bool) -> Number:
@@ -162,11 +168,12 @@ def _full_scale(variant: str, best: bool) -> Number:
     return Number(
         id=f"feddrl-full-scale-{variant.removesuffix('_online')}-{'best' if best else 'late'}",
         what=f"accuracy of {METHODS[variant]} in one cell at full scale, {which}", unit="%",
-        artifacts=(CURVES,), compute=compute, tolerance=2.0, first=("feddrl/table3_fmnist_ce_n100",),
+        artifacts=(CURVES,), compute=compute, places=(PAGE,), tolerance=2.0,
+        first=("feddrl/table3_fmnist_ce_n100",),
     )  # fmt: skip
 
 
-NUMBERS = (
+_OWN = (
     _less("fedavg", stand_in=True),
     *(_less(control) for control in ("fedavg", "uniform", "untrained")),
     *(_less(control, scheme) for control in CONTROLS for scheme in ("pa", "ce", "cn")),
@@ -185,3 +192,4 @@ NUMBERS = (
            model="cnn-feddrl"),
     *(_full_scale(variant, best) for best in (False, True) for variant in METHODS),
 )  # fmt: skip
+NUMBERS = tuple(replace(one, places=(README, *one.places)) if one.id in OF_README else one for one in _OWN)

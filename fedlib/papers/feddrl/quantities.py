@@ -110,7 +110,7 @@ def best(part: pd.DataFrame, variant: str) -> pd.Series:
 
 
 def equal_amounts(named: pd.DataFrame) -> bool:
-    """Whether all clients hold as many images (CE), so that equal weights are FedAvg's."""
+    """Whether all clients hold as many images (CE), so that uniform weights are FedAvg's."""
     return set(named.partition) == {"ce"}
 
 

@@ -214,7 +214,7 @@ def test_epochs_by_speed_of_each_data_set_with_its_own_seeds():
 
 
 def with_mixup(gain, more, wobble):
-    """FedAvg with C = 5 and 10, without and with Balanced-MixUp, which gains `gain`."""
+    """FedAvg with 5 and 10 clients a round, without and with Balanced-MixUp, which gains `gain`."""
     parts = [
         frame({(name, role): {"accuracy": 0.4 + gain * (name == "fedavg_mixup") + more * (c == 10),
                               "wobble": wobble if c == 5 else 0.0}

@@ -23,11 +23,11 @@ def test_table_4_beside_the_published_values():
     assert (row["ours"], row["ours s.d."], row["difference"]) == (90.0, 0.4, -4.6)
 
 
-def test_table_5_names_the_smaller_cohort_c_5():
+def test_table_5_takes_the_smaller_cohort_for_5_clients():
     parts = [frame({("fedavg_mixup", "CIFAR-10"): 0.1 * c}, cohort=c) for c in (3, 6)]
-    table = tables.table5(pd.concat(parts, ignore_index=True)).set_index("clients")
-    assert table.loc["C=5", ["published", "ours"]].tolist() == [69.4, 30.0]
-    assert table.loc["C=10", ["published", "ours"]].tolist() == [76.5, 60.0]
+    table = tables.table5(pd.concat(parts, ignore_index=True)).set_index("clients a round")
+    assert table.loc["5", ["published", "ours"]].tolist() == [69.4, 30.0]
+    assert table.loc["10", ["published", "ours"]].tolist() == [76.5, 60.0]
 
 
 def rules_and_ours():

@@ -99,25 +99,25 @@ def raced(drl, avg, equal, **where):
 
 
 def test_rounds_to_the_common_accuracy():
-    """Two cells with MNIST's turned round: 3 rounds against 5, and 5 against 3; equal weights as FedDRL."""
+    """Two cells with MNIST's turned round: 3 rounds against 5, and 5 against 3; uniform weights as FedDRL."""
     rows = pd.concat([raced(3, 5, 3), raced(5, 3, 5, dataset="mnist")], ignore_index=True)
     assert answers.is_it_faster(giving(rows.assign(stand_in=rows.dataset == "mnist"))) == [
         "Of 2 cells (1 with the generated stand-in) FedDRL needs, to the accuracy that all three reach, "
         "fewer rounds than FedAvg in 1 (Fashion-MNIST/CE/N=10), more in 1 (MNIST/CE/N=10), undecided in 0.",
-        "It needs fewer than equal weights in 0, more in 0, undecided in 2.",
-        "Mean rounds of FedDRL, FedAvg and equal weights where it needs fewer: 3.0, 5.0 and 3.0 in "
+        "It needs fewer than uniform weights in 0, more in 0, undecided in 2.",
+        "Mean rounds of FedDRL, FedAvg and uniform weights where it needs fewer: 3.0, 5.0 and 3.0 in "
         "Fashion-MNIST/CE/N=10.",
     ]
 
 
 def test_equal_weights_that_miss_the_accuracy_are_counted():
-    """In MNIST's cell equal weights end at 49 %, below what the three methods reach."""
+    """In MNIST's cell uniform weights end at 49 %, below what the three methods reach."""
     low = raced(3, 5, 3, dataset="mnist")
     equal = low.method_options.str.contains("uniform")
     low = low.assign(test_accuracy=low.test_accuracy.where(~equal, 0.98 * low.test_accuracy))
     told = answers.is_it_faster(giving(pd.concat([raced(3, 5, 3), low], ignore_index=True)))
     assert told[1] == (
-        "It needs fewer than equal weights in 0, more in 0, undecided in 1; in 1 further cells these miss "
+        "It needs fewer than uniform weights in 0, more in 0, undecided in 1; in 1 further cells these miss "
         "the accuracy in some seed."
     )
     assert "MNIST/CE/N=10" not in told[2].replace("Fashion-MNIST", "")

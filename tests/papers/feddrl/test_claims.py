@@ -476,7 +476,7 @@ def test_sentences_about_the_papers_length_by_hand():
     assert "decide on, it is +2.00 [+2.00, +2.00] points against FedAvg" in late
     assert "and +0.00 [+0.00, +0.00] % among clients in the same slot" in factors
     assert third.startswith(
-        "Repaired its best accuracy is +0.00 [+0.00, +0.00] points against equal weights, −2.00 "
+        "Repaired its best accuracy is +0.00 [+0.00, +0.00] points against uniform weights, −2.00 "
     )
     *_, levels, factors = headline.at_the_papers_length(
         lambda name: at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
@@ -488,8 +488,8 @@ def test_sentences_about_the_papers_length_by_hand():
     )
     assert factors.startswith("A client of a small group then has +200")
     second, late = headline.at_the_papers_length(lambda name: rows.assign(partition="cn"))[1:3]
-    for sentence in (second, late):  # there equal weights are a control of their own
-        assert "points against equal weights, " in sentence
+    for sentence in (second, late):  # there uniform weights are a control of their own
+        assert "points against uniform weights, " in sentence
         assert "R5" not in sentence
     begun = headline.at_the_papers_length(lambda name: rows[rows.method == "fedavg"])
     assert begun == ["After 1000 rounds the best accuracies are FedAvg 50.1 % (printed: 84.9)."]

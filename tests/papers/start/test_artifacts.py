@@ -59,7 +59,7 @@ def test_curves_too_short_to_be_judged_decide_nothing():
 
 
 def test_a_finished_cell_of_feddrl_decides_what_is_too_short_here():
-    """Equal weights, another variant of FedAvg, are not FedAvg; SingleSet has fewer rounds, all flat."""
+    """Uniform weights, another variant of FedAvg, are not FedAvg; SingleSet has fewer rounds, all flat."""
     made = rows(singleset=[0.8, 0.81, 0.82], fedavg=[0.5, 0.52, 0.51], fedprox=[0.5, 0.52, 0.51])
     equal = rows(fedavg=[0.7, 0.8, 0.9]).assign(method_options='{"weights": "uniform"}')
     flat = pd.concat([made[made["round"] == 2].assign(round=r) for r in range(1, 21)])
@@ -111,7 +111,7 @@ def at_length(rounds):
 
 
 def test_the_headline_tells_the_cell_at_length_where_it_was_run():
-    """FedAvg ends 11 points below the union in both seeds, FedProx one above FedAvg; equal weights apart."""
+    """FedAvg ends 11 points below the union in both seeds, FedProx one above; uniform weights apart."""
     short = rows(singleset=[0.8, 0.9], fedavg=[0.5, 0.6], fedprox=[0.5, 0.6])
     told = headline(lambda name: short if name == "start/curves" else at_length(1000))
     assert told[2].endswith(
