@@ -7,9 +7,16 @@ import pandas as pd
 
 from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, strongest_baseline
+from fedlib.papers.head_to_head.claims import (
+    BASELINES,
+    FLAT,
+    LEARNED,
+    best_baseline,
+    strongest_baseline,
+)
 from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DECIDED, DEVICES, LESS, ROWS, STRONGEST
 from fedlib.papers.head_to_head.quantities import per_run
+from fedlib.papers.head_to_head.runs import CONTESTANTS
 from fedlib.plotting.style import method_style
 
 MARGIN = 0.5  # points: a smaller difference is no lead
@@ -44,12 +51,12 @@ def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Which is the best baseline, and the learned methods against the one that the test data put first."""
-    if not set(BASELINES) & set(runs.contestant):
+    if not (there := set(BASELINES) & set(runs.contestant)):
         return []
     gaps = [f"{LEARNED[name]} {_standing(STRONGEST[name], rows_of)[1]}" for name in names]
     best, strongest = (method_style(choose(runs)).label for choose in (best_baseline, strongest_baseline))
     return [
-        f"The best baseline, {best}, is chosen among {len(BASELINES)} on held-back images. Less the one that "
+        f"The best baseline, {best}, is chosen among {len(there)} on held-back images. Less the one that "
         f"ends highest, {strongest} (picked with test data: no claim is decided against it): "
         f"{', '.join(gaps)}."
     ] * bool(gaps)
@@ -69,6 +76,23 @@ def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
         return "behind", effect
     equal = max(-found.low, found.high) < MARGIN
     return "equal to" if equal else "neither clearly ahead of nor behind", effect
+
+
+def scale_words(rows_of: RowsOf) -> str:
+    """How far the rows of the comparison reach, and who has none in them, in a sentence or two."""
+    rows = rows_of(ROWS)
+    if rows.empty:
+        return "No rows of the comparison are stored."
+    runs, length = per_run(rows), int(rows["round"].max())
+    counts = {
+        "data set": runs.dataset.nunique(), "division": runs.cell.nunique(), "seed": runs.seed.nunique(),
+        "round": length,
+    }  # fmt: skip
+    told = ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items())
+    absent = [method_style(name).label for name in CONTESTANTS if name not in set(runs.contestant)]
+    without = f" No rows at this length: {'; '.join(absent)}." if absent else ""
+    _, curves = FLAT.check(rows)
+    return f"The comparison has {told}; {curves}.{without}"
 
 
 def open_questions(rows_of: RowsOf) -> list[str]:

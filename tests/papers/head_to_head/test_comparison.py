@@ -242,3 +242,21 @@ def test_questions_without_rows_beyond_smoke_are_called_open():
         "No rows beyond a smoke run answer, and these stay open: who gets there first in simulated time?"
     ]
     assert headline.open_questions(lambda name: rows[headline.BENCHMARK]) == []
+
+
+def test_the_limits_name_the_scale_and_who_is_missing():
+    """Two contestants of 24, two seeds, 20 flat rounds of the protocol's 300."""
+    told = headline.scale_words(lambda name: table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
+    head, missing = told.split(" No rows at this length: ")
+    assert head == (
+        "The comparison has 1 data set, 1 division, 2 seeds, 20 rounds; curves flat: up to 0.0 points in the "
+        "last quarter of 20 rounds (protocol: 300)."
+    )
+    assert len(missing.split("; ")) == len(runs.CONTESTANTS) - 2
+    assert "FAVOR" in missing.split("; ")
+
+
+def test_the_best_baseline_is_chosen_among_those_with_rows():
+    rows = table_of(fedavg=[0.5, 0.6], fedadam=[0.6, 0.7], feddrl=[0.4, 0.5])
+    told = " ".join(headline.headline(lambda name: rows if name.endswith("comparison") else pd.DataFrame()))
+    assert "The best baseline, FedAdam, is chosen among 2 on held-back images." in told
