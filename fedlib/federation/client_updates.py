@@ -41,7 +41,7 @@ def initial_state(task: Task) -> ServerState:
 
 
 def restarted(task: Task, state: ServerState) -> ServerState:
-    """The state with the initial models, for a new episode."""
+    """The state with the initial models and the memory that it has: a new episode for what learns."""
     start = initial_state(task)
     return replace(state, params=start.params, buffers=start.buffers)
 

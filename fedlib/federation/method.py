@@ -59,9 +59,17 @@ class Method(ABC):
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
         """Compute a round of pretraining before round 1, while the state's round is below 0.
 
-        Returns the state with its round counted up by 1, and replica -> why it failed.
+        Returns the state with its round counted up, by more than 1 where training ends early, and
+        replica -> why it failed.
         """
         return replace(state, round=state.round + 1), {}
+
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The state that a further episode begins with (`Run.episode_rounds`): that of `init`.
+
+        A method that learns over episodes keeps what it learned (`restarted`).
+        """
+        return replace(self.init(task), round=state.round)
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
         """Columns of the row of round 0, one value per replica: what `init` and `pretrain` did."""

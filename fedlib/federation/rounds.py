@@ -12,7 +12,6 @@ from torch import Tensor
 
 from fedlib.engine import Evaluation, evaluate_rows, evaluate_segments
 from fedlib.engine.hardware.device import to_host
-from fedlib.federation.client_updates import restarted
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.method import Method
 from fedlib.federation.state import RoundReport, ServerState
@@ -77,7 +76,7 @@ def _one_round(
     run = task.run
     cohort = next_cohort(task, server.round + 1)
     if server.round > 0 and run.episode(cohort.round)[1] == 1:
-        server = restarted(task, server)
+        server = method.restart(task, server)
     server, report = method.apply(task, server, cohort)
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
     rows = _report_rows(task, method, server, cohort, report, evaluates)

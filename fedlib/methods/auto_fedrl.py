@@ -32,7 +32,7 @@ from fedlib.federation import (
     require_server_images,
     server_evaluation,
 )
-from fedlib.federation.client_updates import initial_state, method_streams, train_and_average
+from fedlib.federation.client_updates import initial_state, method_streams, restarted, train_and_average
 from fedlib.rl.dirichlet import WeightAgent, WeightSearch, draw_weights, score
 from fedlib.rl.replay import permute_rewards
 from fedlib.run import Run
@@ -64,6 +64,10 @@ class AutoFedRL(Method):
         self.check(task.run)
         agent = self.search().init(len(task.runs), task.run.num_clients)
         return replace(initial_state(task), memory={"agent": dict(vars(agent))})
+
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models; the agent stays."""
+        return restarted(task, state)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         agent = WeightAgent(**on_host(state.memory["agent"]))

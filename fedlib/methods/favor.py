@@ -175,6 +175,10 @@ class Favor(Method):
         streams = method_streams(task, "permute", number)
         return replace(replay, rewards=permute_rewards(replay.rewards, streams))
 
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models; the agent stays, `apply` resets what it observes."""
+        return restarted(task, state)
+
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         """Step 4."""
         if task.run.episode(cohort.round)[1] == 1:

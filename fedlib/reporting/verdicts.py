@@ -129,17 +129,22 @@ def _timed_on(rows: pd.DataFrame) -> str:
 
 
 def is_whole(artifact_id: str, profile: str, rows: pd.DataFrame) -> bool:
-    """Whether every description of the artifact's grid is among the rows."""
+    """Whether every description of the artifact's grid is among the rows, with as many seeds as planned."""
     return share_computed(artifact_id, profile, rows) == 1
 
 
 def share_computed(artifact_id: str, profile: str, rows: pd.DataFrame) -> float:
-    """Share of the descriptions of the artifact's grid that the rows have; 1 of rows without a grid."""
+    """Share of the grid's runs, all its seeds, that the rows have; 1 of rows without a grid."""
     artifact = find_artifact(artifact_id)
     if profile not in artifact.profiles or rows.empty:
         return 0.0
-    wanted = {run.group_key for run in artifact.runs(profile)}
-    return len(wanted & set(rows["group"].unique())) / len(wanted) if wanted else 1.0
+    groups = {run.group_key for run in artifact.runs(profile)}
+    if not groups:
+        return 1.0
+    seeds = artifact.seeds[profile]
+    planned = seeds if isinstance(seeds, int) else len(seeds)
+    found = rows[rows["group"].isin(groups)].groupby("group")["seed"].nunique().clip(upper=planned)
+    return float(found.sum() / (planned * len(groups)))
 
 
 def records(

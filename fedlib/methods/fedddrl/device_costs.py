@@ -26,6 +26,9 @@ class DeviceCosts(Method):
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
         return self.method.pretrain(task, state)
 
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        return self.method.restart(task, state)
+
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
         return self.method.initial_columns(task, state)
 

@@ -167,6 +167,10 @@ class FedDdrl(Method):
             columns[f"training_{name}"] = [json.dumps(own.tolist()) for own in means.T]
         return columns
 
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models; the agents stay, `apply` resets what they observe."""
+        return restarted(task, state)
+
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         return self._play(task, state, cohort, learns=False)
 

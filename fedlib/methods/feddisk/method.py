@@ -30,7 +30,13 @@ from fedlib import seeds
 from fedlib.engine import Batch, Objective, cross_entropy
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, refuse_mixup
-from fedlib.federation.client_updates import finish_round, initial_state, sample_shares, train_cohort
+from fedlib.federation.client_updates import (
+    finish_round,
+    initial_state,
+    restarted,
+    sample_shares,
+    train_cohort,
+)
 from fedlib.methods.feddisk import phase1
 from fedlib.methods.feddisk.density_models import MadeSettings
 from fedlib.methods.feddisk.density_ratio import FEEDS, SCALES, RatioSettings, odds
@@ -115,6 +121,10 @@ class FedDisk(Method):
         alpha = self.sample_weights(task, h)
         report = {**found.columns, **phase1.weight_columns(task, h, alpha, found.log_ratio)}
         return replace(state, round=0, memory={"alpha": alpha, "h": h, "phase1": report})
+
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models; the density ratios stay."""
+        return restarted(task, state)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         alpha = state.memory["alpha"]

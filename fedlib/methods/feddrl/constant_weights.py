@@ -35,7 +35,13 @@ from fedlib.federation import (
     require_all_clients,
     sample_cohort,
 )
-from fedlib.federation.client_updates import finish_round, initial_state, method_streams, train_cohort
+from fedlib.federation.client_updates import (
+    finish_round,
+    initial_state,
+    method_streams,
+    restarted,
+    train_cohort,
+)
 from fedlib.methods.feddrl import mdp
 from fedlib.methods.feddrl.online_round import losses_before
 from fedlib.run import Run
@@ -136,6 +142,10 @@ class BestConstant(Method):
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[float]]:
         """Result of the search, for the row of round 0."""
         return {"search_return": state.memory["best_return"].tolist()}
+
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models; the weights that were found stay."""
+        return restarted(task, state)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         trained = train_cohort(task, state, cohort)

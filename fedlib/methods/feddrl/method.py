@@ -20,7 +20,7 @@ Where the paper is silent or cannot be meant as printed, the readings FEDDRL-A1 
 from dataclasses import dataclass, replace
 
 from fedlib.errors import check, check_name
-from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, initial_state
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, initial_state, restarted
 from fedlib.methods.feddrl import pretraining
 from fedlib.methods.feddrl.online_round import play_round
 from fedlib.methods.feddrl.pretraining import TwoStageAgent
@@ -59,6 +59,11 @@ class FedDRL(TwoStageAgent, Method):
         if self.has_workers:
             return pretraining.start(self, task, state)
         return replace(state, memory={"learner": self.new_state(task).pack()})
+
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models; the agent stays, and the last action of the episode before earns nothing."""
+        learner = {**state.memory["learner"], "state": None, "action": None}
+        return replace(restarted(task, state), memory={"learner": learner})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         return play_round(self, task, state, cohort)

@@ -30,6 +30,7 @@ from fedlib.federation.client_updates import (
     initial_state,
     method_generators,
     method_streams,
+    restarted,
     train_cohort,
 )
 from fedlib.partition import Partition, partition_like
@@ -91,6 +92,10 @@ class EvaluatorFL(Method):
         workers, state = task.run.num_clients, initial_state(task)
         agent = self.rule(workers).init(method_generators(task, "agent"))
         return replace(state, memory={"agent": dict(vars(agent))})
+
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models; the agent stays."""
+        return restarted(task, state)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         state = self._begin_episode(task, state, cohort.round)

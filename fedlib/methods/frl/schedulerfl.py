@@ -34,6 +34,7 @@ from fedlib.federation.client_updates import (
     initial_state,
     method_rng,
     method_streams,
+    restarted,
     train_cohort,
 )
 from fedlib.methods.frl.scheduler_agent import Scheduler, World, act, train_scheduler
@@ -82,6 +83,11 @@ class SchedulerFL(Scheduler, Method):
         """The workers of a replica, with as much data as they hold."""
         run, sizes = task.runs[replica], np.array([len(own) for own in task.clients[replica]])
         return World(run.seed, sizes, self, run.cell)
+
+    def restart(self, task: Task, state: ServerState) -> ServerState:
+        """The initial models and no times known; the agent stays."""
+        fresh = {name: torch.zeros_like(state.memory[name]) for name in ("known", "counts")}
+        return replace(restarted(task, state), memory={**state.memory, **fresh})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         known = state.memory["known"].cpu().numpy()
