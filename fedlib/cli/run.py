@@ -100,16 +100,33 @@ def planned_runs(arguments: argparse.Namespace) -> _Plans:
         "settings": dict(selection.parse_setting(text) for text in arguments.set),
     }
     plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    if options["names"] or options["settings"]:
+        plans = _trained(plans)
     if arguments.only:
         plans = _only(plans, arguments.only)
     if arguments.skip_committed:
         plans = _uncommitted(plans)
-    from fedlib.experiments.preflight import check_run_names  # imports torch: only once the names are known
+    # imports torch: only once the names are known
+    from fedlib.experiments.preflight import check_run_names, with_numbers_as_annotated
 
+    if options["settings"]:
+        given = tuple(options["settings"])
+        plans = {a: [with_numbers_as_annotated(run, given) for run in runs] for a, runs in plans.items()}
     for runs in plans.values():
         for members in selection.group(runs):
             check_run_names(members[0])
     return plans
+
+
+def _trained(plans: _Plans) -> _Plans:
+    """The artifacts that train runs: the others have none that options could narrow or change."""
+    kept = {artifact: runs for artifact, runs in plans.items() if runs}
+    check(
+        bool(kept),
+        f"--data, --partition, --method or --set given; {', '.join(a.id for a in plans)} "
+        "trains no runs that they could narrow or change; allowed: none of them",
+    )
+    return kept
 
 
 def _only(plans: _Plans, texts: Sequence[str]) -> _Plans:
@@ -276,8 +293,12 @@ def _shorten(value: Any) -> Any:
 
 
 def _measure(measurement: "Measurement", arguments: argparse.Namespace, store: "Store") -> None:
-    from fedlib.experiments.measurements import compute_measurement
+    from fedlib.experiments.budget import BudgetExhausted
+    from fedlib.experiments.measurements import compute_measurement, load_measurement
 
+    needed = arguments.again or load_measurement(measurement, arguments.profile, store) is None
+    if needed and not arguments.budget.allows_step():
+        raise BudgetExhausted(f"{measurement.id}: not begun, the time budget is used up")
     compute_measurement(measurement, arguments.profile, store, again=arguments.again)
 
 

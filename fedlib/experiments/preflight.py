@@ -2,14 +2,15 @@
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from fedlib.data import dataset_names
 from fedlib.engine import PRECISIONS, SAMPLE_ORDERS, make_optimizer
 from fedlib.engine.optimizers import OPTION_TYPES
 from fedlib.errors import check, check_name
-from fedlib.experiments.validation import check_option
+from fedlib.experiments.validation import as_number, check_option
 from fedlib.federation.client_data import TASK_OPTIONS
 from fedlib.federation.task import check_run_numbers
 from fedlib.methods import make_method, method_class, method_options
@@ -40,6 +41,22 @@ def check_run_names(run: Run) -> None:
     check_run_numbers(run)
     check_name("precision", run.precision, PRECISIONS)
     check_name("sample order", run.sample_order, SAMPLE_ORDERS)
+
+
+def with_numbers_as_annotated(run: Run, settings: Iterable[str]) -> Run:
+    """The run with the numbers of these options (`method.mu`) as their annotations have them.
+
+    As `selection.override` has fields: 1 where a float belongs is 1.0.
+    """
+    makers = {"partition": PARTITIONS.get(run.partition), "model": MODELS.get(run.model)}
+    makers["method"] = method_class(run.method)
+    options = {kind: dict(getattr(run, f"{kind}_options")) for kind in makers}
+    for key in settings:
+        kind, _, option = key.partition(".")
+        if option and makers.get(kind):
+            hint = typing.get_type_hints(makers[kind]).get(option)
+            options[kind][option] = as_number(options[kind][option], hint)
+    return replace(run, **{f"{kind}_options": own for kind, own in options.items()})
 
 
 def _check_values(

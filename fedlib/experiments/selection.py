@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from fedlib.errors import UsageError, check, check_name, shortened
 from fedlib.experiments.artifact import Artifact
-from fedlib.experiments.validation import fits, words_of
+from fedlib.experiments.validation import as_number, fits, words_of
 from fedlib.run import Run
 
 # Fields that say where a run belongs; the artifact, --profile and --seeds decide them.
@@ -84,7 +84,7 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
         keys = [*FIELDS, *(f"{name}.<option>" for name in OPTIONS)]
         check_name("setting", key, keys)
         _check_type(key, value)
-    fields = {key: _number(key, value) for key, value in settings.items() if "." not in key}
+    fields = {key: as_number(value, _TYPES[key]) for key, value in settings.items() if "." not in key}
     for name, options in OPTIONS.items():
         kept = {} if fields.get(name, getattr(run, name)) != getattr(run, name) else getattr(run, options)
         given = {key.partition(".")[2]: v for key, v in settings.items() if key.startswith(f"{name}.")}
@@ -95,13 +95,6 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
 def _check_type(field: str, value: Any) -> None:
     hint = _TYPES[field]
     check(fits(value, hint), f"{field}={json.dumps(value)} given; allowed: {words_of(hint)}")
-
-
-def _number(field: str, value: Any) -> Any:
-    """1 where a float belongs is 1.0 and 5.0 a whole 5, so that both describe the same run."""
-    kinds = typing.get_args(_TYPES[field]) or (_TYPES[field],)
-    known = {float: float, int: int}
-    return next((known[kind](value) for kind in kinds if kind in known and value is not None), value)
 
 
 def narrow(runs: Sequence[Run], field: str, name: str) -> list[Run]:
@@ -139,11 +132,11 @@ def _distinct(runs: Iterable[Run]) -> list[Run]:
 
 
 def group(runs: Sequence[Run], *, joined: bool = False) -> list[list[Run]]:
-    """Runs that differ in their seed only, together; in the order of their first member.
+    """Runs that differ in their seed only, each once, together; in the order of their first member.
 
     joined: also runs of FedAvg and FedProx that differ in method, its options or partition.
     """
     groups: dict[str, list[Run]] = {}
-    for run in runs:
+    for run in _distinct(runs):
         groups.setdefault(run.joint_key if joined else run.group_key, []).append(run)
     return list(groups.values())

@@ -40,6 +40,13 @@ def fits(value: Any, hint: Any) -> bool:
     return isinstance(value, hint) if hint in _WORDS else value is not None or hint is Any
 
 
+def as_number(value: Any, hint: Any) -> Any:
+    """1 where a float belongs is 1.0 and 5.0 a whole 5, so that both describe the same run."""
+    kinds = typing.get_args(hint) or (hint,)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return next((kind(value) for kind in kinds if number and kind in (int, float)), value)
+
+
 def words_of(hint: Any) -> str:
     """The type in words, e.g. `a number or null`."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)

@@ -131,9 +131,10 @@ class Session:
 
     def plan(self) -> pd.DataFrame:
         """Artifact, what is missing, expected time: one row per artifact that `run` is going to compute."""
-        timings, lines = Timings(), []
+        timings, lines, planned = Timings(), [], set()
         for artifact in self._wanted():
-            missing = self._missing_runs(artifact)
+            missing = [run for run in self._missing_runs(artifact) if run.key not in planned]
+            planned |= {run.key for run in missing}  # artifacts share runs
             if missing:
                 lines.append((artifact.id, count_of_runs(len(missing)), timings.of_runs(missing)))
             elif self._lacks_measurement(artifact):
@@ -193,6 +194,8 @@ class Session:
         measured = [artifact for artifact in wanted if self._lacks_measurement(artifact)]
         progress.expect(len(group(runs)) + len(measured))
         for artifact in measured:
+            if not self.budget.allows_step():
+                raise BudgetExhausted(f"{artifact.id}: not begun, the time budget is used up")
             with progress.measuring(artifact.id):
                 compute_measurement(artifact.measurement, self.profile, self.store)
         found = runner.run_runs(

@@ -17,8 +17,10 @@ from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
 from fedlib.experiments.cluster import missing_groups
 from fedlib.experiments.durations import Expected, Timings
-from fedlib.experiments.selection import expand, override, parse_seeds, parse_setting
+from fedlib.experiments.preflight import with_numbers_as_annotated
+from fedlib.experiments.selection import expand, group, override, parse_seeds, parse_setting
 from fedlib.experiments.store import Store
+from fedlib.papers import find_artifact
 from fedlib.reporting import agents
 
 
@@ -253,3 +255,36 @@ def test_agents_without_a_name_are_listed_and_nothing_is_trained(capsys, monkeyp
     assert [line.split()[0] for line in lines[1:-1]] == [*agents.TRAINED_BY]
     assert main(["agents", "wrongname"]) == 2
     assert "'wrongname'; allowed: feddrl, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "option", [["--data", "mnist"], ["--method", "fedavg"], ["--partition", "iid"], ["--set", "rounds=3"]]
+)
+def test_a_measurement_has_no_runs_to_narrow_or_change(option, capsys):
+    assert main(["run", "feddrl/ddpg_bandit", *option, "--dry-run"]) == 2
+    assert "feddrl/ddpg_bandit trains no runs that they could narrow or change" in capsys.readouterr().err
+
+
+def test_a_measurement_is_not_begun_without_time(capsys):
+    assert main(["run", "feddrl/ddpg_bandit", "--budget-minutes", "0.0001"]) == 3
+    assert "feddrl/ddpg_bandit: not begun, the time budget is used up" in capsys.readouterr().err
+
+
+def test_numbers_of_a_setting_are_those_of_the_option():
+    """1 where a float belongs is 1.0, 2.0 where a whole number belongs is 2: one run each."""
+    (base,) = (
+        run for run in expand(find_artifact("start/curves"), "smoke", seeds=1) if run.method == "fedprox"
+    )
+    one, same = (
+        with_numbers_as_annotated(override(base, {"method.mu": value}), ["method.mu"]) for value in (1, 1.0)
+    )
+    assert one.key == same.key
+    agent = with_numbers_as_annotated(
+        override(base, {"method": "feddrl", "method.workers": 2.0}), ["method", "method.workers"]
+    )
+    assert isinstance(agent.method_options["workers"], int)
+
+
+def test_runs_that_are_given_twice_are_one():
+    runs = expand(find_artifact("start/curves"), "smoke", seeds=2)
+    assert group([*runs, *runs]) == group(runs)
