@@ -117,7 +117,7 @@ def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
     by_runs = [one for one in found if one["kind"] != ARITHMETIC]
     counts = Counter(one["verdict"] for one in by_runs)
     held = Counter(one["verdict"] for one in found if one["kind"] == ARITHMETIC)
-    apart = f" By arithmetic on the printed numbers: {_counted(held)}." if held else ""
+    apart = f" By computation without training: {_counted(held)}." if held else ""
     meant = [f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
     verdicts = f"Of {len(by_runs)} claims that runs decide: {_counted(counts)}.{''.join(meant)}{apart}"
     lines = [*sentences, verdicts, _scale_sentence(found)]

@@ -63,7 +63,9 @@ def recompute(rows) -> tuple[bool, str]:
     return True, f"{rows['seed'].nunique()} seeds"
 
 
-ARTIFACTS = (Artifact("fake/grid", "a grid", "table", runs=grid_runs, seeds={"smoke": 2, "reduced": 2, "paper": 1}),)
+ARTIFACTS = (
+    Artifact("fake/grid", "a grid", "table", runs=grid_runs, seeds={"smoke": 2, "reduced": 2, "paper": 1}),
+)
 CLAIMS = (
     Claim(id="FAKE-C1", statement="it runs", place="nowhere", artifact="fake/grid", recompute=recompute),
 )

@@ -22,6 +22,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "
         f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn, and "
         f"{stated(OTHER_ROUNDS, rows_of)} in the others.",
-        f"SchedulerFL's mean round, the time of its slowest worker, is {stated(MEAN_ROUND, rows_of)} against "
-        "as many workers drawn at random (IID; below 0 is faster).",
+        f"SchedulerFL's mean round up to the threshold accuracy, the time of its slowest worker, is "
+        f"{stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster; "
+        "few rounds, since both get there early).",
     ]

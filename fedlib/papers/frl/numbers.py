@@ -40,7 +40,8 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, MEAN_ROUND = NUMBERS = (
     _reward("its other rounds", "other-rounds", 0.01),
     Number(
         id="frl-mean-round",
-        what="SchedulerFL's mean round (its slowest worker's time, IID) less that of as many drawn at random",
+        what="SchedulerFL's mean round up to the threshold accuracy (its slowest worker's time, IID) less "
+        "that of as many drawn at random",
         unit="s", artifacts=("frl/table2", "frl/table3"), compute=_mean_round, places=(README, NOTEBOOK),
     ),
 )  # fmt: skip

@@ -70,7 +70,8 @@ def maximises(rows_of: RowsOf) -> list[str]:
     column = "agent less random at its rate"
     return [
         f"Against as many workers at random EvaluatorFL gains: {'; '.join(cells)}.",
-        f"SchedulerFL's mean round less that of as many at random is {_gap(seconds, column, '')} s, its "
+        f"SchedulerFL's mean round up to the threshold less that of as many at random is "
+        f"{_gap(seconds, column, '')} s, its "
         f"final accuracy less theirs {_gap(points, column, '')} points (IID).",
     ]
 
@@ -82,7 +83,7 @@ def _gap(line: pd.Series, name: str, prefix: str | None = None) -> str:
 
 
 def agent_less_random(rows_of: RowsOf) -> pd.DataFrame:
-    """The trained scheduler less as many workers at random: mean round (s) and final accuracy."""
+    """The trained scheduler less as many at random: mean round to the threshold (s), final accuracy."""
     found = []
     for artifact in ("frl/table2", "frl/table3"):
         table = quantities.rounds_to_threshold(quantities.named(rows_of(artifact)))

@@ -99,7 +99,7 @@ def open_questions(rows_of: RowsOf) -> list[str]:
     """The questions of the notebook that only a smoke run, or none, has rows for; in one sentence."""
     questions = {BENCHMARK: "are our baselines right?", DEVICES: "who gets there first in simulated time?"}
     still = [words for name, words in questions.items() if set(_profiles(rows_of(name))) <= {"smoke"}]
-    return [f"No rows beyond a smoke run answer, and these stay open: {' '.join(still)}"] if still else []
+    return [f"Still open, for want of runs longer than smoke: {' '.join(still)}"] if still else []
 
 
 def _profiles(rows: pd.DataFrame) -> list[str]:

@@ -239,7 +239,7 @@ def test_questions_without_rows_beyond_smoke_are_called_open():
         headline.DEVICES: pd.DataFrame({"profile": ["smoke"]}),
     }
     assert headline.open_questions(rows.get) == [
-        "No rows beyond a smoke run answer, and these stay open: who gets there first in simulated time?"
+        "Still open, for want of runs longer than smoke: who gets there first in simulated time?"
     ]
     assert headline.open_questions(lambda name: rows[headline.BENCHMARK]) == []
 
