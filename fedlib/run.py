@@ -34,9 +34,9 @@ class Run:
     members are trained as replicas on the engine's client axis.
     """
 
-    paper: str  # key of the paper: feddrl, feddisk, fedddrl, frl; start for notebook 00
+    paper: str  # key of the paper: feddrl, feddisk, fedddrl, frl, head_to_head; start: notebook 00
     artifact: str  # the artifact that owns the run, e.g. table3
-    profile: str  # smoke, reduced or paper
+    profile: str  # smoke, reduced, extended or paper
     dataset: str
     method: str
     partition: str
