@@ -48,15 +48,18 @@ def with_numbers_as_annotated(run: Run, settings: Iterable[str]) -> Run:
 
     As `selection.override` has fields: 1 where a float belongs is 1.0.
     """
-    makers = {"partition": PARTITIONS.get(run.partition), "model": MODELS.get(run.model)}
-    makers["method"] = method_class(run.method)
+    makers: dict[str, Any] = {
+        "partition": PARTITIONS.get(run.partition), "model": MODELS.get(run.model),
+        "method": method_class(run.method),
+    }  # fmt: skip
     options = {kind: dict(getattr(run, f"{kind}_options")) for kind in makers}
     for key in settings:
         kind, _, option = key.partition(".")
         if option and makers.get(kind):
             hint = typing.get_type_hints(makers[kind]).get(option)
             options[kind][option] = as_number(options[kind][option], hint)
-    return replace(run, **{f"{kind}_options": own for kind, own in options.items()})
+    fields: dict[str, Any] = {f"{kind}_options": own for kind, own in options.items()}
+    return replace(run, **fields)
 
 
 def _check_values(

@@ -90,7 +90,7 @@ class DeviceEnvironment:
         return cls(devices, rows, sizes, cohort.clients, largest, devices.probing_seconds(rows, sizes))
 
     def latency_unit(self, unit: str, epochs: int) -> np.ndarray:
-        """[R] seconds that H_t is divided by (A3): H_max, of five epochs, or the cohort's sum for E epochs."""
+        """[R] seconds that H_t is divided by (A3): H_max of five epochs, or the cohort's sum for E epochs."""
         if unit == "largest":
             return latency_unit(self.largest[:, 0])
         training = self.devices.training_seconds(self.rows, self.sizes, epochs)

@@ -79,7 +79,7 @@ def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
 
 
 def scale_words(rows_of: RowsOf) -> str:
-    """How far the rows of the comparison reach, and who has none in them, in a sentence or two."""
+    """Say how far the rows of the comparison reach, and who has none in them, in a sentence or two."""
     rows = rows_of(ROWS)
     if rows.empty:
         return "No rows of the comparison are stored."
