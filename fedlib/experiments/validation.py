@@ -44,7 +44,8 @@ def as_number(value: Any, hint: Any) -> Any:
     """1 where a float belongs is 1.0 and 5.0 a whole 5, so that both describe the same run."""
     kinds = typing.get_args(hint) or (hint,)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return next((kind(value) for kind in kinds if number and kind in (int, float)), value)
+    fitting = (kind for kind in kinds if number and kind in (int, float) and fits(value, kind))
+    return next((kind(value) for kind in fitting), value)
 
 
 def words_of(hint: Any) -> str:
