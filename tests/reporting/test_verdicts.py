@@ -177,7 +177,7 @@ def test_rows_of_smaller_profiles_are_not_asked_for_where_a_grid_is_complete(mon
 
 def test_a_supplement_without_the_deciding_profile_tells_of_its_largest():
     """`feddrl/paper_length` has no `reduced`: rows of `extended` stand beside, smoke rows never do."""
-    long = pd.DataFrame({"group": ["one"], "of": ["extended"]})
+    long = pd.DataFrame({"group": ["one"], "seed": [0], "of": ["extended"]})
     stored = {"extended": long, "smoke": long.assign(of="smoke")}
 
     def load(name, profile):
