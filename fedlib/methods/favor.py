@@ -102,14 +102,18 @@ class Favor(Method):
 
     def training_rounds(self, run: Run) -> int:
         """Rounds before round 1."""
-        return 0 if self.agent == "untrained" else self.episodes * run.rounds_per_episode
+        return 0 if self.agent == "untrained" else self._all_training(run)
+
+    def _all_training(self, run: Run) -> int:
+        return self.episodes * run.rounds_per_episode
 
     def init(self, task: Task) -> ServerState:
         """Step 1, and a fresh agent."""
         self.check(task.run)
         rounds, clients = self.training_rounds(task.run), task.run.num_clients
         state = replace(initial_state(task), round=-rounds)
-        profiled = train_cohort(task, state, Cohort(-rounds, task.everyone()), epochs=1)
+        before = -self._all_training(task.run)  # the same round, thus the same basis, for every `agent`
+        profiled = train_cohort(task, state, Cohort(before, task.everyone()), epochs=1)
         models = flatten(profiled.state.params, clients)
         found = [principal_components(own, self._kept(clients)) for own in models]
         basis = {"mean": torch.stack([m for m, _ in found]), "loadings": torch.stack([v for _, v in found])}

@@ -121,6 +121,15 @@ def test_training_makes_one_local_training_a_round_and_changes_the_network():
     assert "replay" not in learned[-1].state["memory"]["agent"]
 
 
+def test_every_control_observes_along_the_same_components():
+    learning, untrained, permuted = (
+        make_method("favor", {**SMALL, "agent": agent}).init(world()).memory for agent in favor.AGENTS
+    )
+    for other in (untrained, permuted):
+        assert all((other["basis"][name] == learning["basis"][name]).all() for name in ("mean", "loadings"))
+        assert (other["first"] == learning["first"]).all()
+
+
 def test_permuted_rewards_teach_something_else():
     def network(agent):
         (last,) = [
