@@ -41,6 +41,7 @@ from fedlib.models import count_parameters
 from fedlib.models.made import make_made
 from fedlib.partition import split_within_clients
 
+DIVERGED = "a density model never had a finite validation loss; a smaller made_learning_rate may help"
 LEAST_SAMPLES = 20  # fewer leave a single sample, or none, for validation
 _VALUES_PER_PASS = 4_000_000  # of MADE outputs, held at once
 
@@ -169,9 +170,11 @@ def train_local(task: Task, made: MadeSettings, course: FitState, steps: int) ->
 def fit_global_made(task: Task, made: MadeSettings, shares: Tensor) -> Fitted:
     """The density model `gd` of all clients' data, rows [R]; every round all clients take part (A15).
 
-    shares: [R, N] aggregation weights, N_k / N for eq. (11).
+    shares: [R, N] aggregation weights, N_k / N for eq. (11). UsageError if a model diverged.
     """
-    return fitted(train_global(task, made, shares, start_global(task, made), made.max_rounds))
+    found = fitted(train_global(task, made, shares, start_global(task, made), made.max_rounds))
+    check(bool((found.best > 0).all()), DIVERGED)
+    return found
 
 
 def start_global(task: Task, made: MadeSettings) -> FitState:

@@ -23,7 +23,6 @@ from torch import Tensor, nn
 
 from fedlib import seeds
 from fedlib.engine import Batch, Objective, Samples, Trainer, Work, make_optimizer, make_work, train
-from fedlib.errors import check
 from fedlib.federation import Task, broadcast
 from fedlib.federation.aggregate import Tensors
 from fedlib.methods.feddisk.density_models import (
@@ -156,16 +155,12 @@ def _trainer(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -
 
 
 def _probabilities(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
-    """[M] sigmoid of the classifiers' outputs, row after row; UsageError if one is no number."""
+    """[M] sigmoid of the classifiers' outputs, row after row."""
     parts = [
         (logits[..., 0].sigmoid(), batch.mask.bool())
         for _, logits, batch in evaluate_by_columns(trainer, samples, params, work)
     ]
     h, mask = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
-    check(
-        bool(h[mask].isfinite().all()),
-        "a ratio classifier's output is no number; allowed: a smaller ratio_learning_rate",
-    )
     return h[mask]
 
 

@@ -103,14 +103,15 @@ class FedDisk(Method):
         """Some epochs or rounds of phase 1; the last of them gives the weights."""
         progress = phase1.advance(task, self.plan, state.memory)
         if phase1.steps_left(task, self.plan, progress):
-            return self._before(task, state, progress), {}
-        return self._weigh(task, state, phase1.finish(task, self.plan, progress)), {}
+            return self._before(task, state, progress), progress["failed"]
+        return self._weigh(task, state, phase1.finish(task, self.plan, progress)), progress["failed"]
 
     def start(self, task: Task) -> ServerState:
-        """The state before round 1: all of phase 1 in one call."""
+        """The state before round 1: all of phase 1 in one call; UsageError if it diverged."""
         state = self.init(task)
         while state.round < 0:
-            state, _ = self.pretrain(task, state)
+            state, failed = self.pretrain(task, state)
+            check(not failed, next(iter(failed.values()), ""))
         return state
 
     def _before(self, task: Task, state: ServerState, progress: phase1.Progress) -> ServerState:

@@ -20,6 +20,7 @@ from torch import Tensor
 from fedlib.federation import Task, model_bytes, sample_shares
 from fedlib.federation.cohort import sample_cohort
 from fedlib.methods.feddisk.density_models import (
+    DIVERGED,
     MadeSettings,
     start_global,
     start_local,
@@ -40,7 +41,7 @@ from fedlib.methods.feddisk.early_stopping import FitState, Fitted, fitted
 from fedlib.methods.pretraining_cache import LruCache, digest
 
 STEP = 10  # epochs or rounds from one possible checkpoint to the next
-Progress = dict[str, Any]  # plain values and tensors
+Progress = dict[str, Any]  # plain values and tensors; "failed": replica -> reason
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -75,7 +76,7 @@ def _digest(task: Task, plan: Plan) -> str:
 
 def begin(task: Task, plan: Plan) -> Progress:
     """Before the first epoch of the local MADEs; UsageError for images or clients that cannot be used."""
-    return {"stage": "local", "course": vars(start_local(task, plan.made))}
+    return {"stage": "local", "course": vars(start_local(task, plan.made)), "failed": {}}
 
 
 def steps_left(task: Task, plan: Plan, progress: Progress) -> int:
@@ -97,7 +98,9 @@ def _advance_local(task: Task, plan: Plan, progress: Progress) -> Progress:
     course = train_local(task, plan.made, FitState(**progress["course"]), STEP)  # ld_k
     if not course.is_over(plan.made.max_rounds):
         return {**progress, "course": vars(course)}
-    return {"stage": "global", "local": vars(fitted(course)), "course": vars(start_global(task, plan.made))}
+    failed = progress["failed"] | _without_model(task, course)
+    local, course = fitted(course), start_global(task, plan.made)
+    return {"stage": "global", "local": vars(local), "course": vars(course), "failed": failed}
 
 
 def _advance_global(task: Task, plan: Plan, progress: Progress) -> Progress:
@@ -106,8 +109,15 @@ def _advance_global(task: Task, plan: Plan, progress: Progress) -> Progress:
         return {**progress, "course": vars(course)}
     shape = (len(task.runs), len(task.train.labels))
     tables = {name: torch.full(shape, torch.nan, device=task.device) for name in (*FEEDS, "log_ratio")}
-    after = {"stage": "ratio", "local": progress["local"], "shared": vars(fitted(course))}
-    return _next_replica(task, plan, {**after, "tables": tables, "epochs": []})
+    failed = progress["failed"] | _without_model(task, course)
+    found = {"local": progress["local"], "shared": vars(fitted(course)), "tables": tables}
+    return _next_replica(task, plan, {"stage": "ratio", **found, "epochs": [], "failed": failed})
+
+
+def _without_model(task: Task, course: FitState) -> dict[int, str]:
+    """Replica -> reason, of those with a density model that never had a finite validation loss."""
+    never = (course.patience["at"] == 0).view(len(task.runs), -1).any(dim=1).tolist()
+    return {replica: f"failed: {DIVERGED}" for replica, is_without in enumerate(never) if is_without}
 
 
 def mixture(task: Task) -> Tensor:
@@ -136,8 +146,13 @@ def _advance_ratio(task: Task, plan: Plan, progress: Progress) -> Progress:
     at = torch.from_numpy(np.concatenate(task.clients[replica])).to(task.device)
     for name, values in {**found, "log_ratio": outputs.log_ratio}.items():
         tables[name][replica, at] = values
+    failed = dict(progress["failed"])
+    if not all(bool(h.isfinite().all()) for h in found.values()):
+        why = "failed: a ratio classifier's output is no number; a smaller ratio_learning_rate may help"
+        failed.setdefault(replica, why)
     epochs = [*progress["epochs"], epochs_taken(course).tolist()]
-    return _next_replica(task, plan, {**progress, "tables": tables, "epochs": epochs})
+    after = {**progress, "tables": tables, "epochs": epochs, "failed": failed}
+    return _next_replica(task, plan, after)
 
 
 _STAGES = {"local": _advance_local, "global": _advance_global, "ratio": _advance_ratio}
@@ -148,11 +163,12 @@ def _fitted(progress: Progress) -> tuple[Fitted, Fitted]:
 
 
 def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
-    """Result of phase 1, once no step is left; cached for later runs of this process."""
+    """Result of phase 1, once no step is left; cached for later runs of this process if no replica failed."""
     h = dict(progress["tables"])
     log_ratio = h.pop("log_ratio")
     found = PhaseOne(h, log_ratio, _course(task, *_fitted(progress), progress["epochs"]))
-    _remembered.keep(_digest(task, plan), found)
+    if not progress["failed"]:
+        _remembered.keep(_digest(task, plan), found)
     return found
 
 

@@ -519,3 +519,39 @@ def test_the_global_made_takes_as_many_steps_as_the_task_model():
     limited = fit_global_made(with_steps(task, 1), made, torch.full((1, 3), 1 / 3))
     whole = fit_global_made(task, made, torch.full((1, 3), 1 / 3))
     assert float(limited.validation_loss[0, 0]) > float(whole.validation_loss[0, 0])  # it learned less
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"made_optimizer": "sgd", "made_learning_rate": 1e30}, "density model"),
+        ({"ratio_learning_rate": 1e30}, "ratio classifier"),
+    ],
+)
+def test_phase_1_that_diverges_is_told_in_a_failed_row(options, why):
+    results = list(rounds(world(seeds=(0, 1)), FedDisk(**SHORT, **options)))
+    assert results[-1].round <= 0
+    told = results[-1].state["failed"]
+    assert set(told) == {0, 1}
+    assert all(why in reason and reason.startswith("failed: ") for reason in told.values())
+    for replica, reason in told.items():
+        assert [row["status"] for result in results for row in result.rows[replica]] == [reason]
+    with pytest.raises(UsageError, match=why):
+        FedDisk(**SHORT, **options).start(world())
+
+
+def test_one_replica_that_diverges_leaves_the_other_as_it_is(monkeypatch):
+    method, exact = FedDisk(**SHORT), phase1.probabilities
+
+    def broken(task, ratio, outputs, replica, course):
+        found = exact(task, ratio, outputs, replica, course)
+        return {feed: h / (1 - replica) for feed, h in found.items()}
+
+    monkeypatch.setattr(phase1, "probabilities", broken)
+    alone = [*rounds(world(seeds=(0,), cohort_size=2), method)]
+    forget()
+    together = [*rounds(world(seeds=(0, 1), cohort_size=2), method)]
+    assert together[-1].round == 2
+    assert together[-1].rows[1] == []
+    assert together[-1].rows[0][0]["test_loss"] == pytest.approx(alone[-1].rows[0][0]["test_loss"], rel=1e-4)
+    assert [*together[-1].state["failed"]] == [1]
