@@ -19,6 +19,7 @@ The time of a round is the largest sum of a participant's three times (FRL-A20).
 nobody is selected ends the run as failed (A18).
 """
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +61,17 @@ class SchedulerFL(Scheduler, Method):
 
     def check(self, run: Run) -> None:
         require_all_clients(run, "for the scheduler draws the cohort")
+        check(
+            run.client_eval != "cohort",
+            "client_eval='cohort' given for method 'schedulerfl'; allowed: none, all (it selects another "
+            "number of workers in every run and round)",
+        )
+        given = self.stop_below
+        check(
+            not self.learns or given is None or given < run.num_clients,
+            f"stop_below={given} given for {run.num_clients} workers; allowed: fewer than there are, or null "
+            "for never, else the agent is not trained",
+        )
 
     def init(self, task: Task) -> ServerState:
         self.check(task.run)
@@ -98,10 +110,14 @@ class SchedulerFL(Scheduler, Method):
         seconds = np.stack(
             [self.world(task, r).times(FIRST_TURN + cohort.round) for r in range(len(task.runs))]
         )
-        state, report = self._average(task, state, cohort.round, selected)  # lines 23 to 26, 29
+        shares = task.sizes(task.everyone()) * selected
+        shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+        state, report = self._average(task, state, cohort.round, selected, shares)  # lines 23 to 26, 29
         counts = state.memory["counts"].cpu() + torch.from_numpy(selected)
         known = torch.from_numpy(self._learn_times(task, known, seconds, selected, cohort.round))
-        columns = {
+        columns = {  # `clients` and `weights` without the idle workers of the report
+            "clients": [json.dumps(np.flatnonzero(own).tolist()) for own in selected],
+            "weights": [json.dumps([float(f"{share:.6g}") for share in own[own > 0]]) for own in shares],
             "selected": selected.sum(axis=1).tolist(),
             "expected_selected": expected.tolist(),
             "max_seconds": np.where(selected, seconds.sum(axis=-1), 0.0).max(axis=1).tolist(),
@@ -140,17 +156,16 @@ class SchedulerFL(Scheduler, Method):
         return selected, float(chances.sum())
 
     def _average(
-        self, task: Task, state: ServerState, round_index: int, selected: np.ndarray
+        self, task: Task, state: ServerState, round_index: int, selected: np.ndarray, shares: np.ndarray
     ) -> tuple[ServerState, RoundReport]:
-        """FedAvg over those selected [R, k]; replicas with fewer are filled up with idle workers."""
+        """FedAvg with shares [R, k], 0 for the others; replicas with fewer have idle workers besides."""
         width = int(selected.sum(axis=1).max())
         clients = np.argsort(~selected, axis=1, kind="stable")[:, :width]
         works = np.take_along_axis(selected, clients, axis=1)
         cohort = Cohort(round_index, clients)
         trained = train_cohort(task, state, cohort, epochs=(works * task.run.local_epochs).ravel())
-        sizes = task.sizes(clients) * works
-        shares = (sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32)
-        state, report = finish_round(task, state, cohort, trained, on_device(shares, task.device))
+        weights = on_device(np.take_along_axis(shares, clients, axis=1), task.device)
+        state, report = finish_round(task, state, cohort, trained, weights)
         loss = report.train_loss.cpu().masked_fill(~torch.from_numpy(works), 0).sum(dim=1, keepdim=True)
         loss = loss / torch.from_numpy(works).sum(dim=1, keepdim=True)
         return state, replace(report, train_loss=loss)

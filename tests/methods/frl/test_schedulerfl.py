@@ -268,6 +268,12 @@ def test_bad_input_is_one_line():
         SchedulerFL(policy="best")
     with pytest.raises(UsageError, match="cohort_size=3 given; allowed: 6"):
         SchedulerFL().check(world(cohort_size=3).run)
+    with pytest.raises(
+        UsageError, match="client_eval='cohort' given for method 'schedulerfl'; allowed: none"
+    ):
+        SchedulerFL().check(world(client_eval="cohort").run)
+    with pytest.raises(UsageError, match="stop_below=10 given for 6 workers; allowed: fewer than there are"):
+        SchedulerFL().check(world().run)
     with pytest.raises(UsageError, match="worker 1 has 0 samples; allowed: 1 or more"):
         World(0, np.array([5, 0]), Scheduler()).times(1)
 
@@ -282,6 +288,22 @@ def test_fedddrls_devices_are_the_clock_of_both():
         for own, other in zip(ours.rows, theirs.rows, strict=True):
             assert own[0]["latency_seconds"] == other[0]["latency_seconds"]
             assert own[0]["uploads"] == other[0]["uploads"] == 4
+
+
+def test_a_runs_rows_do_not_depend_on_the_runs_beside_it():
+    """With another number of workers selected in each."""
+    options = {"policy": "shuffled", "stop_below": None, "experiments": 1, "experiment_rounds": 3}
+
+    def rows(seeds):
+        settings = {"rounds": 4, "client_eval": "none", "sizes": (9, 4, 7, 6, 8, 5, 3)}
+        found = list(rounds(make_world(seeds=seeds, **settings), make_method("schedulerfl", options)))
+        return [result.rows[0][0] for result in found]
+
+    alone, together = rows((0,)), rows((0, 1, 2, 3))
+    assert alone == together
+    assert [len(json.loads(row["clients"])) for row in alone[1:]] == [row["selected"] for row in alone[1:]]
+    weights = [json.loads(row["weights"]) for row in alone[1:]]
+    assert [sum(own) for own in weights] == pytest.approx([1.0] * 4, abs=1e-5)
 
 
 def test_device_costs_add_nothing_to_those_that_the_scheduler_reports():
