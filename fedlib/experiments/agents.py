@@ -68,10 +68,15 @@ def save_agent(agent: TrainedAgent, path: Path) -> None:
 
 
 def train_agent(run: Run, device: str = "cpu") -> TrainedAgent:
-    """Train the agent of a run from scratch, to the run's last round; nothing enters the store."""
+    """Train the agent of a run from scratch, to the run's last round; nothing enters the store.
+
+    UsageError for a method without an agent, and for options with which none decides.
+    """
     check_name("method with an agent", run.method, LEARNED)
     task = prepare([run], device=device)
-    (last,) = deque(rounds(task, make_method(run.method, run.method_options)), maxlen=1)
+    results = rounds(task, make_method(run.method, run.method_options))
+    extract(run.method, next(results).state["memory"])  # before hours are spent
+    (last,) = deque(results, maxlen=1)
     final = {name: value for name, value in last.rows[0][-1].items() if isinstance(value, int | float)}
     data = task.dataset
     found = {

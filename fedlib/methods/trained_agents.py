@@ -1,6 +1,7 @@
 """Trained agents apart from the run that trained them: networks out of a server's state, and into one.
 
-Only the networks that decide are kept: no experience, no optimiser moments, no critic of an actor.
+Only the networks that decide are kept: no experience, no optimiser moments, no critic of an actor. What FAVOR
+and Auto-FedRL learn is bound to the clients of one federation, so they are not among `LEARNED`.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from fedlib.errors import check, check_name
+from fedlib.errors import UsageError, check, check_name
 from fedlib.federation import prepare, rounds
 from fedlib.methods import make_method
 from fedlib.run import Run
@@ -58,9 +59,19 @@ class TrainedAgent:
 
 
 def extract(method: str, memory: Mapping[str, Any], replica: int = 0) -> dict[str, Tensor]:
-    """The networks of one replica's agent, from the memory of a server's state."""
+    """The networks of one replica's agent, from the memory of a server's state.
+
+    UsageError for a method without one, and for options with which no agent decides.
+    """
     check_name("method with an agent", method, LEARNED)
-    return {path: _at(memory, path)[replica].cpu().clone() for path in LEARNED[method].paths}
+    paths = LEARNED[method].paths
+    try:
+        return {path: _at(memory, path)[replica].cpu().clone() for path in paths}
+    except KeyError as error:
+        text = (
+            f"no agent decides with these options of method {method!r}; allowed: options with which one does"
+        )
+        raise UsageError(text) from error
 
 
 def insert(memory: Mapping[str, Any], networks: Mapping[str, Tensor]) -> dict[str, Any]:

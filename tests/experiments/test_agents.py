@@ -1,6 +1,7 @@
 """Trained agents: out of a run, into a file, and into a fresh federation."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -25,6 +26,7 @@ def run_of(method: str, clients: int = 4, seed: int = 0) -> Run:
     return Run(
         paper="start", artifact="agents", profile="smoke", dataset="fmnist-embedded", partition="iid",
         model="mlp", method=method, method_options=OPTIONS[method], num_clients=clients, rounds=4, seed=seed,
+        client_eval="none",
         episode_rounds=2,
         dataset_options={"train_per_class": 8, "test_per_class": 10, "server_share": 0.2},
     )  # fmt: skip
@@ -67,6 +69,12 @@ def test_an_agent_decides_only_on_as_many_clients_as_it_was_trained_with():
     agent = train_agent(run_of("feddrl"))
     with pytest.raises(UsageError, match="for as many clients as the agent was trained with"):
         agent.play(num_clients=5)
+
+
+def test_options_without_an_agent_are_one_line():
+    run = run_of("schedulerfl")
+    with pytest.raises(UsageError, match="no agent decides with these options of method 'schedulerfl'"):
+        train_agent(replace(run, method_options={**run.method_options, "policy": "random"}))
 
 
 def stored(tmp_path, **changes):
