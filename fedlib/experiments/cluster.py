@@ -87,9 +87,9 @@ def submit(
 ) -> list[Any]:
     """Submit the missing groups of runs; returns submitit's jobs, [] where nothing is missing.
 
-    array: the most tasks at a time. On `local` there are so many processes, each of which works through
-    all groups that no other holds. minutes: a task's time limit. parameters: further ones of the executor,
-    in submitit's names (`slurm_partition`). options: of `run_runs`.
+    array: the most tasks at a time. On `local` there are so many processes (`shares_of`), each of which
+    works through all groups that no other holds. minutes: a task's time limit. parameters: further ones of
+    the executor, in submitit's names (`slurm_partition`). options: of `run_runs`.
     """
     check_name("executor", executor, EXECUTORS)
     check(array >= 1, f"array={array} given; allowed: 1 or more tasks at a time")
@@ -99,16 +99,15 @@ def submit(
     import submitit
 
     options = dict(options or {})
-    groups = missing_groups(runs, store, retry_failed=options.get("retry_failed", False))
+    retries = options.get("retry_failed", False)
+    groups = missing_groups(runs, store, retry_failed=retries)
     if not groups:
         return []
     folder = _new_folder(store)
     auto = submitit.AutoExecutor(folder=folder, cluster=executor)
     auto.update_parameters(timeout_min=minutes, **_own_parameters(executor, array), **(parameters or {}))
     described = [[run.describe() for run in members] for members in groups]
-    shares = [[one] for one in described]
-    if executor == "local":
-        shares = [described[i:] + described[:i] for i in range(min(array, len(described)))]
+    shares = shares_of(described, array, retries=retries) if executor == "local" else [[g] for g in described]
     with auto.batch():
         jobs = [auto.submit(GroupJob(share, str(store.root), options)) for share in shares]
     record = {
@@ -120,6 +119,17 @@ def submit(
     }
     write_atomically(folder / _RECORD, to_json(record))
     return jobs
+
+
+def shares_of(groups: Sequence[Any], processes: int, *, retries: bool) -> list[list[Any]]:
+    """The groups for each of at most so many processes: all, each from another one on.
+
+    retries: every group for one process alone, since failed runs would be computed by each.
+    """
+    count = min(processes, len(groups))
+    if retries:
+        return [list(groups[i::count]) for i in range(count)]
+    return [[*groups[i:], *groups[:i]] for i in range(count)]
 
 
 def _own_parameters(executor: str, array: int) -> dict[str, Any]:

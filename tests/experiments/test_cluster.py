@@ -14,7 +14,7 @@ from project_files import ROOT
 
 from fedlib.cli.main import main
 from fedlib.errors import UsageError
-from fedlib.experiments.cluster import exit_status, missing_groups, submit, task_states
+from fedlib.experiments.cluster import exit_status, missing_groups, shares_of, submit, task_states
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import ROWS, Store
 from fedlib.run import Run
@@ -53,6 +53,12 @@ def test_groups_that_are_stored_are_not_submitted(tmp_path):
 def test_bad_settings_are_one_clear_line(tmp_path, settings, message):
     with pytest.raises(UsageError, match=message):
         submit(RUNS, Store(tmp_path), **{"executor": "local", "array": 3} | settings)
+
+
+def test_local_processes_share_all_groups_and_retried_ones_have_one_process_each():
+    assert shares_of("abc", 2, retries=False) == [["a", "b", "c"], ["b", "c", "a"]]
+    assert shares_of("abc", 2, retries=True) == [["a", "c"], ["b"]]
+    assert shares_of("a", 4, retries=True) == [["a"]]
 
 
 def test_without_submitit_one_line_says_what_to_install(tmp_path, monkeypatch):
