@@ -191,6 +191,10 @@ def ties(task: Task) -> Tensor:
 
 def search_task(task: Task, candidates: int) -> Task:
     """R * candidates replicas; those of one run share seed and partition, so only alpha tells them apart."""
+    return task.once(("search", candidates), lambda: _search_task(task, candidates))
+
+
+def _search_task(task: Task, candidates: int) -> Task:
     runs = [
         replace(run, seed=seeds.derive(run.seed, "search")) for run in task.runs for _ in range(candidates)
     ]

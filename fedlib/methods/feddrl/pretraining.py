@@ -49,6 +49,10 @@ class TwoStageAgent(AggregationAgent):
 
 def worker_task(task: Task, workers: int) -> Task:
     """The task of m workers for each of R runs, [R * m] replicas: other seeds, same partitions."""
+    return task.once(("workers", workers), lambda: _worker_task(task, workers))
+
+
+def _worker_task(task: Task, workers: int) -> Task:
     runs = [
         replace(run, seed=seeds.derive(run.seed, "worker", i)) for run in task.runs for i in range(workers)
     ]
