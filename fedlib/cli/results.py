@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedlib.cli.output import draw_without_window, print_table, terminal_width
-from fedlib.errors import check
+from fedlib.errors import check, check_name
 from fedlib.run import count_of_runs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 _FILTERS = {"data": "dataset", "partition": "partition", "method": "method", "profile": "profile"}
@@ -59,7 +61,9 @@ def add_show(parser: argparse.ArgumentParser) -> None:
     """The options of `show`, without the store's."""
     parser.add_argument("id", metavar="ID", help="e.g. start/curves")
     add_filters(parser)
-    parser.add_argument("--out", metavar="FILE", help="the figure (default: build/figures/<ID>.png)")
+    parser.add_argument(
+        "--out", metavar="FILE", help="the figure, png, pdf or svg (default: build/figures/<ID>.png)"
+    )
 
 
 def show_command(arguments: argparse.Namespace) -> int:
@@ -68,6 +72,9 @@ def show_command(arguments: argparse.Namespace) -> int:
     Runs outside of the grid (another method, data set or setting) get a table of final accuracies and curves.
     """
     draw_without_window()
+    from fedlib.plotting.style import FIGURE_FILES
+
+    check_name("kind of figure file", _figure_path(arguments).suffix.removeprefix("."), FIGURE_FILES)
     from fedlib.analysis.tables import provenance_line
     from fedlib.papers import find_artifact
 
@@ -177,13 +184,17 @@ def _curves(rows: "pd.DataFrame") -> object:
 
 
 def _draw(plot: object, rows: "pd.DataFrame", arguments: argparse.Namespace) -> str:
+    from fedlib import plotting
+
+    path = _figure_path(arguments)
+    return str(plotting.save_figure(plot(rows), path.stem, path.parent, path.suffix.removeprefix(".")))
+
+
+def _figure_path(arguments: argparse.Namespace) -> "Path":
     from pathlib import Path
 
-    from fedlib import plotting
     from fedlib.paths import project_root
 
-    figure = plot(rows)
-    path = (
-        Path(arguments.out) if arguments.out else project_root() / "build" / "figures" / f"{arguments.id}.png"
-    )
-    return str(plotting.save_figure(figure, path.stem, path.parent))
+    if arguments.out:
+        return Path(arguments.out) if Path(arguments.out).suffix else Path(f"{arguments.out}.png")
+    return project_root() / "build" / "figures" / f"{arguments.id}.png"

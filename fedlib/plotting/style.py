@@ -10,14 +10,21 @@ import textwrap
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fedlib.errors import check
+from fedlib.errors import check, check_name
 from fedlib.files import write_atomically
 
 DPI = 150
+# kind of file: its metadata without what changes from day to day
+FIGURE_FILES: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
 _LETTERS_PER_INCH = 18  # of captions
 
 
@@ -154,17 +161,20 @@ def write_caption(fig: Figure, *paragraphs: str) -> None:
     fig.supxlabel("\n".join(lines), fontsize=7)
 
 
-def save_figure(fig: Figure, name: str, folder: str | Path = "figures") -> Path:
-    """Write `<folder>/<name>.png` and return its path; `name` may hold folders, as in feddrl/fig5.
+def save_figure(fig: Figure, name: str, folder: str | Path = "figures", kind: str = "png") -> Path:
+    """Write `<folder>/<name>.<kind>` and return its path; `name` may hold folders, as in feddrl/fig5.
 
-    The same figure gives the same bytes: fixed resolution, no version or time in the metadata.
+    kind: png, pdf or svg. The same figure gives the same bytes: fixed resolution, no version or time in the
+    metadata.
     """
+    check_name("kind of figure file", kind, FIGURE_FILES)
     plain = bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
     check(
         plain and not Path(name).suffix, f"figure name {name!r}; allowed: a relative name without extension"
     )
-    path = Path(folder) / f"{name}.png"
+    path = Path(folder) / f"{name}.{kind}"
     drawn = io.BytesIO()
-    fig.savefig(drawn, format="png", dpi=DPI, metadata={"Software": None})
+    with mpl.rc_context({"svg.hashsalt": "fedlib"}):  # of the names inside a file
+        fig.savefig(drawn, format=kind, dpi=DPI, metadata=FIGURE_FILES[kind])
     write_atomically(path, drawn.getvalue())
     return path

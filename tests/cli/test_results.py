@@ -56,12 +56,21 @@ def test_a_run_outside_of_the_grid_is_listed(store, capsys):
     assert "2 runs in" in printed
 
 
-def test_show_draws_its_table_and_figure(store, capsys, tmp_path):
-    out = tmp_path / "curves.png"
+@pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_show_draws_its_table_and_figure(kind, begins, store, capsys, tmp_path):
+    out = tmp_path / f"curves.{kind}"
     given = ["--method", "mypackage:Mine", "--store", str(store), "--out", str(out)]
     assert main(["show", "start/curves", *given]) == 0
     assert "mypackage:Mine" in capsys.readouterr().out
-    assert out.read_bytes()[:4] == b"\x89PNG"
+    assert out.read_bytes()[:4] == begins
+
+
+def test_an_unknown_kind_of_figure_is_refused_before_anything_is_drawn(store, capsys, tmp_path):
+    given = ["--method", "mypackage:Mine", "--store", str(store), "--out", str(tmp_path / "curves.jpg")]
+    assert main(["show", "start/curves", *given]) == 2
+    printed = capsys.readouterr().err
+    assert "unknown kind of figure file 'jpg'" in printed
+    assert "allowed: png, pdf, svg" in printed
 
 
 def test_failed_runs_are_counted_and_not_averaged(tmp_path, capsys, monkeypatch):

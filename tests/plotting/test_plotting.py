@@ -176,15 +176,16 @@ def test_colour_images_and_wrong_shapes(ax):
         plotting.plot_images(np.zeros((2, 8)), ax)
 
 
-def test_saved_figures_are_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
+def test_saved_figures_are_the_same_bytes(kind, tmp_path):
     """Each drawn afresh: saving one figure twice lets constrained layout move its axes."""
     contents = []
     for _ in range(2):
         fig, ax = plt.subplots()
         plotting.plot_curves(rows(), ax)
-        path = plotting.save_figure(fig, "feddrl/fig5", tmp_path)
+        path = plotting.save_figure(fig, "feddrl/fig5", tmp_path, kind)
         plt.close(fig)
-        assert path == tmp_path / "feddrl" / "fig5.png"
+        assert path == tmp_path / "feddrl" / f"fig5.{kind}"
         contents.append(path.read_bytes())
     assert contents[0] == contents[1]
     assert b"Software" not in contents[0]
