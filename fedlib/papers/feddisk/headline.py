@@ -9,6 +9,7 @@ from fedlib.analysis.tables import dataset_words
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.numbers import AGAINST_BEST, AGAINST_BEST_CLAIM, ROUNDS_SAVED
+from fedlib.papers.feddisk.runs import CASES, ROUNDS, case_of
 from fedlib.papers.feddisk.tables import weight_report
 
 
@@ -21,8 +22,9 @@ def headline(rows_of: RowsOf) -> list[str]:
     data = ", ".join(sorted(dataset_words(rows)))
     best, rounds = (stated(number, rows_of) for number in (AGAINST_BEST, ROUNDS_SAVED))
     sentences = [
-        f"On {_cells(rows_of)} FedDisk's best round is {best} in mean client accuracy against "
-        f"the best competitor's, and the quickest competitor's rounds less those of FedDisk's two phases are "
+        f"On {_cells(rows_of)} FedDisk's best round is {best} in mean client accuracy against that of "
+        "the competitor which is best on the same test parts, and the quickest competitor's rounds less "
+        "those of FedDisk's two phases are "
         f"{rounds} (a level that FedDisk never reaches counts as reached in the last round)."
     ] * bool(best and rounds)
     sentences += [f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg ({data})."]
@@ -37,9 +39,16 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def _cells(rows_of: RowsOf) -> str:
-    """The paper's data sets, of real images, that `AGAINST_BEST` is over."""
+    """The paper's data sets, of real images, that `AGAINST_BEST` is over, with seeds and rounds."""
     claim = next(claim for claim in CLAIMS if claim.id == AGAINST_BEST_CLAIM)
-    return ", ".join(map(str, samples_of(claim.parts[0], real_rows(rows_of(claim.artifact))).columns))
+    rows = real_rows(rows_of(claim.artifact))
+    samples = samples_of(claim.parts[0], rows)
+    rounds = {
+        CASES[case_of(name)]: f"{own['rounds'].max()} of {ROUNDS[case_of(name)]} rounds"
+        for name, own in rows.groupby("dataset")
+    }
+    told = (f"{name} ({rounds[name]})" for name in samples.columns)
+    return f"{', '.join(told)}, {len(samples)} seeds,"
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:

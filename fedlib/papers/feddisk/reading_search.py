@@ -39,9 +39,17 @@ def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
         }
         line |= {"points off": line["best"] - level, "best round": int(curve.idxmax())}
         line |= {"rounds off": line["best round"] - at, "of rounds": int(own["rounds"].iloc[0])}
-        line["fits"] = abs(line["points off"]) <= POINTS and abs(line["rounds off"]) <= ROUNDS_OFF
-        lines.append(line)
+        lines.append(line | {"fits": _fits(line, at)})
     return pd.DataFrame(lines).sort_values("points off", key=abs, ignore_index=True)
+
+
+def _fits(line: Mapping[str, Any], at: float) -> str:
+    """yes or no; open: the level is near and the runs end before the printed round."""
+    if abs(line["points off"]) > POINTS:
+        return "no"
+    if abs(line["rounds off"]) <= ROUNDS_OFF:
+        return "yes"
+    return "open" if line["of rounds"] < at else "no"
 
 
 def reading_answer(rows_of: RowsOf) -> list[str]:
@@ -61,8 +69,11 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
     )
     levels = f"they reach {table.best.min():.1f} to {table.best.max():.1f} % within {run} rounds"
     if run < at:
-        return [f"{told}; {levels}. The printed round of FedAvg's best, {at:g}, lies beyond these runs."]
-    return [f"{told}; {levels}. Best rounds near {at:g} besides: {int(table.fits.sum())}."]
+        beyond = (
+            f"The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."
+        )
+        return [f"{told}; {levels}. {beyond}"]
+    return [f"{told}; {levels}. Best rounds near {at:g} besides: {int((table.fits == 'yes').sum())}."]
 
 
 def _words(line: pd.Series, images: int) -> str:

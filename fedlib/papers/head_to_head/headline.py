@@ -23,19 +23,22 @@ MARGIN = 0.5  # points: a smaller difference is no lead
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """A sentence for each learned method and one for the public benchmark."""
+    """The comparison's answer, the public benchmark's, and what is open."""
+    return [*comparison_answer(rows_of), *benchmark_answer(rows_of), *open_questions(rows_of)]
+
+
+def comparison_answer(rows_of: RowsOf) -> list[str]:
+    """A sentence for each learned method, one on the best baseline and one on runs that diverged."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     seen = [name for name in LESS if name in set(runs.contestant)]
-    answers = [
+    return [
         *(_sentence(rows_of, runs, name) for name in seen),
         *_strongest(rows_of, runs, seen),
         *filter(None, [tables.divergence_words(rows)]),
-        *benchmark_answer(rows_of),
     ]
-    return [*answers, *open_questions(rows_of)]
 
 
 def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:

@@ -54,11 +54,11 @@ def test_printed_facts():
     assert search.printed() == (51.7, 500)
 
 
-@pytest.mark.parametrize(("level", "at", "fits"), [(0.53, 480, True), (0.53, 900, False), (0.83, 500, False)])
+@pytest.mark.parametrize(("level", "at", "fits"), [(0.53, 480, "yes"), (0.53, 900, "no"), (0.83, 500, "no")])
 def test_a_reading_fits_by_level_and_round(level, at, fits):
     table = search.reading_table(made(peak(level, at), {"strength": 9.0, "noise_as": "std"}))
     line = table.iloc[0]
-    assert bool(line.fits) is fits
+    assert line.fits == fits
     assert (line["noise times"], line["noise as"], line["best round"]) == (30, "std", at)
 
 
@@ -67,6 +67,11 @@ def test_rounds_between_evaluations_are_left_out():
     rows.loc[rows["round"] % 10 > 0, search.ACCURACY] = np.nan
     line = search.reading_table(rows).iloc[0]
     assert (line["best round"], round(line["best"], 3)) == (480, 53)
+
+
+def test_a_near_level_of_runs_that_end_before_the_printed_round_is_open():
+    table = search.reading_table(made(peak(0.53, 480)[:150] + 0.033, {"strength": 9.0}))
+    assert table.fits.tolist() == ["open"]
 
 
 def test_points_off_by_hand():
@@ -91,7 +96,9 @@ def test_the_answer_names_the_readings_that_come_near():
     assert "they reach 50.0 to 83.0 % within 1000 rounds" in told
     assert told.endswith("Best rounds near 500 besides: 1.")
     (short,) = search.reading_answer(lambda name: rows[rows["round"] <= 150].assign(rounds=150))
-    assert short.endswith("The printed round of FedAvg's best, 500, lies beyond these runs.")
+    assert short.endswith(
+        "The printed round of FedAvg's best, 500, lies beyond these runs, so none is known to fit."
+    )
     assert search.reading_answer(lambda name: rows[:0]) == []
     (far,) = search.reading_answer(lambda name: made(peak(0.83, 500), {"strength": 0.3}))
     assert far.startswith("Of 1 readings with up to 6000 images a class none comes within 3 points")
