@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from fedlib.engine.batches import Batch, Samples
-from fedlib.engine.hardware.precision import in_float32, multiplies_bfloat16, reduced
+from fedlib.engine.hardware.precision import has_tiles, in_float32, multiplies_bfloat16, reduced
 from fedlib.engine.layers.stacked import StackedModel, fold_rows, unstackable_layers
 from fedlib.engine.objective import Objective
 from fedlib.errors import check, check_name
@@ -31,19 +31,23 @@ BACKENDS = ("auto", "loop", "vmap", "stacked")
 # (benchmarks/NOTES.md).
 LOOP_FROM_PARAMETERS_ON_CPU = 4_000_000
 BF16_LOOP_FROM_PARAMETERS = 500_000
+BF16_CHANNELS_WITHOUT_TILES = 16  # of the widest input of a convolution
 
 
 def choose_precision(asked: str, model: nn.Module, device: torch.device, backend: str = "auto") -> str:
     """The precision that a model trains in: the one that is asked for, but float32 where bf16 gains nothing.
 
-    A fixed rule for CPUs (benchmarks/NOTES.md, note 33). Fully connected networks, depthwise convolutions
-    and vmap take longer in bfloat16, the loop does with small networks.
+    A fixed rule for CPUs (benchmarks/NOTES.md, notes 33 and 41). Fully connected networks, depthwise
+    convolutions and vmap take longer in bfloat16, the loop does with small networks, and without AMX networks
+    whose convolutions have few channels.
     """
     if asked != "bf16" or device.type != "cpu":
         return asked
     convolutions = [layer for layer in model.modules() if isinstance(layer, nn.Conv2d)]
     dense = convolutions and all(layer.groups == 1 for layer in convolutions)
     if not multiplies_bfloat16() or not dense:
+        return "float32"
+    if max(layer.in_channels for layer in convolutions) < BF16_CHANNELS_WITHOUT_TILES and not has_tiles():
         return "float32"
     if backend == "loop":
         return "bf16" if count_parameters(model) >= BF16_LOOP_FROM_PARAMETERS else "float32"

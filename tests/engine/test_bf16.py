@@ -99,6 +99,7 @@ def test_evaluation_stays_float32(backend):
 @pytest.mark.parametrize("has", [True, False])
 def test_which_networks_take_bf16_on_a_cpu(has, monkeypatch):
     monkeypatch.setattr(forward, "multiplies_bfloat16", lambda: has)
+    monkeypatch.setattr(forward, "has_tiles", lambda: True)
     taken = "bf16" if has else "float32"
 
     def chosen(name, backend="auto", shape=(1, 28, 28)):
@@ -109,6 +110,19 @@ def test_which_networks_take_bf16_on_a_cpu(has, monkeypatch):
     assert chosen("vgg11", shape=(3, 32, 32)) == taken
     assert {chosen("mlp"), chosen("mobilenetv2", shape=(3, 32, 32)), chosen("lenet", "vmap")} == {"float32"}
     assert (chosen("lenet", "loop"), chosen("cnn-frl", "loop")) == ("float32", taken)
+
+
+@pytest.mark.parametrize(
+    ("name", "without"),
+    [("lenet", "float32"), ("lenet5", "float32"), ("cnn-feddisk", "bf16"), ("cnn-feddrl", "bf16")],
+)
+def test_without_amx_convolutions_of_few_channels_stay_in_float32(name, without, monkeypatch):
+    """Widest inputs: 10, 6, 16 and 32 channels."""
+    monkeypatch.setattr(forward, "multiplies_bfloat16", lambda: True)
+    model = make_model(name, image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
+    for tiles, expected in ((False, without), (True, "bf16")):
+        monkeypatch.setattr(forward, "has_tiles", lambda tiles=tiles: tiles)
+        assert choose_precision("bf16", model, CPU) == expected
 
 
 def test_bf16_stacks_what_float32_trains_one_by_one():

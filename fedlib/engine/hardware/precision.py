@@ -62,6 +62,11 @@ def multiplies_bfloat16() -> bool:
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
+def has_tiles() -> bool:
+    """Whether this CPU multiplies matrices of bfloat16 numbers in tiles (AMX)."""
+    return bool(torch.cpu._is_amx_tile_supported())
+
+
 def type_of_products(precision: str) -> torch.dtype | None:
     """Of a training step's products, convolutions and activations; None: float32."""
     return torch.bfloat16 if precision == "bf16" else None
