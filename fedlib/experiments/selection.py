@@ -95,7 +95,7 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
 
 
 def _whose(run: Run, option: str) -> str:
-    """What has this option in a run: its method, or what is given options in it; empty: nothing."""
+    """Owner of this option in a run: its method, or what is given options in it; empty: none."""
     from fedlib.methods import method_options  # torch, which a dry run does without
 
     if option in method_options(run.method):

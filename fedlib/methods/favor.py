@@ -10,8 +10,8 @@ Learning", INFOCOM 2020, https://doi.org/10.1109/INFOCOM41043.2020.9155494:
    Xi^(accuracy - Omega) - 1 on the server's images, Xi = 64, Omega the target accuracy.
 4. In the run proper the K clients with the largest Q(s, .) take part, and nothing is learned.
 
-What the paper leaves open: HEAD-A4 to A6. Training takes place in rounds 0, -1, ..., so that round r of
-the run is FedAvg's round r apart from its clients. Controls: the option `agent`.
+What the paper leaves open: HEAD-A4 to A6 and A10. Training takes place in rounds 0, -1, ..., so that
+round r of the run is FedAvg's round r apart from its clients. Controls: the option `agent`.
 """
 
 import json
@@ -121,7 +121,9 @@ class Favor(Method):
         team = self.dqn(clients).init(method_generators(task, "agent"))
         replay = Transitions.empty(len(task.runs), 1, first[0].numel())
         agent = {"team": dict(vars(team)), "replay": dict(vars(replay))}
-        memory = {"basis": basis, "first": first, "known": first, "agent": agent, "rewards": []}
+        restarts = torch.zeros(len(task.runs), dtype=torch.int64)
+        memory = {"basis": basis, "first": first, "known": first, "agent": agent}
+        memory |= {"rewards": [], "restarts": restarts}
         return replace(state, memory=self._network_only(memory) if rounds == 0 else memory)
 
     def _network_only(self, memory: dict[str, Any]) -> dict[str, Any]:
@@ -129,16 +131,20 @@ class Favor(Method):
         return {**memory, "agent": {"team": {"network": memory["agent"]["team"]["network"]}}}
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
-        """Local trainings before round 1, and a JSON list: the mean reward of each episode of training."""
+        """Local trainings before round 1; a JSON list: the mean reward of each episode; diverged models."""
         rewards = np.array(state.memory["rewards"], dtype=float)
         means = rewards.reshape(-1, task.run.rounds_per_episode, len(task.runs)).mean(axis=1).round(6)
         return {
             "local_trainings": [task.run.num_clients + len(rewards)] * len(task.runs),
             "training_reward": [json.dumps(own.tolist()) for own in means.T],
+            "training_restarts": state.memory["restarts"].tolist(),
         }
 
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
-        """Step 3: one round with one client, and one step of double Q-learning."""
+        """Step 3: one round with one client, and one step of double Q-learning.
+
+        A model that diverges ends its episode; training goes on from the initial one (HEAD-A10).
+        """
         number = state.round + 1
         t = task.run.episode(number + self.training_rounds(task.run))[1]
         if t == 1:
@@ -152,7 +158,8 @@ class Favor(Method):
         accuracy = torch.stack([one.accuracy[0] for one in server_evaluation(task, after)]).cpu().double()
         omega = self.omega(task.run)
         earned = reward(accuracy, omega)
-        done = (accuracy >= omega) | (t == task.run.rounds_per_episode)
+        lost = ~report.train_loss.isfinite().all(dim=1).cpu()
+        done = (accuracy >= omega) | (t == task.run.rounds_per_episode) | lost
         replay = replay.add(
             before, action, earned.float(), observe(after), done=done.float(), capacity=self.capacity
         )
@@ -162,11 +169,27 @@ class Favor(Method):
         agent = {"team": dict(vars(team)), "replay": dict(vars(replay))}
         rewards = [*state.memory["rewards"], earned.tolist()]
         memory = {**after.memory, "agent": agent, "rewards": rewards}
-        after = replace(after, memory=memory)
+        after = self._begin_anew(task, replace(after, memory=memory), lost)
         if number == 0:
             start = restarted(task, after)
-            after = replace(start, memory=self._network_only({**memory, "known": memory["first"]}))
-        return after, report.diverged(number)
+            last = {**after.memory, "known": memory["first"]}
+            after = replace(start, memory=self._network_only(last))
+        return after, {}
+
+    def _begin_anew(self, task: Task, state: ServerState, lost: Tensor) -> ServerState:
+        """The initial models, and what is known of them, for the replicas `lost` [R]."""
+        if not lost.any():
+            return state
+        start, memory = restarted(task, state), state.memory
+        where = lost.to(task.device)
+        params = {name: _pick(where, start.params[name], old) for name, old in state.params.items()}
+        buffers = {name: _pick(where, start.buffers[name], old) for name, old in state.buffers.items()}
+        memory = {
+            **memory,
+            "known": _pick(lost, memory["first"].cpu(), memory["known"].cpu()),
+            "restarts": memory["restarts"].cpu() + lost,
+        }
+        return replace(state, params=params, buffers=buffers, memory=memory)
 
     def omega(self, run: Run) -> float:
         """The target accuracy (HEAD-A6)."""
@@ -203,6 +226,11 @@ class Favor(Method):
         )
         known[:, -1:] = compress(flatten(after.params, 1), basis)
         return replace(after, memory={**after.memory, "known": known}), report
+
+
+def _pick(where: Tensor, new: Tensor, old: Tensor) -> Tensor:
+    """`new` [R, ...] in the replicas `where` [R], else `old`."""
+    return torch.where(where.view(-1, *[1] * (old.dim() - 1)), new, old)
 
 
 def reward(accuracy: Tensor, target: float) -> Tensor:

@@ -9,6 +9,7 @@ from worlds import make_run, make_world
 
 from fedlib.errors import UsageError
 from fedlib.federation import rounds
+from fedlib.federation.client_updates import initial_state
 from fedlib.methods import favor, make_method
 from fedlib.rl.dqn import DoubleDqn
 from fedlib.rl.vdn import Team, Transitions
@@ -128,6 +129,33 @@ def test_every_control_observes_along_the_same_components():
     for other in (untrained, permuted):
         assert all((other["basis"][name] == learning["basis"][name]).all() for name in ("mean", "loadings"))
         assert (other["first"] == learning["first"]).all()
+
+
+def test_a_model_that_diverges_in_training_ends_its_episode_and_leaves_the_other_replica_as_it_is(
+    monkeypatch,
+):
+    method, exact = make_method("favor", SMALL), favor.finish_round
+
+    def broken(task, state, cohort, trained, shares):
+        after, report = exact(task, state, cohort, trained, shares)
+        if cohort.round == -4:  # of replica 1
+            report.train_loss[1] = torch.nan
+            for tensor in after.params.values():
+                tensor[1] = torch.nan
+        return after, report
+
+    whole = list(rounds(world(), method))
+    monkeypatch.setattr(favor, "finish_round", broken)
+    results = list(rounds(world(), method))
+    assert not any(result.failed for result in results)
+    (start,) = (result for result in results if result.round == 0)
+    assert [rows[0]["training_restarts"] for rows in start.rows] == [0, 1]
+    (lost,) = (result.state for result in results if result.round == -4)
+    initial = initial_state(world()).params
+    assert all((lost["params"][name][1] == tensor[1]).all() for name, tensor in initial.items())
+    assert (lost["memory"]["known"][1] == lost["memory"]["first"][1]).all()
+    assert lost["memory"]["agent"]["replay"]["done"][:, -1].tolist() == [0, 1]
+    assert results[-1].rows[0] == whole[-1].rows[0]
 
 
 def test_permuted_rewards_teach_something_else():
