@@ -81,8 +81,6 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
         head, dot, option = key.partition(".")
         if dot and head in OPTIONS and option:
             continue
-        if key not in FIELDS and (what := _whose(run, key)):
-            raise UsageError(f"unknown setting {key!r}; did you mean {what}.{key}?")
         keys = [*FIELDS, *(f"{name}.<option>" for name in OPTIONS)]
         check_name("setting", key, keys)
         _check_type(key, value)
@@ -92,15 +90,6 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
         given = {key.partition(".")[2]: v for key, v in settings.items() if key.startswith(f"{name}.")}
         fields[options] = {**kept, **given}
     return dataclasses.replace(run, **fields)
-
-
-def _whose(run: Run, option: str) -> str:
-    """Owner of this option in a run: its method, or what is given options in it; empty: none."""
-    from fedlib.methods import method_options  # torch, which a dry run does without
-
-    if option in method_options(run.method):
-        return "method"
-    return next((name for name, options in OPTIONS.items() if option in getattr(run, options)), "")
 
 
 def _check_type(field: str, value: Any) -> None:

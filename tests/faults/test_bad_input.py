@@ -151,10 +151,6 @@ FIRST = [
         "run fake/grid --set round=3", "unknown setting 'round' (did you mean 'rounds'?); allowed: dataset, "
     ),
     Row("run fake/grid --set seed=3", "unknown setting 'seed'"),
-    Row(
-        "run start/curves --method feddrl --set discount=0.5",
-        "unknown setting 'discount'; did you mean method.discount?",
-    ),
     Row("figures nonsense", "unknown paper 'nonsense'; allowed: "),
     Row("figures start --profile full", "unknown profile 'full'; allowed: smoke, reduced, extended, paper"),
     Row("run fake/grid --set rounds=many", 'rounds="many" given; allowed: a whole number'),
