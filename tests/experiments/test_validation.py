@@ -51,7 +51,8 @@ def test_the_error_says_what_was_given_and_what_is_allowed():
 def test_null_is_taken_where_the_field_allows_none_and_refused_elsewhere(name):
     """With a value that allows None the method can be made, too; its default is the witness."""
     hints = typing.get_type_hints(method_class(name))
-    base = dataclasses.replace(BASE, rounds=690, dataset_options={"server_share": 0.5})  # FedDdrl needs both
+    needed = {"dataset_options": {"server_share": 0.5}, "client_eval": "none"}  # by FedDdrl, SchedulerFL
+    base = dataclasses.replace(BASE, rounds=690, **needed)
     for option, default in method_options(name).items():
         run = dataclasses.replace(base, method=name, method_options={option: None})
         if type(None) in typing.get_args(hints[option]):
