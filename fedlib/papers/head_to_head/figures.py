@@ -1,6 +1,5 @@
 """Figures of the head to head, from stored rows."""
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,8 +7,8 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES
-from fedlib.papers.head_to_head.quantities import SETTING, labelled, per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS
+from fedlib.papers.head_to_head.quantities import SETTING, benchmark_cells, labelled, per_run
+from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
@@ -107,13 +106,23 @@ def _lines(rows: pd.DataFrame) -> dict[str, dict[str, object]]:
 
 
 def plot_benchmark(rows: pd.DataFrame) -> Figure:
-    """Public accuracies (mean, two standard deviations) beside ours (mean, 95 % interval), by cell."""
-    found = tables.benchmark(rows)
-    fig, ax = plotting.subplots(figsize=(7.2, 0.4 * len(found) + 1.4))
-    at = np.arange(len(found))
-    ax.errorbar(found.public, at - 0.12, xerr=2 * found.sd, fmt="s", color="black", label="public, ± 2 sd")
-    ax.plot(found.ours, at + 0.12, "o", color=BASELINE, label="ours")
-    ax.set_yticks(at, [f"{line.method}, {line.cell}" for line in found.itertuples()])
-    ax.set_xlabel("best test accuracy over the rounds (%)")
-    ax.legend()
+    """Ours less the public accuracies with its 95 % interval, on the margin of equivalence, by cell."""
+    found = benchmark_cells(rows)
+    fig, ax = plotting.subplots(figsize=(7.2, 0.35 * len(found) + 1.5))
+    for at, line in enumerate(found.itertuples()):
+        margin = ax.plot(
+            [-line.margin, line.margin], [at, at], color="#d9d9d9", linewidth=9, solid_capstyle="butt"
+        )[0]
+        bounds = [line.difference.low, line.difference.high]
+        ours = ax.plot(bounds, [at, at], color=BASELINE, linewidth=2)[0]
+        ax.plot(line.difference.mean, at, "o", color=BASELINE)
+    ax.axvline(0, color="black", linewidth=1)
+    words = zip(found.method, found.dataset, found.cell, strict=True)
+    names = [
+        f"{method_style(method).label}, {dataset}, {BENCHMARK_WORDS[cell]}" for method, dataset, cell in words
+    ]
+    ax.set_yticks(range(len(found)), names)
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.set_xlabel("best test accuracy less the public mean (points)")
+    fig.legend([ours, margin], ["ours, 95 % interval", "margin"], loc="outside upper right", ncols=2)
     return plotting.caption(fig, rows)

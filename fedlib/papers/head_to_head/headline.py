@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.decisions import NOT_TESTABLE
+from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import (
@@ -14,9 +16,9 @@ from fedlib.papers.head_to_head.claims import (
     best_baseline,
     strongest_baseline,
 )
-from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DECIDED, DEVICES, LESS, ROWS, STRONGEST
-from fedlib.papers.head_to_head.quantities import per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS
+from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DEVICES, JUDGED, LESS, ROWS, STRONGEST
+from fedlib.papers.head_to_head.quantities import benchmark_cells, per_run
+from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 MARGIN = 0.5  # points: a smaller difference is no lead
@@ -110,11 +112,19 @@ def _profiles(rows: pd.DataFrame) -> list[str]:
 
 
 def benchmark_answer(rows_of: RowsOf) -> list[str]:
-    """Cells of the public benchmark that agree with ours, in a sentence, or that none can decide yet."""
+    """Cells of the public benchmark with which ours agree, and the difference in each, in a sentence."""
     rows = rows_of(BENCHMARK)
     if rows.empty:
         return []
-    if not (decided := stated(DECIDED, rows_of)):
-        rounds = int(tables.benchmark(rows)["rounds"].max())
-        return [f"The public benchmark has 50 rounds; ours stand at {rounds} and decide nothing yet."]
-    return [f"{stated(AGREE, rows_of)} of {decided} cells of the public benchmark agree with ours."]
+    found = benchmark_cells(rows)
+    judged = found[found.verdict != NOT_TESTABLE]
+    if judged.empty:
+        least = f"{BENCHMARK_ROUNDS} rounds and two seeds"
+        return [f"The public benchmark needs {least}; ours stand at {found.rounds.max()} rounds."]
+    cells = [
+        f"{method_style(line.method).label}, {line.dataset}, {BENCHMARK_WORDS[line.cell]} "
+        f"({effect_words(line.difference, 'points')}: {tables.AGREEMENT[line.verdict]})"
+        for line in judged.itertuples()
+    ]
+    counts = f"{stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)}"
+    return [f"Ours agree with the public benchmark in {counts} cells run whole: {'; '.join(cells)}."]

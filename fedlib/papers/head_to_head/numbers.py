@@ -1,11 +1,11 @@
 """Numbers of the first screen of 05_head_to_head."""
 
+from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import Number, RowsOf, single
-from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import CHOSEN, less
-from fedlib.papers.head_to_head.quantities import per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS
+from fedlib.papers.head_to_head.quantities import benchmark_cells, per_run
+from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_METHODS, BENCHMARK_WORDS, CONTESTANTS
 
 ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
@@ -33,14 +33,29 @@ def _less(name: str, rival: str, words: str) -> Number:
 
 def _cells(column: str, what: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
-        found = tables.benchmark(rows_of(BENCHMARK))
-        decided = found[found.equivalent.notna()]
-        count = len(decided) if column == "decided" else decided.equivalent.astype(bool).sum()
-        return single(count) if len(decided) else None
+        verdicts = benchmark_cells(rows_of(BENCHMARK)).verdict
+        judged = verdicts[verdicts != NOT_TESTABLE]
+        count = len(judged) if column == "judged" else (judged == SUPPORTED).sum()
+        return single(count) if len(judged) else None
 
     return Number(
         id=f"head-to-head-cells-{column}", what=f"cells of the public benchmark that {what}", unit="",
         artifacts=(BENCHMARK,), compute=compute, places=(NOTEBOOK,), tolerance=0.5,
+    )  # fmt: skip
+
+
+def _benchmark_difference(method: str, cell: str) -> Number:
+    words = BENCHMARK_WORDS[cell]
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        found = benchmark_cells(rows_of(BENCHMARK)).set_index(["method", "cell"])
+        judged = found[found.verdict != NOT_TESTABLE]
+        return judged.difference[method, cell] if (method, cell) in judged.index else None
+
+    return Number(
+        id=f"head-to-head-benchmark-{method}-{words.lower().replace(' ', '-')}",
+        what=f"best accuracy of {method} less the public one, {words}", unit="points",
+        artifacts=(BENCHMARK,), compute=compute, places=(NOTEBOOK,),
     )  # fmt: skip
 
 
@@ -57,10 +72,11 @@ LESS = {
     for name in LEARNED
 }
 STRONGEST = {name: _less(name, "strongest", "the baseline that is strongest") for name in LEARNED}
-AGREE, DECIDED = _cells("agree", "agree with ours"), _cells("decided", "ours decide")
+AGREE, JUDGED = _cells("agree", "agree with ours"), _cells("judged", "ours were run whole in")
 NUMBERS = (
     *(number for each in LESS.values() for number in each.values()),
     *STRONGEST.values(),
+    *(_benchmark_difference(method, cell) for method in BENCHMARK_METHODS for cell in BENCHMARK_CELLS),
     AGREE,
-    DECIDED,
+    JUDGED,
 )

@@ -165,12 +165,17 @@ BENCHMARK_CELLS: dict[str, tuple[str, dict[str, Any]]] = {
     "label_quantity 3": ("label_quantity", {"labels_per_client": 3}),
     "label_quantity 2": ("label_quantity", {"labels_per_client": 2}),
 }
+BENCHMARK_WORDS = {
+    "iid": "IID", "dirichlet 0.5 cap": "Dirichlet shares", "label_quantity 3": "3 labels a client",
+    "label_quantity 2": "2 labels a client",
+}  # fmt: skip
+BENCHMARK_ROUNDS = 50
 BENCHMARK_METHODS = {"fedavg": {}, "fedprox": {"mu": 0.01}, "fednova": {}, "scaffold": {}}
 _BENCHMARK_SIZES = {
     "smoke": ("fmnist-embedded", ("dirichlet 0.5 cap",), 2, 1),
     "reduced": ("fmnist", ("dirichlet 0.5 cap",), 5, 10),
-    "extended": ("fmnist", ("dirichlet 0.5 cap", "label_quantity 3"), 50, 10),
-    "paper": ("fmnist", tuple(BENCHMARK_CELLS), 50, 10),
+    "extended": ("fmnist", ("dirichlet 0.5 cap", "label_quantity 3"), BENCHMARK_ROUNDS, 10),
+    "paper": ("fmnist", tuple(BENCHMARK_CELLS), BENCHMARK_ROUNDS, 10),
 }
 
 

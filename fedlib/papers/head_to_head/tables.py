@@ -11,14 +11,16 @@ from fedlib.analysis.aggregates import (
     probability_of_improvement,
     stratified_interval,
 )
+from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import interval_words, mean_interval
-from fedlib.analysis.published import load_published
-from fedlib.papers.head_to_head.quantities import SETTING, benchmark_levels, per_run, score_matrix
-from fedlib.papers.head_to_head.runs import CONTESTANTS
+from fedlib.papers.head_to_head.quantities import SETTING, benchmark_cells, per_run, score_matrix
+from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
-POINTS = 1.0  # least width of the benchmark's equivalence, in points
+AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
+    SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too short",
+}  # fmt: skip
 
 
 def _present(runs: pd.DataFrame) -> list[str]:
@@ -93,7 +95,7 @@ def divergence_words(rows: pd.DataFrame) -> str:
     counts = runs[runs.diverged].contestant.value_counts(sort=False)
     if counts.empty:
         return ""
-    named = ", ".join(f"{method_style(name).label} {count}" for name, count in counts.items())
+    named = "; ".join(f"{method_style(name).label} {count}" for name, count in counts.items())
     return f"Diverged runs count as zero: {counts.sum()} of {len(runs)} ({named})."
 
 
@@ -120,29 +122,21 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
-    """Public accuracy beside ours, one line per cell and method: best over the rounds, %.
-
-    equivalent: our 95 % interval lies within two public standard deviations, or one point, of the
-    public mean; None where fewer rounds than the protocol's 50 were run.
-    """
-    ours = benchmark_levels(rows)
-    public = load_published("benchmarks").query("benchmark == 'niid_bench'")
-    public = public.set_index(["dataset", "cell", "method"])
-    lines = []
-    for key, part in ours.groupby(["dataset", "cell", "method"], sort=False):
-        found = mean_interval(part.best.to_numpy())
-        known = public.loc[key] if key in public.index else None
-        line = dict(zip(("dataset", "cell", "method"), key, strict=True))
-        line |= {"public": np.nan, "sd": np.nan, "ours": found.mean, "interval": interval_words(found)}
-        line |= {"difference": np.nan, "rounds": part.rounds.max(), "seeds": found.n, "equivalent": None}
-        if known is not None:
-            width = max(2 * known.sd, POINTS)
-            line |= {"public": known.accuracy, "sd": known.sd, "difference": found.mean - known.accuracy}
-            if part.rounds.min() >= 50 and found.n > 1:
-                inside = known.accuracy - width < found.low and found.high < known.accuracy + width
-                line["equivalent"] = bool(inside)
-        lines.append(line)
-    return pd.DataFrame(lines)
+    """Ours beside the public benchmark's best accuracies (%), a line per cell and method, in words."""
+    return pd.DataFrame(
+        {
+            "implementation": method_style(line.method).label,
+            "data": f"{line.dataset}, {BENCHMARK_WORDS[line.cell]}",
+            "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
+            "ours (%)": interval_words(line.ours).replace("+", ""),
+            "difference": interval_words(line.difference).replace("-", "−"),
+            "margin": f"{line.margin:.2f}",
+            "verdict": AGREEMENT[line.verdict],
+            "rounds": line.rounds,
+            "seeds": line.seeds,
+        }
+        for line in benchmark_cells(rows).itertuples()
+    )
 
 
 def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:

@@ -204,17 +204,33 @@ def benchmark_rows(method, accuracies, rounds=50):
 @pytest.mark.parametrize(
     ("accuracies", "rounds", "verdict"),
     [
-        ([0.879, 0.881, 0.882], 50, True),  # 88.09 public
-        ([0.80, 0.81, 0.80], 50, False),
-        ([0.879, 0.881, 0.882], 5, None),
-        ([0.881], 50, None),
+        ([0.879, 0.881, 0.882], 50, "supported"),  # 88.09 public, margin 1
+        ([0.80, 0.81, 0.80], 50, "not supported"),
+        ([0.86, 0.88, 0.88], 50, "inconclusive"),
+        ([0.879, 0.881, 0.882], 5, "not testable here"),
+        ([0.881], 50, "not testable here"),
     ],
 )
 def test_equivalence_with_the_public_benchmark(accuracies, rounds, verdict):
-    (line,) = tables.benchmark(benchmark_rows("fedavg", accuracies, rounds)).to_dict("records")
-    assert line["public"] == 88.09
-    assert line["equivalent"] is verdict
-    assert line["difference"] == pytest.approx(100 * np.mean(accuracies) - 88.09)
+    rows = benchmark_rows("fedavg", accuracies, rounds)
+    (line,) = quantities.benchmark_cells(rows).to_dict("records")
+    assert (line["public"], line["margin"], line["verdict"]) == (88.09, 1.0, verdict)
+    assert line["difference"].mean == pytest.approx(100 * np.mean(accuracies) - 88.09)
+    (shown,) = tables.benchmark(rows).to_dict("records")
+    assert shown["implementation"] == "FedAvg"
+    assert shown["public (%)"] == "88.09 ± 0.29"
+    assert shown["verdict"] == tables.AGREEMENT[verdict]
+
+
+def test_the_benchmark_is_told_in_words():
+    rows = pd.concat(
+        [benchmark_rows("fedavg", [0.879, 0.881, 0.882]), benchmark_rows("fedprox", [0.7, 0.7, 0.71])]
+    )
+    (told,) = headline.benchmark_answer(lambda artifact: rows)
+    assert told.startswith("Ours agree with the public benchmark in 1 of 2 cells run whole: FedAvg, fmnist")
+    assert "points: differs" in told
+    (told,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.8, 0.8], rounds=2))
+    assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
 
 
 def test_figures_draw():
@@ -222,7 +238,7 @@ def test_figures_draw():
     assert len(figures.plot_differences(rows).axes[0].get_yticklabels()) == 2
     assert len(figures.plot_curves(rows).axes) == 1
     drawn = figures.plot_benchmark(benchmark_rows("fedavg", [0.88, 0.88]).assign(profile="smoke"))
-    assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == ["fedavg, dirichlet 0.5 cap"]
+    assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == ["FedAvg, fmnist, Dirichlet shares"]
 
 
 def test_a_contestant_without_rows_leaves_its_claims_not_run():
