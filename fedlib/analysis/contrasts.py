@@ -2,10 +2,28 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.errors import check
+
+LAST = 0.1  # share of the rounds that levels are averaged over
+
+
+def last_rounds(rows: pd.DataFrame, by: str = "run") -> pd.DataFrame:
+    """The rows of the last tenth of the rounds of each run, or of whatever `by` tells apart; at least one."""
+    length = rows.groupby(by)["round"].transform("max")
+    return rows[rows["round"] > length - np.maximum(1, np.floor(LAST * length))]
+
+
+def late_mean(rows: pd.DataFrame) -> pd.Series:
+    """Mean test accuracy over the last tenth of the rounds of each seed, by seed, in percent.
+
+    rows: as for `final`.
+    """
+    known = last_rounds(_of_one_cell(rows, "test_accuracy"), "seed")
+    return 100 * known.groupby("seed").test_accuracy.mean()
 
 
 def final(rows: pd.DataFrame, value: str = "test_accuracy", *, percent: bool = True) -> pd.Series:

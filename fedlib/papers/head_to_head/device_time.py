@@ -12,10 +12,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
+from fedlib.analysis.contrasts import last_rounds
 from fedlib.analysis.intervals import mean_interval
 from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS
-from fedlib.papers.head_to_head.quantities import last_rounds
 
 SHARE = 0.95  # of FedAvg's level, the target
 TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.contrasts import last_rounds
 from fedlib.analysis.decisions import EQUIVALENCE, NOT_TESTABLE, decide, t_bounds
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import name_distinct
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_ROUNDS, CELLS, CONTESTANTS
 
-LAST = 0.1  # share of the rounds that levels are averaged over
 WORST = 0.1  # share of the clients that count as badly served
 SETTING = ["dataset", "cell"]
 POINTS = 1.0  # least margin of the equivalence with the public benchmark, in points
@@ -41,12 +41,6 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
         contestant=name_distinct(rows, ("method", "method_options"), contestant_of),
         cell=name_distinct(rows, ("partition", "partition_options"), cell_of),
     )
-
-
-def last_rounds(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the last tenth of each run's rounds, at least one."""
-    length = rows.groupby("run")["round"].transform("max")
-    return rows[rows["round"] > length - np.maximum(1, np.floor(LAST * length))]
 
 
 def worst_tenth(text: str) -> float:

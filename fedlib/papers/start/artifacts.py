@@ -4,7 +4,7 @@ The baselines carry no claim of a paper; the claims here are ours, about the flo
 papers' results stand on.
 """
 
-from fedlib.experiments.artifact import Artifact, Deferred
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
 from fedlib.papers.start import runs
 
 _paper = Deferred("fedlib.papers.start")
@@ -26,6 +26,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "start/bf16", "Local training in bfloat16 beside float32",
-        runs=runs.bf16_runs, tables=(tables.precisions,), seeds={"smoke": 2, "reduced": 5, "paper": 5},
+        runs=runs.bf16_runs, tables=(tables.precisions,), profiles=PROFILES,
+        seeds={"smoke": 2, "reduced": 5, "extended": 8, "paper": 5},
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@ BF16_CELLS = {
     "pa": {"model": "cnn-feddrl", "partition_options": {}},
     "iid": {"model": "cnn-feddisk", "partition_options": {}},
 }
+BF16_ROUNDS = 300  # of `extended`: those of the head to head
 CURVE_METHODS = {"singleset": {}, "fedavg": {}, "fedprox": {"mu": 0.01}}
 
 
@@ -54,16 +55,24 @@ def sanity_runs(profile: str) -> list[Run]:
 
 
 def bf16_runs(profile: str) -> list[Run]:
-    """FedAvg in float32 and in bfloat16, the same seeds, on three networks and partitions."""
+    """FedAvg in float32 and in bfloat16, the same seeds, on three partitions.
+
+    A processor without AMX trains the LeNet in float32 whatever is asked (docs/speed.md), and then its cell
+    compares float32 with itself: `extended` has FedDisk's CNN in its place.
+    """
     base = replace(_base("smoke"), artifact="bf16", profile=profile, local_epochs=1, client_eval="none")
     sizes = {
         "smoke": {"rounds": 3},
         "reduced": {"dataset": "fmnist", "rounds": 30, "dataset_options": {"train_per_class": 600}},
+        "extended": {"dataset": "fmnist", "rounds": BF16_ROUNDS, "dataset_options": {"train_per_class": 100}},
         "paper": {"dataset": "fmnist", "rounds": 100},
     }
+    cells = BF16_CELLS | (
+        {"ce": BF16_CELLS["ce"] | {"model": "cnn-feddisk"}} if profile == "extended" else {}
+    )
     base = replace(base, **sizes[check_name("profile", profile, sizes)])
     return [
         replace(base, partition=partition, precision=precision, **cell)
-        for partition, cell in BF16_CELLS.items()
+        for partition, cell in cells.items()
         for precision in ("float32", "bf16")
     ]

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from fedlib.analysis.contrasts import final, paired
+from fedlib.analysis.contrasts import late_mean, paired
 from fedlib.analysis.intervals import interval_words
 from fedlib.analysis.tables import summarise_seeds
 
@@ -26,10 +26,13 @@ def final_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def precisions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Final test accuracy (%) in float32 and bfloat16, and the paired difference in points, by cell."""
+    """Test accuracy (%) over the last tenth of the rounds in float32 and bfloat16, by cell.
+
+    Beside them the paired difference in points.
+    """
     lines = []
     for (model, partition), cell in rows.groupby(["model", "partition"]):
-        half, whole = (final(cell[cell.precision == name]) for name in ("bf16", "float32"))
+        half, whole = (late_mean(cell[cell.precision == name]) for name in ("bf16", "float32"))
         gap = paired(half, whole)
         lines.append(
             {"network": model, "partition": partition, "float32": round(whole.mean(), 2)}
