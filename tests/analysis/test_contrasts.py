@@ -37,6 +37,17 @@ def test_final_and_best_by_seed():
     assert decide.best(ROWS, "loss", percent=False, smallest=True).tolist() == [1, 4]
 
 
+def test_the_late_mean_is_over_the_last_tenth_of_the_rounds():
+    """Of 25 rounds the last two, of 5 rounds the last one."""
+    lengths = {0: 25, 1: 5}
+    rows = pd.DataFrame(
+        {"seed": seed, "round": at, "test_accuracy": at / 100}
+        for seed, length in lengths.items()
+        for at in range(length + 1)
+    )
+    assert decide.late_mean(rows).to_dict() == pytest.approx({0: 24.5, 1: 5})
+
+
 def test_best_of_all_methods_at_once():
     other = ROWS.assign(test_accuracy=[0.1, 0.2, 0.3, None, None, None], method="b")
     found = decide.best_of_each(pd.concat([ROWS.assign(method="a"), other]), "method")

@@ -2,8 +2,11 @@
 
 import pandas as pd
 import pytest
+import torch
 from claims import decide
 
+from fedlib.engine import forward
+from fedlib.models import make_model
 from fedlib.papers import find_artifact
 from fedlib.papers.start import runs, tables
 from fedlib.papers.start.claims import CLAIMS
@@ -92,6 +95,18 @@ def test_bfloat16_is_compared_with_float32_cell_by_cell_and_seed_by_seed():
         [cell.assign(test_accuracy=cell.test_accuracy * (1 + at % 2)) for at, cell in enumerate(cells)]
     )
     assert decide(CLAIMS, "START-C4", far).verdict == "not supported"
+
+
+def test_at_full_length_every_cell_can_train_in_bfloat16_without_tiles(monkeypatch):
+    """Else a processor without AMX would compare float32 with itself."""
+    monkeypatch.setattr(forward, "has_tiles", lambda: False)
+    monkeypatch.setattr(forward, "multiplies_bfloat16", lambda: True)
+    found = find_artifact("start/bf16").runs("extended")
+    assert {(run.rounds, run.partition) for run in found} == {(300, "ce"), (300, "pa"), (300, "iid")}
+    cpu = torch.device("cpu")
+    for run in found:
+        model = make_model(run.model, image_shape=(1, 28, 28), num_classes=10, generator_seed=0)
+        assert forward.choose_precision(run.precision, model, cpu) == run.precision
 
 
 def test_precisions_are_compared_seed_by_seed():
