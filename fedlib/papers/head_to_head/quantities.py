@@ -8,7 +8,7 @@ import pandas as pd
 
 from fedlib.analysis.contrasts import last_rounds
 from fedlib.analysis.decisions import EQUIVALENCE, NOT_TESTABLE, decide, t_bounds
-from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.analysis.intervals import Interval
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import name_distinct
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_ROUNDS, CELLS, CONTESTANTS
@@ -112,10 +112,10 @@ def benchmark_cells(rows: pd.DataFrame) -> pd.DataFrame:
         less, margin = part.best.to_numpy() - accuracy, np.fmax(2 * sd, POINTS)
         whole = part.rounds.min() >= BENCHMARK_ROUNDS and np.isfinite(accuracy)
         verdict = str(decide(less[:, None], EQUIVALENCE, margin)) if whole else NOT_TESTABLE
-        ours, difference = mean_interval(part.best.to_numpy()), Interval(*t_bounds(less), n=len(less))
+        difference = Interval(*map(float, t_bounds(less)), n=len(less))
         lines.append(
             dict(zip(("dataset", "cell", "method"), key, strict=True))
-            | {"public": accuracy, "sd": sd, "ours": ours, "difference": difference, "margin": margin}
-            | {"verdict": verdict, "rounds": int(part.rounds.min()), "seeds": len(part)}
+            | {"public": accuracy, "sd": sd, "ours": part.best.mean(), "difference": difference}
+            | {"margin": margin, "verdict": verdict, "rounds": int(part.rounds.min()), "seeds": len(part)}
         )
     return pd.DataFrame(lines)

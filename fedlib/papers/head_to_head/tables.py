@@ -19,7 +19,7 @@ from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
 AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
-    SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too short",
+    SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too few runs",
 }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
             "implementation": method_style(line.method).label,
             "data": f"{line.dataset}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
-            "ours (%)": interval_words(line.ours).replace("+", ""),
+            "ours (%)": f"{line.ours:.2f}",
             "difference": interval_words(line.difference).replace("-", "−"),
             "margin": f"{line.margin:.2f}",
             "verdict": AGREEMENT[line.verdict],
