@@ -19,7 +19,7 @@ def test_an_artifact_by_its_id_is_found_at_any_profile():
 
 @pytest.mark.parametrize(
     ("profile", "words"),
-    [("huge", "unknown profile 'huge'"), ("extended", "no artifact of start has profile 'extended'")],
+    [("huge", "unknown profile 'huge'"), ("paper", "no artifact of start has profile 'paper'")],
 )
 def test_a_profile_that_nothing_has_is_refused(profile, words):
     with pytest.raises(UsageError, match=words):
