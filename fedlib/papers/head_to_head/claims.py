@@ -1,17 +1,18 @@
-"""Claims of ours, registered before any rows of `head_to_head/comparison` were looked at.
+"""Claims of ours, registered before any rows of the comparison, and of the devices, were looked at.
 
-The paper is ours, so nothing is printed: the margin is the default half point. Each contrast is one value
-per seed, the mean over the settings of the protocol.
+The paper is ours, so nothing is printed: the margin is the default half point. Each contrast of the
+comparison is one value per seed, the mean over the settings of the protocol.
 """
 
 from dataclasses import replace
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Part
-from fedlib.analysis.gates import curves_flat
+from fedlib.analysis.claims import Claim, Gate, Part
+from fedlib.analysis.gates import at_scale, curves_flat
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
+from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.quantities import SETTING, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
 
@@ -61,6 +62,43 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     )
 
 
+def _trained(rows: pd.DataFrame) -> tuple[bool, str]:
+    made, needed = device_quantities.updates(rows), UPDATES
+    return made >= needed, f"agents learned in {made} of the {needed} rounds of FedDdrl's paper"
+
+
+UPDATES = 600  # 40 episodes of 15 rounds
+DEVICE_GATES = (
+    at_scale("devices' rounds", rounds=device_runs.ROUNDS["reduced"]),
+    Gate(f"agents trained: {UPDATES} rounds, as in FedDdrl's paper", _trained),
+)
+
+
+def _claim_in_time(number: int, name: str) -> Claim:
+    """Our claim that a method that learns whom to wait for is ahead at equal simulated time."""
+    rivals = {
+        "as many clients at random": f"{name}, random",
+        "the half that is not slowest": "drop slowest",
+        "FedAvg": "FedAvg",
+    }
+    return Claim(
+        id=f"HEAD-C{number}",
+        statement=f"after equal simulated time {name} is more accurate than {', '.join(rivals)}",
+        place="ours",
+        artifact="head_to_head/devices",
+        parts=tuple(
+            Part(
+                what=f"{name} - {words}",
+                estimand=lambda rows, rival=rival: device_quantities.less_at_equal_time(rows, name, rival),
+            )
+            for words, rival in rivals.items()
+        ),
+        gates=DEVICE_GATES,
+        how="Equal time is that of the run that is over first (diverged runs count as 0 %); a run's accuracy there is its mean over "
+        "the last tenth of that time.",
+    )
+
+
 LEARNED = {
     "feddrl": "FedDRL (online)",
     "repaired": "Repaired FedDRL",
@@ -84,4 +122,5 @@ CLAIMS = (
     _claim(14, "auto_fedrl", "auto_fedrl_untrained", "its untrained policy"),
     _claim(15, "auto_fedrl", "auto_fedrl_permuted", "itself with permuted rewards"),
     _claim(16, "auto_fedrl", "best", "the best baseline"),
+    *(_claim_in_time(17 + place, name) for place, name in enumerate(device_runs.TIMED)),
 )

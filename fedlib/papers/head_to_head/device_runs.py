@@ -10,9 +10,11 @@ from fedlib.run import Run
 
 CLIENTS, EPOCHS = 20, 5
 ROUNDS = {"smoke": 3, "reduced": 60, "extended": 200, "paper": 200}
-TRAINING_EPISODES = {"smoke": 1, "reduced": 4, "extended": 10, "paper": 40}
+# Episodes have as many rounds: `reduced` makes the 600 updates of FedDdrl's paper (40 episodes of 15 rounds)
+TRAINING_EPISODES = {"smoke": 1, "reduced": 10, "extended": 10, "paper": 40}
+MODELS = {"reduced": "mlp"}  # where it is not the comparison's: training before round 1 is ten runs long
 _SCHEDULER = {"devices": "fedddrl", "time_epochs": EPOCHS, "share": 0.5, "stop_below": 2}
-_LEARN_BEFORE = ("fedddrl", "fedmarl")
+LEARN_BEFORE = ("fedddrl", "fedmarl")
 
 # Name in our tables -> method and options
 CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -28,6 +30,7 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "EvaluatorFL": ("evaluatorfl", {}),
     "EvaluatorFL, random": ("evaluatorfl", {"agent": "shuffled"}),
 }
+TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average
 
 
 def runs(profile: str) -> list[Run]:
@@ -37,14 +40,14 @@ def runs(profile: str) -> list[Run]:
     base = replace(
         base_run(profile, "devices", scale.datasets[0], scale.cells[0]),
         num_clients=CLIENTS, cohort_size=None, local_epochs=EPOCHS, rounds=ROUNDS[profile],
-        local_learning_rate=0.05, device_costs=True,
+        local_learning_rate=0.05, device_costs=True, model=MODELS.get(profile, scale.model),
     )  # fmt: skip
     trained = {"episodes": TRAINING_EPISODES[profile]}
     return [
         replace(
             base,
             method=method,
-            method_options={**options, **(trained if method in _LEARN_BEFORE else {})},
+            method_options={**options, **(trained if method in LEARN_BEFORE else {})},
         )
         for method, options in CONTESTANTS.values()
     ]

@@ -12,24 +12,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis.contrasts import last_rounds
 from fedlib.analysis.intervals import mean_interval
-from fedlib.papers.head_to_head import device_runs
-from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS
+from fedlib.papers.head_to_head.device_quantities import SHARE, named, per_run
+from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED
 
-SHARE = 0.95  # of FedAvg's level, the target
-TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average
 COLOURS = dict(zip(("FedAvg", "drop", "FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL"), (
     "#000000", "#999999", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))  # fmt: skip
-
-
-def named(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of rounds 1 to T with columns `contestant` and `hours`, simulated time so far."""
-    profile = str(rows.profile.iloc[0])
-    names = {run.group_key: name for name, run in zip(CONTESTANTS, device_runs.runs(profile), strict=True)}
-    own = rows[rows["round"] > 0].sort_values(["run", "round"], kind="stable")
-    seconds = own.latency_seconds.fillna(0.0)  # of a round that failed before it began
-    return own.assign(contestant=own.group.map(names), hours=seconds.groupby(own.run).cumsum() / 3600)
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
@@ -39,7 +27,7 @@ def answer(rows: pd.DataFrame) -> list[str]:
             "Open: the rows at hand are too short to tell; "
             "`python -m fedlib run head_to_head/devices --profile reduced`."
         ]
-    runs = _per_run(named(rows)).set_index(["contestant", "seed"])
+    runs = per_run(named(rows)).set_index(["contestant", "seed"])
     told = [
         f"{name} {_ratio_words(runs, name)}, as many at random {_ratio_words(runs, f'{name}, random')}"
         for name in TIMED
@@ -67,7 +55,7 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     that reach the target of the same seed, `reached` of them.
     """
     own = named(rows)
-    runs, lines = _per_run(own), []
+    runs, lines = per_run(own), []
     for name in (known for known in CONTESTANTS if known in set(runs.contestant)):
         mine, shown = runs[runs.contestant == name], own[own.contestant == name]
         lines.append(
@@ -79,33 +67,6 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
             }
         )  # fmt: skip
     return pd.DataFrame(lines).round(2)
-
-
-def _per_run(own: pd.DataFrame) -> pd.DataFrame:
-    """Table with a row per run: contestant, seed, level (%), hours to the target (NaN: never), diverged."""
-    parts = [part for _, part in own.groupby("run")]
-    found = pd.DataFrame(
-        {
-            "contestant": [part.contestant.iloc[0] for part in parts],
-            "seed": [part.seed.iloc[0] for part in parts],
-            "level": [_level(part) for part in parts],
-            "diverged": [part.status.iloc[-1] != "ok" for part in parts],
-        }
-    )
-    targets = SHARE * found[found.contestant == "FedAvg"].set_index("seed").level
-    pairs = zip(parts, found.seed.map(targets), strict=True)
-    return found.assign(hours=[_first(part, target) for part, target in pairs])
-
-
-def _level(part: pd.DataFrame) -> float:
-    """Level (%) of one run."""
-    return 100 * last_rounds(part).test_accuracy.mean() if part.status.iloc[-1] == "ok" else 0.0
-
-
-def _first(part: pd.DataFrame, level: float) -> float:
-    """Simulated hours until one run first has this accuracy (%); NaN if it never has."""
-    reached = part[100 * part.test_accuracy >= level] if level > 0 else part[:0]
-    return float(reached.hours.iloc[0]) if len(reached) else np.nan
 
 
 def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:

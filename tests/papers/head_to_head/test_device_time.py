@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedlib.experiments.artifact import PROFILES
-from fedlib.papers.head_to_head import device_runs, device_time
+from fedlib.papers.head_to_head import claims, device_quantities, device_runs, device_time
 
 
 def rows_of(**curves):
@@ -87,3 +87,38 @@ def test_options_of_the_scheduler_are_those_of_the_run():
     (run,) = (r for r in device_runs.runs("reduced") if r.method_options.get("policy") == "shuffled")
     assert run.method_options["time_epochs"] == run.local_epochs
     assert json.dumps(run.method_options)
+
+
+def test_accuracy_at_equal_simulated_time_by_hand():
+    """FedDdrl is over after 10 hours. Its last tenth of them has one round, FedAvg's none."""
+    rows = rows_of(
+        FedAvg=[(4 * 3600, [0.2, 0.5, 0.9, 0.9], "ok")],
+        FedDdrl=[(3600, [0.1] * 9 + [0.6], "ok")],
+        FedDdrl_random=[(1800, [0.4] * 18 + [0.5, 0.7], "ok")],
+        FedMarl=[(3600, [0.9, 0.9], "failed: test_loss is nan")],
+    )
+    less = device_quantities.less_at_equal_time
+    assert less(rows, "FedDdrl", "FedAvg").to_dict() == pytest.approx({0: 60 - 50})
+    assert less(rows, "FedDdrl", "FedDdrl, random").to_dict() == pytest.approx({0: 60 - 60})
+    assert less(rows, "FedMarl", "FedAvg").to_dict() == pytest.approx({0: 0 - 90})
+    assert less(rows, "FedMarl", "FedMarl, random").empty
+
+
+def test_the_agents_at_reduced_learn_as_often_as_in_the_paper():
+    def fewest(profile):
+        runs = device_runs.runs(profile)
+        rows = pd.DataFrame(
+            {
+                "run": range(len(runs)), "method": [run.method for run in runs],
+                "method_options": [json.dumps(run.method_options) for run in runs],
+                "rounds": [run.rounds for run in runs],
+            }
+        )  # fmt: skip
+        return device_quantities.updates(rows)
+
+    assert fewest("smoke") < claims.UPDATES <= fewest("reduced") == 10 * 60
+    (gate,) = (gate for gate in claims.DEVICE_GATES if gate.name.startswith("agents trained"))
+    smoke = pd.DataFrame(
+        {"run": [0], "method": ["fedmarl"], "method_options": ['{"episodes": 1}'], "rounds": [3]}
+    )
+    assert gate.check(smoke) == (False, "agents learned in 3 of the 600 rounds of FedDdrl's paper")

@@ -1,0 +1,92 @@
+"""Accuracy in simulated time, rows to numbers: time to a target, and accuracy at equal time.
+
+Simulated time of a round is `latency_seconds`, the slowest of the clients that it waits for. A diverged run
+counts as 0 %.
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from fedlib.analysis.contrasts import LAST, last_rounds
+from fedlib.papers.head_to_head import device_runs
+from fedlib.papers.head_to_head.device_runs import CONTESTANTS
+
+SHARE = 0.95  # of FedAvg's level, the target
+
+
+def named(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of rounds 1 to T with columns `contestant` and `hours`, simulated time so far."""
+    profile = str(rows.profile.iloc[0])
+    names = {run.group_key: name for name, run in zip(CONTESTANTS, device_runs.runs(profile), strict=True)}
+    own = rows[rows["round"] > 0].sort_values(["run", "round"], kind="stable")
+    seconds = own.latency_seconds.fillna(0.0)  # of a round that failed before it began
+    return own.assign(contestant=own.group.map(names), hours=seconds.groupby(own.run).cumsum() / 3600)
+
+
+def per_run(own: pd.DataFrame) -> pd.DataFrame:
+    """Table with a row per run: contestant, seed, level (%), hours to the target (NaN: never), diverged."""
+    parts = [part for _, part in own.groupby("run")]
+    found = pd.DataFrame(
+        {
+            "contestant": [part.contestant.iloc[0] for part in parts],
+            "seed": [part.seed.iloc[0] for part in parts],
+            "level": [_level(part) for part in parts],
+            "diverged": [_diverged(part) for part in parts],
+        }
+    )
+    targets = SHARE * found[found.contestant == "FedAvg"].set_index("seed").level
+    pairs = zip(parts, found.seed.map(targets), strict=True)
+    return found.assign(hours=[_first(part, target) for part, target in pairs])
+
+
+def _level(part: pd.DataFrame) -> float:
+    """Level (%) of one run."""
+    return 0.0 if _diverged(part) else 100 * last_rounds(part).test_accuracy.mean()
+
+
+def _first(part: pd.DataFrame, level: float) -> float:
+    """Simulated hours until one run first has this accuracy (%); NaN if it never has."""
+    reached = part[100 * part.test_accuracy >= level] if level > 0 else part[:0]
+    return float(reached.hours.iloc[0]) if len(reached) else np.nan
+
+
+def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str) -> pd.Series:
+    """Accuracy of one contestant less another's after equal simulated time, points, by seed.
+
+    The time is that of the run that is over first, leaving out diverged ones; a run's accuracy there is its
+    mean over the last tenth of that time, or the last one before it if no round ends within this tenth.
+    """
+    own = named(rows)
+    runs = {(part.contestant.iloc[0], seed): part for (_, seed), part in own.groupby(["run", "seed"])}
+    seeds = sorted(seed for name, seed in runs if name == ours and (theirs, seed) in runs)
+    pairs = [(runs[ours, seed], runs[theirs, seed]) for seed in seeds]
+    ends = [min(map(_hours, pair)) for pair in pairs]
+    found = [_accuracy_at(a, end) - _accuracy_at(b, end) for (a, b), end in zip(pairs, ends, strict=True)]
+    return pd.Series(found, index=pd.Index(seeds, name="seed"), dtype=float)
+
+
+def _hours(part: pd.DataFrame) -> float:
+    """Simulated hours of a whole run; of a diverged one without end."""
+    return np.inf if _diverged(part) else part.hours.iloc[-1]
+
+
+def _diverged(part: pd.DataFrame) -> bool:
+    return part.status.iloc[-1] != "ok"
+
+
+def _accuracy_at(part: pd.DataFrame, hours: float) -> float:
+    """Accuracy (%) of one run over the last tenth of so much simulated time."""
+    if _diverged(part):
+        return 0.0
+    until = part[part.hours <= hours]
+    late = until[until.hours > (1 - LAST) * hours]
+    return float(100 * (late if len(late) else until.tail(1)).test_accuracy.mean())
+
+
+def updates(rows: pd.DataFrame) -> int:
+    """Fewest rounds in which an agent of FedDdrl or FedMarl learned before round 1."""
+    learned = rows[rows.method.isin(device_runs.LEARN_BEFORE)].drop_duplicates("run")
+    made = [json.loads(text)["episodes"] for text in learned.method_options] * learned.rounds
+    return int(made.min()) if len(made) else 0
