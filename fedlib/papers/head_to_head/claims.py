@@ -76,11 +76,7 @@ DEVICE_GATES = (
 
 def _claim_in_time(number: int, name: str) -> Claim:
     """Our claim that a method that learns whom to wait for is ahead at equal simulated time."""
-    rivals = {
-        "as many clients at random": f"{name}, random",
-        "the half that is not slowest": "drop slowest",
-        "FedAvg": "FedAvg",
-    }
+    rivals = device_runs.rivals(name)
     return Claim(
         id=f"HEAD-C{number}",
         statement=f"after equal simulated time {name} is more accurate than {', '.join(rivals)}",

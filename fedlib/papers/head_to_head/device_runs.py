@@ -33,6 +33,15 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
 TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average
 
 
+def rivals(name: str) -> dict[str, str]:
+    """Whom a method that learns is compared with: words -> contestant."""
+    return {
+        "as many clients at random": f"{name}, random",
+        "the half that is not slowest": "drop slowest",
+        "FedAvg": "FedAvg",
+    }
+
+
 def runs(profile: str) -> list[Run]:
     """Every contestant in the first setting of the protocol."""
     check_name("profile", profile, PROFILES)

@@ -1,6 +1,6 @@
 """Findings in sentences, for the head of notebook and report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,17 @@ from fedlib.papers.head_to_head.claims import (
     best_baseline,
     strongest_baseline,
 )
-from fedlib.papers.head_to_head.numbers import AGREE, BENCHMARK, DEVICES, JUDGED, LESS, ROWS, STRONGEST
+from fedlib.papers.head_to_head.device_runs import ROUNDS
+from fedlib.papers.head_to_head.numbers import (
+    AGREE,
+    BENCHMARK,
+    DEVICES,
+    IN_TIME,
+    JUDGED,
+    LESS,
+    ROWS,
+    STRONGEST,
+)
 from fedlib.papers.head_to_head.quantities import benchmark_cells, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
@@ -25,8 +35,9 @@ MARGIN = 0.5  # points: a smaller difference is no lead
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """The comparison's answer, the public benchmark's, and what is open."""
-    return [*comparison_answer(rows_of), *benchmark_answer(rows_of), *open_questions(rows_of)]
+    """The comparison's answer, the public benchmark's, the devices', and what is open."""
+    answers = (comparison_answer, benchmark_answer, devices_answer, open_questions)
+    return [sentence for answer in answers for sentence in answer(rows_of)]
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
@@ -46,12 +57,28 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
 def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
     """A sentence on a learned method's standing to its rivals, alike ones named together."""
     settings = runs.groupby(["dataset", "cell"]).ngroups
+    where = f"Over {settings} setting{'s' if settings > 1 else ''}"
+    return f"{where} {LEARNED[name]} is {_standings(LESS[name], rows_of)}."
+
+
+def _standings(numbers: Mapping[str, Number], rows_of: RowsOf) -> str:
+    """Standing to each rival with the effect, rivals of like standing together; numbers: rival -> number."""
     alike: dict[str, list[str]] = {}
-    for rival, number in LESS[name].items():
+    for rival, number in numbers.items():
         standing, effect = _standing(number, rows_of)
         alike.setdefault(standing, []).append(f"{rival} ({effect})")
-    parts = [f"{standing} {', '.join(rivals)}" for standing, rivals in alike.items()]
-    return f"Over {settings} setting{'s' if settings > 1 else ''} {LEARNED[name]} is {'; '.join(parts)}."
+    return "; ".join(f"{standing} {', '.join(rivals)}" for standing, rivals in alike.items())
+
+
+def devices_answer(rows_of: RowsOf) -> list[str]:
+    """A sentence for each method that learns whom to wait for: its standing after equal simulated time."""
+    rows = rows_of(DEVICES)
+    if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
+        return []
+    return [
+        f"After equal simulated time {name} is {_standings(numbers, rows_of)}."
+        for name, numbers in IN_TIME.items()
+    ]
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:

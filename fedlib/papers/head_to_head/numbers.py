@@ -3,7 +3,9 @@
 from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import Number, RowsOf, single
+from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.claims import CHOSEN, less
+from fedlib.papers.head_to_head.device_quantities import less_at_equal_time
 from fedlib.papers.head_to_head.quantities import benchmark_cells, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_METHODS, BENCHMARK_WORDS, CONTESTANTS
 
@@ -59,6 +61,18 @@ def _benchmark_difference(method: str, cell: str) -> Number:
     )  # fmt: skip
 
 
+def _in_time(name: str, rival: str, words: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        found = less_at_equal_time(rows_of(DEVICES), name, rival)
+        return None if found.empty else mean_interval(found.to_numpy())
+
+    return Number(
+        id=f"head-to-head-in-time-{name.lower()}-{words.split()[-1].lower()}",
+        what=f"accuracy of {name} less that of {words}, after equal simulated time", unit="points",
+        artifacts=(DEVICES,), compute=compute, places=(NOTEBOOK,),
+    )  # fmt: skip
+
+
 # contestant -> its numbers, by the rival's words
 LESS = {
     name: {
@@ -71,11 +85,16 @@ LESS = {
     }
     for name in LEARNED
 }
+IN_TIME = {
+    name: {words: _in_time(name, rival, words) for words, rival in device_runs.rivals(name).items()}
+    for name in device_runs.TIMED
+}
 STRONGEST = {name: _less(name, "strongest", "the baseline that is strongest") for name in LEARNED}
 AGREE, JUDGED = _cells("agree", "agree with ours"), _cells("judged", "ours were run whole in")
 NUMBERS = (
     *(number for each in LESS.values() for number in each.values()),
     *STRONGEST.values(),
+    *(number for each in IN_TIME.values() for number in each.values()),
     *(_benchmark_difference(method, cell) for method in BENCHMARK_METHODS for cell in BENCHMARK_CELLS),
     AGREE,
     JUDGED,
