@@ -90,7 +90,7 @@ def _claim_in_time(number: int, name: str) -> Claim:
             for words, rival in rivals.items()
         ),
         gates=DEVICE_GATES,
-        how="Equal time is that of the run that is over first (diverged runs count as 0 %); a run's "
+        how="Equal time is that of the run that is over first (failed runs count as 0 %); a run's "
         "accuracy there is its mean over the last tenth of that time.",
     )
 
