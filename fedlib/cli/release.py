@@ -37,9 +37,11 @@ def _agent_line(method: str, artifact: str) -> dict[str, str]:
     return {"method": method, "trained by": artifact, "file": f"data/agents/{path.name}", "size": size}
 
 
+_ARCHIVE = f"build/fedlib-{__version__}-results.zip"
+
+
 def add_archive(parser: argparse.ArgumentParser) -> None:
-    default = f"build/fedlib-{__version__}-results.zip"
-    parser.add_argument("--out", metavar="FILE", default=default, help=f"default: {default}")
+    parser.add_argument("--out", metavar="FILE", help=f"default: {_ARCHIVE} of the project")
 
 
 def archive_command(arguments: argparse.Namespace) -> int:
@@ -47,7 +49,7 @@ def archive_command(arguments: argparse.Namespace) -> int:
     from fedlib.reporting.archive import absent_parts, write_archive
 
     root = project_root()
-    path = write_archive(root / Path(arguments.out).expanduser(), root)
+    path = write_archive(Path(arguments.out).expanduser() if arguments.out else root / _ARCHIVE, root)
     left_out = f"; left out, as absent: {', '.join(absent)}" if (absent := absent_parts(root)) else ""
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB{left_out}")
     return 0

@@ -196,7 +196,7 @@ def export_results(
     check(every >= 1, f"every={every} given; allowed: 1 or more")
     if profile == "smoke":
         raise UsageError(
-            "profile 'smoke' given; allowed for export: reduced, paper (smoke rows show no result)"
+            "profile 'smoke' given; allowed for export: reduced, extended, paper (smoke rows show no result)"
         )
     store = store if isinstance(store, Store) else Store(store)
     keys = _own_keys(artifact, profile)
@@ -235,8 +235,10 @@ def _measurement_details(measurement: Measurement | None, profile: str, store: S
 
 
 def _thin(rows: "pd.DataFrame", every: int) -> "pd.DataFrame":
+    """Of the store's rows every so many rounds and the last; those committed before as they are."""
     last = rows.groupby("run")["round"].transform("max")
-    return rows[(rows["round"] % every == 0) | (rows["round"] == last)]
+    committed = rows["source"] != "store"
+    return rows[committed | (rows["round"] % every == 0) | (rows["round"] == last)]
 
 
 def _details(place: str, profile: str, store: Store, wanted: set[str]) -> dict[str, Any]:

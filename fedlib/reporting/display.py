@@ -31,12 +31,12 @@ _PLAIN_COLUMNS = ("quantity", "metric", "compared", "reading")
 _HEADERS = {"role": "data", "dataset": "data"}
 _COUNTS = ("n", "seeds", "trials")
 _MEANINGS = {
-    NOT_TESTABLE: "accuracies still rise, agents made fewer updates than the paper's, or data are generated",
+    NOT_TESTABLE: "accuracies still rise, an agent was trained less than the paper's, or data are generated",
     INCONCLUSIVE: "the interval over seeds allows both yes and no",
 }
 _PROFILE_WORDS = {  # what a profile is, in the order of size
     "smoke": "seconds",
-    "reduced": "smaller networks and fewer rounds than the paper's",
+    "reduced": "fewer images or rounds than the paper's, or a smaller network",
     "extended": "the paper's lengths, a smaller network or fewer images",
     "paper": "every printed setting",
 }
@@ -151,9 +151,12 @@ def show_sentences(*sentences: str) -> None:
 
 
 def show_errata(paper: str) -> None:
-    """Display the paper's statements that its own tables contradict, printed beside recomputed."""
+    """Display the paper's statements that were recomputed from its own tables, printed beside recomputed."""
     items = [
-        (f"{row.erratum} · {row.statement}", f"printed: {row.printed}; recomputed: {row.recomputed}")
+        (
+            f"{row.erratum} · {row.statement}{' · agrees after rounding' if row.agrees else ''}",
+            f"printed: {row.printed}; recomputed: {row.recomputed}",
+        )
         for row in errata_table(paper).itertuples()
     ]
     display(HTML(html_list(items)))

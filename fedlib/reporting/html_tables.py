@@ -17,6 +17,7 @@ MAX_PIXELS = 826  # what JupyterLab shows in a window of 1000, by the widths bel
 FOLD_FROM = 25  # rows
 _CHARACTER, _HEADER_CHARACTER, _PADDING = 6.6, 7.4, 16  # pixels at 12 px, in a wide font such as DejaVu Sans
 _SIGNED = re.compile(r"\b(difference|diff|gain|lead|less|minus|ahead of|effect)\b")
+_KEYS = ("N", "K", "seed")  # numbers that name a line
 _EXACT = ("published", "printed", "paper")
 _RULE = "1px solid rgba(128, 128, 128, 0.35)"
 
@@ -194,10 +195,11 @@ def _columns_that_fit(words: pd.DataFrame, numeric: set[tuple[str, str]]) -> lis
 
 
 def _lead(words: pd.DataFrame, numeric: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Columns that name a line: those before the first group; without groups the leading text."""
+    """Columns that name a line: those before the first group; without groups leading text and `_KEYS`."""
     columns = list(words.columns)
     grouped = [place for place, column in enumerate(columns) if column[0]]
-    numbers = [place for place, column in enumerate(columns) if column in numeric]
+    values = numeric - {column for column in columns if column[1] in _KEYS}
+    numbers = [place for place, column in enumerate(columns) if column in values]
     return columns[: max(1, (grouped or numbers or [1])[0])]
 
 

@@ -44,6 +44,7 @@ def _files(paper: str, store: Path) -> Iterator[Path]:
         *((results_folder() / name, "*.*") for name in own),
         (project_root() / "data" / "published", "*.csv"),
         (REPOSITORY / "fedlib", "**/*.py"),
+        (REPOSITORY / "fedlib", "**/*.json"),
         *((store / name, "*/*/summary.json") for name in own),
         *((store / name, "*/*.csv") for name in own),
     ):

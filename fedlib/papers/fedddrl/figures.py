@@ -159,6 +159,7 @@ def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
 def plot_weights(rows: pd.DataFrame) -> Figure:
     """Algorithm 1: the feasible weights of each data set, H in both units (A3); A5's constant traces."""
     roles = [role for role in grid.ALPHAS if role in set(quantities.traces(rows).role)]
+    shown = quantities.shown_roles(rows)
     fig, axes = plotting.subplots(
         len(UNITS), len(roles) + 1, figsize=(9.2, 5.0), sharex=True, sharey=True, squeeze=False
     )
@@ -168,7 +169,7 @@ def plot_weights(rows: pd.DataFrame) -> Figure:
         for role, ax in zip(roles, row, strict=False):
             own = traces[traces.role == role]
             plot_feasible(search_weights(*(own[name].to_numpy() for name in ("dA", "B", "H"))), ax)
-            ax.set_title(f"{role}\n{ax.get_title()}", fontsize=8)
+            ax.set_title(f"{shown[role]}\n{ax.get_title()}", fontsize=8)
         row[0].set_ylabel(f"H by {words}\nw3")
     constant = (np.full(15, 0.53 / 15), np.ones(15), np.full(15, 0.33))
     plot_feasible(search_weights(*constant), axes[-1, -1])
@@ -233,14 +234,14 @@ def plot_kept(rows: pd.DataFrame, *, value: str, label: str) -> Figure:
         left.scatter(beside_each_other(part), part[value], s=22, color=colour, label=words)
     left.set(xlabel="round", ylabel=label, title=title)
     left.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=2)
-    kept = quantities.kept_by_round(rows)
+    kept, shown = quantities.kept_by_round(rows), quantities.shown_roles(rows)
     for role, colour in zip(grid.ALPHAS, (KEPT, DROPPED, "#009E73"), strict=True):
         part = kept[kept.role == role]
         for _, own in part.groupby("seed"):
             right.plot(own.t, own.uploads, color=colour, linewidth=0.6, alpha=0.6)
         if len(part):
             mean = part.groupby("t").uploads.mean()
-            right.plot(mean.index, mean, color=colour, linewidth=2.2, label=role)
+            right.plot(mean.index, mean, color=colour, linewidth=2.2, label=shown[role])
     right.set(xlabel="round", ylabel="clients kept", ylim=(0, rows.cohort_size.max() + 0.5))
     right.legend(fontsize="x-small")
     return _finish(fig, rows, "right: thick = mean over seeds, thin = each seed")

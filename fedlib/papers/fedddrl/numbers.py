@@ -1,5 +1,6 @@
 """Numbers of the first screen of 03_fedddrl."""
 
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim
 from fedlib.papers.fedddrl.claims import CLAIMS
@@ -9,10 +10,10 @@ ROWS = "fedddrl/controls"
 
 
 def _less(rule: str, quantity: str, unit: str) -> Number:
-    """FedDdrl's return (15) or accuracy less that of a rule of one line at as many uploads."""
+    """FedDdrl's return (15) or accuracy less that of a one-line rule at as many uploads, on real images."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        table, name = at_learned_rate(rows_of(ROWS)), f"{quantity} - {rule}"
+        table, name = at_learned_rate(real_rows(rows_of(ROWS))), f"{quantity} - {rule}"
         gaps = table[table.method == "fedddrl"].dropna(subset=name)
         return mean_interval(gaps.groupby("seed")[name].mean().to_numpy()) if len(gaps) else None
 

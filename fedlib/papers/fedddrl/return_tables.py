@@ -1,5 +1,7 @@
 """FedDdrl's return (15) in tables and sentences: who earns it, and at what accuracy."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -114,9 +116,10 @@ def _rank_words(rows: pd.DataFrame, unit: str) -> str:
     rows = quantities.labelled(rows)
     rows = rows[rows.variant.isin([*grid.CONTROLS, *grid.FIG8])]
     found = pd.DataFrame({"return": returns(rows, unit), "accuracy": quantities.final_accuracy(rows)})
-    means = found.groupby(["role", "variant"]).mean()
+    means, shown = found.groupby(["role", "variant"]).mean(), quantities.shown_roles(rows)
     parts = [
-        f"{stats.spearmanr(own['return'], own.accuracy).statistic:+.2f}".replace("-", "−") + f" on {role}"
+        f"{stats.spearmanr(own['return'], own.accuracy).statistic:+.2f}".replace("-", "−")
+        + f" on {shown[role]}"
         for role in grid.ALPHAS
         if role in means.index and len(own := means.loc[role]) > 2
     ]
@@ -145,7 +148,7 @@ def price_sentence(rows: pd.DataFrame) -> str:
     rounds = int(rows.episode_rounds.max())
     cohort = int(rows.cohort_size.max())
     client = W2 / cohort * rounds
-    terms = episode_terms(rows).groupby("variant").mean()
+    terms = over_data_sets(episode_terms(rows))
     everyone, fewest = (terms.loc[name] for name in ("fedavg_mixup", "drop_slowest_20%"))
     saved = (fewest[["uploads", "latency"]] - everyone[["uploads", "latency"]]).sum()
     lost = everyone.gain - fewest.gain
@@ -191,7 +194,7 @@ def learning_sentence(rows: pd.DataFrame) -> str:
     """Rise of FedDdrl's return over training, beside the return of the rules."""
     gain = learning_gain(rows)
     gain = gain[gain.variant == "fedddrl"].groupby("seed").gain.mean()
-    levels = returns(quantities.labelled(rows)).groupby("variant").mean()
+    levels = over_data_sets(returns(quantities.labelled(rows)))
     return (
         f"From the first to the last five training episodes FedDdrl's return rises by {_words(gain)}; in "
         f"the evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
@@ -208,6 +211,11 @@ def idle_sentence(rows: pd.DataFrame) -> str:
         f"VDN 2 also sets the epochs of clients that VDN 1 drops, and learns from them: {idle:.0f} % of its "
         "actions in the evaluations changed nothing."
     )
+
+
+def over_data_sets(values: Any) -> Any:
+    """Mean over the data sets of each policy's mean, whose numbers of seeds differ between data sets."""
+    return values.groupby(["role", "variant"]).mean().groupby("variant").mean()
 
 
 def _words(values: pd.Series) -> str:

@@ -117,7 +117,8 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     table = at_learned_rate(rows)
     differences = [name for name in table if " - " in name]
     long = table.melt(["role", "method", "seed"], differences, "compared", "value").dropna(subset="value")
-    return tables.summarise_seeds(long, ["role", "method", "compared"], "value").round(2)
+    found = tables.summarise_seeds(long, ["role", "method", "compared"], "value")
+    return found.assign(role=found.role.map(quantities.shown_roles(rows)))
 
 
 def gain_sentence(rows: pd.DataFrame) -> str:

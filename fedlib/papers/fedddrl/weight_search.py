@@ -11,7 +11,7 @@ import pandas as pd
 
 from fedlib.analysis.published import printed_values
 from fedlib.methods.fedddrl.method import GAIN
-from fedlib.papers.fedddrl.quantities import traces
+from fedlib.papers.fedddrl.quantities import shown_roles, traces
 
 OMEGAS = (0.2, 0.3, 1.0)
 LIMITS = (30, 10, 10)  # tenths: w1 to 3.0, w2 and w3 to 1.0
@@ -63,7 +63,8 @@ def weights_of_traces(rows: pd.DataFrame) -> pd.DataFrame:
             {"H_by": words, "role": role, "seed": seed, **_summary(own)}
             for (role, seed), own in found.groupby(["role", "seed"])
         ]
-    return pd.DataFrame(tables)
+    found = pd.DataFrame(tables)
+    return found.assign(role=found.role.map(shown_roles(rows)))
 
 
 def needed_gain(costs: np.ndarray, latencies: np.ndarray) -> float:

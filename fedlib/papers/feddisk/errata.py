@@ -61,11 +61,15 @@ def _listed(names: list[str], values: list[float], form: str) -> str:
 
 
 def femnist_costs() -> tuple[str, str, bool]:
-    """E2: tables 1 and 2 multiplied."""
+    """E2: tables 1 and 2 multiplied, in whole millions as printed."""
     methods = ["FedROD", "FedDisk"]
     printed = [_text("FEMNIST", "effective_communication_cost", method) for method in methods]
     ours = [printed_cost("FEMNIST", method) for method in methods]
-    return _listed(methods, printed, "{:,.0f}"), _listed(methods, ours, "{:,.0f}"), printed == ours
+    return (
+        _listed(methods, printed, "{:,.0f}"),
+        _listed(methods, ours, "{:,.0f}"),
+        printed == [round(one, -6) for one in ours],
+    )
 
 
 def made_size() -> tuple[str, str, bool]:

@@ -93,7 +93,7 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     if "drawn" in best:
         both = {"fedavg": "FedAvg"} | not_fedavgs | {"feddrl": "sorted slots"}
         found.append(
-            "With slots in an order drawn anew in every round, where a slot tells nothing of the group, its "
+            "With slots in an order drawn anew in every round, so that slot and group are independent, its "
             f"best accuracy is {less(best, 'drawn', both)}, its mean of the last rounds "
             f"{less(late, 'drawn', both)}."
         )

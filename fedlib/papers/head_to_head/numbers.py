@@ -23,8 +23,10 @@ def _less(name: str, rival: str, words: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(ROWS)
         needed = {name, "fedavg"} if rival in CHOSEN else {name, rival}
-        there = needed <= set(per_run(rows).contestant)
-        return mean_interval(less(rows, name, rival).mean(axis=1).to_numpy()) if there else None
+        if not needed <= set(per_run(rows).contestant):
+            return None
+        gaps = less(rows, name, rival).dropna().mean(axis=1)
+        return mean_interval(gaps.to_numpy()) if len(gaps) else None
 
     return Number(
         id=f"head-to-head-{name}-{words.split()[-1].lower()}",

@@ -76,6 +76,21 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     return runs.reset_index()
 
 
+def levels_by_seed(runs: pd.DataFrame) -> pd.DataFrame:
+    """Levels (%), a row per seed, a column per contestant and setting; NaN where there is no run."""
+    columns = runs.assign(setting=runs[SETTING].agg(", ".join, axis=1))
+    return columns.pivot_table(index="seed", columns=["contestant", "setting"], values="level")
+
+
+def shared_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs in the settings, and with the seeds, that every contestant has."""
+    names, levels = set(runs.contestant), levels_by_seed(runs)
+    settings = runs[SETTING].agg(", ".join, axis=1)
+    every = {name for name, own in runs.groupby(settings) if set(own.contestant) == names}
+    seeds = levels.loc[:, levels.columns.get_level_values("setting").isin(every)].dropna().index
+    return runs[settings.isin(every) & runs.seed.isin(seeds)]
+
+
 def score_matrix(runs: pd.DataFrame, contestant: str, value: str = "level") -> np.ndarray:
     """[settings, seeds] of one contestant, settings and seeds in sorted order."""
     own = runs[runs.contestant == contestant]

@@ -13,7 +13,14 @@ from fedlib.analysis.aggregates import (
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import interval_words, mean_interval
-from fedlib.papers.head_to_head.quantities import SETTING, benchmark_cells, per_run, score_matrix
+from fedlib.papers.head_to_head.quantities import (
+    SETTING,
+    benchmark_cells,
+    levels_by_seed,
+    per_run,
+    score_matrix,
+    shared_runs,
+)
 from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
@@ -68,15 +75,14 @@ def levels(rows: pd.DataFrame) -> pd.DataFrame:
 def differences(rows: pd.DataFrame) -> pd.DataFrame:
     """Each contestant less FedAvg, points of accuracy: mean over settings, 95 % interval over seeds.
 
-    Columns contestant, mean, low, high, n: one value per seed, the mean over its settings.
+    Columns contestant, mean, low, high, n: one value per seed that both have, the mean over the settings.
     """
     runs = per_run(rows)
-    reference = score_matrix(runs, REFERENCE)
-    lines = []
+    levels, lines = levels_by_seed(runs), []
     for name in _present(runs):
-        if name != REFERENCE:
-            gap = (score_matrix(runs, name) - reference).mean(axis=0)
-            found = mean_interval(gap)
+        gap = (levels[name] - levels[REFERENCE]).dropna(axis=1, how="all").dropna()
+        if name != REFERENCE and len(gap):
+            found = mean_interval(gap.mean(axis=1).to_numpy())
             lines.append((name, found.mean, found.low, found.high, found.n))
     return pd.DataFrame(lines, columns=["contestant", "mean", "low", "high", "n"])
 
@@ -100,8 +106,13 @@ def divergence_words(rows: pd.DataFrame) -> str:
 
 
 def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
-    """Over all settings: interquartile mean, P(better than FedAvg), mean rank, worst tenth, cost."""
-    runs = per_run(rows)
+    """Over all settings: interquartile mean, P(better than FedAvg), mean rank, worst tenth, cost.
+
+    Over the settings and seeds that all contestants have; no line if there are none.
+    """
+    runs = shared_runs(per_run(rows))
+    if runs.empty:
+        return pd.DataFrame()
     names = _present(runs)
     scores = {name: score_matrix(runs, name) for name in names}
     ranks = mean_ranks(np.stack([scores[name] for name in names]))

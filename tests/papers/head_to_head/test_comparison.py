@@ -276,3 +276,24 @@ def test_the_best_baseline_is_chosen_among_those_with_rows():
     rows = table_of(fedavg=[0.5, 0.6], fedadam=[0.6, 0.7], feddrl=[0.4, 0.5])
     told = " ".join(headline.headline(lambda name: rows if name.endswith("comparison") else pd.DataFrame()))
     assert "The best baseline, FedAdam, is chosen among 2 on held-back images." in told
+
+
+def test_contestants_are_compared_on_common_seeds(monkeypatch):
+    """FedProx has seeds 2 and 3, FedAvg 0 to 2: one pair, 3 points; FedExP shares no seed with FedProx."""
+    seeds = {"fedavg": (0, 1, 2), "fedprox": (2, 3), "fedexp": (0, 2)}
+    runs = pd.DataFrame(
+        [
+            {
+                "dataset": "fmnist", "cell": "cluster skew", "contestant": name, "seed": seed,
+                "level": 50.0 + seed + 3 * (name == "fedprox"), "worst_tenth": 1.0, "megabytes": 1.0,
+                "diverged": False,
+            }
+            for name, own in seeds.items()
+            for seed in own
+        ]
+    )  # fmt: skip
+    monkeypatch.setattr(tables, "per_run", lambda rows: rows)
+    found = tables.differences(runs).set_index("contestant")
+    assert found["mean"].to_dict() == {"fedprox": 3.0, "fedexp": 0.0}
+    assert found.n.to_dict() == {"fedprox": 1, "fedexp": 2}
+    assert tables.aggregates(runs).set_index("contestant")["runs"].to_dict() == dict.fromkeys(seeds, 1)

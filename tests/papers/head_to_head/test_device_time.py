@@ -43,7 +43,7 @@ def test_time_to_the_target_by_hand():
     assert found.loc["FedDdrl", ["level (%)", "hours to target", "reached"]].tolist() == [39.5, 1.5, 1]
     assert found["minutes a round"].to_dict() == {"FedAvg": 60, "FedDdrl": 30}
     assert found["uploads a round"].tolist() == [4, 4]
-    assert found.diverged.tolist() == [0, 0]
+    assert found.failed.tolist() == [0, 0]
 
 
 def test_the_answer_by_hand():
@@ -68,7 +68,7 @@ def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():
     )
     found = device_time.time_to_target(rows).set_index("contestant")
     assert found["level (%)"].to_dict() == {"FedAvg": 25, "SchedulerFL": 30}
-    assert found.diverged.to_dict() == {"FedAvg": 1, "SchedulerFL": 1}
+    assert found.failed.to_dict() == {"FedAvg": 1, "SchedulerFL": 1}
     assert found.reached.to_dict() == {"FedAvg": 1, "SchedulerFL": 1}
 
 
@@ -80,7 +80,7 @@ def test_the_figure_has_simulated_time_below():
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     assert lines["FedAvg"].get_xdata().tolist() == [1, 2, 3]
     assert lines["SchedulerFL, random"].get_xdata().tolist() == [0.5, 1]
-    assert "diverged runs end where they failed: 1 of 2." in " ".join(figure._supxlabel.get_text().split())
+    assert "failed runs end where they failed: 1 of 2." in " ".join(figure._supxlabel.get_text().split())
 
 
 def test_options_of_the_scheduler_are_those_of_the_run():
