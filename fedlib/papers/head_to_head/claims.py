@@ -90,8 +90,8 @@ def _claim_in_time(number: int, name: str) -> Claim:
         ),
         gates=DEVICE_GATES,
         how="Equal time is that of the run that is over first (failed runs count as 0 %); a run's "
-        "accuracy there is its mean over the last tenth of that time. Seeds 5 to 14 were added after five had "
-        "been looked at, with which all was inconclusive.",
+        "accuracy there is its mean over the last tenth of that time. Seeds 5 to 14 were added after "
+        "five had been looked at, with which all was inconclusive.",
     )
 
 

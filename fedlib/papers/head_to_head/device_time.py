@@ -51,8 +51,8 @@ def _ratio_words(runs: pd.DataFrame, name: str) -> str:
 def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of contestants: level (%), simulated time and uploads, time to 95 % of FedAvg's level.
 
-    level: mean accuracy of the last tenth of the rounds, failed runs (SchedulerFL selects nobody) as 0. hours: median over the runs
-    that reach the target of the same seed, `reached` of them.
+    level: mean accuracy of the last tenth of the rounds, failed runs (SchedulerFL selects nobody) as 0.
+    hours: median over the runs that reach the target of the same seed, `reached` of them.
     """
     own = named(rows)
     runs, lines = per_run(own), []
