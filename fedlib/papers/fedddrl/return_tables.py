@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import interval_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
@@ -85,9 +86,10 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
 def maximises(rows: pd.DataFrame) -> list[str]:
     """Do the agents maximise their return better than one-line rules of the same cost, and is it accuracy?
 
-    Differences at as many uploads, pooled over the data sets; the ranks are over all settings and rules.
+    Differences at as many uploads, pooled over the data sets with real images; the ranks are over all
+    settings and rules of each.
     """
-    table, lines = tables.at_learned_rate(rows), []
+    table, lines = tables.at_learned_rate(real_rows(rows)), []
     words = {tables.RANDOM: "random dropping", tables.FASTEST: "keeping the fastest"}
     for method, name in (("fedddrl", "FedDdrl"), ("fedmarl", "FedMarl+")):
         own = table[table.method == method]
@@ -101,7 +103,7 @@ def maximises(rows: pd.DataFrame) -> list[str]:
                 reward, points = (_words(values) for values in found.values())
                 parts.append(f"{reward} return and {points} points against {rule_words}")
         if parts:
-            lines.append(f"At as many uploads {name} has {' and '.join(parts)}.")
+            lines.append(f"On real images, at as many uploads, {name} has {' and '.join(parts)}.")
     return [*lines, rank_sentence(rows)]
 
 

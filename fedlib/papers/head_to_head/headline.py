@@ -16,6 +16,8 @@ from fedlib.papers.head_to_head.claims import (
     best_baseline,
     strongest_baseline,
 )
+from fedlib.papers.head_to_head.device_quantities import named
+from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
 from fedlib.papers.head_to_head.device_runs import ROUNDS
 from fedlib.papers.head_to_head.numbers import (
     AGREE,
@@ -75,9 +77,18 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
+    runs = per_device_run(named(rows))
+    failed = runs[runs.diverged].contestant.value_counts(sort=False)
+    words = "; ".join(f"{name} {count}" for name, count in failed.items())
+    lost = (
+        f"Failed runs, in a round for which nobody was selected or after divergence, count as zero: {words}."
+    )
     return [
-        f"After equal simulated time {name} is {_standings(numbers, rows_of)}."
-        for name, numbers in IN_TIME.items()
+        *(
+            f"After equal simulated time {name} is {_standings(numbers, rows_of)}."
+            for name, numbers in IN_TIME.items()
+        ),
+        *[lost] * bool(words),
     ]
 
 
@@ -87,10 +98,12 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
         return []
     gaps = [f"{LEARNED[name]} {_standing(STRONGEST[name], rows_of)[1]}" for name in names]
     best, strongest = (method_style(choose(runs)).label for choose in (best_baseline, strongest_baseline))
+    chosen = f"The best baseline, {best}, is chosen among {len(there)} on held-back images"
+    if best == strongest:
+        return [f"{chosen}; it is also the one that ends highest on test data."]
     return [
-        f"The best baseline, {best}, is chosen among {len(there)} on held-back images. Less the one that "
-        f"ends highest, {strongest} (picked with test data: no claim is decided against it): "
-        f"{', '.join(gaps)}."
+        f"{chosen}. Less the one that ends highest, {strongest} (picked with test data: no claim is decided "
+        f"against it): {', '.join(gaps)}."
     ] * bool(gaps)
 
 

@@ -275,7 +275,7 @@ def test_the_limits_name_the_scale_and_who_is_missing():
 def test_the_best_baseline_is_chosen_among_those_with_rows():
     rows = table_of(fedavg=[0.5, 0.6], fedadam=[0.6, 0.7], feddrl=[0.4, 0.5])
     told = " ".join(headline.headline(lambda name: rows if name.endswith("comparison") else pd.DataFrame()))
-    assert "The best baseline, FedAdam, is chosen among 2 on held-back images." in told
+    assert "The best baseline, FedAdam, is chosen among 2 on held-back images; " in told
 
 
 def test_contestants_are_compared_on_common_seeds(monkeypatch):
