@@ -97,7 +97,7 @@ def show_command(arguments: argparse.Namespace) -> int:
 
 def _rows(arguments: argparse.Namespace, artifact: object) -> "tuple[pd.DataFrame, bool]":
     """Rows to show, and whether they are runs outside of the artifact's grid."""
-    from fedlib.experiments import stored_runs
+    from fedlib.experiments import labels, stored_runs
     from fedlib.experiments.results import rows_to_show
     from fedlib.experiments.store import Store
     from fedlib.reporting.verdicts import largest, loader
@@ -109,7 +109,9 @@ def _rows(arguments: argparse.Namespace, artifact: object) -> "tuple[pd.DataFram
         rows = rows_to_show(artifact, profile=profile, store=store)
         if len(rows):
             return rows, False
-    return stored_runs.rows_of(_found(arguments, store, [arguments.id])), True
+    found = _found(arguments, store, [arguments.id])
+    rows, told = stored_runs.rows_of(found), labels.distinctions(stored.run for stored in found)
+    return (rows.assign(settings=rows["group"].map(told)) if len(rows) else rows), True
 
 
 def _found(arguments: argparse.Namespace, store: object, ids: Sequence[str]) -> list:
@@ -163,7 +165,8 @@ def _with_accuracy(rows: "pd.DataFrame") -> "pd.DataFrame":
     known = rows[rows.test_accuracy.notna()]
     options = (known.dataset_options + known.partition_options).str.replace("{}", "")
     words = known.dataset + " " + known.partition + " N=" + known.num_clients.astype(str) + " " + options
-    return known.assign(cell=words, method=known.method + known.method_options.replace("{}", ""))
+    method = known.method + known.method_options.replace("{}", "")
+    return known.assign(cell=words, method=method + known.get("settings", ""))
 
 
 def _curves(rows: "pd.DataFrame") -> object:

@@ -131,3 +131,16 @@ def test_a_method_of_ones_own_has_a_style_of_its_own():
     style = method_style("mypackage.module:Mine")
     assert style.label == "Mine"
     assert style == method_style("mypackage.module:Mine")
+
+
+def test_runs_with_other_settings_are_no_further_seeds(tmp_path, capsys):
+    """The same method with one round and with two: two lines of one seed."""
+    run = ["run", "start/curves", "--method", "fedavg", "--store", str(tmp_path), *SMALL[2:-1], "1"]
+    for rounds in ("rounds=1", "rounds=2"):
+        assert main([*run, "--set", rounds]) == 0
+    capsys.readouterr()
+    shown = ["show", "start/curves", "--profile", "smoke", "--method", "fedavg", "--store", str(tmp_path)]
+    assert main([*shown, "--out", str(tmp_path / "curves.png")]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if "fedavg rounds=" in line]
+    assert [line[-1] for line in lines] == ["1", "1"]
+    assert {word for line in lines for word in line if word.startswith("rounds=")} == {"rounds=1", "rounds=2"}

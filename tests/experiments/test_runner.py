@@ -489,9 +489,11 @@ def test_damaged_details_are_named(exported, details):
 def test_an_export_adds_to_what_is_committed(exported, tmp_path):
     other = Store(tmp_path / "other")
     compute([replace(grid_runs("reduced")[0], seed=9)], store=other)
-    export_results(find_artifact("fake/grid"), "reduced", store=other, every=5)
+    export_results(find_artifact("fake/grid"), "reduced", store=other, every=10)
     rows = load_rows("fake/grid", profile="reduced", store=tmp_path / "empty")
     assert sorted(set(rows["seed"])) == [0, 1, 9]
+    rounds = rows.groupby("seed")["round"].unique().map(sorted).to_dict()
+    assert rounds == {0: [0, 5, 10, 12], 1: [0, 5, 10, 12], 9: [0, 10, 12]}, "committed rows stay whole"
     assert len(read_details(exported)["runs"]) == 5
 
 
@@ -505,7 +507,7 @@ def test_committed_rows_of_an_old_grid_are_left_out_with_a_warning(exported, tmp
 
 def test_smoke_rows_are_never_exported():
     compute([BASE])
-    with pytest.raises(UsageError, match="allowed for export: reduced, paper"):
+    with pytest.raises(UsageError, match="allowed for export: reduced, extended, paper"):
         export_results(find_artifact("fake/grid"), "smoke")
 
 

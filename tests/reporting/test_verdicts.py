@@ -8,6 +8,7 @@ import pytest
 
 from fedlib.analysis.claims import Claim, Part, Verdict
 from fedlib.papers import PAPERS, claims
+from fedlib.paths import REPOSITORY
 from fedlib.reporting import verdict_cache, verdicts
 
 
@@ -188,3 +189,9 @@ def test_a_supplement_without_the_deciding_profile_tells_of_its_largest():
     del stored["extended"]
     assert verdicts._beside("feddrl/paper_length", "reduced", load).empty
     assert verdicts._beside("feddrl/table3", "smoke", load).of.tolist() == ["smoke"]
+
+
+def test_verdicts_depend_on_settings_that_are_kept_as_json(tmp_path):
+    files = list(verdict_cache._files("head_to_head", tmp_path))
+    assert REPOSITORY / "fedlib" / "papers" / "head_to_head" / "settings.json" in files
+    assert any(path.name == "claims.py" for path in files)

@@ -279,7 +279,7 @@ def test_the_best_baseline_is_chosen_among_those_with_rows():
 
 
 def test_contestants_are_compared_on_common_seeds(monkeypatch):
-    """FedProx has seeds 2 and 3, FedAvg 0 to 2: one pair, 3 points; FedExP shares no seed with FedProx."""
+    """FedProx has seeds 2 and 3, FedAvg 0 to 2: one pair, 3 points. All three have seed 2 alone."""
     seeds = {"fedavg": (0, 1, 2), "fedprox": (2, 3), "fedexp": (0, 2)}
     runs = pd.DataFrame(
         [
