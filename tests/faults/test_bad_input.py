@@ -170,7 +170,10 @@ FIRST = [
     Row("", "the following arguments are required: command"),
     Row("list --paper fedrl", "unknown paper 'fedrl'"),
     Row("verdicts --profile huge", "unknown profile 'huge'; allowed: smoke, reduced, extended, paper"),
-    Row("export fake/grid --profile smoke", "profile 'smoke' given; allowed for export: reduced, extended, paper"),
+    Row(
+        "export fake/grid --profile smoke",
+        "profile 'smoke' given; allowed for export: reduced, extended, paper",
+    ),
     Row("export fake/grid --profile paper", "nothing stored for fake/grid at profile 'paper'"),
     Row("data fetch", "data fetch needs a name; allowed: "),
     Row("data fetch minst", "unknown data set 'minst'"),

@@ -80,9 +80,7 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     runs = per_device_run(named(rows))
     failed = runs[runs.diverged].contestant.value_counts(sort=False)
     words = "; ".join(f"{name} {count}" for name, count in failed.items())
-    lost = (
-        f"Failed runs, in a round for which nobody was selected or after divergence, count as zero: {words}."
-    )
+    lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
     return [
         *(
             f"After equal simulated time {name} is {_standings(numbers, rows_of)}."
