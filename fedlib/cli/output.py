@@ -57,7 +57,11 @@ def guarded() -> Iterator[None]:
             stream.reconfigure(errors="backslashreplace")
     sys.stdout = _Guarded(stdout)
     try:
-        yield
+        try:
+            yield
+        except SystemExit:  # of --help, whose text may still be buffered
+            sys.stdout.flush()
+            raise
         sys.stdout.flush()
     except OutputError:
         _discard(stdout)
