@@ -9,7 +9,9 @@ from functools import partial
 
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.feddisk.runs import (
+    CONVERGED,
     ablations,
+    converged,
     fedprox_grid,
     fedrod_grid,
     fig3,
@@ -92,6 +94,12 @@ ARTIFACTS = (
         "feddisk/readings", "Which reading of the MNIST setting gives the printed level (FedAvg alone)",
         runs=readings, tables=(reading_search.reading_table,), profiles=PROFILES,
         seeds={"smoke": 1, "reduced": 1, "extended": 1, "paper": 1},
+    ),
+    _trained(
+        "feddisk/converged", "MNIST at the paper's length, two mini-batches a round (A13)",
+        runs=converged, plot=figures.plot_accuracy,
+        tables=(tables.published_beside_ours, tables.table1_beside_ours), profiles=tuple(CONVERGED),
+        seeds={"smoke": 1, "extended": 3},
     ),
     _trained(
         "feddisk/styles", "FedAvg and FedBN as acquisition styles move apart (ours)",

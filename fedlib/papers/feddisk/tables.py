@@ -29,8 +29,9 @@ def trial_mean(rows: pd.DataFrame, dataset: str, method: str, value: str = ACCUR
 
 
 def smooth(curve: pd.Series, rounds: int) -> pd.Series:
-    """Mean of the last `rounds` rounds; the first ones have fewer."""
-    return curve.rolling(rounds, min_periods=1).mean()
+    """Mean of the evaluations of the last `rounds` rounds; the first ones have fewer."""
+    last = curve.index.to_series()
+    return last.map(lambda now: curve[(curve.index > now - rounds) & (curve.index <= now)].mean())
 
 
 def first_reaching(curve: pd.Series, target: float) -> float:

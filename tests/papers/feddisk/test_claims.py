@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedlib.analysis.claims import verdict_on
 from fedlib.papers import errata_table
 from fedlib.papers.feddisk import errata, quantities, tables
 from fedlib.papers.feddisk import measurements as sizes
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.runs import SCALES, run_of
+from fedlib.reporting import verdicts
 
 RIVALS = ("fedavg", "fedprox", "fedbn", "fedrod")
 SIZES = {"made": 400, "classifier": 100}  # bytes of one message
@@ -61,6 +63,23 @@ def decide(number, frame, **given):
 )
 def test_highest_accuracy(feddisk, others, seeds, verdict):
     assert decide(1, rows(feddisk, others, seeds=seeds, noise=0.01)).verdict == verdict
+
+
+@pytest.mark.parametrize("number", [*range(1, 8), 11])
+def test_the_run_of_the_papers_length_decides_where_it_is_whole(number, monkeypatch):
+    alpha = {"alpha_agreement": json.dumps([0.5])}
+    short = rows([0.3, 0.9], [0.2, 0.5], run=3, **alpha)
+    long = rows([0.3] + 16 * [0.9], [0.2] + 16 * [0.5], made=80, run=85, **alpha)
+    claim = next(claim for claim in CLAIMS if claim.id == f"FEDDISK-C{number}")
+    frames = {(claim.artifact, "reduced"): short, ("feddisk/converged", "extended"): long}
+    load = lambda name, profile: frames.get((name, profile), pd.DataFrame())  # noqa: E731
+    for whole in (True, False):
+        monkeypatch.setattr(
+            verdicts, "is_whole", lambda name, profile, rows, whole=whole: profile == "reduced" or whole
+        )
+        found = [name for name, *_ in verdicts.deciding_rows(claim, ["extended", "reduced"], load)]
+        assert found == ["feddisk/converged"] * whole + [claim.artifact]
+    assert verdict_on(claim, long).verdict != "not testable here"
 
 
 @pytest.mark.parametrize("number", range(1, 7))
@@ -145,6 +164,11 @@ def test_effective_rounds_by_hand():
     assert smoothed.classifier["feddisk"] == 3  # 0.5, 0.65, 0.85
     never = tables.effective_rounds(rows([0.1], [0.8])).set_index("method")
     assert np.isnan(never.total["feddisk"])
+
+
+def test_smoothing_counts_rounds_not_evaluations():
+    curve = pd.Series([0.1, 0.3, 0.5, 0.9], index=[1, 2, 10, 20])
+    assert tables.smooth(curve, 10).tolist() == pytest.approx([0.1, 0.2, 0.3, 0.9])
 
 
 def saved(frame):
