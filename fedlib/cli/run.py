@@ -1,14 +1,17 @@
 """The command `run`: what it would compute and how long that takes, then the computing and its tables."""
 
 import argparse
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import EXIT_FAILED, check, shortened
+from fedlib.cli.output import tell
+from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, check, shortened
 from fedlib.experiments import worker_processes
 from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.budget import BudgetExhausted
 from fedlib.experiments.validation import check_command_numbers
 from fedlib.run import count_of_runs
 
@@ -20,20 +23,31 @@ if TYPE_CHECKING:
 
 _Plans = dict["Artifact", list["Run"]]
 _CELL = 60  # characters of a cell that are printed
-_STARTED = time.monotonic()  # a time budget counts from here, imports included
+STARTED = time.monotonic()  # a time budget counts from here, imports included
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `run`, without the store's."""
     add_selection(parser)
     add_training(parser)
-    parser.add_argument("--budget-minutes", type=float, help="stop cleanly before this; exit status 3")
+    add_budget(parser)
     parser.add_argument(
         "--processes", type=int, default=1, metavar="N", help="work on the grid with so many (default: 1)"
     )
     parser.add_argument("--log", metavar="TRACKER", help="tensorboard: rows as scalars in STORE/tensorboard")
     parser.add_argument(worker_processes.FLAG, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--again", action="store_true", help="compute measurements again (timings, searches)")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """The option that limits the time of a command."""
+    parser.add_argument(
+        "--budget-minutes",
+        type=float,
+        metavar="M",
+        help="stop cleanly before this, exit status 3; a measurement (timing, search) cannot stop midway and "
+        "is not begun if its committed rows took longer than is left; one never timed is begun",
+    )
 
 
 def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
@@ -177,7 +191,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
     if not arguments.resume_across_commits:
         runner.refuse_other_code(store, [run for runs in plans.values() for run in runs])
-    arguments.budget = runner.Budget(arguments.budget_minutes, started=_STARTED)
+    arguments.budget = runner.Budget(arguments.budget_minutes, started=STARTED)
     if arguments.companion:
         worker_processes.end_with_parent()
         return _work_through(plans, arguments, store)
@@ -236,22 +250,26 @@ def _work_through(plans: _Plans, arguments: argparse.Namespace, store: "Store") 
         elif artifact.measurement and not (
             arguments.companion or arguments.again or artifact.measurement.alone
         ):
-            _measure(artifact.measurement, arguments, store)
+            with contextlib.suppress(BudgetExhausted):  # the caller's second pass names it
+                _measure(artifact.measurement, arguments, store)
     return 0
 
 
 def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store") -> int:
-    failed, measured = False, set()
+    failed, measured = False, {}
     for artifact, runs in plans.items():
         if not runs:
-            if artifact.measurement and artifact.measurement.id not in measured:
-                _measure(artifact.measurement, arguments, store)
-                measured.add(artifact.measurement.id)
-            _show_rows(artifact, arguments, store)
+            found = artifact.measurement
+            if found and found.id not in measured:
+                measured[found.id] = _could_measure(found, arguments, store)
+            if not found or measured[found.id]:
+                _show_rows(artifact, arguments, store)
             continue
         outcome = _compute(runs, arguments, store)
         _print_outcome(artifact.id, outcome, _chosen(arguments))
         failed = failed or bool(outcome.failed)
+    if not all(measured.values()):
+        return EXIT_BUDGET
     return EXIT_FAILED if failed else 0
 
 
@@ -293,13 +311,20 @@ def _shorten(value: Any) -> Any:
 
 
 def _measure(measurement: "Measurement", arguments: argparse.Namespace, store: "Store") -> None:
-    from fedlib.experiments.budget import BudgetExhausted
-    from fedlib.experiments.measurements import compute_measurement, load_measurement
+    from fedlib.experiments.measurements import compute_measurement
 
-    needed = arguments.again or load_measurement(measurement, arguments.profile, store) is None
-    if needed and not arguments.budget.allows_step():
-        raise BudgetExhausted(f"{measurement.id}: not begun, the time budget is used up")
-    compute_measurement(measurement, arguments.profile, store, again=arguments.again)
+    given = {"again": arguments.again, "budget": arguments.budget}
+    compute_measurement(measurement, arguments.profile, store, **given)
+
+
+def _could_measure(measurement: "Measurement", arguments: argparse.Namespace, store: "Store") -> bool:
+    """Whether the time left suffices for a measurement; a line if not, as other work may still fit."""
+    try:
+        _measure(measurement, arguments, store)
+    except BudgetExhausted as error:
+        tell(f"fedlib: {error}")
+        return False
+    return True
 
 
 def _chosen(arguments: argparse.Namespace) -> str:
