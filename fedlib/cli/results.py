@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedlib.cli.output import draw_without_window, print_table, terminal_width
 from fedlib.errors import check, check_name
+from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.run import count_of_runs
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", help="only this data set")
     parser.add_argument("--partition", help="only this partition")
     parser.add_argument("--method", help="only this method")
-    parser.add_argument("--seeds", help="a count (3) or a list (0,1,2)")
+    parser.add_argument("--seeds", help=f"only these: {SEEDS_HELP}")
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:

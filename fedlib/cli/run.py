@@ -12,6 +12,7 @@ from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, check, shortened
 from fedlib.experiments import worker_processes
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.budget import BudgetExhausted
+from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.experiments.validation import check_command_numbers
 from fedlib.run import count_of_runs
 
@@ -56,7 +57,7 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
         "artifacts", nargs=nargs, metavar="ID", help="e.g. start/curves, or a whole paper; see `fedlib list`"
     )
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
-    parser.add_argument("--seeds", help="a count (3) or a list (0,1,2); default: the artifact's own")
+    parser.add_argument("--seeds", help=f"{SEEDS_HELP}; default: the artifact's own")
     parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
     parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
     parser.add_argument("--method", help="only this method of the grid, or this one in its place")

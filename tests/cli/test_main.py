@@ -182,6 +182,13 @@ def test_seeds_are_a_count_or_a_list():
     assert parse_seeds("7,") == [7]
 
 
+@pytest.mark.parametrize("command", ["run", "results", "show", "submit"])
+def test_help_says_how_one_seed_is_written(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "one seed alone: 0,)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_new_name_drops_the_options_of_the_old_one():
     run = override(fake_federation.grid_runs("smoke")[1], {"method": "fedavg", "partition.delta": 0.4})
     assert (run.method_options, run.partition_options) == ({}, {"delta": 0.4})
