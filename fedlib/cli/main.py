@@ -268,8 +268,9 @@ def _fetch(names: Sequence[str]) -> int:
 
 def _add_figures(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="default: all")
-    parser.add_argument("--profile", help="rows of this profile only (default: the largest that has rows)")
-    parser.add_argument(
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--profile", help="rows of this profile only (default: the largest that has rows)")
+    either.add_argument(
         "--check", action="store_true", help="draw nothing; name committed figures out of date"
     )
     _add_store(parser)
