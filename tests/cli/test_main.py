@@ -160,7 +160,7 @@ def test_committed_runs_are_left_out_on_request(capsys):
 def test_list_shows_what_is_stored(capsys):
     main(["run", "fake/grid"])
     capsys.readouterr()
-    assert main(["list", "--paper", "fake"]) == 0
+    assert main(["list", "fake"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split("  ")[-1] == "smoke: 4 runs"
 
 
@@ -172,7 +172,7 @@ def test_a_reader_who_has_seen_enough_is_no_error():
 
 
 def test_verdicts(capsys):
-    assert main(["verdicts", "--paper", "fake"]) == 0
+    assert main(["verdicts", "fake"]) == 0
     assert "not run" in capsys.readouterr().out
 
 

@@ -149,7 +149,7 @@ def test_every_deferred_function_of_the_catalogue_exists():
 
 def listed(capsys, artifact_id):
     capsys.readouterr()
-    assert main(["list", "--paper", "fake"]) == 0
+    assert main(["list", "fake"]) == 0
     lines = capsys.readouterr().out.splitlines()
     return next(line.split("  ")[-1].strip() for line in lines if line.startswith(artifact_id))
 
