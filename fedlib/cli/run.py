@@ -196,15 +196,25 @@ def run_command(arguments: argparse.Namespace) -> int:
     if arguments.companion:
         worker_processes.end_with_parent()
         return _work_through(plans, arguments, store)
+    missing: set[str] = set()
     if arguments.processes > 1:
         import torch
 
+        missing = _missing_keys(plans, store, retry_failed=arguments.retry_failed)
         threads = worker_processes.threads_of_each(arguments.processes)
         torch.set_num_threads(threads)
         with worker_processes.Companions(arguments.processes - 1, arguments.command_line, threads):
             _work_through(plans, arguments, store)
         arguments.retry_failed = False  # done by now
-    return _run_plans(plans, arguments, store)
+    return _run_plans(plans, arguments, store, missing)
+
+
+def _missing_keys(plans: _Plans, store: "Store", *, retry_failed: bool) -> set[str]:
+    """Keys of the runs that are to be computed. retry_failed: those that failed, too."""
+    from fedlib.experiments.store import FAILED
+
+    found = {run.key: store.get(run) for runs in plans.values() for run in runs}
+    return {key for key, run in found.items() if run is None or (retry_failed and run.status == FAILED)}
 
 
 def show_groups(plans: _Plans, store: "Store") -> None:
@@ -256,7 +266,8 @@ def _work_through(plans: _Plans, arguments: argparse.Namespace, store: "Store") 
     return 0
 
 
-def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store") -> int:
+def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store", missing: set[str]) -> int:
+    """Compute the rest and print what there is; missing: keys that several processes began with."""
     failed, measured = False, {}
     for artifact, runs in plans.items():
         if not runs:
@@ -267,7 +278,9 @@ def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store") -> 
                 _show_rows(artifact, arguments, store)
             continue
         outcome = _compute(runs, arguments, store)
-        _print_outcome(artifact.id, outcome, _chosen(arguments))
+        now = missing & {stored.run.key for stored in outcome.runs}
+        missing = missing - now  # artifacts share runs
+        _print_outcome(artifact.id, outcome, max(outcome.computed, len(now)), _chosen(arguments))
         failed = failed or bool(outcome.failed)
     if not all(measured.values()):
         return EXIT_BUDGET
@@ -335,7 +348,7 @@ def _chosen(arguments: argparse.Namespace) -> str:
     return "".join(f" --{name} {getattr(arguments, name)}" for name in given)
 
 
-def _print_outcome(artifact_id: str, outcome: "Outcome", chosen: str) -> None:
+def _print_outcome(artifact_id: str, outcome: "Outcome", computed: int, chosen: str) -> None:
     from fedlib.experiments.runner import describe_group, same_description
 
     for members in same_description(outcome.runs):
@@ -343,6 +356,6 @@ def _print_outcome(artifact_id: str, outcome: "Outcome", chosen: str) -> None:
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
     runs = count_of_runs(len(outcome.runs))
-    print(f"{artifact_id}: {runs}, {outcome.computed} computed now, {len(outcome.failed)} failed")
+    print(f"{artifact_id}: {runs}, {computed} computed now, {len(outcome.failed)} failed")
     if outcome.runs:
         print(f"next: python -m fedlib show {artifact_id}{chosen}")
