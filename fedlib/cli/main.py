@@ -139,7 +139,9 @@ def make_parser() -> argparse.ArgumentParser:
     shown = command("results", results.results_command, "stored runs: list, filter, delete")
     results.add_results(shown)
     _add_store(shown)
-    shown = command("show", results.show_command, "an artifact's tables and figure from stored runs")
+    shown = command(
+        "show", results.show_command, "an artifact's tables and figure from stored and committed rows"
+    )
     results.add_show(shown)
     _add_store(shown)
     verdicts = command(

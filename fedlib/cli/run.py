@@ -280,7 +280,7 @@ def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store", mis
         outcome = _compute(runs, arguments, store)
         now = missing & {stored.run.key for stored in outcome.runs}
         missing = missing - now  # artifacts share runs
-        _print_outcome(artifact.id, outcome, max(outcome.computed, len(now)), _chosen(arguments))
+        _print_outcome(artifact.id, outcome, max(outcome.computed, len(now)), options_of_runs(arguments))
         failed = failed or bool(outcome.failed)
     if not all(measured.values()):
         return EXIT_BUDGET
@@ -341,8 +341,8 @@ def _could_measure(measurement: "Measurement", arguments: argparse.Namespace, st
     return True
 
 
-def _chosen(arguments: argparse.Namespace) -> str:
-    """The options of `show` that find the runs of this command, for the line that names it."""
+def options_of_runs(arguments: argparse.Namespace) -> str:
+    """The options that choose runs as a command line has them: `show` takes those of `run`."""
     names = ("profile", "data", "partition", "method", "seeds", "store")
     given = [name for name in names if getattr(arguments, name) is not None]
     return "".join(f" --{name} {getattr(arguments, name)}" for name in given)
