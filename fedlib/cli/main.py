@@ -98,7 +98,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 _EXAMPLES = {
-    "list": ("", "--paper feddrl"),
+    "list": ("", "feddrl"),
     "run": (
         "start/curves",
         "feddrl/table3 --profile reduced --seeds 3 --budget-minutes 9",
@@ -107,7 +107,7 @@ _EXAMPLES = {
     ),
     "results": ("", "start/curves --method fedprox", "feddrl --profile smoke --delete --yes"),
     "show": ("feddrl/fig9", "start/curves --profile smoke --method mypackage.module:MyMethod"),
-    "verdicts": ("", "FEDDRL-C1", "--paper frl --json"),
+    "verdicts": ("", "feddrl", "FEDDRL-C1", "frl --json"),
     "data": ("list", "fetch mnist-5k", "check"),
     "figures": ("", "feddrl", "--check"),
     "notebooks": ("feddrl --profile smoke",),
@@ -139,7 +139,9 @@ def make_parser() -> argparse.ArgumentParser:
     shown = command("results", results.results_command, "stored runs: list, filter, delete")
     results.add_results(shown)
     _add_store(shown)
-    shown = command("show", results.show_command, "an artifact's tables and figure from stored runs")
+    shown = command(
+        "show", results.show_command, "an artifact's tables and figure from stored and committed rows"
+    )
     results.add_show(shown)
     _add_store(shown)
     verdicts = command(
@@ -176,17 +178,17 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--paper", help="only this paper")
+    parser.add_argument("names", nargs="*", metavar="ID", help="papers or artifacts; default: all")
     _add_store(parser)
 
 
 def list_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.results import stored_counts
     from fedlib.experiments.store import Store
-    from fedlib.papers import artifacts
+    from fedlib.papers import PAPERS, find_artifacts
 
     store, rows = Store(arguments.store), []
-    for artifact in artifacts(arguments.paper).values():
+    for artifact in find_artifacts(arguments.names or PAPERS):
         stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
         absent = "computed on demand" if artifact.compute else "none"
         line = (artifact.id, artifact.kind, artifact.title, stored or absent)
@@ -268,8 +270,9 @@ def _fetch(names: Sequence[str]) -> int:
 
 def _add_figures(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="default: all")
-    parser.add_argument("--profile", help="rows of this profile only (default: the largest that has rows)")
-    parser.add_argument(
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--profile", help="rows of this profile only (default: the largest that has rows)")
+    either.add_argument(
         "--check", action="store_true", help="draw nothing; name committed figures out of date"
     )
     _add_store(parser)

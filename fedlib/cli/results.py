@@ -2,11 +2,13 @@
 
 import argparse
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from fedlib.cli import run as running
 from fedlib.cli.output import draw_without_window, print_table, terminal_width
 from fedlib.errors import check, check_name
+from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.run import count_of_runs
 
 if TYPE_CHECKING:
@@ -14,7 +16,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from fedlib.experiments.artifact import Artifact
+    from fedlib.experiments.store import Store
+
 _FILTERS = {"data": "dataset", "partition": "partition", "method": "method", "profile": "profile"}
+_CHOOSING = ("--data", "--partition", "--method", "--seeds")
 _MOST_LINES = 40  # of a table that `show` prints
 _MACHINE = ("device", "device_name", "threads", "torch", "fedlib")
 _ORIGIN = ["paper", "artifact", "profile", "source", *_MACHINE, "commit", "dirty"]
@@ -26,7 +32,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", help="only this data set")
     parser.add_argument("--partition", help="only this partition")
     parser.add_argument("--method", help="only this method")
-    parser.add_argument("--seeds", help="a count (3) or a list (0,1,2)")
+    parser.add_argument("--seeds", help=f"only these: {SEEDS_HELP}")
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +48,11 @@ def results_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments import stored_runs
     from fedlib.experiments.store import Store
 
-    store = Store(arguments.store)
-    found = _found(arguments, store, arguments.ids)
+    store, wanted = Store(arguments.store), _wanted(arguments)
+    _check_ids(store, arguments.ids)
+    found = stored_runs.find_runs(store, arguments.ids, **wanted)
     if not found:
+        _check_filters(store, wanted)
         print(f"no such runs in {store.root}")
         return 0
     print_table(stored_runs.overview(found))
@@ -79,8 +87,11 @@ def show_command(arguments: argparse.Namespace) -> int:
     from fedlib.papers import find_artifact
 
     artifact = find_artifact(arguments.id)
+    if arguments.profile is not None:
+        artifact.check_profile(arguments.profile)
     rows, own = _rows(arguments, artifact)
-    check(len(rows) > 0, f"no rows stored; python -m fedlib run {arguments.id} computes them")
+    given = f"{arguments.id}{running.options_of_runs(arguments)}"
+    check(len(rows) > 0, f"no rows stored; python -m fedlib run {given} computes them")
     general = "test_accuracy" in rows
     check(general or not own, "these rows have no accuracy; `fedlib show` without filters shows their table")
     tables, plot = ((), None) if own else (artifact.tables, artifact.plot)
@@ -95,33 +106,99 @@ def show_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(arguments: argparse.Namespace, artifact: object) -> "tuple[pd.DataFrame, bool]":
-    """Rows to show, and whether they are runs outside of the artifact's grid."""
-    from fedlib.experiments import labels, stored_runs
+def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.DataFrame, bool]":
+    """Rows to show, and whether filters chose them or they are of runs outside of the artifact's grid.
+
+    Of one profile: the one given, else the one that is shown without filters, or the largest other with rows.
+    """
     from fedlib.experiments.results import rows_to_show
     from fedlib.experiments.store import Store
     from fedlib.reporting.verdicts import largest, loader
 
-    store = Store(arguments.store)
-    filtered = [name for name in (*_FILTERS, "seeds") if name != "profile" and getattr(arguments, name)]
-    if not filtered:
-        profile = arguments.profile or largest(artifact.id, loader(store))
-        rows = rows_to_show(artifact, profile=profile, store=store)
-        if len(rows):
+    store, wanted = Store(arguments.store), _wanted(arguments)
+    (best,) = wanted.pop("profile", [largest(artifact.id, loader(store))])
+    trains = any(map(artifact.runs, artifact.profiles))
+    if not wanted:
+        rows = rows_to_show(artifact, profile=best, store=store)
+        if len(rows) or not trains:
             return rows, False
-    found = _found(arguments, store, [arguments.id])
-    rows, told = stored_runs.rows_of(found), labels.distinctions(stored.run for stored in found)
-    return (rows.assign(settings=rows["group"].map(told)) if len(rows) else rows), True
+    check(trains, f"{artifact.id} has no runs to choose from; allowed: no {', '.join(_CHOOSING)}")
+    others = [] if arguments.profile else [one for one in reversed(artifact.profiles) if one != best]
+    for profile in (best, *others):
+        rows = _fitting(artifact, profile, store, wanted)
+        if len(rows):
+            return rows, True
+    _check_filters(store, wanted)
+    return rows, True
 
 
-def _found(arguments: argparse.Namespace, store: object, ids: Sequence[str]) -> list:
-    from fedlib.experiments import stored_runs
+def _fitting(
+    artifact: "Artifact", profile: str, store: "Store", wanted: Mapping[str, Sequence[Any]]
+) -> "pd.DataFrame":
+    """Rows that fit the filters: of the store, in the grid or not, and of the committed grid.
+
+    Runs of one name have in the column `settings` what tells them apart.
+    """
+    import pandas as pd
+
+    from fedlib.experiments import labels, stored_runs
+    from fedlib.experiments.results import finished_rows, load_rows
+
+    found = stored_runs.find_runs(store, [artifact.id], profile=[profile], **wanted)
+    own, grid = stored_runs.rows_of(found), finished_rows(load_rows(artifact, profile=profile, store=store))
+    for field, values in wanted.items():
+        grid = grid[grid[field].isin(values)]
+    grid = grid[~grid["run"].isin([stored.run.key for stored in found])]
+    frames = [frame for frame in (own, grid) if len(frame)]
+    if not frames:
+        return grid
+    rows = pd.concat(frames, ignore_index=True)
+    known = [*(stored.run for stored in found), *artifact.runs(profile)]
+    told = labels.distinctions(run for run in known if run.group_key in set(rows["group"]))
+    return rows.assign(settings=rows["group"].map(told))
+
+
+def _wanted(arguments: argparse.Namespace) -> dict[str, list[Any]]:
+    """Field of a run -> values that the filters allow, of the filters that are given."""
     from fedlib.experiments.selection import parse_seeds
 
-    wanted = {field: getattr(arguments, option) for option, field in _FILTERS.items()}
-    found = stored_runs.find_runs(store, ids, **wanted)
-    seeds = None if arguments.seeds is None else parse_seeds(arguments.seeds)
-    return [stored for stored in found if seeds is None or stored.run.seed in seeds]
+    given = {field: getattr(arguments, option) for option, field in _FILTERS.items()}
+    wanted = {field: [value] for field, value in given.items() if value is not None}
+    return wanted if arguments.seeds is None else wanted | {"seed": parse_seeds(arguments.seeds)}
+
+
+def _check_ids(store: "Store", ids: Sequence[str]) -> None:
+    """UsageError for an artifact or paper that neither the catalogue nor the store has."""
+    from fedlib.experiments.stored_runs import places
+    from fedlib.papers import PAPERS, artifacts
+
+    stored = places(store)
+    known = dict.fromkeys([*PAPERS, *artifacts(), *(place.split("/")[0] for place in stored), *stored])
+    for name in ids:
+        check_name("artifact or paper", name, known)
+
+
+def _check_filters(store: "Store", wanted: Mapping[str, Sequence[Any]]) -> None:
+    """UsageError for a value of a filter that exists neither in fedlib nor in the store."""
+    from fedlib.data import dataset_names
+    from fedlib.experiments.artifact import PROFILES
+    from fedlib.experiments.stored_runs import find_runs
+    from fedlib.methods import METHODS, method_class
+    from fedlib.partition import PARTITIONS
+
+    names = {
+        "profile": ("profile", PROFILES),
+        "dataset": ("data set", dataset_names()),
+        "partition": ("partition", PARTITIONS),
+        "method": ("method", METHODS),
+    }
+    for field, (kind, known) in names.items():
+        stored = {getattr(found.run, field): None for found in find_runs(store)} if field in wanted else {}
+        for given in wanted.get(field, ()):
+            if field == "method" and ":" in given and given not in stored:
+                method_class(given)
+            else:
+                check_name(kind, given, dict.fromkeys([*known, *stored]))
 
 
 def _finals(rows: "pd.DataFrame") -> "pd.DataFrame":

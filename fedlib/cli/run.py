@@ -1,14 +1,18 @@
 """The command `run`: what it would compute and how long that takes, then the computing and its tables."""
 
 import argparse
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import EXIT_FAILED, check, shortened
+from fedlib.cli.output import tell
+from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, check, shortened
 from fedlib.experiments import worker_processes
 from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.budget import BudgetExhausted
+from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.experiments.validation import check_command_numbers
 from fedlib.run import count_of_runs
 
@@ -20,14 +24,14 @@ if TYPE_CHECKING:
 
 _Plans = dict["Artifact", list["Run"]]
 _CELL = 60  # characters of a cell that are printed
-_STARTED = time.monotonic()  # a time budget counts from here, imports included
+STARTED = time.monotonic()  # a time budget counts from here, imports included
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `run`, without the store's."""
     add_selection(parser)
     add_training(parser)
-    parser.add_argument("--budget-minutes", type=float, help="stop cleanly before this; exit status 3")
+    add_budget(parser)
     parser.add_argument(
         "--processes", type=int, default=1, metavar="N", help="work on the grid with so many (default: 1)"
     )
@@ -36,13 +40,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help="compute measurements again (timings, searches)")
 
 
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """The option that limits the time of a command."""
+    parser.add_argument(
+        "--budget-minutes",
+        type=float,
+        metavar="M",
+        help="stop cleanly before this, exit status 3; a measurement (timing, search) cannot stop midway and "
+        "is not begun if its committed rows took longer than is left; one never timed is begun",
+    )
+
+
 def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     """The options that choose runs, and `--dry-run`, which shows them; nargs: of the artifacts."""
     parser.add_argument(
         "artifacts", nargs=nargs, metavar="ID", help="e.g. start/curves, or a whole paper; see `fedlib list`"
     )
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
-    parser.add_argument("--seeds", help="a count (3) or a list (0,1,2); default: the artifact's own")
+    parser.add_argument("--seeds", help=f"{SEEDS_HELP}; default: the artifact's own")
     parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
     parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
     parser.add_argument("--method", help="only this method of the grid, or this one in its place")
@@ -177,19 +192,29 @@ def run_command(arguments: argparse.Namespace) -> int:
 
     if not arguments.resume_across_commits:
         runner.refuse_other_code(store, [run for runs in plans.values() for run in runs])
-    arguments.budget = runner.Budget(arguments.budget_minutes, started=_STARTED)
+    arguments.budget = runner.Budget(arguments.budget_minutes, started=STARTED)
     if arguments.companion:
         worker_processes.end_with_parent()
         return _work_through(plans, arguments, store)
+    missing: set[str] = set()
     if arguments.processes > 1:
         import torch
 
+        missing = _missing_keys(plans, store, retry_failed=arguments.retry_failed)
         threads = worker_processes.threads_of_each(arguments.processes)
         torch.set_num_threads(threads)
         with worker_processes.Companions(arguments.processes - 1, arguments.command_line, threads):
             _work_through(plans, arguments, store)
         arguments.retry_failed = False  # done by now
-    return _run_plans(plans, arguments, store)
+    return _run_plans(plans, arguments, store, missing)
+
+
+def _missing_keys(plans: _Plans, store: "Store", *, retry_failed: bool) -> set[str]:
+    """Keys of the runs that are to be computed. retry_failed: those that failed, too."""
+    from fedlib.experiments.store import FAILED
+
+    found = {run.key: store.get(run) for runs in plans.values() for run in runs}
+    return {key for key, run in found.items() if run is None or (retry_failed and run.status == FAILED)}
 
 
 def show_groups(plans: _Plans, store: "Store") -> None:
@@ -236,22 +261,29 @@ def _work_through(plans: _Plans, arguments: argparse.Namespace, store: "Store") 
         elif artifact.measurement and not (
             arguments.companion or arguments.again or artifact.measurement.alone
         ):
-            _measure(artifact.measurement, arguments, store)
+            with contextlib.suppress(BudgetExhausted):  # the caller's second pass names it
+                _measure(artifact.measurement, arguments, store)
     return 0
 
 
-def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store") -> int:
-    failed, measured = False, set()
+def _run_plans(plans: _Plans, arguments: argparse.Namespace, store: "Store", missing: set[str]) -> int:
+    """Compute the rest and print what there is; missing: keys that several processes began with."""
+    failed, measured = False, {}
     for artifact, runs in plans.items():
         if not runs:
-            if artifact.measurement and artifact.measurement.id not in measured:
-                _measure(artifact.measurement, arguments, store)
-                measured.add(artifact.measurement.id)
-            _show_rows(artifact, arguments, store)
+            found = artifact.measurement
+            if found and found.id not in measured:
+                measured[found.id] = _could_measure(found, arguments, store)
+            if not found or measured[found.id]:
+                _show_rows(artifact, arguments, store)
             continue
         outcome = _compute(runs, arguments, store)
-        _print_outcome(artifact.id, outcome, _chosen(arguments))
+        now = missing & {stored.run.key for stored in outcome.runs}
+        missing = missing - now  # artifacts share runs
+        _print_outcome(artifact.id, outcome, max(outcome.computed, len(now)), options_of_runs(arguments))
         failed = failed or bool(outcome.failed)
+    if not all(measured.values()):
+        return EXIT_BUDGET
     return EXIT_FAILED if failed else 0
 
 
@@ -293,23 +325,30 @@ def _shorten(value: Any) -> Any:
 
 
 def _measure(measurement: "Measurement", arguments: argparse.Namespace, store: "Store") -> None:
-    from fedlib.experiments.budget import BudgetExhausted
-    from fedlib.experiments.measurements import compute_measurement, load_measurement
+    from fedlib.experiments.measurements import compute_measurement
 
-    needed = arguments.again or load_measurement(measurement, arguments.profile, store) is None
-    if needed and not arguments.budget.allows_step():
-        raise BudgetExhausted(f"{measurement.id}: not begun, the time budget is used up")
-    compute_measurement(measurement, arguments.profile, store, again=arguments.again)
+    given = {"again": arguments.again, "budget": arguments.budget}
+    compute_measurement(measurement, arguments.profile, store, **given)
 
 
-def _chosen(arguments: argparse.Namespace) -> str:
-    """The options of `show` that find the runs of this command, for the line that names it."""
+def _could_measure(measurement: "Measurement", arguments: argparse.Namespace, store: "Store") -> bool:
+    """Whether the time left suffices for a measurement; a line if not, as other work may still fit."""
+    try:
+        _measure(measurement, arguments, store)
+    except BudgetExhausted as error:
+        tell(f"fedlib: {error}")
+        return False
+    return True
+
+
+def options_of_runs(arguments: argparse.Namespace) -> str:
+    """The options that choose runs as a command line has them: `show` takes those of `run`."""
     names = ("profile", "data", "partition", "method", "seeds", "store")
     given = [name for name in names if getattr(arguments, name) is not None]
     return "".join(f" --{name} {getattr(arguments, name)}" for name in given)
 
 
-def _print_outcome(artifact_id: str, outcome: "Outcome", chosen: str) -> None:
+def _print_outcome(artifact_id: str, outcome: "Outcome", computed: int, chosen: str) -> None:
     from fedlib.experiments.runner import describe_group, same_description
 
     for members in same_description(outcome.runs):
@@ -317,6 +356,6 @@ def _print_outcome(artifact_id: str, outcome: "Outcome", chosen: str) -> None:
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
     runs = count_of_runs(len(outcome.runs))
-    print(f"{artifact_id}: {runs}, {outcome.computed} computed now, {len(outcome.failed)} failed")
+    print(f"{artifact_id}: {runs}, {computed} computed now, {len(outcome.failed)} failed")
     if outcome.runs:
         print(f"next: python -m fedlib show {artifact_id}{chosen}")

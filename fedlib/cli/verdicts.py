@@ -8,7 +8,7 @@ import textwrap
 from typing import Any
 
 from fedlib.cli.output import tell, terminal_width
-from fedlib.errors import check_name
+from fedlib.errors import check, check_name
 
 Record = dict[str, Any]
 WIDTH = 100
@@ -18,8 +18,12 @@ SPARE = ("seeds", "scale", "printed")  # columns that a narrow terminal does wit
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("claims", nargs="*", metavar="ID", help="claims whose evidence to print in full")
-    parser.add_argument("--paper", help="only this paper")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="ID",
+        help="papers, and claims whose evidence to print in full; default: all",
+    )
     parser.add_argument("--profile", help="rows of this profile only (default: the largest that is complete)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="every field of every claim, as JSON")
@@ -31,42 +35,54 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def verdicts_command(arguments: argparse.Namespace) -> int:
     if arguments.write_docs:
+        check(
+            not arguments.names and arguments.profile is None,
+            "--write-docs given with an ID or --profile; allowed: neither, the pages hold every claim",
+        )
         from fedlib.reporting.claims_page import write_pages
         from fedlib.reporting.numbers import write_numbers
 
         for path in dict.fromkeys([*write_pages(arguments.store), *write_numbers()]):
             print(path)
         return 0
-    found = _wanted(_records(arguments), arguments.claims)
+    listed, shown = _wanted(arguments)
     if arguments.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps([*listed, *shown], indent=1))
     elif arguments.csv:
-        _print_csv(found)
-    elif arguments.claims:
-        print("\n\n".join(_long(record) for record in found))
+        _print_csv([*listed, *shown])
     else:
-        print("\n".join(_lines(found)))
+        table = ["\n".join(_lines(listed))] if listed else []
+        print("\n\n".join([*table, *map(_long, shown)]))
     return 0
 
 
-def _records(arguments: argparse.Namespace) -> list[Record]:
+def _wanted(arguments: argparse.Namespace) -> tuple[list[Record], list[Record]]:
+    """Records of the papers named, or of all without a name; and of the claims named."""
+    from fedlib.papers import PAPERS
+
+    names = list(dict.fromkeys(arguments.names))
+    papers = [name for name in names if name in PAPERS]
+    listed = [record for paper in papers for record in _records(paper, arguments)]
+    if len(papers) == len(names):
+        return listed if names else _records(None, arguments), []
+    known = {record["claim"]: record for record in _records(None, arguments)}
+    claims = [name.upper() if "-" in name else name for name in names if name not in papers]
+    return listed, [known[check_name("claim or paper", name, [*PAPERS, *known])] for name in claims]
+
+
+def _records(paper: str | None, arguments: argparse.Namespace) -> list[Record]:
     """From the cache if it has them, which needs no pandas."""
     from fedlib.reporting import verdict_cache
 
     given = {"profile": arguments.profile, "store": arguments.store}
-    found = verdict_cache.known(arguments.paper, **given)
+    found = verdict_cache.known(paper, **given)
     if found is None:
         if sys.stderr is not None and sys.stderr.isatty():
             tell("fedlib: rows or code are new; every claim is decided again (half a minute)")
         from fedlib.reporting.verdicts import records
 
-        return records(arguments.paper, **given)
+        return records(paper, **given)
     return found
-
-
-def _wanted(found: list[Record], names: list[str]) -> list[Record]:
-    known = {record["claim"]: record for record in found}
-    return [known[check_name("claim", name.upper(), known)] for name in names] or found
 
 
 def _width() -> int:

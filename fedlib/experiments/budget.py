@@ -48,7 +48,10 @@ class Budget:
         """A step (a round, the preparation of a group) took this long."""
         self._recent.append(seconds)
 
+    def allows(self, seconds: float) -> bool:
+        """Whether work of so many seconds fits before the limit."""
+        return self.remaining_seconds() > seconds + _MARGIN_SECONDS
+
     def allows_step(self, closing_seconds: float = 0.0) -> bool:
         """Whether one more step, and `closing_seconds` for a checkpoint after it, fit before the limit."""
-        step = _SLACK * max(self._recent, default=0.0)
-        return self.remaining_seconds() > step + closing_seconds + _MARGIN_SECONDS
+        return self.allows(_SLACK * max(self._recent, default=0.0) + closing_seconds)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedlib.experiments import provenance
 from fedlib.experiments.artifact import Measurement
+from fedlib.experiments.budget import Budget, BudgetExhausted
+from fedlib.experiments.durations import expected_measurement, minutes
 from fedlib.experiments.store import (
     Store,
     StoreWarning,
@@ -37,20 +39,41 @@ def measurement_path(measurement: Measurement, profile: str, store: Store) -> Pa
 
 
 def compute_measurement(
-    measurement: Measurement, profile: str, store: Store, *, again: bool = False
+    measurement: Measurement,
+    profile: str,
+    store: Store,
+    *,
+    again: bool = False,
+    budget: Budget | None = None,
 ) -> "pd.DataFrame":
     """Rows of a measurement, computed and stored unless they are there already.
 
-    Waits for another process at work on the same measurement. again: compute even if stored.
+    Waits for another process at work on the same measurement. again: compute even if stored. budget: it
+    cannot stop a measurement midway, so BudgetExhausted is raised before one that takes longer than is left.
     """
     path = measurement_path(measurement, profile, store)
     with store.claiming(measurement.id):
         if not again and _is_stored(measurement, profile, path, repair=True):
             return load_measurement(measurement, profile, store)
+        _require_time(measurement, profile, budget or Budget())
         began = time.monotonic()
         rows = measurement.compute(profile, *([store] if measurement.reads_store else []))
         _write(path, rows, settings_of(measurement, profile), time.monotonic() - began)
     return load_measurement(measurement, profile, store)
+
+
+def _require_time(measurement: Measurement, profile: str, budget: Budget) -> None:
+    """BudgetExhausted if no time is left, or less than the committed rows took, where there are any."""
+    if budget.minutes is None:
+        return
+    expected = expected_measurement(measurement, profile)
+    if budget.allows(expected.seconds):
+        return
+    reason = "the time budget is used up"
+    if budget.allows(0.0):
+        left = minutes(budget.remaining_seconds())
+        reason = f"it takes {expected.text()}, and {left} of the time budget is left"
+    raise BudgetExhausted(f"{measurement.id}: not begun, {reason}")
 
 
 def load_measurement(measurement: Measurement, profile: str, store: Store) -> "pd.DataFrame | None":

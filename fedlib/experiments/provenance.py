@@ -74,11 +74,22 @@ def _git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+def source_files(package: Path) -> list[Path]:
+    """Files of a package that can change results: its modules and data, without caches and page templates."""
+    return sorted(
+        path
+        for path in package.rglob("*")
+        if path.is_file()
+        and path.suffix != ".html"
+        and not any(part.startswith((".", "__pycache__")) for part in path.relative_to(package).parts)
+    )
+
+
 @functools.cache
 def source_digest() -> str:
-    """16 hex digits of the package's modules, which a commit with changes does not tell."""
+    """16 hex digits of the package's modules and data, which a commit with changes does not tell."""
     digest, package = hashlib.sha256(), Path(fedlib.__file__).parent
-    for path in sorted(package.rglob("*.py")):
+    for path in source_files(package):
         digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

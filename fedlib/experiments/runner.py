@@ -92,7 +92,7 @@ def run_artifact(
     store = store if isinstance(store, Store) else Store(store)
     runs = selection.expand(artifact, profile, seeds=seeds, names=names, settings=settings)
     if artifact.measurement:
-        compute_measurement(artifact.measurement, profile, store)
+        compute_measurement(artifact.measurement, profile, store, budget=budget)
     return run_runs(
         runs,
         device=device,

@@ -24,6 +24,7 @@ OPTIONS = {  # field -> the field of its options
 }
 MOST_DIGITS = 18  # of a whole number: more do not fit into 64 bits
 MOST_SEEDS = 1000  # of one description
+SEEDS_HELP = "a count (3: seeds 0, 1, 2) or a list (0,4; one seed alone: 0,)"
 _SEED = re.compile("[0-9]{1,9}")  # the counter streams see the low 32 bits of a seed
 _TYPES = typing.get_type_hints(Run)
 FIELDS = tuple(name for name in _TYPES if name not in _IDENTITY and name not in OPTIONS.values())
@@ -38,7 +39,11 @@ def parse_seeds(text: str) -> list[int]:
             "of up to 9 digits each"
         )
     if "," not in text:
-        check(0 < int(text) <= MOST_SEEDS, f"seeds {text!r} given; allowed: a count of 1 to {MOST_SEEDS}")
+        check(
+            0 < int(text) <= MOST_SEEDS,
+            f"seeds {text!r} given; allowed: a count of 1 to {MOST_SEEDS}, or a list; "
+            f"seed {int(text)} alone is written '{int(text)},'",
+        )
         return list(range(int(text)))
     return list(dict.fromkeys(int(part) for part in parts))
 

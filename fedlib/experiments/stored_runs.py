@@ -5,7 +5,7 @@ in the same store, and is found here.
 """
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import UsageError
@@ -16,17 +16,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def find_runs(store: Store, ids: Iterable[str] = (), **wanted: Any) -> list[StoredRun]:
+def find_runs(store: Store, ids: Iterable[str] = (), **wanted: Collection[Any]) -> list[StoredRun]:
     """Done runs, by artifact and time of computing; ids: `paper/artifact` or papers, none means all.
 
-    wanted: fields of the run and the value that each must have (`method="fedavg"`); None does not matter.
+    wanted: fields of the run and the values that each may have (`method=["fedavg"]`).
     """
-    wanted = {field: value for field, value in wanted.items() if value is not None}
-    found = [stored for place in _places(store, list(ids)) for stored in store.scan(place)]
-    return [s for s in found if all(getattr(s.run, field) == value for field, value in wanted.items())]
+    found = [stored for place in places(store, list(ids)) for stored in store.scan(place)]
+    return [s for s in found if all(getattr(s.run, field) in values for field, values in wanted.items())]
 
 
-def _places(store: Store, ids: Sequence[str]) -> list[str]:
+def places(store: Store, ids: Sequence[str] = ()) -> list[str]:
     """Artifacts that have a folder in the store."""
     folders = sorted(path for path in store.root.glob("*/*") if path.is_dir())
     known = [f"{path.parent.name}/{path.name}" for path in folders]

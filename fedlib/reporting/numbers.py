@@ -131,7 +131,7 @@ def reproduce(
     for artifact in map(find_artifact, number.artifacts):
         if artifact.measurement:
             profile, again = known.profile(artifact.id), bool(number.first)
-            compute_measurement(artifact.measurement, profile, store, again=again)
+            compute_measurement(artifact.measurement, profile, store, again=again, budget=budget)
         run_runs(known.runs(artifact), **options)
     here = number.value(_rows_here(known, store))
     if here is None:

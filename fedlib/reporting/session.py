@@ -156,8 +156,8 @@ class Session:
         try:
             with progress:
                 self._compute([find_artifact(name) for name in plan.artifact], progress)
-        except BudgetExhausted:
-            print(f"{progress.summary()}; {self.budget.minutes:g} minutes are used up, the rest resumes")
+        except BudgetExhausted as error:
+            print(f"{progress.summary()}; {error}; the rest resumes")
         else:
             print(progress.summary())
         _rows.cache_clear()
@@ -195,17 +195,26 @@ class Session:
         may_fail = {run.key for artifact in wanted if artifact.counts_failed for run in missing[artifact.id]}
         measured = [artifact for artifact in wanted if self._lacks_measurement(artifact)]
         progress.expect(len(group(runs)) + len(measured))
-        for artifact in measured:
-            if not self.budget.allows_step():
-                raise BudgetExhausted(f"{artifact.id}: not begun, the time budget is used up")
-            with progress.measuring(artifact.id):
-                compute_measurement(artifact.measurement, self.profile, self.store)
+        late = self._measure(measured, progress)
         found = runner.run_runs(
             runs, device=self.device, store=self.store, budget=self.budget, progress=progress
         )
         failed = [stored for stored in found.failed if stored.run.key not in may_fail]
         reasons = {stored.reason for stored in failed}
         check(not failed, f"{count_of_runs(len(failed))} failed: {'; '.join(map(str, reasons))}")
+        if late:
+            raise late[0]
+
+    def _measure(self, measured: Sequence[Artifact], progress: NotebookProgress) -> list[BudgetExhausted]:
+        """Compute measurements; returns why some were not begun, as runs may still fit."""
+        late = []
+        for artifact in measured:
+            try:
+                with progress.measuring(artifact.id):
+                    compute_measurement(artifact.measurement, self.profile, self.store, budget=self.budget)
+            except BudgetExhausted as error:
+                late.append(error)
+        return late
 
 
 def begin(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fedlib.experiments.provenance import source_files
 from fedlib.files import write_atomically
 from fedlib.papers import paper_names
 from fedlib.paths import REPOSITORY, data_folder, default_root, project_root, results_folder
@@ -43,12 +44,11 @@ def _files(paper: str, store: Path) -> Iterator[Path]:
     for folder, pattern in (
         *((results_folder() / name, "*.*") for name in own),
         (project_root() / "data" / "published", "*.csv"),
-        (REPOSITORY / "fedlib", "**/*.py"),
-        (REPOSITORY / "fedlib", "**/*.json"),
         *((store / name, "*/*/summary.json") for name in own),
         *((store / name, "*/*.csv") for name in own),
     ):
         yield from sorted(folder.glob(pattern)) if folder.is_dir() else ()
+    yield from source_files(REPOSITORY / "fedlib")
 
 
 def read(key: str) -> list[Record] | None:

@@ -160,7 +160,7 @@ def test_committed_runs_are_left_out_on_request(capsys):
 def test_list_shows_what_is_stored(capsys):
     main(["run", "fake/grid"])
     capsys.readouterr()
-    assert main(["list", "--paper", "fake"]) == 0
+    assert main(["list", "fake"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split("  ")[-1] == "smoke: 4 runs"
 
 
@@ -172,7 +172,7 @@ def test_a_reader_who_has_seen_enough_is_no_error():
 
 
 def test_verdicts(capsys):
-    assert main(["verdicts", "--paper", "fake"]) == 0
+    assert main(["verdicts", "fake"]) == 0
     assert "not run" in capsys.readouterr().out
 
 
@@ -180,6 +180,13 @@ def test_seeds_are_a_count_or_a_list():
     assert parse_seeds("3") == [0, 1, 2]
     assert parse_seeds("0,4,4") == [0, 4]
     assert parse_seeds("7,") == [7]
+
+
+@pytest.mark.parametrize("command", ["run", "results", "show", "submit"])
+def test_help_says_how_one_seed_is_written(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "one seed alone: 0,)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_new_name_drops_the_options_of_the_old_one():

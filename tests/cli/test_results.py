@@ -1,14 +1,16 @@
 """`results` and `show` find runs outside of every grid, also of a method from outside the package."""
 
 import re
+import shutil
 import sys
+from dataclasses import replace
 
 import fake_federation
 import pytest
 
 from fedlib.cli import results
 from fedlib.cli.main import main
-from fedlib.experiments import stored_runs
+from fedlib.experiments import result_files, stored_runs
 from fedlib.experiments.store import Store
 from fedlib.plotting.style import method_style
 
@@ -98,8 +100,44 @@ def test_show_prints_what_an_artifact_computes_on_demand_and_draws_nothing(tmp_p
     assert max(map(len, lines)) <= 80
 
 
-def test_filters_that_nothing_fits_are_told_in_one_line(store, capsys):
-    assert main(["results", "--method", "fedprox", "--store", str(store)]) == 0
+@pytest.mark.parametrize(
+    "given", [["--method", "fedprox"], ["frl"], ["--data", "mnist"], ["--profile", "paper"]]
+)
+def test_filters_that_nothing_fits_are_told_in_one_line(given, store, capsys):
+    assert main(["results", *given, "--store", str(store)]) == 0
+    assert capsys.readouterr().out.startswith("no such runs in")
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("results feddrll", "unknown artifact or paper 'feddrll' (did you mean 'feddrl'?); allowed: start, "),
+        ("results start start/curvess", "'start/curvess' (did you mean 'start/curves'?); allowed: start, "),
+        (
+            "show start/curves --method fedavgg",
+            "unknown method 'fedavgg' (did you mean 'fedavg'?); allowed: ",
+        ),
+        ("results --method fedavgg", "unknown method 'fedavgg' (did you mean 'fedavg'?); allowed: "),
+        ("results --method mypackage:Yours", "method 'mypackage:Yours' cannot be imported"),
+        ("results --data minst", "unknown data set 'minst' (did you mean 'mnist'?); allowed: "),
+        ("results --partition idd", "unknown partition 'idd' (did you mean 'iid'?); allowed: iid, "),
+        ("results --profile papr", "unknown profile 'papr' (did you mean 'paper'?); allowed: smoke, "),
+    ],
+)
+def test_a_name_that_exists_nowhere_is_one_line(command, reason, store, capsys):
+    assert main([*command.split(), "--store", str(store)]) == 2
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
+
+
+def test_names_that_only_the_store_has_are_allowed(store, tmp_path, capsys):
+    """A method that is no longer there, and an artifact of a paper that is not in the catalogue."""
+    shutil.copytree(store / "start", tmp_path / "gone")
+    rest = ["--store", str(tmp_path)]
+    assert main(["results", "gone", *rest, "--method", "mypackage:Mine"]) == 0
+    assert "2 runs in" in capsys.readouterr().out
+    assert main(["results", "gone/curves", *rest, "--method", "mypackage:Mine", "--profile", "paper"]) == 0
     assert capsys.readouterr().out.startswith("no such runs in")
 
 
@@ -144,3 +182,59 @@ def test_runs_with_other_settings_are_no_further_seeds(tmp_path, capsys):
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if "fedavg rounds=" in line]
     assert [line[-1] for line in lines] == ["1", "1"]
     assert {word for line in lines for word in line if word.startswith("rounds=")} == {"rounds=1", "rounds=2"}
+
+
+@pytest.fixture
+def committed(monkeypatch, tmp_path):
+    """Two methods, two seeds each, committed at `reduced`; `fake/curve` shows one of them. An empty store."""
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    (grid,) = fake_federation.ARTIFACTS
+    curve = replace(grid, id="fake/curve", runs=lambda profile: fake_federation.grid_runs(profile)[:1])
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (grid, curve))
+    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+    first = ["--profile", "reduced", "--store", str(tmp_path / "first")]
+    assert main(["run", "fake/grid", *first]) == main(["export", "fake/grid", *first]) == 0
+    return ["--store", str(tmp_path / "second")]
+
+
+def shown(capsys, tmp_path, *arguments):
+    """Method words and number of seeds of each line of the table, and the line of provenance."""
+    capsys.readouterr()
+    assert main(["show", *arguments, "--out", str(tmp_path / "figure.png")]) == 0
+    _, _, *lines, origin, figure = filter(None, capsys.readouterr().out.splitlines())
+    assert figure.startswith("figure: ")
+    cells = [re.split(r" {2,}", line.strip()) for line in lines if "fmnist-embedded iid" in line]
+    return [(cell[1], cell[-1]) for cell in cells], origin
+
+
+@pytest.mark.parametrize("artifact", ["fake/grid", "fake/curve"])
+def test_filters_choose_among_committed_rows(artifact, committed, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    lines, origin = shown(capsys, tmp_path, artifact, "--method", "fedavg", *committed)
+    assert lines == [("fedavg", "2")]
+    assert "profile reduced; 2 seeds (0, 1)" in origin
+    lines, origin = shown(capsys, tmp_path, artifact, "--seeds", "1,", *committed)
+    assert {seeds for _, seeds in lines} == {"1"}
+    assert "1 seed (1)" in origin
+
+
+def test_the_stores_runs_join_the_committed_rows(committed, capsys, tmp_path, monkeypatch):
+    """Seed 0 is in both and counts once, seed 4 is further, and 5 rounds are another description."""
+    monkeypatch.setenv("COLUMNS", "300")
+    run = ["run", "fake/grid", "--profile", "reduced", "--method", "fedavg", *committed]
+    assert main([*run, "--seeds", "0,4"]) == main([*run, "--seeds", "1", "--set", "rounds=5"]) == 0
+    chosen = ["--method", "fedavg", *committed]
+    lines, _ = shown(capsys, tmp_path, "fake/grid", *chosen)
+    assert sorted(lines) == [("fedavg rounds=12", "3"), ("fedavg rounds=5", "1")]
+    assert main([*run[:2], *run[4:], "--seeds", "1"]) == 0
+    assert shown(capsys, tmp_path, "fake/grid", *chosen)[0] == lines, "of one profile, as without a filter"
+    assert "profile smoke" in shown(capsys, tmp_path, "fake/grid", *chosen, "--profile", "smoke")[1]
+
+
+def test_rows_that_no_filter_finds_are_named_with_the_command_that_computes_them(committed, capsys):
+    assert main(["show", "fake/grid", "--method", "fednova", *committed]) == 2
+    given = f"fake/grid --method fednova {' '.join(committed)}"
+    assert f"no rows stored; python -m fedlib run {given} computes them" in capsys.readouterr().err
+    assert main(["show", "feddrl/table1", "--method", "fedavg", *committed]) == 2
+    told = "feddrl/table1 has no runs to choose from; allowed: no --data, --partition, --method, --seeds"
+    assert told in capsys.readouterr().err

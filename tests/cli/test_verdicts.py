@@ -36,7 +36,10 @@ RECORDS = [
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch):
-    monkeypatch.setattr(verdict_cache, "known", lambda paper, profile, store: RECORDS)
+    def known(paper, profile, store):
+        return [one for one in RECORDS if paper is None or one["claim"].startswith(f"{paper.upper()}-")]
+
+    monkeypatch.setattr(verdict_cache, "known", known)
     monkeypatch.setenv("COLUMNS", "100")
 
 
@@ -75,11 +78,25 @@ def test_the_evidence_of_one_claim(capsys):
 
 
 def test_an_unknown_claim_is_one_line(capsys):
-    assert main(["verdicts", "FEDDRL-C99"]) == 2
-    assert (
-        "unknown claim 'FEDDRL-C99' (did you mean 'FEDDRL-C1'?); allowed: FEDDRL-C1"
-        in capsys.readouterr().err
-    )
+    assert main(["verdicts", "feddrl-c99"]) == 2
+    told = capsys.readouterr().err
+    assert "unknown claim or paper 'FEDDRL-C99' (did you mean 'FEDDRL-C1'?); allowed: start, feddrl, " in told
+    assert main(["verdicts", "feddisc", "FRL-C2"]) == 2
+    assert "unknown claim or paper 'feddisc' (did you mean 'feddisk'?); allowed: " in capsys.readouterr().err
+
+
+def test_papers_are_tables_and_claims_beside_them_long(capsys):
+    lines = shown(capsys, "feddisk", "frl").splitlines()
+    assert [line.split()[0] for line in lines[2:4]] == ["FEDDISK-C10", "FRL-C2"]
+    assert lines[4] == ""
+    both = shown(capsys, "feddisk", "frl-c2").splitlines()
+    assert [line.split()[0] for line in both if line.startswith(("FEDDISK-", "FRL-"))] == [
+        "FEDDISK-C10",
+        "FRL-C2:",
+    ]
+    assert "margin 1" in both
+    found = json.loads(shown(capsys, "feddisk", "frl-c2", "--json"))
+    assert [one["claim"] for one in found] == ["FEDDISK-C10", "FRL-C2"]
 
 
 def test_json_has_every_field_and_csv_the_table(capsys):

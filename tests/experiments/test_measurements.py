@@ -15,6 +15,7 @@ from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
+from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.measurements import compute_measurement, measurement_path
 from fedlib.experiments.result_files import read_details
 from fedlib.experiments.results import export_results
@@ -60,6 +61,51 @@ def test_a_kept_computation_runs_once_and_loading_never_computes(tmp_path):
     assert load_rows("fake/timing", profile="reduced")["value"].tolist() == [1 / 3, 2]
 
 
+@pytest.fixture
+def took_100_minutes():
+    """Committed rows of the timing, measured on an abacus, and a store without them."""
+    compute_measurement(TIMING, "reduced", Store())
+    path = export_results(find_artifact("fake/timing"), "reduced")
+    details = read_details(path)
+    details["provenance"] |= {"wall_seconds": 6000.0, "device": "cpu", "device_name": "Abacus"}
+    result_files.write_rows(path, result_files.read_rows(path), details)
+    measurement_path(TIMING, "reduced", Store()).with_suffix(".json").unlink()
+    CALLS.clear()
+
+
+@pytest.mark.usefixtures("took_100_minutes")
+def test_a_measurement_that_took_longer_than_is_left_is_not_begun():
+    with pytest.raises(BudgetExhausted) as raised:
+        compute_measurement(TIMING, "reduced", Store(), budget=Budget(60, clock=lambda: 0.0))
+    left = "it takes about 1.7 h (measured on cpu, Abacus), and 60 min of the time budget is left"
+    assert str(raised.value) == f"fake/timing: not begun, {left}"
+    with pytest.raises(BudgetExhausted, match=r"fake/timing: not begun, it takes about 1\.7 h"):
+        run_artifact("fake/timing", profile="reduced", budget=Budget(60, clock=lambda: 0.0))
+    assert CALLS == []
+    compute_measurement(TIMING, "reduced", Store(), budget=Budget(101, clock=lambda: 0.0))
+    assert CALLS == ["reduced"]
+    assert len(compute_measurement(TIMING, "reduced", Store(), budget=Budget(1e-6))), (
+        "stored rows take no time"
+    )
+
+
+@pytest.mark.usefixtures("took_100_minutes")
+def test_a_measurement_never_timed_is_begun_while_time_is_left():
+    compute_measurement(TIMING, "paper", Store(), budget=Budget(0.1, clock=lambda: 0.0))
+    assert CALLS == ["paper"]
+    with pytest.raises(BudgetExhausted, match="fake/timing: not begun, the time budget is used up"):
+        compute_measurement(TIMING, "smoke", Store(), budget=Budget(0.01, clock=lambda: 0.0))
+
+
+@pytest.mark.usefixtures("took_100_minutes")
+def test_what_fits_is_computed_beside_a_measurement_that_does_not(capsys):
+    assert main(["run", "fake", "--profile", "reduced", "--budget-minutes", "60"]) == 3
+    told = capsys.readouterr()
+    assert CALLS == []
+    assert "fake/curve: 3 runs, 1 computed now, 0 failed" in told.out, "it comes after the measurement"
+    assert told.err.count("fake/timing: not begun, it takes about 1.7 h") == told.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".json"])
 def test_damaged_kept_rows_are_set_aside_and_computed_again(suffix):
     store = Store()
@@ -103,7 +149,7 @@ def test_every_deferred_function_of_the_catalogue_exists():
 
 def listed(capsys, artifact_id):
     capsys.readouterr()
-    assert main(["list", "--paper", "fake"]) == 0
+    assert main(["list", "fake"]) == 0
     lines = capsys.readouterr().out.splitlines()
     return next(line.split("  ")[-1].strip() for line in lines if line.startswith(artifact_id))
 

@@ -247,7 +247,18 @@ def test_further_processes_of_one_command_divide_the_grid(store, tmp_path):
     lines = [line.rsplit(" ", 1) for line in logged(tmp_path)]
     assert len(lines) == len({work for work, _ in lines}) == 4 * 9  # nothing was computed twice
     assert len({who for _, who in lines}) == 2
-    assert "fake/grid: 4 runs, 0 computed now, 0 failed" in out
+    assert "fake/grid: 4 runs, 4 computed now, 0 failed" in out
+
+
+@needs_two_cores
+@pytest.mark.parametrize(("again", "computed"), [((), 2), (("--retry-failed",), 4)])
+def test_several_processes_count_what_they_computed_and_not_what_was_stored(store, again, computed):
+    """Seed 1 of both methods is stored, as failed; seed 0 is missing."""
+    process = command("--seeds", "1,", FAKE_NAN_SEED="1")
+    process.communicate(timeout=PATIENCE)
+    out, _ = command("--seeds", "2", "--processes", "2", *again).communicate(timeout=PATIENCE)
+    failed = 0 if again else 2
+    assert f"fake/grid: 4 runs, {computed} computed now, {failed} failed" in out
 
 
 def test_a_second_process_begins_at_the_other_end(store, tmp_path):

@@ -152,13 +152,14 @@ FIRST = [
     ),
     Row("run fake/grid --set seed=3", "unknown setting 'seed'"),
     Row("figures nonsense", "unknown paper 'nonsense'; allowed: "),
+    Row("figures --check --profile paper", "argument --profile: not allowed with argument --check"),
     Row("figures start --profile full", "unknown profile 'full'; allowed: smoke, reduced, extended, paper"),
     Row("run fake/grid --set rounds=many", 'rounds="many" given; allowed: a whole number'),
     Row("run fake/grid --set rounds=true", "rounds=true given; allowed: a whole number"),
     Row("run fake/grid --set rounds", "setting 'rounds' given; allowed: key=value"),
     Row("run fake/grid --set local_optimizer=sdg", "unknown local optimizer 'sdg' (did you mean 'sgd'?)"),
     Row("run fake/grid --seeds some", "seeds 'some' given; allowed: a count such as 3, or a list"),
-    Row("run fake/grid --seeds 0", "seeds '0' given; allowed: a count of 1 to 1000"),
+    Row("run fake/grid --seeds 0", "a count of 1 to 1000, or a list; seed 0 alone is written '0,'"),
     Row("run fake/grid --device gpu", "device 'gpu' given; allowed on this machine: auto, cpu"),
     Row("run fake/grid --budget-minutes 0", "time budget of 0.0 minutes given; allowed: above 0"),
     Row("run fake/grid --budget-minutes soon", "invalid float value: 'soon'"),
@@ -168,7 +169,9 @@ FIRST = [
     Row("run", "the following arguments are required: ID"),
     Row("walk", "invalid choice: 'walk'"),
     Row("", "the following arguments are required: command"),
-    Row("list --paper fedrl", "unknown paper 'fedrl'"),
+    Row("list fedrl", "unknown artifact or paper 'fedrl' (did you mean 'feddrl'?); allowed: "),
+    Row("verdicts --write-docs start", "--write-docs given with an ID or --profile; allowed: neither"),
+    Row("verdicts --write-docs --profile paper", "--write-docs given with an ID or --profile; allowed: "),
     Row("verdicts --profile huge", "unknown profile 'huge'; allowed: smoke, reduced, extended, paper"),
     Row(
         "export fake/grid --profile smoke",
@@ -343,20 +346,20 @@ STORE = [
     *(
         Row(command, "run.json was written by fedlib 0.1.0, with other fields; left out", 0,
             rewritten("run.json", newer_field), name=f"a field of a newer version: {command}")
-        for command in ("list --paper fake", "verdicts --paper fake")
+        for command in ("list fake", "verdicts fake")
     ),
-    Row("list --paper fake", "rows.csv is missing; left out", 0, stored(lambda f: (f / "rows.csv").unlink())),
-    Row("list --paper fake", "rows.csv cannot be read (Is a directory)", 0, folder_at("rows.csv"), name="a folder: rows"),
-    Row("list --paper fake", "summary.json cannot be read (Is a directory)", 0, folder_at("summary.json"), name="a folder"),
-    Row("list --paper fake", "summary.json is not a readable summary", 0,
+    Row("list fake", "rows.csv is missing; left out", 0, stored(lambda f: (f / "rows.csv").unlink())),
+    Row("list fake", "rows.csv cannot be read (Is a directory)", 0, folder_at("rows.csv"), name="a folder: rows"),
+    Row("list fake", "summary.json cannot be read (Is a directory)", 0, folder_at("summary.json"), name="a folder"),
+    Row("list fake", "summary.json is not a readable summary", 0,
         stored(lambda f: (f / "summary.json").write_text(DEEP)), name="a deep summary"),
-    Row("list --paper fake", "run.json is not JSON", 0, rewritten("run.json", lambda old: DEEP.encode()), name="a deep run"),
-    Row("list --paper fake", "run.json is not a JSON object", 0, rewritten("run.json", lambda old: b"[]"), name="a list"),
-    Row("list --paper fake", "provenance.json is not JSON", 0, rewritten("provenance.json", lambda old: old[:-5]),
+    Row("list fake", "run.json is not JSON", 0, rewritten("run.json", lambda old: DEEP.encode()), name="a deep run"),
+    Row("list fake", "run.json is not a JSON object", 0, rewritten("run.json", lambda old: b"[]"), name="a list"),
+    Row("list fake", "provenance.json is not JSON", 0, rewritten("provenance.json", lambda old: old[:-5]),
         name="provenance cut"),
-    Row("verdicts --paper fake", "rows.csv is damaged", 2, rewritten("rows.csv", lambda old: b""), name="empty rows"),
+    Row("verdicts fake", "rows.csv is damaged", 2, rewritten("rows.csv", lambda old: b""), name="empty rows"),
     *(
-        Row("verdicts --paper fake", "grid-reduced.parquet cannot be read", 2,
+        Row("verdicts fake", "grid-reduced.parquet cannot be read", 2,
             committed(over("grid-reduced.parquet", content)), name=f"committed rows: {name}")
         for name, content in (("cut", 0.5), ("a list", b"[]"), ("empty", b""))
     ),

@@ -179,7 +179,7 @@ NOT_ENOUGH = "memory does not suffice ("
         ("fedlib.federation.rounds", "_evaluate", RUN, NO_REPLICA_FITS),
         ("fedlib.federation.task", "load_dataset", RUN, NO_REPLICA_FITS),
         ("fedlib.data", "fetch", ["data", "fetch", "fmnist-embedded"], NOT_ENOUGH),
-        ("fedlib.reporting.verdicts", "records", ["verdicts", "--paper", "fake"], NOT_ENOUGH),
+        ("fedlib.reporting.verdicts", "records", ["verdicts", "fake"], NOT_ENOUGH),
     ],
 )
 def test_a_shortage_outside_of_training_is_one_line(monkeypatch, capsys, module, name, command, line):

@@ -59,7 +59,7 @@ def test_a_run_whose_reader_has_gone_is_not_done(tmp_path):
         ),
         ("fedlib run nonsense 2> /dev/full", 2, ""),
         ("fedlib run nonsense 2>&-", 2, ""),
-        ("fedlib list --paper start 2>&- | tail -n 1", 0, ""),
+        ("fedlib list start 2>&- | tail -n 1", 0, ""),
     ],
 )
 def test_output_that_cannot_be_written_is_one_line(tmp_path, command, status, text):

@@ -11,7 +11,9 @@ import pytest
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import README, Number, single, stated, words
 from fedlib.cli.main import main
-from fedlib.experiments.artifact import Artifact
+from fedlib.experiments import measurements
+from fedlib.experiments.artifact import Artifact, Measurement
+from fedlib.experiments.durations import Expected
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
 from fedlib.papers import PAPERS, find_artifact, numbers
@@ -171,6 +173,19 @@ def test_a_number_is_computed_anew_and_compared(one_run, tmp_path, monkeypatch, 
     )
     assert main(command) == 1
     assert "DIFFERS (1 apart, 0.5 allowed)" in capsys.readouterr().out
+
+
+def test_a_measurement_that_takes_longer_than_the_budget_is_not_begun(one_run, tmp_path, monkeypatch, capsys):
+    timing = Artifact(
+        TINY.id, "timing", measurement=Measurement(TINY.id, lambda profile: pytest.fail("it is begun"))
+    )
+    monkeypatch.setitem(PAPERS, "start", replace(PAPERS["start"], artifacts=(timing,)))
+    monkeypatch.setattr(reporting.Committed, "value", lambda self, number: single(1.0))
+    expected = Expected(6000.0, ("an abacus",), runs=1)
+    monkeypatch.setattr(measurements, "expected_measurement", lambda measurement, profile: expected)
+    command = ["reproduce-number", "start-one", "--store", str(tmp_path / "here"), "--budget-minutes", "60"]
+    assert main(command) == 3
+    assert "start/tiny: not begun, it takes about 1.7 h (measured on an abacus)" in capsys.readouterr().err
 
 
 def test_an_unknown_number_is_one_line(capsys):

@@ -1,0 +1,65 @@
+"""What a notebook's session computes: failed runs that an artifact counts, and a time budget."""
+
+from dataclasses import replace
+
+import fake_federation
+import pandas as pd
+import pytest
+
+from fedlib.errors import UsageError
+from fedlib.experiments import measurements, result_files
+from fedlib.experiments.artifact import Artifact, Measurement
+from fedlib.experiments.durations import Expected
+from fedlib.experiments.store import FAILED, Store
+from fedlib.reporting.session import begin
+
+GRID = fake_federation.ARTIFACTS[0]
+LONG = Measurement("fake/search", lambda profile: pd.DataFrame({"value": [1.0]}))
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch, tmp_path):
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+
+
+def put(monkeypatch, *own):
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", own)
+
+
+def computed(**parameters):
+    """Statuses of the runs that a session has stored."""
+    session = begin("fake", compute="all", seeds=2, device="cpu", **parameters)
+    session.run()
+    return [stored.status for stored in Store().scan("fake/grid")]
+
+
+def test_failed_runs_end_the_session_with_their_number_and_reason(monkeypatch):
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    with pytest.raises(UsageError, match="2 runs failed: failed: loss is nan"):
+        computed()
+
+
+def test_failed_runs_are_rows_of_an_artifact_that_counts_them(monkeypatch):
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    put(monkeypatch, replace(GRID, counts_failed=True))
+    assert computed().count(FAILED) == 2
+
+
+def test_failed_runs_of_another_artifact_are_not_excused(monkeypatch):
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    other = [replace(run, artifact="other") for run in fake_federation.grid_runs("smoke")[:1]]
+    put(monkeypatch, replace(GRID, counts_failed=True), replace(GRID, id="fake/other", runs=lambda p: other))
+    with pytest.raises(UsageError, match="1 run failed"):
+        computed()
+
+
+def test_a_measurement_without_time_leaves_the_rest_to_be_computed(monkeypatch, capsys):
+    put(monkeypatch, Artifact("fake/search", "a search", measurement=LONG), GRID)
+    expected = Expected(6000.0, ("an abacus",), runs=1)
+    monkeypatch.setattr(measurements, "expected_measurement", lambda measurement, profile: expected)
+    assert len(computed(budget_minutes=9)) == 4
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert "computed 2 groups of runs in " in last
+    assert "fake/search: not begun, it takes about 1.7 h (measured on an abacus), and 9 min" in last
