@@ -31,6 +31,7 @@ def submit_command(arguments: argparse.Namespace) -> int:
 
     store = Store(arguments.store)
     if arguments.status:
+        check(not arguments.artifacts, "--status given with an ID; allowed: --status alone, which shows all")
         return _show_states(store)
     check(bool(arguments.artifacts), "submit needs an artifact or a paper; see `fedlib list`")
     plans = running.planned_runs(arguments)

@@ -243,6 +243,12 @@ def test_list_data_list_and_errors_import_no_large_package():
     assert done.stdout.endswith("[]\n")
 
 
+def test_data_list_shows_the_sets_named(capsys):
+    assert main(["data", "list", "fmnist-embedded", "mnist-5k"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:] if line[0] != " "] == ["fmnist-embedded", "mnist-5k"]
+
+
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [

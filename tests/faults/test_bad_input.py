@@ -289,6 +289,8 @@ PATHS = [
     Row("list --store {tmp}/file", "/file' is not a folder", prepare=text("file", "")),
     Row('list --store ""', "the run store '' is not a folder"),
     Row("list", "the run store '~nobodyhere/x' cannot be used", environment={"FEDLIB_STORE": "~nobodyhere/x"}),
+    Row("data list mnis", "unknown data set 'mnis' (did you mean 'mnist'?)"),
+    Row("submit feddrl --status", "--status given with an ID; allowed: --status alone"),
     Row("data list", "the data folder '~nobodyhere' cannot be", environment={"FEDLIB_DATA": "~nobodyhere"}),
     Row("data list", "/file' is not a folder", 2, text("file", ""), {"FEDLIB_DATA": "{tmp}/file"}),
     Row("notebooks {tmp}/01_a.ipynb", "01_a.ipynb is not a notebook with kernel python3: it holds no cells",
