@@ -3,6 +3,7 @@
 That rows come from real data is `fedlib.analysis.claims.verdict_on`'s own first gate.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -35,7 +36,9 @@ def curves_flat(
             return False, f"no curves of {', '.join(only)}"
         rounds = own.groupby(list(by))["round"].max()
         if rounds.min() >= length:
-            return True, f"{rounds.min():g} rounds, as in the {whose}"
+            late = last_quarter_rise(own, by, value).max()
+            rising = f"; the steepest curve rises by {late:.1f} points in the last quarter"
+            return True, f"{rounds.min():g} rounds, as in the {whose}{rising if math.isfinite(late) else ''}"
         shorter = rounds[rounds < length].index
         rise = last_quarter_rise(own, by, value).reindex(shorter, fill_value=float("inf"))
         where = f"in the last quarter of {rounds.min():g} rounds ({whose}: {length})"

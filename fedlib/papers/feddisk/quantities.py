@@ -171,6 +171,32 @@ def rounds_below_hundred(rows: pd.DataFrame) -> pd.Series:
     return TENS - start.set_index("seed").made_rounds.astype(float)
 
 
+def before_first_rise(rows: pd.DataFrame) -> pd.Series:
+    """100 less the MADE's round before its validation loss first rises, the literal rule of sec. IV.B (A11).
+
+    Trials whose loss never rises are left out.
+    """
+
+    def first(losses: list[float]) -> float:
+        rises = np.flatnonzero(np.diff(losses) > 0)
+        return rises[0] + 1 if len(rises) else math.nan
+
+    return (TENS - _validation_losses(rows).map(first)).dropna()
+
+
+def near_the_lowest(rows: pd.DataFrame) -> pd.Series:
+    """100 less the first round whose validation loss is within 0.5 % of the lowest, by trial."""
+    return TENS - _validation_losses(rows).map(
+        lambda losses: int(np.argmax(np.array(losses) <= 1.005 * min(losses))) + 1
+    )
+
+
+def _validation_losses(rows: pd.DataFrame) -> pd.Series:
+    """The global MADE's validation loss after every round of phase 1, by trial."""
+    start = rows[(rows["round"] == 0) & rows.made_rounds.notna()].set_index("seed")
+    return json_column(start.made_validation_loss)
+
+
 def printed_made_rounds() -> Mapping[str, float]:
     """100 less table 1's rounds of phase 1."""
     rounds = printed_values("feddisk_table1", "dataset", metric="effective_communication_rounds_made")

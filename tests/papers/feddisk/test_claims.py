@@ -166,11 +166,6 @@ def test_effective_rounds_by_hand():
     assert np.isnan(never.total["feddisk"])
 
 
-def test_smoothing_counts_rounds_not_evaluations():
-    curve = pd.Series([0.1, 0.3, 0.5, 0.9], index=[1, 2, 10, 20])
-    assert tables.smooth(curve, 10).tolist() == pytest.approx([0.1, 0.2, 0.3, 0.9])
-
-
 def saved(frame):
     return decide(4, frame).effects[0].interval.mean
 
@@ -258,6 +253,15 @@ def test_the_loss_of_a_short_rising_run_decides_nothing():
 def test_made_stops(best, run, cap, verdict):
     frame = rows([0.5], [0.5], made=best, run=run, method_options=json.dumps({"made_max_rounds": cap}))
     assert decide(7, frame, gates=True).verdict == verdict
+
+
+def test_rules_of_stopping_by_hand():
+    def start(seed, *losses):
+        return {"round": 0, "seed": seed, "made_rounds": 4, "made_validation_loss": json.dumps(losses)}
+
+    frame = pd.DataFrame([start(0, 9, 8, 8.5, 7.01, 7, 7), start(1, 9, 8, 7, 6, 6, 6)])
+    assert quantities.before_first_rise(frame).to_dict() == {0: 98}  # the second never rises
+    assert quantities.near_the_lowest(frame).to_dict() == {0: 96, 1: 96}  # 7.01 is within 0.5 % of 7
 
 
 def widths(*losses, **columns):
