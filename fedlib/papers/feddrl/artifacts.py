@@ -89,7 +89,8 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/fig10", "Rounds to a target accuracy",
-        runs=grid.table3_cells, plot=figures.plot_fig10, tables=(tables.rounds_table, tables.printed_rounds),
+        runs=grid.table3_cells, plot=figures.plot_fig10,
+        tables=(tables.rounds_of_three, tables.rounds_of_controls, tables.printed_rounds),
     ),
     Artifact(
         "feddrl/table4", "Best accuracy under shards, Equal and Non-equal",

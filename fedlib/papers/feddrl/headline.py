@@ -43,7 +43,7 @@ def does_it_learn(rows_of: RowsOf) -> list[str]:
 def conclusion(rows_of: RowsOf) -> list[str]:
     """Three answers: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
     makers = {"small_setting": _printed_agent, "repair_judged": _repaired}
-    lead = " ".join(_told(rows_of, {"table3": _whose_lead, **_LENGTH}))
+    lead = " ".join(_told(rows_of, {"table3": _whose_lead, **dict.fromkeys(_LENGTH, _late_lead)}))
     return [*filter(None, [lead]), *_told(rows_of, makers)]
 
 
@@ -149,6 +149,21 @@ def _order(named: pd.DataFrame) -> str:
     return (
         f" Its lead over FedAvg in the last rounds is {effect_words(by_number, 'points')}; {says}: "
         f"{effect_words(drawn, 'points')}."
+    )
+
+
+def _late_lead(rows: pd.DataFrame) -> str:
+    """The late lead at the paper's length, by either order of the clients; empty for shorter runs."""
+    named = analysis.named(rows)
+    if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "drawn"} <= set(named.variant):
+        return ""
+    late = analysis.late(named)
+    by_number, drawn = (
+        effect_words(contrasts.paired(late[name], late.fedavg), "points") for name in ("feddrl", "drawn")
+    )
+    return (
+        f"After {ROUNDS} rounds under {named['partition'].iloc[0].upper()} the mean of its last "
+        f"{LAST_ROUNDS} rounds is {by_number} against FedAvg, with clients listed in drawn order {drawn}."
     )
 
 

@@ -14,6 +14,7 @@ from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
 from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.runs import CONTROLS
+from fedlib.plotting.style import method_style
 
 PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
 CELL = ["data", "partition", "N"]
@@ -208,6 +209,23 @@ def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
     is what the paper's three methods reach; a control that misses it in a seed has no number.
     """
     return _marked(_rounds(rows).round(2), rows)
+
+
+def rounds_of_three(rows: pd.DataFrame) -> pd.DataFrame:
+    """`rounds_table` of the paper's three methods, each ratio beside the rounds that it is of."""
+    table, names = rounds_table(rows), [PRINTED[name] for name in analysis.THREE]
+    shown = {"target": "target (%)", **{name: f"rounds to it: {name}" for name in (*names, "with stage 1")}}
+    shown |= {f"{name} / FedDRL": f"over FedDRL's: {name}" for name in ("FedAvg", "FedProx")}
+    return table[[*CELL, *shown]].rename(columns=shown)
+
+
+def rounds_of_controls(rows: pd.DataFrame) -> pd.DataFrame:
+    """`rounds_table` of FedDRL beside its online mode and controls; of a control that was not run, none."""
+    table = rounds_table(rows)
+    known = [name for name in CONTROLS if table[name].notna().any()]
+    labels = {name: f"rounds to the target: {method_style(name).label}" for name in known}
+    shown = {"FedDRL": "rounds to the target: FedDRL", **labels}
+    return table[[*CELL, *shown]].rename(columns=shown)
 
 
 def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:

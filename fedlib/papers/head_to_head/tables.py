@@ -137,7 +137,7 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
     """Ours beside the public benchmark's best accuracies (%), a line per cell and method, in words."""
     return pd.DataFrame(
         {
-            "implementation": method_style(line.method).label,
+            "method": method_style(line.method).label,
             "data": f"{line.dataset}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}",

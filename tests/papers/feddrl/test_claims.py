@@ -481,6 +481,18 @@ def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, train
     assert f"and {trains} that of the best round, " in training
 
 
+def test_the_conclusion_has_one_sentence_for_a_cell_at_the_papers_length():
+    """FedDRL 2 points above FedAvg, 1 with clients listed in drawn order; nothing without these runs."""
+    rows = at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
+    stored = {"feddrl/paper_length_cn": rows.assign(partition="cn")}
+    assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
+        "After 1000 rounds under CN the mean of its last 50 rounds is +2.00 [+2.00, +2.00] points against "
+        "FedAvg, with clients listed in drawn order +1.00 [+1.00, +1.00] points."
+    ]
+    stored = {"feddrl/paper_length": at_length([52.0, 52.2, 52.1])}
+    assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == []
+
+
 def test_the_answer_about_the_list_by_hand():
     """FedDRL 52.1 on average, with drawn slots 51.1 or the same, the others 50.1, all with the same noise."""
     drawn = {"[51.0]": [51.0, 51.2, 51.1], "[52.0]": [52.0, 52.2, 52.1]}

@@ -145,6 +145,14 @@ def test_rounds_of_controls_stand_beside_feddrls():
     row = feddrl_tables.rounds_table(rows).iloc[0]
     assert row.uniform == 3
     assert pd.isna(row.untrained)
+    (three_,) = feddrl_tables.rounds_of_three(rows).to_dict("records")
+    assert (three_["rounds to it: FedAvg"], three_["over FedDRL's: FedAvg"]) == (4, 2)
+    (controls,) = feddrl_tables.rounds_of_controls(rows).to_dict("records")
+    group = "rounds to the target"
+    assert {name for name in controls if name.startswith(group)} == {
+        f"{group}: FedDRL", f"{group}: uniform weights",
+    }  # fmt: skip
+    assert controls[f"{group}: uniform weights"] == 3
 
 
 def test_printed_rounds_stand_beside_ours():

@@ -223,7 +223,7 @@ def test_equivalence_with_the_public_benchmark(accuracies, rounds, verdict):
     assert (line["public"], line["margin"], line["verdict"]) == (88.09, 1.0, verdict)
     assert line["difference"].mean == pytest.approx(100 * np.mean(accuracies) - 88.09)
     (shown,) = tables.benchmark(rows).to_dict("records")
-    assert shown["implementation"] == "FedAvg"
+    assert shown["method"] == "FedAvg"
     assert shown["public (%)"] == "88.09 ± 0.29"
     assert shown["verdict"] == tables.AGREEMENT[verdict]
 
