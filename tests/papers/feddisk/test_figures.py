@@ -93,6 +93,10 @@ def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
     assert table.accuracy["feddisk"] == pytest.approx(54)
     np.testing.assert_allclose(table["mean"], [2, -1, -1, -1, -1, 0], atol=1e-9)
     np.testing.assert_allclose(table.high - table.low, 0, atol=1e-9)
+    shown = drawing.ablations_shown(rows).set_index("variant")
+    assert shown["less FedAvg's (points)"]["feddisk"] == pytest.approx(2)
+    assert shown["FedAvg's of as many steps (%)"]["feddisk"] == pytest.approx(52)
+    assert drawing.worth_shown(rows)["difference (points)"].tolist() == pytest.approx([3, 0])
     worth = drawing.weights_worth(rows)
     assert worth.less.tolist() == ["feddisk_shuffled", "feddisk_mean"]
     np.testing.assert_allclose(worth["mean"], [3, 0], atol=1e-9)  # 2 more less one less; both one less
