@@ -141,6 +141,24 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(role=found.role.map(quantities.shown_roles(rows)))
 
 
+def gains_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`gain_over_rules` as shown: a line per data set and policy, a group of columns per rule."""
+    found, lines = gain_over_rules(rows), []
+    names = {"return": "return", "accuracy": "accuracy (points)", "latency": "latency (%)"}
+    rules = {RANDOM: "less random dropping", FASTEST: "less keeping the fastest"}
+    for (role, method), own in found.groupby(["role", "method"], sort=False):
+        values, line = own.set_index("compared"), {"role": role, "method": method, "seeds": int(own.n.max())}
+        for rule, group in rules.items():
+            for name, words in names.items():
+                key = f"{name} - {rule}"
+                line |= {
+                    f"{group}: {words}{end}": values[column].get(key, np.nan)
+                    for end, column in (("", "mean"), (" low", "low"), (" high", "high"))
+                }
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
 def gain_sentence(rows: pd.DataFrame) -> str:
     """Sentence on what FedDdrl adds to the dropping rules at as many uploads, on real images.
 

@@ -98,16 +98,16 @@ def cases(rows: pd.DataFrame) -> pd.DataFrame:
         own = rows[(rows["artifact"] == figure) & (rows["round"] > 0)]
         own = own.assign(test_accuracy=100 * own["test_accuracy"])
         last = own["round"].max()
+        line: dict[str, Any] = {"figure": figure.removeprefix("fig"), "case": title}
         for words, part in (
             ("after round 1", own[own["round"] == 1]),
             (f"after round {last}", own[own["round"] == last]),
             ("mean over rounds", own.groupby("seed", as_index=False)["test_accuracy"].mean()),
         ):
-            one = summarise_seeds(
-                part.assign(case=title, accuracy=words), ["case", "accuracy"], "test_accuracy"
-            )
-            found.append(one.assign(figure=figure))
-    return pd.concat(found, ignore_index=True)
+            interval = mean_interval(part["test_accuracy"].to_numpy())
+            line |= interval.columns(f"accuracy (%): {words}")
+        found.append(line | {"seeds": interval.n})
+    return pd.DataFrame(found)
 
 
 def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
@@ -132,7 +132,7 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
                 line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
                 settled = measure.by_seed(own, measure.settled_from)
                 line["selected_%"] = 100 * measure.by_seed(own, measure.share_selected).mean()
-                line["settled_from"] = ", ".join("never" if e != e else f"{e:.0f}" for e in settled)
+                line["settled"] = f"{int(settled.notna().sum())} of {len(settled)}"
             found.append(line)
     return pd.DataFrame(found)
 

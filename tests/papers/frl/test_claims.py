@@ -54,6 +54,17 @@ def test_cases_in_order(levels, verdict):
     assert decide("C1", one[one.seed == 0]).verdict == "not testable here"
 
 
+def test_the_four_cases_have_a_line_each():
+    """Of levels 90 % and 50 %, three seeds a tenth of a point apart: the same after each round."""
+    table = frl_tables.cases(cases((0.9, 0.9, 0.9, 0.5)).assign(round=lambda own: own["round"] + 1))
+    assert table.figure.tolist() == ["10", "11", "12", "13"]
+    values = ["after round 1", "after round 3", "mean over rounds"]
+    assert table[[f"accuracy (%): {name}" for name in values]].iloc[-1].tolist() == pytest.approx([50.1] * 3)
+    assert table["accuracy (%): after round 1 high"].iloc[0] == pytest.approx(
+        90.1 + 4.3027 * 0.1 / 3**0.5, abs=1e-3
+    )
+
+
 def evaluator(
     workers, settled, *, seeds=(0, 1, 2), options=None, artifact="fig14", share=0.5, accuracy=None, value=None
 ):
@@ -216,7 +227,7 @@ def test_against_fedavg(level, verdict):
     table = frl_tables.evaluators(pd.concat([*parts, *base]))
     ours = table[table.variant == "evaluatorfl"]
     assert ours.minus_fedavg.tolist() == pytest.approx([100 * (level - 0.55)] * 4)
-    assert ours.settled_from.tolist() == ["1, 1, 1"] * 4
+    assert ours.settled.tolist() == ["3 of 3"] * 4
     assert ours["redrawn_%"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
 
 
