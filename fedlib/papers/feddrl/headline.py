@@ -48,7 +48,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length") -> list[str]:
-    """Does FedDRL lead in a cell that has the paper's rounds, does it learn, and what: up to three sentences.
+    """Answer whether FedDRL leads, learns, and learns what, in a cell of the paper's rounds; three sentences.
 
     One sentence where runs are missing. Levels, controls and factors of the groups are in the tables below.
     """
@@ -93,7 +93,7 @@ def _training_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
 
 
 def _list_words(late: pd.DataFrame) -> str:
-    """What is left of the late lead where the clients' order in the agent's input is drawn in every round."""
+    """Late lead that is left where the agent's input lists clients in an order drawn in every round."""
     left, lost = contrasts.paired(late.drawn, late.fedavg), contrasts.paired(late.feddrl, late.drawn)
     says = by_sign(
         lost,

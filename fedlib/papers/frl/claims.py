@@ -59,7 +59,7 @@ HELD_FIXED = tuple(
 
 
 def _unsettled(*variants: str) -> tuple[Part, Part]:
-    """How much a selection still changes, and how many workers it uses at the end."""
+    """Parts on how much a selection still changes, and how many workers it uses at the end."""
     return (
         Part(
             "workers that change from round to round, above 5 %",

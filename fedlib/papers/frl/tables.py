@@ -262,7 +262,7 @@ def static_kinds(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def static_sentence(rows: pd.DataFrame) -> str:
-    """Does SchedulerFL find the fast workers where times never change, and which change lets it?"""
+    """Count the runs that find the fast workers where times never change, of SchedulerFL and its variants."""
     told, alone = [], []
     for workers, same in rows.groupby("workers"):
         counts = same.groupby("method", sort=False)["found"].sum().astype(int)

@@ -21,7 +21,7 @@ COLOURS = dict(zip(("FedAvg", "drop", "FedDdrl", "FedMarl", "SchedulerFL", "Eval
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
-    """Whose simulated time to the target is shorter than FedAvg's with the same seed, in a sentence."""
+    """Sentence on whose simulated time to the target is shorter than FedAvg's with the same seed."""
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return [
             "Open: the rows at hand are too short to tell; "

@@ -47,7 +47,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
-    """Who is ahead of each rival, then one sentence on the best baseline and one on runs that diverged."""
+    """Sentences on each rival: who is ahead; one on the best baseline and one on runs that diverged."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
@@ -64,7 +64,7 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
 
 
 def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
-    """A few sentences for each rival: which methods are ahead of it, behind, or neither, with the effects.
+    """Sentences for each rival: which methods are ahead of it, behind, or neither, with the effects.
 
     numbers: method -> rival -> number. where: its beginning, with places for how many methods.
     """
@@ -84,7 +84,7 @@ def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
 
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
-    """Which methods that learn whom to wait for are ahead of each rival after equal simulated time."""
+    """Name the methods that are ahead of each rival after equal simulated time."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
