@@ -8,7 +8,7 @@ import pytest
 from fedddrl_by_hand import ROUNDS, decided, frame
 
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.fedddrl import episode_plots, return_tables, tables
+from fedlib.papers.fedddrl import episode_plots, further_tables, return_tables, tables
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.measurements import utility_line
 from fedlib.reporting.figure_files import draw_figure
@@ -246,3 +246,13 @@ def test_whose_spread_makes_claims_inconclusive_follows_from_the_rows(agents, ru
     generated = rows.assign(dataset="standin-crisis", stand_in=True)
     generated = generated.assign(test_accuracy=rows.test_accuracy * (1 + rows.seed))
     assert return_tables.spread_sentence(pd.concat([rows, generated], ignore_index=True)) == told
+
+
+def test_lambdas_of_a_data_set_stand_together():
+    """FedAvg at 40 % and with Balanced-MixUp at 50 % on two data sets, MNIST first as in the paper."""
+    cells = {(name, role): accuracy for role in ("CIFAR-10", "MNIST") for name, accuracy in
+             (("fedavg", 0.4), ("fedavg_mixup", 0.5))}  # fmt: skip
+    table = further_tables.by_lambda(frame(cells))
+    assert table.role.tolist() == ["MNIST", "MNIST", "CIFAR-10", "CIFAR-10"]
+    assert table["lambda"].tolist() == ["none", "one per batch"] * 2
+    assert table["accuracy (%)"].tolist() == pytest.approx([40, 50] * 2, abs=0.1)
