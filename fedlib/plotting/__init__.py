@@ -4,7 +4,7 @@ Nothing here trains, loads results or reads global settings; `use_style` sets th
 """
 
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.plotting.curves import plot_curves, plot_settings
+from fedlib.plotting.curves import legend_beside_last, plot_curves, plot_settings
 from fedlib.plotting.images import plot_images
 from fedlib.plotting.layout import arms, caption, draw_band, one_legend, subplots
 from fedlib.plotting.partitions import partition_figsize, plot_partition

@@ -1,7 +1,7 @@
 """Curves over rounds with a band over seeds, and means over a few settings with bars."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.errors import UsageError, check
+from fedlib.plotting.layout import legend_entries
 from fedlib.plotting.style import MethodStyle, method_style
 
 BAND_FROM = 3  # seeds
@@ -106,9 +107,24 @@ def _means(frame: pd.DataFrame, x: str, y: str, by: str) -> Iterator[tuple[str, 
 def _finish(ax: Axes, x: str, y: str, x_label: str | None, y_label: str | None) -> Axes:
     ax.set_xlabel(x_label or x.replace("_", " "))
     ax.set_ylabel(y_label or y.replace("_", " "))
-    title = "mean, 95 % interval\nover n seeds"  # beside the axes: curves may be anywhere inside
-    ax.legend(title=title, title_fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
+    ax.legend(**_BESIDE)
     return ax
+
+
+_BESIDE = {  # the axes: curves may be anywhere inside
+    "title": "mean, 95 % interval\nover n seeds",
+    "title_fontsize": "small",
+    "loc": "upper left",
+    "bbox_to_anchor": (1.01, 1),
+}
+
+
+def legend_beside_last(axes: Sequence[Axes]) -> None:
+    """Keep the legend of the last of several panels, with numbers of seeds that hold for all of them."""
+    found = legend_entries(axes)
+    for ax in axes:
+        ax.get_legend().remove()
+    axes[-1].legend(found.values(), found.keys(), **_BESIDE)
 
 
 def _check_rows(frame: pd.DataFrame, columns: list[str]) -> None:

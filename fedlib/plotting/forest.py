@@ -15,6 +15,7 @@ from fedlib.errors import check
 from fedlib.plotting.style import use_style
 
 LINE_INCHES = 0.36
+LINEAR_WITHIN = 2  # smallest effects of interest
 _COLUMNS = (
     "claim",
     "part",
@@ -73,10 +74,13 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
     ax.axvline(0, color="black", linewidth=0.8, zorder=0.5)
     ax.axvspan(-1, 1, color="black", alpha=0.05, linewidth=0)
     shown = effects[["effect", "effect_low", "effect_high", "printed"]].div(effects.margin, axis=0)
-    ax.set_xscale("asinh", linear_width=2)
+    ax.set_xscale("asinh", linear_width=LINEAR_WITHIN)
     ax.set_xlim(1.3 * min(-2, shown.min().min()), 1.3 * max(2, shown.max().max()))
     equal = ", or a square in the shade" if (effects.kind == EQUIVALENCE).any() else ""
-    ax.set_xlabel(f"effect over the smallest effect of interest; as claimed: right of 0{equal}")
+    ax.set_xlabel(
+        f"effect over the smallest effect of interest; as claimed: right of 0{equal}\n"
+        f"(axis linear near 0, logarithmic beyond ±{LINEAR_WITHIN})"
+    )
     parts = effects.part.str.replace(_LOGARITHM, "")
     names = [
         textwrap.fill(f"{claim}  {part}", _LETTERS, max_lines=2)

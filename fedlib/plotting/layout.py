@@ -1,5 +1,6 @@
 """Layout of the figures of all papers: axes, bands, error bars, one legend, the caption."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -34,15 +35,43 @@ def one_legend(
     columns: None takes as many as fit, at most five. counts: with the numbers of seeds. options: of
     `Figure.legend`.
     """
-    found: dict[str, Any] = {}
+    axes = list(axes)
+    found = legend_entries(axes, counts=counts)
     for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label if counts else label.split(" (n =")[0], handle)
         if ax.get_legend() is not None:
             ax.get_legend().remove()
     columns = columns or min(5, len(found), int(fig.get_figwidth() / 1.7))
     if found:
         fig.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns, **options)
+
+
+def legend_entries(axes: Iterable[Axes], *, counts: bool = True) -> dict[str, Any]:
+    """Label -> handle of the curves of several panels, each curve once.
+
+    counts: with the number of seeds, `FedAvg (n = 19–20)` where panels differ; else without.
+    """
+    handles: dict[str, Any] = {}
+    seeds: dict[str, set[int]] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            name = _COUNT.sub("", label)
+            handles.setdefault(name, handle)
+            seeds.setdefault(name, set()).update(
+                int(n) for n in _NUMBER.findall(label.removeprefix(name)) if n
+            )
+    if not counts:
+        return handles
+    return {f"{name}{_count_words(seeds[name])}": handle for name, handle in handles.items()}
+
+
+_COUNT, _NUMBER = re.compile(r" \(n = \d+(–\d+)?\)$"), re.compile(r"\d+")
+
+
+def _count_words(seeds: set[int]) -> str:
+    if not seeds:
+        return ""
+    few, many = min(seeds), max(seeds)
+    return f" (n = {few})" if few == many else f" (n = {few}–{many})"
 
 
 def arms(mean: Sequence[float], low: Sequence[float], high: Sequence[float]) -> np.ndarray:

@@ -80,7 +80,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "feddisk_2_steps": MethodStyle("#882255", "1", "FedDisk, 2 steps a round", ":"),
     "fedavg_2_steps": MethodStyle("#0072B2", "1", "FedAvg, 2 steps a round", ":"),
     "evaluatorfl_code": MethodStyle("#AA4499", "H", "EvaluatorFL as coded", "--"),
-    "evaluatorfl_old": MethodStyle("#AA4499", "v", "as coded, old global model rewarded", "-."),
+    "evaluatorfl_old": MethodStyle("#AA4499", "v", "old global model rewarded", "-."),
     "evaluatorfl_local": MethodStyle("#AA4499", "^", "workers' own models rewarded", "--"),
     "evaluatorfl_initial": MethodStyle("#AA4499", "s", "average starts at theta_G^0's accuracy", ":"),
     "evaluatorfl_shuffled": MethodStyle("#AA4499", "2", "as many, at random", ":"),

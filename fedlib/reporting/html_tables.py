@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Hashable, Sequence
 
+import numpy as np
 import pandas as pd
 
 MAX_PIXELS = 826  # what JupyterLab shows in a window of 1000, by the widths below
@@ -144,19 +145,32 @@ def _number(value: object, decimals: int | None, signed: bool) -> str:
 
 
 def _with_interval(values: pd.Series, low: pd.Series, high: pd.Series, signed: bool) -> pd.Series:
+    """Values with their intervals, all of a column in one form: `61.2 ± 1.4`, or `61.2 [59, 64]`.
+
+    The second where some interval is not symmetric, by more than rounded numbers can be.
+    """
     decimals = _decimals(values)
+    up, down = high - values, values - low
+    known = up.notna() & down.notna()
+    off = (up - down).abs() > np.maximum(1.5 * 10**-decimals, 0.02 * np.maximum(up.abs(), down.abs()))
+    form = _brackets if (known & off).any() else _arms
     lines = zip(values, low, high, strict=True)
-    return pd.Series([_interval(*line, decimals, signed) for line in lines], index=values.index)
+    return pd.Series([form(*line, decimals, signed) for line in lines], index=values.index)
 
 
-def _interval(value: float, low: float, high: float, decimals: int, signed: bool) -> str:
-    """`61.2 ± 1.4`, or `61.2 [59, 64]` where the interval is not symmetric; a value alone without bounds."""
+def _arms(value: float, low: float, high: float, decimals: int, signed: bool) -> str:
+    """`61.2 ± 1.4`; a value alone without bounds."""
     text = _number(value, decimals, signed)
     if pd.isna(value) or pd.isna(low) or pd.isna(high):
         return text
-    up, down = high - value, value - low
-    if math.isclose(up, down, rel_tol=0.02, abs_tol=10**-decimals):
-        return f"{text} ± {_number((high - low) / 2, decimals, False)}"
+    return f"{text} ± {_number((high - low) / 2, decimals, False)}"
+
+
+def _brackets(value: float, low: float, high: float, decimals: int, signed: bool) -> str:
+    """`61.2 [59, 64]`; a value alone without bounds."""
+    text = _number(value, decimals, signed)
+    if pd.isna(value) or pd.isna(low) or pd.isna(high):
+        return text
     return f"{text} [{_number(low, decimals, signed)}, {_number(high, decimals, signed)}]"
 
 

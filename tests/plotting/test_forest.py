@@ -42,12 +42,19 @@ def test_the_published_value_is_a_diamond_and_colours_are_verdicts(axis):
 
 
 def test_claims_of_equality_are_squares_and_the_axis_says_so(axis):
-    assert axis.get_xlabel().endswith("as claimed: right of 0")
+    assert "as claimed: right of 0\n" in axis.get_xlabel()
     figure = plot_claims(EFFECTS.assign(kind=["superiority", "equivalence"]))
     other = figure.axes[0]
     assert [line.get_marker() for line in other.lines if line.get_marker() in ("o", "s")] == ["o", "s"]
-    assert other.get_xlabel().endswith("as claimed: right of 0, or a square in the shade")
+    assert "as claimed: right of 0, or a square in the shade\n" in other.get_xlabel()
     plt.close(figure)
+
+
+def test_the_axis_says_where_it_is_linear(axis):
+    """At 2 the asinh of x / 2 is 0.88, a straight line would have 1; at 100 it is 4.6, not 50."""
+    assert axis.get_xlabel().endswith("(axis linear near 0, logarithmic beyond ±2)")
+    at = axis.transScale.transform([(x, 0) for x in (0.0, 0.2, 2.0, 100.0)])[:, 0] / 2
+    assert at.tolist() == pytest.approx([0, 0.0998, 0.8814, 4.6053], abs=1e-3)
 
 
 def test_numbers_with_units_stand_at_the_right(axis):

@@ -8,6 +8,7 @@ import pytest
 
 from fedlib import plotting
 from fedlib.errors import UsageError
+from fedlib.plotting.layout import legend_entries
 
 METHODS = {
     *("singleset", "fedavg", "fedprox", "fedsgd", "feddrl", "fedbn", "fedrod", "feddisk"),
@@ -103,6 +104,26 @@ def test_rounds_without_an_evaluation_and_missing_seeds(ax):
     plotting.plot_curves(frame, ax)
     assert list(ax.get_lines()[0].get_xdata()) == [0, 2, 3, 4]
     assert ax.get_lines()[0].get_label() == "FedAvg (n = 2–3)"
+
+
+def test_one_legend_of_two_panels_is_true_for_both():
+    """FedAvg has three seeds in the first panel and five in the second, FedProx three in both."""
+    for keep in (plotting.legend_beside_last, None):
+        fig, axes = plotting.subplots(1, 2)
+        for panel, seeds in zip(axes, (3, 5), strict=True):
+            plotting.plot_curves(pd.concat([rows(seeds, ("fedavg",)), rows(3, ("fedprox",))]), panel)
+        if keep is None:
+            plotting.one_legend(fig, axes, counts=True)
+            (legend,) = fig.legends
+            assert [ax.get_legend() for ax in axes] == [None, None]
+        else:
+            keep(axes)
+            assert axes[0].get_legend() is None
+            legend = axes[1].get_legend()
+        labels = [text.get_text() for text in legend.get_texts()]
+        assert labels == ["FedAvg (n = 3–5)", "FedProx (n = 3)"]
+        plt.close(fig)
+    assert list(legend_entries(axes, counts=False)) == ["FedAvg", "FedProx"]
 
 
 def test_curves_refuse_rows_that_are_not_tidy(ax):

@@ -28,6 +28,19 @@ def test_an_interval_that_is_not_symmetric_shows_both_ends():
     assert cells(html_table(frame, name="t")) == ["a", "+0.500 [+0.100, +2.000]"]
 
 
+def test_intervals_of_a_column_have_one_form():
+    """61.2 [59.8, 62.6] alone would be 61.2 ± 1.4; beside 70 [65, 71] it shows both ends, too."""
+    frame = pd.DataFrame({"m": ["a", "b"], "ours": [61.2, 70.0], "low": [59.8, 65.0], "high": [62.6, 71.0]})
+    assert cells(html_table(frame, name="t")) == ["a", "61.2 [59.8, 62.6]", "b", "70.0 [65.0, 71.0]"]
+    assert cells(html_table(frame.iloc[:1], name="t")) == ["a", "61.2 ± 1.4"]
+
+
+def test_rounded_bounds_of_a_symmetric_interval_are_symmetric():
+    """87.16 ± 0.85 with each number rounded to one place: 87.2, 86.3 and 88.0."""
+    frame = pd.DataFrame({"m": ["a"], "ours": [87.2], "low": [86.3], "high": [88.0]})
+    assert cells(html_table(frame, name="t")) == ["a", "87.2 ± 0.9"]
+
+
 def test_bounds_of_another_quantity_are_not_merged_into_the_one_beside_them():
     frame = pd.DataFrame({"h": [0.09], "alpha low": [0.7], "alpha high": [1.2]})
     assert cells(html_table(frame, name="t")) == ["0.0900", "0.700", "1.20"]

@@ -34,7 +34,7 @@ MEAN = "mean over seeds, bar = 95 % interval"
 
 def plot_table4(rows: pd.DataFrame) -> Figure:
     """Accuracy of the eight settings, the published value beside ours."""
-    table = ours.table4(rows)
+    table = ours.accuracies4(rows)
     fig, axes = _panels(table.dataset.unique(), height=3.6)
     for role, ax in axes.items():
         own = table[table.dataset == role].reset_index(drop=True)

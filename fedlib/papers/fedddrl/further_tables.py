@@ -139,7 +139,10 @@ def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedAvg's accuracy without Balanced-MixUp, with one lambda for each batch, and for each pair (%)."""
+    """FedAvg's accuracy (%) without Balanced-MixUp, with one lambda for each batch, and for each pair.
+
+    Data sets in the paper's order, the three together.
+    """
     unit = rows["mixup_lambda"].fillna("batch") if "mixup_lambda" in rows else "batch"
     named = quantities.labelled(rows).assign(unit=unit)
     frames = []
@@ -148,5 +151,7 @@ def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:
         accuracy = quantities.final_accuracy(part).rename("accuracy").reset_index()
         frames.append(accuracy.assign(**{"lambda": words}))
     found = pd.concat(frames, ignore_index=True)
-    table = summarise_seeds(found, ["role", "lambda"], "accuracy").rename(columns={"mean": "accuracy"})
-    return table.assign(role=table.role.map(quantities.shown_roles(rows)))
+    table = summarise_seeds(found, ["role", "lambda"], "accuracy").rename(columns={"mean": "accuracy (%)"})
+    table = table.sort_values("role", key=lambda d: d.map(list(grid.ALPHAS).index), kind="stable")
+    shown = table.role.map(quantities.shown_roles(rows))
+    return table.assign(role=shown).rename(columns={"n": "seeds"}).reset_index(drop=True)

@@ -2,14 +2,17 @@
 
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.papers.fedddrl.numbers import LESS_RULE, PROMISED, ROWS
+from fedlib.papers.fedddrl.quantities import real_images
 
 _RULES = {"random_drop": "dropping clients at random", "drop_slowest": "dropping the slowest clients"}
 
 
 def headline(rows_of: RowsOf) -> list[str]:
     """The abstract's promises, then FedDdrl's return and accuracy less those of each one-line rule."""
-    if rows_of(ROWS).empty:
+    rows = rows_of(ROWS)
+    if rows.empty:
         return ["No rows of the controls are stored."]
+    _, data = real_images(rows)
     seconds, uploads, accuracy = (stated(number, rows_of) for number in PROMISED)
     promised = [
         f"On MNIST and CIFAR-10, against FedAvg with Balanced-MixUp FedDdrl saves {seconds} of the "
@@ -21,7 +24,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         _RULES[rule]: [stated(number, rows_of) for number in numbers] for rule, numbers in LESS_RULE.items()
     }
     return promised + [
-        f"On real images, at as many uploads as {rule}, FedDdrl's return is {gain} and its accuracy {gap} "
+        f"On {data}, at as many uploads as {rule}, FedDdrl's return is {gain} and its accuracy {gap} "
         "against it."
         for rule, (gain, gap) in found.items()
         if gain and gap

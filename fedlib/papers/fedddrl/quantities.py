@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.variants import name_distinct
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import runs as grid
@@ -42,6 +43,14 @@ def shown_roles(rows: pd.DataFrame) -> dict[str, str]:
         place = " (stand-in)" if own.stand_in.astype(bool).any() else _PLACES.get(own.dataset.iloc[0], "")
         found[role] = f"{role}{place}"
     return found
+
+
+def real_images(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The rows of real images, all rows where none are real, and their data sets: `MNIST and CIFAR-10`."""
+    real = real_rows(rows)
+    rows = real if len(real) else rows
+    shown = shown_roles(rows)
+    return rows, " and ".join(shown[role] for role in grid.ALPHAS if role in shown)
 
 
 def evaluations(rows: pd.DataFrame) -> pd.DataFrame:

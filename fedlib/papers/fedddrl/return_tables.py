@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import interval_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
@@ -89,7 +88,8 @@ def maximises(rows: pd.DataFrame) -> list[str]:
     Differences at as many uploads, pooled over the data sets with real images; the ranks are over all
     settings and rules of each.
     """
-    table, lines = tables.at_learned_rate(real_rows(rows)), []
+    real, data = quantities.real_images(rows)
+    table, lines = tables.at_learned_rate(real), []
     words = {tables.RANDOM: "random dropping", tables.FASTEST: "keeping the fastest"}
     for method, name in (("fedddrl", "FedDdrl"), ("fedmarl", "FedMarl+")):
         own = table[table.method == method]
@@ -103,7 +103,7 @@ def maximises(rows: pd.DataFrame) -> list[str]:
                 reward, points = (_words(values) for values in found.values())
                 parts.append(f"{reward} return and {points} points against {rule_words}")
         if parts:
-            lines.append(f"On real images, at as many uploads, {name} has {' and '.join(parts)}.")
+            lines.append(f"On {data}, at as many uploads, {name} has {' and '.join(parts)}.")
     return [*lines, rank_sentence(rows)]
 
 
@@ -146,7 +146,8 @@ def saved_by_rule(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def price_sentence(rows: pd.DataFrame) -> str:
-    """Why the accuracy does not pay: what a client costs in points of final accuracy."""
+    """Why the accuracy does not pay: what a client costs in points of final accuracy, on real images."""
+    rows, data = quantities.real_images(rows)
     rounds = int(rows.episode_rounds.max())
     cohort = int(rows.cohort_size.max())
     client = W2 / cohort * rounds
@@ -158,12 +159,13 @@ def price_sentence(rows: pd.DataFrame) -> str:
         f"One point of final accuracy is worth {POINT:.3f} of return in an episode, one client kept in all "
         f"{rounds} rounds costs {client:.2f} in uploads alone, as much as {client / POINT:.1f} points. "
         f"Keeping the fastest fifth saves {saved:.2f} of uploads and latency and gives up {lost:.2f} of "
-        "accuracy gain (means over data sets)."
+        f"accuracy gain (mean over {data})."
     )
 
 
 def telescoping_sentence(rows: pd.DataFrame) -> str:
-    """Compare the rewards of rounds with a gain and with a loss, in FedDdrl's evaluation episodes."""
+    """Compare rewards of rounds with a gain and with a loss, in FedDdrl's evaluations on real images."""
+    rows, data = quantities.real_images(rows)
     own = reward_terms(rows)
     own = own[own.variant == "fedddrl"]
     keys = [*quantities.CELL, "episode"]
@@ -171,41 +173,45 @@ def telescoping_sentence(rows: pd.DataFrame) -> str:
     net = 100 * (ups.up + ups.down).mean()
     rounds, bonus = (own.dA > 0).groupby([own[k] for k in keys]).sum().mean(), own.groupby(keys).bonus.sum()
     return (
-        f"In an episode FedDdrl's accuracy rises by {100 * ups.up.mean():.0f} points in some rounds and "
-        f"falls by {-100 * ups.down.mean():.0f} in others; the reward of a round sees each of these, the "
-        f"return their sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays {rounds:.1f} rounds "
-        f"with a gain and charges none with a loss: {bonus.mean():.2f}."
+        f"In an episode on {data} FedDdrl's accuracy rises by {100 * ups.up.mean():.0f} points in some "
+        f"rounds and falls by {-100 * ups.down.mean():.0f} in others; the reward of a round sees each of "
+        f"these, the return their sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays "
+        f"{rounds:.1f} rounds with a gain and charges none with a loss: {bonus.mean():.2f}."
     )
 
 
 def spread_sentence(rows: pd.DataFrame) -> str:
-    """Spread of the trained agents, and the partitions' share of it."""
+    """Spread of the trained agents, and the partitions' share of it, on real images."""
+    rows, data = quantities.real_images(rows)
     found = measured(rows)
     own = found[found.variant.isin(AGENTS)]
     table = agent_table(rows)
+    agents, rules = (np.sqrt((table[name] ** 2).mean()) for name in ("spread", "rule spread"))
+    says = "the agents' more than the data's" if agents > rules else "the data's at least as much"
     return (
-        f"Agents keep {own.kept.min():.1f} to {own.kept.max():.1f} of {rows.cohort_size.max():.0f} clients. "
-        "Their accuracy less FedAvg's on the same partition varies with a standard deviation of "
-        f"{np.sqrt((table['spread'] ** 2).mean()):.1f} points over seeds, that of random dropping at a fixed "
-        f"rate with {np.sqrt((table['rule spread'] ** 2).mean()):.1f}: what makes claims inconclusive is the "
-        "agents' spread more than the data's."
+        f"On {data} agents keep {own.kept.min():.1f} to {own.kept.max():.1f} of "
+        f"{rows.cohort_size.max():.0f} clients. Their accuracy less FedAvg's on the same partition has a "
+        f"standard deviation of {agents:.1f} points over seeds, that of random dropping at a fixed rate one "
+        f"of {rules:.1f}: the spread that makes claims inconclusive is {says}."
     )
 
 
 def learning_sentence(rows: pd.DataFrame) -> str:
-    """Rise of FedDdrl's return over training, beside the return of the rules."""
+    """Rise of FedDdrl's return over training, beside the return of the rules, on real images."""
+    rows, data = quantities.real_images(rows)
     gain = learning_gain(rows)
     gain = gain[gain.variant == "fedddrl"].groupby("seed").gain.mean()
     levels = over_data_sets(returns(quantities.labelled(rows)))
     return (
         f"From the first to the last five training episodes FedDdrl's return rises by {_words(gain)}; in "
         f"the evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
-        f"of the fastest 20 % {levels['drop_slowest_20%']:+.2f} (means over data sets)."
-    ).replace("-", "−")
+        f"of the fastest 20 % {levels['drop_slowest_20%']:+.2f} "
+    ).replace("-", "−") + f"(means over {data})."
 
 
 def idle_sentence(rows: pd.DataFrame) -> str:
-    """Share of VDN 2's actions that change nothing."""
+    """Share of VDN 2's actions that change nothing, on real images."""
+    rows, _ = quantities.real_images(rows)
     own = quantities.evaluations(rows)
     own = own[own.variant == "fedddrl"]
     idle = 100 * (1 - (own.uploads / own.cohort_size).mean())

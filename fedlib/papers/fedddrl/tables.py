@@ -21,7 +21,27 @@ COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"} 
 
 
 def table4(rows: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy of the eight settings on each data set: published, ours, difference."""
+    """Accuracy (%) of the eight settings on each data set: published, ours, difference; both s.d."""
+    return _grouped(accuracies4(rows), ["dataset", "method"])
+
+
+def table5(rows: pd.DataFrame) -> pd.DataFrame:
+    """`table4` of FedAvg with and without Balanced-MixUp, 5 or 10 clients a round, or the profile's own."""
+    return _grouped(accuracies5(rows), ["dataset", "method", "clients a round"])
+
+
+def _grouped(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Table 4 or 5 as shown: published, ours with its interval and the difference under one header."""
+    mean, spread = "accuracy (%): ", "s.d. over seeds: "
+    names = {name: f"{mean}{name}" for name in ("published", "ours", "difference")}
+    names |= {bound: f"{mean}ours {bound}" for bound in ("low", "high")}
+    names |= {"published s.d.": f"{spread}published", "ours s.d.": f"{spread}ours"}
+    order = ["published", "ours", "low", "high", "difference", "published s.d.", "ours s.d."]
+    return table[[*keys, *order, "seeds"]].rename(columns=names)
+
+
+def accuracies4(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table 4 in plain columns: published, ours with its interval, difference, both s.d., seeds."""
     ours = _spread(quantities.final_accuracy(rows), ["role", "variant"])
     labels = {name: setting.label for name, setting in grid.TABLE4.items()}
     ours = ours[ours.variant.isin(labels)].assign(method=lambda t: t.variant.map(labels))
@@ -29,8 +49,8 @@ def table4(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
 
 
-def table5(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedAvg with and without Balanced-MixUp, 5 or 10 clients a round, or what the profile has instead."""
+def accuracies5(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table 5 in plain columns, as `accuracies4`, with the clients a round."""
     ours = _spread(quantities.final_accuracy(rows), ["role", "variant", "cohort_size"])
     few = ours.cohort_size.min()
     ours = ours.assign(
@@ -62,7 +82,7 @@ def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.Da
     table = table.merge(wide[[*on, "accuracy_std"]], on=on)
     names = {"accuracy_std": "published s.d.", "std": "ours s.d.", "n": "seeds"}
     columns = [*on, "published", "published s.d.", "ours", "low", "high", "ours s.d.", "difference", "seeds"]
-    table = table.rename(columns=names)[columns].dropna(subset="ours").round(1)
+    table = table.rename(columns=names)[columns].dropna(subset="ours")
     place = list(grid.ALPHAS).index
     return table.sort_values("dataset", key=lambda d: d.map(place), kind="stable", ignore_index=True)
 
@@ -121,8 +141,30 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(role=found.role.map(quantities.shown_roles(rows)))
 
 
+def gains_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`gain_over_rules` as shown: a line per data set and policy, a group of columns per rule."""
+    found, lines = gain_over_rules(rows), []
+    names = {"return": "return", "accuracy": "accuracy (points)", "latency": "latency (%)"}
+    rules = {RANDOM: "less random dropping", FASTEST: "less keeping the fastest"}
+    for (role, method), own in found.groupby(["role", "method"], sort=False):
+        values, line = own.set_index("compared"), {"role": role, "method": method, "seeds": int(own.n.max())}
+        for rule, group in rules.items():
+            for name, words in names.items():
+                key = f"{name} - {rule}"
+                line |= {
+                    f"{group}: {words}{end}": values[column].get(key, np.nan)
+                    for end, column in (("", "mean"), (" low", "low"), (" high", "high"))
+                }
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
 def gain_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on what FedDdrl adds to the dropping rules at as many uploads, mean over the data sets."""
+    """Sentence on what FedDdrl adds to the dropping rules at as many uploads, on real images.
+
+    Mean over the data sets of a seed.
+    """
+    rows, data = quantities.real_images(rows)
     table = at_learned_rate(rows)
     own = table[table["method"] == "fedddrl"]
     by_seed = own.groupby("seed")[[name for name in own if " - " in name]].mean()
@@ -138,9 +180,8 @@ def gain_sentence(rows: pd.DataFrame) -> str:
         for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest"))
     ]
     return (
-        f"At as many uploads FedDdrl's learned decisions are worth, against {'; against '.join(told)} "
-        f"({len(by_seed)} seeds, means over those data sets that a seed has of "
-        f"{', '.join(quantities.shown_roles(rows).values())})."
+        f"On {data}, at as many uploads, FedDdrl's learned decisions are worth, against "
+        f"{'; against '.join(told)} ({len(by_seed)} seeds)."
     )
 
 

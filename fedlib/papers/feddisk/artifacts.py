@@ -62,7 +62,7 @@ ARTIFACTS = (
     _trained("feddisk/fig4", "Accuracy over the clients, box plots", runs=fig3, plot=figures.plot_boxes),
     _trained("feddisk/fig5", "Loss of the global MADE per round", runs=fig5, plot=figures.plot_made),
     _trained(
-        "feddisk/table1", "Effective communication rounds", runs=fig3, tables=(tables.table1_beside_ours,)
+        "feddisk/table1", "Effective communication rounds", runs=fig3, tables=(tables.table1_shown,)
     ),
     Artifact(
         "feddisk/table2", "Weights sent per round and client, printed and counted",
@@ -83,12 +83,15 @@ ARTIFACTS = (
         compute=leakage_bound.check_bound, plot=figures.plot_privacy, datasets=_NO_DATA,
     ),
     _trained(
-        "feddisk/sec6b-fedprox", "FedProx over its grid of mu", runs=fedprox_grid, tables=(tables.by_mu,)
+        "feddisk/sec6b-fedprox", "FedProx over its grid of mu", runs=fedprox_grid,
+        tables=(tables.by_mu_shown,),
     ),
-    _trained("feddisk/sec6b-fedrod", "FedROD over its grid of mu", runs=fedrod_grid, tables=(tables.by_mu,)),
+    _trained(
+        "feddisk/sec6b-fedrod", "FedROD over its grid of mu", runs=fedrod_grid, tables=(tables.by_mu_shown,)
+    ),
     _trained(
         "feddisk/ablations", "FedDisk with one thing changed at a time (ours)",
-        runs=ablations, plot=figures.plot_ablations, tables=(figures.ablation_table, figures.weights_worth),
+        runs=ablations, plot=figures.plot_ablations, tables=(figures.ablations_shown, figures.worth_shown),
     ),
     _trained(
         "feddisk/readings", "Which reading of the MNIST setting gives the printed level (FedAvg alone)",
@@ -103,6 +106,6 @@ ARTIFACTS = (
     ),
     _trained(
         "feddisk/styles", "FedAvg and FedBN as acquisition styles move apart (ours)",
-        runs=styles, tables=(tables.by_spread,),
+        runs=styles, tables=(tables.by_spread_shown,),
     ),
 )  # fmt: skip

@@ -220,6 +220,20 @@ def plot_ablations(rows: pd.DataFrame) -> Figure:
     return finish(fig, rows)
 
 
+def ablations_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`ablation_table` with units in the headers."""
+    names = {
+        "accuracy": "accuracy (%)", "fedavg": "FedAvg's of as many steps (%)",
+        "mean": "less FedAvg's (points)",
+    }  # fmt: skip
+    return ablation_table(rows).rename(columns=names)
+
+
+def worth_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`weights_worth` with its unit in the header."""
+    return weights_worth(rows).rename(columns={"mean": "difference (points)"})
+
+
 def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Every variant's accuracy after the last round (%), and its difference to FedAvg's in points.
 

@@ -1,5 +1,7 @@
 """Findings about FedDisk in sentences, for head and end of the notebook and for the report."""
 
+import json
+
 import pandas as pd
 
 from fedlib.analysis.claims import real_rows, samples_of
@@ -19,15 +21,16 @@ def headline(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of the ablations are stored."]
     gain = ablation_table(rows).set_index("variant").loc["feddisk"]
-    data = ", ".join(sorted(dataset_words(rows)))
     best, rounds = (stated(number, rows_of) for number in (AGAINST_BEST, ROUNDS_SAVED))
     sentences = [
-        f"On {_cells(rows_of)} FedDisk's best round is {best} in mean client accuracy against that of "
-        "the competitor which is best on the same test parts, and the quickest competitor's rounds less "
-        "those of FedDisk's two phases are "
-        f"{rounds} (a level that FedDisk never reaches counts as reached in the last round)."
+        f"On {_cells(rows_of)} FedDisk's best round is {best} in mean client accuracy against the best "
+        "competitor's, which is the one that is best on the same test parts. The quickest competitor's "
+        f"rounds less those of FedDisk's two phases are {rounds}; a level that FedDisk never reaches counts "
+        "as reached in the last round."
     ] * bool(best and rounds)
-    sentences += [f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg ({data})."]
+    sentences += [
+        f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg ({_scale(rows)})."
+    ]
     worth = weights_worth(rows).set_index("variant")
     if "feddisk" in worth.index:
         shuffled = _words(worth.loc["feddisk"])
@@ -43,12 +46,25 @@ def _cells(rows_of: RowsOf) -> str:
     claim = next(claim for claim in CLAIMS if claim.id == AGAINST_BEST_CLAIM)
     rows = real_rows(rows_of(claim.artifact))
     samples = samples_of(claim.parts[0], rows)
-    rounds = {
-        CASES[case_of(name)]: f"{own['rounds'].max()} of {ROUNDS[case_of(name)]} rounds"
-        for name, own in rows.groupby("dataset")
-    }
-    told = (f"{name} ({rounds[name]})" for name in samples.columns)
-    return f"{', '.join(told)}, {len(samples)} seeds,"
+    parts = {CASES[case_of(name)]: own for name, own in rows.groupby("dataset")}
+    return ", ".join(f"{name} ({_size(parts[name], len(samples))})" for name in samples.columns)
+
+
+def _scale(rows: pd.DataFrame) -> str:
+    """Data sets of rows, each with what was trained: `MNIST, 600 training images a class, ...`."""
+    told = []
+    for _, own in rows.groupby("dataset"):
+        (data,) = dataset_words(own)
+        told.append(f"{data}, {_size(own, own.seed.nunique())}")
+    return "; ".join(told)
+
+
+def _size(own: pd.DataFrame, seeds: int) -> str:
+    """`600 training images a class, 20 of 1500 rounds, 5 seeds`, of the rows of one data set."""
+    images = json.loads(own.dataset_options.iloc[0]).get("train_per_class")
+    parts = [f"{images} training images a class"] if images else []
+    parts.append(f"{own['rounds'].max()} of {ROUNDS[case_of(own.dataset.iloc[0])]} rounds")
+    return ", ".join([*parts, f"{seeds} seeds"])
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:

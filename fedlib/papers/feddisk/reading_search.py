@@ -27,7 +27,35 @@ def printed() -> tuple[float, float]:
 
 
 def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table of readings: best accuracy (%) and its round, less the printed ones, and whether both fit."""
+    """`reading_lines` as shown: headers in words, with the printed values that ours are compared with.
+
+    The number of rounds has a column only where it varies.
+    """
+    level, at = printed()
+    accuracy, place = f"best accuracy (%), printed {level:g}", f"round of it, printed {at:g}"
+    names = {
+        "work": "local work a round",
+        "noise times": f"noise: x (times {NOISE_STRENGTH:g})",
+        "noise as": "noise: x is a",
+        "clipped": "noise: pixels clipped",
+        "images a class": "training images a class",
+        "outputs": "network outputs",
+        "best": f"{accuracy}: ours",
+        "points off": f"{accuracy}: difference",
+        "best round": f"{place}: ours",
+        "rounds off": f"{place}: difference",
+        "of rounds": "rounds run",
+        "fits": f"within {POINTS:g} points and {ROUNDS_OFF:g} rounds",
+    }
+    table = reading_lines(rows)
+    table["noise as"] = table["noise as"].replace("std", "s.d.")
+    if table["of rounds"].nunique() == 1:
+        table = table.drop(columns="of rounds")
+    return table.rename(columns=names)
+
+
+def reading_lines(rows: pd.DataFrame) -> pd.DataFrame:
+    """Readings: best accuracy (%) and its round, less the printed ones (`off`), and whether both fit."""
     level, at = printed()
     lines = []
     reading = ["dataset", "dataset_options", "local_steps"]
@@ -57,11 +85,13 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
     rows = rows_of(ARTIFACT)
     if rows.empty:
         return []
-    table, (level, at) = reading_table(rows), printed()
+    table, (level, at) = reading_lines(rows), printed()
     run, near = int(table["of rounds"].max()), table["points off"].abs() <= POINTS
     images = int(table["images a class"].max())
+    count, seeds = len(table), rows.seed.nunique()
     told = (
-        f"Of {len(table)} readings with up to {images} images a class {int(near.sum()) or 'none'} "
+        f"Of {count} reading{'s' * (count > 1)} with up to {images} training images a class "
+        f"({seeds} seed{'s' * (seeds > 1)}) {int(near.sum()) or 'none'} "
         f"come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the printed {level:g} %"
     )
     told += (
@@ -73,13 +103,16 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
             f"The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."
         )
         return [f"{told}; {levels}. {beyond}"]
-    return [f"{told}; {levels}. Best rounds near {at:g} besides: {int((table.fits == 'yes').sum())}."]
+    both = int((table.fits == "yes").sum())
+    own = f" {both} of these have their" if both > 1 else f" {both or 'None'} of these has its"
+    also = f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}." * bool(near.any())
+    return [f"{told}; {levels}.{also}"]
 
 
 def _words(line: pd.Series, images: int) -> str:
-    """A reading in words, what is at its default left out: `2 mini-batches, noise times 30, not clipped`."""
+    """A reading in words, what is at its default left out: `2 epochs, 30 times the noise, not clipped`."""
     parts = [line["work"]]
-    parts += [f"noise times {line['noise times']}"] if line["noise times"] != 1 else []
+    parts += [f"{line['noise times']} times the noise"] if line["noise times"] != 1 else []
     parts += ["as standard deviation"] if line["noise as"] == "std" else []
     parts += [] if line["clipped"] else ["not clipped"]
     parts += [f"{line['images a class']} images a class"] if line["images a class"] < images else []

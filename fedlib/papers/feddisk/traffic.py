@@ -45,6 +45,15 @@ def costs_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def costs_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`costs_beside_ours` with units in the headers, the ratios, which have none, side by side."""
+    names = {
+        "published": "million weights: printed", "ours_megabytes": "MB: ours",
+        "times_published": "over FedDisk's: printed", "times_ours": "over FedDisk's: ours",
+    }  # fmt: skip
+    return costs_beside_ours(rows).round({"times_published": 2}).rename(columns=names)
+
+
 def costs_by_side() -> pd.DataFrame:
     """FEMNIST's costs by both sizes of its images (FEDDISK-A18), millions of weights by method.
 

@@ -16,6 +16,7 @@ _paper = Deferred("fedlib.papers.feddrl")
 bandit, learning, figures = _paper.ddpg_bandit, _paper.learning, _paper.figures
 learned, measurements, tables = _paper.learning_figures, _paper.measurements, _paper.tables
 timing = _paper.timing
+LENGTH_TABLES = (tables.length_table, tables.length_leads, tables.length_factors)
 
 _over_delta = partial(figures.plot_over, column="delta", x_label="delta, share of the main cluster")
 
@@ -58,12 +59,12 @@ ARTIFACTS = (
     Artifact(
         "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",
         runs=grid.paper_length, plot=figures.plot_length,
-        tables=(tables.length_table, tables.length_leads), profiles=("smoke", "extended", "paper"),
+        tables=LENGTH_TABLES, profiles=("smoke", "extended", "paper"),
     ),
     Artifact(
         "feddrl/paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100",
         runs=partial(grid.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
-        tables=(tables.length_table, tables.length_leads), profiles=("smoke", "extended", "paper"),
+        tables=LENGTH_TABLES, profiles=("smoke", "extended", "paper"),
     ),
     Artifact(
         "feddrl/fig5", "Accuracy per round",
@@ -88,7 +89,8 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/fig10", "Rounds to a target accuracy",
-        runs=grid.table3_cells, plot=figures.plot_fig10, tables=(tables.rounds_table, tables.printed_rounds),
+        runs=grid.table3_cells, plot=figures.plot_fig10,
+        tables=(tables.rounds_of_three, tables.rounds_of_controls, tables.printed_rounds),
     ),
     Artifact(
         "feddrl/table4", "Best accuracy under shards, Equal and Non-equal",

@@ -144,8 +144,9 @@ def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
         clients, factors = (np.array([json.loads(text) for text in own[c]]) for c in ("clients", "weights"))
         small = clients >= int(DELTA * own.num_clients.iloc[0] + 0.5)
         x, y = (values - values.mean(axis=0) for values in (small, factors))
-        found[seed] = 100 * clients.shape[1] * (x * y).sum() / (x * x).sum()
-    return pd.Series(found)
+        varies = (x * x).sum()  # 0 where every slot has clients of one group only
+        found[seed] = 100 * clients.shape[1] * (x * y).sum() / varies if varies else float("nan")
+    return pd.Series(found, dtype=float)
 
 
 def by_cohort(measure: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], pd.DataFrame]:

@@ -1,6 +1,6 @@
 """Findings about FedDRL in sentences, for the notebook's head, section 3 and end, and the report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -10,8 +10,8 @@ from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_inte
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies
-from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot
-from fedlib.papers.feddrl.tables import pooled_lead
+from fedlib.papers.feddrl.estimands import ROUNDS
+from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -43,75 +43,68 @@ def does_it_learn(rows_of: RowsOf) -> list[str]:
 def conclusion(rows_of: RowsOf) -> list[str]:
     """Three answers: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
     makers = {"small_setting": _printed_agent, "repair_judged": _repaired}
-    lead = " ".join(_told(rows_of, {"table3": _whose_lead, **_LENGTH}))
+    lead = " ".join(_told(rows_of, {"table3": _whose_lead, **dict.fromkeys(_LENGTH, _late_lead)}))
     return [*filter(None, [lead]), *_told(rows_of, makers)]
 
 
 def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length") -> list[str]:
-    """Up to eight sentences about a cell that has the paper's rounds, or one that it has none."""
+    """Answer whether FedDRL leads, learns, and learns what, in a cell of the paper's rounds; three sentences.
+
+    One sentence where runs are missing. Levels, controls and factors of the groups are in the tables below.
+    """
     rows = rows_of(artifact)
-    if rows.empty or rows["rounds"].max() < ROUNDS:
+    named = analysis.named(rows) if len(rows) else rows
+    if rows.empty or rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
         return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
-    named = analysis.named(rows)
-    best = {name: analysis.best(named, name) for name in analysis.variant_order(named)}
-    late, under_ce = analysis.late(named), analysis.equal_amounts(named)
+    late = analysis.late(named)
+    told = [_lead_words(named, late)]
+    if "untrained" in late:
+        told.append(_training_words(named, late))
+    if "drawn" in late:
+        told.append(_list_words(late))
+    return told
+
+
+def _lead_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
+    """FedDRL against FedAvg: the best round beside what is printed, and the last rounds."""
     dataset, scheme = named[["dataset", "partition"]].iloc[0]
     printed = accuracies().loc[analysis.PAPER_DATA[dataset], analysis.PAPER_PARTITIONS[scheme], 100]
-    baselines, uniform = {"fedavg": "FedAvg", "fedprox": "FedProx"}, {"uniform": "uniform weights"}
-    not_fedavgs = {} if under_ce else uniform
-    controls = {
-        "untrained": "the policy that it starts from",
-        "shuffled": "itself with shuffled input",
-    }
-    others = baselines | not_fedavgs | controls
-
-    def less(values: Mapping[str, pd.Series], own: str, others: dict[str, str]) -> str:
-        return ", ".join(
-            f"{effect_words(contrasts.paired(values[own], values[name]), 'points')} against {words}"
-            for name, words in others.items()
-            if name in best
-        )
-
-    levels = ", ".join(
-        f"{words} {best[name].mean():.1f} % (printed: {printed[words]:.1f})"
-        for name, words in {"feddrl": "FedDRL", **baselines}.items()
-        if name in best
+    best = contrasts.paired(analysis.best(named, "feddrl"), analysis.best(named, "fedavg"))
+    last = contrasts.paired(late.feddrl, late.fedavg)
+    leads = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
+    paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
+    return (
+        f"Under {scheme.upper()} FedDRL {by_sign(best, **leads)} FedAvg in the best round, "
+        f"{effect_words(best, 'points')} (printed: {paper}), and {by_sign(last, **leads)} it in the mean of "
+        f"the last {LAST_ROUNDS} rounds, {effect_words(last, 'points')} ({ROUNDS} rounds, {best.n} seeds)."
     )
-    found = [f"After {ROUNDS} rounds the best accuracies are {levels}."]
-    if "feddrl" in best:
-        found.append(f"FedDRL is {less(best, 'feddrl', others)}.")
-        found.append(
-            f"In the mean of the last 5 % of the rounds{', which R5 to R8 do not decide on,' * under_ce} it "
-            f"is {less(late, 'feddrl', others)}."
-        )
-        raw, in_slot = (_gap(named, "feddrl", gap) for gap in (factor_gap, factor_gap_in_slot))
-        found.append(
-            f"It gives a client of a small group {raw} of a uniform factor more than one of the main group, "
-            f"and {in_slot} among clients in the same slot: slots are sorted by client number (A5) and the "
-            "small groups have the highest, so that preferring the last slots is enough for a difference."
-        )
-    if "drawn" in best:
-        both = {"fedavg": "FedAvg"} | not_fedavgs | {"feddrl": "sorted slots"}
-        found.append(
-            "With slots in an order drawn anew in every round, so that slot and group are independent, its "
-            f"best accuracy is {less(best, 'drawn', both)}, its mean of the last rounds "
-            f"{less(late, 'drawn', both)}."
-        )
-        found.append(
-            f"A client of a small group then has {_gap(named, 'drawn', factor_gap)} of a uniform factor more."
-        )
-    if "repaired" in best:
-        both = uniform | {"feddrl": "the printed agent"}
-        found.append(
-            f"Repaired its best accuracy is {less(best, 'repaired', both)}, its mean of the last rounds "
-            f"{less(late, 'repaired', both)}."
-        )
-    return found
 
 
-def _gap(named: pd.DataFrame, variant: str, gap: Callable[[pd.DataFrame, str], pd.Series]) -> str:
-    """A difference of the groups' factors, with its interval over seeds, in words."""
-    return effect_words(mean_interval(gap(named, variant).to_numpy()), "%")
+def _training_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
+    """FedDRL against the policy that it starts from, in both accuracies."""
+    best = contrasts.paired(analysis.best(named, "feddrl"), analysis.best(named, "untrained"))
+    last = contrasts.paired(late.feddrl, late.untrained)
+    verb = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
+    return (
+        f"Training {by_sign(last, **verb)} the accuracy of the last rounds, {effect_words(last, 'points')} "
+        f"against the policy that it starts from, and {by_sign(best, **verb)} that of the best round, "
+        f"{effect_words(best, 'points')}."
+    )
+
+
+def _list_words(late: pd.DataFrame) -> str:
+    """Late lead that is left where the agent's input lists clients in an order drawn in every round."""
+    left, lost = contrasts.paired(late.drawn, late.fedavg), contrasts.paired(late.feddrl, late.drawn)
+    says = by_sign(
+        lost,
+        above="at least a part of what it learns is the order of that list",
+        below="that order hides a part of what it can learn",
+        undecided="that it learns the order of that list does not show",
+    )
+    return (
+        "With its clients listed in an order drawn anew in every round, its lead in the last rounds is "
+        f"{effect_words(left, 'points')}: {says}."
+    )
 
 
 def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> list[str]:
@@ -156,6 +149,21 @@ def _order(named: pd.DataFrame) -> str:
     return (
         f" Its lead over FedAvg in the last rounds is {effect_words(by_number, 'points')}; {says}: "
         f"{effect_words(drawn, 'points')}."
+    )
+
+
+def _late_lead(rows: pd.DataFrame) -> str:
+    """The late lead at the paper's length, by either order of the clients; empty for shorter runs."""
+    named = analysis.named(rows)
+    if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "drawn"} <= set(named.variant):
+        return ""
+    late = analysis.late(named)
+    by_number, drawn = (
+        effect_words(contrasts.paired(late[name], late.fedavg), "points") for name in ("feddrl", "drawn")
+    )
+    return (
+        f"After {ROUNDS} rounds under {named['partition'].iloc[0].upper()} the mean of its last "
+        f"{LAST_ROUNDS} rounds is {by_number} against FedAvg, with clients listed in drawn order {drawn}."
     )
 
 

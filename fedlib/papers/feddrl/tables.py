@@ -12,11 +12,21 @@ from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
+from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.runs import CONTROLS
+from fedlib.plotting.style import method_style
 
 PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
 CELL = ["data", "partition", "N"]
 LAST_ROUNDS = 50  # whose mean accuracy stands beside the best
+AGENTS = (
+    "feddrl",
+    "feddrl_online",
+    "untrained",
+    "repaired",
+    "drawn",
+)  # policies that decide a client's factor
+NO_INTERVAL = Interval(math.nan, math.nan, math.nan, 0)
 
 
 def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
@@ -155,14 +165,40 @@ def length_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedDRL less each other variant of one cell (points), in best and in late accuracy."""
+    """Each variant of one cell less FedAvg, and FedDRL less each (points), in best and in late accuracy."""
     named, found = analysis.named(rows), []
-    for _, part in analysis.cells(named, needs=("feddrl",)):
-        late, own = analysis.late(part), analysis.best(part, "feddrl")
-        for variant in (name for name in analysis.variant_order(part) if name != "feddrl"):
-            best = decide.paired(own, analysis.best(part, variant)).columns("best")
-            last = decide.paired(late.feddrl, late[variant]).columns("late")
-            found.append({"FedDRL less": variant, **best, **last})
+    for _, part in analysis.cells(named, needs=("feddrl", "fedavg")):
+        late = analysis.late(part)
+        best = {name: analysis.best(part, name) for name in analysis.variant_order(part)}
+        for variant in best:
+            line: dict[str, object] = {"variant": variant}
+            for group, own, other in (
+                ("less FedAvg", variant, "fedavg"), ("FedDRL less it", "feddrl", variant),
+            ):  # fmt: skip
+                for name, values in (("best", best), ("late", late)):
+                    gap = decide.paired(values[own], values[other]) if own != other else NO_INTERVAL
+                    line |= gap.columns(f"{group}: {name}")
+            found.append(line)
+    return pd.DataFrame(found)
+
+
+def length_factors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Factor of a client of a small group less one's of the main group, in % of a uniform factor.
+
+    Of the policies that are trained or start the training; after a quarter of the rounds. Then the same
+    among clients in the same slot, where slots are sorted by client number.
+    """
+    named, found = analysis.named(rows), []
+    for variant in analysis.variant_order(named):
+        if variant not in AGENTS:
+            continue
+        line: dict[str, object] = {"variant": variant}
+        for words, gap in (("all clients", factor_gap), ("in the same slot", factor_gap_in_slot)):
+            values = gap(named, variant).dropna()  # none where no slot had clients of both groups
+            known = len(values) and (words == "all clients" or variant != "drawn")
+            interval = mean_interval(values.to_numpy()) if known else NO_INTERVAL
+            line |= interval.columns(f"small group less main group (%): {words}")
+        found.append(line)
     return pd.DataFrame(found)
 
 
@@ -173,6 +209,23 @@ def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
     is what the paper's three methods reach; a control that misses it in a seed has no number.
     """
     return _marked(_rounds(rows).round(2), rows)
+
+
+def rounds_of_three(rows: pd.DataFrame) -> pd.DataFrame:
+    """`rounds_table` of the paper's three methods, each ratio beside the rounds that it is of."""
+    table, names = rounds_table(rows), [PRINTED[name] for name in analysis.THREE]
+    shown = {"target": "target (%)", **{name: f"rounds to it: {name}" for name in (*names, "with stage 1")}}
+    shown |= {f"{name} / FedDRL": f"over FedDRL's: {name}" for name in ("FedAvg", "FedProx")}
+    return table[[*CELL, *shown]].rename(columns=shown)
+
+
+def rounds_of_controls(rows: pd.DataFrame) -> pd.DataFrame:
+    """`rounds_table` of FedDRL beside its online mode and controls; of a control that was not run, none."""
+    table = rounds_table(rows)
+    known = [name for name in CONTROLS if table[name].notna().any()]
+    labels = {name: f"rounds to the target: {method_style(name).label}" for name in known}
+    shown = {"FedDRL": "rounds to the target: FedDRL", **labels}
+    return table[[*CELL, *shown]].rename(columns=shown)
 
 
 def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.gates import at_scale, curves_flat
 from fedlib.papers.frl import estimands as estimate
 from fedlib.papers.frl.estimands import BOTH_SIZES, FULL_SIZE, PAPER_TASK, SCHEDULER_TRAINED, by_size
+from fedlib.papers.frl.quantities import ALIKE, LAST, held_fixed
 
 USED = 0.8  # share of the workers that "nearly all" means at least
 ABOUT = 5.0  # points: "about 25 %", "about 85 %"
@@ -31,6 +32,52 @@ def _in_code(artifact: str, *parts: Part) -> Supplement:
         absent="the code's reading of A12 was not run",
         chosen=estimate.as_coded,
     )
+
+
+CODE = "evaluatorfl_code"  # EvaluatorFL as its released code has it: of either approach
+
+
+def _settled(variant: str) -> tuple[Part, ...]:
+    """Episodes that keep the selection, for each number of workers."""
+    return tuple(
+        Part(
+            f"episodes that keep the selection, {workers} workers",
+            by_size(estimate.episodes_settled, (workers,), variant), unit="episodes",
+            printed=lambda figure=figure: estimate.printed_settled(figure),
+        )
+        for workers, figure in ((20, "fig14"), (100, "fig15"))
+    )  # fmt: skip
+
+
+HELD_FIXED = tuple(
+    Part(
+        f"workers chosen alike in {100 * ALIKE:.0f} % of the last {LAST} rounds, of {workers}",
+        by_size(held_fixed, (workers,), CODE), unit="workers", margin=0.05 * workers,
+    )
+    for workers in estimate.WORKERS
+)  # fmt: skip
+
+
+def _unsettled(*variants: str) -> tuple[Part, Part]:
+    """Parts on how much a selection still changes, and how many workers it uses at the end."""
+    return (
+        Part(
+            "workers that change from round to round, above 5 %",
+            by_size(estimate.still_changing, estimate.WORKERS, *variants), unit="% of the workers",
+            margin=5.0,
+        ),
+        Part(
+            f"workers used at the end, above {100 * USED:.0f} %",
+            by_size(estimate.used_above(USED), estimate.WORKERS, *variants), unit="% of the workers",
+            margin=5.0,
+        ),
+    )  # fmt: skip
+
+
+def _as_coded(artifact: str, readings: str, *parts: Part) -> tuple[Supplement, ...]:
+    """Words on EvaluatorFL as its released code has it, one for each part."""
+    where = f"as the code has it ({readings})"
+    return tuple(supplement(artifact, part, where=where) for part in parts)
 
 
 WORKERS_OWN = Part(
@@ -153,15 +200,8 @@ CLAIMS = (
         "EvaluatorFL 1 settles on a selection within one episode with 20 workers, after about 18 of 20 with "
         "100 workers",
         "sec. IV.iii.1, figs. 14, 15", "frl/fig16",
-        parts=tuple(
-            Part(
-                f"episodes that keep the selection, {workers} workers",
-                by_size(estimate.episodes_settled, (workers,)), unit="episodes",
-                printed=lambda figure=figure: estimate.printed_settled(figure),
-            )
-            for workers, figure in ((20, "fig14"), (100, "fig15"))
-        ),
-        gates=(FULL_SIZE,),
+        parts=_settled("evaluatorfl"), gates=(FULL_SIZE,),
+        supplements=_as_coded("frl/fig16", "A3, A4", *_settled(CODE), *HELD_FIXED),
     ),
     Claim(
         "FRL-C3", "its reward rises to a plateau, slower and oscillating with 100 workers",
@@ -186,19 +226,8 @@ CLAIMS = (
     Claim(
         "FRL-C5", "EvaluatorFL 2 does not converge to a selection; nearly all workers are used",
         "sec. IV.iii.2, figs. 19, 20", "frl/fig21",
-        parts=(
-            Part(
-                "workers that change from round to round, above 5 %",
-                by_size(estimate.still_changing, estimate.WORKERS, "evaluatorfl", "evaluatorfl_old"),
-                unit="% of the workers", margin=5.0,
-            ),
-            Part(
-                f"workers used at the end, above {100 * USED:.0f} %",
-                by_size(estimate.used_above(USED), estimate.WORKERS, "evaluatorfl", "evaluatorfl_old"),
-                unit="% of the workers", margin=5.0,
-            ),
-        ),
-        gates=(FULL_SIZE,),
+        parts=_unsettled("evaluatorfl", "evaluatorfl_old"), gates=(FULL_SIZE,),
+        supplements=_as_coded("frl/evaluatorfl_code", "A8, F1", *_unsettled(CODE)),
     ),
     Claim(
         "FRL-C6", "with approach 2 the first round already reaches about 85 % for 20 and 100 workers",

@@ -17,7 +17,7 @@ from fedlib.papers.frl.runs import CASES
 
 EPISODES, WORKERS = 20, (20, 100)
 READ, AS_CODED = "schedulerfl", "schedulerfl_unit"  # readings of the scheduler's state (FRL-A12)
-READINGS = {"evaluatorfl": "as read", "evaluatorfl_old": "as coded"}  # names of cells
+READINGS = {"evaluatorfl": "as read", "evaluatorfl_old": "old global model rewarded"}  # names of cells
 
 
 def setting(metric: str, artifact: str = "") -> float:

@@ -13,7 +13,7 @@ from fedlib import plotting
 from fedlib.analysis import tables
 from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS
-from fedlib.papers.frl.tables import evaluators
+from fedlib.papers.frl.tables import evaluators, missing_seeds
 
 SCHEDULER_ORDER = (
     "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit", "schedulerfl_draws",
@@ -23,7 +23,6 @@ SCHEDULER_ORDER = (
 AGENTS = (  # EvaluatorFL in all readings, without its control
     "evaluatorfl", "evaluatorfl_code", "evaluatorfl_old", "evaluatorfl_local", "evaluatorfl_initial",
 )  # fmt: skip
-LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held fixed is chosen alike
 
 
 def caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
@@ -105,15 +104,14 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("round (lines between episodes)")
     told = "; ".join(_held(every[every["variant"] == variant]) for variant in variants)
-    return caption(fig, rows, f"Workers chosen alike in {ALIKE:.0%} of the last {LAST} rounds: {told}.")
+    return caption(
+        fig, rows, f"Workers chosen alike in {measure.ALIKE:.0%} of the last {measure.LAST} rounds: {told}."
+    )
 
 
 def _held(rows: pd.DataFrame) -> str:
     """`as coded 13, 0, 0 with seeds 0, 1, 2`: workers that the agent always takes or always leaves, late."""
-    counts = {}
-    for seed, own in rows[rows["round"] > 0].groupby("seed"):
-        share = measure.selections(own.sort_values("round"))[-LAST:].mean(axis=0)
-        counts[seed] = int((np.maximum(share, 1 - share) >= ALIKE).sum())
+    counts = {seed: measure.held_fixed(own) for seed, own in rows.groupby("seed")}
     seeds, label = ", ".join(map(str, counts)), plotting.method_style(rows["variant"].iloc[0]).label
     return f"{label} {', '.join(map(str, counts.values()))} with seeds {seeds}"
 
@@ -129,9 +127,8 @@ def plot_rewards(rows: pd.DataFrame) -> Figure:
         for ax, value in zip(axes[:, column], ("reward", "value"), strict=True):
             plotting.plot_curves(own, ax, y=value, by="variant")
             ax.set(title=f"{workers} workers", ylabel={"reward": "R", "value": "$\\hat R$"}[value], xlabel="")
-            if column < len(sizes) - 1 or value == "value":
-                ax.get_legend().remove()
         axes[1, column].set_xlabel("round")
+    plotting.legend_beside_last([*axes[1], *axes[0]])
     return caption(fig, rows)
 
 
@@ -260,8 +257,19 @@ def plot_maximum_time(rows: pd.DataFrame) -> Figure:
         ax.set(yscale=scale, title=scale)
     axes[0].set_ylim(bottom=10)
     axes[1].set_ylim(bottom=0)  # intervals over three seeds reach below
-    axes[0].get_legend().remove()
-    return caption(fig, rows)
+    plotting.legend_beside_last(axes)
+    return caption(fig, rows, _who_selects(means))
+
+
+def _who_selects(means: pd.DataFrame) -> str:
+    """Number of seeds in the first and last experiment, of agents that select nobody in some of them."""
+    counts = means.dropna().groupby(["method", "experiment"], sort=False).seed.nunique()
+    told = [
+        f"{plotting.method_style(str(agent)).label} from {own.iloc[0]} to {own.iloc[-1]}"
+        for agent, own in counts.groupby(level="method", sort=False)
+        if own.nunique() > 1
+    ]
+    return f"Seeds that select anybody, first to last experiment: {'; '.join(told)}." if told else ""
 
 
 def plot_static(rows: pd.DataFrame) -> Figure:
@@ -311,8 +319,8 @@ def plot_schedulers(rows: pd.DataFrame) -> Figure:
         ax.set(title=f"{case}, {rows['num_clients'].iloc[0]} workers", ylabel="test accuracy (%)")
         if len(steady):
             ax.set_ylim(0.95 * steady.min(), 1.02 * steady.max())  # from round 2 on
-    axes[0].get_legend().remove()
-    return caption(fig, rows)
+    plotting.legend_beside_last(axes)
+    return caption(fig, rows, missing_seeds(rows))
 
 
 def plot_times(rows: pd.DataFrame) -> Figure:
@@ -345,5 +353,5 @@ def plot_fairness(rows: pd.DataFrame) -> Figure:
             own, ax, y="participation_variance", by="variant", y_label="participation variance"
         )
         ax.set_title(case)
-    axes[0].get_legend().remove()
-    return caption(fig, rows)
+    plotting.legend_beside_last(axes)
+    return caption(fig, rows, missing_seeds(rows))

@@ -14,6 +14,7 @@ from fedlib.papers.frl.runs import VARIANTS
 SETTLED = 0.95  # share of workers with the same decision as in the round before
 THRESHOLD = 0.95  # of the final accuracy of FedAvg with random 10 % (FRL-A19)
 LATE = 5  # episodes or experiments at the beginning and the end that are compared
+LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held fixed is chosen alike
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:
@@ -43,6 +44,12 @@ def settled_from(rows: pd.DataFrame) -> float:
     kept = agreement(rows) >= SETTLED
     late = kept[::-1].cummin()[::-1]
     return float(late.index[late][0]) if late.any() else float("nan")
+
+
+def held_fixed(rows: pd.DataFrame) -> int:
+    """Workers of one run that its agent takes, or leaves, in nearly all of the last rounds (`LAST`)."""
+    share = selections(rows[rows["round"] > 0].sort_values("round"))[-LAST:].mean(axis=0)
+    return int((np.maximum(share, 1 - share) >= ALIKE).sum())
 
 
 def by_seed(rows: pd.DataFrame, measure) -> pd.Series:

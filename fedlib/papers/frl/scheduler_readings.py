@@ -120,10 +120,10 @@ def readings_sentence(rows: pd.DataFrame) -> str:
         static.append(f"among {world.split()[0]} workers {'; '.join(names) or 'none'}")
     ours = int(table["reading"].str.startswith("ours").sum())
     return (
-        f"How many of {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) have "
-        "an interval that excludes chance, up to the stop: with a higher probability of the fastest tenth of "
-        f"the workers than the mean {ahead}; with less time than as many workers at random {quick}. Where "
-        f"times never change these find the fast workers in every run: {', '.join(static)}."
+        f"Of {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) these beat "
+        "chance up to the stop, by their intervals: in the probability of the fastest tenth of the workers "
+        f"over the mean, {ahead}; in time, against as many workers at random, {quick}. Where times never "
+        f"change these find the fast workers in every run: {', '.join(static)}."
     )
 
 

@@ -13,6 +13,7 @@ from fedlib.analysis.tables import compare, summarise_seeds
 from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl.errata import times
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS, SCHEDULERS
+from fedlib.plotting.style import method_style
 
 PRINTED = {"schedulerfl": "DDPG", "random": "random"}  # our variant: the name in tables 2 and 3
 QUANTITIES = {
@@ -66,17 +67,28 @@ def schedulers(rows: pd.DataFrame) -> pd.DataFrame:
         reached = part["rounds"].notna().sum()
         found.append(
             {
-                "case": case, "policy": variant, "workers": part["selected"].mean(),
+                "case": case, "policy": variant, "drawn": part["selected"].mean(),
                 "reached": f"{reached} of {len(part)}", "rounds": part["rounds"].mean(),
-                "max_seconds": part["max_seconds"].mean(), "total_seconds": part["total_seconds"].mean(),
-                "final": part["final"].mean(),
-                "participation_variance": part["participation_variance"].mean(),
-                "never_selected": part["never_selected"].mean(),
+                "max s": part["max_seconds"].mean(), "total s": part["total_seconds"].mean(),
+                "final (%)": part["final"].mean(),
+                "variance of participation": part["participation_variance"].mean(),
+                "never drawn": part["never_selected"].mean(),
             }
         )  # fmt: skip
     frame = pd.DataFrame(found)
     rank = frame["policy"].map({name: place for place, name in enumerate(order)})
     return frame.assign(rank=rank).sort_values(["case", "rank"]).drop(columns="rank").reset_index(drop=True)
+
+
+def missing_seeds(rows: pd.DataFrame) -> str:
+    """Sentence on policies of fig. 30 that lack a seed which others have; empty if none does."""
+    told = []
+    for case, same in measure.named(rows).groupby("case"):
+        every = set(same["seed"])
+        for policy, own in same.groupby("variant", sort=False):
+            lacking = ", ".join(map(str, sorted(every - set(own["seed"]))))
+            told += [f"{method_style(str(policy)).label}, {case}, seed {lacking}"] * bool(lacking)
+    return f"Failed or not run: {'; '.join(told)}." if told else ""
 
 
 def cases(rows: pd.DataFrame) -> pd.DataFrame:
@@ -86,16 +98,16 @@ def cases(rows: pd.DataFrame) -> pd.DataFrame:
         own = rows[(rows["artifact"] == figure) & (rows["round"] > 0)]
         own = own.assign(test_accuracy=100 * own["test_accuracy"])
         last = own["round"].max()
+        line: dict[str, Any] = {"figure": figure.removeprefix("fig"), "case": title}
         for words, part in (
             ("after round 1", own[own["round"] == 1]),
             (f"after round {last}", own[own["round"] == last]),
             ("mean over rounds", own.groupby("seed", as_index=False)["test_accuracy"].mean()),
         ):
-            one = summarise_seeds(
-                part.assign(case=title, accuracy=words), ["case", "accuracy"], "test_accuracy"
-            )
-            found.append(one.assign(figure=figure))
-    return pd.concat(found, ignore_index=True)
+            interval = mean_interval(part["test_accuracy"].to_numpy())
+            line |= interval.columns(f"accuracy (%): {words}")
+        found.append(line | {"seeds": interval.n})
+    return pd.DataFrame(found)
 
 
 def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
@@ -120,7 +132,7 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
                 line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
                 settled = measure.by_seed(own, measure.settled_from)
                 line["selected_%"] = 100 * measure.by_seed(own, measure.share_selected).mean()
-                line["settled_from"] = ", ".join("never" if e != e else f"{e:.0f}" for e in settled)
+                line["settled"] = f"{int(settled.notna().sum())} of {len(settled)}"
             found.append(line)
     return pd.DataFrame(found)
 
@@ -238,5 +250,31 @@ def ends_of_training(rows: pd.DataFrame) -> pd.DataFrame:
 def static_kinds(rows: pd.DataFrame) -> pd.DataFrame:
     """The static world: mean probabilities by number of workers and agent, and how many runs succeed."""
     found = rows.groupby(["workers", "method"], sort=False)
-    columns = ["ahead_at_stop", "fast", "slow", "slow_max", "on_one_line"]
-    return found[columns].mean().join(found["found"].agg(found="sum", runs="size")).reset_index()
+    names = {
+        "ahead_at_stop": "probability at the stop: fast less slow",
+        "fast": "probability at the end: fast", "slow": "probability at the end: slow",
+        "slow_max": "probability at the end: slow, largest", "on_one_line": "on one line",
+    }  # fmt: skip
+    table = found[list(names)].mean().rename(columns=names)
+    counts = found["found"].agg(["sum", "size"])
+    table["found"] = [f"{one} of {all_}" for one, all_ in zip(counts["sum"], counts["size"], strict=True)]
+    return table.sort_index(level="workers", sort_remaining=False).reset_index()
+
+
+def static_sentence(rows: pd.DataFrame) -> str:
+    """Count the runs that find the fast workers where times never change, of SchedulerFL and its variants."""
+    told, alone = [], []
+    for workers, same in rows.groupby("workers"):
+        counts = same.groupby("method", sort=False)["found"].sum().astype(int)
+        runs = same.groupby("method", sort=False).size()
+        alone.append(f"{counts['schedulerfl']} of {runs['schedulerfl']} runs among {workers} workers")
+        others = [
+            f"{method_style(str(name)).label} in {count} of {runs[name]}"
+            for name, count in counts.items()
+            if count and name != "schedulerfl"
+        ]
+        told.append(f"among {workers} workers {', '.join(others) or 'none does'}")
+    return (
+        f"Where times never change, SchedulerFL finds the fast half of the workers in {', in '.join(alone)}. "
+        f"Of the changed agents, {'; '.join(told)}."
+    )

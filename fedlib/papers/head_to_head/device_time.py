@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.intervals import Interval, by_sign, mean_interval
 from fedlib.papers.head_to_head.device_quantities import SHARE, named, per_run
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED
 
@@ -21,51 +21,60 @@ COLOURS = dict(zip(("FedAvg", "drop", "FedDdrl", "FedMarl", "SchedulerFL", "Eval
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
-    """Time to the target over FedAvg's with the same seed, beside as many at random, in a sentence."""
+    """Sentence on whose simulated time to the target is shorter than FedAvg's with the same seed."""
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return [
             "Open: the rows at hand are too short to tell; "
             "`python -m fedlib run head_to_head/devices --profile reduced`."
         ]
     runs = per_run(named(rows)).set_index(["contestant", "seed"])
-    told = [
-        f"{name} {_ratio_words(runs, name)}, as many at random {_ratio_words(runs, f'{name}, random')}"
-        for name in TIMED
-    ]
-    level = f"{100 * SHARE:.0f} % of FedAvg's level"
-    return [f"Simulated time to {level} over FedAvg's own: {'; '.join(told)}."]
+    found = {name: _time_ratio(runs, name) for name in TIMED}
+    lost = "never reached or not run by"
+    groups: dict[str, list[str]] = {"shorter for": [], "longer for": [], "undecided for": [], lost: []}
+    for name, ratio in found.items():
+        if ratio is None:
+            groups[lost].append(name)
+            continue
+        side = by_sign(ratio, above="longer for", below="shorter for", undecided="undecided for")
+        mean, low, high = (np.exp(x) for x in (ratio.mean, ratio.low, ratio.high))
+        count = f"{ratio.n} of {len(runs.loc[name])} seeds"
+        groups[side].append(f"{name} ({mean:.2f} [{low:.2f}, {high:.2f}], {count})")
+    told = "; ".join(f"{side} {', '.join(names)}" for side, names in groups.items() if names)
+    return [f"Simulated time to {100 * SHARE:.0f} % of FedAvg's level, over FedAvg's own: {told}."]
 
 
-def _ratio_words(runs: pd.DataFrame, name: str) -> str:
-    """`0.50 [0.40, 0.62]`: geometric mean of the ratio to FedAvg's hours, over the seeds that have one."""
+def _time_ratio(runs: pd.DataFrame, name: str) -> Interval | None:
+    """Logarithm of the time to the target over FedAvg's, over the seeds that have both; None without any."""
     if name not in runs.index:
-        return "not run"
+        return None
     logs = np.log(runs.loc[name].hours / runs.loc["FedAvg"].hours).dropna().to_numpy()
-    if not len(logs):
-        return "never reached"
-    ratio = mean_interval(logs)
-    mean, low, high = np.exp([ratio.mean, ratio.low, ratio.high])
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}] ({ratio.n} of {len(runs.loc[name])} seeds)"
+    return mean_interval(logs) if len(logs) else None
 
 
 def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of contestants: level (%), simulated time and uploads, time to 95 % of FedAvg's level.
 
     level: mean accuracy of the last tenth of the rounds, failed runs (SchedulerFL selects nobody) as 0.
-    hours: median over the runs that reach the target of the same seed, `reached` of them.
+    hours: median over the runs that reach the target of the same seed, `reached` of them; then over
+    FedAvg's with the same seed, a geometric mean with its interval.
     """
     own = named(rows)
     runs, lines = per_run(own), []
+    by_seed = runs.set_index(["contestant", "seed"])
     for name in (known for known in CONTESTANTS if known in set(runs.contestant)):
         mine, shown = runs[runs.contestant == name], own[own.contestant == name]
-        lines.append(
-            {
-                "contestant": name, "level (%)": mine.level.mean(),
-                "minutes a round": shown.latency_seconds.mean() / 60, "uploads a round": shown.uploads.mean(),
-                "hours to target": mine.hours.median(), "reached": int(mine.hours.notna().sum()),
-                "runs": len(mine), "failed": int(mine.diverged.sum()),
-            }
-        )  # fmt: skip
+        ratio = _time_ratio(by_seed, name) if name != "FedAvg" and "FedAvg" in by_seed.index else None
+        line = {
+            "contestant": name, "level (%)": mine.level.mean(),
+            "minutes a round": shown.latency_seconds.mean() / 60, "uploads a round": shown.uploads.mean(),
+            "to the target: hours": mine.hours.median(),
+            "to the target: over FedAvg's": np.exp(ratio.mean) if ratio else np.nan,
+            "to the target: over FedAvg's low": np.exp(ratio.low) if ratio else np.nan,
+            "to the target: over FedAvg's high": np.exp(ratio.high) if ratio else np.nan,
+            "to the target: reached": f"{int(mine.hours.notna().sum())} of {len(mine)}",
+            "failed": int(mine.diverged.sum()),
+        }  # fmt: skip
+        lines.append(line)
     return pd.DataFrame(lines).round(2)
 
 

@@ -34,6 +34,10 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, C
 from fedlib.plotting.style import method_style
 
 MARGIN = 0.5  # points: a smaller difference is no lead
+AHEAD = "Ahead"
+OTHERS = BEHIND, EQUAL, OPEN, TOO_FEW, NOT_COMPARED = (
+    "Behind", "Equal within half a point", "Undecided", "Too few seeds", "Not run",
+)  # fmt: skip
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -43,37 +47,44 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
-    """A sentence for each learned method, one on the best baseline and one on runs that diverged."""
+    """Sentences on each rival: who is ahead; one on the best baseline and one on runs that diverged."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     seen = [name for name in LESS if name in set(runs.contestant)]
+    settings = runs.groupby(["dataset", "cell"]).ngroups
+    seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
+    where = f"Over {settings} setting{'s' * (settings > 1)} ({seeds}), of {{}} learned method{{}}"
     return [
-        *(_sentence(rows_of, runs, name) for name in seen),
+        *_by_rival({LEARNED[name]: LESS[name] for name in seen}, rows_of, where),
         *_strongest(rows_of, runs, seen),
         *filter(None, [tables.divergence_words(rows)]),
     ]
 
 
-def _sentence(rows_of: RowsOf, runs: pd.DataFrame, name: str) -> str:
-    """A sentence on a learned method's standing to its rivals, alike ones named together."""
-    settings = runs.groupby(["dataset", "cell"]).ngroups
-    where = f"Over {settings} setting{'s' if settings > 1 else ''}"
-    return f"{where} {LEARNED[name]} is {_standings(LESS[name], rows_of)}."
+def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
+    """Sentences for each rival: which methods are ahead of it, behind, or neither, with the effects.
 
-
-def _standings(numbers: Mapping[str, Number], rows_of: RowsOf) -> str:
-    """Standing to each rival with the effect, rivals of like standing together; numbers: rival -> number."""
-    alike: dict[str, list[str]] = {}
-    for rival, number in numbers.items():
-        standing, effect = _standing(number, rows_of)
-        alike.setdefault(standing, []).append(f"{rival} ({effect})")
-    return "; ".join(f"{standing} {', '.join(rivals)}" for standing, rivals in alike.items())
+    numbers: method -> rival -> number. where: its beginning, with places for how many methods.
+    """
+    told = []
+    for rival in dict.fromkeys(name for own in numbers.values() for name in own):
+        alike: dict[str, list[str]] = {}
+        for method, own in numbers.items():
+            standing, effect = _standing(own[rival], rows_of)
+            alike.setdefault(standing, []).append(f"{method} ({effect})")
+        count, ahead = len(numbers), alike.pop(AHEAD, [])
+        head = where.format(count, "s" * (count > 1))
+        are = "are" if len(ahead) > 1 else "is"
+        leaders = f": {', '.join(ahead)}" if ahead else ""
+        others = [f" {standing}: {', '.join(alike[standing])}." for standing in OTHERS if standing in alike]
+        told.append(f"{head} {len(ahead) or 'none'} {are} ahead of {rival}{leaders}.{''.join(others)}")
+    return told
 
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
-    """A sentence for each method that learns whom to wait for: its standing after equal simulated time."""
+    """Name the methods that are ahead of each rival after equal simulated time."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
@@ -81,13 +92,9 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     failed = runs[runs.diverged].contestant.value_counts(sort=False)
     words = "; ".join(f"{name} {count}" for name, count in failed.items())
     lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
-    return [
-        *(
-            f"After equal simulated time {name} is {_standings(numbers, rows_of)}."
-            for name, numbers in IN_TIME.items()
-        ),
-        *[lost] * bool(words),
-    ]
+    seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
+    where = f"After equal simulated time ({seeds}), of {{}} method{{}} that learn whom to wait for"
+    return [*_by_rival(IN_TIME, rows_of, where), *[lost] * bool(words)]
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
@@ -106,19 +113,18 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
 
 
 def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
-    """`ahead of`, `behind`, `equal to` (within the margin) or neither; and the effect in words."""
+    """`AHEAD`, or one of `OTHERS`; and the effect in words."""
     found = number.value(rows_of)
     if found is None:
-        return "not yet compared with", "no rows"
+        return NOT_COMPARED, "no rows"
     effect = stated(number, rows_of)
     if found.n < 2 or np.isnan(found.low):
-        return "of too few seeds to compare with", effect
+        return TOO_FEW, effect
     if found.low > 0:
-        return "ahead of", effect
+        return AHEAD, effect
     if found.high < 0:
-        return "behind", effect
-    equal = max(-found.low, found.high) < MARGIN
-    return "equal to" if equal else "neither clearly ahead of nor behind", effect
+        return BEHIND, effect
+    return EQUAL if max(-found.low, found.high) < MARGIN else OPEN, effect
 
 
 def scale_words(rows_of: RowsOf) -> str:

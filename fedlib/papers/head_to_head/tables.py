@@ -54,8 +54,9 @@ def search(rows: pd.DataFrame) -> pd.DataFrame:
         ", ".join(f"{k} {v}" for k, v in json.loads(text).items() if k not in CONTESTANTS[name].options)
         for name, text in zip(found.contestant, found.options, strict=True)
     ]
-    found["rate"] = "rate " + found.rate.astype(str)
+    found["rate"] = "accuracy on held-back images (%): rate " + found.rate.astype(str)
     table = found.pivot(index=["contestant", "option"], columns="rate", values="validation")
+    table = table.sort_index(level="contestant", key=lambda n: n.map(list(CONTESTANTS).index), kind="stable")
     return table.rename_axis(columns=None).reset_index()
 
 
@@ -65,7 +66,7 @@ def levels(rows: pd.DataFrame) -> pd.DataFrame:
     Diverged runs count as 0 %.
     """
     runs = per_run(rows)
-    runs["setting"] = runs[SETTING].agg(", ".join, axis=1)
+    runs["setting"] = "test accuracy (%): " + runs[SETTING].agg(", ".join, axis=1)
     table = runs.pivot_table(
         index="contestant", columns="setting", values="level", aggfunc="mean", sort=False
     )
@@ -136,7 +137,7 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
     """Ours beside the public benchmark's best accuracies (%), a line per cell and method, in words."""
     return pd.DataFrame(
         {
-            "implementation": method_style(line.method).label,
+            "method": method_style(line.method).label,
             "data": f"{line.dataset}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}",

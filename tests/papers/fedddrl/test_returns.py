@@ -89,7 +89,20 @@ def test_tables_and_sentences_of_the_return():
     assert pytest.approx(0.050238, abs=1e-6) == return_tables.POINT
     words = return_tables.price_sentence(policies())
     assert "costs 0.15 in uploads alone, as much as 3.0 points" in words
-    assert "saves 3.00 of uploads and latency and gives up 0.75 of accuracy gain" in words
+    assert "saves 3.00 of uploads and latency and gives up 0.75 of accuracy gain (mean over MNIST)." in words
+
+
+def test_sentences_of_the_return_leave_generated_images_out():
+    """The same sentences with and without rows of a stand-in on which every policy ends higher."""
+    own = pd.concat([policies(), frame({("fedddrl", "MNIST"): {"accuracy": 0.4, "kept": 6}})])
+    generated = own.assign(dataset="standin-crisis", stand_in=True, test_accuracy=0.1 + own.test_accuracy)
+    own, both = (pd.concat(parts, ignore_index=True) for parts in ((own,), (own, generated)))
+    for sentence in (
+        return_tables.price_sentence, return_tables.telescoping_sentence, return_tables.idle_sentence,
+    ):  # fmt: skip
+        assert sentence(both) == sentence(own)
+    generated = both[both.stand_in]
+    assert return_tables.price_sentence(generated) != return_tables.price_sentence(own)
 
 
 def one_round(kept=None, epochs=None):

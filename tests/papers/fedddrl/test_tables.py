@@ -8,10 +8,11 @@ import pytest
 from fedddrl_by_hand import ROUNDS, decided, frame
 
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.fedddrl import episode_plots, tables
+from fedlib.papers.fedddrl import episode_plots, further_tables, return_tables, tables
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.measurements import utility_line
 from fedlib.reporting.figure_files import draw_figure
+from fedlib.reporting.html_tables import html_table
 
 
 def test_table_4_beside_the_published_values():
@@ -19,15 +20,30 @@ def test_table_4_beside_the_published_values():
     table = tables.table4(frame({("fedavg", "MNIST"): {"accuracy": 0.9, "sway": 1}}))
     (row,) = table.to_dict("records")
     assert (row["dataset"], row["method"], row["seeds"]) == ("MNIST", "FedAvg", 3)
-    assert (row["published"], row["published s.d."]) == (94.6, 2.1)
-    assert (row["ours"], row["ours s.d."], row["difference"]) == (90.0, 0.4, -4.6)
+    mean, spread = "accuracy (%)", "s.d. over seeds"
+    assert (row[f"{mean}: published"], row[f"{spread}: published"]) == (94.6, 2.1)
+    found = [row[name] for name in (f"{mean}: ours", f"{spread}: ours", f"{mean}: difference")]
+    assert found == pytest.approx([90.0, 0.4, -4.6])
+
+
+def test_table_4_keeps_differences_beside_the_values_they_are_of():
+    """One table of a notebook's width; where a data set's name is long, only the s.d. stand in a second."""
+    cells = {(name, "MNIST"): {"accuracy": 0.9, "sway": 1} for name in grid.TABLE4}
+    rows = frame(cells)
+    assert html_table(tables.table4(rows), name="t").count("<table") == 1
+    long = html_table(tables.table4(rows.assign(dataset="fmnist-embedded")), name="t")
+    first, *others = long.split("</table>")[:-1]
+    assert "MNIST (in its place Fashion-MNIST)" in first
+    assert all(name in first for name in ("published", "ours", "difference"))
+    assert not any("difference" in other for other in others)
 
 
 def test_table_5_takes_the_smaller_cohort_for_5_clients():
     parts = [frame({("fedavg_mixup", "CIFAR-10"): 0.1 * c}, cohort=c) for c in (3, 6)]
     table = tables.table5(pd.concat(parts, ignore_index=True)).set_index("clients a round")
-    assert table.loc["5", ["published", "ours"]].tolist() == [69.4, 30.0]
-    assert table.loc["10", ["published", "ours"]].tolist() == [76.5, 60.0]
+    columns = [f"accuracy (%): {name}" for name in ("published", "ours")]
+    assert table.loc["5", columns].tolist() == pytest.approx([69.4, 30.0])
+    assert table.loc["10", columns].tolist() == pytest.approx([76.5, 60.0])
 
 
 def rules_and_ours():
@@ -50,6 +66,10 @@ def test_what_learning_adds_at_the_learned_rate():
     np.testing.assert_allclose(table["latency - drop_slowest"], 5)
     summary = tables.gain_over_rules(frame(rules_and_ours())).set_index("compared")
     assert summary.loc["accuracy - drop_slowest", ["mean", "n"]].tolist() == [3.0, 3]
+    (shown,) = tables.gains_shown(frame(rules_and_ours())).to_dict("records")
+    assert (shown["role"], shown["method"], shown["seeds"]) == ("MNIST", "fedddrl", 3)
+    assert shown["less keeping the fastest: accuracy (points)"] == pytest.approx(3)
+    assert shown["less random dropping: latency (%)"] == pytest.approx(-25)
 
 
 def test_costs_in_percent_of_fedavg():
@@ -181,10 +201,58 @@ def test_what_learning_adds_is_told_with_its_sign(monkeypatch):
         for seed, sign in ((0, -0.01), (1, 0.01))
     ]
     monkeypatch.setattr(tables, "at_learned_rate", lambda rows: pd.DataFrame(lines))
-    monkeypatch.setattr(tables.quantities, "shown_roles", lambda rows: {"MNIST": "MNIST"})
-    told = tables.gain_sentence(pd.DataFrame())
+    rows = frame({("fedavg_mixup", "MNIST"): 0.6})
+    told = tables.gain_sentence(rows)
+    assert told.startswith("On MNIST, at as many uploads, FedDdrl's learned decisions are worth, against ")
     assert "against dropping at random +2.00 [+1.87, +2.13] of return (ahead)" in told
     assert "+0.00 [−0.25, +0.25] points of accuracy (undecided)" in told
-    assert told.endswith("(2 seeds, means over those data sets that a seed has of MNIST).")
+    assert told.endswith("(2 seeds).")
     lines[0]["return - random_drop"] = float("nan")
-    assert tables.gain_sentence(pd.DataFrame()).startswith("Not every rule was run")
+    assert tables.gain_sentence(rows).startswith("Not every rule was run")
+
+
+def test_what_learning_adds_is_told_of_real_images_only():
+    """Generated images of the same policies, with another accuracy, change nothing."""
+    real = frame(rules_and_ours())
+    other = {(name, "CrisisIBD"): given for (name, _), given in rules_and_ours().items()}
+    other["fedddrl", "CrisisIBD"] = {"accuracy": 0.58, "kept": 5, "latency": 60.0, "sway": 0}
+    generated = frame(other).assign(stand_in=True)
+    told = tables.gain_sentence(pd.concat([real, generated], ignore_index=True))
+    assert told == tables.gain_sentence(real)
+    assert told.startswith("On MNIST, at as many uploads, ")
+    assert tables.gain_sentence(generated).startswith("On CrisisIBD (stand-in), at as many uploads, ")
+
+
+@pytest.mark.parametrize(
+    ("agents", "rules", "says"),
+    [
+        (2, 1, "0.8 points over seeds, {} one of 0.4: {} the agents' more"),
+        (1, 2, "0.4 points over seeds, {} one of 0.8: {} the data's at"),
+    ],
+)
+def test_whose_spread_makes_claims_inconclusive_follows_from_the_rows(agents, rules, says):
+    """Seeds 0.4 points apart times `sway`, against FedAvg without any; a stand-in's rows change nothing."""
+    cells = {
+        (name, role): given | {"sway": agents if name == "fedddrl" else 0 if "fedavg" in name else rules}
+        for (name, role), given in rules_and_ours().items()
+    }
+    rows = frame(cells)
+    told = return_tables.spread_sentence(rows)
+    says = says.format(
+        "that of random dropping at a fixed rate", "the spread that makes claims inconclusive is"
+    )
+    assert told.startswith("On MNIST agents keep 5.0 to 5.0 of 10 clients. ")
+    assert says in told
+    generated = rows.assign(dataset="standin-crisis", stand_in=True)
+    generated = generated.assign(test_accuracy=rows.test_accuracy * (1 + rows.seed))
+    assert return_tables.spread_sentence(pd.concat([rows, generated], ignore_index=True)) == told
+
+
+def test_lambdas_of_a_data_set_stand_together():
+    """FedAvg at 40 % and with Balanced-MixUp at 50 % on two data sets, MNIST first as in the paper."""
+    cells = {(name, role): accuracy for role in ("CIFAR-10", "MNIST") for name, accuracy in
+             (("fedavg", 0.4), ("fedavg_mixup", 0.5))}  # fmt: skip
+    table = further_tables.by_lambda(frame(cells))
+    assert table.role.tolist() == ["MNIST", "MNIST", "CIFAR-10", "CIFAR-10"]
+    assert table["lambda"].tolist() == ["none", "one per batch"] * 2
+    assert table["accuracy (%)"].tolist() == pytest.approx([40, 50] * 2, abs=0.1)

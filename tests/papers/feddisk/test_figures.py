@@ -93,6 +93,10 @@ def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
     assert table.accuracy["feddisk"] == pytest.approx(54)
     np.testing.assert_allclose(table["mean"], [2, -1, -1, -1, -1, 0], atol=1e-9)
     np.testing.assert_allclose(table.high - table.low, 0, atol=1e-9)
+    shown = drawing.ablations_shown(rows).set_index("variant")
+    assert shown["less FedAvg's (points)"]["feddisk"] == pytest.approx(2)
+    assert shown["FedAvg's of as many steps (%)"]["feddisk"] == pytest.approx(52)
+    assert drawing.worth_shown(rows)["difference (points)"].tolist() == pytest.approx([3, 0])
     worth = drawing.weights_worth(rows)
     assert worth.less.tolist() == ["feddisk_shuffled", "feddisk_mean"]
     np.testing.assert_allclose(worth["mean"], [3, 0], atol=1e-9)  # 2 more less one less; both one less
@@ -113,3 +117,13 @@ def test_what_the_weights_are_worth_is_said_as_the_trials_say(shuffled, says):
     stored = {"feddisk/ablations": pd.DataFrame(rows)}
     (told,) = headline.conclusion(lambda name: stored.get(name, pd.DataFrame()))
     assert f": {says}" in told
+
+
+def test_the_headline_tells_images_rounds_and_seeds():
+    """Two trials of 2 rounds; the paper's MNIST has 1500. Without an option all images are trained on."""
+    rows = pd.DataFrame(row for m in ("fedavg", "feddisk") for s in range(2) for row in run(m, s))
+    for options, images in (({"train_per_class": 600}, "600 training images a class, "), ({}, "")):
+        stored = rows.assign(dataset_options=json.dumps(options), rounds=2)
+        told = headline.headline(lambda name, stored=stored: stored if "ablations" in name else stored[:0])
+        assert f"points against FedAvg (mnist, {images}2 of 1500 rounds, 2 seeds)." in told[0]
+        assert headline._size(stored, 2) == f"{images}2 of 1500 rounds, 2 seeds"

@@ -23,6 +23,11 @@ def test_costs_beside_ours():
     assert table.times_ours[[*RIVALS]].tolist() == pytest.approx([0.3] * 4)
     never = costs.costs_beside_ours(rows([0.1], [0.8])).set_index("method")
     assert never.times_ours.isna().all()
+    shown = costs.costs_shown(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
+    assert shown["million weights: printed"]["feddisk"] == pytest.approx(8.62)
+    assert shown["MB: ours"]["feddisk"] == pytest.approx(0.002)
+    assert shown["over FedDisk's: printed"]["fedavg"] == 1.39
+    assert shown["over FedDisk's: ours"]["fedavg"] == pytest.approx(0.3)
     assert never.ours_megabytes.notna().sum() == 4
 
 

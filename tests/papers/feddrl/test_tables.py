@@ -73,7 +73,7 @@ def test_gains_are_relative():
 
 
 def test_a_cell_at_length_by_hand():
-    """Of two rounds the last counts as late; FedDRL 52.1 less FedAvg's 50.1 is 2 points in every seed."""
+    """Of the evaluated rounds the last counts as late; FedDRL has 52.1 % there."""
     rows = at_length([52.0, 52.2, 52.1])
     levels = feddrl_tables.length_table(rows).set_index("variant")
     assert list(levels.index[:3]) == ["fedavg", "fedprox", "feddrl"]
@@ -82,9 +82,27 @@ def test_a_cell_at_length_by_hand():
     assert levels.published.isna().sum() == 4  # the controls and the repaired agent
     assert levels.best["feddrl"] == levels.late["feddrl"] == pytest.approx(52.1)
     assert (levels.seeds == 3).all()
-    leads = feddrl_tables.length_leads(rows).set_index("FedDRL less")
-    assert leads.loc["fedavg"].tolist() == [2.0] * 6
-    assert "feddrl" not in leads.index
+
+
+def test_tables_at_the_papers_length_stand_against_fedavg_and_feddrl():
+    """FedDRL 2 points above the others, with drawn slots 1; factors of a client of a small group."""
+    rows = at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
+    table = feddrl_tables.length_leads(rows).set_index("variant")
+    assert table.loc["drawn", "less FedAvg: late"] == pytest.approx(1)
+    assert table.loc["drawn", "FedDRL less it: best"] == pytest.approx(1)
+    assert table.loc["feddrl", "less FedAvg: best"] == pytest.approx(2)
+    assert table.loc["fedavg", "FedDRL less it: late"] == pytest.approx(2)
+    assert np.isnan(table.loc["fedavg", "less FedAvg: late"])
+    assert np.isnan(table.loc["feddrl", "FedDRL less it: best"])
+    factors = feddrl_tables.length_factors(rows).set_index("variant")
+    group = "small group less main group (%)"
+    assert factors.loc["feddrl", f"{group}: in the same slot"] == pytest.approx(0)
+    assert factors.loc["drawn", f"{group}: all clients"] == pytest.approx(200)
+    assert np.isnan(factors.loc["drawn", f"{group}: in the same slot"])
+    assert not {"fedavg", "uniform", "shuffled"} & set(factors.index)
+    apart = rows.assign(clients="[0, 99]")  # either slot has clients of one group only
+    apart = feddrl_tables.length_factors(apart).set_index("variant")
+    assert np.isnan(apart.loc["feddrl", f"{group}: in the same slot"])
 
 
 def test_a_cell_at_length_of_which_only_fedavg_was_run_is_drawn():
@@ -127,6 +145,14 @@ def test_rounds_of_controls_stand_beside_feddrls():
     row = feddrl_tables.rounds_table(rows).iloc[0]
     assert row.uniform == 3
     assert pd.isna(row.untrained)
+    (three_,) = feddrl_tables.rounds_of_three(rows).to_dict("records")
+    assert (three_["rounds to it: FedAvg"], three_["over FedDRL's: FedAvg"]) == (4, 2)
+    (controls,) = feddrl_tables.rounds_of_controls(rows).to_dict("records")
+    group = "rounds to the target"
+    assert {name for name in controls if name.startswith(group)} == {
+        f"{group}: FedDRL", f"{group}: uniform weights",
+    }  # fmt: skip
+    assert controls[f"{group}: uniform weights"] == 3
 
 
 def test_printed_rounds_stand_beside_ours():

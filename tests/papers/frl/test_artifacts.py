@@ -238,8 +238,8 @@ def test_the_readings_sentence_names_those_ahead_of_chance():
     static = {"world": "10 static", "stops_after": 570}
     rows += [{**static, "method": name, "found": name == "unit"} for name in ("schedulerfl", "unit")]
     told = readings_sentence(pd.DataFrame(rows))
-    assert told.startswith("How many of 2 agents (2 readings of the report, 0 of ours) have an interval")
-    assert "than the mean 1 (default: the report's state, the code's reward" in told
+    assert told.startswith("Of 2 agents (2 readings of the report, 0 of ours) these beat chance up to the ")
+    assert "over the mean, 1 (default: the report's state, the code's reward" in told
     assert told.count("the report's state") == 2  # ahead, and quicker; the other reading is neither
     assert told.endswith(f"in every run: among 10 workers {READINGS['unit'][0]}.")
 
@@ -251,6 +251,25 @@ def test_a_decision_among_100_teaches_about_the_slowest_only():
     assert many.decisions == 570
     assert many.never_slowest > table.loc[(10, 0.5)].never_slowest
     assert many.decided_by_fast_half < 0.1
+
+
+def test_the_static_sentence_counts_the_runs_that_find_the_fast_workers():
+    """Two runs each: undecayed finds them once among 10, nobody does among 100; the agent itself never."""
+    found = {"schedulerfl": (0, 0), "schedulerfl_undecayed": (1, 0), "schedulerfl_draws": (0, 0)}
+    rows = pd.DataFrame(
+        {"workers": workers, "method": name, "found": run < counts[at], "ahead_at_stop": 0.5, "fast": 0.9,
+         "slow": 0.1, "slow_max": 0.3, "on_one_line": 0.2}
+        for name, counts in found.items() for at, workers in enumerate((10, 100)) for run in range(2)
+    )  # fmt: skip
+    assert tables.static_sentence(rows) == (
+        "Where times never change, SchedulerFL finds the fast half of the workers in 0 of 2 runs among 10 "
+        "workers, in 0 of 2 runs among 100 workers. Of the changed agents, among 10 workers SchedulerFL, no "
+        "weight decay in 1 of 2; among 100 workers none does."
+    )
+    table = tables.static_kinds(rows)
+    assert table.workers.tolist() == [10] * 3 + [100] * 3
+    assert table.found.tolist()[:3] == ["0 of 2", "1 of 2", "0 of 2"]
+    assert table["probability at the end: slow, largest"].tolist() == pytest.approx([0.3] * 6)
 
 
 def test_static_world_at_smoke():

@@ -3,19 +3,21 @@
 import json
 
 import claims
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from fedlib.papers import errata_table, find_artifact
+from fedlib.papers.frl import answers, estimands, figures, questions
 from fedlib.papers.frl import artifacts as frl
-from fedlib.papers.frl import estimands, questions
 from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl import tables as frl_tables
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
-from fedlib.papers.frl.runs import CODE
+from fedlib.papers.frl.runs import CODE, CODE_2
 from fedlib.reporting.figure_files import draw_figure
+from fedlib.reporting.html_tables import html_table
 
 SKEWED = json.dumps({"label_skew": "balanced", "volume_skew": True})
 
@@ -50,6 +52,17 @@ def test_cases_in_order(levels, verdict):
     assert decide("C1", cases(levels)).verdict == verdict
     one = cases(levels)
     assert decide("C1", one[one.seed == 0]).verdict == "not testable here"
+
+
+def test_the_four_cases_have_a_line_each():
+    """Of levels 90 % and 50 %, three seeds a tenth of a point apart: the same after each round."""
+    table = frl_tables.cases(cases((0.9, 0.9, 0.9, 0.5)).assign(round=lambda own: own["round"] + 1))
+    assert table.figure.tolist() == ["10", "11", "12", "13"]
+    values = ["after round 1", "after round 3", "mean over rounds"]
+    assert table[[f"accuracy (%): {name}" for name in values]].iloc[-1].tolist() == pytest.approx([50.1] * 3)
+    assert table["accuracy (%): after round 1 high"].iloc[0] == pytest.approx(
+        90.1 + 4.3027 * 0.1 / 3**0.5, abs=1e-3
+    )
 
 
 def evaluator(
@@ -113,6 +126,29 @@ def test_settling(small, large, verdict):
     assert decide("C2", rows, gates=True).verdict == verdict
     few = rows[rows.episode <= 3]
     assert decide("C2", few, gates=True).verdict == "not testable here"
+
+
+def told(claim, rows):
+    """What the supplements of a claim say of these rows."""
+    (own,) = (one for one in CLAIMS if one.id == f"FRL-{claim}")
+    return [one.tell(rows) for one in own.supplements]
+
+
+def test_what_the_coded_agent_settles_on_stands_beside_the_verdict():
+    """The agent as read never settles, as coded from episode 11: 10 episodes, every worker held fixed."""
+    coded = {name: CODE[name] for name in ("returns", "likelihood")}
+    rows = both(evaluator(20, None), evaluator(20, 11, options=coded))
+    settled, fixed = told("C2", rows)[0], told("C2", rows)[2]
+    assert settled.startswith(
+        "as the code has it (A3, A4): episodes that keep the selection, 20 workers: +10"
+    )
+    assert fixed.startswith("as the code has it (A3, A4): workers chosen alike in 95 % of the last 50 rounds")
+    assert "of 20: +20.00 [" in fixed
+    assert "+0.00 [" in told("C2", both(evaluator(20, 11), evaluator(20, None, options=coded)))[2]
+    coded = {"approach": 2, **CODE_2}
+    changing, used = told("C5", evaluator(20, None, options=coded, share=0.9))
+    assert changing.startswith("as the code has it (A8, F1): workers that change from round to round, above")
+    assert "at the end, above 80 %: +10.00 [" in used
 
 
 def test_rewards_rise_and_spread():
@@ -191,7 +227,7 @@ def test_against_fedavg(level, verdict):
     table = frl_tables.evaluators(pd.concat([*parts, *base]))
     ours = table[table.variant == "evaluatorfl"]
     assert ours.minus_fedavg.tolist() == pytest.approx([100 * (level - 0.55)] * 4)
-    assert ours.settled_from.tolist() == ["1, 1, 1"] * 4
+    assert ours.settled.tolist() == ["3 of 3"] * 4
     assert ours["redrawn_%"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
 
 
@@ -270,6 +306,32 @@ def race(agent, random, *, agent_seconds=100.0, skew=SKEWED, workers=100):
                     }
                 )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def test_a_legend_of_fig_30_is_true_for_both_cases_and_names_what_is_missing():
+    """The agent has two seeds on IID data, three on the other; random selection three on both."""
+    skewed = race((4, 4, 4), (2, 2, 2))
+    iid = race((4, 4, 4), (2, 2, 2), skew=json.dumps({"volume_skew": True}))
+    iid = iid[~((iid.seed == 1) & (iid.method_options == "{}"))]
+    rows = both(iid, skewed).assign(profile="reduced", status="ok")
+    assert frl_tables.missing_seeds(rows) == "Failed or not run: SchedulerFL, IID, seed 1."
+    assert frl_tables.missing_seeds(skewed) == ""
+    figure = figures.plot_schedulers(rows)
+    (legend,) = (ax.get_legend() for ax in figure.axes if ax.get_legend() is not None)
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["SchedulerFL (n = 2–3)", "random policy (n = 3)"]
+    plt.close(figure)
+
+
+def test_fig_29_says_how_many_seeds_select_anybody():
+    """Of three seeds one selects nobody in the last experiment."""
+    rows = trace(ahead=0.5).assign(method="schedulerfl")
+    rows.loc[(rows.seed == 0) & (rows.experiment == rows.experiment.max()), "max_seconds"] = float("nan")
+    means = rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)["max_seconds"].mean()
+    assert figures._who_selects(means) == (
+        "Seeds that select anybody, first to last experiment: SchedulerFL from 3 to 2."
+    )
+    assert figures._who_selects(means[means.experiment < 30]) == ""
 
 
 def test_rounds_to_the_threshold_by_hand():
@@ -383,6 +445,9 @@ def test_published_times_beside_ours():
     assert first.difference == pytest.approx(first.ours - 632.085)
     both_cases = frl_tables.schedulers(race((4, 4, None), (2, 2, 2)))
     assert both_cases.set_index("policy").loc["schedulerfl", "reached"] == "2 of 3"
+    wide = pd.concat([both_cases.assign(case="non-IID", policy="SchedulerFL, state as coded")] * 9)
+    wide[["total s", "max s"]], wide["reached"] = [6408.0, 387.0], "20 of 20"
+    assert html_table(wide, name="t").count("<table") == 1
 
 
 def test_rounds_of_some_seeds_have_no_difference_from_the_published():
@@ -490,3 +555,59 @@ def test_figures_are_written(name, tmp_path):
 
 def test_every_artifact_but_table1_has_a_figure():
     assert [one.name for one in frl.ARTIFACTS if one.plot is None] == ["table1", "first-round", "credit"]
+
+
+def test_the_answer_whether_it_settles_counts_runs():
+    """As read never, as coded from episode 11 in all three runs; of approach 2 there are no rows."""
+    coded = {name: CODE[name] for name in ("returns", "likelihood")}
+    rows = both(evaluator(20, None), evaluator(20, 11, options=coded))
+
+    def say(own):
+        return answers.does_it_settle(lambda name: own if name == "frl/fig16" else pd.DataFrame())
+
+    end = "on a selection, changing at most 5 % of the workers a round up to the end."
+    (told,) = say(rows)
+    assert told == (
+        "Of 6 runs of EvaluatorFL, as read and as coded, 3 of 3 of approach 1 as coded with 20 workers "
+        f"settle {end}"
+    )
+    (none,) = say(evaluator(20, None))
+    assert none == f"Of 3 runs of EvaluatorFL, as read and as coded, none settles {end}"
+    assert say(pd.DataFrame()) == []
+
+
+@pytest.mark.parametrize(
+    ("ahead", "random_end", "prefers", "why"),
+    [
+        (0.5, 400.0, "it prefers them", "it falls further than"),
+        (-0.1, 50.0, "it avoids them", "it falls less than"),
+    ],
+)
+def test_the_answer_whether_it_prefers_the_fast_follows_from_the_rows(ahead, random_end, prefers, why):
+    """Times fall from 400 to 100 s: by a factor of 4. Random's stay at 400 s, or fall to 50 s."""
+    rows = trace(ahead=ahead)
+    late = rows.experiment > 15
+    rows = rows.assign(same_number_seconds=np.where(late, random_end, 400.0) + rows.seed)
+    first, second = answers.does_it_prefer_the_fast(lambda name: rows)
+    assert first.endswith(f"above the mean of all: {prefers} (3 seeds).")
+    assert f"falls by a factor of 3.97 [3.90, 4.04]; {why} that of as many workers at random" in second
+    assert answers.does_it_prefer_the_fast(lambda name: rows[rows.seed == 0]) == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "seconds", "more", "longer"),
+    [
+        ((8, 8, 8), 500.0, "needs 2.00 [2.00, 2.00] times the rounds", "] times the maximum time (longer)"),
+        ((2, 2, 2), 125.0, "needs 0.50 [0.50, 0.50] times the rounds", "] times the maximum time (shorter)"),
+    ],
+)
+def test_the_answer_whether_it_is_quicker_follows_from_the_rows(agent, seconds, more, longer):
+    """Random selection reaches the threshold in round 4, at 250 s a round and a little more with the seed."""
+    rows = race(agent, (4, 4, 4), agent_seconds=seconds)
+    stored = {"frl/table3": rows}
+    (told,) = answers.is_it_quicker_than_random(lambda name: stored.get(name, pd.DataFrame()))
+    assert told.startswith("On non-IID data SchedulerFL ")
+    assert more in told
+    assert longer in told
+    assert told.endswith("and ends +0.00 [+0.00, +0.00] points against it (3 seeds).")
+    assert answers.is_it_quicker_than_random(lambda name: rows[rows.method_options == "{}"]) == []

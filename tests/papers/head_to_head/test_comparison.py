@@ -112,7 +112,13 @@ def test_the_search_is_read_by_option_and_rate():
     trials = ((0.03, [0.8] * 10), (0.1, [0.6] * 10))
     rows = pd.concat([lines("fedavgm", 0, a, rate=rate, options={"beta": 0.9}) for rate, a in trials])
     (line,) = tables.search(rows).to_dict("records")
-    assert line == {"contestant": "fedavgm", "option": "beta 0.9", "rate 0.03": 80, "rate 0.1": 60}
+    held = "accuracy on held-back images (%)"
+    assert line == {
+        "contestant": "fedavgm",
+        "option": "beta 0.9",
+        f"{held}: rate 0.03": 80,
+        f"{held}: rate 0.1": 60,
+    }
 
 
 def failing(rows, contestant, seed):
@@ -217,7 +223,7 @@ def test_equivalence_with_the_public_benchmark(accuracies, rounds, verdict):
     assert (line["public"], line["margin"], line["verdict"]) == (88.09, 1.0, verdict)
     assert line["difference"].mean == pytest.approx(100 * np.mean(accuracies) - 88.09)
     (shown,) = tables.benchmark(rows).to_dict("records")
-    assert shown["implementation"] == "FedAvg"
+    assert shown["method"] == "FedAvg"
     assert shown["public (%)"] == "88.09 ± 0.29"
     assert shown["verdict"] == tables.AGREEMENT[verdict]
 
@@ -276,6 +282,23 @@ def test_the_best_baseline_is_chosen_among_those_with_rows():
     rows = table_of(fedavg=[0.5, 0.6], fedadam=[0.6, 0.7], feddrl=[0.4, 0.5])
     told = " ".join(headline.headline(lambda name: rows if name.endswith("comparison") else pd.DataFrame()))
     assert "The best baseline, FedAdam, is chosen among 2 on held-back images; " in told
+
+
+def test_the_answer_is_by_rival_and_names_who_is_ahead_first():
+    """FedDRL 10 points ahead of FedAvg in three seeds, its untrained policy level with it; FAVOR behind."""
+    rows = table_of(
+        fedavg=[0.50, 0.51, 0.52], feddrl=[0.60, 0.612, 0.621], feddrl_untrained=[0.60, 0.611, 0.622],
+        favor=[0.40, 0.412, 0.421],
+    )  # fmt: skip
+    told = headline.comparison_answer(lambda name: rows)
+    head = "Over 1 setting (3 seeds), of 2 learned methods "
+    assert told[0].startswith(f"{head}1 is ahead of FedAvg: FedDRL (online) (+10.1")
+    assert " points). Behind: FAVOR (−9.9" in told[0]
+    assert told[1].startswith(
+        f"{head}none is ahead of its untrained policy. Equal within half a point: FedDRL"
+    )
+    assert told[1].endswith(" Not run: FAVOR (no rows).")
+    assert told[2].startswith(f"{head}1 is ahead of the best baseline: FedDRL (online) (")
 
 
 def test_contestants_are_compared_on_common_seeds(monkeypatch):

@@ -39,8 +39,10 @@ def test_time_to_the_target_by_hand():
         FedDdrl=[(1800, [0.3, 0.4, 0.49], "ok"), (1800, [0.3, 0.3, 0.3], "ok")],
     )
     found = device_time.time_to_target(rows).set_index("contestant")
-    assert found.loc["FedAvg", ["level (%)", "hours to target", "reached"]].tolist() == [45, 2.5, 2]
-    assert found.loc["FedDdrl", ["level (%)", "hours to target", "reached"]].tolist() == [39.5, 1.5, 1]
+    columns = ["level (%)", "to the target: hours", "to the target: reached"]
+    assert found.loc["FedAvg", columns].tolist() == [45, 2.5, "2 of 2"]
+    assert found.loc["FedDdrl", columns].tolist() == [39.5, 1.5, "1 of 2"]
+    assert found.loc["FedDdrl", "to the target: over FedAvg's"] == 0.75  # 1.5 of 2 hours
     assert found["minutes a round"].to_dict() == {"FedAvg": 60, "FedDdrl": 30}
     assert found["uploads a round"].tolist() == [4, 4]
     assert found.failed.tolist() == [0, 0]
@@ -55,10 +57,20 @@ def test_the_answer_by_hand():
     )
     assert device_time.answer(rows.assign(rounds=2))[0].startswith("Open: ")
     (told,) = device_time.answer(rows.assign(rounds=60))
-    assert told.startswith(
-        "Simulated time to 95 % of FedAvg's level over FedAvg's own: FedDdrl 0.35 [0.00, 28.90] (2 of 2 "
-        "seeds), as many at random never reached; FedMarl not run, "
+    assert told == (
+        "Simulated time to 95 % of FedAvg's level, over FedAvg's own: undecided for FedDdrl (0.35 [0.00, "
+        "28.90], 2 of 2 seeds); never reached or not run by FedMarl, SchedulerFL, EvaluatorFL."
     )
+
+
+@pytest.mark.parametrize(("seconds", "side"), [((1800, 1700), "shorter"), ((5400, 5500), "longer")])
+def test_the_answer_names_the_side_of_fedavgs_time(seconds, side):
+    """About half of FedAvg's time, or half as long again, in both seeds."""
+    rows = rows_of(
+        FedAvg=[(3600, [0.2, 0.5], "ok")] * 2, FedDdrl=[(time, [0.3, 0.5], "ok") for time in seconds]
+    )
+    (told,) = device_time.answer(rows.assign(rounds=60))
+    assert f"FedAvg's own: {side} for FedDdrl (" in told
 
 
 def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():
@@ -69,7 +81,7 @@ def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():
     found = device_time.time_to_target(rows).set_index("contestant")
     assert found["level (%)"].to_dict() == {"FedAvg": 25, "SchedulerFL": 30}
     assert found.failed.to_dict() == {"FedAvg": 1, "SchedulerFL": 1}
-    assert found.reached.to_dict() == {"FedAvg": 1, "SchedulerFL": 1}
+    assert found["to the target: reached"].to_dict() == {"FedAvg": "1 of 2", "SchedulerFL": "1 of 2"}
 
 
 def test_the_figure_has_simulated_time_below():

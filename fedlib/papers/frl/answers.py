@@ -1,0 +1,92 @@
+"""Answers of 04_frl_report's sections 3, 5 and 6 in sentences computed from rows.
+
+Each function takes `session.rows` or the like. It returns one or two sentences, none without rows.
+"""
+
+import math
+
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.numbers import RowsOf
+from fedlib.papers.frl import estimands as estimate
+from fedlib.papers.frl import quantities as measure
+
+_CODE = "evaluatorfl_code"
+_SELECTIONS = {1: "frl/fig16", 2: "frl/evaluatorfl_code"}  # approach: rows of the agent as read and as coded
+
+
+def does_it_settle(rows_of: RowsOf) -> list[str]:
+    """Answer figs. 14, 15, 19 and 20: how many runs of EvaluatorFL keep a selection to their end."""
+    told, runs = [], 0
+    for approach, artifact in _SELECTIONS.items():
+        rows = rows_of(artifact)
+        named = measure.named(rows) if len(rows) else rows
+        for workers in sorted(set(named["num_clients"])) if len(named) else ():
+            for variant, words in (("evaluatorfl", "as read"), (_CODE, "as coded")):
+                own = estimate.of_size(named, workers, variant)
+                settled = measure.by_seed(own, measure.settled_from)
+                runs += len(settled)
+                if settled.notna().any():
+                    number = f"{int(settled.notna().sum())} of {len(settled)}"
+                    told.append(f"{number} of approach {approach} {words} with {workers} workers")
+    if not runs:
+        return []
+    changing = f"changing at most {100 * (1 - measure.SETTLED):.0f} % of the workers a round"
+    return [
+        f"Of {runs} runs of EvaluatorFL, as read and as coded, {'; '.join(told) or 'none'} "
+        f"{'settle' if told else 'settles'} on a selection, {changing} up to the end."
+    ]
+
+
+def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
+    """Answer figs. 26 to 29: SchedulerFL's probabilities and times up to the stop of its training (A17)."""
+    rows = rows_of("frl/fig26")
+    if rows.empty or rows[rows["method"] == estimate.READ]["seed"].nunique() < 2:
+        return []
+    ahead = mean_interval(estimate.fastest_ahead(rows).to_numpy())
+    fall, net = (
+        mean_interval(measured(rows).to_numpy())
+        for measured in (estimate.maximum_time_falls, estimate.net_fall)
+    )
+    prefers = by_sign(
+        ahead, above="it prefers them", below="it avoids them", undecided="that it prefers them does not show"
+    )
+    why = by_sign(
+        net,
+        above="it falls further than that of as many workers at random",
+        below="it falls less than that of as many workers at random",
+        undecided="that of as many workers at random falls as much, as far as these seeds tell",
+    )
+    return [
+        f"Up to the stop of its training (A17) the probability of the fastest tenth of the workers is "
+        f"{effect_words(ahead, 'points')} above the mean of all: {prefers} ({ahead.n} seeds).",
+        f"From the first to the second half of these decisions a round's maximum time falls by a factor of "
+        f"{_factor(fall)}; {why} (theirs divided out: {_factor(net)}).",
+    ]
+
+
+def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
+    """Answer tables 2 and 3: SchedulerFL's rounds to the threshold, their time, and its last accuracy."""
+    told = []
+    for case, artifact in (("IID", "frl/table2"), ("non-IID", "frl/table3")):
+        rows = rows_of(artifact)
+        if rows.empty or not {estimate.READ, "random"} <= set(measure.named(rows)["variant"]):
+            continue
+        rounds, seconds = (
+            mean_interval(estimate.log_ratio(column, faster=False)(rows).dropna().to_numpy())
+            for column in ("rounds", "max_seconds")
+        )
+        final = mean_interval(estimate.final_ahead(rows).dropna().to_numpy())
+        more = by_sign(rounds, above="more", below="fewer", undecided="no clear difference")
+        longer = by_sign(seconds, above="longer", below="shorter", undecided="no clear difference")
+        told.append(
+            f"On {case} data SchedulerFL needs {_factor(rounds)} times the rounds of random selection to the "
+            f"threshold of A19 ({more}), of {_factor(seconds)} times the maximum time ({longer}), and ends "
+            f"{effect_words(final, 'points')} against it ({final.n} seeds)."
+        )
+    return told
+
+
+def _factor(logarithm: Interval) -> str:
+    """100 times a logarithm as the factor that it stands for: `1.24 [1.13, 1.35]`."""
+    mean, low, high = (math.exp(x / 100) for x in (logarithm.mean, logarithm.low, logarithm.high))
+    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
