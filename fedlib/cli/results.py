@@ -1,6 +1,7 @@
 """The commands `results` (list, filter, delete stored runs) and `show` (an artifact's table and figure)."""
 
 import argparse
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _FILTERS = {"data": "dataset", "partition": "partition", "method": "method", "profile": "profile"}
 _CHOOSING = ("--data", "--partition", "--method", "--seeds")
 _MOST_LINES = 40  # of a table that `show` prints
+_LABEL = 90  # characters of a line beside a figure's curves
 _MACHINE = ("device", "device_name", "threads", "torch", "fedlib")
 _ORIGIN = ["paper", "artifact", "profile", "source", *_MACHINE, "commit", "dirty"]
 
@@ -240,26 +242,38 @@ def _text(table: "pd.DataFrame") -> str:
 
 def _with_accuracy(rows: "pd.DataFrame") -> "pd.DataFrame":
     known = rows[rows.test_accuracy.notna()]
-    options = (known.dataset_options + known.partition_options).str.replace("{}", "")
-    words = known.dataset + " " + known.partition + " N=" + known.num_clients.astype(str) + " " + options
-    method = known.method + known.method_options.replace("{}", "")
-    return known.assign(cell=words, method=method + known.get("settings", ""))
+    where = [
+        known[name] + known[f"{name}_options"].map(_in_brackets)
+        for name in ("dataset", "partition", "method")
+    ]
+    cell = where[0] + " " + where[1] + " N=" + known.num_clients.astype(str)
+    return known.assign(cell=cell, method=where[2] + known.get("settings", ""))
+
+
+def _in_brackets(options: str) -> str:
+    """Options as rows have them, `{"mu": 0.1}`, as labels do: `(mu=0.1)`."""
+    found = json.loads(options)
+    return f"({', '.join(f'{name}={value}' for name, value in found.items())})" if found else ""
 
 
 def _curves(rows: "pd.DataFrame") -> object:
-    """Accuracy per round, a panel for each cell."""
+    """Accuracy per round, a panel for each cell, its methods above it."""
     import matplotlib.pyplot as plt
 
     from fedlib import plotting
 
     plotting.use_style()
     parts = list(_with_accuracy(rows).groupby("cell"))
-    fig, axes = plt.subplots(len(parts), 1, figsize=(8, 3.6 * len(parts)), squeeze=False)
+    heights = [3.6 + 0.25 * part.method.nunique() for _, part in parts]
+    fig, axes = plt.subplots(len(parts), 1, figsize=(9, sum(heights)), squeeze=False, height_ratios=heights)
     for ax, (cell, part) in zip(axes[:, 0], parts, strict=True):
         percent = part.assign(accuracy=100 * part.test_accuracy)
         distinct = percent.drop_duplicates(["method", "round", "seed"])
         plotting.plot_curves(distinct, ax, y="accuracy", y_label="test accuracy (%)")
-        ax.set_title(cell)
+        handles, labels = ax.get_legend_handles_labels()
+        labels = [textwrap.fill(label, _LABEL) for label in labels]
+        ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+        ax.set_xlabel(f"round\n{textwrap.fill(cell, _LABEL)}")
     return fig
 
 

@@ -207,6 +207,11 @@ def shown(capsys, tmp_path, *arguments):
     return [(cell[1], cell[-1]) for cell in cells], origin
 
 
+def test_options_of_rows_are_written_as_in_labels():
+    assert results._in_brackets('{"mu": 0.1, "mode": "online"}') == "(mu=0.1, mode=online)"
+    assert results._in_brackets("{}") == ""
+
+
 @pytest.mark.parametrize("artifact", ["fake/grid", "fake/curve"])
 def test_filters_choose_among_committed_rows(artifact, committed, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")

@@ -12,6 +12,7 @@ from fedlib.papers.feddisk.runs import (
     CONVERGED,
     ablations,
     converged,
+    converged_weights,
     fedprox_grid,
     fedrod_grid,
     fig3,
@@ -101,8 +102,13 @@ ARTIFACTS = (
     _trained(
         "feddisk/converged", "MNIST at the paper's length, two mini-batches a round (A13)",
         runs=converged, plot=figures.plot_accuracy,
-        tables=(tables.published_beside_ours, tables.table1_beside_ours), profiles=tuple(CONVERGED),
-        seeds={"smoke": 1, "extended": 3},
+        tables=(tables.published_beside_ours, tables.table1_beside_ours, tables.weight_report),
+        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": 3},
+    ),
+    _trained(
+        "feddisk/converged_weights", "FedDisk of that length beside its weights on other samples (ours)",
+        runs=converged_weights, tables=(figures.weights_worth_at_length,),
+        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": 3},
     ),
     _trained(
         "feddisk/styles", "FedAvg and FedBN as acquisition styles move apart (ours)",

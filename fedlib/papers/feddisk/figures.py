@@ -3,6 +3,8 @@
 Bands and bars are 95 % t intervals over trials (the paper's fig. 3 shows the standard deviation).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -258,9 +260,18 @@ def weights_worth(rows: pd.DataFrame) -> pd.DataFrame:
     In each pair the weights of a client have the same mean, so that the steps are as long: FedDisk less
     the same weights on other samples, and raw odds less the client's mean of them.
     """
+    return _worth(rows, (("feddisk", "feddisk_shuffled"), ("feddisk_raw", "feddisk_mean")))
+
+
+def weights_worth_at_length(rows: pd.DataFrame) -> pd.DataFrame:
+    """The first of these pairs, both with two mini-batches a round."""
+    return _worth(rows, (("feddisk_2_steps", "feddisk_shuffled"),))
+
+
+def _worth(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     last = {n: decide.final(own, ACCURACY) for n, own in with_variant(rows, ABLATIONS).groupby("variant")}
     found = []
-    for name, reference in (("feddisk", "feddisk_shuffled"), ("feddisk_raw", "feddisk_mean")):
+    for name, reference in pairs:
         if {name, reference} <= set(last):
             interval = decide.paired(last[name], last[reference])
             found.append((name, reference, interval.mean, interval.low, interval.high, interval.n))

@@ -251,6 +251,13 @@ def converged(profile: str) -> list[Run]:
     ]  # fmt: skip
 
 
+def converged_weights(profile: str) -> list[Run]:
+    """FedDisk of `converged`, and the same with its weights on other samples."""
+    own = next(run for run in converged(profile) if run.method == "feddisk")
+    shuffled = {**own.method_options, "control": "shuffled"}
+    return [own, replace(own, artifact="converged_weights", method_options=shuffled)]
+
+
 READING_ROUNDS = {"smoke": 2, "reduced": 150, "extended": 1000, "paper": 1500}
 READING_EVALS = {"smoke": 1, "reduced": 1, "extended": 10, "paper": 10}  # every so many rounds
 NOISE_TIMES = (1, 10, 30, 100)  # what the printed strength is multiplied by

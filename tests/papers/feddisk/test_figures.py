@@ -100,6 +100,16 @@ def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
     worth = drawing.weights_worth(rows)
     assert worth.less.tolist() == ["feddisk_shuffled", "feddisk_mean"]
     np.testing.assert_allclose(worth["mean"], [3, 0], atol=1e-9)  # 2 more less one less; both one less
+    longer = pd.DataFrame(
+        [
+            row
+            for options, accuracy in (({}, 0.6), ({"control": "shuffled"}, 0.57))
+            for row in run("feddisk", 0, {**options, "run.local_steps": 2}, accuracy)
+        ]
+    )
+    at_length = drawing.weights_worth_at_length(longer)
+    assert at_length.less.tolist() == ["feddisk_shuffled"]
+    np.testing.assert_allclose(at_length["mean"], [3], atol=1e-9)
     half = with_variant(rows, ABLATIONS).query("variant != 'feddisk_mean'")
     assert drawing.weights_worth(half).variant.tolist() == ["feddisk"]
     assert draw_figure(find_artifact("feddisk/ablations"), rows, tmp_path).stat().st_size > 8_000

@@ -52,6 +52,13 @@ def test_converged_is_mnist_of_the_paper_with_two_mini_batches():
     assert {run.local_steps for run in grid.converged("smoke")} == {2}
 
 
+def test_the_control_of_converged_differs_in_whose_weights_are_whose():
+    own, shuffled = grid.converged_weights("extended")
+    assert own in grid.converged("extended")
+    options = {**own.method_options, "control": "shuffled"}
+    assert shuffled == replace(own, artifact="converged_weights", method_options=options)
+
+
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_smaller_profiles_change_sizes_only(profile):
     paper = by_case("paper")
