@@ -127,11 +127,8 @@ class Reinforce:
 
     def log_likelihood(self, network: Tensor, states: Tensor, actions: Tensor) -> Tensor:
         """[R, n] `log P(A | theta)`, F4; states [R, n, k], actions [R, n, k, 2]."""
-        logs = self.log_probabilities(network, states)
-        terms = actions * logs  # discard = 1 - select: a log p + (1 - a) log (1 - p)
-        if self.likelihood == "code":  # both columns are draws: ... + b log (1 - p) + (1 - b) log p
-            terms = terms + (1 - actions) * logs.flip(-1)
-        return terms.sum(dim=(-2, -1))
+        # a log p + b log (1 - p): b = 1 - a in F4, and a draw of its own in the code (A4)
+        return (actions * self.log_probabilities(network, states)).sum(dim=(-2, -1))
 
     @torch.no_grad()
     def draw(self, agent: Evaluator, states: Tensor, streams: Sequence[np.random.Generator]) -> Draw:

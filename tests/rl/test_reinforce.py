@@ -92,13 +92,12 @@ def test_likelihood_sums_to_one_over_all_actions(workers):
     torch.testing.assert_close(total, torch.tensor(1.0))
 
 
-def test_likelihood_of_the_code_counts_both_columns():
-    """p = 1/2 everywhere: two columns of two workers are four fair coins, 1/16, and sum to 1."""
+def test_the_code_draws_both_columns_and_counts_what_they_chose():
+    """p = 1/2 everywhere: every chosen entry is a factor of 1/2."""
     rule = Reinforce(2, hidden=(), likelihood="code")
-    network = torch.zeros(1, 12)
     every = torch.tensor(list(product([0.0, 1.0], repeat=4))).view(1, 16, 2, 2)
-    logs = rule.log_likelihood(network, torch.ones(1, 16, 2), every)
-    torch.testing.assert_close(logs.exp(), torch.full((1, 16), 1 / 16))
+    logs = rule.log_likelihood(torch.zeros(1, 12), torch.ones(1, 16, 2), every)
+    torch.testing.assert_close(logs.exp(), 0.5 ** every.sum(dim=(-2, -1)))
     drawn = [rule.draw(make_agent(rule), torch.ones(1, 2), streams(1, i)).action[0] for i in range(40)]
     columns = torch.stack(drawn)
     assert (columns[..., 0] == columns[..., 1]).any()  # independent draws may both say yes

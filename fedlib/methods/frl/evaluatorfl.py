@@ -65,8 +65,10 @@ class EvaluatorFL(Method):
     returns: str = "to_go"  # or "immediate" (A3)
     likelihood: str = "bernoulli"  # or "code" (A4)
     min_selected: int | None = None  # None: k // 10 + 1 (A5)
-    state_data: str = "test"  # of approach 2; "code": new model on training data, old on test data (A7)
+    # of approach 2 (A7); "code": the worker's new model on training data less its previous one on test data
+    state_data: str = "test"
     rewarded_model: str = "new"  # of approach 2; "local": theta_i^{t+1}, as the code evaluates; "old" (A8)
+    learning_rate: float = 1e-3  # of Adam; the report is silent, the code of approach 1 had 0.01
     first_average: str = "zero"  # delta before round 1; "initial": the accuracy of theta_G^0 (the code; F1)
 
     def __post_init__(self) -> None:
@@ -80,7 +82,11 @@ class EvaluatorFL(Method):
     def rule(self, workers: int) -> Reinforce:
         """The agent for k workers."""
         return Reinforce(
-            workers, returns=self.returns, likelihood=self.likelihood, min_selected=self.min_selected
+            workers,
+            rate=self.learning_rate,
+            returns=self.returns,
+            likelihood=self.likelihood,
+            min_selected=self.min_selected,
         )
 
     def check(self, run: Run) -> None:
@@ -113,12 +119,17 @@ class EvaluatorFL(Method):
         )
         batch = batch.add(observed, draw.action, reward, size=rule.batch_rounds)  # line 19
         learned = rule.learn(agent, batch)  # lines 21 to 25
-        after = replace(
-            after,
-            memory={**state.memory, "agent": dict(vars(learned)), "batch": dict(vars(batch)), "delta": delta},
-        )
+        memory = {**state.memory, "agent": dict(vars(learned)), "batch": dict(vars(batch)), "delta": delta}
+        if self._sees_previous:
+            memory["previous"] = self._local(task, trained, task.test, worker_tests(task), "samples")
+        after = replace(after, memory=memory)
         columns = self._columns(task.run.episode(cohort.round)[1], rule, agent, observed, draw, value, reward)
         return after, replace(report, columns=columns)
+
+    @property
+    def _sees_previous(self) -> bool:
+        """Whether the state holds the accuracies of the models that the workers had before the round."""
+        return self.approach == 2 and self.state_data == "code"
 
     def _begin_episode(self, task: Task, state: ServerState, round_index: int) -> ServerState:
         """Lines 3 and 5 at the first round of an episode, else no change."""
@@ -128,17 +139,22 @@ class EvaluatorFL(Method):
         delta = torch.zeros(replicas)
         if self.first_average == "initial":
             delta = _by_size(task, self._global(task, state, worker_tests(task), "samples"))
-        fresh = {"batch": dict(vars(MovingBatch.empty(replicas, _k(task)))), "delta": delta}
+        fresh: dict[str, Any] = {"batch": dict(vars(MovingBatch.empty(replicas, _k(task)))), "delta": delta}
+        if self._sees_previous:
+            fresh["previous"] = self._global(task, state, worker_tests(task), "samples")
         return replace(state, memory={**state.memory, **fresh})
 
     def observe(self, task: Task, state: ServerState, trained: Trained) -> Tensor:
         """S_t [R, k] on the CPU: approach 1 `Acc_i(theta_i)` on training data (F2, A6), approach 2
-        `Acc_i(theta_i) - Acc_i(theta_G)` on the worker's test data (F3, A7)."""
+        `Acc_i(theta_i) - Acc_i(theta_G)` on the worker's test data (F3, A7). The code evaluates before the
+        workers download, so its second term is that of the worker's own previous model."""
         if self.approach == 1:
             return self._local(task, trained, task.train, task.clients, "label_mean")
+        if self._sees_previous:
+            now = self._local(task, trained, task.train, task.clients, "samples")
+            return now - state.memory["previous"].cpu()
         tests = worker_tests(task)
-        data = (task.test, tests) if self.state_data == "test" else (task.train, task.clients)
-        local = self._local(task, trained, *data, "label_mean")
+        local = self._local(task, trained, task.test, tests, "label_mean")
         return local - self._global(task, state, tests, "label_mean")
 
     def value(

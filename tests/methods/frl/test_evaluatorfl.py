@@ -182,6 +182,27 @@ def test_state_of_approach_2_is_the_gain_of_local_training():
     torch.testing.assert_close(ours[0], torch.tensor(after) - torch.tensor(before))
 
 
+def test_the_codes_state_of_approach_2_holds_the_workers_previous_models():
+    """Round 1: less the initial model's accuracy; round 2: less that of the worker's model of round 1."""
+    task = world(seeds=(0,))
+    method, tests = EvaluatorFL(approach=2, state_data="code"), worker_tests(task)
+    state = method._begin_episode(task, method.init(task), 1)
+    before = [method._global(task, state, tests, "samples")]
+    for number in (1, 2):
+        cohort = sample_cohort(task.seeds, number, 4, 4)
+        trained = train_cohort(task, state, cohort)
+        new = method._local(task, trained, task.train, task.clients, "samples")
+        torch.testing.assert_close(method.observe(task, state, trained), new - before[-1])
+        before.append(method._local(task, trained, task.test, tests, "samples"))
+        state = method.apply(task, state, cohort)[0]
+    assert not torch.equal(before[0], before[1])
+
+
+def test_the_rate_of_adam_is_that_of_the_agent():
+    assert EvaluatorFL(learning_rate=0.01).rule(20).rate == 0.01
+    assert EvaluatorFL().rule(20).rate == 1e-3
+
+
 def test_episodes_restart_model_batch_and_average_but_not_the_agent():
     task, method = world(episode_rounds=3), EvaluatorFL()
     results = list(rounds(task, method))
