@@ -74,6 +74,10 @@ ARTIFACTS = (
         runs=grid.code_runs, plot=evaluator_readings.plot_code_readings, tables=(tables.first_rounds,),
     ),
     _trained(
+        "frl/evaluatorfl_rate", "EvaluatorFL 1 with the rate of its code, Adam 0.01", "table",
+        runs=grid.rate_runs, tables=(tables.evaluators,),
+    ),
+    _trained(
         "frl/first-round", "EvaluatorFL 2: accuracy after the first round", "table",
         runs=grid.first_round_runs, tables=(tables.first_rounds,),
     ),

@@ -3,7 +3,7 @@
 Sec. IV of the report: 20 or 100 workers; FedAvg on Fashion-MNIST for 10 rounds of 3 epochs; EvaluatorFL
 on MNIST with at least 3 labels per worker and skewed volume, 20 episodes of 10 rounds; SchedulerFL
 on MNIST with 100 workers, IID and not. From its code: the task model `cnn-frl`, Adadelta with rate
-1.0, batches of 64, optimiser state reset at each download (FRL-A29). Epochs that never shuffle, another
+1.0, batches of 64, optimiser state reset at each download (FRL-A33). Epochs that never shuffle, another
 habit of that code, are an option of every run and off by default (`--set sample_order=stored`). `SCALES`
 is the one place where the profiles differ.
 """
@@ -39,6 +39,7 @@ CODE = {"returns": "immediate", "likelihood": "code", "state_data": "code", "rew
 # Approach 2 in that code, read again (FRL-F1): workers' own models are rewarded, delta starts at theta_G^0's
 LOCAL, INITIAL = {"rewarded_model": "local"}, {"first_average": "initial"}
 CODE_2 = {**CODE, **LOCAL, **INITIAL}
+RATE = {"learning_rate": 0.01}  # of Adam in the code of approach 1; the report is silent (FRL-A33)
 UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
 # Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
 DRAWS_STORED = {
@@ -53,6 +54,7 @@ EVALUATORS = {
     "evaluatorfl_code": ("evaluatorfl", {name: CODE[name] for name in ("returns", "likelihood")}),
     "evaluatorfl_local": ("evaluatorfl", LOCAL),
     "evaluatorfl_initial": ("evaluatorfl", INITIAL),
+    "evaluatorfl_rate": ("evaluatorfl", RATE),
     "evaluatorfl_shuffled": ("evaluatorfl", {"agent": "shuffled"}),
 }
 SCHEDULERS = {
@@ -174,6 +176,16 @@ def code_runs(profile: str) -> list[Run]:
         own = replace(report, artifact="evaluatorfl_code")
         options = ({"approach": 2, **more} for more in (LOCAL, INITIAL, CODE_2))
         found += [report, *(replace(own, method_options=chosen) for chosen in options)]
+    return found
+
+
+def rate_runs(profile: str) -> list[Run]:
+    """Approach 1 as figs. 14 and 15 have it, and with ten times Adam's rate."""
+    found = []
+    for figure in ("fig14", "fig15"):
+        report = evaluator_runs(profile, figure)[0]
+        own = {**report.method_options, **RATE}
+        found += [report, replace(report, artifact="evaluatorfl_rate", method_options=own)]
     return found
 
 
