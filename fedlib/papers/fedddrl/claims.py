@@ -158,7 +158,7 @@ CLAIMS = (
             ),
         ),
         gates=TRAINED, supplements=beside.PROBING_SECONDS,
-        how=f"That kept clients probe faster hangs on the unit of H (A3). {BY_THE_SUM}",
+        how=f"With H by the cohort's sum (A3) it does not show that kept clients probe faster. {BY_THE_SUM}",
     ),
     Claim(
         "FEDDDRL-C9", "slow clients get fewer epochs, fast ones more, with exceptions",
@@ -201,8 +201,8 @@ CLAIMS = (
         ),
         gates=(FULL_EPISODES,), supplements=(beside.STEADINESS,),
         how=f"{AFTER_AN_EPISODE} FedAvg without Balanced-MixUp alone; the spread is the standard deviation "
-        "(n - 1) of an episode's last five accuracies. Whether 10 clients are steadier hangs on the measure: "
-        f"three further ones were {ADDED}.",
+        "(n - 1) of an episode's last five accuracies. Whether 10 clients are steadier depends on the "
+        f"measure: three further ones were {ADDED}.",
     ),
     Claim(
         "FEDDDRL-C12", "Balanced-MixUp lowers the EMD (factor 0.571)", "sec. 5.5, eqs. (23), (26)",
