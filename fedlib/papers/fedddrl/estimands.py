@@ -152,32 +152,32 @@ def epochs_of_fast(rows: pd.DataFrame) -> pd.DataFrame:
     return (fast - slow).unstack("role")
 
 
-def epochs_of_fast_alone(role: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """`epochs_of_fast` of one data set, with all seeds that it has."""
-
-    def estimand(rows: pd.DataFrame) -> pd.Series:
-        return epochs_of_fast(rows).get(role, pd.Series(dtype=float)).dropna()
-
-    return estimand
-
-
 def _late_terms(rows: pd.DataFrame) -> pd.DataFrame:
     terms = reward_terms(evaluations(rows))
     return terms.assign(late=terms.t > terms.t.max() - LATE)
 
 
-def gain_below_penalty(rows: pd.DataFrame) -> pd.Series:
-    """Half the penalty less the gain term over the last five rounds, with reward (12)."""
-    terms = _late_terms(rows)
-    own = terms[terms.late & (terms.variant == "fedmarl_b")].groupby("seed")
-    return 0.5 * own.penalty.mean() - own.gain.mean()
+def gain_below(share: float) -> Callable[[pd.DataFrame], pd.Series]:
+    """A share of the penalty less the gain term over the last five rounds, with reward (12)."""
+
+    def estimand(rows: pd.DataFrame) -> pd.Series:
+        terms = _late_terms(rows)
+        own = terms[terms.late & (terms.variant == "fedmarl_b")].groupby("seed")
+        return share * own.penalty.mean() - own.gain.mean()
+
+    return estimand
 
 
-def printed_gain_below_penalty() -> float:
-    penalty, gain = (
-        printed_value("fedddrl_text", metric=f"mean_{name}_last5") for name in ("penalty", "w1U")
-    )
-    return 0.5 * penalty - gain
+def printed_gain_below(share: float) -> Callable[[], float]:
+    """`gain_below` of the printed means."""
+
+    def compute() -> float:
+        penalty, gain = (
+            printed_value("fedddrl_text", metric=f"mean_{name}_last5") for name in ("penalty", "w1U")
+        )
+        return share * penalty - gain
+
+    return compute
 
 
 def dropping_late(rows: pd.DataFrame) -> pd.Series:
@@ -218,7 +218,8 @@ def steadiness(rows: pd.DataFrame) -> pd.Series:
     return -unsteadiness(rows)
 
 
-def _option(rows: pd.DataFrame, name: str) -> pd.Series:
+def option(rows: pd.DataFrame, name: str) -> pd.Series:
+    """A method option of every row; 0 where it is not given."""
     return rows.method_options.map(lambda text: json.loads(text).get(name, 0))
 
 
@@ -230,7 +231,7 @@ def _length(rows: pd.DataFrame) -> tuple[bool, str]:
 def _trained(rows: pd.DataFrame) -> tuple[bool, str]:
     """Number of updates: one of each VDN per round, once the buffer holds a batch of 32 (A18, A20)."""
     own = rows.drop_duplicates("run")
-    episodes = _option(own, "episodes")
+    episodes = option(own, "episodes")
     fewest = int(episodes[episodes > 0].min()) if (episodes > 0).any() else 0
     made, needed = (max(ROUNDS * n - 31, 0) for n in (fewest, EPISODES))
     return fewest >= EPISODES, f"agents made {made} of the paper's {needed} updates ({fewest} episodes)"

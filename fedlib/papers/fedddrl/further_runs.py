@@ -25,8 +25,10 @@ def _learned(run: Run, artifact: str, **options: Any) -> Run:
 def agents(profile: str) -> list[Run]:
     """Two agents of FedDdrl on each partition, and what a rule makes of the number of clients they keep.
 
-    random, fastest: the same agent, whose number of clients in each round is kept and whose choice is
-    not. FedAvg and the two dropping rules beside them. With five seeds ten agents.
+    random, fastest: an agent whose number of clients in each round is kept and whose choice is not. Each
+    run trains its agent anew, and agent 0's own runs are table 4's: on another machine the training differs,
+    and the control has another agent (`further_tables.deployments`). FedAvg and the two dropping rules
+    beside them. With five seeds ten agents.
     """
     among = real_roles(profile)
     found = grid.table4(profile, ("fedavg_mixup", "fedddrl"), among)

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -17,8 +18,21 @@ QUANTITIES = {"return": "return", "accuracy": "accuracy (points)", "latency %": 
 SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What the agents' choice of clients earns on a data set over a rule's choice of as many.
+
+    gaps: `QUANTITIES` of each agent less those of its control. left_out: controls of other agents.
+    """
+
+    role: str
+    rule: str
+    gaps: pd.DataFrame
+    left_out: int
+
+
 def by_agent(rows: pd.DataFrame) -> pd.DataFrame:
-    """`returns.measured` of every agent apart: with the columns agent and episodes (of training)."""
+    """`returns.measured` of every agent apart: with the columns agent, episodes and rewards of training."""
     options = rows.method_options.map(json.loads)
     rows = quantities.labelled(rows).assign(
         agent=options.map(lambda own: own.get("agent", 0)),
@@ -28,44 +42,57 @@ def by_agent(rows: pd.DataFrame) -> pd.DataFrame:
     frames = []
     for (agent, episodes), own in rows[learned].groupby(["agent", "episodes"]):
         found = measured(pd.concat([own, rows[~learned]]))
-        frames.append(found[found.variant.isin(set(own.variant))].assign(agent=agent, episodes=episodes))
+        found = found[found.variant.isin(set(own.variant))].join(_rewards(own), on=quantities.CELL)
+        frames.append(found.assign(agent=agent, episodes=episodes))
     return pd.concat(frames, ignore_index=True)
+
+
+def _rewards(rows: pd.DataFrame) -> pd.Series:
+    """Mean reward of each training episode (JSON text of round 0) by `CELL`; missing where none is stored."""
+    own = rows[rows["round"] == 0].set_index(quantities.CELL)
+    return own.reindex(columns=["training_reward_1"]).training_reward_1.rename("rewards")
 
 
 def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDdrl's choice less other choices of as many clients, by data set: mean over agents.
 
     random: any of them; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
-    same number of clients in the same state.
+    same number of clients in the same state. Each run trains its agent anew; a control whose agent did not
+    train to the same rewards has another agent and is left out.
     """
     lines = []
-    for role, rule, gaps in _gaps(rows):
-        line: dict[str, object] = {"role": role, "FedDdrl less": rule}
+    for choice in _choices(rows):
+        line: dict[str, object] = {"role": choice.role, "FedDdrl less": choice.rule}
         for column, words in QUANTITIES.items():
-            line |= mean_interval(gaps[column].to_numpy()).columns(words)
-        lines.append(line | {"agents": len(gaps)})
+            line |= mean_interval(choice.gaps[column].to_numpy()).columns(words)
+        lines.append(line | {"agents": len(choice.gaps), "left out": choice.left_out})
     return pd.DataFrame(lines)
 
 
 def choice_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on what the agents' choice of clients earns, their number left as it is, in return (15)."""
+    """Sentences on what the agents' choice of clients earns, their number left as it is, in return (15)."""
     told: dict[str, list[str]] = {}
-    for role, rule, gaps in _gaps(rows):
-        gain = mean_interval(gaps["return"].to_numpy())
+    choices = list(_choices(rows))
+    for choice in choices:
+        gain = mean_interval(choice.gaps["return"].to_numpy())
         says = by_sign(gain, above="ahead", below="behind", undecided="undecided")
-        whom = "at random" if rule == "random" else "with the shortest probing epochs"
-        told.setdefault(f"{role} ({len(gaps)} agents)", []).append(
+        whom = "at random" if choice.rule == "random" else "with the shortest probing epochs"
+        told.setdefault(f"{choice.role} ({len(choice.gaps)} agents)", []).append(
             f"{effect_words(gain, '').strip()} against as many {whom} ({says})"
         )
     if not told:
         return "No agents whose choice is replaced are stored."
-    parts = [f"{role} {', '.join(words)}" for role, words in told.items()]
-    gains = "; on ".join(parts)
-    return f"With each agent's number of clients left as it is, its choice changes the return: on {gains}."
+    gains = "; on ".join(f"{role} {', '.join(words)}" for role, words in told.items())
+    found = f"With each agent's number of clients left as it is, its choice changes the return: on {gains}."
+    left_out = sum(choice.left_out for choice in choices)
+    if not left_out:
+        return found
+    every = left_out + sum(len(choice.gaps) for choice in choices)
+    return f"{found} {left_out} of {every} control runs are left out: they trained to other rewards."
 
 
-def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Data set, rule, and `QUANTITIES` of each agent less those of the rule in its place."""
+def _choices(rows: pd.DataFrame) -> Iterator[Choice]:
+    """Each data set and rule of which at least one control has the agent that it replaces."""
     if rows.empty:
         return
     found, shown = by_agent(rows), quantities.shown_roles(rows)
@@ -74,9 +101,11 @@ def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             found[(found.role == role) & (found.variant == name)].set_index(["seed", "agent"])
             for name in ("fedddrl", f"fedddrl: {rule}")
         )
-        gaps = (own[list(QUANTITIES)] - other[list(QUANTITIES)]).dropna()
+        own, other = own.align(other, join="inner", axis="index")
+        same = own.rewards.notna() & (own.rewards == other.rewards)
+        gaps = (own[list(QUANTITIES)] - other[list(QUANTITIES)])[same]
         if len(gaps):
-            yield shown[role], rule, gaps
+            yield Choice(shown[role], rule, gaps, int((~same).sum()))
 
 
 def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:

@@ -80,12 +80,19 @@ def normalised(rows: pd.DataFrame, value: str) -> pd.Series:
     return (100 * joined.total / joined.unit).set_axis(total.set_index(CELL).index)
 
 
-def unsteadiness(rows: pd.DataFrame) -> pd.Series:
-    """Standard deviation in points of the accuracy over the last five rounds of an episode, by `CELL`."""
+def unsteadiness(rows: pd.DataFrame, last: int = 5) -> pd.Series:
+    """Standard deviation in points of the accuracy over the last rounds of an episode, by `CELL`."""
     rows = evaluations(rows)
-    late = rows[rows.t > rows.t.max() - 5]
+    late = rows[rows.t > rows.t.max() - last]
     spread = 100 * late.groupby([*CELL, "episode"]).test_accuracy.std()
     return spread.groupby(CELL).mean()
+
+
+def roughness(rows: pd.DataFrame) -> pd.Series:
+    """Mean absolute change in points of the accuracy from one round of an episode to the next, by `CELL`."""
+    rows = evaluations(rows).sort_values([*CELL, "episode", "t"])
+    change = 100 * rows.groupby([*CELL, "episode"]).test_accuracy.diff().abs()
+    return change.groupby([rows[key] for key in CELL]).mean()
 
 
 def cell(values: pd.Series, role: str, variant: str, cohort_size: float | None = None) -> pd.Series:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from fedddrl_by_hand import ROUNDS, decided, frame
 
-from fedlib.papers.fedddrl import estimands, quantities
+from fedlib.papers.fedddrl import estimands, quantities, supplements
 from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.measurements import agents_cost, emd, emd_table, feature_table, utility_line
 from fedlib.papers.fedddrl.weight_search import (
@@ -204,9 +204,10 @@ def test_epochs_by_speed_of_each_data_set_with_its_own_seeds():
     rows = pd.concat([mnist, other.assign(kept=other.kept.where(~none, "[1, 1, 0, 0]"))], ignore_index=True)
     (pooled,) = decide(9, rows).effects
     assert (pooled.interval.n, pooled.interval.mean) == (2, 2)
-    assert estimands.epochs_of_fast_alone("MNIST")(rows).to_dict() == {0: 4, 1: 4, 2: 4}
-    assert estimands.epochs_of_fast_alone("CIFAR-10")(rows).to_dict() == {0: 0, 2: 0}
-    assert estimands.epochs_of_fast_alone("CrisisIBD")(rows).empty
+    alone = {role: supplements.on(estimands.epochs_of_fast, role)(rows) for role in estimands.ROLES}
+    assert alone["MNIST"].to_dict() == {0: 4, 1: 4, 2: 4}
+    assert alone["CIFAR-10"].to_dict() == {0: 0, 2: 0}
+    assert alone["CrisisIBD"].empty
     told = next(c for c in CLAIMS if c.id == "FEDDDRL-C9").supplements[0].tell(rows)
     assert "MNIST: +4.00 [+4.00, +4.00] epochs, 3 seeds" in told
     assert "CIFAR-10: +0.00 [+0.00, +0.00] epochs, 2 seeds" in told

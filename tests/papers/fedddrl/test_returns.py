@@ -163,7 +163,8 @@ def agents_by_hand():
             part = frame({("fedddrl", "MNIST"): {"accuracy": reached, "kept": 6, "sway": 0}})
             more = {"agent": agent, "deployed": deployed}
             options = part.method_options.map(lambda text, more=more: json.dumps(json.loads(text) | more))
-            parts.append(part.assign(method_options=options))
+            trained = np.where(part["round"] == 0, json.dumps([0.1 * agent]), None)
+            parts.append(part.assign(method_options=options, training_reward_1=trained))
     rows = pd.concat(parts, ignore_index=True)
     return rows[rows.seed == 0]
 
@@ -171,10 +172,35 @@ def agents_by_hand():
 def test_agents_are_held_to_as_many_clients_at_random():
     """Two agents on one partition: +2 and +8 points against their own controls, mean 5."""
     (line,) = further_tables.deployments(agents_by_hand()).to_dict("records")
-    assert (line["FedDdrl less"], line["agents"]) == ("random", 2)
+    assert (line["FedDdrl less"], line["agents"], line["left out"]) == ("random", 2, 0)
     assert line["accuracy (points)"] == pytest.approx(5)
     assert line["return"] == pytest.approx(0.05 * SLOPE)
     assert line["latency (% of FedAvg's)"] == 0
+
+
+@pytest.mark.parametrize("trained", [json.dumps([0.3]), None])
+def test_a_control_with_another_agent_is_left_out(trained):
+    """The first agent's control trained to other rewards, or to none that are stored: +8 points remain."""
+    rows = agents_by_hand()
+    control = rows.method_options.str.contains("random") & rows.method_options.str.contains('"agent": 0')
+    rows.loc[control & (rows["round"] == 0), "training_reward_1"] = trained
+    (line,) = further_tables.deployments(rows).to_dict("records")
+    assert (line["agents"], line["left out"]) == (1, 1)
+    assert line["accuracy (points)"] == pytest.approx(8)
+    told = further_tables.choice_sentence(rows)
+    assert told.endswith("1 of 2 control runs are left out: they trained to other rewards.")
+    none = rows.drop(columns="training_reward_1")
+    assert further_tables.deployments(none).empty
+    assert further_tables.choice_sentence(none).startswith("No agents")
+
+
+def test_half_of_the_stored_controls_have_the_agent_that_they_replace():
+    """Those of the second agent on each partition; the first one's own runs are table 4's."""
+    rows = fedlib.load_results("fedddrl/agents", "reduced")
+    table = further_tables.deployments(rows)
+    assert len(table) == 4
+    assert table[["agents", "left out"]].eq(5).all(axis=None)
+    assert "20 of 40 control runs are left out" in further_tables.choice_sentence(rows)
 
 
 def test_savings_by_the_unit_of_h():
@@ -224,4 +250,5 @@ def test_what_the_choice_earns_is_told_with_its_agents():
     assert "(2 agents) " in told
     assert told.count("against as many at random") == 1
     assert "shortest probing epochs" not in told  # not run
+    assert "left out" not in told
     assert further_tables.choice_sentence(agents_by_hand().iloc[:0]).startswith("No agents")

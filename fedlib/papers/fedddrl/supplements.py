@@ -1,0 +1,201 @@
+"""Numbers shown beside FedDdrl's verdicts, deciding nothing: further agents, data sets alone, other readings.
+
+Of the registered estimands, or of their like, on rows of further artifacts. All but the epochs of each data
+set and the latency by FedMarl's rule were added on 2026-11-25, after the rows had been looked at.
+"""
+
+import json
+from collections.abc import Callable
+from functools import partial
+
+import pandas as pd
+
+from fedlib.analysis.claims import Part, Supplement, supplement
+from fedlib.papers.fedddrl import estimands as estimate
+from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl.estimands import HARD, ROLES, against, by_cohort_size, contrasts, option
+from fedlib.papers.fedddrl.quantities import roughness, unsteadiness
+
+Estimand = Callable[[pd.DataFrame], pd.DataFrame | pd.Series]
+ADDED = "added on 2026-11-25, after the rows had been looked at"  # said in `Claim.how`
+TWO_AGENTS = "two agents a partition"
+SAVED_SECONDS = contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_of_fedavg("latency_seconds"))
+
+
+def of_both_agents(
+    estimand: Callable[[pd.DataFrame], pd.DataFrame],
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """An estimand on rows of `fedddrl/agents`: mean over the agents of each partition, by seed."""
+
+    def own(rows: pd.DataFrame) -> pd.DataFrame:
+        learns = rows.method == "fedddrl"
+        chosen, others = rows[learns & (option(rows, "deployed") == 0)], rows[~learns]
+        parts = [estimand(pd.concat([agent, others])) for _, agent in chosen.groupby(option(chosen, "agent"))]
+        return pd.concat(parts).groupby(level=0).mean() if parts else pd.DataFrame()
+
+    return own
+
+
+def of_fedddrl(estimand: Estimand) -> Estimand:
+    """An estimand on the rows of FedDdrl alone."""
+    return lambda rows: estimand(rows[rows.method == "fedddrl"])
+
+
+def on(estimand: Callable[[pd.DataFrame], pd.DataFrame], role: str) -> Estimand:
+    """One data set's column of an estimand, with all seeds that it has."""
+    return lambda rows: estimand(rows).get(role, pd.Series(dtype=float)).dropna()
+
+
+def dropping_late_on(role: str) -> Estimand:
+    """`estimands.dropping_late` of FedMarl's agents on a data set."""
+
+    def estimand(rows: pd.DataFrame) -> pd.Series:
+        own = rows[(rows.method == "fedmarl") & (rows.dataset.map(grid.ROLE_OF) == role)]
+        return estimate.dropping_late(own) if len(own) else pd.Series(dtype=float)
+
+    return estimand
+
+
+def by_unit(rows: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Rows of `fedddrl/latency-unit` with agents that learn with H of this unit (A3), as plain FedDdrl.
+
+    Of the seeds that have agents of the cohort's sum.
+    """
+    learns, units = rows.method == "fedddrl", option(rows, "latency_unit").replace(0, "largest")
+    both = rows.seed.isin(rows.seed[learns & (units == "cohort")])
+    rows = rows[both & (~learns | (units == unit))]
+    return rows.assign(method_options=rows.method_options.map(_without_unit))
+
+
+def _without_unit(text: str) -> str:
+    return json.dumps({name: value for name, value in json.loads(text).items() if name != "latency_unit"})
+
+
+def with_local(rows: pd.DataFrame, local: grid.Local) -> pd.DataFrame:
+    """Rows whose clients take these steps of SGD."""
+    momentum = rows.local_optimizer_options.map(lambda text: json.loads(text).get("momentum", 0.0))
+    same = (rows.local_learning_rate == local.rate) & (rows.batch_size == local.batch_size)
+    return rows[same & (momentum == local.momentum)]
+
+
+def first_three_seeds(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the seeds with which the claims were first looked at."""
+    return rows[rows.seed < 3]
+
+
+def steady_over(last: int) -> Callable[[pd.DataFrame], pd.Series]:
+    """Minus the standard deviation of the accuracies of an episode's last rounds (points), by `CELL`."""
+    return lambda rows: -unsteadiness(rows, last)
+
+
+def smoothness(rows: pd.DataFrame) -> pd.Series:
+    """Minus the mean absolute change of the accuracy from round to round (points), by `CELL`."""
+    return -roughness(rows)
+
+
+def by_the_sum(part: Part) -> Supplement:
+    """A part with agents that learn with H by the cohort's sum."""
+    return _with_unit("cohort", "agents that learn with H by the cohort's sum (A3)", part)
+
+
+def by_both_units(part: Part) -> tuple[Supplement, ...]:
+    """A part with H by the cohort's sum, and by its largest value on the same seeds."""
+    return by_the_sum(part), _with_unit("largest", "H by its largest value, same seeds", part)
+
+
+def _with_unit(unit: str, words: str, part: Part) -> Supplement:
+    choose = partial(by_unit, unit=unit)
+    return supplement("fedddrl/latency-unit", part, where=f"with {words}", chosen=choose)
+
+
+def _mixup_with(words: str, local: grid.Local) -> Supplement:
+    """Gain of Balanced-MixUp on CIFAR-10, ten clients a round, with one local SGD."""
+    gain = Part("FedAvg+ - FedAvg on CIFAR-10, C = 10", contrasts(against("fedavg_mixup", "fedavg"), HARD))
+    return supplement("fedddrl/sgd-search", gain, where=words, chosen=partial(with_local, local=local))
+
+
+FEDAVG_ALONE = supplement(  # of C1
+    "fedddrl/agents",
+    Part(
+        f"FedDdrl - FedAvg+, {TWO_AGENTS}",
+        of_both_agents(contrasts(against("fedddrl", "fedavg_mixup"), HARD)),
+    ),
+)
+FEDPROX_OVER_FEDAVG = supplement(  # of C2
+    "fedddrl/table4", Part("FedProx - FedAvg", contrasts(against("fedprox", "fedavg"), ("MNIST",)))
+)
+
+
+def _later(what: str, estimand: Estimand) -> Part:
+    words = f"clients kept, rounds 3 to 15 - rounds 1 and 2, {what}"
+    return Part(words, estimand, unit="clients", margin=0.5)  # 5 % of a cohort of ten
+
+
+_OF_BOTH = of_both_agents(of_fedddrl(estimate.later_than_first))
+KEPT_LATER = (  # of C7
+    supplement("fedddrl/fig10", *(_later(role, on(estimate.later_than_first, role)) for role in ROLES)),
+    supplement(
+        "fedddrl/agents",
+        _later(TWO_AGENTS, _OF_BOTH),
+        *(_later(f"{TWO_AGENTS}, {role}", on(_OF_BOTH, role)) for role in ROLES),
+    ),
+)
+PROBING_SECONDS = by_both_units(  # of C8
+    Part(
+        "probing latency, dropped / kept (100 log)",
+        of_fedddrl(estimate.dropped_over_kept("probing_seconds")), unit="%",
+    )
+)  # fmt: skip
+EPOCHS = (  # of C9
+    supplement(
+        "fedddrl/fig12",
+        *(
+            Part(f"epochs of fast - of slow kept clients, {role}", on(estimate.epochs_of_fast, role),
+                 unit="epochs", margin=0.25)
+            for role in ROLES
+        ),
+    ),
+    by_the_sum(
+        Part("epochs of fast - of slow kept clients", of_fedddrl(estimate.epochs_of_fast), unit="epochs",
+             margin=0.25)
+    ),
+)  # fmt: skip
+MIXUP_BY_STEP = (  # of C10
+    _mixup_with("with the step in use, 0.1", grid.SCALES["reduced"].local),
+    _mixup_with("with step 0.3", grid.Local(0.3, 0.0, 10)),
+    _mixup_with("with step 0.01 and momentum 0.9", grid.Local(0.01, 0.9, 10)),
+)
+STEADINESS = supplement(  # of C11
+    "fedddrl/table5",
+    Part("spread of the last ten rounds, 5 clients a round - 10", by_cohort_size(steady_over(10))),
+    Part("spread of all 15 rounds, 5 clients a round - 10", by_cohort_size(steady_over(estimate.ROUNDS))),
+    Part("mean change per round, 5 clients a round - 10", by_cohort_size(smoothness)),
+)
+REWARD_12 = (  # of C14
+    supplement(
+        "fedddrl/table4",
+        Part("clients kept with (12) on CIFAR-10, earlier - last 5 rounds",
+             dropping_late_on("CIFAR-10"), unit="clients", margin=0.5),
+    ),
+    supplement(
+        "fedddrl/eq13-14",
+        Part("a third of the penalty - gain, last 5 rounds", estimate.gain_below(1 / 3), unit="reward",
+             printed=estimate.printed_gain_below(1 / 3)),
+    ),
+)  # fmt: skip
+FIRST_THREE = supplement(  # of C15
+    "fedddrl/table4",
+    Part("B - A", contrasts(against("fedmarl_b", "fedmarl_a"))),
+    where="with the first three seeds",
+    chosen=first_three_seeds,
+)
+SAVINGS = (  # of C16; the first where the server waits for every probing epoch, as FedMarl counts (A2)
+    supplement(
+        "fedddrl/table4",
+        Part(
+            "latency saved against FedAvg+ as FedMarl counts it",
+            contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_by_fedmarls_rule), unit="%",
+        ),
+    ),
+    *by_both_units(Part("latency saved against FedAvg+", SAVED_SECONDS, unit="%")),
+)  # fmt: skip
