@@ -152,20 +152,20 @@ LOWER_BOUND = (
 OSCILLATES = (
     "The registered second part leaves out round 1 of an episode, whose reward starts from delta = 0. Its "
     f"verdict depends on the rounds and episodes that count. Both other choices were {ADDED}. Round 2's "
-    "reward comes from that start as well: about a tenth of the accuracy. From round 3 on the difference is "
-    "about 0. Over the last five episodes, round 2 included, the part would be supported. The differences of "
-    "as many workers drawn at random are about the same."
+    "reward comes from that start as well: about a tenth of the accuracy. From round 3 on the part stays "
+    "inconclusive, with a mean near 0. Over the last five episodes, round 2 included, it would be supported, "
+    "and the claim partly supported. As many workers drawn at random show about the same differences."
 )
 FASTER = (
     'The registered estimand is the mean accuracy over all rounds of an episode. "Faster" is about its '
-    "first rounds, and the verdict depends on this: over rounds 1 to 5 alone, "
-    f"{ADDED}, the accuracy of 20 workers rises over the episodes, and the claim would not be supported. Net "
-    "of as many workers drawn at random it stays inconclusive."
+    f"first rounds, and the verdict depends on this. Rounds 1 to 5 alone were {ADDED}. There the accuracy "
+    "of 20 workers rises over the episodes, and the claim would not be supported. Net of as many workers "
+    "drawn at random it stays inconclusive."
 )
 NEARLY_ALL = (
-    "The registered second part is the share of the workers used in a round. The verdict depends on this: "
-    f"the share used in some round of an episode, {ADDED}, is nearly all, and the claim would be supported. "
-    "Random halves use nearly all as well."
+    "The registered second part is the share of the workers used in a round. The verdict depends on this. "
+    f"The share used in some round of an episode was {ADDED}. It is nearly all, and the claim would be "
+    "supported. Workers drawn at random, as many in each round, are all used as well."
 )
 ONE_FOR_EACH_SIZE = (
     "One part for each number of workers, since the claim names both; at first it was their mean. The "
@@ -173,8 +173,8 @@ ONE_FOR_EACH_SIZE = (
 )
 AFTER_AS_MANY = (
     "The registered estimand compares the accuracy after ten rounds. The verdict depends on this: by the "
-    "mean over the rounds, the best round, the last episode alone or the code's readings, all "
-    f"{ADDED}, it would be inconclusive. In none of them is a cell's mean below 0."
+    "mean over the rounds, the best round, the last episode alone or the code's readings it would be "
+    f"inconclusive. These four were {ADDED}. In none of them is a cell's mean below 0."
 )
 FURTHER_READINGS = f" The verdict depends on the reading. What follows was {ADDED}."
 TO_THE_END = (
@@ -190,7 +190,7 @@ DRAW_REWARDED = (
 STRICTER_OR_MEDIAN = (
     f" At {100 * STRICTER:.0f} % the first part would not be supported, and the claim with it: the verdict "
     f"depends on the threshold. The medians of the maximum time were {ADDED}, as were the counts below; by "
-    "medians, whose printed ratio is smaller, the second part would be inconclusive."
+    "medians, whose printed ratio is smaller, the second part and the claim would be inconclusive."
 )
 BOTH_OVER_ALL = (
     " So averaged, the second part would be inconclusive, and the claim with it: the verdict depends on "

@@ -126,7 +126,10 @@ def ahead_in_reading(name: str, rows: pd.DataFrame) -> pd.Series:
 def median_time_ratio(rows: pd.DataFrame) -> pd.Series:
     """100 x log of the median maximum time up to the threshold, random over scheduler."""
     named, keys = measure.named(rows), ["variant", "seed"]
-    arrival = measure.rounds_to_threshold(named).set_index(keys)["rounds"].fillna(named["round"].max())
+    table = measure.rounds_to_threshold(named)
+    if table.empty:  # random selection was not run
+        return pd.Series(dtype=float)
+    arrival = table.set_index(keys)["rounds"].fillna(named["round"].max())
     own = named[named["round"] > 0].join(arrival.rename("arrival"), on=keys)
     medians = own[own["round"] <= own["arrival"]].groupby(keys)["max_seconds"].median().unstack("variant")
     pair = medians.reindex(columns=["random", READ])
