@@ -16,6 +16,9 @@ from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl.runs import CASES
 
 EPISODES, WORKERS = 20, (20, 100)
+USED = 0.8  # share of the workers that "nearly all" means at least
+ABOUT = 5.0  # points: "about 25 %", "about 85 %"
+SHIFT = 10.0  # margin in points of selection probability: a tenth of the way from none to all
 READ, AS_CODED = "schedulerfl", "schedulerfl_unit"  # readings of the scheduler's state (FRL-A12)
 READINGS = {"evaluatorfl": "as read", "evaluatorfl_old": "old global model rewarded"}  # names of cells
 
