@@ -37,8 +37,8 @@ def curves_flat(
         rounds = own.groupby(list(by))["round"].max()
         if rounds.min() >= length:
             late = last_quarter_rise(own, by, value).max()
-            rising = f"; the steepest curve rises by {late:.1f} points in the last quarter"
-            return True, f"{rounds.min():g} rounds, as in the {whose}{rising if math.isfinite(late) else ''}"
+            slope = f"; the steepest curve rises by {late:.1f} points in the last quarter"
+            return True, f"{rounds.min():g} rounds, as in the {whose}{slope if math.isfinite(late) else ''}"
         shorter = rounds[rounds < length].index
         rise = last_quarter_rise(own, by, value).reindex(shorter, fill_value=float("inf"))
         where = f"in the last quarter of {rounds.min():g} rounds ({whose}: {length})"

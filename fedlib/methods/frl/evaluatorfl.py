@@ -68,7 +68,7 @@ class EvaluatorFL(Method):
     # of approach 2 (A7); "code": the worker's new model on training data less its previous one on test data
     state_data: str = "test"
     rewarded_model: str = "new"  # of approach 2; "local": theta_i^{t+1}, as the code evaluates; "old" (A8)
-    learning_rate: float = 1e-3  # of Adam; the report is silent, the code of approach 1 had 0.01
+    learning_rate: float = 1e-3  # of Adam; the report is silent, the code of approach 1 had 0.01 (A33)
     first_average: str = "zero"  # delta before round 1; "initial": the accuracy of theta_G^0 (the code; F1)
 
     def __post_init__(self) -> None:
@@ -105,8 +105,8 @@ class EvaluatorFL(Method):
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         state = self._begin_episode(task, state, cohort.round)
-        memory = {name: on_host(state.memory[name]) for name in ("agent", "batch")}
-        agent, batch, rule = Evaluator(**memory["agent"]), MovingBatch(**memory["batch"]), self.rule(_k(task))
+        agent = Evaluator(**on_host(state.memory["agent"]))
+        batch, rule = MovingBatch(**on_host(state.memory["batch"])), self.rule(_k(task))
         trained = train_cohort(task, state, cohort)  # lines 8, 9
         observed = self.observe(task, state, trained)  # lines 10 to 12
         draw = rule.draw(agent, observed, method_streams(task, "draw", cohort.round))  # lines 13, 14
@@ -119,7 +119,8 @@ class EvaluatorFL(Method):
         )
         batch = batch.add(observed, draw.action, reward, size=rule.batch_rounds)  # line 19
         learned = rule.learn(agent, batch)  # lines 21 to 25
-        memory = {**state.memory, "agent": dict(vars(learned)), "batch": dict(vars(batch)), "delta": delta}
+        memory: dict[str, Any] = {**state.memory, "delta": delta}
+        memory |= {"agent": dict(vars(learned)), "batch": dict(vars(batch))}
         if self._sees_previous:
             memory["previous"] = self._local(task, trained, task.test, worker_tests(task), "samples")
         after = replace(after, memory=memory)
