@@ -66,7 +66,8 @@ def test_null_is_taken_where_the_field_allows_none_and_refused_elsewhere(name):
 
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_every_run_of_every_artifact_passes(profile):
-    runs = {run.group_key: run for artifact in artifacts().values() for run in artifact.runs(profile)}
+    having = [artifact for artifact in artifacts().values() if profile in artifact.profiles]
+    runs = {run.group_key: run for artifact in having for run in artifact.runs(profile)}
     assert runs
     for run in runs.values():
         check_run_names(run)

@@ -20,7 +20,7 @@ SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
 
 @dataclass(frozen=True)
 class Choice:
-    """What the agents' choice of clients earns on a data set over a rule's choice of as many.
+    """Gain of the agents' choice of clients on a data set over a rule's choice of as many.
 
     gaps: `QUANTITIES` of each agent less those of its control. left_out: controls of other agents.
     """

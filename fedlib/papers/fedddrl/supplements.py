@@ -42,7 +42,7 @@ def of_fedddrl(estimand: Estimand) -> Estimand:
 
 
 def on(estimand: Callable[[pd.DataFrame], pd.DataFrame], role: str) -> Estimand:
-    """One data set's column of an estimand, with all seeds that it has."""
+    """Column of one data set of an estimand, with all seeds that it has."""
     return lambda rows: estimand(rows).get(role, pd.Series(dtype=float)).dropna()
 
 

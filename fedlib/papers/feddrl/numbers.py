@@ -79,23 +79,22 @@ def _cell(scheme: str) -> str:
     return f"one cell of {ROUNDS} rounds{' under CN' * (scheme == 'cn')}"
 
 
-def _factors_at_length(scheme: str, variant: str = "feddrl", in_slot: bool = False) -> Number:
+def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
     """Factor of a small group's client less that of a main group's, in that cell."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(LENGTH[scheme])
         own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
-        if not len(own) or variant not in set(own.variant):
+        if not len(own) or "feddrl" not in set(own.variant):
             return None
-        return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, variant).to_numpy())
+        return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, "feddrl").to_numpy())
 
-    words = ", among clients in the same slot" * in_slot + ", slots in drawn order" * (variant == "drawn")
+    words = ", among clients in the same slot" * in_slot
     return Number(
-        id=f"feddrl-length-{'cn-' * (scheme == 'cn')}{'drawn-' * (variant == 'drawn')}factors"
-        f"{'-in-slot' * in_slot}",
+        id=f"feddrl-length-{'cn-' * (scheme == 'cn')}factors{'-in-slot' * in_slot}",
         what=f"factor of a client of a small group less that of the main group{words}, {_cell(scheme)}",
         unit="% of 1/K", artifacts=(LENGTH[scheme],), compute=compute,
-        places=(NOTEBOOK,) if variant == "drawn" else BOTH,
+        places=(PAGE,),
     )  # fmt: skip
 
 
@@ -103,15 +102,13 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of the cell of the paper's length under this partition, as far as it has rows."""
     return (
         *(
-            _at_length(name, scheme, late=late, places=(PAGE,) if name == "uniform" else BOTH)
+            _at_length(name, scheme, late=late, places=BOTH if name in ("fedavg", "untrained") else (PAGE,))
             for late in (False, True)
             for name in CONTROLS
         ),
-        _at_length("fedavg", scheme, "drawn", places=(NOTEBOOK,)),
         _at_length("fedavg", scheme, "drawn", late=True),
-        _at_length("uniform", scheme, "repaired"),
+        _at_length("uniform", scheme, "repaired", places=(PAGE,)),
         *(_factors_at_length(scheme, in_slot=in_slot) for in_slot in (False, True)),
-        _factors_at_length(scheme, "drawn"),
     )
 
 

@@ -36,7 +36,7 @@ from fedlib.papers.frl.static_times import trace_static
 
 OWNED = (
     "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30",
-    "evaluatorfl_code", "first-round",
+    "evaluatorfl_code", "evaluatorfl_rate", "first-round",
 )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def test_reduced_runs_on_real_data_with_three_seeds():
 def test_variants_have_names_of_their_own():
     import pandas as pd
 
-    grids = (frl_grid.scheduler_runs, frl_grid.sec_v_runs, frl_grid.code_runs)
+    grids = (frl_grid.scheduler_runs, frl_grid.sec_v_runs, frl_grid.code_runs, frl_grid.rate_runs)
     runs = [run for grid in grids for run in grid("smoke")]
     rows = pd.DataFrame(
         {"method": run.method, "method_options": json.dumps(run.method_options)} for run in runs
