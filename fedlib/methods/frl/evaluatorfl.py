@@ -113,7 +113,8 @@ class EvaluatorFL(Method):
         chosen = self._chosen(task, draw, cohort.round)
         shares = on_device((chosen / chosen.sum(dim=1, keepdim=True)).numpy(), task.device)
         after, report = finish_round(task, state, cohort, trained, shares)  # lines 15, 20: F1
-        value = self.value(task, draw, observed, state, trained, after)  # line 16
+        tested = self._tested(task, trained)
+        value = self.value(task, draw, observed, state, tested, after)  # line 16
         reward, delta = subtract_moving_average(  # lines 17, 18
             value, state.memory["delta"].cpu(), new_weight=self.new_weight
         )
@@ -122,7 +123,7 @@ class EvaluatorFL(Method):
         memory: dict[str, Any] = {**state.memory, "delta": delta}
         memory |= {"agent": dict(vars(learned)), "batch": dict(vars(batch))}
         if self._sees_previous:
-            memory["previous"] = self._local(task, trained, task.test, worker_tests(task), "samples")
+            memory["previous"] = tested
         after = replace(after, memory=memory)
         columns = self._columns(task.run.episode(cohort.round)[1], rule, agent, observed, draw, value, reward)
         return after, replace(report, columns=columns)
@@ -164,17 +165,23 @@ class EvaluatorFL(Method):
         draw: Draw,
         observed: Tensor,
         before: ServerState,
-        trained: Trained,
+        tested: Tensor | None,
         after: ServerState,
     ) -> Tensor:
         """Rhat [R]: the mean accuracy of the selected workers (F2), or accuracies on the workers' test
-        data weighted by their sizes d_i (F3): of the global model, or of each worker's own (A8)."""
+        data weighted by their sizes d_i (F3): of the global model, or of each worker's own, `tested` (A8)."""
         if self.approach == 1:
             return (draw.selected * observed).sum(dim=1) / draw.selected.sum(dim=1)
-        if self.rewarded_model == "local":
-            return _by_size(task, self._local(task, trained, task.test, worker_tests(task), "samples"))
+        if tested is not None and self.rewarded_model == "local":
+            return _by_size(task, tested)
         state = after if self.rewarded_model == "new" else before
         return _by_size(task, self._global(task, state, worker_tests(task), "samples"))
+
+    def _tested(self, task: Task, trained: Trained) -> Tensor | None:
+        """[R, k] accuracy of each worker's new model on its test data; None where no reading needs it."""
+        if self.approach == 1 or not (self._sees_previous or self.rewarded_model == "local"):
+            return None
+        return self._local(task, trained, task.test, worker_tests(task), "samples")
 
     def _local(
         self, task: Task, trained: Trained, samples: Samples, lists: list[Partition], kind: str
