@@ -3,15 +3,15 @@
 import argparse
 import sys
 
-from fedlib.cli import run as running
+from fedlib.cli import grid
 from fedlib.errors import check
 from fedlib.run import count_of_runs
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `run` that choose runs and say how they train, and those of the jobs."""
-    running.add_selection(parser, nargs="*")
-    running.add_training(parser)
+    grid.add_selection(parser, nargs="*")
+    grid.add_training(parser)
     parser.add_argument("--executor", default="slurm", help="slurm or local (processes of this machine)")
     parser.add_argument(
         "--array", type=int, default=64, metavar="N", help="most tasks at a time (default: 64)"
@@ -34,10 +34,10 @@ def submit_command(arguments: argparse.Namespace) -> int:
         check(not arguments.artifacts, "--status given with an ID; allowed: --status alone, which shows all")
         return _show_states(store)
     check(bool(arguments.artifacts), "submit needs an artifact or a paper; see `fedlib list`")
-    plans = running.planned_runs(arguments)
+    plans = grid.planned_runs(arguments)
     if arguments.dry_run:
-        running.show_groups(plans, store)
-        running.show_times(plans, arguments.profile, store)
+        grid.show_groups(plans, store)
+        grid.show_times(plans, arguments.profile, store)
         return 0
     jobs = cluster.submit(
         [run for runs in plans.values() for run in runs],

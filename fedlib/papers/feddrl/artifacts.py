@@ -15,8 +15,8 @@ from fedlib.papers.feddrl import small_setting as small
 _paper = Deferred("fedlib.papers.feddrl")
 bandit, learning, figures = _paper.ddpg_bandit, _paper.learning, _paper.figures
 learned, measurements, tables = _paper.learning_figures, _paper.measurements, _paper.tables
-timing = _paper.timing
-LENGTH_TABLES = (tables.length_table, tables.length_leads, tables.length_factors)
+length_tables, timing = _paper.length_tables, _paper.timing
+LENGTH_TABLES = (length_tables.length_table, length_tables.length_leads, length_tables.length_factors)
 
 _over_delta = partial(figures.plot_over, column="delta", x_label="delta, share of the main cluster")
 

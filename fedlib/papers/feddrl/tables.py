@@ -12,21 +12,12 @@ from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
-from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.runs import CONTROLS
 from fedlib.plotting.style import method_style
 
 PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
 CELL = ["data", "partition", "N"]
 LAST_ROUNDS = 50  # whose mean accuracy stands beside the best
-AGENTS = (
-    "feddrl",
-    "feddrl_online",
-    "untrained",
-    "repaired",
-    "drawn",
-)  # policies that decide a client's factor
-NO_INTERVAL = Interval(math.nan, math.nan, math.nan, 0)
 
 
 def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
@@ -35,11 +26,11 @@ def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     for cell, best in analysis.best_by_cell(named):
         for variant, values in best.items():
             interval = mean_interval(values.dropna().to_numpy())
-            found.append({**_cell(cell), "variant": variant, **vars(interval)})
+            found.append({**name_cell(cell), "variant": variant, **vars(interval)})
     return pd.DataFrame(found, columns=[*CELL, "variant", "mean", "low", "high", "n"])
 
 
-def _cell(cell: tuple) -> dict[str, object]:
+def name_cell(cell: tuple) -> dict[str, object]:
     dataset, partition, clients = cell
     return {
         "data": analysis.PAPER_DATA[dataset],
@@ -80,7 +71,7 @@ def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """
     named, found = analysis.named(rows), []
     for cell, part in analysis.cells(named):
-        line, late = _cell(cell), analysis.late(part)
+        line, late = name_cell(cell), analysis.late(part)
         for variant in (name for name in PRINTED if (part.variant == name).any()):
             line[f"{PRINTED[variant]} best"] = analysis.best(part, variant).mean()
             line[f"{PRINTED[variant]} late"] = late[variant].mean()
@@ -101,7 +92,7 @@ def gain_table(rows: pd.DataFrame) -> pd.DataFrame:
     named, found = analysis.named(rows), []
     printed = {over: printed_gains(over) for over in ("best", "worst")}
     for cell, best in analysis.best_by_cell(named, needs=analysis.THREE):
-        line, means = _cell(cell), best[list(analysis.BASELINES)].mean()
+        line, means = name_cell(cell), best[list(analysis.BASELINES)].mean()
         for over, baseline in (("best", means.idxmax()), ("worst", means.idxmin())):
             gain = analysis.relative_gain(best.feddrl, best[baseline])
             interval = decide.paired(gain, 0 * gain)
@@ -123,7 +114,7 @@ def control_table(rows: pd.DataFrame) -> pd.DataFrame:
         for control, values in best.items():
             if control not in ("feddrl", "singleset"):
                 interval = decide.paired(best.feddrl, values)
-                found.append({**_cell(cell), "control": control, **vars(interval)})
+                found.append({**name_cell(cell), "control": control, **vars(interval)})
     return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"])
 
 
@@ -148,58 +139,6 @@ def pooled_lead(named: pd.DataFrame, control: str) -> Interval:
     """FedDRL's best accuracy less a control's (points), mean over all cells of a seed, then over seeds."""
     parts = [part for _, part in analysis.cells(named, needs=("feddrl", control))]
     return decide.pooled((analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts)
-
-
-def length_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table with a line per variant of one cell: accuracy (%) published, best and late (`late`)."""
-    named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named, needs=("feddrl",)):
-        published, late = accuracies().loc[line_key(_cell(cell))], analysis.late(part)
-        for variant in analysis.variant_order(part):
-            best = analysis.best(part, variant)
-            line = {"variant": variant, "published": published.get(PRINTED.get(variant))}
-            line |= mean_interval(best.to_numpy()).columns("best", "")
-            line["difference"] = best.mean() - line["published"] if variant in PRINTED else None
-            found.append({**line, "late": late[variant].mean(), "seeds": len(best)})
-    return pd.DataFrame(found)
-
-
-def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each variant of one cell less FedAvg, and FedDRL less each (points), in best and in late accuracy."""
-    named, found = analysis.named(rows), []
-    for _, part in analysis.cells(named, needs=("feddrl", "fedavg")):
-        late = analysis.late(part)
-        best = {name: analysis.best(part, name) for name in analysis.variant_order(part)}
-        for variant in best:
-            line: dict[str, object] = {"variant": variant}
-            for group, own, other in (
-                ("less FedAvg", variant, "fedavg"), ("FedDRL less it", "feddrl", variant),
-            ):  # fmt: skip
-                for name, values in (("best", best), ("late", late)):
-                    gap = decide.paired(values[own], values[other]) if own != other else NO_INTERVAL
-                    line |= gap.columns(f"{group}: {name}")
-            found.append(line)
-    return pd.DataFrame(found)
-
-
-def length_factors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Factor of a client of a small group less one's of the main group, in % of a uniform factor.
-
-    Of the policies that are trained or start the training; after a quarter of the rounds. Then the same
-    among clients in the same slot, where slots are sorted by client number.
-    """
-    named, found = analysis.named(rows), []
-    for variant in analysis.variant_order(named):
-        if variant not in AGENTS:
-            continue
-        line: dict[str, object] = {"variant": variant}
-        for words, gap in (("all clients", factor_gap), ("in the same slot", factor_gap_in_slot)):
-            values = gap(named, variant).dropna()  # none where no slot had clients of both groups
-            known = len(values) and (words == "all clients" or variant != "drawn")
-            interval = mean_interval(values.to_numpy()) if known else NO_INTERVAL
-            line |= interval.columns(f"small group less main group (%): {words}")
-        found.append(line)
-    return pd.DataFrame(found)
 
 
 def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -259,7 +198,8 @@ def _rounds(rows: pd.DataFrame) -> pd.DataFrame:
         needed = {name: analysis.rounds_to(part, name, target).mean() for name in analysis.THREE}
         first = part[part.variant == "feddrl"].iloc[0]
         stage_1 = json.loads(first.method_options).get("worker_rounds", first.rounds)
-        line = {**_cell(cell), "target": target.mean(), **{PRINTED[n]: value for n, value in needed.items()}}
+        line = {**name_cell(cell), "target": target.mean()}
+        line |= {PRINTED[name]: value for name, value in needed.items()}
         line["with stage 1"] = needed["feddrl"] + stage_1
         for name in CONTROLS:
             known = (part.variant == name).any()
@@ -299,7 +239,7 @@ def factor_table(rows: pd.DataFrame, early: float = 0.25) -> pd.DataFrame:
         for variant in analysis.variant_order(later):
             seeds = later[later.variant == variant].groupby("seed")[["main", "others"]].mean() * 100
             interval = decide.paired(seeds.others, seeds.main)
-            line = {**_cell(cell), "variant": variant, "main": seeds.main.mean()}
+            line = {**name_cell(cell), "variant": variant, "main": seeds.main.mean()}
             found.append({**line, "others": seeds.others.mean(), **interval.columns("others - main", "")})
     return _marked(pd.DataFrame(found).round(3), rows)
 

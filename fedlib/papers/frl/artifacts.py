@@ -1,7 +1,7 @@
 """The FRL report (Orange, 2023): every table and figure of its experiments, with controls.
 
 B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, report, 26 February 2023.
-Readings FRL-A1 to A32: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
+Readings FRL-A1 to A33: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
 `fedlib.rl.reinforce`, `fedlib.methods.frl.workers` and `fedlib.partition.label_volume`.
 """
 
@@ -13,7 +13,7 @@ from fedlib.papers.frl import runs as grid
 _paper = Deferred("fedlib.papers.frl")
 embedding, figures, measurements = _paper.embedding, _paper.figures, _paper.measurements
 scheduler_training, scheduler_readings = _paper.scheduler_training, _paper.scheduler_readings
-evaluator_readings = _paper.evaluator_readings
+evaluator_readings, scheduler_figures = _paper.evaluator_readings, _paper.scheduler_figures
 static_times, tables = _paper.static_times, _paper.tables
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
@@ -101,10 +101,10 @@ ARTIFACTS = (
             profiles=PROFILES,
         )
         for figure, plot, what in (
-            ("fig26", figures.plot_scheduler_reward, "reward while it trains on times"),
-            ("fig27", figures.plot_probabilities, "probabilities, workers sorted by speed"),
-            ("fig28", figures.plot_draws, "selections, workers sorted by speed"),
-            ("fig29", figures.plot_maximum_time, "maximum time per experiment"),
+            ("fig26", scheduler_figures.plot_scheduler_reward, "reward while it trains on times"),
+            ("fig27", scheduler_figures.plot_probabilities, "probabilities, workers sorted by speed"),
+            ("fig28", scheduler_figures.plot_draws, "selections, workers sorted by speed"),
+            ("fig29", scheduler_figures.plot_maximum_time, "maximum time per experiment"),
         )
     ),
     Artifact(
@@ -123,31 +123,31 @@ ARTIFACTS = (
     Artifact(
         "frl/static", "SchedulerFL where times never change",
         measurement=Measurement("frl/static", static_times.trace_static, static_times.static_settings),
-        plot=figures.plot_static, datasets=_NO_DATA,
+        plot=scheduler_figures.plot_static, datasets=_NO_DATA,
     ),
     Artifact(
         "frl/sec5-rewards", "Rewards of one sign",
         measurement=Measurement(
             "frl/sec5-rewards", scheduler_training.trace_one_sign, scheduler_training.training_settings
         ),
-        plot=figures.plot_one_sign, datasets=_NO_DATA,
+        plot=scheduler_figures.plot_one_sign, datasets=_NO_DATA,
     ),
     _timed(
         "frl/fig30", "Accuracy: trained scheduler, random 10 %, controls",
-        runs=grid.scheduler_runs, plot=figures.plot_schedulers, tables=(tables.schedulers,),
+        runs=grid.scheduler_runs, plot=scheduler_figures.plot_schedulers, tables=(tables.schedulers,),
     ),
     _timed(
         "frl/table2", "Maximum time per round, IID",
-        runs=partial(grid.table_runs, table="table2"), plot=figures.plot_times,
+        runs=partial(grid.table_runs, table="table2"), plot=scheduler_figures.plot_times,
         tables=(partial(tables.compare_times, table="table2"),),
     ),
     _timed(
         "frl/table3", "Maximum time per round, non-IID",
-        runs=partial(grid.table_runs, table="table3"), plot=figures.plot_times,
+        runs=partial(grid.table_runs, table="table3"), plot=scheduler_figures.plot_times,
         tables=(partial(tables.compare_times, table="table3"),),
     ),
     _timed(
         "frl/fairness", "Variance of participation of every scheduler", "figure",
-        runs=grid.scheduler_runs, plot=figures.plot_fairness,
+        runs=grid.scheduler_runs, plot=scheduler_figures.plot_fairness,
     ),
 )  # fmt: skip

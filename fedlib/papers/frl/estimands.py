@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.claims import Gate
 from fedlib.analysis.published import load_published
 from fedlib.papers.frl import errata
 from fedlib.papers.frl import quantities as measure
@@ -156,24 +155,24 @@ def as_coded(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows[column] != READ].replace({column: {AS_CODED: READ}})
 
 
-def _agent(rows: pd.DataFrame, *, before_stop: bool = False) -> pd.DataFrame:
+def of_agent(rows: pd.DataFrame, *, before_stop: bool = False) -> pd.DataFrame:
     own = rows[rows["method"] == READ]
     return own[own["before_stop"].astype(bool)] if before_stop else own
 
 
 def reward_shrinks(rows: pd.DataFrame) -> pd.Series:
     """100 x log of |reward| over the first half of the decisions by that over the second, before the stop."""
-    return _halves(_agent(rows, before_stop=True).assign(size=lambda own: own["reward"].abs()), "size")
+    return _halves(of_agent(rows, before_stop=True).assign(size=lambda own: own["reward"].abs()), "size")
 
 
 def maximum_time_falls(rows: pd.DataFrame) -> pd.Series:
     """100 x log of the maximum time of the first half by that of the second, before the stop (FRL-A17)."""
-    return _halves(_agent(rows, before_stop=True), "max_seconds")
+    return _halves(of_agent(rows, before_stop=True), "max_seconds")
 
 
 def net_fall(rows: pd.DataFrame) -> pd.Series:
     """`maximum_time_falls` less the fall of the time expected of as many workers drawn at random."""
-    own = _agent(rows, before_stop=True)
+    own = of_agent(rows, before_stop=True)
     return _halves(own, "max_seconds") - _halves(own, "same_number_seconds")
 
 
@@ -188,7 +187,7 @@ def _halves(rows: pd.DataFrame, column: str) -> pd.Series:
 
 def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
     """Selection probability of the fastest tenth less the mean's where training stops, in points."""
-    own = _agent(rows, before_stop=True)
+    own = of_agent(rows, before_stop=True)
     last = own.loc[own.groupby("seed")["round"].idxmax()].set_index("seed").sort_index()
     return 100 * (last["chance_fastest_tenth"] - last["expected_selected"] / last["drawn"].str.len())
 
@@ -271,7 +270,7 @@ def log_ratio(column: str, *, faster: bool) -> Callable[[pd.DataFrame], pd.Serie
 
 def ahead_before_stop(rows: pd.DataFrame) -> pd.Series:
     """100 x log of the time expected of as many workers at random over the agent's, before the stop."""
-    own = _agent(rows, before_stop=True)
+    own = of_agent(rows, before_stop=True)
 
     def ahead(part: pd.DataFrame) -> float:
         return 100 * math.log(part["same_number_seconds"].mean() / part["max_seconds"].mean())
@@ -308,44 +307,3 @@ def one_sign(share: float) -> Callable[[pd.DataFrame], pd.DataFrame]:
         return change.groupby([own["seed"], own["reward"]]).mean().unstack("reward")
 
     return estimand
-
-
-def _full_size(rows: pd.DataFrame) -> tuple[bool, str]:
-    """20 episodes, for 20 and 100 workers."""
-    episodes, workers = rows["episode"].max(), set(rows["num_clients"])
-    told = f"{episodes:g} episodes of {', '.join(map(str, sorted(workers)))} workers"
-    whole = episodes >= EPISODES and set(WORKERS) <= workers
-    return whole, told if whole else f"{told}; the claim is about 20 of 20 and 100"
-
-
-def _both_sizes(rows: pd.DataFrame) -> tuple[bool, str]:
-    workers = set(rows["num_clients"])
-    return set(WORKERS) <= workers, f"{', '.join(map(str, sorted(workers)))} workers"
-
-
-def _paper_task(rows: pd.DataFrame) -> tuple[bool, str]:
-    models, epochs = sorted(set(rows["model"])), sorted(set(rows["local_epochs"]))
-    told = f"{', '.join(models)}, local epochs: {', '.join(map(str, epochs))}"
-    whole = models == ["cnn-frl"] and epochs == [3]
-    return whole, told if whole else f"{told}; the claim is about the report's CNN with 3"
-
-
-def _scheduler_trained(rows: pd.DataFrame) -> tuple[bool, str]:
-    """The paper's 30 experiments of 20 rounds of 100 workers, or the stop of FRL-A17 before their end."""
-    own = _agent(rows)
-    experiments, workers = int(own["experiment"].max()), len(own["drawn"].iloc[0])
-    decisions = own.groupby("seed")["before_stop"].apply(lambda kept: int(kept.astype(bool).sum()))
-    stopped = decisions < own.groupby("seed").size()
-    told = f"{experiments} experiments of {workers} workers (printed: 30 of 100)"
-    told += f", training stopped by A17 in {int(stopped.sum())} of {len(stopped)} seeds"
-    if stopped.any():
-        told += f" after {decisions[stopped].min()} to {decisions[stopped].max()} decisions"
-    return workers >= 100 and (experiments >= 30 or bool(stopped.all())), told
-
-
-FULL_SIZE = Gate("20 episodes of 20 and of 100 workers", _full_size)
-BOTH_SIZES = Gate("20 and 100 workers", _both_sizes)
-PAPER_TASK = Gate("the report's task: its CNN, 3 epochs", _paper_task)
-SCHEDULER_TRAINED = Gate(
-    "scheduler trained: 30 experiments of 100 workers, or the stop of A17", _scheduler_trained
-)

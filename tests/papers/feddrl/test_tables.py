@@ -19,6 +19,7 @@ from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
 from fedlib.papers import artifacts, find_artifact
 from fedlib.papers.feddrl import figures as feddrl_figures
+from fedlib.papers.feddrl import length_tables
 from fedlib.papers.feddrl import measurements as feddrl_measures
 from fedlib.papers.feddrl import quantities as feddrl_quantities
 from fedlib.papers.feddrl import runs as grid
@@ -75,7 +76,7 @@ def test_gains_are_relative():
 def test_a_cell_at_length_by_hand():
     """Of the evaluated rounds the last counts as late; FedDRL has 52.1 % there."""
     rows = at_length([52.0, 52.2, 52.1])
-    levels = feddrl_tables.length_table(rows).set_index("variant")
+    levels = length_tables.length_table(rows).set_index("variant")
     assert list(levels.index[:3]) == ["fedavg", "fedprox", "feddrl"]
     assert levels.published["feddrl"] == 86.71
     assert levels.difference["feddrl"] == pytest.approx(-34.61)
@@ -87,21 +88,21 @@ def test_a_cell_at_length_by_hand():
 def test_tables_at_the_papers_length_stand_against_fedavg_and_feddrl():
     """FedDRL 2 points above the others, with drawn slots 1; factors of a client of a small group."""
     rows = at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
-    table = feddrl_tables.length_leads(rows).set_index("variant")
+    table = length_tables.length_leads(rows).set_index("variant")
     assert table.loc["drawn", "less FedAvg: late"] == pytest.approx(1)
     assert table.loc["drawn", "FedDRL less it: best"] == pytest.approx(1)
     assert table.loc["feddrl", "less FedAvg: best"] == pytest.approx(2)
     assert table.loc["fedavg", "FedDRL less it: late"] == pytest.approx(2)
     assert np.isnan(table.loc["fedavg", "less FedAvg: late"])
     assert np.isnan(table.loc["feddrl", "FedDRL less it: best"])
-    factors = feddrl_tables.length_factors(rows).set_index("variant")
+    factors = length_tables.length_factors(rows).set_index("variant")
     group = "small group less main group (%)"
     assert factors.loc["feddrl", f"{group}: in the same slot"] == pytest.approx(0)
     assert factors.loc["drawn", f"{group}: all clients"] == pytest.approx(200)
     assert np.isnan(factors.loc["drawn", f"{group}: in the same slot"])
     assert not {"fedavg", "uniform", "shuffled"} & set(factors.index)
     apart = rows.assign(clients="[0, 99]")  # either slot has clients of one group only
-    apart = feddrl_tables.length_factors(apart).set_index("variant")
+    apart = length_tables.length_factors(apart).set_index("variant")
     assert np.isnan(apart.loc["feddrl", f"{group}: in the same slot"])
 
 

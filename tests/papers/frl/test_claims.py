@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fedlib.papers import errata_table, find_artifact
-from fedlib.papers.frl import answers, estimands, figures, questions
+from fedlib.papers.frl import answers, estimands, questions, scheduler_figures
 from fedlib.papers.frl import artifacts as frl
 from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl import tables as frl_tables
@@ -316,7 +316,7 @@ def test_a_legend_of_fig_30_is_true_for_both_cases_and_names_what_is_missing():
     rows = both(iid, skewed).assign(profile="reduced", status="ok")
     assert frl_tables.missing_seeds(rows) == "Failed or not run: SchedulerFL, IID, seed 1."
     assert frl_tables.missing_seeds(skewed) == ""
-    figure = figures.plot_schedulers(rows)
+    figure = scheduler_figures.plot_schedulers(rows)
     (legend,) = (ax.get_legend() for ax in figure.axes if ax.get_legend() is not None)
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels == ["SchedulerFL (n = 2–3)", "random policy (n = 3)"]
@@ -328,10 +328,10 @@ def test_fig_29_says_how_many_seeds_select_anybody():
     rows = trace(ahead=0.5).assign(method="schedulerfl")
     rows.loc[(rows.seed == 0) & (rows.experiment == rows.experiment.max()), "max_seconds"] = float("nan")
     means = rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)["max_seconds"].mean()
-    assert figures._who_selects(means) == (
+    assert scheduler_figures._who_selects(means) == (
         "Seeds that select anybody, first to last experiment: SchedulerFL from 3 to 2."
     )
-    assert figures._who_selects(means[means.experiment < 30]) == ""
+    assert scheduler_figures._who_selects(means[means.experiment < 30]) == ""
 
 
 def test_rounds_to_the_threshold_by_hand():

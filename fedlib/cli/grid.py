@@ -1,0 +1,179 @@
+"""The grid that a command works on: the options that choose its runs, and what they would take."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fedlib.errors import check, shortened
+from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.selection import SEEDS_HELP
+from fedlib.experiments.validation import check_command_numbers
+from fedlib.run import count_of_runs
+
+if TYPE_CHECKING:
+    from fedlib.experiments.artifact import Artifact
+    from fedlib.experiments.store import Store
+    from fedlib.run import Run
+
+Plans = dict["Artifact", list["Run"]]
+
+
+def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
+    """The options that choose runs, and `--dry-run`, which shows them; nargs: of the artifacts."""
+    parser.add_argument(
+        "artifacts", nargs=nargs, metavar="ID", help="e.g. start/curves, or a whole paper; see `fedlib list`"
+    )
+    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
+    parser.add_argument("--seeds", help=f"{SEEDS_HELP}; default: the artifact's own")
+    parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
+    parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
+    parser.add_argument("--method", help="only this method of the grid, or this one in its place")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="TEXT",
+        help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, method.discount=0.5"
+    )
+    parser.add_argument(
+        "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """The options that say how a process trains its groups of runs."""
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
+    parser.add_argument(
+        "--max-clients-per-pass",
+        type=int,
+        metavar="N",
+        help="most clients trained in one pass (default: found by the engine)",
+    )
+    parser.add_argument("--max-replicas", type=int, help="most seeds trained as one computation")
+    parser.add_argument(
+        "--checkpoint-seconds",
+        type=float,
+        default=20.0,
+        metavar="S",
+        help="least time between checkpoints (default: 20)",
+    )
+    parser.add_argument(
+        "--resume-across-commits",
+        action="store_true",
+        help="go on with runs that another commit or other versions began; their rows are marked",
+    )
+    parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
+
+
+def planned_runs(arguments: argparse.Namespace) -> Plans:
+    """The runs that the options ask for, artifact by artifact; UsageError for what does not exist."""
+    from fedlib.experiments import selection
+    from fedlib.papers import find_artifacts
+
+    chosen = find_artifacts(arguments.artifacts, arguments.profile)
+    check_command_numbers(
+        arguments.max_replicas, arguments.max_clients_per_pass, arguments.checkpoint_seconds
+    )
+    names = {"dataset": arguments.data, "partition": arguments.partition, "method": arguments.method}
+    options = {
+        "seeds": None if arguments.seeds is None else selection.parse_seeds(arguments.seeds),
+        "names": {field: name for field, name in names.items() if name is not None},
+        "settings": dict(selection.parse_setting(text) for text in arguments.set),
+    }
+    plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    if options["names"] or options["settings"]:
+        plans = _trained(plans)
+    if arguments.only:
+        plans = _only(plans, arguments.only)
+    if arguments.skip_committed:
+        plans = _uncommitted(plans)
+    # imports torch: only once the names are known
+    from fedlib.experiments.preflight import check_run_names, with_numbers_as_annotated
+
+    if options["settings"]:
+        given = tuple(options["settings"])
+        plans = {a: [with_numbers_as_annotated(run, given) for run in runs] for a, runs in plans.items()}
+    for runs in plans.values():
+        for members in selection.group(runs):
+            check_run_names(members[0])
+    return plans
+
+
+def _trained(plans: Plans) -> Plans:
+    """The artifacts that train runs: the others have none that options could narrow or change."""
+    kept = {artifact: runs for artifact, runs in plans.items() if runs}
+    check(
+        bool(kept),
+        f"--data, --partition, --method or --set given; {', '.join(a.id for a in plans)} "
+        "trains no runs that they could narrow or change; allowed: none of them",
+    )
+    return kept
+
+
+def _only(plans: Plans, texts: Sequence[str]) -> Plans:
+    """The runs whose line of `--dry-run` contains one of the texts; UsageError for a text in no line."""
+    from fedlib.experiments import labels, selection
+
+    told = labels.distinctions([run for runs in plans.values() for run in runs])
+    groups = [(a, members) for a, runs in plans.items() for members in selection.group(runs)]
+    lines = [labels.group_label(members, told) for _, members in groups]
+    for text in texts:
+        check(
+            any(text in line for line in lines),
+            f"--only {shortened(text)!r} given; allowed: a part of a line of --dry-run"
+            + (f", such as {lines[0]!r}" if lines else ", but these artifacts train nothing"),
+        )
+    kept: Plans = {}
+    for (artifact, members), line in zip(groups, lines, strict=True):
+        if any(text in line for text in texts):
+            kept.setdefault(artifact, []).extend(members)
+    return kept
+
+
+def _uncommitted(plans: Plans) -> Plans:
+    from fedlib.experiments.result_files import without_committed
+
+    left = {}
+    for artifact, runs in plans.items():
+        left[artifact] = without_committed(runs)
+        if runs and not left[artifact]:
+            print(f"{artifact.id}: {count_of_runs(len(runs))}, all committed")
+            del left[artifact]
+    return left
+
+
+def show_groups(plans: Plans, store: "Store") -> None:
+    """Print a line per group of runs: rounds, how many are stored, the time that the others take."""
+    from fedlib.experiments import labels, selection
+    from fedlib.experiments.durations import Timings
+
+    timings, told = Timings(), labels.distinctions([run for runs in plans.values() for run in runs])
+    for runs in plans.values():
+        for members in selection.group(runs):
+            missing = [run for run in members if store.get(run) is None]
+            count = f"{len(members) - len(missing)} of {len(members)} stored"
+            time = f", {timings.of_runs(missing).text()}" if missing else ""
+            print(f"{labels.group_label(members, told)}: {members[0].rounds} rounds, {count}{time}")
+
+
+def show_times(plans: Plans, profile: str, store: "Store", *, again: bool = False) -> None:
+    """Print stored runs and expected time per artifact, then the total (shared runs count once)."""
+    from fedlib.experiments.durations import Expected, Timings, expected_measurement
+    from fedlib.experiments.measurements import load_measurement
+
+    measured, all_missing, timings = {}, {}, Timings()
+    for artifact, runs in plans.items():
+        missing, measurement = [run for run in runs if store.get(run) is None], artifact.measurement
+        time, stored = Expected(), "no training"
+        if runs:
+            all_missing |= {run.key: run for run in missing}
+            time = timings.of_runs(missing)
+            stored = f"{count_of_runs(len(runs))}, {len(runs) - len(missing)} stored"
+        elif measurement and (again or load_measurement(measurement, profile, store) is None):
+            time, stored = expected_measurement(measurement, profile), "measured once and stored"
+            measured[measurement.id] = time
+        print(f"{artifact.id} at {profile}: {stored}; {time.text()}")
+    if len(plans) > 1:
+        total = sum(measured.values(), timings.of_runs(all_missing.values()))
+        print(f"{len(plans)} artifacts: {total.text()}")

@@ -1,0 +1,73 @@
+"""Tables of FedDRL's cells at the paper's length: levels, leads, and the factors of small groups' clients."""
+
+import math
+
+import pandas as pd
+
+from fedlib.analysis import contrasts as decide
+from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl.errata import accuracies
+from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
+from fedlib.papers.feddrl.tables import PRINTED, line_key, name_cell
+
+AGENTS = (
+    "feddrl",
+    "feddrl_online",
+    "untrained",
+    "repaired",
+    "drawn",
+)  # policies that decide a client's factor
+NO_INTERVAL = Interval(math.nan, math.nan, math.nan, 0)
+
+
+def length_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table with a line per variant of one cell: accuracy (%) published, best and late (`late`)."""
+    named, found = analysis.named(rows), []
+    for cell, part in analysis.cells(named, needs=("feddrl",)):
+        published, late = accuracies().loc[line_key(name_cell(cell))], analysis.late(part)
+        for variant in analysis.variant_order(part):
+            best = analysis.best(part, variant)
+            line = {"variant": variant, "published": published.get(PRINTED.get(variant))}
+            line |= mean_interval(best.to_numpy()).columns("best", "")
+            line["difference"] = best.mean() - line["published"] if variant in PRINTED else None
+            found.append({**line, "late": late[variant].mean(), "seeds": len(best)})
+    return pd.DataFrame(found)
+
+
+def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each variant of one cell less FedAvg, and FedDRL less each (points), in best and in late accuracy."""
+    named, found = analysis.named(rows), []
+    for _, part in analysis.cells(named, needs=("feddrl", "fedavg")):
+        late = analysis.late(part)
+        best = {name: analysis.best(part, name) for name in analysis.variant_order(part)}
+        for variant in best:
+            line: dict[str, object] = {"variant": variant}
+            for group, own, other in (
+                ("less FedAvg", variant, "fedavg"), ("FedDRL less it", "feddrl", variant),
+            ):  # fmt: skip
+                for name, values in (("best", best), ("late", late)):
+                    gap = decide.paired(values[own], values[other]) if own != other else NO_INTERVAL
+                    line |= gap.columns(f"{group}: {name}")
+            found.append(line)
+    return pd.DataFrame(found)
+
+
+def length_factors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Factor of a client of a small group less one's of the main group, in % of a uniform factor.
+
+    Of the policies that are trained or start the training; after a quarter of the rounds. Then the same
+    among clients in the same slot, where slots are sorted by client number.
+    """
+    named, found = analysis.named(rows), []
+    for variant in analysis.variant_order(named):
+        if variant not in AGENTS:
+            continue
+        line: dict[str, object] = {"variant": variant}
+        for words, gap in (("all clients", factor_gap), ("in the same slot", factor_gap_in_slot)):
+            values = gap(named, variant).dropna()  # none where no slot had clients of both groups
+            known = len(values) and (words == "all clients" or variant != "drawn")
+            interval = mean_interval(values.to_numpy()) if known else NO_INTERVAL
+            line |= interval.columns(f"small group less main group (%): {words}")
+        found.append(line)
+    return pd.DataFrame(found)
