@@ -29,7 +29,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="every field of every claim, as JSON")
     form.add_argument("--csv", action="store_true", help="the table with evidence, as CSV")
     form.add_argument(
-        "--write-docs", action="store_true", help="write docs/claims.md, docs/numbers.md and README's values"
+        "--write-docs",
+        action="store_true",
+        help="write docs/claims.md, docs/numbers.md, README's values and the committed verdicts",
     )
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
 from fedlib.analysis.decisions import (
@@ -21,6 +22,8 @@ from fedlib.experiments.artifact import PROFILES
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS, claims
 from fedlib.paths import project_root
+from fedlib.reporting import verdict_cache
+from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import Load, decide, deciding_rows, loader, records
 
 ENOUGH_POWER = 0.2  # a rule with less is no rule: it needs more seeds, or more pooling
@@ -184,9 +187,17 @@ def with_counts(text: str, table: str) -> str:
     return re.sub(f"{BEGIN}.*?{END}", f"{BEGIN}\n{table}\n{END}", text, flags=re.S)
 
 
+def committed_verdicts() -> dict[str, list[Record]]:
+    """The records of every paper from the committed rows alone, by their key in the cache."""
+    with TemporaryDirectory() as empty:
+        return {
+            verdict_cache.fingerprint(paper, None, empty): records(paper, store=empty) for paper in PAPERS
+        }
+
+
 def write_pages(store: Path | str | None = None) -> list[Path]:
-    """Write docs/claims.md and the counts in README.md; returns their paths."""
+    """Write docs/claims.md, the counts in README.md and the committed verdicts; returns their paths."""
     page, readme = project_root() / "docs" / "claims.md", project_root() / "README.md"
     write_atomically(page, claims_page(store).encode())
     write_atomically(readme, with_counts(readme.read_text(), verdict_counts(store)).encode())
-    return [page, readme]
+    return [page, readme, verdict_cache.ship(committed_verdicts())]

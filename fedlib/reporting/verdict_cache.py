@@ -1,8 +1,9 @@
 """Verdicts as plain records, kept until the rows or the code change; light enough for the command line.
 
-A record is what a table shows of one claim: strings and numbers only. The key of the cache is a hash
-over name, size and time of every file that a paper's verdicts rest on: its committed and stored rows,
-printed numbers, fedlib's own source. Runs of another paper, and where an empty store lies, change no key.
+A record is what a table shows of one claim: strings and numbers only. The key of the cache is a hash of
+the files that a paper's verdicts rest on: its committed and stored rows, printed numbers, fedlib's own
+source. Runs of another paper, and where files lie, change no key. So records of the committed rows are
+committed themselves (`SHIPPED`), and a new clone need not decide anew what has not changed.
 """
 
 import contextlib
@@ -12,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedlib.experiments.provenance import source_files
+from fedlib.experiments.provenance import source_digest
 from fedlib.files import write_atomically
 from fedlib.papers import paper_names
-from fedlib.paths import REPOSITORY, data_folder, default_root, project_root, results_folder
+from fedlib.paths import default_root, project_root, published_folder, results_folder
 
 Record = dict[str, Any]
 MOST_KEPT = 60  # files of the cache
+SHIPPED = "verdicts.json"  # among the committed rows: records by key, without a store
 ROWS_OF_OTHERS = {"start": ("feddrl",)}  # papers on whose rows claims of a paper may rest as well
 
 
@@ -31,32 +33,46 @@ def known(paper: str | None, profile: str | None, store: Path | str | None) -> l
 def fingerprint(paper: str, profile: str | None, store: Path | str | None) -> str:
     """Hash of everything that the verdicts of a paper at a profile rest on."""
     root = Path(store).expanduser() if store else default_root()
-    digest = hashlib.sha256(repr((paper, profile, str(data_folder()))).encode())
-    for path in _files(paper, root):
-        about = path.stat()
-        digest.update(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\n".encode())
+    digest = hashlib.sha256(repr((paper, profile, source_digest())).encode())
+    for folder, path in _files(paper, root):
+        digest.update(f"{path.relative_to(folder)}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:24]
 
 
-def _files(paper: str, store: Path) -> Iterator[Path]:
-    """Rows, printed numbers and source, in a fixed order; of the store the files that vouch for a run."""
+def _files(paper: str, store: Path) -> Iterator[tuple[Path, Path]]:
+    """Rows and printed numbers in a fixed order, each after its folder; of the store what vouches"""
     own = (paper, *ROWS_OF_OTHERS.get(paper, ()))
     for folder, pattern in (
-        *((results_folder() / name, "*.*") for name in own),
-        (project_root() / "data" / "published", "*.csv"),
-        *((store / name, "*/*/summary.json") for name in own),
-        *((store / name, "*/*.csv") for name in own),
+        *((results_folder(), f"{name}/*.*") for name in own),
+        (published_folder(), "*.csv"),
+        *((store, f"{name}/*/*/summary.json") for name in own),
+        *((store, f"{name}/*/*.csv") for name in own),
     ):
-        yield from sorted(folder.glob(pattern)) if folder.is_dir() else ()
-    yield from source_files(REPOSITORY / "fedlib")
+        yield from ((folder, path) for path in sorted(folder.glob(pattern)))
 
 
 def read(key: str) -> list[Record] | None:
-    """The records kept under this key; None if there are none, or if they cannot be read."""
+    """The records kept under this key, here or as committed; None where there are none that can be read."""
+    found = _load(_file(key))
+    return _load(results_folder() / SHIPPED, {}).get(key) if found is None else found
+
+
+def _load(path: Path, default: Any = None) -> Any:
     try:
-        return json.loads(_file(key).read_text())
+        return json.loads(path.read_text())
     except (OSError, ValueError):
-        return None
+        return default
+
+
+def ship(records: dict[str, list[Record]]) -> Path:
+    """Write the records of all papers, by key, beside the committed rows; a claim a line."""
+    lists = (
+        f"{json.dumps(key)}: [\n" + ",\n".join(map(json.dumps, own)) + "\n]" for key, own in records.items()
+    )
+    path = results_folder() / SHIPPED
+    write_atomically(path, ("{\n" + ",\n".join(lists) + "\n}\n").encode())
+    return path
 
 
 def keep(key: str, records: list[Record]) -> None:

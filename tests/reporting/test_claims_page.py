@@ -3,14 +3,15 @@
 The one test that simulates every registered rule: with no effect it supports in at most 5 % of cases.
 """
 
+import json
 import re
 
 import pytest
 
 from fedlib.analysis.decisions import ARITHMETIC
 from fedlib.papers import PAPERS, claims, find_artifact
-from fedlib.paths import project_root
-from fedlib.reporting import claims_page, verdict_cache
+from fedlib.paths import project_root, results_folder
+from fedlib.reporting import claims_page, verdict_cache, verdicts
 from fedlib.reporting.verdicts import loader
 
 CLAIMS = {claim.id: claim for claim in claims()}
@@ -53,6 +54,18 @@ def test_readme_counts_the_verdicts_of_the_committed_rows(tmp_path):
     readme = (project_root() / "README.md").read_text()
     assert claims_page.with_counts(readme, table) == readme
     assert table in readme
+
+
+def test_the_committed_verdicts_are_those_of_the_committed_rows(tmp_path):
+    """As `verdicts` prints them in a new clone. Means and ends may differ in their last digits by machine."""
+    shipped = json.loads((results_folder() / verdict_cache.SHIPPED).read_text()).values()
+    told = [_without_digits(record) for records in shipped for record in records]
+    decided = [verdicts._record(*pair) for pair in verdicts.decide_claims(store=tmp_path)]
+    assert told == [_without_digits(record) for record in decided]
+
+
+def _without_digits(record):
+    return {**record, "effects": [(effect["part"], effect["verdict"]) for effect in record["effects"]]}
 
 
 def test_every_claim_names_its_place_and_artifacts_that_exist():

@@ -1,12 +1,14 @@
 """Verdicts as records: the cache follows the rows, effects scale to the paper's; which rows decide."""
 
 import math
+import os
 
 import fake_federation
 import pandas as pd
 import pytest
 
 from fedlib.analysis.claims import Claim, Part, Verdict
+from fedlib.experiments.provenance import source_files
 from fedlib.papers import PAPERS, claims
 from fedlib.paths import REPOSITORY
 from fedlib.reporting import verdict_cache, verdicts
@@ -191,7 +193,32 @@ def test_a_supplement_without_the_deciding_profile_tells_of_its_largest():
     assert verdicts._beside("feddrl/table3", "smoke", load).of.tolist() == ["smoke"]
 
 
-def test_verdicts_depend_on_settings_that_are_kept_as_json(tmp_path):
-    files = list(verdict_cache._files("head_to_head", tmp_path))
+def test_verdicts_depend_on_settings_that_are_kept_as_json(tmp_path, monkeypatch):
+    files = source_files(REPOSITORY / "fedlib")
     assert REPOSITORY / "fedlib" / "papers" / "head_to_head" / "settings.json" in files
     assert any(path.name == "claims.py" for path in files)
+    before = verdict_cache.fingerprint("head_to_head", None, tmp_path)
+    monkeypatch.setattr(verdict_cache, "source_digest", lambda: "of other source")
+    assert verdict_cache.fingerprint("head_to_head", None, tmp_path) != before
+
+
+def test_the_key_follows_what_files_hold_and_not_when_they_were_written(tmp_path):
+    rows = tmp_path / "data" / "results" / "frl" / "fig9-reduced.parquet"
+    rows.parent.mkdir()
+    rows.write_text("one")
+    first = verdict_cache.fingerprint("frl", None, tmp_path)
+    os.utime(rows, (1, 1))
+    assert verdict_cache.fingerprint("frl", None, tmp_path) == first
+    rows.write_text("two")
+    assert verdict_cache.fingerprint("frl", None, tmp_path) != first
+
+
+def test_shipped_records_are_read_by_their_key_alone(tmp_path):
+    key = verdict_cache.fingerprint("frl", None, tmp_path)
+    path = verdict_cache.ship({key: [{"claim": "A"}, {"claim": "B"}], "of another tree": []})
+    assert '{"claim": "A"},' in path.read_text().splitlines()  # a claim a line, for diffs
+    assert verdict_cache.fingerprint("frl", None, tmp_path) == key  # the file is no row
+    assert verdict_cache.known("frl", None, tmp_path) == [{"claim": "A"}, {"claim": "B"}]
+    verdict_cache.keep(key, [{"claim": "decided here"}])
+    assert verdict_cache.known("frl", None, tmp_path) == [{"claim": "decided here"}]
+    assert verdict_cache.read("another") is None

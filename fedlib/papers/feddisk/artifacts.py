@@ -10,6 +10,7 @@ from functools import partial
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.feddisk.runs import (
     CONVERGED,
+    TRIALS_AT_LENGTH,
     ablations,
     converged,
     converged_weights,
@@ -102,13 +103,13 @@ ARTIFACTS = (
     _trained(
         "feddisk/converged", "MNIST at the paper's length, two mini-batches a round (A13)",
         runs=converged, plot=figures.plot_accuracy,
-        tables=(tables.published_beside_ours, tables.table1_beside_ours, tables.weight_report),
-        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": 3},
+        tables=(tables.published_beside_ours, tables.table1_shown, tables.weight_report),
+        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
     ),
     _trained(
         "feddisk/converged_weights", "FedDisk of that length beside its weights on other samples (ours)",
         runs=converged_weights, tables=(figures.weights_worth_at_length,),
-        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": 3},
+        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
     ),
     _trained(
         "feddisk/styles", "FedAvg and FedBN as acquisition styles move apart (ours)",

@@ -5,14 +5,17 @@ import json
 import pandas as pd
 
 from fedlib.analysis.claims import real_rows, samples_of
-from fedlib.analysis.intervals import Interval, by_sign, effect_words
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
+from fedlib.analysis.published import printed_values
 from fedlib.analysis.tables import dataset_words
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
+from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import AGAINST_BEST, AGAINST_BEST_CLAIM, ROUNDS_SAVED
-from fedlib.papers.feddisk.runs import CASES, ROUNDS, case_of
-from fedlib.papers.feddisk.tables import weight_report
+from fedlib.papers.feddisk.quantities import best_rival, gap, rounds_saved
+from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, TRIALS_AT_LENGTH, case_of
+from fedlib.papers.feddisk.tables import trial_mean, weight_report
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -81,6 +84,36 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     return [*told, _agreement(weight_report(fig3))] if len(fig3) else told
 
 
+def at_length(rows_of: RowsOf) -> list[str]:
+    """What `feddisk/converged` says: levels beside the printed ones, and FedDisk against its competitors."""
+    rows = rows_of("feddisk/converged")
+    seeds = [set(own.seed) for _, own in rows.groupby("method")]
+    rows = rows[rows.seed.isin(set.intersection(*seeds) if len(seeds) == len(METHODS) else ())]
+    if rows.empty:
+        return ["No trial of all five methods is stored yet."]
+    (name,), trials = rows.dataset.unique(), rows.seed.nunique()
+    best = {method: 100 * trial_mean(rows, name, method).max() for method in METHODS}
+    printed = printed_values("feddisk_text", "method", dataset=CASES[case_of(name)], artifact="fig3")
+    rival = PAPER_NAMES[best_rival(rows)]
+    ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
+    return [
+        f"After {rows['rounds'].max()} rounds of two mini-batches on {name} ({trials} trial"
+        f"{'s' * (trials > 1)}) the best rounds of the five methods lie between {min(best.values()):.1f} and "
+        f"{max(best.values()):.1f} %, where the paper has {printed['FedDisk']:g} % for FedDisk and "
+        f"{printed['best other']:g} % for the best of the others.",
+        f"FedDisk's is {_words(ahead)} from that of the best competitor, {rival}: {_ahead(ahead)}.",
+        f"The quickest competitor's rounds less those of FedDisk's two phases are {_words(saved, 'rounds')}.",
+        f"Until all {TRIALS_AT_LENGTH} trials are there these rows decide nothing."
+        * (trials < TRIALS_AT_LENGTH),
+    ]
+
+
+def _ahead(interval: Interval) -> str:
+    return by_sign(
+        interval, above="it is ahead", below="it is behind", undecided="which is ahead is not decided"
+    )
+
+
 def _agreement(report: pd.DataFrame) -> str:
     signed = [(f"{line.agreement:+.2f}".replace("-", "−"), line.dataset) for line in report.itertuples()]
     words = ", ".join(f"{value} on {dataset}" for value, dataset in signed)
@@ -117,5 +150,5 @@ def _interval(line: pd.Series) -> Interval:
     return Interval(line["mean"], line.low, line.high, int(line.n))
 
 
-def _words(line: pd.Series) -> str:
-    return effect_words(_interval(line), "points")
+def _words(found: pd.Series | Interval, unit: str = "points") -> str:
+    return effect_words(found if isinstance(found, Interval) else _interval(found), unit)

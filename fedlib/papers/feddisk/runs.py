@@ -231,6 +231,7 @@ def styles(profile: str) -> list[Run]:
 
 
 CONVERGED = {"smoke": (2, 1), "extended": (1500, 10)}  # rounds, and rounds between evaluations
+TRIALS_AT_LENGTH = 3
 
 
 def converged(profile: str) -> list[Run]:

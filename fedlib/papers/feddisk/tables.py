@@ -105,12 +105,16 @@ def effective_costs(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
 
 
 def _counted_bytes(own: pd.DataFrame, last: float) -> float:
-    """Bytes up and down per client, mean over trials: rounds 1 to `last`, and the MADE's up to its best."""
+    """Bytes up and down per client, mean over trials: rounds 1 to `last`, and the MADE's up to its best.
+
+    Each trial's mean of its evaluated rounds stands for those between.
+    """
     if math.isnan(last):  # never reached
         return float("nan")
     clients, seeds = float(own.num_clients.iloc[0]), own.seed.nunique()
     within = own[(own["round"] >= 1) & (own["round"] <= last)]
-    total = float((within.uplink_bytes + within.downlink_bytes).sum())
+    a_round = (within.uplink_bytes + within.downlink_bytes).groupby(within.seed).mean()
+    total = last * float(a_round.sum())
     if "made_rounds" in own:
         start = own[(own["round"] == 0) & own.made_rounds.notna()]
         used = start.made_rounds / start.made_rounds_run  # the counter has the rounds of the patience too
@@ -200,8 +204,8 @@ def _printed_rounds(dataset: str, method: str, kind: str) -> float:
 def client_sizes(rows: pd.DataFrame) -> dict[str, float]:
     """Mean number of training images of a client by data set, told by committed runs that are in `rows`."""
     keys, found = set(rows.run), {}
-    for profile in rows.profile.unique():
-        for run, told in committed_runs("feddisk/fig3", profile):
+    for artifact, profile in rows[["artifact", "profile"]].drop_duplicates().itertuples(index=False):
+        for run, told in committed_runs(f"feddisk/{artifact}", profile):
             if run.key in keys:
                 found[run.dataset] = float(np.mean(told["facts"]["train_samples"])) / run.num_clients
     return found

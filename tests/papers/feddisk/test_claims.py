@@ -12,6 +12,7 @@ from fedlib.papers import errata_table
 from fedlib.papers.feddisk import errata, quantities, tables
 from fedlib.papers.feddisk import measurements as sizes
 from fedlib.papers.feddisk.claims import CLAIMS
+from fedlib.papers.feddisk.headline import at_length
 from fedlib.papers.feddisk.runs import SCALES, run_of
 from fedlib.reporting import verdicts
 
@@ -209,6 +210,45 @@ def test_costs_formula_and_counter_agree():
     table = tables.effective_costs(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
     assert table.formula.to_dict() == {"feddisk": 2000, **dict.fromkeys(RIVALS, 600)}
     pd.testing.assert_series_equal(table.formula, table.counted, check_names=False)
+
+
+def test_rounds_between_evaluations_are_counted():
+    """Every second round evaluated: FedAvg's best is round 4 of 2 * 100 bytes each, FedDisk is there then."""
+    frame = rows([0.5, 0.8, 0.9, 0.9], [0.2, 0.4, 0.8, 0.8])
+    every_second = frame[frame["round"] % 2 == 0]
+    table = tables.effective_costs(every_second).set_index("method")
+    assert table.counted.to_dict() == {
+        "feddisk": 2 * (400 * 2 + 100 * 2),
+        **dict.fromkeys(RIVALS, 2 * 100 * 4),
+    }
+    pd.testing.assert_series_equal(table.formula, table.counted, check_names=False)
+
+
+def test_what_the_run_of_the_papers_length_says():
+    """FedDisk 90 % in round 1 after 2 of the MADE, FedAvg 80 % in round 9: 10 points and 6 rounds."""
+    won = rows([0.9] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
+    level, ahead, saved, told = at_length(lambda _: won)
+    assert "After 10 rounds of two mini-batches on mnist (3 trials)" in level
+    assert "between 70.0 and 90.0 %, where the paper has 54.5 % for FedDisk and 51.7 %" in level
+    assert ahead.startswith("FedDisk's is +10.00 [+10.00, +10.00] points from that")
+    assert ahead.endswith("competitor, FedAvg: it is ahead.")
+    assert "are +6.00 [+6.00, +6.00] rounds" in saved
+    assert not told
+    behind = rows([0.7] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
+    assert at_length(lambda _: behind)[1].endswith("FedAvg: it is behind.")
+
+
+def test_trials_that_lack_a_method_say_nothing_at_length():
+    won = rows([0.9] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
+    begun = won[(won.seed < 2) | (won.method == "feddisk")]
+    level, *_, told = at_length(lambda _: begun)
+    assert "(2 trials)" in level
+    assert told == "Until all 3 trials are there these rows decide nothing."
+    one = at_length(lambda _: won[won.seed == 0])
+    assert "(1 trial)" in one[0]
+    assert one[1].endswith("which is ahead is not decided.")
+    none = at_length(lambda _: won[won.method != "fedbn"])
+    assert none == ["No trial of all five methods is stored yet."]
 
 
 @pytest.mark.parametrize(
@@ -443,7 +483,7 @@ def test_sizes_of_clients_are_those_of_the_runs_at_hand(monkeypatch):
     runs = [run_of("smoke", setting, "feddisk") for setting in SCALES["smoke"].settings[:2]]
     told = {"facts": {"train_samples": [590, 610]}}
     monkeypatch.setattr(tables, "committed_runs", lambda *_: [(run, told) for run in runs])
-    frame = pd.DataFrame({"run": [runs[0].key], "profile": ["smoke"]})
+    frame = pd.DataFrame({"run": [runs[0].key], "artifact": ["fig3"], "profile": ["smoke"]})
     assert tables.client_sizes(frame) == {"fmnist-embedded": 60}
 
 
