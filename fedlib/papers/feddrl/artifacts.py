@@ -67,6 +67,11 @@ ARTIFACTS = (
         tables=LENGTH_TABLES, profiles=("smoke", "extended", "paper"),
     ),
     Artifact(
+        "feddrl/cluster_skew_at_length", "CE and CN at the paper's length: Fashion-MNIST, N = 100",
+        runs=grid.cluster_skew_at_length, plot=partial(figures.plot_curves, columns=2),
+        profiles=("smoke", "extended", "paper"),
+    ),
+    Artifact(
         "feddrl/fig5", "Accuracy per round",
         runs=partial(grid.table3_cells, data=("cifar100", "fmnist")),
         plot=partial(figures.plot_curves, columns=3),

@@ -215,10 +215,9 @@ def speed_lead(part: pd.DataFrame) -> pd.Series:
     return 100 * (fastest / rounds["feddrl"]).map(math.log)
 
 
-def two_stage_lead(rows: pd.DataFrame) -> pd.Series:
+def two_stage_lead(part: pd.DataFrame) -> pd.Series:
     """Best accuracy of the two-stage mode less that of the online mode, in points."""
-    named = analysis.named(rows)
-    return analysis.best(named, "feddrl") - analysis.best(named, "feddrl_online")
+    return analysis.best(part, "feddrl") - analysis.best(part, "feddrl_online")
 
 
 # The same of the printed tables, by cell

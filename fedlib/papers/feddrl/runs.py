@@ -266,6 +266,12 @@ def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
     return [*runs, replace(cell, method="feddrl", method_options=dict(DRAWN))]
 
 
+def cluster_skew_at_length(profile: str) -> list[Run]:
+    """The paper's methods and our controls in both of `LENGTH_CELLS`, for what it says of CE and CN together."""
+    cells = [base_run(profile, "table3", *cell) for cell in LENGTH_CELLS.values()]
+    return [run for cell in cells for run in with_methods(cell, ("fedavg", "fedprox", "feddrl", *CONTROLS))]
+
+
 def fig7(profile: str) -> list[Run]:
     """K = 10 to 50 of 100 clients on CIFAR-100, CE with delta 0.6 (FEDDRL-A42); K = 10 is table 3's."""
     base = base_run(profile, "fig7", "cifar100", "ce", 100)

@@ -52,15 +52,18 @@ def _first(part: pd.DataFrame, level: float) -> float:
     return float(reached.hours.iloc[0]) if len(reached) else np.nan
 
 
-def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str) -> pd.Series:
+def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bool = True) -> pd.Series:
     """Accuracy of one contestant less another's after equal simulated time, points, by seed.
 
     The time is that of the run that is over first, leaving out diverged ones; a run's accuracy there is its
     mean over the last tenth of that time, or the last one before it if no round ends within this tenth.
+    failed: whether seeds of which a run failed count.
     """
     own = named(rows)
     runs = {(part.contestant.iloc[0], seed): part for (_, seed), part in own.groupby(["run", "seed"])}
     seeds = sorted(seed for name, seed in runs if name == ours and (theirs, seed) in runs)
+    if not failed:
+        seeds = [seed for seed in seeds if not any(_diverged(runs[name, seed]) for name in (ours, theirs))]
     pairs = [(runs[ours, seed], runs[theirs, seed]) for seed in seeds]
     ends = [min(map(_hours, pair)) for pair in pairs]
     found = [_accuracy_at(a, end) - _accuracy_at(b, end) for (a, b), end in zip(pairs, ends, strict=True)]

@@ -1,11 +1,11 @@
 """The protocol of the head to head, the search of settings, and the public benchmark's runs.
 
-Every method sees the same clients, cohorts, initial models and budgets. Each is tuned by the same number
-of trials on Fashion-MNIST, and takes its settings to the other data sets. A trial is judged on images
-that its clients hold back from training (`local_test`), never on test data. The server keeps a tenth of
-the test images for methods that learn on them (FedLAW, FAVOR, Auto-FedRL); all methods are tested on the
-rest. FAVOR's training, before round 1, has as many local trainings as a run of T rounds with its ten
-clients each.
+Every method sees the same clients, cohorts, initial models and rounds. Each is tuned by the same number
+of trials on Fashion-MNIST, in shorter runs (HEAD-A11), and takes its settings to the other data sets. A
+trial is judged on images that its clients hold back from training (`local_test`), never on test data. The
+server keeps a tenth of the test images for methods that learn on them (FedLAW, FAVOR, Auto-FedRL); all
+methods are tested on the rest. Before round 1 FAVOR's training has as many local trainings as a run of T
+rounds with its ten clients each, and the repaired agent's first stage twice as many: two workers of T rounds.
 """
 
 import json
