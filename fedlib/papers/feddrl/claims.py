@@ -287,8 +287,8 @@ CLAIMS = (
         "feddrl/small_setting", fallback=(AT_LENGTH,),
         parts=(Part("two-stage - online", by_cell(estimate.two_stage_lead, needs=MODES)),),
         gates=(flat(*MODES), AGENT_TRAINED),
-        how="Since 2026-11-25 the cells of the paper's length decide, CE and CN. Those of CE had been looked at "
-        "by then, the online runs of CN had not been made.",
+        how="Since 2026-11-25 the cells of the paper's length decide, CE and CN. Those of CE had been looked "
+        "at by then, the online runs of CN had not been made.",
         supplements=(
             supplement(AT_LENGTH, length_claims.later(*MODES, "two-stage - online"), where=IN_TWO_CELLS),
         ),

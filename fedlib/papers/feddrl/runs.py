@@ -267,9 +267,9 @@ def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
 
 
 def cluster_skew_at_length(profile: str) -> list[Run]:
-    """The paper's methods and our controls in both of `LENGTH_CELLS`, for what it says of CE and CN together."""
+    """What the figures draw of both `LENGTH_CELLS`, for what the paper says of CE and CN together."""
     cells = [base_run(profile, "table3", *cell) for cell in LENGTH_CELLS.values()]
-    return [run for cell in cells for run in with_methods(cell, ("fedavg", "fedprox", "feddrl", *CONTROLS))]
+    return [run for cell in cells for run in with_methods(cell, FEDERATED)]
 
 
 def fig7(profile: str) -> list[Run]:

@@ -364,6 +364,19 @@ def at_length(drl, rounds=1000, **more):
 LEVEL = ("fedavg", "fedprox", "uniform", "untrained", "shuffled", "repaired")
 
 
+def test_ce_and_cn_at_the_papers_length_decide_together():
+    """2 of 50.2 points are 4 % under CE, 1 is 2 % under CN: 3 %, printed 2.5."""
+    both = pd.concat([at_length([52.0, 52.2, 52.1]), at_length([51.0, 51.2, 51.1]).assign(partition="cn")])
+    claim = next(claim for claim in CLAIMS if claim.id == "FEDDRL-C13")
+    assert claim.fallback == ("feddrl/cluster_skew_at_length",)
+    verdict = decided("C13", both, gates=True)
+    (effect,) = verdict.effects
+    assert verdict.verdict == "supported"
+    assert effect.interval.mean == pytest.approx(100 * 1.5 / 50.2, abs=0.02)  # seeds differ a little
+    assert effect.printed == pytest.approx(2.5)
+    assert len(effect.cells) == 2
+
+
 @pytest.mark.parametrize(
     ("drl", "words"),
     [
@@ -547,11 +560,13 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     """Points for C1, percent for C13: FedDRL 52 over FedAvg's 50 is 2 points, 4 %."""
     by_id = {claim.id: claim for claim in CLAIMS}
     files = three(52.0)[lambda rows: rows.dataset != "standin-cifar100"]
-    (c1,), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
+    (c1, at_length), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
     assert c1.artifact == c13.artifact == "feddrl/authors_partitions"
     assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline: +2.00 [+2.00")
     assert "gain over the best baseline: +4.0" in c13.tell(files)
     assert c1.tell(files[files.method == "fedavg"]) == ""
+    assert at_length.artifact == "feddrl/cluster_skew_at_length"
+    assert "two cells at the paper's length, with an MLP: FedDRL - best" in at_length.tell(files)
     for number in (2, 3, 4, 14):
         (supplement,) = by_id[f"FEDDRL-C{number}"].supplements
         assert supplement.artifact == "feddrl/cifar10_as_run"
