@@ -41,6 +41,7 @@ LOCAL, INITIAL = {"rewarded_model": "local"}, {"first_average": "initial"}
 CODE_2 = {**CODE, **LOCAL, **INITIAL}
 RATE = {"learning_rate": 0.01}  # of Adam in the code of approach 1; the report is silent (FRL-A33)
 UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
+LITERAL = {"maximum": "selected"}  # the draw is rewarded, as in the script behind figs. 26 to 30 (FRL-A10)
 # Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
 DRAWS_STORED = {
     "maximum": "selected", "stored_action": "draw", "discount": 0.0, "critic_rate": 1e-3,
@@ -64,6 +65,7 @@ SCHEDULERS = {
     "keep_all": ("schedulerfl", {"policy": "all"}),
     "schedulerfl_unit": ("schedulerfl", UNIT),
     "schedulerfl_draws": ("schedulerfl", DRAWS_STORED),
+    "schedulerfl_literal": ("schedulerfl", LITERAL),
 }
 VARIANTS = {**EVALUATORS, **SCHEDULERS}
 
@@ -217,7 +219,7 @@ def scheduler_runs(profile: str) -> list[Run]:
         fields = {"num_clients": 100, "partition_options": skew, **sizes.scheduler}
         run = base(profile, "fig30", method="schedulerfl", **fields)
         controls = ({"policy": p} for p in ("random", "shuffled", "fastest", "all"))
-        policies = ({}, *controls, UNIT, DRAWS_STORED)
+        policies = ({}, *controls, UNIT, DRAWS_STORED, LITERAL)
         found += [replace(run, method_options={**sizes.training, **options}) for options in policies]
     return found
 

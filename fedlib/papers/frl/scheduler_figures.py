@@ -14,6 +14,7 @@ from fedlib.papers.frl.tables import missing_seeds
 
 SCHEDULER_ORDER = (
     "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit", "schedulerfl_draws",
+    "schedulerfl_literal",
 )  # fmt: skip
 
 

@@ -39,9 +39,9 @@ SIZES = {  # workers, experiments, rounds, seeds
 
 
 def train(options: Mapping[str, Any], seed: int, profile: str) -> "tuple[Training, World]":
-    """Train an agent of a profile's size to the last experiment; return it and its world."""
+    """Train an agent of a profile's size, to the last experiment without `stop_below`; and its world."""
     workers, experiments, rounds, _ = SIZES[profile]
-    rule = Scheduler(experiments=experiments, experiment_rounds=rounds, stop_below=None, **options)
+    rule = Scheduler(experiments=experiments, experiment_rounds=rounds, **{"stop_below": None, **options})
     world = World(seed, np.full(workers, SAMPLES // workers), rule)
     return train_scheduler(rule, world), world
 
@@ -59,12 +59,13 @@ def trace_training(profile: str) -> pd.DataFrame:
     for agent, options in AGENTS.items():
         for seed in range(SIZES[profile][3]):
             training, world = train(options, seed, profile)
-            rows += _trace_rows(agent, seed, training, world)
+            rows += trace_rows(agent, seed, training, world)
             print(f"{agent} seed {seed}: {len(training.rounds)} decisions", flush=True)
     return pd.DataFrame(rows)
 
 
-def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> list[dict[str, Any]]:
+def trace_rows(agent: str, seed: int, training: "Training", world: "World") -> list[dict[str, Any]]:
+    """Table of the decisions of one training; `before_stop` up to the first with fewer than a tenth."""
     order = np.argsort(world.expected_seconds(), kind="stable")
     tenth, half = len(order) // 10, len(order) // 2
     rows, stopped = [], False

@@ -18,6 +18,7 @@ from fedlib.papers.frl import runs as frl_grid
 from fedlib.papers.frl import tables
 from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
 from fedlib.papers.frl.scheduler_readings import (
+    BEFORE_STOP,
     READINGS,
     measure_credit,
     measure_readings,
@@ -125,9 +126,9 @@ def test_variants_have_names_of_their_own():
     )
     named = with_variant(rows, frl_grid.VARIANTS).variant
     assert set(named) == {"fedavg", "evaluatorfl", "schedulerfl", *frl_grid.VARIANTS}
-    assert named.iloc[:7].tolist() == [
+    assert named.iloc[:8].tolist() == [
         "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit",
-        "schedulerfl_draws",
+        "schedulerfl_draws", "schedulerfl_literal",
     ]  # fmt: skip
 
 
@@ -218,6 +219,11 @@ def test_readings_of_the_scheduler_at_smoke():
     changing = rows[rows["world"] == "changing times"]
     assert len(changing) == len(READINGS)
     assert (changing["same_number_seconds"] > 0).all()
+    own = trace_training("smoke").query("method == 'schedulerfl' and before_stop")
+    for name, measured in BEFORE_STOP.items():
+        told = changing.set_index("method").loc["schedulerfl", name]
+        assert told == pytest.approx(measured(own)[0]), "as the registered estimand has it"
+    assert changing.set_index("method").loc["schedulerfl", "stops_after"] == len(own)
     table = reading_table(rows)
     assert len(table) == len(READINGS)
     assert set(table["found, 10 static"]) <= {"0 of 2", "1 of 2", "2 of 2"}
