@@ -108,6 +108,15 @@ ARTIFACTS = (
         )
     ),
     Artifact(
+        "frl/draw-rewarded", "SchedulerFL: the draw rewarded, as in the authors' script", "table",
+        measurement=Measurement(
+            "frl/draw-rewarded",
+            partial(scheduler_training.trace_training, agents=grid.DRAW_REWARDED),
+            partial(scheduler_training.training_settings, agents=grid.DRAW_REWARDED),
+        ),
+        tables=(tables.ends_of_training,), datasets=_NO_DATA, profiles=PROFILES,
+    ),
+    Artifact(
         "frl/readings", "SchedulerFL: the literal reward alone, and with other readings", "figure",
         measurement=Measurement(
             "frl/readings", scheduler_readings.measure_readings, scheduler_readings.reading_settings

@@ -42,6 +42,7 @@ CODE_2 = {**CODE, **LOCAL, **INITIAL}
 RATE = {"learning_rate": 0.01}  # of Adam in the code of approach 1; the report is silent (FRL-A33)
 UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
 LITERAL = {"maximum": "selected"}  # the draw is rewarded, as in the script behind figs. 26 to 30 (FRL-A10)
+DRAW_REWARDED = {"schedulerfl_literal": LITERAL}
 # Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
 DRAWS_STORED = {
     "maximum": "selected", "stored_action": "draw", "discount": 0.0, "critic_rate": 1e-3,
@@ -65,7 +66,7 @@ SCHEDULERS = {
     "keep_all": ("schedulerfl", {"policy": "all"}),
     "schedulerfl_unit": ("schedulerfl", UNIT),
     "schedulerfl_draws": ("schedulerfl", DRAWS_STORED),
-    "schedulerfl_literal": ("schedulerfl", LITERAL),
+    **{name: ("schedulerfl", options) for name, options in DRAW_REWARDED.items()},
 }
 VARIANTS = {**EVALUATORS, **SCHEDULERS}
 

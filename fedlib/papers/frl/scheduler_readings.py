@@ -16,11 +16,10 @@ from fedlib import plotting
 from fedlib.analysis.intervals import Interval, interval_words, mean_interval
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
-from fedlib.methods.frl.scheduler_agent import Scheduler, World
-from fedlib.papers.frl import estimands as estimate
+from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World
 from fedlib.papers.frl import static_times
 from fedlib.papers.frl.runs import DRAWS_STORED, LITERAL, UNIT
-from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, trace_rows, train
+from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, expected_maximum, train
 
 READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "schedulerfl": ("default: the report's state, the code's reward", {}),
@@ -40,13 +39,6 @@ SEEDS = {"smoke": 1, "reduced": 20, "extended": 20, "paper": 20}
 WORKERS = {"smoke": (10,), "reduced": (10, 100), "extended": (10, 100), "paper": (10, 100)}
 STATIC_SEEDS = {"smoke": 1, "reduced": 3, "extended": 3, "paper": 3}
 DECISIONS = 570  # 30 experiments of 19
-BEFORE_STOP = {
-    "fastest_ahead": estimate.fastest_ahead,
-    "reward_shrinks": estimate.reward_shrinks,
-    "maximum_time_falls": estimate.maximum_time_falls,
-    "net_fall": estimate.net_fall,
-    "ahead_before_stop": estimate.ahead_before_stop,
-}
 
 
 def reading_settings(profile: str) -> list[Any]:
@@ -63,25 +55,34 @@ def measure_readings(profile: str) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for reading, (_, options) in READINGS.items():
         for seed in range(SEEDS[profile]):
+            training, world = train(options, seed, profile)
             about = {"method": reading, "world": "changing times", "seed": seed}
-            rows.append({**about, **_before_stop(options, seed, profile)})
+            rows.append({**about, **_before_stop(training, world)})
         rows += static_times.outcomes(reading, options, profile, WORKERS[profile], STATIC_SEEDS[profile])
         print(f"{reading}: {len(rows)} rows", flush=True)
     return pd.DataFrame(rows)
 
 
-def _before_stop(options: Mapping[str, Any], seed: int, profile: str) -> dict[str, Any]:
-    """The registered quantities of C10 to C12 up to the stop of A17, beside as many workers at random."""
-    least = {"stop_below": max(SIZES[profile][0] // 10, 1)}
-    training, world = train({**options, **least}, seed, profile)
-    rows = pd.DataFrame(trace_rows(estimate.READ, seed, training, world))
-    found: dict[str, Any] = {
-        "stops_after": len(rows),
-        "max_seconds": rows["max_seconds"].mean(),
-        "same_number_seconds": rows["same_number_seconds"].mean(),
-        "least_maximum": min(step["maximum"] for step in training.rounds),
+def _before_stop(training: "Training", world: "World") -> dict[str, Any]:
+    """Quantities of fig. 26 to 29's claims up to the stop of A17, beside as many workers at random."""
+    counts = np.array([step["selected"].sum() for step in training.rounds])
+    tenth = max(len(world.sizes) // 10, 1)
+    few = np.flatnonzero(counts < tenth)
+    stop = int(few[0]) if len(few) else len(counts)
+    own = training.rounds[: max(stop, 1)]
+    fastest = np.argsort(world.expected_seconds(), kind="stable")[:tenth]
+    chances = own[-1]["chances"]
+    seconds = [world.times(one["turn"]).sum(axis=1) for one in own]
+    drawn = [int(one["selected"].sum()) for one in own]
+    random = [expected_maximum(times, number) for times, number in zip(seconds, drawn, strict=True)]
+    return {
+        "round": len(counts),
+        "stops_after": stop,
+        "fastest_ahead": float(100 * (chances[fastest].mean() - chances.mean())),
+        "max_seconds": float(np.mean([one["max_seconds"] for one in own])),
+        "same_number_seconds": float(np.mean(random)),
+        "expected_selected": float(training.rounds[-1]["chances"].sum()),
     }
-    return found | {name: measured(rows)[seed] for name, measured in BEFORE_STOP.items()}
 
 
 def reading_table(rows: pd.DataFrame) -> pd.DataFrame:

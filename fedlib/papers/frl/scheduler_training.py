@@ -39,33 +39,33 @@ SIZES = {  # workers, experiments, rounds, seeds
 
 
 def train(options: Mapping[str, Any], seed: int, profile: str) -> "tuple[Training, World]":
-    """Train an agent of a profile's size, to the last experiment without `stop_below`; and its world."""
+    """Train an agent of a profile's size to the last experiment; return it and its world."""
     workers, experiments, rounds, _ = SIZES[profile]
-    rule = Scheduler(experiments=experiments, experiment_rounds=rounds, **{"stop_below": None, **options})
+    rule = Scheduler(experiments=experiments, experiment_rounds=rounds, stop_below=None, **options)
     world = World(seed, np.full(workers, SAMPLES // workers), rule)
     return train_scheduler(rule, world), world
 
 
-def training_settings(profile: str) -> list[Any]:
+def training_settings(
+    profile: str, agents: Mapping[str, Mapping[str, Any]] = {**AGENTS, **ONE_SIGN}
+) -> list[Any]:
     """Settings that the rows of `trace_training` and `trace_one_sign` depend on."""
-    agents = {name: dict(options) for name, options in {**AGENTS, **ONE_SIGN}.items()}
-    return [list(SIZES[profile]), SAMPLES, agents]
+    return [list(SIZES[profile]), SAMPLES, {name: dict(options) for name, options in agents.items()}]
 
 
-def trace_training(profile: str) -> pd.DataFrame:
+def trace_training(profile: str, agents: Mapping[str, Mapping[str, Any]] = AGENTS) -> pd.DataFrame:
     """Table of the decisions of every agent and seed; workers sorted from fast to slow by their means."""
     check_name("profile", profile, PROFILES)
     rows: list[dict[str, Any]] = []
-    for agent, options in AGENTS.items():
+    for agent, options in agents.items():
         for seed in range(SIZES[profile][3]):
             training, world = train(options, seed, profile)
-            rows += trace_rows(agent, seed, training, world)
+            rows += _trace_rows(agent, seed, training, world)
             print(f"{agent} seed {seed}: {len(training.rounds)} decisions", flush=True)
     return pd.DataFrame(rows)
 
 
-def trace_rows(agent: str, seed: int, training: "Training", world: "World") -> list[dict[str, Any]]:
-    """Table of the decisions of one training; `before_stop` up to the first with fewer than a tenth."""
+def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> list[dict[str, Any]]:
     order = np.argsort(world.expected_seconds(), kind="stable")
     tenth, half = len(order) // 10, len(order) // 2
     rows, stopped = [], False

@@ -18,7 +18,6 @@ from fedlib.papers.frl import runs as frl_grid
 from fedlib.papers.frl import tables
 from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
 from fedlib.papers.frl.scheduler_readings import (
-    BEFORE_STOP,
     READINGS,
     measure_credit,
     measure_readings,
@@ -31,6 +30,7 @@ from fedlib.papers.frl.scheduler_training import (
     expected_maximum,
     trace_one_sign,
     trace_training,
+    training_settings,
 )
 from fedlib.papers.frl.static_times import AGENTS as STATIC_AGENTS
 from fedlib.papers.frl.static_times import trace_static
@@ -184,6 +184,13 @@ def test_traces_of_the_scheduler_at_smoke():
     assert first.drawn.count("x") == first.selected
     half = np.array(json.loads(first.chances)).reshape(2, 10).mean(axis=1) / 100
     assert [first.chance_fast_half, first.chance_slow_half] == pytest.approx(half.tolist(), abs=0.01)
+    (artifact,) = (one for one in frl.ARTIFACTS if one.id == "frl/draw-rewarded")
+    drawn = artifact.measurement.compute("smoke")
+    assert set(drawn.method) == {"schedulerfl_literal"}
+    assert drawn.iloc[0].drawn == first.drawn, "the agents begin alike"
+    assert drawn.iloc[0].reward < first.reward < 0, "probabilities below 1 shorten the weighted maximum"
+    assert "schedulerfl_literal" not in str(training_settings("smoke")), "rows of fig. 26 stay current"
+    assert artifact.measurement.settings("smoke") == [[20, 3, 10, 1], 60_000, frl_grid.DRAW_REWARDED]
     ends = trace_one_sign("smoke").set_index("reward")
     assert set(ends.index) == set(ONE_SIGN)
     assert ends.loc["plus_10", "rewards_above_0"] == 1
@@ -219,11 +226,6 @@ def test_readings_of_the_scheduler_at_smoke():
     changing = rows[rows["world"] == "changing times"]
     assert len(changing) == len(READINGS)
     assert (changing["same_number_seconds"] > 0).all()
-    own = trace_training("smoke").query("method == 'schedulerfl' and before_stop")
-    for name, measured in BEFORE_STOP.items():
-        told = changing.set_index("method").loc["schedulerfl", name]
-        assert told == pytest.approx(measured(own)[0]), "as the registered estimand has it"
-    assert changing.set_index("method").loc["schedulerfl", "stops_after"] == len(own)
     table = reading_table(rows)
     assert len(table) == len(READINGS)
     assert set(table["found, 10 static"]) <= {"0 of 2", "1 of 2", "2 of 2"}

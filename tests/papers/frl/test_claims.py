@@ -559,6 +559,7 @@ def test_every_artifact_but_table1_has_a_figure():
         "table1",
         "evaluatorfl_rate",
         "first-round",
+        "draw-rewarded",
         "credit",
     ]
 
