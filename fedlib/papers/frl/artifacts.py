@@ -1,7 +1,7 @@
 """The FRL report (Orange, 2023): every table and figure of its experiments, with controls.
 
 B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, report, 26 February 2023.
-Readings FRL-A1 to A33: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
+Readings FRL-A1 to A34: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
 `fedlib.rl.reinforce`, `fedlib.methods.frl.workers` and `fedlib.partition.label_volume`.
 """
 

@@ -3,7 +3,7 @@
 Sec. IV of the report: 20 or 100 workers; FedAvg on Fashion-MNIST for 10 rounds of 3 epochs; EvaluatorFL
 on MNIST with at least 3 labels per worker and skewed volume, 20 episodes of 10 rounds; SchedulerFL
 on MNIST with 100 workers, IID and not. From its code: the task model `cnn-frl`, Adadelta with rate
-1.0, batches of 64, optimiser state reset at each download (FRL-A33). Epochs that never shuffle, another
+1.0, batches of 64, optimiser state reset at each download (FRL-A29). Epochs that never shuffle, another
 habit of that code, are an option of every run and off by default (`--set sample_order=stored`). `SCALES`
 is the one place where the profiles differ.
 """
