@@ -86,6 +86,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "evaluatorfl_shuffled": MethodStyle("#AA4499", "2", "as many, at random", ":"),
     "schedulerfl_unit": MethodStyle("#999933", "s", "SchedulerFL, state as coded", "--"),
     "schedulerfl_draws": MethodStyle("#999933", "P", "SchedulerFL, draws stored", ":"),
+    "schedulerfl_literal": MethodStyle("#999933", "p", "SchedulerFL, draw rewarded", "-."),
     "schedulerfl_undecayed": MethodStyle("#999933", "v", "SchedulerFL, no weight decay", "-."),
     "schedulerfl_explores": MethodStyle("#999933", "^", "SchedulerFL, noise and memory", ":"),
     "fedavg_uniform": MethodStyle("#0072B2", "+", "FedAvg, uniform weights", "-."),

@@ -1,4 +1,7 @@
-"""Where a run has several episodes (`Run.episode_rounds`), each begins as the first did, for every method."""
+"""Where a run has several episodes (`Run.episode_rounds`), each begins as the first did, for every method.
+
+Of EvaluatorFL and SchedulerFL this is reading FRL-A34.
+"""
 
 import pytest
 import torch

@@ -9,8 +9,8 @@ sec. III.ii, Algorithm 1, and sec. IV.iii for the two approaches.
   model, each less its moving average (F2, F3); the agent learns from the last 3 rounds (F5, F6).
 
 A run holds all episodes (`Run.episode_rounds`) one after the other. At the start of each the task model is
-theta_G^0, and moving batch and average are empty (lines 2, 3, 5); agent and data stay. The options below
-vary the readings FRL-A2 to A5, A7 and A8.
+the same theta_G^0 (FRL-A34), and moving batch and average are empty (lines 2, 3, 5); agent and data stay.
+The options below vary the readings FRL-A2 to A5, A7 and A8.
 """
 
 from dataclasses import dataclass, replace

@@ -97,7 +97,7 @@ class SchedulerFL(Scheduler, Method):
         return World(run.seed, sizes, self, run.cell)
 
     def restart(self, task: Task, state: ServerState) -> ServerState:
-        """The initial models and no times known; the agent stays."""
+        """The initial models (FRL-A34) and no times known; the agent stays."""
         fresh = {name: torch.zeros_like(state.memory[name]) for name in ("known", "counts")}
         return replace(restarted(task, state), memory={**state.memory, **fresh})
 

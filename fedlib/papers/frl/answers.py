@@ -11,11 +11,15 @@ from fedlib.papers.frl import estimands as estimate
 from fedlib.papers.frl import quantities as measure
 
 _CODE = "evaluatorfl_code"
+_RATE = "evaluatorfl_rate"  # approach 1 with the rate of Adam of its code (A33)
 _SELECTIONS = {1: "frl/fig16", 2: "frl/evaluatorfl_code"}  # approach: rows of the agent as read and as coded
 
 
 def does_it_settle(rows_of: RowsOf) -> list[str]:
-    """Answer figs. 14, 15, 19 and 20: how many runs of EvaluatorFL keep a selection to their end."""
+    """Answer figs. 14, 15, 19 and 20: how many runs of EvaluatorFL keep a selection to their end.
+
+    A second sentence has approach 1 with the rate of its code, where these runs are stored.
+    """
     told, runs = [], 0
     for approach, artifact in _SELECTIONS.items():
         rows = rows_of(artifact)
@@ -33,8 +37,25 @@ def does_it_settle(rows_of: RowsOf) -> list[str]:
     changing = f"changing at most {100 * (1 - measure.SETTLED):.0f} % of the workers a round"
     return [
         f"Of {runs} runs of EvaluatorFL, as read and as coded, {'; '.join(told) or 'none'} "
-        f"{'settle' if told else 'settles'} on a selection, {changing} up to the end."
+        f"{'settle' if told else 'settles'} on a selection, {changing} up to the end.",
+        *_settles_at_the_codes_rate(rows_of),
     ]
+
+
+def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
+    rows = rows_of(f"frl/{_RATE}")
+    if rows.empty:
+        return []
+    named = measure.named(rows)
+    runs = [own for _, own in named[named["variant"] == _RATE].groupby(["num_clients", "seed"])]
+    settled = [(at, own) for own in runs if not math.isnan(at := measure.settled_from(own))]
+    told = f"{len(settled)} of {len(runs)} runs of approach 1 settle"
+    if settled:
+        first = [at for at, _ in settled]
+        shares = [100 * measure.share_selected(own) for _, own in settled]
+        told += f", from episode {min(first):.0f} to {max(first):.0f} on, "
+        told += f"on {min(shares):.0f} to {max(shares):.0f} % of the workers"
+    return [f"With the rate of Adam of its code, ten times ours (A33), {told}."]
 
 
 def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:

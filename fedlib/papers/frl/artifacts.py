@@ -1,7 +1,7 @@
 """The FRL report (Orange, 2023): every table and figure of its experiments, with controls.
 
 B. Bourbon, T. Nagellen, "Federated Reinforcement Learning", Orange, report, 26 February 2023.
-Readings FRL-A1 to A33: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
+Readings FRL-A1 to A34: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.frl.scheduler_agent`,
 `fedlib.rl.reinforce`, `fedlib.methods.frl.workers` and `fedlib.partition.label_volume`.
 """
 
@@ -106,6 +106,15 @@ ARTIFACTS = (
             ("fig28", scheduler_figures.plot_draws, "selections, workers sorted by speed"),
             ("fig29", scheduler_figures.plot_maximum_time, "maximum time per experiment"),
         )
+    ),
+    Artifact(
+        "frl/draw-rewarded", "SchedulerFL: the draw rewarded, as in the authors' script", "table",
+        measurement=Measurement(
+            "frl/draw-rewarded",
+            partial(scheduler_training.trace_training, agents=grid.DRAW_REWARDED),
+            partial(scheduler_training.training_settings, agents=grid.DRAW_REWARDED),
+        ),
+        tables=(tables.ends_of_training,), datasets=_NO_DATA, profiles=PROFILES,
     ),
     Artifact(
         "frl/readings", "SchedulerFL: the literal reward alone, and with other readings", "figure",

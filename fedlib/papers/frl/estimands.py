@@ -19,6 +19,7 @@ USED = 0.8  # share of the workers that "nearly all" means at least
 ABOUT = 5.0  # points: "about 25 %", "about 85 %"
 SHIFT = 10.0  # margin in points of selection probability: a tenth of the way from none to all
 READ, AS_CODED = "schedulerfl", "schedulerfl_unit"  # readings of the scheduler's state (FRL-A12)
+LITERAL = "schedulerfl_literal"  # of its reward: the draw is rewarded (FRL-A10)
 READINGS = {"evaluatorfl": "as read", "evaluatorfl_old": "old global model rewarded"}  # names of cells
 
 
@@ -143,16 +144,16 @@ def embedding(
     return estimand
 
 
-# The scheduler: rows of the agent in one reading of its state
+# The scheduler: rows of the agent in one reading of its state and reward
 
 
-def as_coded(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the code's reading in place of ours; empty if it was not run."""
+def in_reading(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with this reading's in place of ours; empty if it was not run."""
     rows = measure.named(rows) if "method_options" in rows else rows
     column = "variant" if "variant" in rows else "method"
-    if not (rows[column] == AS_CODED).any():
+    if not (rows[column] == name).any():
         return rows.iloc[:0]
-    return rows[rows[column] != READ].replace({column: {AS_CODED: READ}})
+    return rows[rows[column] != READ].replace({column: {name: READ}})
 
 
 def of_agent(rows: pd.DataFrame, *, before_stop: bool = False) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 Sec. IV of the report: 20 or 100 workers; FedAvg on Fashion-MNIST for 10 rounds of 3 epochs; EvaluatorFL
 on MNIST with at least 3 labels per worker and skewed volume, 20 episodes of 10 rounds; SchedulerFL
 on MNIST with 100 workers, IID and not. From its code: the task model `cnn-frl`, Adadelta with rate
-1.0, batches of 64, optimiser state reset at each download (FRL-A33). Epochs that never shuffle, another
+1.0, batches of 64, optimiser state reset at each download (FRL-A29). Epochs that never shuffle, another
 habit of that code, are an option of every run and off by default (`--set sample_order=stored`). `SCALES`
 is the one place where the profiles differ.
 """
@@ -41,6 +41,8 @@ LOCAL, INITIAL = {"rewarded_model": "local"}, {"first_average": "initial"}
 CODE_2 = {**CODE, **LOCAL, **INITIAL}
 RATE = {"learning_rate": 0.01}  # of Adam in the code of approach 1; the report is silent (FRL-A33)
 UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
+LITERAL = {"maximum": "selected"}  # the draw is rewarded, as in the script behind figs. 26 to 30 (FRL-A10)
+DRAW_REWARDED = {"schedulerfl_literal": LITERAL}
 # Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
 DRAWS_STORED = {
     "maximum": "selected", "stored_action": "draw", "discount": 0.0, "critic_rate": 1e-3,
@@ -64,6 +66,7 @@ SCHEDULERS = {
     "keep_all": ("schedulerfl", {"policy": "all"}),
     "schedulerfl_unit": ("schedulerfl", UNIT),
     "schedulerfl_draws": ("schedulerfl", DRAWS_STORED),
+    **{name: ("schedulerfl", options) for name, options in DRAW_REWARDED.items()},
 }
 VARIANTS = {**EVALUATORS, **SCHEDULERS}
 
@@ -217,7 +220,7 @@ def scheduler_runs(profile: str) -> list[Run]:
         fields = {"num_clients": 100, "partition_options": skew, **sizes.scheduler}
         run = base(profile, "fig30", method="schedulerfl", **fields)
         controls = ({"policy": p} for p in ("random", "shuffled", "fastest", "all"))
-        policies = ({}, *controls, UNIT, DRAWS_STORED)
+        policies = ({}, *controls, UNIT, DRAWS_STORED, LITERAL)
         found += [replace(run, method_options={**sizes.training, **options}) for options in policies]
     return found
 

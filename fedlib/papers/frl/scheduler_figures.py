@@ -14,6 +14,7 @@ from fedlib.papers.frl.tables import missing_seeds
 
 SCHEDULER_ORDER = (
     "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit", "schedulerfl_draws",
+    "schedulerfl_literal",
 )  # fmt: skip
 
 
@@ -168,7 +169,7 @@ def plot_times(rows: pd.DataFrame) -> Figure:
     ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
     case = rows["case"].iloc[0]
     ax.set(yscale="log", ylabel="maximum time of a round (s)", title=f"{case} (bars: means)")
-    return caption(fig, rows)
+    return caption(fig, rows, "The clock charges five times the images that are trained on (A16).")
 
 
 def plot_fairness(rows: pd.DataFrame) -> Figure:

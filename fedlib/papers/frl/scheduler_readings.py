@@ -18,10 +18,9 @@ from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World
 from fedlib.papers.frl import static_times
-from fedlib.papers.frl.runs import DRAWS_STORED, UNIT
+from fedlib.papers.frl.runs import DRAWS_STORED, LITERAL, UNIT
 from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, expected_maximum, train
 
-LITERAL: dict[str, Any] = {"maximum": "selected"}
 READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "schedulerfl": ("default: the report's state, the code's reward", {}),
     "unit": ("the code's state and reward (A12)", UNIT),

@@ -46,17 +46,18 @@ def train(options: Mapping[str, Any], seed: int, profile: str) -> "tuple[Trainin
     return train_scheduler(rule, world), world
 
 
-def training_settings(profile: str) -> list[Any]:
+def training_settings(
+    profile: str, agents: Mapping[str, Mapping[str, Any]] = {**AGENTS, **ONE_SIGN}
+) -> list[Any]:
     """Settings that the rows of `trace_training` and `trace_one_sign` depend on."""
-    agents = {name: dict(options) for name, options in {**AGENTS, **ONE_SIGN}.items()}
-    return [list(SIZES[profile]), SAMPLES, agents]
+    return [list(SIZES[profile]), SAMPLES, {name: dict(options) for name, options in agents.items()}]
 
 
-def trace_training(profile: str) -> pd.DataFrame:
+def trace_training(profile: str, agents: Mapping[str, Mapping[str, Any]] = AGENTS) -> pd.DataFrame:
     """Table of the decisions of every agent and seed; workers sorted from fast to slow by their means."""
     check_name("profile", profile, PROFILES)
     rows: list[dict[str, Any]] = []
-    for agent, options in AGENTS.items():
+    for agent, options in agents.items():
         for seed in range(SIZES[profile][3]):
             training, world = train(options, seed, profile)
             rows += _trace_rows(agent, seed, training, world)

@@ -25,12 +25,20 @@ SHUFFLED = "evaluatorfl_shuffled"
 APPROACHES = ((1, ("fig14", "fig15")), (2, ("fig19", "fig20")))
 
 
-def decided(artifact: str, *parts: Part, where: str = "") -> Supplement:
-    """The effects of these parts on an artifact's rows, each with its verdict by the part's own rule."""
+def decided(
+    artifact: str,
+    *parts: Part,
+    where: str = "",
+    chosen: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows,
+) -> Supplement:
+    """The effects of these parts on an artifact's rows, each with its verdict by the part's own rule.
+
+    chosen: rows to the rows that count.
+    """
 
     def tell(rows: pd.DataFrame) -> str:
         real = real_rows(rows)
-        own = real if len(real) else rows
+        own = chosen(real if len(real) else rows)
         effects = (effect for part in parts for effect in effects_of((part,), own))
         told = "; ".join(f"{one.described} (by its rule {one.verdict_words})" for one in effects)
         return f"{where}: {told}" if where and told else told
@@ -212,10 +220,9 @@ TO_THE_END = (
     Part("|reward|, first / second half of the experiments (100 log)", reward_shrinks_to_the_end, unit="%"),
     _ahead("probability of the fastest tenth - mean at the last decision", ahead_at_the_end),
 )
-DRAW_REWARDED = tuple(
+DRAW_REWARDED_AND = tuple(
     _ahead(f"probability of the fastest tenth - mean at the stop, {words}", partial(ahead_in_reading, name))
     for name, words in (
-        ("literal", "the draw rewarded"),
         ("literal_drawn", "the draw rewarded and stored"),
         ("literal_undecayed", "the draw rewarded, critic without decay"),
     )

@@ -30,6 +30,7 @@ from fedlib.papers.frl.scheduler_training import (
     expected_maximum,
     trace_one_sign,
     trace_training,
+    training_settings,
 )
 from fedlib.papers.frl.static_times import AGENTS as STATIC_AGENTS
 from fedlib.papers.frl.static_times import trace_static
@@ -125,9 +126,9 @@ def test_variants_have_names_of_their_own():
     )
     named = with_variant(rows, frl_grid.VARIANTS).variant
     assert set(named) == {"fedavg", "evaluatorfl", "schedulerfl", *frl_grid.VARIANTS}
-    assert named.iloc[:7].tolist() == [
+    assert named.iloc[:8].tolist() == [
         "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit",
-        "schedulerfl_draws",
+        "schedulerfl_draws", "schedulerfl_literal",
     ]  # fmt: skip
 
 
@@ -183,6 +184,13 @@ def test_traces_of_the_scheduler_at_smoke():
     assert first.drawn.count("x") == first.selected
     half = np.array(json.loads(first.chances)).reshape(2, 10).mean(axis=1) / 100
     assert [first.chance_fast_half, first.chance_slow_half] == pytest.approx(half.tolist(), abs=0.01)
+    (artifact,) = (one for one in frl.ARTIFACTS if one.id == "frl/draw-rewarded")
+    drawn = artifact.measurement.compute("smoke")
+    assert set(drawn.method) == {"schedulerfl_literal"}
+    assert drawn.iloc[0].drawn == first.drawn, "the agents begin alike"
+    assert drawn.iloc[0].reward < first.reward < 0, "probabilities below 1 shorten the weighted maximum"
+    assert "schedulerfl_literal" not in str(training_settings("smoke")), "rows of fig. 26 stay current"
+    assert artifact.measurement.settings("smoke") == [[20, 3, 10, 1], 60_000, frl_grid.DRAW_REWARDED]
     ends = trace_one_sign("smoke").set_index("reward")
     assert set(ends.index) == set(ONE_SIGN)
     assert ends.loc["plus_10", "rewards_above_0"] == 1

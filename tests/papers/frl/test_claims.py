@@ -15,7 +15,7 @@ from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl import tables as frl_tables
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
-from fedlib.papers.frl.runs import CODE, CODE_2
+from fedlib.papers.frl.runs import CODE, CODE_2, RATE
 from fedlib.reporting.figure_files import draw_figure
 from fedlib.reporting.html_tables import html_table
 
@@ -145,6 +145,10 @@ def test_what_the_coded_agent_settles_on_stands_beside_the_verdict():
     assert fixed.startswith("as the code has it (A3, A4): workers chosen alike in 95 % of the last 50 rounds")
     assert "of 20: +20.00 [" in fixed
     assert "+0.00 [" in told("C2", both(evaluator(20, 11), evaluator(20, None, options=coded)))[2]
+    settled, _, fixed, _ = told("C2", both(evaluator(20, None), evaluator(20, 11, options=RATE)))[4:]
+    assert settled.startswith("with the rate of its code (A33): episodes that keep the selection, 20 worke")
+    assert "(by its rule " in settled
+    assert "of 20: +20.00 [" in fixed
     coded = {"approach": 2, **CODE_2}
     changing, used, _ = told("C5", evaluator(20, None, options=coded, share=0.9))
     assert changing.startswith("as the code has it (A8, F1): workers that change from round to round, above")
@@ -384,6 +388,18 @@ def test_the_other_reading_of_the_state_is_told_beside():
     assert tell(good) == "the code's reading of A12 was not run"
 
 
+def test_the_literal_reward_is_told_with_its_verdict():
+    """FRL-A10: the maximum time rises to 900 s where the draw is rewarded; falls in our reading."""
+    good, bad = trace(ahead=0.5), trace(ahead=-0.1, seconds_end=900.0)
+    tell = beside("C12")[-3]
+    rows = pd.concat([good, bad.assign(method="schedulerfl_literal")], ignore_index=True)
+    told = tell(rows.assign(same_number_seconds=400.0))
+    assert told.startswith("the draw rewarded (A10): maximum time, first / second half of the training")
+    assert "-81" in told  # 100 log(400 / 900)
+    assert "(by its rule not supported)" in told
+    assert tell(good) == ""
+
+
 def beside(claim):
     """What a claim's supplements tell, in their order."""
     return [one.tell for one in next(c for c in CLAIMS if c.id == f"FRL-{claim}").supplements]
@@ -559,6 +575,7 @@ def test_every_artifact_but_table1_has_a_figure():
         "table1",
         "evaluatorfl_rate",
         "first-round",
+        "draw-rewarded",
         "credit",
     ]
 
@@ -580,6 +597,22 @@ def test_the_answer_whether_it_settles_counts_runs():
     (none,) = say(evaluator(20, None))
     assert none == f"Of 3 runs of EvaluatorFL, as read and as coded, none settles {end}"
     assert say(pd.DataFrame()) == []
+
+
+def test_the_answer_whether_it_settles_at_the_rate_of_its_code():
+    """FRL-A33: half of 20 workers from episode 11 on in all three seeds; as read never."""
+    rows = {"frl/fig16": evaluator(20, None)}
+
+    def say():
+        return answers.does_it_settle(lambda name: rows.get(name, pd.DataFrame()))[1:]
+
+    assert say() == []
+    start = "With the rate of Adam of its code, ten times ours (A33), "
+    rows["frl/evaluatorfl_rate"] = both(evaluator(20, None), evaluator(20, 11, options=RATE))
+    settled = "3 of 3 runs of approach 1 settle, from episode 11 to 11 on, on 50 to 50 % of the workers."
+    assert say() == [start + settled]
+    rows["frl/evaluatorfl_rate"] = evaluator(20, None, options=RATE)
+    assert say() == [start + "0 of 3 runs of approach 1 settle."]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_the_authors_criterion_and_the_decisions_before_the_stop():
     assert beside.tell_training(rows.drop(columns="training_rounds")) == ""
 
 
-@pytest.mark.parametrize("number", [3, 4, 5, 6, 7, 10, 11, 13, 14])
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14])
 def test_claims_name_the_day_of_their_supplements_once(number):
     (claim,) = (one for one in CLAIMS if one.id == f"FRL-C{number}")
     assert claim.how.count(ADDED) == 1
