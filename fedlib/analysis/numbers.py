@@ -53,18 +53,21 @@ class Number:
 
 
 def of_claim(
-    claims: Sequence[Claim], claim_id: str, part: int, *, id: str, places: tuple[str, ...]
+    claims: Sequence[Claim], claim_id: str, part: int, *, id: str, places: tuple[str, ...], artifact: str = ""
 ) -> Number:
-    """The effect of one part of a claim on rows of real data, mean over the cells at hand."""
+    """The effect of one part of a claim on rows of real data, mean over the cells at hand.
+
+    artifact: whose rows; by default the claim's own, not those of its `fallback`.
+    """
     claim = next(one for one in claims if one.id == claim_id)
-    chosen = claim.parts[part]
+    chosen, place = claim.parts[part], artifact or claim.artifact
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        samples = samples_of(chosen, real_rows(rows_of(claim.artifact)))
+        samples = samples_of(chosen, real_rows(rows_of(place)))
         return None if samples.empty else mean_interval(samples.mean(axis=1).to_numpy())
 
     return Number(
-        id=id, what=f"{chosen.what} ({claim_id})", unit=chosen.unit, artifacts=(claim.artifact,),
+        id=id, what=f"{chosen.what} ({claim_id})", unit=chosen.unit, artifacts=(place,),
         compute=compute, places=places,
     )  # fmt: skip
 

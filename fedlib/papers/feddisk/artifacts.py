@@ -59,7 +59,7 @@ ARTIFACTS = (
     ),
     _trained(
         "feddisk/fig3", "Mean client accuracy per round, five methods",
-        runs=fig3, plot=figures.plot_accuracy, tables=(tables.published_beside_ours, tables.weight_report),
+        runs=fig3, plot=figures.plot_accuracy, tables=(tables.published_beside_ours, tables.weights_shown),
     ),
     _trained("feddisk/fig4", "Accuracy over the clients, box plots", runs=fig3, plot=figures.plot_boxes),
     _trained("feddisk/fig5", "Loss of the global MADE per round", runs=fig5, plot=figures.plot_made),
@@ -103,7 +103,7 @@ ARTIFACTS = (
     _trained(
         "feddisk/converged", "MNIST at the paper's length, two mini-batches a round (A13)",
         runs=converged, plot=figures.plot_accuracy,
-        tables=(tables.published_beside_ours, tables.table1_shown, tables.weight_report),
+        tables=(tables.published_beside_ours, tables.table1_shown, tables.weights_shown),
         profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
     ),
     _trained(

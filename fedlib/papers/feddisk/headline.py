@@ -12,7 +12,7 @@ from fedlib.analysis.tables import dataset_words
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
-from fedlib.papers.feddisk.numbers import AGAINST_BEST, AGAINST_BEST_CLAIM, ROUNDS_SAVED
+from fedlib.papers.feddisk.numbers import AGAINST_BEST, AGAINST_BEST_CLAIM, AT_LENGTH, ROUNDS_SAVED
 from fedlib.papers.feddisk.quantities import best_rival, gap, rounds_saved
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import trial_mean, weight_report
@@ -47,7 +47,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 def _cells(rows_of: RowsOf) -> str:
     """The paper's data sets, of real images, that `AGAINST_BEST` is over, with seeds and rounds."""
     claim = next(claim for claim in CLAIMS if claim.id == AGAINST_BEST_CLAIM)
-    rows = real_rows(rows_of(claim.artifact))
+    rows = real_rows(rows_of(AT_LENGTH))
     samples = samples_of(claim.parts[0], rows)
     parts = {CASES[case_of(name)]: own for name, own in rows.groupby("dataset")}
     return ", ".join(f"{name} ({_size(parts[name], len(samples))})" for name in samples.columns)
@@ -63,10 +63,15 @@ def _scale(rows: pd.DataFrame) -> str:
 
 
 def _size(own: pd.DataFrame, seeds: int) -> str:
-    """`600 training images a class, 20 of 1500 rounds, 5 seeds`, of the rows of one data set."""
+    """`600 training images a class, 20 of 1500 rounds, 5 seeds`, of the rows of one data set.
+
+    Of a shorter local work too: `2 mini-batches a round`.
+    """
     images = json.loads(own.dataset_options.iloc[0]).get("train_per_class")
     parts = [f"{images} training images a class"] if images else []
     parts.append(f"{own['rounds'].max()} of {ROUNDS[case_of(own.dataset.iloc[0])]} rounds")
+    steps = own.get("local_steps", pd.Series(dtype=float))  # NaN where it is epochs
+    parts += [f"{steps.iloc[0]:g} mini-batches a round"] if len(steps) and steps.notna().all() else []
     return ", ".join([*parts, f"{seeds} seeds"])
 
 
@@ -86,7 +91,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 def at_length(rows_of: RowsOf) -> list[str]:
     """What `feddisk/converged` says: levels beside the printed ones, and FedDisk against its competitors."""
-    rows = rows_of("feddisk/converged")
+    rows = rows_of(AT_LENGTH)
     seeds = [set(own.seed) for _, own in rows.groupby("method")]
     rows = rows[rows.seed.isin(set.intersection(*seeds) if len(seeds) == len(METHODS) else ())]
     if rows.empty:

@@ -7,7 +7,7 @@ from fedlib.analysis.numbers import README, Number, RowsOf, of_claim
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 
-ROWS = "feddisk/ablations"
+ROWS, AT_LENGTH = "feddisk/ablations", "feddisk/converged"
 NOTEBOOK = "notebooks/02_feddisk.ipynb"
 AGAINST_BEST_CLAIM = "FEDDISK-C1"
 
@@ -26,8 +26,10 @@ def _of_feddisk(table: pd.DataFrame) -> Interval | None:
 
 
 AGAINST_BEST, ROUNDS_SAVED, AGAINST_FEDAVG, AGAINST_SHUFFLED = NUMBERS = (
-    of_claim(CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, NOTEBOOK)),
-    of_claim(CLAIMS, "FEDDISK-C4", 0, id="feddisk-rounds", places=(README, NOTEBOOK)),
+    of_claim(
+        CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, NOTEBOOK), artifact=AT_LENGTH,
+    ),
+    of_claim(CLAIMS, "FEDDISK-C4", 0, id="feddisk-rounds", places=(README, NOTEBOOK), artifact=AT_LENGTH),
     Number(
         id="feddisk-fedavg", what="FedDisk's accuracy after the last round less FedAvg's", unit="points",
         artifacts=(ROWS,), compute=_against_fedavg, places=(NOTEBOOK,),

@@ -236,6 +236,11 @@ def weight_report(rows: pd.DataFrame, sizes: Mapping[str, float] | None = None) 
     return pd.DataFrame(found)
 
 
+def weights_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`weight_report` with the shares of the clients' images."""
+    return weight_report(rows, client_sizes(rows))
+
+
 def by_mu(rows: pd.DataFrame) -> pd.DataFrame:
     """Accuracy (%) after the last round by data set, method and mu: mean over trials, 95 % interval."""
     last = rows[rows["round"] == rows.groupby("run")["round"].transform("max")]
