@@ -90,7 +90,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def at_length(rows_of: RowsOf) -> list[str]:
-    """What `feddisk/converged` says: levels beside the printed ones, and FedDisk against its competitors."""
+    """Sentences on `feddisk/converged`: levels beside the printed ones, FedDisk against its competitors."""
     rows = rows_of(AT_LENGTH)
     seeds = [set(own.seed) for _, own in rows.groupby("method")]
     rows = rows[rows.seed.isin(set.intersection(*seeds) if len(seeds) == len(METHODS) else ())]
