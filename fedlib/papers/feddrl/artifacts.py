@@ -72,6 +72,11 @@ ARTIFACTS = (
         profiles=("smoke", "extended", "paper"),
     ),
     Artifact(
+        "feddrl/baselines_at_length", "PA, CE and CN at the paper's length, no agent: Fashion-MNIST, N = 100",
+        runs=grid.baselines_at_length, plot=partial(figures.plot_curves, columns=3),
+        profiles=("smoke", "extended", "paper"),
+    ),
+    Artifact(
         "feddrl/fig5", "Accuracy per round",
         runs=partial(grid.table3_cells, data=("cifar100", "fmnist")),
         plot=partial(figures.plot_curves, columns=3),

@@ -272,6 +272,12 @@ def cluster_skew_at_length(profile: str) -> list[Run]:
     return [run for cell in cells for run in with_methods(cell, FEDERATED)]
 
 
+def baselines_at_length(profile: str) -> list[Run]:
+    """SingleSet, FedAvg and FedProx in both `LENGTH_CELLS` and under PA: what skew costs without an agent."""
+    cells = [base_run(profile, "table3", "fmnist", scheme, 100) for scheme in PARTITIONS]
+    return [run for cell in cells for run in with_methods(cell, ("singleset", "fedavg", "fedprox"))]
+
+
 def fig7(profile: str) -> list[Run]:
     """K = 10 to 50 of 100 clients on CIFAR-100, CE with delta 0.6 (FEDDRL-A42); K = 10 is table 3's."""
     base = base_run(profile, "fig7", "cifar100", "ce", 100)

@@ -377,6 +377,20 @@ def test_ce_and_cn_at_the_papers_length_decide_together():
     assert len(effect.cells) == 2
 
 
+def test_c7_is_decided_by_one_data_set_at_the_papers_length():
+    """60 less the mean of 55 and 53 under CE and CN is 6 points; under PA both have 2 points more."""
+    rows = three(
+        52.0, avg=lambda d, p, n: 57 if p == "pa" else 55, prox=lambda d, p, n: 55 if p == "pa" else 53
+    )
+    rows = rows[(rows.dataset == "fmnist") & (rows.num_clients == 100)].assign(rounds=1000)
+    claim = next(claim for claim in CLAIMS if claim.id == "FEDDRL-C7")
+    assert claim.fallback == ("feddrl/baselines_at_length",)
+    verdict = decided("C7", rows, gates=True)
+    assert verdict.verdict == "supported"
+    assert [effect.interval.mean for effect in verdict.effects] == [pytest.approx(6.0), pytest.approx(2.0)]
+    assert all(len(effect.cells) == 2 for effect in verdict.effects)
+
+
 @pytest.mark.parametrize(
     ("drl", "words"),
     [

@@ -349,6 +349,7 @@ FIGURE_ROWS = {
     "paper_length": lambda: at_length([52.0, 52.2, 52.1]),
     "paper_length_cn": lambda: at_length([52.0, 52.2, 52.1]).assign(partition="cn"),
     "cluster_skew_at_length": two_cells,
+    "baselines_at_length": two_cells,
     "fig6": lambda: losses(cell("standin-cifar100", feddrl=[50, 51], fedavg=[49, 50], fedprox=[50, 50])),
     "fig7": lambda: over_k(0.3, 1.0, (5, 3)),
     "fig8": lambda: over_delta(5, 1),
