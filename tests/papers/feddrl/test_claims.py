@@ -382,7 +382,8 @@ def test_c7_is_decided_by_one_data_set_at_the_papers_length():
     rows = three(
         52.0, avg=lambda d, p, n: 57 if p == "pa" else 55, prox=lambda d, p, n: 55 if p == "pa" else 53
     )
-    rows = rows[(rows.dataset == "fmnist") & (rows.num_clients == 100)].assign(rounds=1000)
+    rows = rows[(rows.dataset == "fmnist") & (rows.num_clients == 100)]
+    rows = rows.assign(rounds=1000, round=rows["round"] * 1000 // ROUNDS)
     claim = next(claim for claim in CLAIMS if claim.id == "FEDDRL-C7")
     assert claim.fallback == ("feddrl/baselines_at_length",)
     verdict = decided("C7", rows, gates=True)
