@@ -4,6 +4,9 @@ Each function takes `session.rows` or the like. It returns one or two sentences,
 """
 
 import math
+from collections.abc import Iterator
+
+import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
@@ -21,17 +24,10 @@ def does_it_settle(rows_of: RowsOf) -> list[str]:
     A second sentence has approach 1 with the rate of its code, where these runs are stored.
     """
     told, runs = [], 0
-    for approach, artifact in _SELECTIONS.items():
-        rows = rows_of(artifact)
-        named = measure.named(rows) if len(rows) else rows
-        for workers in sorted(set(named["num_clients"])) if len(named) else ():
-            for variant, words in (("evaluatorfl", "as read"), (_CODE, "as coded")):
-                own = estimate.of_size(named, workers, variant)
-                settled = measure.by_seed(own, measure.settled_from)
-                runs += len(settled)
-                if settled.notna().any():
-                    number = f"{int(settled.notna().sum())} of {len(settled)}"
-                    told.append(f"{number} of approach {approach} {words} with {workers} workers")
+    for words, settled in _settled(rows_of):
+        runs += len(settled)
+        if settled.notna().any():
+            told.append(f"{settled.notna().sum()} of {len(settled)} {words}")
     if not runs:
         return []
     changing = f"changing at most {100 * (1 - measure.SETTLED):.0f} % of the workers a round"
@@ -42,12 +38,43 @@ def does_it_settle(rows_of: RowsOf) -> list[str]:
     ]
 
 
-def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
+def does_the_rate_decide(rows_of: RowsOf) -> list[str]:
+    """Answer in one sentence how many runs settle, as read and coded, and with the rate of the code."""
+    settled = [one for _, own in _settled(rows_of) for one in own]
+    if not settled:
+        return []
+    told = f"{sum(map(math.isfinite, settled))} of {len(settled)} runs of EvaluatorFL, as read and as coded, "
+    told += "settle on a selection"
+    if runs := _runs_at_the_codes_rate(rows_of):
+        at_rate = sum(math.isfinite(measure.settled_from(own)) for own in runs)
+        told += f"; with the rate of Adam of its code, ten times ours, {at_rate} of {len(runs)} of approach 1"
+    return [f"{told}."]
+
+
+def _settled(rows_of: RowsOf) -> Iterator[tuple[str, pd.Series]]:
+    """Approach, reading and size in words; by seed the episode from which the selection is kept, or NaN."""
+    for approach, artifact in _SELECTIONS.items():
+        rows = rows_of(artifact)
+        named = measure.named(rows) if len(rows) else rows
+        for workers in sorted(set(named["num_clients"])) if len(named) else ():
+            for variant, words in (("evaluatorfl", "as read"), (_CODE, "as coded")):
+                own = estimate.of_size(named, workers, variant)
+                settled = measure.by_seed(own, measure.settled_from)
+                yield f"of approach {approach} {words} with {workers} workers", settled
+
+
+def _runs_at_the_codes_rate(rows_of: RowsOf) -> list[pd.DataFrame]:
     rows = rows_of(f"frl/{_RATE}")
     if rows.empty:
         return []
     named = measure.named(rows)
-    runs = [own for _, own in named[named["variant"] == _RATE].groupby(["num_clients", "seed"])]
+    return [own for _, own in named[named["variant"] == _RATE].groupby(["num_clients", "seed"])]
+
+
+def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
+    runs = _runs_at_the_codes_rate(rows_of)
+    if not runs:
+        return []
     settled = [(at, own) for own in runs if not math.isnan(at := measure.settled_from(own))]
     told = f"{len(settled)} of {len(runs)} runs of approach 1 settle"
     if settled:

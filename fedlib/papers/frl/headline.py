@@ -1,6 +1,7 @@
 """Findings about the report's agents in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.numbers import RowsOf, stated
+from fedlib.papers.frl.answers import does_the_rate_decide
 from fedlib.papers.frl.numbers import (
     BEHIND_FEDAVG,
     FIRST_ROUND,
@@ -12,7 +13,7 @@ from fedlib.papers.frl.numbers import (
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Three sentences: EvaluatorFL against FedAvg and chance, its reward, SchedulerFL against chance."""
+    """Sentences: EvaluatorFL against FedAvg and chance, its reward, if it settles; SchedulerFL's rounds."""
     if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
         return ["Not all rows of both agents are stored."]
     return [
@@ -22,6 +23,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "
         f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn, and "
         f"{stated(OTHER_ROUNDS, rows_of)} in the others.",
+        *does_the_rate_decide(rows_of),
         f"SchedulerFL's mean round up to the threshold accuracy, the time of its slowest worker, is "
         f"{stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster; "
         "few rounds, since both get there early).",

@@ -615,6 +615,21 @@ def test_the_answer_whether_it_settles_at_the_rate_of_its_code():
     assert say() == [start + "0 of 3 runs of approach 1 settle."]
 
 
+def test_the_headline_sets_runs_as_read_beside_those_at_the_rate_of_the_code():
+    rows = {"frl/fig16": evaluator(20, None)}
+
+    def say():
+        return answers.does_the_rate_decide(lambda name: rows.get(name, pd.DataFrame()))
+
+    start = "0 of 3 runs of EvaluatorFL, as read and as coded, settle on a selection"
+    assert say() == [f"{start}."]
+    rows["frl/evaluatorfl_rate"] = both(evaluator(20, None), evaluator(20, 11, options=RATE))
+    at_rate = "with the rate of Adam of its code, ten times ours, 3 of 3 of approach 1"
+    assert say() == [f"{start}; {at_rate}."]
+    rows.clear()
+    assert say() == []
+
+
 @pytest.mark.parametrize(
     ("ahead", "random_end", "prefers", "why"),
     [
