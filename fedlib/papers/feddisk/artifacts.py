@@ -102,7 +102,7 @@ ARTIFACTS = (
     ),
     _trained(
         "feddisk/converged", "MNIST at the paper's length, two mini-batches a round (A13)",
-        runs=converged, plot=figures.plot_accuracy,
+        runs=converged, plot=figures.plot_length,
         tables=(tables.published_beside_ours, tables.table1_shown, tables.weights_shown),
         profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
     ),

@@ -19,6 +19,8 @@ from fedlib.papers.feddisk.runs import ABLATIONS, CASES, METHODS, case_of
 from fedlib.papers.feddisk.samples import unpack_images
 from fedlib.papers.feddisk.tables import ACCURACY, effective_costs
 
+EARLY = 0.1  # share of the rounds in which leads may leave the panel of `plot_length`
+
 
 def panels(
     rows: pd.DataFrame, *, height: float = 3.4, lines: int = 1
@@ -45,6 +47,28 @@ def finish(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
 def plot_accuracy(rows: pd.DataFrame) -> Figure:
     """`feddisk/fig3`: mean client accuracy per round and method, one panel for each data set."""
     return _curves(rows, ACCURACY, "mean client accuracy (%)", 100.0)
+
+
+def plot_length(rows: pd.DataFrame) -> Figure:
+    """`feddisk/converged`: mean client accuracy per round above, below it each method's less FedAvg's."""
+    fig, (levels, leads) = plotting.subplots(2, 1, figsize=(6.6, 6.0), sharex=True)
+    points = rows[rows["round"] > 0].assign(**{ACCURACY: 100 * rows[ACCURACY]})
+    points = points.sort_values("method", key=_order)
+    plotting.plot_curves(points, levels, y=ACCURACY, y_label="mean client accuracy (%)")
+    levels.set(xlabel="", title=", ".join(rows.dataset.unique()))
+    fedavg = points[points.method == "fedavg"].set_index(["seed", "round"])[ACCURACY].rename("fedavg")
+    others = points[points.method != "fedavg"].join(fedavg, on=["seed", "round"], how="inner")
+    if len(others):
+        others = others.assign(lead=others[ACCURACY] - others.fedavg)
+        plotting.plot_curves(others, leads, y="lead", y_label="less FedAvg's (points)")
+        leads.axhline(0, color="black", linewidth=0.8)
+        late = others[others["round"] > EARLY * others["round"].max()]
+        reach = 1.2 * late.lead.abs().max() or 1.0
+        leads.set_ylim(-reach, reach)
+    else:
+        leads.set_axis_off()  # nothing beside FedAvg was run
+    plotting.one_legend(fig, (levels, leads), counts=True)
+    return plotting.caption(fig, rows, "Mean over trials, band = 95 % t interval; below: of the same trial.")
 
 
 def plot_loss(rows: pd.DataFrame) -> Figure:

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 
+from fedlib.analysis import contrasts as decide
 from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
@@ -15,7 +16,7 @@ from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import AGAINST_BEST, AGAINST_BEST_CLAIM, AT_LENGTH, ROUNDS_SAVED
 from fedlib.papers.feddisk.quantities import best_rival, gap, rounds_saved
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, TRIALS_AT_LENGTH, case_of
-from fedlib.papers.feddisk.tables import trial_mean, weight_report
+from fedlib.papers.feddisk.tables import ACCURACY, trial_mean, weight_report
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -101,16 +102,19 @@ def at_length(rows_of: RowsOf) -> list[str]:
     printed = printed_values("feddisk_text", "method", dataset=CASES[case_of(name)], artifact="fig3")
     rival = PAPER_NAMES[best_rival(rows)]
     ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
-    return [
+    last = decide.paired(*(decide.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg")))
+    told = [
         f"After {rows['rounds'].max()} rounds of two mini-batches on {name} ({trials} trial"
         f"{'s' * (trials > 1)}) the best rounds of the five methods lie between {min(best.values()):.1f} and "
         f"{max(best.values()):.1f} %, where the paper has {printed['FedDisk']:g} % for FedDisk and "
         f"{printed['best other']:g} % for the best of the others.",
-        f"FedDisk's is {_words(ahead)} from that of the best competitor, {rival}: {_ahead(ahead)}.",
+        f"FedDisk's is {_words(ahead)} from that of the best competitor, {rival}: {_ahead(ahead)}. "
+        f"After the last round it is {_words(last)} from FedAvg's accuracy: {_ahead(last)}.",
         f"The quickest competitor's rounds less those of FedDisk's two phases are {_words(saved, 'rounds')}.",
-        f"Until all {TRIALS_AT_LENGTH} trials are there these rows decide nothing."
-        * (trials < TRIALS_AT_LENGTH),
     ]
+    if trials < TRIALS_AT_LENGTH:
+        told.append(f"Until all {TRIALS_AT_LENGTH} trials are there these rows decide nothing.")
+    return told
 
 
 def _ahead(interval: Interval) -> str:
