@@ -71,7 +71,7 @@ SHUFFLED = (
 
 
 def _factors_shuffled(artifact: str) -> tuple[Supplement, ...]:
-    """How much more a client of a small group gets, with the input in its order and shuffled."""
+    """Compare the factors of small groups with the input in its order and shuffled."""
     parts = (
         Part(
             f"factor of small groups - of the main group, {words}",

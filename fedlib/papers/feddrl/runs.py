@@ -267,7 +267,7 @@ def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
 
 
 def cluster_skew_at_length(profile: str) -> list[Run]:
-    """What the figures draw of both `LENGTH_CELLS`, for what the paper says of CE and CN together."""
+    """Runs that the figures draw of both `LENGTH_CELLS`: the paper speaks of CE and CN together."""
     cells = [base_run(profile, "table3", *cell) for cell in LENGTH_CELLS.values()]
     return [run for cell in cells for run in with_methods(cell, FEDERATED)]
 

@@ -31,7 +31,7 @@ def _in_code(artifact: str, *parts: Part) -> Supplement:
 
 
 def _draw_rewarded(artifact: str, *parts: Part) -> tuple[Supplement, ...]:
-    """The same estimands where the draw is rewarded, as in the authors' script, with their verdicts."""
+    """Parts with the draw rewarded, as in the authors' script, and with their verdicts."""
     chosen = partial(estimate.in_reading, estimate.LITERAL)
     where = "the draw rewarded (A10)"
     return tuple(decided(f"frl/{artifact}", part, where=where, chosen=chosen) for part in parts)

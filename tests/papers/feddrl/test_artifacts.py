@@ -92,7 +92,11 @@ def test_no_description_is_computed_twice(profile):
 
 @pytest.mark.parametrize("artifact_id", GRIDS)
 def test_controls_stand_beside_feddrl(artifact_id):
-    if artifact_id in ("feddrl/table3_fmnist_ce_n100", "feddrl/fedprox_weights"):
+    if artifact_id in (
+        "feddrl/table3_fmnist_ce_n100",
+        "feddrl/fedprox_weights",
+        "feddrl/baselines_at_length",
+    ):
         return  # three long runs; baselines alone
     if artifact_id.startswith("feddrl/repair_"):
         return  # controls of their own
