@@ -17,7 +17,7 @@ from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import errata_table
 from fedlib.plotting.style import METHOD_STYLES
-from fedlib.reporting.html_tables import html_list, html_parts, html_table
+from fedlib.reporting.html_tables import html_list, html_table
 from fedlib.reporting.verdict_cache import Record
 from fedlib.run import Run
 
@@ -183,20 +183,22 @@ def _without_counts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def show_line(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: str) -> None:
-    """Display which artifact follows, what was asked for and what is shown; its provenance opens below."""
+    """Display which artifact follows, what was asked for and what is shown; more when pointed at."""
     label = _linked(artifact)
     if rows.empty:
         words = (
             f"asked: {asked}; shown: nothing, no such rows are stored. <code>{html.escape(command)}</code>"
         )
-        display(HTML(f"<div {_SMALL}><b>{label}</b> {words}</div>"))
+        display(HTML(_LINE.format(tip="", label=label, words=words)))
         return
     words = html.escape(f"asked: {asked}; shown: {scale_words(rows)}")
-    told = html_parts(provenance_line(rows))
-    display(HTML(f"<details {_SMALL}><summary><b>{label}</b> {words}</summary>{told}</details>"))
+    display(HTML(_LINE.format(tip=html.escape(provenance_line(rows)), label=label, words=words)))
 
 
-_SMALL = 'style="font-size: 12px; opacity: 0.8"'
+_LINE = (  # the second part stands in a line of its own where both do not fit
+    '<div style="font-size: 12px; opacity: 0.8; display: flex; flex-wrap: wrap; column-gap: 0.8em" '
+    'title="{tip}"><b>{label}</b> <span>{words}</span></div>'
+)
 
 
 def _linked(artifact: Artifact) -> str:
