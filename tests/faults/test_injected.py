@@ -28,7 +28,7 @@ from fedlib.errors import DataError, WriteError
 from fedlib.experiments import result_files, runner
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store, StoreWarning
-from fedlib.reporting import figure_files, notebook_runner, reproduce, site, verdict_cache
+from fedlib.reporting import figure_files, notebook_runner, reproduce, site
 
 REAL = {name: getattr(fedlib.federation, name) for name in ("prepare", "rounds")}
 
@@ -182,10 +182,7 @@ NOT_ENOUGH = "memory does not suffice ("
         ("fedlib.reporting.verdicts", "records", ["verdicts", "fake"], NOT_ENOUGH),
     ],
 )
-def test_a_shortage_outside_of_training_is_one_line(
-    tmp_path, monkeypatch, capsys, module, name, command, line
-):
-    monkeypatch.setattr(verdict_cache, "_file", tmp_path.joinpath)  # another test's verdicts are no shortage
+def test_a_shortage_outside_of_training_is_one_line(monkeypatch, capsys, module, name, command, line):
     for function, real in REAL.items():
         monkeypatch.setattr(fedlib.federation, function, real)
     monkeypatch.setattr(sys.modules[module], name, lambda *_, **__: torch.empty(1 << 48, dtype=torch.uint8))
