@@ -17,6 +17,7 @@ bandit, learning, figures = _paper.ddpg_bandit, _paper.learning, _paper.figures
 learned, measurements, tables = _paper.learning_figures, _paper.measurements, _paper.tables
 length_tables, timing = _paper.length_tables, _paper.timing
 LENGTH_TABLES = (length_tables.length_table, length_tables.length_leads, length_tables.length_factors)
+LONG = ("smoke", "extended", "paper")  # profiles of artifacts at the paper's length
 
 _over_delta = partial(figures.plot_over, column="delta", x_label="delta, share of the main cluster")
 
@@ -58,23 +59,35 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",
-        runs=grid.paper_length, plot=figures.plot_length,
-        tables=LENGTH_TABLES, profiles=("smoke", "extended", "paper"),
+        runs=grid.paper_length, plot=figures.plot_length, tables=LENGTH_TABLES, profiles=LONG,
     ),
     Artifact(
         "feddrl/paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100",
         runs=partial(grid.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
-        tables=LENGTH_TABLES, profiles=("smoke", "extended", "paper"),
+        tables=LENGTH_TABLES, profiles=LONG,
+    ),
+    Artifact(
+        "feddrl/paper_length_pa", "The same under PA: Fashion-MNIST, PA, N = 100",
+        runs=partial(grid.paper_length, artifact="paper_length_pa"), plot=figures.plot_length,
+        tables=LENGTH_TABLES[:2], profiles=LONG,
     ),
     Artifact(
         "feddrl/cluster_skew_at_length", "CE and CN at the paper's length: Fashion-MNIST, N = 100",
-        runs=grid.cluster_skew_at_length, plot=partial(figures.plot_curves, columns=2),
-        profiles=("smoke", "extended", "paper"),
+        runs=partial(grid.at_length, partitions=grid.CLUSTERED),
+        plot=partial(figures.plot_curves, columns=2), profiles=LONG,
+    ),
+    Artifact(
+        "feddrl/partitions_at_length", "PA, CE and CN at the paper's length: Fashion-MNIST, N = 100",
+        runs=grid.at_length, plot=partial(figures.plot_curves, columns=3), profiles=LONG,
     ),
     Artifact(
         "feddrl/baselines_at_length", "PA, CE and CN at the paper's length, no agent: Fashion-MNIST, N = 100",
-        runs=grid.baselines_at_length, plot=partial(figures.plot_curves, columns=3),
-        profiles=("smoke", "extended", "paper"),
+        runs=partial(grid.at_length, names=("singleset", "fedavg", "fedprox")),
+        plot=partial(figures.plot_curves, columns=3), profiles=LONG,
+    ),
+    Artifact(
+        "feddrl/delta_ends", "Ends of fig. 8 at the paper's length: delta = 0.2 and 0.6",
+        runs=grid.delta_ends, plot=_over_delta, profiles=LONG,
     ),
     Artifact(
         "feddrl/fig5", "Accuracy per round",

@@ -13,6 +13,8 @@ from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
+LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
+
 
 def headline(rows_of: RowsOf) -> list[str]:
     """Up to four sentences: FedDRL against FedAvg and controls, at the paper's length, and repaired."""
@@ -48,7 +50,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length") -> list[str]:
-    """Answer whether FedDRL leads, learns, and learns what, in a cell of the paper's rounds; three sentences.
+    """Answer whether FedDRL leads, learns, and learns what, in a cell of the paper's rounds; three or four.
 
     One sentence where runs are missing. Levels, controls and factors of the groups are in the tables below.
     """
@@ -58,6 +60,8 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
         return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
     late = analysis.late(named)
     told = [_lead_words(named, late)]
+    if "uniform" in late and not analysis.equal_amounts(named):
+        told.append(_uniform_words(named, late))
     if "untrained" in late:
         told.append(_training_words(named, late))
     if "drawn" in late:
@@ -71,12 +75,21 @@ def _lead_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     printed = accuracies().loc[analysis.PAPER_DATA[dataset], analysis.PAPER_PARTITIONS[scheme], 100]
     best = contrasts.paired(analysis.best(named, "feddrl"), analysis.best(named, "fedavg"))
     last = contrasts.paired(late.feddrl, late.fedavg)
-    leads = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
     paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
     return (
-        f"Under {scheme.upper()} FedDRL {by_sign(best, **leads)} FedAvg in the best round, "
-        f"{effect_words(best, 'points')} (printed: {paper}), and {by_sign(last, **leads)} it in the mean of "
+        f"Under {scheme.upper()} FedDRL {by_sign(best, **LEADS)} FedAvg in the best round, "
+        f"{effect_words(best, 'points')} (printed: {paper}), and {by_sign(last, **LEADS)} it in the mean of "
         f"the last {LAST_ROUNDS} rounds, {effect_words(last, 'points')} ({ROUNDS} rounds, {best.n} seeds)."
+    )
+
+
+def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
+    """FedDRL against uniform weights where these are not FedAvg's, in both accuracies."""
+    best = contrasts.paired(analysis.best(named, "feddrl"), analysis.best(named, "uniform"))
+    last = contrasts.paired(late.feddrl, late.uniform)
+    return (
+        f"It {by_sign(best, **LEADS)} uniform weights in the best round, {effect_words(best, 'points')}, and "
+        f"{by_sign(last, **LEADS)} them in the last rounds, {effect_words(last, 'points')}."
     )
 
 
@@ -120,17 +133,20 @@ def _one_cell(rows: pd.DataFrame) -> str:
     if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "untrained"} <= set(named.variant):
         return ""
     own, scheme = analysis.best(named, "feddrl"), named["partition"].iloc[0]
-    fedavg, untrained = (
-        effect_words(contrasts.paired(own, analysis.best(named, name)), "points")
-        for name in ("fedavg", "untrained")
-    )
+    against = {"fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy"}
+    if analysis.equal_amounts(named) or "uniform" not in set(named.variant):
+        del against["uniform"]
+    leads = [
+        f"{effect_words(contrasts.paired(own, analysis.best(named, name)), 'points')} against {words}"
+        for name, words in against.items()
+    ]
     return (
         f"In one cell under {scheme.upper()}, run for the paper's {ROUNDS} rounds, FedDRL's best accuracy is "
-        f"{fedavg} against FedAvg and {untrained} against its untrained policy.{_order(named)}"
+        f"{', '.join(leads[:-1])} and {leads[-1]}.{_order(named)}"
     )
 
 
-_LENGTH = {"paper_length": _one_cell, "paper_length_cn": _one_cell}
+_LENGTH = dict.fromkeys(("paper_length", "paper_length_cn", "paper_length_pa"), _one_cell)
 
 
 def _order(named: pd.DataFrame) -> str:
@@ -153,17 +169,27 @@ def _order(named: pd.DataFrame) -> str:
 
 
 def _late_lead(rows: pd.DataFrame) -> str:
-    """The late lead at the paper's length, by either order of the clients; empty for shorter runs."""
+    """The late lead at the paper's length, and what is left of it; empty for shorter runs.
+
+    Left: with clients listed in drawn order, or over uniform weights where no order tells a group (PA).
+    """
     named = analysis.named(rows)
-    if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "drawn"} <= set(named.variant):
+    if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
         return ""
-    late = analysis.late(named)
-    by_number, drawn = (
-        effect_words(contrasts.paired(late[name], late.fedavg), "points") for name in ("feddrl", "drawn")
-    )
+    late, scheme = analysis.late(named), named["partition"].iloc[0].upper()
+
+    def words(own: str, other: str) -> str:
+        return effect_words(contrasts.paired(late[own], late[other]), "points")
+
+    if "drawn" in late:
+        left = f", with clients listed in drawn order {words('drawn', 'fedavg')}"
+    elif scheme == "PA" and "uniform" in late:
+        left = f" and {words('feddrl', 'uniform')} against uniform weights"
+    else:
+        return ""
     return (
-        f"After {ROUNDS} rounds under {named['partition'].iloc[0].upper()} the mean of its last "
-        f"{LAST_ROUNDS} rounds is {by_number} against FedAvg, with clients listed in drawn order {drawn}."
+        f"After {ROUNDS} rounds under {scheme} the mean of its last {LAST_ROUNDS} rounds is "
+        f"{words('feddrl', 'fedavg')} against FedAvg{left}."
     )
 
 

@@ -9,9 +9,12 @@ from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
 from fedlib.papers.feddrl.quantities import best, named
 from fedlib.papers.feddrl.quantities import late as late_by_seed
+from fedlib.papers.feddrl.runs import CLUSTERED
 
 TABLE3 = "feddrl/table3"
-LENGTH = {"ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn"}  # by partition
+LENGTH = {  # by partition
+    "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
+}  # fmt: skip
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
 OF_README = (
@@ -66,7 +69,7 @@ def _at_length(
         return paired(levels[own], levels[control])
 
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
-    parts = ("feddrl-length", "cn" * (scheme == "cn"), own * (own != "feddrl"), "late" * late, control)
+    parts = ("feddrl-length", scheme * (scheme != "ce"), own * (own != "feddrl"), "late" * late, control)
     return Number(
         id="-".join(filter(None, parts)),
         what=f"{OWN[own]} {what} less that of {CONTROLS[control]}, {_cell(scheme)}",
@@ -76,7 +79,7 @@ def _at_length(
 
 
 def _cell(scheme: str) -> str:
-    return f"one cell of {ROUNDS} rounds{' under CN' * (scheme == 'cn')}"
+    return f"one cell of {ROUNDS} rounds{f' under {scheme.upper()}' * (scheme != 'ce')}"
 
 
 def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
@@ -100,12 +103,16 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
 
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of the cell of the paper's length under this partition, as far as it has rows."""
+    shown = ("fedavg", "untrained") + ("uniform",) * (scheme != "ce")  # by the notebook's sentences
+    against = [
+        _at_length(name, scheme, late=late, places=BOTH if name in shown else (PAGE,))
+        for late in (False, True)
+        for name in CONTROLS
+    ]
+    if scheme not in CLUSTERED:
+        return tuple(against)
     return (
-        *(
-            _at_length(name, scheme, late=late, places=BOTH if name in ("fedavg", "untrained") else (PAGE,))
-            for late in (False, True)
-            for name in CONTROLS
-        ),
+        *against,
         _at_length("fedavg", scheme, "drawn", late=True),
         _at_length("uniform", scheme, "repaired", places=(PAGE,)),
         *(_factors_at_length(scheme, in_slot=in_slot) for in_slot in (False, True)),

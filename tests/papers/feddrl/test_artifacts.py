@@ -77,7 +77,7 @@ GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.ru
 def test_every_grid_names_what_exists_and_each_run_has_one_owner(artifact_id, profile):
     runs = find_artifact(artifact_id).runs(profile)
     owners = {run.artifact for run in runs} - {artifact_id.split("/")[1]}
-    assert owners <= {"table3", "table4", "authors_partitions", "small_setting", "repair_judged"}
+    assert owners <= {"table3", "table4", "fig8", "authors_partitions", "small_setting", "repair_judged"}
     assert {run.key for run in runs if run.artifact == "table3"} <= {r.key for r in grid.table3(profile)}
     for run in runs:
         check_run_names(run)
@@ -96,8 +96,9 @@ def test_controls_stand_beside_feddrl(artifact_id):
         "feddrl/table3_fmnist_ce_n100",
         "feddrl/fedprox_weights",
         "feddrl/baselines_at_length",
+        "feddrl/delta_ends",
     ):
-        return  # three long runs; baselines alone
+        return  # long runs of the paper's methods
     if artifact_id.startswith("feddrl/repair_"):
         return  # controls of their own
     cells = {}
@@ -114,6 +115,26 @@ def test_fig7_and_fig8_span_the_printed_ranges():
     deltas = {(run.partition, run.partition_options["delta"]) for run in grid.fig8("paper")}
     assert deltas == {(name, delta) for name in ("ce", "cn") for delta in (0.2, 0.3, 0.4, 0.5, 0.6)}
     assert {run.dataset for run in grid.fig8("reduced")} == {"fmnist"}
+
+
+def test_the_ends_of_fig8_at_length_are_runs_of_table3_and_of_one_other_share():
+    whole = {run.key for run in grid.table3("extended")}
+    runs = grid.delta_ends("extended")
+    ends = {(run.partition, run.partition_options["delta"], run.key in whole) for run in runs}
+    assert ends == {(name, delta, delta == 0.6) for name in ("ce", "cn") for delta in (0.2, 0.6)}
+    assert {run.rounds for run in runs} == {1000}
+    assert len(runs) == 12
+    assert {run.key for run in grid.delta_ends("paper")} <= {run.key for run in grid.fig8("paper")}
+
+
+def test_a_cell_without_groups_has_no_run_with_slots_in_drawn_order():
+    drawn = {
+        name: [run.key for run in grid.paper_length("extended", name) if "slot_order" in run.method_options]
+        for name in grid.LENGTH_CELLS
+    }
+    assert {name: len(keys) for name, keys in drawn.items()} == {
+        "paper_length": 1, "paper_length_cn": 1, "paper_length_pa": 0,
+    }  # fmt: skip
 
 
 def test_cifar10_is_cut_by_labels_that_are_not_its_own():

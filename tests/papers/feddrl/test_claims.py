@@ -377,6 +377,22 @@ def test_ce_and_cn_at_the_papers_length_decide_together():
     assert len(effect.cells) == 2
 
 
+def test_three_cells_at_the_papers_length_decide_c1_and_c15_and_stand_beside_c6():
+    """Leads of 2, 1 and 0 points: their mean is 1, and printed are 1.83, 2.8 and 0.29, so 1.64."""
+    drl = {"ce": [52.0, 52.2, 52.1], "cn": [51.0, 51.2, 51.1], "pa": [50.0, 50.2, 50.1]}
+    rows = pd.concat([at_length(values).assign(partition=name) for name, values in drl.items()])
+    by_id = {claim.id: claim for claim in CLAIMS}
+    assert {by_id[f"FEDDRL-{n}"].fallback for n in ("C1", "C15")} == {("feddrl/partitions_at_length",)}
+    verdict = decided("C1", rows, gates=True)
+    (effect,) = verdict.effects
+    assert verdict.verdict == "supported"
+    assert effect.interval.mean == pytest.approx(1.0)
+    assert effect.printed == pytest.approx(1.64)
+    (beside,) = by_id["FEDDRL-C6"].supplements
+    assert beside.artifact == "feddrl/partitions_at_length"
+    assert "three cells at the paper's length, with an MLP: gain over the best baseline" in beside.tell(rows)
+
+
 def test_c7_is_decided_by_one_data_set_at_the_papers_length():
     """60 less the mean of 55 and 53 under CE and CN is 6 points; under PA both have 2 points more."""
     rows = three(
@@ -507,6 +523,9 @@ def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, train
     assert lead.endswith(" points (1000 rounds, 3 seeds).")
     assert training.startswith(f"Training {trains} the accuracy of the last rounds, ")
     assert f"and {trains} that of the best round, " in training
+    _, uniform, _ = headline.at_the_papers_length(lambda name: at_length(drl).assign(partition="pa"))
+    assert uniform.startswith(f"It {leads} uniform weights in the best round, ")
+    assert f", and {leads} them in the last rounds, " in uniform
 
 
 def test_the_conclusion_has_one_sentence_for_a_cell_at_the_papers_length():
@@ -516,6 +535,11 @@ def test_the_conclusion_has_one_sentence_for_a_cell_at_the_papers_length():
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
         "After 1000 rounds under CN the mean of its last 50 rounds is +2.00 [+2.00, +2.00] points against "
         "FedAvg, with clients listed in drawn order +1.00 [+1.00, +1.00] points."
+    ]
+    stored = {"feddrl/paper_length_pa": at_length([52.0, 52.2, 52.1]).assign(partition="pa")}
+    assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
+        "After 1000 rounds under PA the mean of its last 50 rounds is +2.00 [+2.00, +2.00] points against "
+        "FedAvg and +2.00 [+2.00, +2.00] points against uniform weights."
     ]
     stored = {"feddrl/paper_length": at_length([52.0, 52.2, 52.1])}
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == []
@@ -575,13 +599,11 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     """Points for C1, percent for C13: FedDRL 52 over FedAvg's 50 is 2 points, 4 %."""
     by_id = {claim.id: claim for claim in CLAIMS}
     files = three(52.0)[lambda rows: rows.dataset != "standin-cifar100"]
-    (c1, at_length), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
+    (c1,), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
     assert c1.artifact == c13.artifact == "feddrl/authors_partitions"
     assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline: +2.00 [+2.00")
     assert "gain over the best baseline: +4.0" in c13.tell(files)
     assert c1.tell(files[files.method == "fedavg"]) == ""
-    assert at_length.artifact == "feddrl/cluster_skew_at_length"
-    assert "two cells at the paper's length, with an MLP: FedDRL - best" in at_length.tell(files)
     for number in (2, 3, 4, 14):
         (supplement,) = by_id[f"FEDDRL-C{number}"].supplements
         assert supplement.artifact == "feddrl/cifar10_as_run"
