@@ -18,8 +18,14 @@ LENGTH = {  # by partition
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
 OF_README = (
-    "feddrl-length-fedavg", "feddrl-length-cn-fedavg", "feddrl-length-drawn-late-fedavg",
-    "feddrl-length-cn-drawn-late-fedavg", "feddrl-printed-fmnist", "feddrl-repaired-fmnist",
+    *(f"feddrl-length-{scheme}fedavg" for scheme in ("", "cn-", "pa-")),
+    *(
+        f"feddrl-length-{scheme}late-{control}"
+        for scheme in ("", "cn-", "pa-")
+        for control in ("fedavg", "uniform", "untrained")
+    ),
+    "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
+    "feddrl-printed-fmnist", "feddrl-repaired-fmnist",
 )  # fmt: skip
 CONTROLS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
