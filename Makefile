@@ -38,7 +38,7 @@ lock:  ## resolve requirements.txt anew into constraints.txt, with hashes (needs
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(UV) pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-annotate requirements.txt --output-file constraints.txt
 
-reproduce: $(STAMP)  ## all notebooks headless, verdicts, build/report (PROFILE=smoke|reduced|paper, PAPER=key)
+reproduce: $(STAMP)  ## all notebooks headless, verdicts, build/report (PROFILE=smoke|reduced|extended|paper, PAPER=key)
 	@$(BIN)/python -m fedlib reproduce --profile $(PROFILE) $(if $(PAPER),--paper $(PAPER))
 
 test: $(STAMP)  ## lint and notebooks under nbval side by side, then the unit tests beside the notebooks

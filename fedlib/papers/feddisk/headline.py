@@ -13,7 +13,13 @@ from fedlib.analysis.tables import dataset_words
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
-from fedlib.papers.feddisk.numbers import AGAINST_BEST, AGAINST_BEST_CLAIM, AT_LENGTH, ROUNDS_SAVED
+from fedlib.papers.feddisk.numbers import (
+    AGAINST_BEST,
+    AGAINST_BEST_CLAIM,
+    AT_LENGTH,
+    LAST_AGAINST_FEDAVG,
+    ROUNDS_SAVED,
+)
 from fedlib.papers.feddisk.quantities import best_rival, gap, rounds_saved
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean, weight_report
@@ -25,22 +31,24 @@ def headline(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of the ablations are stored."]
     gain = ablation_table(rows).set_index("variant").loc["feddisk"]
-    best, rounds = (stated(number, rows_of) for number in (AGAINST_BEST, ROUNDS_SAVED))
+    known = (AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG)
+    best, rounds, last = (stated(number, rows_of) for number in known)
     sentences = [
         f"On {_cells(rows_of)} FedDisk's best round is {best} in mean client accuracy against the best "
-        "competitor's, which is the one that is best on the same test parts. The quickest competitor's "
-        f"rounds less those of FedDisk's two phases are {rounds}; a level that FedDisk never reaches counts "
-        "as reached in the last round."
-    ] * bool(best and rounds)
+        "competitor's, which is the one that is best on the same test parts; its last round is "
+        f"{last} against FedAvg's. The quickest competitor's rounds less those of FedDisk's two phases are "
+        f"{rounds}; a level that FedDisk never reaches counts as reached in the last round."
+    ] * bool(best and rounds and last)
     sentences += [
-        f"FedDisk's accuracy after the last round is {_words(gain)} against FedAvg ({_scale(rows)})."
+        f"In short runs FedDisk's accuracy after the last round is {_words(gain)} against FedAvg "
+        f"({_scale(rows)})."
     ]
     worth = weights_worth(rows).set_index("variant")
     if "feddisk" in worth.index:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
-            "Against itself with its weights shuffled over the samples, which then carry no information, "
-            f"FedDisk's accuracy is {shuffled}: {_carries(worth.loc['feddisk'])}."
+            "There, against itself with its weights shuffled over the samples, which then carry no "
+            f"information, FedDisk's accuracy is {shuffled}: {_carries(worth.loc['feddisk'])}."
         )
     return sentences
 

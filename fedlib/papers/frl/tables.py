@@ -67,7 +67,7 @@ def schedulers(rows: pd.DataFrame) -> pd.DataFrame:
         reached = part["rounds"].notna().sum()
         found.append(
             {
-                "case": case, "policy": variant, "drawn": part["selected"].mean(),
+                "case": case, "policy": variant, "workers a round": part["selected"].mean(),
                 "reached": f"{reached} of {len(part)}", "rounds": part["rounds"].mean(),
                 "max s": part["max_seconds"].mean(), "total s": part["total_seconds"].mean(),
                 "final (%)": part["final"].mean(),

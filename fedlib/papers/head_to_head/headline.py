@@ -105,7 +105,7 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
     best, strongest = (method_style(choose(runs)).label for choose in (best_baseline, strongest_baseline))
     chosen = f"The best baseline, {best}, is chosen among {len(there)} on held-back images"
     if best == strongest:
-        return [f"{chosen}; it is also the one that ends highest on test data."]
+        return [f"{chosen}; it also has the highest mean accuracy on test data."]
     return [
         f"{chosen}. Less the one that ends highest, {strongest} (picked with test data: no claim is decided "
         f"against it): {', '.join(gaps)}."

@@ -3,7 +3,7 @@
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.papers.start.claims import ROUNDS
+from fedlib.papers.start.claims import LONGER, ROUNDS
 from fedlib.papers.start.numbers import LESS_UNION_AT_LENGTH, PROXIMAL_AT_LENGTH
 
 METHODS = ("singleset", "fedavg", "fedprox")
@@ -23,11 +23,14 @@ def headline(rows_of: RowsOf) -> list[str]:
     union_at_length, proximal_at_length = (
         stated(number, rows_of) for number in (LESS_UNION_AT_LENGTH, PROXIMAL_AT_LENGTH)
     )
+    longer = rows_of(LONGER)
+    epochs = longer.loc[longer.method == "singleset", "rounds"].max() if len(longer) else 0
     return [
         "Under cluster skew (a large group of clients holds the same labels) FedAvg ends at "
         f"{fedavg.mean():.1f} % accuracy, {cost} against training on the union of the data.",
         f"A proximal term that holds clients close to the global model (FedProx) changes that by {proximal}.",
     ] + [
-        f"In a cell of FedDRL's table 3 with 100 clients, run for {ROUNDS} rounds (an MLP), FedAvg ends "
-        f"{union_at_length} against the union, and FedProx {proximal_at_length} against FedAvg."
+        f"In a cell of FedDRL's table 3 with 100 clients (an MLP) FedAvg's accuracy in the last of {ROUNDS} "
+        f"rounds is {union_at_length} against that of {epochs} epochs of training on the union, and "
+        f"FedProx's {proximal_at_length} against FedAvg's."
     ] * bool(union_at_length and proximal_at_length)

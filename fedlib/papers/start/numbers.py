@@ -39,7 +39,9 @@ def _at_length(method: str, other: str, what: str) -> Number:
     )  # fmt: skip
 
 
-LESS_UNION_AT_LENGTH = _at_length("fedavg", "singleset", "FedAvg's last accuracy less that on the union")
+LESS_UNION_AT_LENGTH = _at_length(
+    "fedavg", "singleset", "FedAvg's last accuracy less that of 200 epochs on the union"
+)
 PROXIMAL_AT_LENGTH = _at_length("fedprox", "fedavg", "FedProx's last accuracy less FedAvg's")
 NUMBERS = (
     Number(
