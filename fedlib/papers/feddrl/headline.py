@@ -89,7 +89,7 @@ def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     last = contrasts.paired(late.feddrl, late.uniform)
     return (
         f"It {by_sign(best, **LEADS)} uniform weights in the best round, {effect_words(best, 'points')}, and "
-        f"{by_sign(last, **LEADS)} them in the last rounds, {effect_words(last, 'points')}."
+        f"{by_sign(last, **LEADS)} them in these last rounds, {effect_words(last, 'points')}."
     )
 
 
@@ -99,9 +99,9 @@ def _training_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     last = contrasts.paired(late.feddrl, late.untrained)
     verb = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
     return (
-        f"Training {by_sign(last, **verb)} the accuracy of the last rounds, {effect_words(last, 'points')} "
-        f"against the policy that it starts from, and {by_sign(best, **verb)} that of the best round, "
-        f"{effect_words(best, 'points')}."
+        f"Training {by_sign(last, **verb)} the mean of the last {LAST_ROUNDS} rounds, "
+        f"{effect_words(last, 'points')} against the policy that it starts from, and "
+        f"{by_sign(best, **verb)} the accuracy of the best round, {effect_words(best, 'points')}."
     )
 
 
@@ -115,7 +115,7 @@ def _list_words(late: pd.DataFrame) -> str:
         undecided="that it learns the order of that list does not show",
     )
     return (
-        "With its clients listed in an order drawn anew in every round, its lead in the last rounds is "
+        "With its clients listed in an order drawn anew in every round, its lead in these last rounds is "
         f"{effect_words(left, 'points')}: {says}."
     )
 
@@ -163,7 +163,8 @@ def _order(named: pd.DataFrame) -> str:
         undecided="it is not clearly another where the clients' order is drawn anew in every round",
     )
     return (
-        f" Its lead over FedAvg in the last rounds is {effect_words(by_number, 'points')}; {says}: "
+        f" Its lead over FedAvg in the mean of the last {LAST_ROUNDS} rounds is "
+        f"{effect_words(by_number, 'points')}; {says}: "
         f"{effect_words(drawn, 'points')}."
     )
 

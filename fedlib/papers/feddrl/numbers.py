@@ -119,6 +119,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         return tuple(against)
     return (
         *against,
+        _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
         _at_length("fedavg", scheme, "drawn", late=True),
         _at_length("uniform", scheme, "repaired", places=(PAGE,)),
         *(_factors_at_length(scheme, in_slot=in_slot) for in_slot in (False, True)),

@@ -502,7 +502,7 @@ def test_preferring_slots_is_told_from_preferring_groups():
 def test_what_is_left_of_the_late_lead_follows_from_the_rows(drawn, says):
     """FedDRL leads by 2.00 in every seed; with slots drawn anew by 0, 1, 3, or as much on average."""
     told = headline._one_cell(at_length([52.0, 52.2, 52.1], drawn=drawn))
-    assert "lead over FedAvg in the last rounds is +2.00 [+2.00, +2.00] points; " in told
+    assert "lead over FedAvg in the mean of the last 50 rounds is +2.00 [+2.00, +2.00] points; " in told
     assert says in told
     assert "order" not in headline._one_cell(at_length([52.0, 52.2, 52.1]))
 
@@ -521,11 +521,11 @@ def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, train
     assert lead.startswith(f"Under CE FedDRL {leads} FedAvg in the best round, ")
     assert f" points (printed: +1.83), and {leads} it in the mean of the last 50 rounds, " in lead
     assert lead.endswith(" points (1000 rounds, 3 seeds).")
-    assert training.startswith(f"Training {trains} the accuracy of the last rounds, ")
-    assert f"and {trains} that of the best round, " in training
+    assert training.startswith(f"Training {trains} the mean of the last 50 rounds, ")
+    assert f"and {trains} the accuracy of the best round, " in training
     _, uniform, _ = headline.at_the_papers_length(lambda name: at_length(drl).assign(partition="pa"))
     assert uniform.startswith(f"It {leads} uniform weights in the best round, ")
-    assert f", and {leads} them in the last rounds, " in uniform
+    assert f", and {leads} them in these last rounds, " in uniform
 
 
 def test_the_conclusion_has_one_sentence_for_a_cell_at_the_papers_length():
@@ -556,7 +556,7 @@ def test_the_answer_about_the_list_by_hand():
     }
     assert told["[51.0]"][0].count("+2.00 [+2.00, +2.00] points") == 2
     assert told["[51.0]"][2] == (
-        "With its clients listed in an order drawn anew in every round, its lead in the last rounds is "
+        "With its clients listed in an order drawn anew in every round, its lead in these last rounds is "
         "+1.00 [+1.00, +1.00] points: at least a part of what it learns is the order of that list."
     )
     assert told["[52.0]"][2].endswith("does not show.")
