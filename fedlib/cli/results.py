@@ -172,12 +172,12 @@ def _wanted(arguments: argparse.Namespace) -> dict[str, list[Any]]:
 def _check_ids(store: "Store", ids: Sequence[str]) -> None:
     """UsageError for an artifact or paper that neither the catalogue nor the store has."""
     from fedlib.experiments.stored_runs import places
-    from fedlib.papers import PAPERS, artifacts
+    from fedlib.papers import LISTED_BY, PAPERS, artifacts
 
     stored = places(store)
     known = dict.fromkeys([*PAPERS, *artifacts(), *(place.split("/")[0] for place in stored), *stored])
     for name in ids:
-        check_name("artifact or paper", name, known)
+        check_name("artifact or paper", name, known, listed_by=LISTED_BY)
 
 
 def _check_filters(store: "Store", wanted: Mapping[str, Sequence[Any]]) -> None:

@@ -69,7 +69,10 @@ def _wanted(arguments: argparse.Namespace) -> tuple[list[Record], list[Record]]:
         return listed if names else _records(None, arguments), []
     known = {record["claim"]: record for record in _records(None, arguments)}
     claims = [name.upper() if "-" in name else name for name in names if name not in papers]
-    return listed, [known[check_name("claim or paper", name, [*PAPERS, *known])] for name in claims]
+    allowed, listed_by = [*PAPERS, *known], "`python -m fedlib verdicts`"
+    for name in claims:
+        check_name("claim or paper", name, allowed, listed_by=listed_by)
+    return listed, [known[name] for name in claims]
 
 
 def _records(paper: str | None, arguments: argparse.Namespace) -> list[Record]:

@@ -51,6 +51,7 @@ PAPERS: dict[str, Paper] = {
     "frl": _paper("frl", frl.ARTIFACTS),
     "head_to_head": _paper("head_to_head", head_to_head.ARTIFACTS, errata=False),
 }
+LISTED_BY = "`python -m fedlib list`"  # every artifact
 
 
 def paper_names(paper: str | None = None) -> list[str]:
@@ -66,7 +67,7 @@ def artifacts(paper: str | None = None) -> dict[str, Artifact]:
 def find_artifact(artifact_id: str) -> Artifact:
     """The artifact of this id; an unknown id gives one line with those that exist."""
     known = artifacts()
-    return known[check_name("artifact", artifact_id, known)]
+    return known[check_name("artifact", artifact_id, known, listed_by=LISTED_BY)]
 
 
 def find_artifacts(names: Iterable[str], profile: str | None = None) -> list[Artifact]:
@@ -82,7 +83,7 @@ def find_artifacts(names: Iterable[str], profile: str | None = None) -> list[Art
             own = artifacts(name).items()
             found |= {key: one for key, one in own if profile is None or profile in one.profiles}
         else:
-            check_name("artifact or paper", name, [*PAPERS, *known])
+            check_name("artifact or paper", name, [*PAPERS, *known], listed_by=LISTED_BY)
             found[name] = known[name]
     check(bool(found), f"no artifact of {', '.join(names)} has profile {profile!r}")
     return list(found.values())

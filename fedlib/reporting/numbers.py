@@ -76,7 +76,7 @@ class Comparison:
 def find_number(name: str) -> Number:
     """The number of this ID; UsageError with those there are."""
     known = {number.id: number for number in numbers()}
-    return known[check_name("number", name, known)]
+    return known[check_name("number", name, known, listed_by=str(PAGE))]
 
 
 class Committed:
