@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 
 import pytest
 
@@ -82,7 +81,6 @@ def test_an_unknown_claim_is_one_line(capsys):
     assert main(["verdicts", "feddrl-c99"]) == 2
     told = capsys.readouterr().err
     assert "unknown claim or paper 'FEDDRL-C99' (did you mean 'FEDDRL-C1'?); allowed: start, feddrl, " in told
-    assert re.search(r", FEDDRL-C2 and \d+ more, listed by `python -m fedlib verdicts`$", told.strip())
     assert main(["verdicts", "feddisc", "FRL-C2"]) == 2
     assert "unknown claim or paper 'feddisc' (did you mean 'feddisk'?); allowed: " in capsys.readouterr().err
 
