@@ -17,7 +17,7 @@ def test_a_long_list_is_cut_where_another_place_has_it():
 
 
 def test_without_such_a_place_all_names_are_listed():
-    with pytest.raises(UsageError, match="name-0, .*name-39$"):
+    with pytest.raises(UsageError, match=r"name-0, .*name-39$"):
         check_name("thing", "zebra", NAMES)
-    with pytest.raises(UsageError, match="allowed: a, b$"):
+    with pytest.raises(UsageError, match=r"allowed: a, b$"):
         check_name("thing", "zebra", ["a", "b"], listed_by="`list`")
