@@ -41,26 +41,35 @@ OTHERS = BEHIND, EQUAL, OPEN, TOO_FEW, NOT_COMPARED = (
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """The comparison's answer, the public benchmark's, the devices', and what is open."""
-    answers = (comparison_answer, benchmark_answer, devices_answer, open_questions)
+    """Who is ahead, in rounds and in simulated time, what the public benchmark says, and what is open."""
+    answers = (who_is_ahead, benchmark_answer, who_is_ahead_in_time, open_questions)
     return [sentence for answer in answers for sentence in answer(rows_of)]
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
-    """Sentences on each rival: who is ahead; one on the best baseline and one on runs that diverged."""
+    """`who_is_ahead`; then sentences on the best baseline and on runs that diverged."""
+    rows = rows_of(ROWS)
+    ahead = who_is_ahead(rows_of)
+    if rows.empty:
+        return ahead
+    runs = per_run(rows)
+    return [*ahead, *_strongest(rows_of, runs, _seen(runs)), *filter(None, [tables.divergence_words(rows)])]
+
+
+def who_is_ahead(rows_of: RowsOf) -> list[str]:
+    """Sentences on each rival: which learned methods are ahead of it after as many rounds."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
-    seen = [name for name in LESS if name in set(runs.contestant)]
     settings = runs.groupby(["dataset", "cell"]).ngroups
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
     where = f"Over {settings} setting{'s' * (settings > 1)} ({seeds}), of {{}} learned method{{}}"
-    return [
-        *_by_rival({LEARNED[name]: LESS[name] for name in seen}, rows_of, where),
-        *_strongest(rows_of, runs, seen),
-        *filter(None, [tables.divergence_words(rows)]),
-    ]
+    return _by_rival({LEARNED[name]: LESS[name] for name in _seen(runs)}, rows_of, where)
+
+
+def _seen(runs: pd.DataFrame) -> list[str]:
+    return [name for name in LESS if name in set(runs.contestant)]
 
 
 def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
@@ -84,17 +93,26 @@ def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
 
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
+    """`who_is_ahead_in_time`; then a sentence on runs that failed."""
+    told = who_is_ahead_in_time(rows_of)
+    if not told:
+        return []
+    runs = per_device_run(named(rows_of(DEVICES)))
+    failed = runs[runs.diverged].contestant.value_counts(sort=False)
+    words = "; ".join(f"{name} {count}" for name, count in failed.items())
+    lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
+    return [*told, *[lost] * bool(words)]
+
+
+def who_is_ahead_in_time(rows_of: RowsOf) -> list[str]:
     """Name the methods that are ahead of each rival after equal simulated time."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
     runs = per_device_run(named(rows))
-    failed = runs[runs.diverged].contestant.value_counts(sort=False)
-    words = "; ".join(f"{name} {count}" for name, count in failed.items())
-    lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
     where = f"After equal simulated time ({seeds}), of {{}} method{{}} that learn whom to wait for"
-    return [*_by_rival(IN_TIME, rows_of, where), *[lost] * bool(words)]
+    return _by_rival(IN_TIME, rows_of, where)
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:

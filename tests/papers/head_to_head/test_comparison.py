@@ -158,7 +158,9 @@ def test_captions_and_claims_say_what_diverged():
     words = "Diverged runs count as zero: 1 of 4 (FedDRL 1)."
     for plot in (figures.plot_differences, figures.plot_curves):
         assert words in " ".join(plot(rows)._supxlabel.get_text().split())
-    assert words in headline.headline(lambda artifact: rows if artifact == headline.ROWS else rows[:0])
+    assert words in headline.comparison_answer(
+        lambda artifact: rows if artifact == headline.ROWS else rows[:0]
+    )
     assert claims.less(rows, "feddrl", "fedavg").to_numpy().ravel().tolist() == pytest.approx([-60, 10])
     (line,) = (one for one in figures.plot_curves(rows).axes[0].lines if one.get_label() == "FedDRL")
     assert line.get_ydata()[[13, -1]] == pytest.approx([70, 35])
@@ -280,7 +282,9 @@ def test_the_limits_name_the_scale_and_who_is_missing():
 
 def test_the_best_baseline_is_chosen_among_those_with_rows():
     rows = table_of(fedavg=[0.5, 0.6], fedadam=[0.6, 0.7], feddrl=[0.4, 0.5])
-    told = " ".join(headline.headline(lambda name: rows if name.endswith("comparison") else pd.DataFrame()))
+    told = " ".join(
+        headline.comparison_answer(lambda name: rows if name.endswith("comparison") else pd.DataFrame())
+    )
     assert "The best baseline, FedAdam, is chosen among 2 on held-back images; " in told
 
 
