@@ -7,6 +7,7 @@ from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
 
 ROWS = "fedddrl/controls"
+PLACES = (README, "notebooks/03_fedddrl.ipynb")
 
 
 def _less(rule: str, quantity: str, unit: str) -> Number:
@@ -21,14 +22,13 @@ def _less(rule: str, quantity: str, unit: str) -> Number:
     return Number(
         id=f"fedddrl-{'return-' * (quantity == 'return')}{words.replace(' ', '-')}",
         what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads", unit=unit,
-        artifacts=(ROWS,), compute=compute, places=("notebooks/03_fedddrl.ipynb",),
+        artifacts=(ROWS,), compute=compute, places=PLACES,
     )  # fmt: skip
 
 
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
-PLACES = (README, "notebooks/03_fedddrl.ipynb")
 SAVED_SECONDS, SAVED_UPLOADS, ACCURACY = PROMISED = tuple(
     of_claim(CLAIMS, "FEDDDRL-C16", part, id=f"fedddrl-{name}", places=PLACES)
     for part, name in enumerate(("latency-saved", "uploads-saved", "accuracy-fedavg"))

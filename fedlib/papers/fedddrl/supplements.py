@@ -25,12 +25,18 @@ SAVED_SECONDS = contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_
 def of_both_agents(
     estimand: Callable[[pd.DataFrame], pd.DataFrame],
 ) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """An estimand on rows of `fedddrl/agents`: mean over the agents of each partition, by seed."""
+    """An estimand on rows of `fedddrl/agents`: mean over the agents of each partition, by seed.
+
+    Of the seeds that have every agent.
+    """
 
     def own(rows: pd.DataFrame) -> pd.DataFrame:
         learns = rows.method == "fedddrl"
         chosen, others = rows[learns & (option(rows, "deployed") == 0)], rows[~learns]
-        parts = [estimand(pd.concat([agent, others])) for _, agent in chosen.groupby(option(chosen, "agent"))]
+        agent = option(chosen, "agent")
+        agents = agent.groupby(chosen.seed).transform("nunique")
+        whole = agents == agents.max()
+        parts = [estimand(pd.concat([one, others])) for _, one in chosen[whole].groupby(agent[whole])]
         return pd.concat(parts).groupby(level=0).mean() if parts else pd.DataFrame()
 
     return own
