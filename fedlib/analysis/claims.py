@@ -150,6 +150,7 @@ class Effect:
     missing: int = 0  # cells of the claim without rows
     deciding: str = ""  # the cell that decides a claim about all cells
     over: str = "seeds"
+    samples: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)  # by seed and cell
 
     @property
     def effect(self) -> str:
@@ -323,8 +324,9 @@ def effect_of(part: Part, table: pd.DataFrame) -> Effect:
         deciding = deciding if len(cells) > 1 else ""
         found = INCONCLUSIVE if missing and found == SUPPORTED else found
     return Effect(
-        part.what, part.unit, part.kind, found, interval, printed, margin, cells, missing, deciding, part.over
-    )
+        part.what, part.unit, part.kind, found, interval, printed, margin, cells, missing, deciding,
+        part.over, table,
+    )  # fmt: skip
 
 
 def _deciding(cells: Mapping[str, Interval], verdict: str) -> str:
