@@ -238,8 +238,11 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
 
 
 def real_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that are not of generated stand-ins."""
-    return rows[~rows["stand_in"].fillna(False).astype(bool)] if "stand_in" in rows else rows
+    """The rows that are not of generated stand-ins; the frame itself where none are."""
+    if "stand_in" not in rows:
+        return rows
+    made_up = rows["stand_in"].fillna(False).astype(bool)
+    return rows[~made_up] if made_up.any() else rows
 
 
 def _gates(gates: tuple[Gate, ...], rows: pd.DataFrame) -> tuple[list[str], list[str]]:

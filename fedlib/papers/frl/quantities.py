@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.variants import with_variant
+from fedlib.analysis.variants import name_distinct, with_variant
 from fedlib.papers.frl.runs import VARIANTS
 
 SETTLED = 0.95  # share of workers with the same decision as in the round before
@@ -20,8 +20,12 @@ LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held f
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """With the column `variant`, and `case`: IID or non-IID data."""
     rows = with_variant(rows, VARIANTS)
-    iid = rows["partition_options"].map(lambda text: "label_skew" not in json.loads(text))
-    return rows.assign(case=np.where(iid, "IID", "non-IID"))
+    return rows.assign(case=name_distinct(rows, ["partition_options"], _case))
+
+
+def _case(options: str) -> str:
+    """IID or not, of a partition's options as JSON text."""
+    return "non-IID" if "label_skew" in json.loads(options) else "IID"
 
 
 def selections(rows: pd.DataFrame) -> np.ndarray:
