@@ -55,7 +55,7 @@ def _first(part: pd.DataFrame, level: float) -> float:
 
 @once_per_frame
 def _timed(rows: pd.DataFrame) -> pd.DataFrame:
-    """What accuracy in simulated time needs of `named`; few columns, as each run's are taken apart."""
+    """Columns of `named` that accuracy in simulated time needs; few, as the rows are divided into runs."""
     return named(rows)[["run", "contestant", "seed", "hours", "test_accuracy", "status"]]
 
 
