@@ -47,7 +47,7 @@ test: $(STAMP)  ## lint and notebooks under nbval side by side, then the unit te
 
 unit: $(STAMP)  ## unit tests (WORKERS=2 processes, one thread each)
 	@echo "test: unit tests"
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadscope tests
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder tests
 
 notebooks: $(STAMP)  ## notebooks under nbval, with their default parameters
 	@echo "test: $(words $(NOTEBOOKS)) notebooks under nbval"

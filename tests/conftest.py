@@ -2,11 +2,13 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
 from matplotlib import font_manager  # noqa: F401  built here once: it warns where that takes long
+from order import longest_first
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 # The same examples every time, however slow the machine is at them.
@@ -14,6 +16,11 @@ settings.register_profile(
     "suite", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+TESTS = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: longest_first(os.path.relpath(item.path, TESTS)))
 
 
 @pytest.fixture(autouse=True, scope="session")

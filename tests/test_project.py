@@ -10,6 +10,7 @@ import tomllib
 import pytest
 import yaml
 from notebook_rules import problems
+from order import LONGEST
 from packaging.requirements import Requirement
 from processes import PATIENCE
 from project_files import ROOT, pins
@@ -77,6 +78,10 @@ def test_ci_calls_make_test():
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & stat.S_IXUSR
     assert re.search(r"^make test", script.read_text(), flags=re.MULTILINE)
+
+
+def test_modules_that_are_begun_first_are_there():
+    assert [name for name in LONGEST if not (ROOT / "tests" / name).is_file()] == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -150,6 +150,7 @@ class Effect:
     missing: int = 0  # cells of the claim without rows
     deciding: str = ""  # the cell that decides a claim about all cells
     over: str = "seeds"
+    samples: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)  # by seed and cell
 
     @property
     def effect(self) -> str:
@@ -237,8 +238,11 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
 
 
 def real_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that are not of generated stand-ins."""
-    return rows[~rows["stand_in"].fillna(False).astype(bool)] if "stand_in" in rows else rows
+    """The rows that are not of generated stand-ins; the frame itself where none are."""
+    if "stand_in" not in rows:
+        return rows
+    made_up = rows["stand_in"].fillna(False).astype(bool)
+    return rows[~made_up] if made_up.any() else rows
 
 
 def _gates(gates: tuple[Gate, ...], rows: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -323,8 +327,9 @@ def effect_of(part: Part, table: pd.DataFrame) -> Effect:
         deciding = deciding if len(cells) > 1 else ""
         found = INCONCLUSIVE if missing and found == SUPPORTED else found
     return Effect(
-        part.what, part.unit, part.kind, found, interval, printed, margin, cells, missing, deciding, part.over
-    )
+        part.what, part.unit, part.kind, found, interval, printed, margin, cells, missing, deciding,
+        part.over, table,
+    )  # fmt: skip
 
 
 def _deciding(cells: Mapping[str, Interval], verdict: str) -> str:

@@ -7,6 +7,7 @@ an error.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,9 +54,8 @@ class Power:
     over: str = "seeds"  # what is drawn
 
 
-def spread_of(part: Part, rows: pd.DataFrame) -> Spread | None:
-    """The spread of a part's samples; None with fewer than two seeds."""
-    table = samples_of(part, rows)
+def spread_of(part: Part, table: pd.DataFrame) -> Spread | None:
+    """The spread of a part's samples by seed and cell; None with fewer than two seeds."""
     if len(table) < 2 or table.empty:
         return None
     values = table if part.kind == EVERYWHERE else table.mean(axis=1).to_frame()
@@ -64,11 +64,16 @@ def spread_of(part: Part, rows: pd.DataFrame) -> Spread | None:
 
 
 def power_of(claim: Claim, rows: pd.DataFrame, *, repeats: int = REPEATS) -> Power | None:
-    """Operating characteristics of a claim's rule; None where its rows have no spread to simulate.
+    """Operating characteristics of a claim's rule with the spread of these rows, as `power_with`."""
+    return power_with(claim, [samples_of(part, rows) for part in claim.parts], repeats=repeats)
+
+
+def power_with(claim: Claim, samples: Sequence[pd.DataFrame], *, repeats: int = REPEATS) -> Power | None:
+    """Operating characteristics of a claim's rule; None where its parts' samples have no spread to simulate.
 
     A part whose samples are all equal has none, and is left out beside others.
     """
-    found = [spread_of(part, rows) for part in claim.parts]
+    found = [spread_of(*pair) for pair in zip(claim.parts, samples, strict=True)]
     if None in found:
         return None
     spreads = [spread for spread in found if spread and not np.isclose(spread.deviations, 0).all()]

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,15 +18,16 @@ from fedlib.analysis.decisions import (
     SUPPORTED,
 )
 from fedlib.analysis.intervals import number_words
-from fedlib.analysis.power import Power, power_of
+from fedlib.analysis.power import Power, power_of, power_with
 from fedlib.experiments.artifact import PROFILES
 from fedlib.files import write_atomically
-from fedlib.papers import PAPERS, claims
+from fedlib.papers import PAPERS
 from fedlib.paths import project_root
 from fedlib.reporting import verdict_cache
 from fedlib.reporting.verdict_cache import Record
-from fedlib.reporting.verdicts import Load, decide, deciding_rows, loader, records
+from fedlib.reporting.verdicts import Load, decide_claims, deciding_rows, keep_records, loader, records
 
+Judged = list[tuple[Claim, Verdict]]
 ENOUGH_POWER = 0.2  # a rule with less is no rule: it needs more seeds, or more pooling
 NAMES = {
     "start": "START",
@@ -83,32 +85,29 @@ of a ratio, close to percent while it is small.
 """
 
 
-def claims_page(store: Path | str | None = None) -> str:
-    """The page as text."""
-    load = loader(store)
-    sections = [_section(paper, load) for paper in PAPERS if claims(paper)]
-    return "\n".join([HEAD, *sections])
+def claims_page(judged: Mapping[str, Judged], load: Load) -> str:
+    """The page as text. judged: the claims of each paper, decided on rows of `load`."""
+    return "\n".join([HEAD, *(_section(paper, own, load) for paper, own in judged.items() if own)])
 
 
-def _section(paper: str, load: Load) -> str:
+def _section(paper: str, judged: Judged, load: Load) -> str:
     lines = [f"## {NAMES.get(paper, paper)}", ""]
-    for claim in claims(paper):
-        lines += _about(claim, load)
+    for claim, verdict in judged:
+        lines += _about(claim, verdict, load)
     return "\n".join(lines)
 
 
-def _about(claim: Claim, load: Load) -> list[str]:
+def _about(claim: Claim, verdict: Verdict, load: Load) -> list[str]:
     head = [f"### {claim.id}", "", f"{claim.statement[0].upper()}{claim.statement[1:]} ({claim.place})."]
     gates = "; ".join(gate.name for gate in claim.gates)
     head += ["", f"Gates: real data{'; ' * bool(gates)}{gates}. Rows: `{'`, `'.join(_artifacts(claim))}`."]
     head += ["", claim.how] if claim.how else []
     if claim.kind == ARITHMETIC:
         return [*head, "", "Arithmetic: decided by recomputation, not by runs.", ""]
-    verdict = decide(claim, list(reversed(PROFILES)), load)
     effects = verdict.effects or (None,) * len(claim.parts)
     table = ["", f"| estimand | {' | '.join(COLUMNS)} |", f"|---{'|---' * len(COLUMNS)}|"]
     table += [part_line(part, effect) for part, effect in zip(claim.parts, effects, strict=True)]
-    return [*head, *table, "", _decided(verdict), "", power_words(power_for(claim, load)), ""]
+    return [*head, *table, "", _decided(verdict), "", power_words(power_for(claim, verdict, load)), ""]
 
 
 def _decided(verdict: Verdict) -> str:
@@ -141,13 +140,14 @@ def stored_seeds(page: Path | None = None) -> dict[str, str]:
     return dict(found)
 
 
-def power_for(claim: Claim, load: Load) -> Power | None:
+def power_for(claim: Claim, verdict: Verdict, load: Load) -> Power | None:
     """Operating characteristics with the rows that decide, else with the first that have seeds."""
-    profiles = list(reversed(PROFILES))
-    pairs = [pair for *pair, _ in deciding_rows(claim, profiles, load)]
-    if len(pairs) > 1:
-        verdict = decide(claim, profiles, load)
-        pairs.sort(key=[verdict.artifact, verdict.profile].__ne__)
+    if verdict.effects:
+        found = power_with(claim, [effect.samples for effect in verdict.effects])
+        if found is not None:
+            return found
+    pairs = [pair for *pair, _ in deciding_rows(claim, list(reversed(PROFILES)), load)]
+    pairs.sort(key=[verdict.artifact, verdict.profile].__ne__)
     for artifact, profile in pairs:
         rows = load(artifact, profile)
         for own in (real_rows(rows), rows):
@@ -168,11 +168,10 @@ def power_words(power: Power | None) -> str:
     )
 
 
-def verdict_counts(store: Path | str | None = None) -> str:
-    """README's table: verdicts per paper, arithmetic ones apart."""
+def verdict_counts(told: Mapping[str, list[Record]]) -> str:
+    """README's table: verdicts of each paper's records, arithmetic ones apart."""
     lines = [f"| paper | {' | '.join(SHOWN)} | arithmetic |", f"|---{'|---' * (len(SHOWN) + 1)}|"]
-    for paper in PAPERS:
-        found = records(paper, store=store)
+    for paper, found in told.items():
         if not found:
             continue
         own = [record["verdict"] for record in found if record["kind"] != ARITHMETIC]
@@ -198,6 +197,12 @@ def committed_verdicts() -> dict[str, list[Record]]:
 def write_pages(store: Path | str | None = None) -> list[Path]:
     """Write docs/claims.md, the counts in README.md and the committed verdicts; returns their paths."""
     page, readme = project_root() / "docs" / "claims.md", project_root() / "README.md"
-    write_atomically(page, claims_page(store).encode())
-    write_atomically(readme, with_counts(readme.read_text(), verdict_counts(store)).encode())
+    load = loader(store)
+    judged = {paper: decide_claims(paper, load=load) for paper in PAPERS}
+    told = {
+        paper: keep_records(verdict_cache.fingerprint(paper, None, store), own)
+        for paper, own in judged.items()
+    }
+    write_atomically(page, claims_page(judged, load).encode())
+    write_atomically(readme, with_counts(readme.read_text(), verdict_counts(told)).encode())
     return [page, readme, verdict_cache.ship(committed_verdicts())]

@@ -27,11 +27,18 @@ COLUMNS = (
 
 
 def decide_claims(
-    paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
+    paper: str | None = None,
+    *,
+    profile: str | None = None,
+    store: Store | Path | str | None = None,
+    load: Load | None = None,
 ) -> list[tuple[Claim, Verdict]]:
-    """Every claim with its verdict, at one profile or at the largest whose grid is complete, else begun."""
+    """Every claim with its verdict, at one profile or at the largest whose grid is complete, else begun.
+
+    load: reads the rows instead of a loader of `store`, so that what follows need not read them again.
+    """
     profiles = [profile] if profile else list(reversed(PROFILES))
-    load = loader(store)
+    load = load or loader(store)
     return [(claim, decide(claim, profiles, load)) for claim in claims(paper)]
 
 
@@ -67,11 +74,14 @@ def largest(artifact_id: str, load: Load) -> str:
 
 def decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
     """The verdict of the first rows that can decide; if none can, of the first that estimate something."""
-    found = [_verdict_at(claim, *where, load) for where in deciding_rows(claim, profiles, load)]
+    found = []
+    for where in deciding_rows(claim, profiles, load):
+        found.append(_verdict_at(claim, *where, load))
+        if found[-1].verdict not in (NOT_TESTABLE, NOT_RUN):
+            return found[-1]
     if not found:
         return Verdict(NOT_RUN, f"no rows of {claim.artifact} at {' or '.join(profiles)}")
-    testable = (verdict for verdict in found if verdict.verdict not in (NOT_TESTABLE, NOT_RUN))
-    return next(testable, next((verdict for verdict in found if verdict.effects), found[0]))
+    return next((verdict for verdict in found if verdict.effects), found[0])
 
 
 def deciding_rows(claim: Claim, profiles: list[str], load: Load) -> Iterator[tuple[str, str, bool]]:
@@ -155,9 +165,13 @@ def records(
         return [one for name in PAPERS for one in records(name, profile=profile, store=store)]
     key = verdict_cache.fingerprint(paper, profile, store.root if isinstance(store, Store) else store)
     found = verdict_cache.read(key)
-    if found is None:
-        found = [_record(*pair) for pair in decide_claims(paper, profile=profile, store=store)]
-        verdict_cache.keep(key, found)
+    return keep_records(key, decide_claims(paper, profile=profile, store=store)) if found is None else found
+
+
+def keep_records(key: str, judged: list[tuple[Claim, Verdict]]) -> list[Record]:
+    """The records of decided claims, kept in the cache under this key."""
+    found = [_record(*pair) for pair in judged]
+    verdict_cache.keep(key, found)
     return found
 
 

@@ -9,6 +9,7 @@ import fake_federation
 import pytest
 from processes import PATIENCE, usual_signals
 
+from fedlib.cli.main import main
 from fedlib.experiments.store import Store
 
 FAKE = Path(fake_federation.__file__)
@@ -85,8 +86,10 @@ def test_an_unknown_error_shows_its_traceback_and_asks_for_a_report(tmp_path):
     assert "please report it" in last
 
 
-def test_figures_need_no_window(tmp_path):
-    assert shell("fake run fake/grid", tmp_path).returncode == 0
+def test_figures_need_no_window(tmp_path, monkeypatch):
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    assert main(["run", "fake/grid"]) == 0
     for command in ("figures fake", f"show fake/grid --out '{tmp_path}/grid.png'"):
         done = shell(f"fake {command}", tmp_path, MPLBACKEND="nonsense")
         assert (done.returncode, done.stderr) == (0, "")

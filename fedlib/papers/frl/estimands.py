@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from fedlib.analysis import contrasts
+from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published
 from fedlib.papers.frl import errata
 from fedlib.papers.frl import quantities as measure
@@ -197,6 +198,7 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
     return rows if "variant" in rows else measure.named(rows)
 
 
+@once_per_frame
 def _compared(rows: pd.DataFrame, threshold: float = measure.THRESHOLD) -> pd.DataFrame:
     return measure.rounds_to_threshold(_named(rows), threshold)
 

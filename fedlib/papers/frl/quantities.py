@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.variants import with_variant
+from fedlib.analysis.variants import name_distinct, with_variant
 from fedlib.papers.frl.runs import VARIANTS
 
 SETTLED = 0.95  # share of workers with the same decision as in the round before
@@ -20,8 +20,12 @@ LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held f
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """With the column `variant`, and `case`: IID or non-IID data."""
     rows = with_variant(rows, VARIANTS)
-    iid = rows["partition_options"].map(lambda text: "label_skew" not in json.loads(text))
-    return rows.assign(case=np.where(iid, "IID", "non-IID"))
+    return rows.assign(case=name_distinct(rows, ["partition_options"], _case))
+
+
+def _case(options: str) -> str:
+    """IID or not, of a partition's options as JSON text."""
+    return "non-IID" if "label_skew" in json.loads(options) else "IID"
 
 
 def selections(rows: pd.DataFrame) -> np.ndarray:
@@ -82,8 +86,7 @@ def share_selected(rows: pd.DataFrame) -> float:
 
 
 _RACE = [
-    "case", "variant", "seed", "round", "test_accuracy", "max_seconds", "selected", "participation_variance",
-    "never_selected",
+    "round", "test_accuracy", "max_seconds", "selected", "participation_variance", "never_selected",
 ]  # fmt: skip
 
 
@@ -95,27 +98,40 @@ def rounds_to_threshold(rows: pd.DataFrame, threshold: float = THRESHOLD) -> pd.
     participation_variance at the end.
     """
     found = []
-    for (case, seed), part in rows[_RACE].groupby(["case", "seed"], sort=False):  # few columns: quicker
-        random = part[part["variant"] == "random"].sort_values("round")
-        if random.empty:
+    columns = ["case", "variant", "seed", *_RACE]  # few columns: quicker
+    for (case, seed), part in rows[columns].groupby(["case", "seed"], sort=False):
+        runs = {name: _by_round(own) for name, own in part.groupby("variant", sort=False)}
+        if "random" not in runs:
             continue
-        level = threshold * random["test_accuracy"].iloc[-1]
-        for variant, own in part.groupby("variant", sort=False):
-            own = own.sort_values("round")
-            reached = own.loc[own["test_accuracy"] >= level, "round"]
-            last = reached.iloc[0] if len(reached) else own["round"].max()
-            times = own.loc[(own["round"] >= 1) & (own["round"] <= last), "max_seconds"]
-            found.append(
-                {
-                    "case": case, "variant": variant, "seed": int(seed), "level": 100 * level,
-                    "rounds": float(last) if len(reached) else float("nan"), "max_seconds": times.mean(),
-                    "total_seconds": times.sum(), "selected": own.loc[own["round"] > 1, "selected"].mean(),
-                    "final": 100 * own["test_accuracy"].iloc[-1],
-                    "participation_variance": own["participation_variance"].iloc[-1],
-                    "never_selected": own["never_selected"].iloc[-1],
-                }
-            )  # fmt: skip
+        level = threshold * runs["random"]["test_accuracy"][-1]
+        found += [
+            {"case": case, "variant": name, "seed": int(seed), "level": 100 * level, **_race(own, level)}
+            for name, own in runs.items()
+        ]
     return pd.DataFrame(found)
+
+
+def _by_round(rows: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The columns of one run, [rounds] each, rounds rising."""
+    order = np.argsort(rows["round"].to_numpy(), kind="stable")
+    return {name: rows[name].to_numpy()[order] for name in _RACE}
+
+
+def _race(own: dict[str, np.ndarray], level: float) -> dict[str, float]:
+    """Line of `rounds_to_threshold` for one run. own: from `_by_round`; level: accuracy to reach."""
+    rounds = own["round"]
+    reached = rounds[own["test_accuracy"] >= level]
+    last = reached[0] if len(reached) else rounds[-1]
+    times = pd.Series(own["max_seconds"][(rounds >= 1) & (rounds <= last)])
+    return {
+        "rounds": float(last) if len(reached) else float("nan"),
+        "max_seconds": times.mean(),
+        "total_seconds": times.sum(),
+        "selected": pd.Series(own["selected"][rounds > 1]).mean(),
+        "final": 100 * own["test_accuracy"][-1],
+        "participation_variance": own["participation_variance"][-1],
+        "never_selected": own["never_selected"][-1],
+    }
 
 
 def of_variant(table: pd.DataFrame, variant: str, column: str) -> pd.Series:

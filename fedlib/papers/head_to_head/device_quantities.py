@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.contrasts import LAST, last_rounds
+from fedlib.analysis.memo import once_per_frame
 from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS
 
@@ -52,6 +53,12 @@ def _first(part: pd.DataFrame, level: float) -> float:
     return float(reached.hours.iloc[0]) if len(reached) else np.nan
 
 
+@once_per_frame
+def _timed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Columns of `named` that accuracy in simulated time needs; few, as the rows are divided into runs."""
+    return named(rows)[["run", "contestant", "seed", "hours", "test_accuracy", "status"]]
+
+
 def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bool = True) -> pd.Series:
     """Accuracy of one contestant less another's after equal simulated time, points, by seed.
 
@@ -59,7 +66,7 @@ def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bo
     mean over the last tenth of that time, or the last one before it if no round ends within this tenth.
     failed: whether seeds of which a run failed count.
     """
-    own = named(rows)
+    own = _timed(rows)
     runs = {(part.contestant.iloc[0], seed): part for (_, seed), part in own.groupby(["run", "seed"])}
     seeds = sorted(seed for name, seed in runs if name == ours and (theirs, seed) in runs)
     if not failed:

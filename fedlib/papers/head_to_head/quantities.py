@@ -9,6 +9,7 @@ import pandas as pd
 from fedlib.analysis.contrasts import last_rounds
 from fedlib.analysis.decisions import EQUIVALENCE, NOT_TESTABLE, decide, t_bounds
 from fedlib.analysis.intervals import Interval
+from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import name_distinct
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_ROUNDS, CELLS, CONTESTANTS
@@ -49,6 +50,7 @@ def worst_tenth(text: str) -> float:
     return float(values[: max(1, round(WORST * len(values)))].mean())
 
 
+@once_per_frame
 def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of runs: settings, level (%), best, worst-tenth client, validation, MB a round, diverged.
 
