@@ -41,7 +41,7 @@ OTHERS = BEHIND, EQUAL, OPEN, TOO_FEW, NOT_COMPARED = (
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Who is ahead, in rounds and in simulated time, what the public benchmark says, and what is open."""
+    """Say who is ahead, in rounds and in simulated time, what the public benchmark says, what is open."""
     answers = (who_is_ahead, benchmark_answer, who_is_ahead_in_time, open_questions)
     return [sentence for answer in answers for sentence in answer(rows_of)]
 
