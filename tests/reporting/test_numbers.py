@@ -85,7 +85,7 @@ def results_in(page: str) -> str:
     text = text_of(page)
     if page != README:
         return text
-    return text[text.index("**FedDRL.** At") : text.index("Each effect with an interval")]
+    return text[text.index("**FedDRL** has") : text.index("Each effect with an interval")]
 
 
 @pytest.mark.parametrize("page", reporting.stating_pages())
