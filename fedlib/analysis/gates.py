@@ -41,7 +41,8 @@ def curves_flat(
             return True, f"{rounds.min():g} rounds, as in the {whose}{slope if math.isfinite(late) else ''}"
         shorter = rounds[rounds < length].index
         rise = last_quarter_rise(own, by, value).reindex(shorter, fill_value=float("inf"))
-        where = f"in the last quarter of {rounds.min():g} rounds ({whose}: {length})"
+        some = f" of {', '.join(dict.fromkeys(shorter.get_level_values(-1)))}" * (len(shorter) < len(rounds))
+        where = f"in the last quarter of {rounds.min():g} rounds{some} ({whose}: {length})"
         if unknown := int(np.isinf(rise).sum()):
             return False, f"{unknown} of {len(rise)} curves have fewer than three evaluated rounds {where}"
         worst = f"up to {rise.max():.1f} points {where}"

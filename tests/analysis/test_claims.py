@@ -181,7 +181,7 @@ def test_a_curve_as_long_as_the_papers_passes_beside_a_shorter_flat_one():
     gate = gates.curves_flat(("cell", "method"), length=80)
     passed, words = gate.check(both)
     assert passed
-    assert words.endswith("0.0 points in the last quarter of 40 rounds (paper: 80)")
+    assert words.endswith("0.0 points in the last quarter of 40 rounds of flat (paper: 80)")
     swapped = pd.concat([curves(3.0, rounds=80).query("method == 'flat'"), curves(3.0)])
     assert gate.check(swapped.query("method == 'flat' or round <= 40"))[1].startswith("1 of 1 curves still")
     blank = both.assign(test_accuracy=both.test_accuracy.where(both.method == "rising"))
