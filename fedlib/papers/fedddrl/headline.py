@@ -1,7 +1,7 @@
 """Findings about FedDdrl in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.papers.fedddrl.numbers import LESS_RULE, PROMISED, ROWS
+from fedlib.papers.fedddrl.numbers import BY_DATA, LESS_RULE, PROMISED, ROWS
 from fedlib.papers.fedddrl.quantities import real_images
 
 _RULES = {"random_drop": "dropping clients at random", "drop_slowest": "dropping the slowest clients"}
@@ -20,12 +20,15 @@ def headline(rows_of: RowsOf) -> list[str]:
         "has about three tenths of both, "
         "at a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
-    found = {
-        _RULES[rule]: [stated(number, rows_of) for number in numbers] for rule, numbers in LESS_RULE.items()
-    }
-    return promised + [
-        f"On {data}, at as many uploads as {rule}, FedDdrl's return is {gain} and its accuracy {gap} "
-        "against it."
-        for rule, (gain, gap) in found.items()
-        if gain and gap
-    ]
+    return promised + [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
+
+
+def _against(rule: str, data: str, rows_of: RowsOf) -> str:
+    """FedDdrl against a rule at as many uploads, and its accuracy on each data set; empty without rows."""
+    gain, gap = (stated(number, rows_of) for number in LESS_RULE[rule])
+    alone = {role: stated(number, rows_of) for role, number in BY_DATA[rule].items()}
+    split = ", ".join(f"{role} {words}" for role, words in alone.items() if words)
+    return (
+        f"On {data}, at as many uploads as {_RULES[rule]}, FedDdrl's return is {gain} and its accuracy {gap} "
+        f"against it ({split})."
+    ) * bool(gain and gap)

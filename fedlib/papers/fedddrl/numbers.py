@@ -1,36 +1,81 @@
-"""Numbers of the first screen of 03_fedddrl."""
+"""Numbers of README and of the first screen of 03_fedddrl."""
 
-from fedlib.analysis.claims import real_rows
+from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim
 from fedlib.papers.fedddrl.claims import CLAIMS
+from fedlib.papers.fedddrl.quantities import CELL
+from fedlib.papers.fedddrl.returns import measured
+from fedlib.papers.fedddrl.supplements import SAVED_WAITING
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
 
-ROWS = "fedddrl/controls"
-PLACES = (README, "notebooks/03_fedddrl.ipynb")
+ROWS, TABLE4 = "fedddrl/controls", "fedddrl/table4"
+NOTEBOOK = "notebooks/03_fedddrl.ipynb"
+PLACES = (README, NOTEBOOK)
 
 
-def _less(rule: str, quantity: str, unit: str) -> Number:
-    """FedDdrl's return (15) or accuracy less that of a one-line rule at as many uploads, on real images."""
+def _less(rule: str, quantity: str, unit: str, role: str = "") -> Number:
+    """FedDdrl's return (15) or accuracy less that of a one-line rule at as many uploads, on real images.
+
+    role: on one data set alone; otherwise the mean over them.
+    """
 
     def compute(rows_of: RowsOf) -> Interval | None:
         table, name = at_learned_rate(real_rows(rows_of(ROWS))), f"{quantity} - {rule}"
-        gaps = table[table.method == "fedddrl"].dropna(subset=name)
+        gaps = table[(table.method == "fedddrl") & table.role.isin([role] if role else table.role)]
+        gaps = gaps.dropna(subset=name)
         return mean_interval(gaps.groupby("seed")[name].mean().to_numpy()) if len(gaps) else None
 
     words = rule.replace("_", " ")
+    parts = ("return" * (quantity == "return"), role.lower().replace("-10", "10"), words.replace(" ", "-"))
     return Number(
-        id=f"fedddrl-{'return-' * (quantity == 'return')}{words.replace(' ', '-')}",
-        what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads", unit=unit,
-        artifacts=(ROWS,), compute=compute, places=PLACES,
+        id="-".join(filter(None, ("fedddrl", *parts))),
+        what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads"
+        f"{f', {role} alone' * bool(role)}",
+        unit=unit, artifacts=(ROWS,), compute=compute,
+        places=PLACES if role == "MNIST" or quantity == "return" else (NOTEBOOK,),
     )  # fmt: skip
+
+
+def _less_random_fifth(rows_of: RowsOf) -> Interval | None:
+    """FedDdrl's return less that of keeping a fifth of the clients at random, mean over real data sets."""
+    rows = real_rows(rows_of(ROWS))
+    if rows.empty:
+        return None
+    found = measured(rows).set_index(CELL)["return"].unstack("variant")
+    gaps = (found.fedddrl - found["random_drop_20%"]).dropna().groupby("seed").mean()
+    return mean_interval(gaps.to_numpy()) if len(gaps) else None
+
+
+def _saved_waiting(rows_of: RowsOf) -> Interval | None:
+    """Latency saved (%) where the server waits for the probing of dropped clients (A2)."""
+    samples = samples_of(SAVED_WAITING, real_rows(rows_of(TABLE4)))
+    return None if samples.empty else mean_interval(samples.mean(axis=1).to_numpy())
 
 
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
+BY_DATA = {
+    rule: {role: _less(rule, "accuracy", "points", role) for role in ("MNIST", "CIFAR-10")}
+    for rule in LESS_RULE
+}
 SAVED_SECONDS, SAVED_UPLOADS, ACCURACY = PROMISED = tuple(
     of_claim(CLAIMS, "FEDDDRL-C16", part, id=f"fedddrl-{name}", places=PLACES)
     for part, name in enumerate(("latency-saved", "uploads-saved", "accuracy-fedavg"))
 )
-NUMBERS = (*PROMISED, *(number for numbers in LESS_RULE.values() for number in numbers))
+NUMBERS = (
+    *PROMISED,
+    Number(
+        id="fedddrl-latency-saved-waiting",
+        what="latency saved by FedDdrl where the server waits for the probing of dropped clients", unit="%",
+        artifacts=(TABLE4,), compute=_saved_waiting, places=(README,),
+    ),
+    *(number for numbers in LESS_RULE.values() for number in numbers),
+    *(number for numbers in BY_DATA.values() for number in numbers.values()),
+    Number(
+        id="fedddrl-return-random-fifth",
+        what="FedDdrl's return less that of keeping a fifth of the clients at random", unit="",
+        artifacts=(ROWS,), compute=_less_random_fifth, places=(README,),
+    ),
+)  # fmt: skip

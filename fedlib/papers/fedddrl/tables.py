@@ -176,13 +176,22 @@ def gain_sentence(rows: pd.DataFrame) -> str:
         f"{words} {effect_words(found[f'return - {rule}'], '').strip()} of return "
         f"({by_sign(found[f'return - {rule}'], **ahead)}) and "
         f"{effect_words(found[f'accuracy - {rule}'], 'points')} of accuracy "
-        f"({by_sign(found[f'accuracy - {rule}'], **ahead)})"
+        f"({by_sign(found[f'accuracy - {rule}'], **ahead)}{_by_role(own, f'accuracy - {rule}', ahead)})"
         for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest"))
     ]
     return (
         f"On {data}, at as many uploads, FedDdrl's learned decisions are worth, against "
         f"{'; against '.join(told)} ({len(by_seed)} seeds)."
     )
+
+
+def _by_role(own: pd.DataFrame, name: str, words: dict[str, str]) -> str:
+    """`; alone: behind on MNIST, undecided on CIFAR-10`, of several data sets; empty for one."""
+    sides = [
+        f"{by_sign(mean_interval(part[name].to_numpy()), **words)} on {role}"
+        for role, part in own.groupby("role", sort=False)
+    ]
+    return f"; alone: {', '.join(sides)}" * (len(sides) > 1)
 
 
 def local_search(rows: pd.DataFrame) -> pd.DataFrame:

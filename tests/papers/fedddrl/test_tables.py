@@ -211,6 +211,20 @@ def test_what_learning_adds_is_told_with_its_sign(monkeypatch):
     assert tables.gain_sentence(rows).startswith("Not every rule was run")
 
 
+def test_data_sets_that_differ_are_told_apart(monkeypatch):
+    """Accuracy +2 points on MNIST and -2 on CIFAR-10: their mean is undecided, neither of them is."""
+    lines = [
+        {"role": role, "method": "fedddrl", "seed": seed}
+        | {f"return - {rule}": 1.0 + 0.01 * seed for rule in ("random_drop", "drop_slowest")}
+        | {f"accuracy - {rule}": gap + 0.01 * seed for rule in ("random_drop", "drop_slowest")}
+        for role, gap in (("MNIST", 2.0), ("CIFAR-10", -2.0))
+        for seed in (-1, 1)
+    ]
+    monkeypatch.setattr(tables, "at_learned_rate", lambda rows: pd.DataFrame(lines))
+    told = tables.gain_sentence(frame({("fedavg_mixup", "MNIST"): 0.6, ("fedavg_mixup", "CIFAR-10"): 0.3}))
+    assert told.count("(undecided; alone: ahead on MNIST, behind on CIFAR-10)") == 2
+
+
 def test_what_learning_adds_is_told_of_real_images_only():
     """Generated images of the same policies, with another accuracy, change nothing."""
     real = frame(rules_and_ours())
