@@ -57,10 +57,11 @@ def _nearly_linear(rows: pd.DataFrame) -> tuple[bool, str]:
 
 NONE_KEPT = (
     "In seeds 1 and 6 of CIFAR-10 the agent dropped the slowest clients whenever they were drawn, 242 and "
-    "231 times, so their epochs are undefined. The mean over data sets takes the seeds that all of them have, "
-    "and MNIST's seeds 1 and 6, valid numbers, are left out with them. With five seeds, four of them valid, the "
-    "claim was inconclusive. Neither data set is decided alone; the interval of their mean is narrow because "
-    "the two go opposite ways over seeds. Beside the verdict stands each data set with its own seeds."
+    "231 times, so their epochs are undefined. The mean over data sets takes the seeds that all of them "
+    "have, and MNIST's seeds 1 and 6, valid numbers, are left out with them. With five seeds, four of "
+    "them valid, the claim was inconclusive. Neither data set is decided alone; the interval of their "
+    "mean is narrow because the two go opposite ways over seeds. Beside the verdict stands each data set "
+    "with its own seeds."
 )
 FIVE_MORE = (
     "Seeds 5 to 9 were planned on 2026-11-25, when five had been looked at. Their first rows were looked at "
