@@ -154,8 +154,8 @@ class Effect:
 
     @property
     def effect(self) -> str:
-        """`+1.20 [+0.80, +1.60]`, without its unit."""
-        return interval_words(self.interval) if self.interval.n else "-"
+        """`+1.20 [+0.80, +1.60]`, without its unit; its bounds are not rounded to the margin."""
+        return interval_words(self.interval, apart=(self.margin, -self.margin)) if self.interval.n else "-"
 
     @property
     def described(self) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,15 +46,18 @@ def t_quantile(freedom: int) -> float:
     return float(special.stdtrit(freedom, 0.975))
 
 
-def interval_words(interval: Interval) -> str:
+def interval_words(interval: Interval, *, apart: Sequence[float] = ()) -> str:
     """`+1.20 [+0.80, +1.60]`: as many decimals as the width deserves, and enough to show each bound's sign.
 
-    One value has no interval: `+1.20`.
+    One value has no interval: `+1.20`. apart: values, such as a margin, on whose side each bound is shown.
     """
     shown = [x for x in (interval.mean, interval.low, interval.high) if not math.isnan(x)]
     width = (interval.high - interval.low) / 2 if interval.n > 1 else abs(interval.mean)
     places = decimals(width)
-    while places < MOST_DECIMALS and any(abs(x) > NOTHING and round(x, places) == 0 for x in shown):
+    pairs = [*((x, 0.0) for x in shown), *((bound, value) for bound in shown[1:] for value in apart)]
+    while places < MOST_DECIMALS and any(
+        abs(x - value) > NOTHING and round(x, places) == round(value, places) for x, value in pairs
+    ):
         places += 1
     mean, *bounds = (f"{x:+.{places}f}" for x in shown)
     return f"{mean} [{', '.join(bounds)}]" if bounds else mean

@@ -225,6 +225,14 @@ def test_interval_words(interval, words):
     assert interval_words(interval) == words
 
 
+def test_a_bound_is_not_rounded_to_the_margin():
+    """0.484 reads +0.5 beside a width of a point; below a margin of 0.5 it must not."""
+    close = Interval(-0.6, -1.684, 0.484, 3)
+    assert interval_words(close) == "-0.6 [-1.7, +0.5]"
+    assert interval_words(close, apart=(0.5, -0.5)) == "-0.60 [-1.68, +0.48]"
+    assert interval_words(Interval(-0.6, -1.7, 0.5, 3), apart=(0.5, -0.5)) == "-0.6 [-1.7, +0.5]"
+
+
 def test_number_words():
     assert [number_words(x, signed=True) for x in (2.166, 17.0, -0.0123, 0)] == [
         "+2.17",
