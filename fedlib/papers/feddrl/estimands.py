@@ -82,12 +82,20 @@ def below_single_set(part: pd.DataFrame) -> pd.Series:
     return analysis.best(part, "singleset") - sum(analysis.best(part, name) for name in BASELINES) / 2
 
 
-def below_pareto(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedAvg's and FedProx's best accuracy under PA less that under CE and CN (points), by cell."""
+Level = Callable[[pd.DataFrame, str], pd.Series]  # accuracy of a variant by seed
+
+
+def late(part: pd.DataFrame, variant: str) -> pd.Series:
+    """A variant's mean accuracy (%) of the last 50 of 1000 rounds, by seed."""
+    return analysis.late(part)[variant]
+
+
+def below_pareto(rows: pd.DataFrame, level: Level = analysis.best) -> pd.DataFrame:
+    """FedAvg's and FedProx's accuracy under PA less that under CE and CN (points), by cell."""
     found = {}
     for (dataset, clients), part in analysis.cells(analysis.named(rows), ("dataset", "num_clients")):
         of = {
-            scheme: sum(analysis.best(own, name) for name in BASELINES) / 2
+            scheme: sum(level(own, name) for name in BASELINES) / 2
             for scheme, own in part.groupby("partition")
             if set(BASELINES) <= set(own.variant)
         }

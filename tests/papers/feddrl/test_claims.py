@@ -406,6 +406,10 @@ def test_c7_is_decided_by_one_data_set_at_the_papers_length():
     assert verdict.verdict == "supported"
     assert [effect.interval.mean for effect in verdict.effects] == [pytest.approx(6.0), pytest.approx(2.0)]
     assert all(len(effect.cells) == 2 for effect in verdict.effects)
+    (beside,) = claim.supplements
+    told = beside.tell(rows)
+    assert "SingleSet - FedAvg and FedProx under PA: +4.0" in told
+    assert "PA - CE and CN, mean of the last 50 rounds: +2.0" in told
 
 
 @pytest.mark.parametrize(
