@@ -125,7 +125,7 @@ STORED = {
         "momentum 0.9: FedAvg+ - FedAvg on CIFAR-10, C = 10: +4.1 [+2.8, +5.5] points, 3 seeds",
     ],
     11: ["+0.74 [+0.29, +1.19] points", "-0.1 [-1.3, +1.1] points", "+0.39 [+0.02, +0.76] points"],
-    14: ["-2.0 [-4.5, +0.4] clients, 5 seeds", "+0.049 [-0.006, +0.105] reward, 5 seeds"],
+    14: ["-1.744 [-3.486, -0.002] clients, 10 seeds", "+0.045 [-0.005, +0.096] reward, 10 seeds"],
     15: ["with the first three seeds: B - A: +2.40 [+1.44, +3.36] points, 3 seeds"],
     16: ["-7 [-52, +38] %, 3 seeds", "+26 [-3, +54] %, 3 seeds"],
 }
