@@ -9,6 +9,7 @@ from functools import partial
 
 from fedlib.experiments.artifact import PROFILES, USUAL_PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.feddrl import author_files as files
+from fedlib.papers.feddrl import length_runs as length
 from fedlib.papers.feddrl import runs as grid
 from fedlib.papers.feddrl import small_setting as small
 
@@ -59,35 +60,35 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",
-        runs=grid.paper_length, plot=figures.plot_length, tables=LENGTH_TABLES, profiles=LONG,
+        runs=length.paper_length, plot=figures.plot_length, tables=LENGTH_TABLES, profiles=LONG,
     ),
     Artifact(
         "feddrl/paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100",
-        runs=partial(grid.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
+        runs=partial(length.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
         tables=LENGTH_TABLES, profiles=LONG,
     ),
     Artifact(
         "feddrl/paper_length_pa", "The same under PA: Fashion-MNIST, PA, N = 100",
-        runs=partial(grid.paper_length, artifact="paper_length_pa"), plot=figures.plot_length,
+        runs=partial(length.paper_length, artifact="paper_length_pa"), plot=figures.plot_length,
         tables=LENGTH_TABLES[:2], profiles=LONG,
     ),
     Artifact(
         "feddrl/cluster_skew_at_length", "CE and CN at the paper's length: Fashion-MNIST, N = 100",
-        runs=partial(grid.at_length, partitions=grid.CLUSTERED),
+        runs=partial(length.at_length, partitions=grid.CLUSTERED),
         plot=partial(figures.plot_curves, columns=2), profiles=LONG,
     ),
     Artifact(
         "feddrl/partitions_at_length", "PA, CE and CN at the paper's length: Fashion-MNIST, N = 100",
-        runs=grid.at_length, plot=partial(figures.plot_curves, columns=3), profiles=LONG,
+        runs=length.at_length, plot=partial(figures.plot_curves, columns=3), profiles=LONG,
     ),
     Artifact(
         "feddrl/baselines_at_length", "PA, CE and CN at the paper's length, no agent: Fashion-MNIST, N = 100",
-        runs=partial(grid.at_length, names=("singleset", "fedavg", "fedprox")),
+        runs=partial(length.at_length, names=("singleset", "fedavg", "fedprox")),
         plot=partial(figures.plot_curves, columns=3), profiles=LONG,
     ),
     Artifact(
         "feddrl/delta_ends", "Ends of fig. 8 at the paper's length: delta = 0.2 and 0.6",
-        runs=grid.delta_ends, plot=_over_delta, profiles=LONG,
+        runs=length.delta_ends, plot=_over_delta, profiles=LONG,
     ),
     Artifact(
         "feddrl/fig5", "Accuracy per round",

@@ -44,7 +44,7 @@ CONTROLS = {
     "untrained": ("feddrl", {"agent": "untrained"}),
     "shuffled": ("feddrl", {"agent": "shuffled"}),
 }
-DRAWN = {"slot_order": "drawn"}  # options of FedDRL: the departure from A5 that `paper_length` has
+DRAWN = {"slot_order": "drawn"}  # options of FedDRL: the departure from A5 of `length_runs`
 VARIANTS = {**PAPER_METHODS, **CONTROLS}
 FEDERATED = tuple(name for name in VARIANTS if name != "singleset")
 TWO_STAGE = ("feddrl", "shuffled")  # those with worker rounds before round 1
@@ -207,11 +207,6 @@ def with_methods(run: Run, names: Iterable[str] = (), scale: Scale | None = None
 
 # Cells of table 3 at `extended`, the most valuable first: (data, partition, N)
 EXTENDED_CELLS = tuple((data, scheme, 100) for data in ("fmnist", "mnist") for scheme in ("ce", "cn", "pa"))
-LENGTH_CELLS = {
-    "paper_length": ("fmnist", "ce", 100),
-    "paper_length_cn": ("fmnist", "cn", 100),
-    "paper_length_pa": ("fmnist", "pa", 100),
-}
 CLUSTERED = ("ce", "cn")  # partitions with a main group of clients
 
 
@@ -257,29 +252,6 @@ def table3_cells(
     ]
 
 
-def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
-    """Runs of one of `LENGTH_CELLS`: all that table 3 has of it, and FedDRL with slots in drawn order.
-
-    Sorted by client number (FEDDRL-A5) the last slots are the small groups', so that an agent needs no
-    client's loss to prefer them; in drawn order a slot tells nothing of the group. PA has no groups.
-    """
-    data, partition, num_clients = LENGTH_CELLS[artifact]
-    cell = base_run(profile, artifact, data, partition, num_clients)
-    runs = table3_cells(
-        profile, data=(data,), partitions=(partition,), clients=(num_clients,), singleset=True
-    )
-    drawn = replace(cell, method="feddrl", method_options=dict(DRAWN))
-    return [*runs, drawn] if partition in CLUSTERED else runs
-
-
-def at_length(
-    profile: str, partitions: Iterable[str] = PARTITIONS, names: Iterable[str] = FEDERATED
-) -> list[Run]:
-    """Table 3's runs of these `VARIANTS` in several `LENGTH_CELLS`: what the paper says of them together."""
-    cells = [base_run(profile, "table3", "fmnist", scheme, 100) for scheme in partitions]
-    return [run for cell in cells for run in with_methods(cell, names)]
-
-
 def fig7(profile: str) -> list[Run]:
     """K = 10 to 50 of 100 clients on CIFAR-100, CE with delta 0.6 (FEDDRL-A42); K = 10 is table 3's."""
     base = base_run(profile, "fig7", "cifar100", "ce", 100)
@@ -302,23 +274,15 @@ def fig8(profile: str) -> list[Run]:
     else:
         deltas, runs = (*scale.deltas, DELTA), []  # all of the same length
     rounds = scale.fig8_rounds or scale.rounds
-    cells = [_over_delta(profile, scheme, delta, rounds) for scheme in CLUSTERED for delta in deltas]
+    cells = [over_delta(profile, scheme, delta, rounds) for scheme in CLUSTERED for delta in deltas]
     return runs + [run for cell in cells for run in with_methods(cell, FEDERATED)]
 
 
-def _over_delta(profile: str, partition: str, delta: float, rounds: int, artifact: str = "fig8") -> Run:
+def over_delta(profile: str, partition: str, delta: float, rounds: int, artifact: str = "fig8") -> Run:
     """FedAvg in a cell of fig. 8."""
     base = base_run(profile, artifact, "fmnist", partition, 100)
     rest = {k: v for k, v in base.partition_options.items() if k != "images_per_label"}
     return replace(base, rounds=rounds, partition_options={**rest, "delta": delta})
-
-
-def delta_ends(profile: str) -> list[Run]:
-    """The paper's methods at the ends of fig. 8 after as many rounds as table 3 has, whose runs 0.6 is."""
-    scale, names = scale_of(profile), ("fedavg", "fedprox", "feddrl")
-    artifact = "fig8" if scale.fig8_rounds is None else "delta_ends"  # there fig. 8 has the same runs
-    low = [_over_delta(profile, name, min(scale.deltas), scale.rounds, artifact) for name in CLUSTERED]
-    return at_length(profile, CLUSTERED, names) + [run for cell in low for run in with_methods(cell, names)]
 
 
 def table4(profile: str) -> list[Run]:

@@ -10,6 +10,7 @@ from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
 from fedlib.papers import artifacts, find_artifact
 from fedlib.papers.feddrl import author_files as files
+from fedlib.papers.feddrl import length_runs
 from fedlib.papers.feddrl import runs as grid
 from fedlib.papers.feddrl.repair import REPAIRED
 
@@ -119,22 +120,20 @@ def test_fig7_and_fig8_span_the_printed_ranges():
 
 def test_the_ends_of_fig8_at_length_are_runs_of_table3_and_of_one_other_share():
     whole = {run.key for run in grid.table3("extended")}
-    runs = grid.delta_ends("extended")
+    runs = length_runs.delta_ends("extended")
     ends = {(run.partition, run.partition_options["delta"], run.key in whole) for run in runs}
     assert ends == {(name, delta, delta == 0.6) for name in ("ce", "cn") for delta in (0.2, 0.6)}
     assert {run.rounds for run in runs} == {1000}
     assert len(runs) == 12
-    assert {run.key for run in grid.delta_ends("paper")} <= {run.key for run in grid.fig8("paper")}
+    assert {run.key for run in length_runs.delta_ends("paper")} <= {run.key for run in grid.fig8("paper")}
 
 
 def test_a_cell_without_groups_has_no_run_with_slots_in_drawn_order():
     drawn = {
-        name: [run.key for run in grid.paper_length("extended", name) if "slot_order" in run.method_options]
-        for name in grid.LENGTH_CELLS
+        name: sum("slot_order" in run.method_options for run in length_runs.paper_length("extended", name))
+        for name in length_runs.LENGTH_CELLS
     }
-    assert {name: len(keys) for name, keys in drawn.items()} == {
-        "paper_length": 1, "paper_length_cn": 1, "paper_length_pa": 0,
-    }  # fmt: skip
+    assert drawn == {"paper_length": 1, "paper_length_cn": 1, "paper_length_pa": 0}
 
 
 def test_cifar10_is_cut_by_labels_that_are_not_its_own():
