@@ -11,6 +11,9 @@ the mean of the last 50 rounds, decides too.
 
 FEDDRL-R12 to R18 ask the same of the cell under CN, registered when those of CE were decided and before any
 FedDRL run of theirs. There both accuracies decide from the start.
+
+FEDDRL-R19 and R20 ask of the repaired agent under CN and PA what R8 asks under CE, in both accuracies. They
+were registered before any run of it there, with FedDRL's rows of both cells known.
 """
 
 import pandas as pd
@@ -23,6 +26,7 @@ from fedlib.papers.feddrl.quantities import THREE
 
 ARTIFACT, PLACE = "feddrl/paper_length", "ours: table 3, Fashion-MNIST, CE, N = 100, T = 1000"
 CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: table 3, Fashion-MNIST, CN, N = 100, T = 1000"
+PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: table 3, Fashion-MNIST, PA, N = 100, T = 1000"
 
 
 def _less(own: str, other: str, words: str) -> Part:
@@ -185,5 +189,16 @@ CLAIMS = (
         "under CN too clients of small groups receive larger impact factors with slots in drawn order",
         CN_PLACE, CN_ARTIFACT,
         parts=(FACTOR_GAP_DRAWN,), gates=(AGENT_TRAINED,),
+    ),
+    *(
+        Claim(
+            f"FEDDRL-R{number}",
+            f"under {partition} the repaired agent is more accurate than uniform weights", place, artifact,
+            parts=_both("repaired", "uniform", "repaired - uniform"), gates=(flat("repaired", "uniform"),),
+            supplements=(supplement(artifact, *_both("repaired", "feddrl", "repaired - FedDRL")),),
+        )
+        for number, partition, place, artifact in (
+            (19, "CN", CN_PLACE, CN_ARTIFACT), (20, "PA", PA_PLACE, PA_ARTIFACT),
+        )
     ),
 )  # fmt: skip
