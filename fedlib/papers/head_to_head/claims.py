@@ -59,10 +59,6 @@ FAVOR_TRAINED = (
     "less than a third of the steps of the public reproduction (HEAD-A6). No gate on that was registered: "
     "the verdict speaks of FAVOR so trained."
 )
-THIRD = (
-    "The setting with two labels a client was added on 2026-11-26, when the other two had been looked at and "
-    "before any row of it."
-)
 NOTES = {"fedavg": EQUAL_SIZES}  # by rival
 NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 
@@ -82,7 +78,7 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
             ),
         )
         * (theirs == "fedavg"),
-        how=" ".join(filter(None, (THIRD, NOTES.get(theirs), NOTES_OF.get(ours)))),
+        how=" ".join(filter(None, (NOTES.get(theirs), NOTES_OF.get(ours)))),
     )
 
 
