@@ -285,19 +285,22 @@ def supplement(
     *parts: Part,
     where: str = "",
     absent: str = "",
-    chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    chosen: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows,
+    decided: bool = False,
 ) -> Supplement:
     """The effects of these parts on the rows of an artifact, in words.
 
     where: said first. absent: said where no part has rows. chosen: rows to the rows that count. Rows of
-    generated stand-ins count, as for a claim, only where there are no others.
+    generated stand-ins count, as for a claim, only where there are no others. decided: with each verdict
+    by its part's own rule.
     """
 
     def tell(rows: pd.DataFrame) -> str:
         real = real_rows(rows)
-        rows = real if len(real) else rows
-        own = rows if chosen is None else chosen(rows)
-        told = "; ".join(effect.described for part in parts for effect in effects_of((part,), own))
+        own = chosen(real if len(real) else rows)
+        effects = [effect for part in parts for effect in effects_of((part,), own)]
+        rule = " (by its rule {})" if decided else ""
+        told = "; ".join(one.described + rule.format(one.verdict_words) for one in effects)
         return f"{where}: {told}" if where and told else told or absent
 
     return Supplement(artifact, tell)

@@ -1,6 +1,6 @@
 """Contrasts of series by seed: final and best values, paired and pooled differences with their intervals."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
@@ -61,6 +61,11 @@ def _of_one_cell(rows: pd.DataFrame, value: str, *by: str) -> pd.DataFrame:
             False, f"more than one row for seed {one['seed']:g}, round {one['round']:g}; allowed: one method"
         )
     return known
+
+
+def by_seed(rows: pd.DataFrame, measure: Callable[[pd.DataFrame], float]) -> pd.Series:
+    """`measure` of each seed's rows."""
+    return pd.Series({int(seed): measure(own) for seed, own in rows.groupby("seed")}, dtype=float)
 
 
 def paired(a: pd.Series, b: pd.Series) -> Interval:

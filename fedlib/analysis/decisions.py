@@ -17,6 +17,7 @@ import math
 import numpy as np
 from scipy import special
 
+from fedlib.analysis.intervals import t_bounds
 from fedlib.errors import check_name
 
 SUPPORTED = "supported"
@@ -31,15 +32,6 @@ VERDICTS = (SUPPORTED, SMALLER, PARTLY, INCONCLUSIVE, REFUTED, NOT_TESTABLE, NOT
 SUPERIORITY, EQUIVALENCE, EVERYWHERE, ARITHMETIC = "superiority", "equivalence", "everywhere", "arithmetic"
 KINDS = (SUPERIORITY, EQUIVALENCE, EVERYWHERE)
 TAIL = 0.025  # of a 95 % interval, on either side
-
-
-def t_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, lower and upper bound of the 95 % t interval over the last axis; one value has no bounds."""
-    n, mean = values.shape[-1], values.mean(axis=-1)
-    if n < 2:
-        return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
-    half = special.stdtrit(n - 1, 1 - TAIL) * values.std(axis=-1, ddof=1) / math.sqrt(n)
-    return mean, mean - half, mean + half
 
 
 def decide(samples: np.ndarray, kind: str, margin: float, *, sized: bool = True) -> np.ndarray:

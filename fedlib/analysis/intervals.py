@@ -35,9 +35,17 @@ def mean_interval(values: np.ndarray) -> Interval:
     check(
         values.size > 0 and bool(np.isfinite(values).all()), "an interval needs finite values, at least one"
     )
-    mean, n = float(values.mean()), values.size
-    half = t_quantile(n - 1) * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
-    return Interval(mean, mean - half, mean + half, n)
+    mean, low, high = map(float, t_bounds(values))
+    return Interval(mean, low, high, values.size)
+
+
+def t_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, lower and upper bound of the 95 % t interval over the last axis; one value has no bounds."""
+    n, mean = values.shape[-1], values.mean(axis=-1)
+    if n < 2:
+        return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
+    half = t_quantile(n - 1) * values.std(axis=-1, ddof=1) / math.sqrt(n)
+    return mean, mean - half, mean + half
 
 
 @functools.cache
@@ -63,9 +71,9 @@ def interval_words(interval: Interval, *, apart: Sequence[float] = ()) -> str:
     return f"{mean} [{', '.join(bounds)}]" if bounds else mean
 
 
-def effect_words(interval: Interval, unit: str) -> str:
+def effect_words(interval: Interval, unit: str = "") -> str:
     """`−0.30 [−0.50, −0.10] nats`, with a minus sign for a page."""
-    return f"{interval_words(interval)} {unit}".replace("-", "−")
+    return f"{interval_words(interval)} {unit}".strip().replace("-", "−")
 
 
 def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> str:

@@ -68,16 +68,11 @@ def run_artifact(
     *,
     profile: str = "smoke",
     seeds: Iterable[int] | int | None = None,
-    device: str = "auto",
     store: Store | Path | str | None = None,
     budget: Budget | None = None,
     names: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
-    retry_failed: bool = False,
-    max_replicas: int | None = None,
-    max_clients_per_pass: int | None = None,
-    resume_across_commits: bool = False,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> Outcome:
     """Compute what is missing of an artifact at a profile and return all its runs.
 
@@ -93,17 +88,7 @@ def run_artifact(
     runs = selection.expand(artifact, profile, seeds=seeds, names=names, settings=settings)
     if artifact.measurement:
         compute_measurement(artifact.measurement, profile, store, budget=budget)
-    return run_runs(
-        runs,
-        device=device,
-        store=store,
-        budget=budget,
-        retry_failed=retry_failed,
-        max_replicas=max_replicas,
-        max_clients_per_pass=max_clients_per_pass,
-        resume_across_commits=resume_across_commits,
-        progress=progress,
-    )
+    return run_runs(runs, store=store, budget=budget, **options)
 
 
 def run_runs(

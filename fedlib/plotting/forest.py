@@ -10,24 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fedlib.analysis.decisions import EQUIVALENCE
-from fedlib.analysis.intervals import Interval, interval_words
-from fedlib.errors import check
+from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.plotting.style import use_style
 
 LINE_INCHES = 0.36
 LINEAR_WITHIN = 2  # smallest effects of interest
-_COLUMNS = (
-    "claim",
-    "part",
-    "kind",
-    "part_verdict",
-    "effect",
-    "effect_low",
-    "effect_high",
-    "unit",
-    "printed",
-    "margin",
-)
 _LETTERS = 46  # of a line's label
 _LOGARITHM = " (100 log)"  # of parts whose effect is 100 times the logarithm of a ratio
 
@@ -47,8 +34,6 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
     effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (a dot) or,
     of equal things, one within the shaded margin (a square). The numbers, with units, stand at the right.
     """
-    missing = [name for name in _COLUMNS if name not in effects]
-    check(not missing, f"effects without {', '.join(missing)}; needed: {', '.join(_COLUMNS)}")
     effects = effects[effects.effect.notna()].reset_index(drop=True)
     use_style()
     height = LINE_INCHES * len(effects) + 1.3
@@ -103,7 +88,7 @@ def _numbers(row: "pd.core.frame.Pandas") -> str:
         mean, *ends = (f"{math.exp(x / 100):.3g}" for x in (row.effect, row.effect_low, row.effect_high))
         return f"× {mean}" if pd.isna(row.effect_low) else f"× {mean} [{', '.join(ends)}]"
     interval = Interval(row.effect, row.effect_low, row.effect_high, 1 if pd.isna(row.effect_low) else 2)
-    return f"{interval_words(interval)} {row.unit}".replace("-", "−")
+    return effect_words(interval, row.unit)
 
 
 def _handles(effects: pd.DataFrame) -> list[Line2D]:

@@ -7,16 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
-from fedlib.analysis.decisions import (
-    ARITHMETIC,
-    INCONCLUSIVE,
-    NOT_RUN,
-    NOT_TESTABLE,
-    PARTLY,
-    REFUTED,
-    SMALLER,
-    SUPPORTED,
-)
+from fedlib.analysis.decisions import ARITHMETIC, VERDICTS
 from fedlib.analysis.intervals import number_words
 from fedlib.analysis.power import Power, power_of, power_with
 from fedlib.experiments.artifact import PROFILES
@@ -37,7 +28,6 @@ NAMES = {
     "frl": "FRL report",
     "head_to_head": "Head to head",
 }
-SHOWN = (SUPPORTED, SMALLER, PARTLY, INCONCLUSIVE, REFUTED, NOT_TESTABLE, NOT_RUN)
 COLUMNS = ("unit", "kind", "printed", "margin", "ours", "verdict")
 BEGIN, END = "<!-- verdicts: generated -->", "<!-- /verdicts -->"
 HEAD = """# Claims
@@ -170,12 +160,12 @@ def power_words(power: Power | None) -> str:
 
 def verdict_counts(told: Mapping[str, list[Record]]) -> str:
     """README's table: verdicts of each paper's records, arithmetic ones apart."""
-    lines = [f"| paper | {' | '.join(SHOWN)} | arithmetic |", f"|---{'|---' * (len(SHOWN) + 1)}|"]
+    lines = [f"| paper | {' | '.join(VERDICTS)} | arithmetic |", f"|---{'|---' * (len(VERDICTS) + 1)}|"]
     for paper, found in told.items():
         if not found:
             continue
         own = [record["verdict"] for record in found if record["kind"] != ARITHMETIC]
-        cells = [str(own.count(verdict)) for verdict in SHOWN]
+        cells = [str(own.count(verdict)) for verdict in VERDICTS]
         apart = f"{len(found) - len(own)}"
         lines.append(f"| {NAMES.get(paper, paper)}, {len(found)} claims | {' | '.join(cells)} | {apart} |")
     return "\n".join(lines)

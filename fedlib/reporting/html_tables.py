@@ -153,25 +153,18 @@ def _with_interval(values: pd.Series, low: pd.Series, high: pd.Series, signed: b
     up, down = high - values, values - low
     known = up.notna() & down.notna()
     off = (up - down).abs() > np.maximum(1.5 * 10**-decimals, 0.02 * np.maximum(up.abs(), down.abs()))
-    form = _brackets if (known & off).any() else _arms
+    brackets = (known & off).any()
     lines = zip(values, low, high, strict=True)
-    return pd.Series([form(*line, decimals, signed) for line in lines], index=values.index)
+    return pd.Series([_interval(*line, decimals, signed, brackets) for line in lines], index=values.index)
 
 
-def _arms(value: float, low: float, high: float, decimals: int, signed: bool) -> str:
-    """`61.2 ± 1.4`; a value alone without bounds."""
+def _interval(value: float, low: float, high: float, decimals: int, signed: bool, brackets: bool) -> str:
     text = _number(value, decimals, signed)
     if pd.isna(value) or pd.isna(low) or pd.isna(high):
         return text
+    if brackets:
+        return f"{text} [{_number(low, decimals, signed)}, {_number(high, decimals, signed)}]"
     return f"{text} ± {_number((high - low) / 2, decimals, False)}"
-
-
-def _brackets(value: float, low: float, high: float, decimals: int, signed: bool) -> str:
-    """`61.2 [59, 64]`; a value alone without bounds."""
-    text = _number(value, decimals, signed)
-    if pd.isna(value) or pd.isna(low) or pd.isna(high):
-        return text
-    return f"{text} [{_number(low, decimals, signed)}, {_number(high, decimals, signed)}]"
 
 
 def _sparse(words: pd.DataFrame, numeric: set[tuple[str, str]]) -> pd.DataFrame:

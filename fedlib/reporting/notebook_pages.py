@@ -121,10 +121,10 @@ def _output(output: Any) -> str:
     data = output.get("data", {})
     if "image/png" in data:
         shown = output.get("metadata", {}).get("image/png", {})
-        size = f' width="{shown["width"]}"' if "width" in shown else ""
-        alternative = html.escape(str(shown.get("alt") or "figure"))
-        picture = "".join(data["image/png"]).replace("\n", "")
-        return f'<figure><img{size} alt="{alternative}" src="data:image/png;base64,{picture}"></figure>'
+        picture = base64.b64decode("".join(data["image/png"]))
+        return (
+            f"<figure>{picture_html(picture, str(shown.get('alt') or 'figure'), shown.get('width'))}</figure>"
+        )
     if "text/html" in data:
         return f'<div class="scroll">{"".join(data["text/html"])}</div>'
     if "text/markdown" in data:

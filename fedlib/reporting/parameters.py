@@ -9,6 +9,8 @@ References: papermill (https://papermill.readthedocs.io), parameterize.
 import ast
 from collections.abc import Sequence
 
+from IPython import get_ipython
+
 from fedlib.errors import check, check_name
 from fedlib.experiments.budget import Budget
 from fedlib.experiments.selection import parse_seeds
@@ -37,10 +39,6 @@ def time_budget(minutes: float) -> Budget:
 
 def cells_before() -> list[str]:
     """Sources of the cells that this kernel has run before the present one, none outside of a notebook."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return []
     shell = get_ipython()
     return [] if shell is None else list(shell.user_ns.get("In", []))[:-1]
 

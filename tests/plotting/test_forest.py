@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from fedlib.errors import UsageError
 from fedlib.plotting.forest import VERDICT_COLOURS, plot_claims, plot_published
 
 EFFECTS = pd.DataFrame(
@@ -60,11 +59,6 @@ def test_the_axis_says_where_it_is_linear(axis):
 def test_numbers_with_units_stand_at_the_right(axis):
     labels = [text.get_text() for text in axis.child_axes[0].get_yticklabels()]
     assert labels == ["+2.0 [+1.0, +3.0] points", "−1.0 s"]
-
-
-def test_a_frame_without_the_columns_is_refused():
-    with pytest.raises(UsageError, match="printed, margin"):
-        plot_claims(EFFECTS.drop(columns=["printed", "margin"]))
 
 
 def test_published_against_ours_has_a_panel_per_paper():

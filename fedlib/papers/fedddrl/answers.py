@@ -102,10 +102,12 @@ def _steps(steps: dict[str, Interval]) -> str:
     """`B − A raises it (...); no other step is decided`, or the largest step where none is."""
     verbs = {"above": "raises it", "below": "lowers it", "undecided": ""}
     told = {name: by_sign(gain, **verbs) for name, gain in steps.items()}
-    decided = [f"{name} {verb} ({_effect(steps[name], 'points')})" for name, verb in told.items() if verb]
+    decided = [
+        f"{name} {verb} ({effect_words(steps[name], 'points')})" for name, verb in told.items() if verb
+    ]
     if not decided:
         largest = max(steps, key=lambda name: abs(steps[name].mean))
-        return f"no step is decided, the largest is {largest}: {_effect(steps[largest], 'points')}"
+        return f"no step is decided, the largest is {largest}: {effect_words(steps[largest], 'points')}"
     return "; ".join(decided) + "; no other step is decided" * (len(decided) < len(steps))
 
 
@@ -113,7 +115,7 @@ def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below:
     """`more on MNIST (+1.0 [+0.5, +1.5]); undecided on ...`: data sets by the side of 0 of their interval."""
     sides: dict[str, list[str]] = {above: [], below: [], "undecided": []}
     for role, interval in found.items():
-        words = f"{shown[role]} ({_effect(interval, unit)})"
+        words = f"{shown[role]} ({effect_words(interval, unit)})"
         sides[by_sign(interval, above=above, below=below, undecided="undecided")].append(words)
     return "; ".join(f"{words} on {', '.join(names)}" for words, names in sides.items() if names)
 
@@ -122,7 +124,3 @@ def _by_role(table: pd.DataFrame) -> dict[str, Interval]:
     """Interval over seeds of each data set's column, in the paper's order; none without a number."""
     found = {role: table[role].dropna() for role in grid.ALPHAS if role in table}
     return {role: mean_interval(values.to_numpy()) for role, values in found.items() if len(values)}
-
-
-def _effect(interval: Interval, unit: str = "") -> str:
-    return effect_words(interval, unit).strip()

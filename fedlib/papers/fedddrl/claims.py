@@ -19,7 +19,7 @@ from fedlib.papers.fedddrl.estimands import (
     contrasts,
     printed,
 )
-from fedlib.papers.fedddrl.quantities import final_accuracy
+from fedlib.papers.fedddrl.quantities import final_accuracy, steadiness
 from fedlib.papers.fedddrl.supplements import ADDED
 
 TRAINED = (FULL_EPISODES, AGENTS_TRAINED)
@@ -211,7 +211,7 @@ CLAIMS = (
             ),
             Part(
                 "spread of the last five rounds, 5 clients a round - 10",
-                estimate.by_cohort_size(estimate.steadiness),
+                estimate.by_cohort_size(steadiness),
             ),
         ),
         gates=(FULL_EPISODES,), supplements=(beside.STEADINESS,),

@@ -23,7 +23,6 @@ from fedlib.papers.fedddrl.quantities import (
     kept_by_round,
     normalised,
     reward_terms,
-    unsteadiness,
 )
 
 ROLES = tuple(grid.ALPHAS)
@@ -211,11 +210,6 @@ def by_cohort_size(values: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.
 def printed_by_cohort_size() -> Mapping[str, float]:
     many, few = accuracies("table5", 10), accuracies("table5", 5)
     return {role: float(many[role, "FedAvg"] - few[role, "FedAvg"]) for role in ROLES}
-
-
-def steadiness(rows: pd.DataFrame) -> pd.Series:
-    """Minus the standard deviation of the last rounds' accuracies (points), by `CELL`."""
-    return -unsteadiness(rows)
 
 
 def option(rows: pd.DataFrame, name: str) -> pd.Series:

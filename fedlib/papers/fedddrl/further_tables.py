@@ -78,7 +78,7 @@ def choice_sentence(rows: pd.DataFrame) -> str:
         says = by_sign(gain, above="ahead", below="behind", undecided="undecided")
         whom = "at random" if choice.rule == "random" else "with the shortest probing epochs"
         told.setdefault(f"{choice.role} ({len(choice.gaps)} agents)", []).append(
-            f"{effect_words(gain, '').strip()} against as many {whom} ({says})"
+            f"{effect_words(gain)} against as many {whom} ({says})"
         )
     if not told:
         return "No agents whose choice is replaced are stored."
@@ -141,7 +141,7 @@ def episodes_sentence(rows: pd.DataFrame) -> str:
             )
             told.append(
                 f"{episodes:.0f} episodes of training instead of {fewest:.0f} change the return by "
-                f"{effect_words(reward, '').strip()} and the accuracy by {effect_words(points, 'points')} on "
+                f"{effect_words(reward)} and the accuracy by {effect_words(points, 'points')} on "
                 f"{shown[role]} ({reward.n} agents): {says}."
             )
     return " ".join(told) or "No agents were trained for longer."

@@ -21,6 +21,8 @@ CELL = ["role", "variant", "cohort_size", "seed"]
 def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with the paper's data set (`role`), the name of the setting (`variant`), and the number `t`
     of each round in its episode."""
+    if "variant" in rows:
+        return rows
     names = name_distinct(
         rows.assign(mixup=rows.mixup_alpha.notna()), ("method", "method_options", "mixup"),
         lambda method, text, mixup: grid.name_of(method, json.loads(text), mixup=mixup),
@@ -55,7 +57,7 @@ def real_images(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 def evaluations(rows: pd.DataFrame) -> pd.DataFrame:
     """The rounds of the evaluation episodes."""
-    rows = rows if "variant" in rows else labelled(rows)
+    rows = labelled(rows)
     return rows[rows["round"] > 0]
 
 
@@ -80,19 +82,19 @@ def normalised(rows: pd.DataFrame, value: str) -> pd.Series:
     return (100 * joined.total / joined.unit).set_axis(total.set_index(CELL).index)
 
 
-def unsteadiness(rows: pd.DataFrame, last: int = 5) -> pd.Series:
-    """Standard deviation in points of the accuracy over the last rounds of an episode, by `CELL`."""
+def steadiness(rows: pd.DataFrame, last: int = 5) -> pd.Series:
+    """Minus the standard deviation of the accuracies of an episode's last rounds (points), by `CELL`."""
     rows = evaluations(rows)
     late = rows[rows.t > rows.t.max() - last]
     spread = 100 * late.groupby([*CELL, "episode"]).test_accuracy.std()
-    return spread.groupby(CELL).mean()
+    return -spread.groupby(CELL).mean()
 
 
-def roughness(rows: pd.DataFrame) -> pd.Series:
-    """Mean absolute change in points of the accuracy from one round of an episode to the next, by `CELL`."""
+def smoothness(rows: pd.DataFrame) -> pd.Series:
+    """Minus the mean absolute change of the accuracy from round to round (points), by `CELL`."""
     rows = evaluations(rows).sort_values([*CELL, "episode", "t"])
     change = 100 * rows.groupby([*CELL, "episode"]).test_accuracy.diff().abs()
-    return change.groupby([rows[key] for key in CELL]).mean()
+    return -change.groupby([rows[key] for key in CELL]).mean()
 
 
 def cell(values: pd.Series, role: str, variant: str, cohort_size: float | None = None) -> pd.Series:
@@ -126,7 +128,7 @@ def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     dA: of the accuracy on the images that the server holds out (FEDDDRL-A9). B is a share of the cohort, H
     of its largest value; with unit "cohort" of the sum over the cohort (A3).
     """
-    rows = rows if "variant" in rows else labelled(rows)
+    rows = labelled(rows)
     start = rows[rows["round"] == 0].groupby(CELL).server_accuracy.first()
     own = evaluations(rows).sort_values([*CELL, "episode", "t"])
     before = own.groupby([*CELL, "episode"]).server_accuracy.shift()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fedlib.analysis.intervals import interval_words, mean_interval
+from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities, tables
@@ -100,7 +100,7 @@ def maximises(rows: pd.DataFrame) -> list[str]:
                 for what in ("return", "accuracy")
             }
             if all(len(values) for values in found.values()):
-                reward, points = (_words(values) for values in found.values())
+                reward, points = (effect_words(mean_interval(values.to_numpy())) for values in found.values())
                 parts.append(f"{reward} return and {points} points against {rule_words}")
         if parts:
             lines.append(f"On {data}, at as many uploads, {name} has {' and '.join(parts)}.")
@@ -201,9 +201,10 @@ def learning_sentence(rows: pd.DataFrame) -> str:
     rows, data = quantities.real_images(rows)
     gain = learning_gain(rows)
     gain = gain[gain.variant == "fedddrl"].groupby("seed").gain.mean()
+    rise = effect_words(mean_interval(gain.to_numpy()))
     levels = over_data_sets(returns(quantities.labelled(rows)))
     return (
-        f"From the first to the last five training episodes FedDdrl's return rises by {_words(gain)}; in "
+        f"From the first to the last five training episodes FedDdrl's return rises by {rise}; in "
         f"the evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
         f"of the fastest 20 % {levels['drop_slowest_20%']:+.2f} "
     ).replace("-", "−") + f"(means over {data})."
@@ -224,7 +225,3 @@ def idle_sentence(rows: pd.DataFrame) -> str:
 def over_data_sets(values: Any) -> Any:
     """Mean over the data sets of each policy's mean, whose numbers of seeds differ between data sets."""
     return values.groupby(["role", "variant"]).mean().groupby("variant").mean()
-
-
-def _words(values: pd.Series) -> str:
-    return interval_words(mean_interval(values.to_numpy())).replace("-", "−")

@@ -56,7 +56,7 @@ def episode_terms(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:
     """Return, accuracy (%), latency and uploads (% of FedAvg's), clients kept; one line per `CELL`."""
-    rows = rows if "variant" in rows else quantities.labelled(rows)
+    rows = quantities.labelled(rows)
     parts = {
         "return": returns(rows),
         "accuracy": quantities.final_accuracy(rows),

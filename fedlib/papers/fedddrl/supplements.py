@@ -14,7 +14,7 @@ from fedlib.analysis.claims import Part, Supplement, supplement
 from fedlib.papers.fedddrl import estimands as estimate
 from fedlib.papers.fedddrl import runs as grid
 from fedlib.papers.fedddrl.estimands import HARD, ROLES, against, by_cohort_size, contrasts, option
-from fedlib.papers.fedddrl.quantities import roughness, unsteadiness
+from fedlib.papers.fedddrl.quantities import smoothness, steadiness
 
 Estimand = Callable[[pd.DataFrame], pd.DataFrame | pd.Series]
 ADDED = "added on 2026-11-25, after the rows had been looked at"  # said in `Claim.how`
@@ -87,16 +87,6 @@ def with_local(rows: pd.DataFrame, local: grid.Local) -> pd.DataFrame:
 def first_three_seeds(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of the seeds with which the claims were first looked at."""
     return rows[rows.seed < 3]
-
-
-def steady_over(last: int) -> Callable[[pd.DataFrame], pd.Series]:
-    """Minus the standard deviation of the accuracies of an episode's last rounds (points), by `CELL`."""
-    return lambda rows: -unsteadiness(rows, last)
-
-
-def smoothness(rows: pd.DataFrame) -> pd.Series:
-    """Minus the mean absolute change of the accuracy from round to round (points), by `CELL`."""
-    return -roughness(rows)
 
 
 def by_the_sum(part: Part) -> Supplement:
@@ -173,8 +163,13 @@ MIXUP_BY_STEP = (  # of C10
 )
 STEADINESS = supplement(  # of C11
     "fedddrl/table5",
-    Part("spread of the last ten rounds, 5 clients a round - 10", by_cohort_size(steady_over(10))),
-    Part("spread of all 15 rounds, 5 clients a round - 10", by_cohort_size(steady_over(estimate.ROUNDS))),
+    Part(
+        "spread of the last ten rounds, 5 clients a round - 10", by_cohort_size(partial(steadiness, last=10))
+    ),
+    Part(
+        "spread of all 15 rounds, 5 clients a round - 10",
+        by_cohort_size(partial(steadiness, last=estimate.ROUNDS)),
+    ),
     Part("mean change per round, 5 clients a round - 10", by_cohort_size(smoothness)),
 )
 REWARD_12 = (  # of C14

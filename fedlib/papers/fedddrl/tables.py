@@ -173,7 +173,7 @@ def gain_sentence(rows: pd.DataFrame) -> str:
     found = {name: mean_interval(values.to_numpy()) for name, values in by_seed.items()}
     ahead = {"above": "ahead", "below": "behind", "undecided": "undecided"}
     told = [
-        f"{words} {effect_words(found[f'return - {rule}'], '').strip()} of return "
+        f"{words} {effect_words(found[f'return - {rule}'])} of return "
         f"({by_sign(found[f'return - {rule}'], **ahead)}) and "
         f"{effect_words(found[f'accuracy - {rule}'], 'points')} of accuracy "
         f"({by_sign(found[f'accuracy - {rule}'], **ahead)}{_by_role(own, f'accuracy - {rule}', ahead)})"
@@ -273,7 +273,7 @@ def bias_sentence(rows: pd.DataFrame) -> str:
     says = by_sign(gain, above="it keeps more", below="it keeps fewer", undecided="undecided")
     return (
         f"On the {gain.n} common seeds the bias changes the clients kept in the last five rounds by "
-        f"{effect_words(gain, '').strip()}: {says}."
+        f"{effect_words(gain)}: {says}."
     )
 
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.analysis import contrasts as decide
 from fedlib.analysis import tables
-from fedlib.analysis.intervals import Interval, interval_words, mean_interval
+from fedlib.analysis.intervals import Interval, effect_words, mean_interval
 from fedlib.analysis.variants import with_variant
 from fedlib.papers.feddisk.runs import ABLATIONS, CASES, METHODS, case_of
 from fedlib.papers.feddisk.samples import unpack_images
@@ -236,7 +236,7 @@ def plot_ablations(rows: pd.DataFrame) -> Figure:
                 continue
             side = np.sign(row["mean"])
             ax.plot(side * edge, at, "<" if side < 0 else ">", color=colour, clip_on=False)
-            words = interval_words(Interval(row["mean"], row.low, row.high, int(row.n))).replace("-", "−")
+            words = effect_words(Interval(row["mean"], row.low, row.high, int(row.n)))
             ax.annotate(words, (side * edge, at), (-8 * side, 0), textcoords="offset points", va="center",
                         ha="left" if side < 0 else "right", fontsize=8)  # fmt: skip
         ax.set_xlim(-edge, edge)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.published import load_published, printed_values
 from fedlib.analysis.tables import json_column
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, case_of
@@ -94,10 +95,6 @@ def boxes(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def by_trial(rows: pd.DataFrame, measure: Callable[[pd.DataFrame], float]) -> pd.Series:
-    return pd.Series({int(seed): measure(own) for seed, own in rows.groupby("seed")}, dtype=float)
-
-
 def _totals(own: pd.DataFrame) -> tuple[float, float, pd.DataFrame]:
     """Of one trial: FedDisk's MADE rounds, its task rounds to the target, and the table of all methods.
 
@@ -116,7 +113,7 @@ def rounds_saved(rows: pd.DataFrame) -> pd.Series:
         made, reached, table = _totals(own)
         return table.total.drop("feddisk").min() - made - reached
 
-    return by_trial(rows, saved)
+    return by_seed(rows, saved)
 
 
 def printed_rounds_saved() -> Mapping[str, float]:
@@ -145,7 +142,7 @@ def reduction(rows: pd.DataFrame) -> pd.Series:
         ours = sizes["feddisk", "made"] * made + sizes["feddisk", "classifier"] * reached
         return 100 * math.log(rivals / ours)
 
-    return by_trial(rows, factor)
+    return by_seed(rows, factor)
 
 
 def printed_reduction() -> Mapping[str, float]:

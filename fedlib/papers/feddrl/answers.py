@@ -226,7 +226,7 @@ def does_it_lead_on_shards(rows_of: RowsOf) -> list[str]:
         f"{_of_cells(named, THREE)} FedDRL is {_tally(found, 'ahead of the better baseline', 'behind')}.",
         f"Its mean lead in best accuracy is {_effect(lead, 'points')} (printed: {printed:+.2f}).",
     ]
-    gain = _pooled(named, ("feddrl", "untrained"), _over_untrained)
+    gain = _pooled(named, ("feddrl", "untrained"), estimate.less("feddrl", "untrained"))
     if gain.empty:
         return told
     says = by_sign(
@@ -234,10 +234,6 @@ def does_it_lead_on_shards(rows_of: RowsOf) -> list[str]:
         undecided="that training changes it does not show",
     )  # fmt: skip
     return [*told, f"Against its own policy before training it is {_effect(gain, 'points')}: {says}."]
-
-
-def _over_untrained(part: pd.DataFrame) -> pd.Series:
-    return analysis.best(part, "feddrl") - analysis.best(part, "untrained")
 
 
 def _effect(values: pd.Series, unit: str) -> str:

@@ -104,6 +104,11 @@ def below_pareto(rows: pd.DataFrame, level: Level = analysis.best) -> pd.DataFra
     return pd.DataFrame(found)
 
 
+def less(own: str, other: str, level: Level = analysis.best) -> Callable[[pd.DataFrame], pd.Series]:
+    """Difference of two variants' levels, in points."""
+    return lambda part: level(part, own) - level(part, other)
+
+
 def growth(rows: pd.DataFrame) -> pd.DataFrame:
     """Gain over the better baseline at N = 100 less that at N = 10 (%), by data set and partition."""
     found = {}
@@ -150,7 +155,7 @@ def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
     found = {}
     for seed, own in rows[rows["round"] > EARLY * rows["round"].max()].groupby("seed"):
         clients, factors = (np.array([json.loads(text) for text in own[c]]) for c in ("clients", "weights"))
-        small = clients >= int(DELTA * own.num_clients.iloc[0] + 0.5)
+        small = clients >= analysis.main_group(own.num_clients.iloc[0])
         x, y = (values - values.mean(axis=0) for values in (small, factors))
         varies = (x * x).sum()  # 0 where every slot has clients of one group only
         found[seed] = 100 * clients.shape[1] * (x * y).sum() / varies if varies else float("nan")
@@ -221,11 +226,6 @@ def speed_lead(part: pd.DataFrame) -> pd.Series:
     rounds = {name: analysis.rounds_to(part, name, target) for name in THREE}
     fastest = pd.concat([rounds[name] for name in BASELINES], axis=1).min(axis=1)
     return 100 * (fastest / rounds["feddrl"]).map(math.log)
-
-
-def two_stage_lead(part: pd.DataFrame) -> pd.Series:
-    """Best accuracy of the two-stage mode less that of the online mode, in points."""
-    return analysis.best(part, "feddrl") - analysis.best(part, "feddrl_online")
 
 
 # The same of the printed tables, by cell

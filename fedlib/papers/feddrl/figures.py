@@ -283,8 +283,7 @@ def plot_impact_factors(rows: pd.DataFrame) -> Figure:
 def plot_small_setting(rows: pd.DataFrame) -> Figure:
     """Accuracy and reward per round of both modes, the controls and the best constant weights."""
     named = analysis.named(rows)
-    cost = named.client_loss_mean + named.client_loss_max - named.client_loss_min
-    shown = named.assign(accuracy=100 * named.test_accuracy, reward=-cost)
+    shown = named.assign(accuracy=100 * named.test_accuracy, reward=analysis.reward(named))
     fig, axes = _grid(1, 2, (4.6, 3.4))
     plotting.plot_curves(shown, axes[0, 0], y="accuracy", by="variant", y_label="accuracy (%)")
     after = shown[shown["round"] > 0]

@@ -247,7 +247,7 @@ def _alone(rows: pd.DataFrame) -> str:
         "printed": "the printed agent", "centring": "with a centred reward",
         "all": "with five of the repair's changes",
     }  # fmt: skip
-    words = [f"{told[name]} {effect_words(found[name], '').strip()}" for name in found]
+    words = [f"{told[name]} {effect_words(found[name])}" for name in found]
     return (
         f"Alone on a reward around {number_words(offset, signed=True)} whose best answer is a difference of "
         f"1 between the groups' means, agents end at: {', '.join(words)} ({rows.seed.nunique()} agents, "
@@ -272,6 +272,6 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
     words = f"{effect_words(gain, 'nats')} on {data} ({gain.n} seeds"
     if "repaired_permuted" in known:
         permuted = contrasts.paired(analysis.rewards(part, "repaired_permuted"), uniform)
-        words += f"; {effect_words(permuted, '').strip()} where its rewards are permuted"
+        words += f"; {effect_words(permuted)} where its rewards are permuted"
     says = by_sign(gain, above="it learns", below="it loses", undecided="open")
     return f"{words}): {says}"

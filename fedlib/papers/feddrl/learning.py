@@ -14,7 +14,7 @@ from fedlib.analysis import contrasts as decide
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities as analysis
-from fedlib.papers.feddrl.runs import COHORT, DELTA, scale_of
+from fedlib.papers.feddrl.runs import COHORT, scale_of
 
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
 
@@ -49,9 +49,9 @@ def tilts(part: pd.DataFrame, variant: str) -> pd.DataFrame:
     own = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
     own = own.sort_values(["seed", "round"])
     logs = np.log(np.array([json.loads(text) for text in own.weights]))
-    main = np.array([json.loads(text) for text in own.clients]) < int(DELTA * COHORT + 0.5)
+    main = np.array([json.loads(text) for text in own.clients]) < analysis.main_group(COHORT)
     tilt = _mean_where(logs, ~main) - _mean_where(logs, main)
-    raw = -(own.client_loss_mean + own.client_loss_max - own.client_loss_min)
+    raw = analysis.reward(own)
     before = raw.groupby(own.seed).transform(lambda x: x.ewm(alpha=TREND_RATE, adjust=False).mean().shift())
     found = own[["seed", "round"]].assign(tilt=tilt, raw=raw, detrended=raw - before)
     return found.reset_index(drop=True)

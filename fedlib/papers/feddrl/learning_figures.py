@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.papers.feddrl import learning
 from fedlib.papers.feddrl import quantities as analysis
-from fedlib.papers.feddrl.runs import COHORT, DELTA
+from fedlib.papers.feddrl.runs import COHORT
 
 UNITS = (("nats", "mean reward (nats)"), ("points", "best accuracy (points)"))
 COLOURS = {"small": "#D55E00", "main": "#0072B2"}
@@ -47,7 +47,7 @@ def plot_means(rows: pd.DataFrame) -> Figure:
     for (data, name), part in found.groupby(["dataset", "variant"]):
         ax = axes[sets.index(data), shown.index(name)]
         for client, line in part.groupby("client"):
-            group = "main" if client < int(DELTA * COHORT + 0.5) else "small"
+            group = "main" if client < analysis.main_group(COHORT) else "small"
             ax.plot(line["round"], line.mu, color=COLOURS[group], linewidth=1, label=f"{group} group")
         ax.set_ylim(0, 1)
         ax.set_title(textwrap.fill(plotting.method_style(name).label, 18), fontsize=9)

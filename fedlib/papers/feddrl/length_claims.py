@@ -16,11 +16,8 @@ FEDDRL-R19 and R20 ask of the repaired agent under CN and PA what R8 asks under 
 were registered before any run of it there, with FedDRL's rows of both cells known.
 """
 
-import pandas as pd
-
 from fedlib.analysis.claims import Claim, Part, Supplement, supplement
 from fedlib.papers.feddrl import estimands as estimate
-from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, name_of
 from fedlib.papers.feddrl.quantities import THREE
 
@@ -31,21 +28,13 @@ PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: table 3, Fashion-MNIST,
 
 def _less(own: str, other: str, words: str) -> Part:
     """The best accuracy of one variant less that of another, where both were run."""
-
-    def measure(part: pd.DataFrame) -> pd.Series:
-        return analysis.best(part, own) - analysis.best(part, other)
-
-    return Part(words, by_cell(measure, needs=(own, other)), cells=1)
+    return Part(words, by_cell(estimate.less(own, other), needs=(own, other)), cells=1)
 
 
 def later(own: str, other: str, words: str) -> Part:
     """The mean accuracy of the last 50 rounds of one variant less that of another, where both were run."""
-
-    def measure(part: pd.DataFrame) -> pd.Series:
-        levels = analysis.late(part)
-        return levels[own] - levels[other]
-
-    return Part(f"{words}, mean of the last 50 rounds", by_cell(measure, needs=(own, other)), cells=1)
+    measure = by_cell(estimate.less(own, other, estimate.late), needs=(own, other))
+    return Part(f"{words}, mean of the last 50 rounds", measure, cells=1)
 
 
 def _late(*others: str, own: str = "feddrl", name: str = "FedDRL") -> tuple[Supplement, ...]:

@@ -57,15 +57,11 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     found = with_variant(finished_rows(rows), _NAMES)
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
     found = found.sort_values("variant", key=lambda names: names.map(ranks), kind="stable")
-    files = found.partition == "from_file"
-    if files.any():
-        schemes = found.partition_options[files].map(lambda text: partition_setting(text, "scheme"))
-        found = found.assign(partition=found.partition.where(~files, schemes))
-    foreign = found.partition == "foreign_labels"
-    if foreign.any():
-        schemes = found.partition_options[foreign].map(lambda text: partition_setting(text, "scheme"))
-        found = found.assign(partition=found.partition.where(~foreign, schemes))
-    return found
+    cut = found.partition.isin(("from_file", "foreign_labels"))
+    if not cut.any():
+        return found
+    schemes = found.partition_options[cut].map(lambda text: partition_setting(text, "scheme"))
+    return found.assign(partition=found.partition.where(~cut, schemes))
 
 
 def partition_setting(options: str, name: str) -> str | float:
@@ -171,6 +167,11 @@ def loss_ratios(part: pd.DataFrame, value: str, window: int) -> pd.DataFrame:
     return pd.DataFrame(smooth.stack().rename("ratio")).reset_index()
 
 
+def main_group(num_clients: int) -> int:
+    """Clients of the main group, the first ones, as `partition_ce` and `partition_cn` number them."""
+    return int(DELTA * num_clients + 0.5)
+
+
 def group_factors(part: pd.DataFrame) -> pd.DataFrame:
     """Mean impact factor of the main group's clients and of the others, per variant, seed and round.
 
@@ -181,7 +182,7 @@ def group_factors(part: pd.DataFrame) -> pd.DataFrame:
     found = []
     for row in rows[["variant", "seed", "round", "num_clients", "clients", "weights"]].itertuples():
         clients, weights = np.array(json.loads(row.clients)), np.array(json.loads(row.weights))
-        inside = clients < int(DELTA * row.num_clients + 0.5)
+        inside = clients < main_group(row.num_clients)
         if inside.any() and not inside.all():
             means = {"main": weights[inside].mean(), "others": weights[~inside].mean()}
             found.append({"variant": row.variant, "seed": row.seed, "round": row.round, **means})
@@ -194,8 +195,12 @@ def rewards(part: pd.DataFrame, variant: str) -> pd.Series:
     With K = N these are the losses that pay for each round's action (FEDDRL-A2).
     """
     rows = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
-    cost = rows.client_loss_mean + rows.client_loss_max - rows.client_loss_min
-    return -cost.groupby(rows.seed).mean()
+    return reward(rows).groupby(rows.seed).mean()
+
+
+def reward(rows: pd.DataFrame) -> pd.Series:
+    """Eq. (7), negated, of every row."""
+    return -(rows.client_loss_mean + rows.client_loss_max - rows.client_loss_min)
 
 
 def variant_order(rows: pd.DataFrame) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.frl import estimands as estimate
@@ -59,7 +60,7 @@ def _settled(rows_of: RowsOf) -> Iterator[tuple[str, pd.Series]]:
         for workers in sorted(set(named["num_clients"])) if len(named) else ():
             for variant, words in (("evaluatorfl", "as read"), (_CODE, "as coded")):
                 own = estimate.of_size(named, workers, variant)
-                settled = measure.by_seed(own, measure.settled_from)
+                settled = by_seed(own, measure.settled_from)
                 yield f"of approach {approach} {words} with {workers} workers", settled
 
 

@@ -6,9 +6,10 @@ Logarithms of ratios are in percent (100 log). Cells are numbers of workers, app
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 
-from fedlib.analysis import contrasts
+from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published
 from fedlib.papers.frl import errata
@@ -21,6 +22,7 @@ ABOUT = 5.0  # points: "about 25 %", "about 85 %"
 SHIFT = 10.0  # margin in points of selection probability: a tenth of the way from none to all
 READ, AS_CODED = "schedulerfl", "schedulerfl_unit"  # readings of the scheduler's state (FRL-A12)
 LITERAL = "schedulerfl_literal"  # of its reward: the draw is rewarded (FRL-A10)
+APPROACHES = ((1, ("fig14", "fig15")), (2, ("fig19", "fig20")))
 READINGS = {"evaluatorfl": "as read", "evaluatorfl_old": "old global model rewarded"}  # names of cells
 
 
@@ -37,9 +39,7 @@ def mean_accuracy(first: str, second: str) -> Callable[[pd.DataFrame], pd.Series
     def estimand(rows: pd.DataFrame) -> pd.Series:
         own = rows[rows["round"] > 0]
         of = {
-            figure: measure.by_seed(
-                own[own["artifact"] == figure], lambda part: 100 * part["test_accuracy"].mean()
-            )
+            figure: by_seed(own[own["artifact"] == figure], lambda part: 100 * part["test_accuracy"].mean())
             for figure in CASES
         }
         return of[first] - of[second]
@@ -48,7 +48,7 @@ def mean_accuracy(first: str, second: str) -> Callable[[pd.DataFrame], pd.Series
 
 
 def of_size(rows: pd.DataFrame, workers: int, variant: str = "evaluatorfl") -> pd.DataFrame:
-    rows = _named(rows)
+    rows = measure.named(rows)
     return rows[(rows["num_clients"] == workers) & (rows["variant"] == variant)]
 
 
@@ -65,7 +65,7 @@ def by_size(
             for k in sizes
             for v in chosen
         }
-        return pd.DataFrame({name: measure.by_seed(own, value) for name, own in parts.items() if len(own)})
+        return pd.DataFrame({name: by_seed(own, value) for name, own in parts.items() if len(own)})
 
     return estimand
 
@@ -85,16 +85,17 @@ def late_gain(column: str) -> Callable[[pd.DataFrame], float]:
     return lambda rows: 100 * measure.late_gain(rows, column)
 
 
-def spread_difference(rows: pd.DataFrame) -> pd.Series:
-    """Spread of the reward over late rounds, 100 less 20 workers, in points."""
-    named, found = measure.named(rows), {}
-    for workers in WORKERS:
-        late = of_size(named, workers)
-        late = late[late["episode"] > EPISODES // 2]
-        found[workers] = 100 * measure.by_seed(
-            late, lambda part: part["reward"].where(part["episode_round"] > 1).std()
-        )
-    return found[100] - found[20]
+def spread_difference(
+    after_episode: int, after_round: int, variant: str = "evaluatorfl"
+) -> Callable[[pd.DataFrame], pd.DataFrame | pd.Series]:
+    """Spread of the reward over later episodes and rounds, 100 less 20 workers, in points."""
+
+    def estimand(rows: pd.DataFrame) -> pd.Series:
+        late = rows[(rows["episode"] > after_episode) & (rows["episode_round"] > after_round)]
+        found = by_size(lambda part: 100 * part["reward"].std(), WORKERS, variant)(late)
+        return found.get("100 workers", pd.Series(dtype=float)) - found.get("20 workers", np.nan)
+
+    return estimand
 
 
 def still_changing(rows: pd.DataFrame) -> float:
@@ -120,17 +121,33 @@ def first_round(column: str) -> Callable[[pd.DataFrame], float]:
     return measured
 
 
-def behind_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedAvg's accuracy after as many rounds less the last episodes' of each approach, in points."""
-    named, found = measure.named(rows), {}
-    for workers in WORKERS:
-        fedavg = named[(named["num_clients"] == workers) & (named["variant"] == "fedavg")]
-        own = of_size(named, workers)
-        for artifacts, approach in ((("fig14", "fig15"), 1), (("fig19", "fig20"), 2)):
-            ours = measure.by_seed(own[own["artifact"].isin(artifacts)], measure.late_final)
-            if len(ours) and len(fedavg):
-                found[f"approach {approach}, {workers} workers"] = contrasts.final(fedavg) - ours
-    return pd.DataFrame(found)
+def behind_fedavg(
+    of_episode: Callable[[pd.Series], float],
+    episodes: int = measure.LATE,
+    variants: tuple[str, str] = ("evaluatorfl", "evaluatorfl"),
+) -> Callable[[pd.DataFrame], pd.DataFrame | pd.Series]:
+    """FedAvg's accuracy less each approach's over the last episodes, in points.
+
+    of_episode: of the accuracies of an episode's rounds, FedAvg's run being one. variants: of approach 1, 2.
+    """
+
+    def level(rows: pd.DataFrame) -> float:
+        own = rows[rows["round"] > 0].sort_values("round")
+        by = own["episode"].fillna(1)  # FedAvg has no episodes
+        return 100 * own.groupby(by)["test_accuracy"].agg(of_episode).iloc[-episodes:].mean()
+
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
+        named, found = measure.named(rows), {}
+        for workers in WORKERS:
+            fedavg = by_seed(of_size(named, workers, "fedavg"), level)
+            for (approach, artifacts), variant in zip(APPROACHES, variants, strict=True):
+                own = of_size(named, workers, variant)
+                own = own[own["artifact"].isin(artifacts)]
+                if len(own) and len(fedavg):
+                    found[f"approach {approach}, {workers} workers"] = fedavg - by_seed(own, level)
+        return pd.DataFrame(found)
+
+    return estimand
 
 
 def embedding(
@@ -184,7 +201,7 @@ def _halves(rows: pd.DataFrame, column: str) -> pd.Series:
         middle = len(values) // 2
         return 100 * math.log(values.iloc[:middle].mean() / values.iloc[middle:].mean())
 
-    return measure.by_seed(rows, fall)
+    return by_seed(rows, fall)
 
 
 def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
@@ -194,13 +211,9 @@ def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
     return 100 * (last["chance_fastest_tenth"] - last["expected_selected"] / last["drawn"].str.len())
 
 
-def _named(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows if "variant" in rows else measure.named(rows)
-
-
 @once_per_frame
 def _compared(rows: pd.DataFrame, threshold: float = measure.THRESHOLD) -> pd.DataFrame:
-    return measure.rounds_to_threshold(_named(rows), threshold)
+    return measure.rounds_to_threshold(measure.named(rows), threshold)
 
 
 def _pair(table: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
@@ -256,7 +269,7 @@ def round_ratio_of_arrivals(rows: pd.DataFrame) -> pd.Series:
 
 def slower_over_all_rounds(rows: pd.DataFrame) -> pd.Series:
     """100 x log of the maximum time, mean over all rounds, scheduler over random."""
-    named = _named(rows)
+    named = measure.named(rows)
     times = named[named["round"] > 0].groupby(["variant", "seed"])["max_seconds"].mean()
     return 100 * (times[READ] / times["random"]).map(math.log)
 
@@ -278,7 +291,7 @@ def ahead_before_stop(rows: pd.DataFrame) -> pd.Series:
     def ahead(part: pd.DataFrame) -> float:
         return 100 * math.log(part["same_number_seconds"].mean() / part["max_seconds"].mean())
 
-    return measure.by_seed(own, ahead)
+    return by_seed(own, ahead)
 
 
 def ahead_of_same_number(rows: pd.DataFrame) -> pd.DataFrame:

@@ -19,6 +19,8 @@ LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held f
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """With the column `variant`, and `case`: IID or non-IID data."""
+    if "variant" in rows:
+        return rows
     rows = with_variant(rows, VARIANTS)
     return rows.assign(case=name_distinct(rows, ["partition_options"], _case))
 
@@ -54,11 +56,6 @@ def held_fixed(rows: pd.DataFrame) -> int:
     """Workers of one run that its agent takes, or leaves, in nearly all of the last rounds (`LAST`)."""
     share = selections(rows[rows["round"] > 0].sort_values("round"))[-LAST:].mean(axis=0)
     return int((np.maximum(share, 1 - share) >= ALIKE).sum())
-
-
-def by_seed(rows: pd.DataFrame, measure) -> pd.Series:
-    """`measure` of each seed's rows."""
-    return pd.Series({int(seed): measure(part) for seed, part in rows.groupby("seed")}, dtype=float)
 
 
 def episode_means(rows: pd.DataFrame, column: str) -> pd.Series:

@@ -4,7 +4,8 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, interval_words, mean_interval
+from fedlib.analysis.contrasts import by_seed
+from fedlib.analysis.intervals import Interval, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.frl import quantities
 
@@ -45,9 +46,7 @@ def reward_and_accuracy(rows_of: RowsOf) -> pd.DataFrame:
             gap = _late(agent, "value") - _late(agent, "state_mean")
         else:
             gap = _late(agent, "value") - _late(control, "value")
-        ahead = quantities.by_seed(agent, quantities.late_final) - quantities.by_seed(
-            control, quantities.late_final
-        )
+        ahead = by_seed(agent, quantities.late_final) - by_seed(control, quantities.late_final)
         line: dict[str, object] = {"approach": which, "workers": workers}
         for name, values in (("reward gain", 100 * gap), ("accuracy gain", ahead)):
             line |= mean_interval(values.to_numpy()).columns(name)
@@ -57,7 +56,7 @@ def reward_and_accuracy(rows_of: RowsOf) -> pd.DataFrame:
 
 def _late(rows: pd.DataFrame, column: str) -> pd.Series:
     late = rows[rows["episode"] > rows["episode"].max() - quantities.LATE]
-    return quantities.by_seed(late, lambda own: own[column].mean())
+    return by_seed(late, lambda own: own[column].mean())
 
 
 def maximises(rows_of: RowsOf) -> list[str]:
@@ -70,7 +69,7 @@ def maximises(rows_of: RowsOf) -> list[str]:
     ]
     gaps = less_random(rows_of)
     seconds, points = (
-        " and ".join(f"{_words(gaps[case, quantity])} ({case})" for case in CASES.values())
+        " and ".join(f"{effect_words(gaps[case, quantity])} ({case})" for case in CASES.values())
         for quantity in QUANTITIES
     )
     return [
@@ -81,17 +80,13 @@ def maximises(rows_of: RowsOf) -> list[str]:
 
 
 def _gap(line: pd.Series, name: str) -> str:
-    return _words(Interval(line[name], line[f"{name} low"], line[f"{name} high"], int(line["seeds"])))
-
-
-def _words(interval: Interval) -> str:
-    return interval_words(interval).replace("-", "−")
+    return effect_words(Interval(line[name], line[f"{name} low"], line[f"{name} high"], int(line["seeds"])))
 
 
 def agent_less_random(rows_of: RowsOf) -> pd.DataFrame:
     """The trained scheduler less as many at random, by case: mean and 95 % interval over seeds, in words."""
     gaps = less_random(rows_of)
-    lines = [(case, QUANTITIES[name], _words(gap), gap.n) for (case, name), gap in gaps.items()]
+    lines = [(case, QUANTITIES[name], effect_words(gap), gap.n) for (case, name), gap in gaps.items()]
     return pd.DataFrame(lines, columns=["case", "quantity", "agent less random at its rate", "seeds"])
 
 

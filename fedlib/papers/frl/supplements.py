@@ -4,60 +4,29 @@ Each has its verdict by its part's own rule; `Claim.how` explains them. All were
 the rows had been looked at.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.claims import Part, Supplement, effects_of, real_rows
+from fedlib.analysis.claims import Part, supplement
+from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.papers.frl import errata
 from fedlib.papers.frl import estimands as estimate
 from fedlib.papers.frl import quantities as measure
 from fedlib.papers.frl.estimands import ABOUT, READ, SHIFT, USED, WORKERS, by_size
 
-Estimand = Callable[[pd.DataFrame], pd.DataFrame | pd.Series]
 ADDED = "added on 2026-11-25, after the rows had been looked at"  # said in `Claim.how`
 CODE_ACCURACY = 0.95  # at which the authors' branch scheduler-v3 stops (FRL-A19)
 EARLY = 5  # rounds of an episode that "faster" is about
 SHUFFLED = "evaluatorfl_shuffled"
-APPROACHES = ((1, ("fig14", "fig15")), (2, ("fig19", "fig20")))
 
 
-def decided(
-    artifact: str,
-    *parts: Part,
-    where: str = "",
-    chosen: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows,
-) -> Supplement:
-    """The effects of these parts on an artifact's rows, each with its verdict by the part's own rule.
-
-    chosen: rows to the rows that count.
-    """
-
-    def tell(rows: pd.DataFrame) -> str:
-        real = real_rows(rows)
-        own = chosen(real if len(real) else rows)
-        effects = (effect for part in parts for effect in effects_of((part,), own))
-        told = "; ".join(f"{one.described} (by its rule {one.verdict_words})" for one in effects)
-        return f"{where}: {told}" if where and told else told
-
-    return Supplement(artifact, tell)
+decided = partial(supplement, decided=True)
 
 
 # C3 to C7: EvaluatorFL
-
-
-def spread_difference(after_episode: int, after_round: int, variant: str = "evaluatorfl") -> Estimand:
-    """Spread of the reward over later episodes and rounds, 100 less 20 workers, in points."""
-
-    def estimand(rows: pd.DataFrame) -> pd.Series:
-        late = rows[(rows["episode"] > after_episode) & (rows["episode_round"] > after_round)]
-        found = by_size(lambda part: 100 * part["reward"].std(), WORKERS, variant)(late)
-        return found.get("100 workers", pd.Series(dtype=float)) - found.get("20 workers", np.nan)
-
-    return estimand
 
 
 def early_rise(rows: pd.DataFrame) -> float:
@@ -77,35 +46,6 @@ def used_in_some_round(rows: pd.DataFrame) -> float:
     return 100 * (float(np.mean(used)) - USED)
 
 
-def behind_fedavg(
-    of_episode: Callable[[pd.Series], float],
-    episodes: int = measure.LATE,
-    variants: tuple[str, str] = ("evaluatorfl", "evaluatorfl"),
-) -> Estimand:
-    """FedAvg's accuracy less each approach's over the last episodes, in points.
-
-    of_episode: of the accuracies of an episode's rounds, FedAvg's run being one. variants: of approach 1, 2.
-    """
-
-    def level(rows: pd.DataFrame) -> float:
-        own = rows[rows["round"] > 0].sort_values("round")
-        by = own["episode"].fillna(1)  # FedAvg has no episodes
-        return 100 * own.groupby(by)["test_accuracy"].agg(of_episode).iloc[-episodes:].mean()
-
-    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
-        named, found = measure.named(rows), {}
-        for workers in WORKERS:
-            fedavg = measure.by_seed(estimate.of_size(named, workers, "fedavg"), level)
-            for (approach, artifacts), variant in zip(APPROACHES, variants, strict=True):
-                own = estimate.of_size(named, workers, variant)
-                own = own[own["artifact"].isin(artifacts)]
-                if len(own) and len(fedavg):
-                    found[f"approach {approach}, {workers} workers"] = fedavg - measure.by_seed(own, level)
-        return pd.DataFrame(found)
-
-    return estimand
-
-
 # C10 to C14: the scheduler
 
 
@@ -117,7 +57,7 @@ def reward_shrinks_to_the_end(rows: pd.DataFrame) -> pd.Series:
         middle = len(sizes) // 2
         return float(100 * np.log(sizes.iloc[:middle].mean() / sizes.iloc[middle:].mean()))
 
-    return measure.by_seed(rows[rows["method"] == READ], fall)
+    return by_seed(rows[rows["method"] == READ], fall)
 
 
 def ahead_at_the_end(rows: pd.DataFrame) -> pd.Series:
@@ -181,7 +121,9 @@ _behind = partial(Part, kind=EVERYWHERE, cells=4)
 _ahead = partial(Part, unit="points", margin=SHIFT)
 
 SPREADS = tuple(
-    _spread(f"spread of the reward, {words}{of}, 100 - 20 workers", spread_difference(*after, variant))
+    _spread(
+        f"spread of the reward, {words}{of}, 100 - 20 workers", estimate.spread_difference(*after, variant)
+    )
     for words, after in (
         ("from round 3 on", (estimate.EPISODES // 2, 2)),
         ("last 5 episodes", (estimate.EPISODES - measure.LATE, 1)),
@@ -208,12 +150,12 @@ BOTH_SIZES_MEAN = Part(
     margin=ABOUT,
 )  # fmt: skip
 BEHIND = (
-    _behind("FedAvg - EvaluatorFL, mean over the rounds", behind_fedavg(pd.Series.mean)),
-    _behind("FedAvg - EvaluatorFL, best round", behind_fedavg(pd.Series.max)),
-    _behind("FedAvg - EvaluatorFL, last episode alone", behind_fedavg(lambda own: own.iloc[-1], 1)),
+    _behind("FedAvg - EvaluatorFL, mean over the rounds", estimate.behind_fedavg(pd.Series.mean)),
+    _behind("FedAvg - EvaluatorFL, best round", estimate.behind_fedavg(pd.Series.max)),
+    _behind("FedAvg - EvaluatorFL, last episode alone", estimate.behind_fedavg(lambda own: own.iloc[-1], 1)),
     _behind(
         "FedAvg - EvaluatorFL as coded (A3, A4, A8), last round",
-        behind_fedavg(lambda own: own.iloc[-1], variants=("evaluatorfl_code", "evaluatorfl_old")),
+        estimate.behind_fedavg(lambda own: own.iloc[-1], variants=("evaluatorfl_code", "evaluatorfl_old")),
     ),
 )
 TO_THE_END = (

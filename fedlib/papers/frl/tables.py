@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fedlib.analysis import contrasts as decide
+from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published
 from fedlib.analysis.tables import compare, summarise_seeds
@@ -121,7 +122,7 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
         fedavg = decide.final(same[same["variant"] == "fedavg"])
         for (approach, variant), own in same.groupby([_approach(same), "variant"], sort=True):
             learns = own["method"].iloc[0] == "evaluatorfl"
-            final = measure.by_seed(own, measure.late_final) if learns else decide.final(own)
+            final = by_seed(own, measure.late_final) if learns else decide.final(own)
             both = final.index.intersection(fedavg.index)  # none while FedAvg's runs are missing
             gap = decide.paired(final, fedavg) if len(both) else Interval(nan, nan, nan, 0)
             line = {
@@ -130,8 +131,8 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
             }  # fmt: skip
             if learns:
                 line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
-                settled = measure.by_seed(own, measure.settled_from)
-                line["selected_%"] = 100 * measure.by_seed(own, measure.share_selected).mean()
+                settled = by_seed(own, measure.settled_from)
+                line["selected_%"] = 100 * by_seed(own, measure.share_selected).mean()
                 line["settled"] = f"{int(settled.notna().sum())} of {len(settled)}"
             found.append(line)
     return pd.DataFrame(found)
@@ -144,8 +145,8 @@ def evaluator_gaps(rows: pd.DataFrame) -> dict[str, Interval]:
     """
     named, against = measure.named(rows), {"fedavg": {}, "evaluatorfl_shuffled": {}}
     for (workers, approach), part in named.groupby(["num_clients", _approach(named)]):
-        ours = measure.by_seed(part[part["variant"] == "evaluatorfl"], measure.late_final)
-        shuffled = measure.by_seed(part[part["variant"] == "evaluatorfl_shuffled"], measure.late_final)
+        ours = by_seed(part[part["variant"] == "evaluatorfl"], measure.late_final)
+        shuffled = by_seed(part[part["variant"] == "evaluatorfl_shuffled"], measure.late_final)
         fedavg = decide.final(named[(named["variant"] == "fedavg") & (named["num_clients"] == workers)])
         if approach:
             against["fedavg"][workers, approach] = ours - fedavg
@@ -187,7 +188,7 @@ def first_rounds(rows: pd.DataFrame) -> pd.DataFrame:
             ("global", "test_accuracy", own[first]),
             ("rewarded", "value", own[first]),
         ):
-            percent = measure.by_seed(part, lambda one, column=column: 100 * one[column].mean())
+            percent = by_seed(part, lambda one, column=column: 100 * one[column].mean())
             line |= mean_interval(percent.to_numpy()).columns(f"{name}: %", f"{name}: ")
         line["|R|: first round"] = own[first]["reward"].abs().mean()
         line["|R|: others"] = own[~first]["reward"].abs().mean()

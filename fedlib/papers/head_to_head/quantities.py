@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.contrasts import last_rounds
-from fedlib.analysis.decisions import EQUIVALENCE, NOT_TESTABLE, decide, t_bounds
-from fedlib.analysis.intervals import Interval
+from fedlib.analysis.decisions import EQUIVALENCE, NOT_TESTABLE, decide
+from fedlib.analysis.intervals import Interval, t_bounds
 from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import name_distinct

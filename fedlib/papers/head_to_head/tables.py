@@ -12,7 +12,7 @@ from fedlib.analysis.aggregates import (
     stratified_interval,
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
-from fedlib.analysis.intervals import interval_words, mean_interval
+from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.papers.head_to_head.quantities import (
     SETTING,
     benchmark_cells,
@@ -141,7 +141,7 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
             "data": f"{line.dataset}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}",
-            "difference": interval_words(line.difference).replace("-", "−"),
+            "difference": effect_words(line.difference),
             "margin": f"{line.margin:.2f}",
             "verdict": AGREEMENT[line.verdict],
             "rounds": line.rounds,

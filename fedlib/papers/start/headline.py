@@ -1,12 +1,8 @@
 """Findings about the baselines in sentences, for the notebook's head and end."""
 
-from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.papers.start.claims import LONGER, ROUNDS
-from fedlib.papers.start.numbers import LESS_UNION_AT_LENGTH, PROXIMAL_AT_LENGTH
-
-METHODS = ("singleset", "fedavg", "fedprox")
+from fedlib.papers.start.numbers import NUMBERS
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -17,17 +13,14 @@ def headline(rows_of: RowsOf) -> list[str]:
     rows = rows_of("start/curves")
     if rows.empty:
         return ["No rows of the curves are stored."]
-    union, fedavg, fedprox = (contrasts.final(rows[rows.method == name]) for name in METHODS)
-    cost = effect_words(contrasts.paired(fedavg, union), "points")
-    proximal = effect_words(contrasts.paired(fedprox, fedavg), "points")
-    union_at_length, proximal_at_length = (
-        stated(number, rows_of) for number in (LESS_UNION_AT_LENGTH, PROXIMAL_AT_LENGTH)
+    level, cost, proximal, union_at_length, proximal_at_length = (
+        stated(number, rows_of) for number in NUMBERS
     )
     longer = rows_of(LONGER)
     epochs = longer.loc[longer.method == "singleset", "rounds"].max() if len(longer) else 0
     return [
         "Under cluster skew (a large group of clients holds the same labels) FedAvg ends at "
-        f"{fedavg.mean():.1f} % accuracy, {cost} against training on the union of the data.",
+        f"{level} accuracy, {cost} against training on the union of the data.",
         f"A proximal term that holds clients close to the global model (FedProx) changes that by {proximal}.",
     ] + [
         f"In a cell of FedDRL's table 3 with 100 clients (an MLP) FedAvg's accuracy in the last of {ROUNDS} "

@@ -272,7 +272,7 @@ def test_final_accuracy_and_totals_of_an_episode():
 def test_steadiness_is_the_spread_of_the_last_five_rounds():
     """A straight line from 0.1 to 0.25: steps of 1 point, standard deviation of five of them 1.5811."""
     rows = frame({("fedavg", "MNIST"): {"accuracy": 0.25, "sway": 0}})
-    np.testing.assert_allclose(quantities.unsteadiness(rows), 1.5811, atol=1e-3)
+    np.testing.assert_allclose(quantities.steadiness(rows), -1.5811, atol=1e-3)
 
 
 def test_algorithm_1_by_hand():

@@ -85,10 +85,9 @@ def test_steadiness_by_other_measures():
     Ten rounds: five at 25 %, four at 15 %, the last at 20 %.
     """
     rows = frame({("fedavg", "MNIST"): {"accuracy": 0.1, "wobble": 0.05, "sway": 0}})
-    np.testing.assert_allclose(supplements.smoothness(rows), -(13 * 10 + 5) / 14)
+    np.testing.assert_allclose(quantities.smoothness(rows), -(13 * 10 + 5) / 14)
     last = np.array([5.0, -5.0] * 4 + [5.0, 0.0])
-    np.testing.assert_allclose(supplements.steady_over(10)(rows), -last.std(ddof=1))
-    np.testing.assert_allclose(supplements.steady_over(5)(rows), estimands.steadiness(rows))
+    np.testing.assert_allclose(quantities.steadiness(rows, 10), -last.std(ddof=1))
 
 
 def test_dropping_with_reward_12_on_one_data_set():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fedlib.analysis.claims import Part
+from fedlib.papers.frl import estimands
 from fedlib.papers.frl import supplements as beside
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.supplements import ADDED
@@ -62,9 +63,9 @@ def test_spread_of_later_rounds():
 
     rows = pd.concat([episodes(20, reward=reward(0.0)), episodes(100, reward=reward(0.01))])
     ones = np.array([1, -1] * 40)  # 10 episodes of 8 rounds
-    assert beside.spread_difference(10, 2)(rows).tolist() == pytest.approx([ones.std(ddof=1)] * 3)
-    assert beside.spread_difference(10, 2)(rows[rows.num_clients == 20]).isna().all()
-    assert (beside.spread_difference(15, 1)(rows) < 1).all(), "round 2 dominates at both sizes"
+    assert estimands.spread_difference(10, 2)(rows).tolist() == pytest.approx([ones.std(ddof=1)] * 3)
+    assert estimands.spread_difference(10, 2)(rows[rows.num_clients == 20]).isna().all()
+    assert (estimands.spread_difference(15, 1)(rows) < 1).all(), "round 2 dominates at both sizes"
 
 
 def test_early_rounds_rise_net_of_the_control():
@@ -102,9 +103,9 @@ def test_behind_fedavg_by_mean_best_round_and_last_episode():
         test_accuracy=lambda own: 0.6 + own["round"] / 100,
     )  # fmt: skip
     rows, cell = pd.concat([agent, fedavg]), "approach 1, 20 workers"
-    assert beside.behind_fedavg(pd.Series.mean)(rows)[cell].tolist() == pytest.approx([65.5 - 53] * 3)
-    assert beside.behind_fedavg(pd.Series.max)(rows)[cell].tolist() == pytest.approx([70 - 58] * 3)
-    last = beside.behind_fedavg(lambda own: own.iloc[-1], 1)(rows)
+    assert estimands.behind_fedavg(pd.Series.mean)(rows)[cell].tolist() == pytest.approx([65.5 - 53] * 3)
+    assert estimands.behind_fedavg(pd.Series.max)(rows)[cell].tolist() == pytest.approx([70 - 58] * 3)
+    last = estimands.behind_fedavg(lambda own: own.iloc[-1], 1)(rows)
     assert last[cell].tolist() == pytest.approx([70 - 50] * 3)
     assert list(last) == [cell]
 
