@@ -73,6 +73,11 @@ ARTIFACTS = (
         tables=LENGTH_TABLES[:2], profiles=LONG,
     ),
     Artifact(
+        "feddrl/paper_length_mnist", "The same on MNIST: CE, N = 100",
+        runs=partial(length.paper_length, artifact="paper_length_mnist"), plot=figures.plot_length,
+        tables=LENGTH_TABLES, profiles=LONG,
+    ),
+    Artifact(
         "feddrl/cluster_skew_at_length", "CE and CN at the paper's length: Fashion-MNIST, N = 100",
         runs=partial(length.at_length, partitions=grid.CLUSTERED),
         plot=partial(figures.plot_curves, columns=2), profiles=LONG,

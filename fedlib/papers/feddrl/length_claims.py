@@ -13,7 +13,8 @@ FEDDRL-R12 to R18 ask the same of the cell under CN, registered when those of CE
 FedDRL run of theirs. There both accuracies decide from the start.
 
 FEDDRL-R19 and R20 ask of the repaired agent under CN and PA what R8 asks under CE, in both accuracies. They
-were registered before any run of it there, with FedDRL's rows of both cells known.
+were registered before any run of it there, with FedDRL's rows of both cells known. FEDDRL-R21 and R22 ask of
+MNIST under CE what R5 and R6 ask of Fashion-MNIST, in both accuracies, registered before any run of theirs.
 """
 
 from fedlib.analysis.claims import Claim, Part, Supplement, supplement
@@ -24,6 +25,7 @@ from fedlib.papers.feddrl.quantities import THREE
 ARTIFACT, PLACE = "feddrl/paper_length", "ours: table 3, Fashion-MNIST, CE, N = 100, T = 1000"
 CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: table 3, Fashion-MNIST, CN, N = 100, T = 1000"
 PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: table 3, Fashion-MNIST, PA, N = 100, T = 1000"
+MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: table 3, MNIST, CE, N = 100, T = 1000"
 
 
 def _less(own: str, other: str, words: str) -> Part:
@@ -188,6 +190,17 @@ CLAIMS = (
         )
         for number, partition, place, artifact in (
             (19, "CN", CN_PLACE, CN_ARTIFACT), (20, "PA", PA_PLACE, PA_ARTIFACT),
+        )
+    ),
+    *(
+        Claim(
+            f"FEDDRL-R{number}", f"on MNIST under CE {words}", MNIST_PLACE, MNIST_ARTIFACT,
+            parts=_both("feddrl", other, f"FedDRL - {name}"),
+            gates=(flat("feddrl", other), AGENT_TRAINED),
+        )
+        for number, words, other, name in (
+            (21, "too FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
+            (22, "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
         )
     ),
 )  # fmt: skip

@@ -23,6 +23,7 @@ LENGTH_CELLS = {
     "paper_length": ("fmnist", "ce", 100),
     "paper_length_cn": ("fmnist", "cn", 100),
     "paper_length_pa": ("fmnist", "pa", 100),
+    "paper_length_mnist": ("mnist", "ce", 100),
 }
 
 
