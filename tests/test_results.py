@@ -47,5 +47,7 @@ def test_what_does_not_exist_is_named():
         fedlib.load_results("feddrl/table9")
     with pytest.raises(UsageError, match="unknown profile 'huge'"):
         fedlib.load_results("feddrl/table3", "huge")
+    with pytest.raises(UsageError, match="start/curves at smoke has no rows in data/results"):
+        fedlib.load_results("start/curves", "smoke")
     with pytest.raises(AttributeError, match="no attribute 'load_result'"):
         fedlib.load_result  # noqa: B018

@@ -8,8 +8,11 @@ and `run` works on a machine without Jupyter.
 import argparse
 import signal
 import sys
+import sysconfig
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -84,9 +87,22 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 def _ask_for_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     sys.__excepthook__(kind, error, trace)
-    output.tell(
-        f"fedlib: this is a fault of fedlib {__version__}, please report it: the lines above and the command"
-    )
+    own = _outside_of_fedlib(trace)
+    if own is None:
+        report = "please report it: the lines above and the command"
+        output.tell(f"fedlib: this is a fault of fedlib {__version__}, {report}")
+    else:
+        text = f"{own.name} of {own.filename}, line {own.lineno}: {kind.__name__}: {error}"
+        output.tell(f"fedlib: error: code of yours failed in {text}; what was finished is stored")
+
+
+def _outside_of_fedlib(trace: TracebackType | None) -> traceback.FrameSummary | None:
+    """The innermost frame below this command that belongs to no installed package, such as a method's."""
+    package, paths = str(Path(__file__).parents[1]), sysconfig.get_paths()
+    known = (package, "<", *(paths[name] for name in ("stdlib", "platlib", "purelib")))
+    frames = traceback.extract_tb(trace)
+    first = next((at for at, frame in enumerate(frames) if frame.filename == __file__), len(frames))
+    return next((f for f in reversed(frames[first:]) if not f.filename.startswith(known)), None)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

@@ -31,9 +31,9 @@ _ORIGIN = ["paper", "artifact", "profile", "source", *_MACHINE, "commit", "dirty
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Options that choose among stored runs."""
     parser.add_argument("--profile", help="only this profile")
-    parser.add_argument("--data", help="only this data set")
-    parser.add_argument("--partition", help="only this partition")
-    parser.add_argument("--method", help="only this method")
+    parser.add_argument("--data", help="only this data set, or these: a,b")
+    parser.add_argument("--partition", help="only this partition, or these: a,b")
+    parser.add_argument("--method", help="only this method, or these: a,b")
     parser.add_argument("--seeds", help=f"only these: {SEEDS_HELP}")
 
 
@@ -115,6 +115,7 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
     """
     from fedlib.experiments.results import rows_to_show
     from fedlib.experiments.store import Store
+    from fedlib.experiments.stored_runs import rows_beside_grid
     from fedlib.reporting.verdicts import largest, loader
 
     store, wanted = Store(arguments.store), _wanted(arguments)
@@ -127,37 +128,11 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
     check(trains, f"{artifact.id} has no runs to choose from; allowed: no {', '.join(_CHOOSING)}")
     others = [] if arguments.profile else [one for one in reversed(artifact.profiles) if one != best]
     for profile in (best, *others):
-        rows = _fitting(artifact, profile, store, wanted)
+        rows = rows_beside_grid(artifact, profile, store, **wanted)
         if len(rows):
             return rows, True
     _check_filters(store, wanted)
     return rows, True
-
-
-def _fitting(
-    artifact: "Artifact", profile: str, store: "Store", wanted: Mapping[str, Sequence[Any]]
-) -> "pd.DataFrame":
-    """Rows that fit the filters: of the store, in the grid or not, and of the committed grid.
-
-    Runs of one name have in the column `settings` what tells them apart.
-    """
-    import pandas as pd
-
-    from fedlib.experiments import labels, stored_runs
-    from fedlib.experiments.results import finished_rows, load_rows
-
-    found = stored_runs.find_runs(store, [artifact.id], profile=[profile], **wanted)
-    own, grid = stored_runs.rows_of(found), finished_rows(load_rows(artifact, profile=profile, store=store))
-    for field, values in wanted.items():
-        grid = grid[grid[field].isin(values)]
-    grid = grid[~grid["run"].isin([stored.run.key for stored in found])]
-    frames = [frame for frame in (own, grid) if len(frame)]
-    if not frames:
-        return grid
-    rows = pd.concat(frames, ignore_index=True)
-    known = [*(stored.run for stored in found), *artifact.runs(profile)]
-    told = labels.distinctions(run for run in known if run.group_key in set(rows["group"]))
-    return rows.assign(settings=rows["group"].map(told))
 
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, list[Any]]:
@@ -165,7 +140,7 @@ def _wanted(arguments: argparse.Namespace) -> dict[str, list[Any]]:
     from fedlib.experiments.selection import parse_seeds
 
     given = {field: getattr(arguments, option) for option, field in _FILTERS.items()}
-    wanted = {field: [value] for field, value in given.items() if value is not None}
+    wanted = {field: value.split(",") for field, value in given.items() if value is not None}
     return wanted if arguments.seeds is None else wanted | {"seed": parse_seeds(arguments.seeds)}
 
 
@@ -210,7 +185,7 @@ def _finals(rows: "pd.DataFrame") -> "pd.DataFrame":
     known = _with_accuracy(rows)
     last = known[known["round"] == known.groupby("run")["round"].transform("max")]
     table = summarise_seeds(last.assign(accuracy=100 * last.test_accuracy), ["cell", "method"], "accuracy")
-    return table.rename(columns={"mean": "accuracy %", "n": "seeds"})
+    return table.rename(columns={"mean": "final accuracy %", "n": "seeds"})
 
 
 def _without_origin(rows: "pd.DataFrame") -> "pd.DataFrame":

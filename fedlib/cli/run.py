@@ -115,7 +115,7 @@ def _run_plans(plans: grid.Plans, arguments: argparse.Namespace, store: "Store",
         outcome = _compute(runs, arguments, store)
         now = missing & {stored.run.key for stored in outcome.runs}
         missing = missing - now  # artifacts share runs
-        _print_outcome(artifact.id, outcome, max(outcome.computed, len(now)), options_of_runs(arguments))
+        _print_outcome(artifact, outcome, max(outcome.computed, len(now)), arguments)
         failed = failed or bool(outcome.failed)
     if not all(measured.values()):
         return EXIT_BUDGET
@@ -183,7 +183,9 @@ def options_of_runs(arguments: argparse.Namespace) -> str:
     return "".join(f" --{name} {getattr(arguments, name)}" for name in given)
 
 
-def _print_outcome(artifact_id: str, outcome: "Outcome", computed: int, chosen: str) -> None:
+def _print_outcome(
+    artifact: "Artifact", outcome: "Outcome", computed: int, arguments: argparse.Namespace
+) -> None:
     from fedlib.experiments.runner import describe_group, same_description
 
     for members in same_description(outcome.runs):
@@ -191,6 +193,15 @@ def _print_outcome(artifact_id: str, outcome: "Outcome", computed: int, chosen: 
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
     runs = count_of_runs(len(outcome.runs))
-    print(f"{artifact_id}: {runs}, {computed} computed now, {len(outcome.failed)} failed")
+    print(f"{artifact.id}: {runs}, {computed} computed now, {len(outcome.failed)} failed")
     if outcome.runs:
-        print(f"next: python -m fedlib show {artifact_id}{chosen}")
+        chosen = options_of_runs(_beside_fedavg(arguments, artifact))
+        print(f"next: python -m fedlib show {artifact.id}{chosen}")
+
+
+def _beside_fedavg(arguments: argparse.Namespace, artifact: "Artifact") -> argparse.Namespace:
+    """The arguments, with FedAvg beside a method that is not in the artifact's grid."""
+    methods = {run.method for run in artifact.runs(arguments.profile)}
+    given = arguments.method
+    both = f"fedavg,{given}" if given and given not in methods and "fedavg" in methods else given
+    return argparse.Namespace(**{**vars(arguments), "method": both})

@@ -9,7 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import UsageError
-from fedlib.experiments.results import columns_of
+from fedlib.experiments import labels
+from fedlib.experiments.artifact import Artifact
+from fedlib.experiments.results import columns_of, finished_rows, load_rows
 from fedlib.experiments.store import FAILED, FINISHED, Store, StoredRun
 
 if TYPE_CHECKING:
@@ -43,6 +45,29 @@ def rows_of(runs: Iterable[StoredRun]) -> "pd.DataFrame":
     ]
     frames = [frame for frame in frames if len(frame)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def rows_beside_grid(
+    artifact: Artifact, profile: str, store: Store, **wanted: Collection[Any]
+) -> "pd.DataFrame":
+    """Rows of an artifact's grid, and of the store's other runs of its name; wanted: as in `find_runs`.
+
+    Runs of one name have in the column `settings` what tells them apart.
+    """
+    import pandas as pd
+
+    found = find_runs(store, [artifact.id], profile=[profile], **wanted)
+    own, grid = rows_of(found), finished_rows(load_rows(artifact, profile=profile, store=store))
+    for field, values in wanted.items():
+        grid = grid[grid[field].isin(values)]
+    grid = grid[~grid["run"].isin([stored.run.key for stored in found])]
+    frames = [frame for frame in (own, grid) if len(frame)]
+    if not frames:
+        return grid
+    rows = pd.concat(frames, ignore_index=True)
+    known = [*(stored.run for stored in found), *artifact.runs(profile)]
+    told = labels.distinctions(run for run in known if run.group_key in set(rows["group"]))
+    return rows.assign(settings=rows["group"].map(told))
 
 
 def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import check, check_name
-from fedlib.experiments import results
+from fedlib.errors import UsageError, check, check_name
+from fedlib.experiments import results, stored_runs
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
 from fedlib.experiments.store import Store
 from fedlib.papers.fedddrl import artifacts as fedddrl
@@ -116,21 +116,34 @@ def load_rows(
     return results.load_rows(find_artifact(artifact_id), profile=profile, store=store, source=source)
 
 
-def load_results(artifact_id: str, profile: str | None = None) -> "pd.DataFrame":
-    """Committed rows of an artifact's finished runs, described in docs/results.md.
+def load_results(
+    artifact_id: str, profile: str | None = None, *, store: "Path | str | None" = None
+) -> "pd.DataFrame":
+    """Rows of an artifact's finished runs, described in docs/results.md: the committed ones.
 
     Artifacts that count failed runs (`Artifact.counts_failed`) have the rows of these, too.
-    profile: None takes the largest that has rows, whether its grid is complete or not. Empty if nothing is
-    committed; UsageError for an unknown artifact or profile.
+    profile: None takes the largest that has rows, whether its grid is complete or not. store: a folder of
+    runs, such as build/runs, whose rows come beside the committed ones, in the grid or not (your method's).
+    UsageError for an unknown artifact or profile, and if there are no such rows.
     """
     artifact = find_artifact(artifact_id)
     if profile is not None:
         artifact.check_profile(profile)
     for name in [profile] if profile else reversed(artifact.profiles):
-        rows = results.rows_to_show(artifact, profile=name, source="results")
+        rows = _rows_of(artifact, name, store)
         if len(rows):
-            break
-    return rows
+            return rows
+    where = f"{artifact_id} at {profile or 'any profile'} has no rows in {store or 'data/results'}"
+    way = f"`python -m fedlib run {artifact_id}` computes some, load_results(..., store='build/runs') reads them"
+    raise UsageError(f"{where}; {way}")
+
+
+def _rows_of(artifact: Artifact, profile: str, store: "Path | str | None") -> "pd.DataFrame":
+    if store is None:
+        return results.rows_to_show(artifact, profile=profile, source="results")
+    if not any(map(artifact.runs, artifact.profiles)):
+        return results.rows_to_show(artifact, profile=profile, store=store)
+    return stored_runs.rows_beside_grid(artifact, profile, Store(store))
 
 
 def run_artifact(artifact_id: str, **options: Any) -> Any:

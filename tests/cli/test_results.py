@@ -8,6 +8,7 @@ from dataclasses import replace
 import fake_federation
 import pytest
 
+import fedlib
 from fedlib.cli import results
 from fedlib.cli.main import main
 from fedlib.experiments import result_files, stored_runs
@@ -56,6 +57,26 @@ def test_a_run_outside_of_the_grid_is_listed(store, capsys):
     assert "mypackage:Mine" in printed
     assert "0,1" in printed
     assert "2 runs in" in printed
+
+
+def test_a_method_of_ones_own_stands_beside_fedavg(store, capsys, tmp_path, monkeypatch):
+    """The line that `run` ends with, and the same rows as a data frame."""
+    monkeypatch.syspath_prepend(str(store.parent))
+    own = ["start/curves", "--method", "mypackage:Mine", "--store", str(store)]
+    assert main(["run", *own, *SMALL]) == 0
+    told = "next: python -m fedlib show start/curves --profile smoke --method fedavg,mypackage:Mine"
+    assert told in capsys.readouterr().out
+    copied = tmp_path / "store"
+    shutil.copytree(store, copied)
+    own[-1] = str(copied)
+    assert main(["run", own[0], "--method", "fedavg", *own[3:], *SMALL]) == 0
+    shown_of = ["--method", "fedavg,mypackage:Mine", "--out", str(tmp_path / "a.png"), *own[3:]]
+    assert main(["show", own[0], *shown_of]) == 0
+    printed = capsys.readouterr().out
+    assert "final accuracy %" in printed
+    rows = fedlib.load_results("start/curves", "smoke", store=copied)
+    assert set(rows["method"]) == {"fedavg", "mypackage:Mine"}
+    assert rows["settings"].notna().all()
 
 
 @pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
@@ -171,8 +192,9 @@ def test_a_method_of_ones_own_has_a_style_of_its_own():
     assert style == method_style("mypackage.module:Mine")
 
 
-def test_runs_with_other_settings_are_no_further_seeds(tmp_path, capsys):
+def test_runs_with_other_settings_are_no_further_seeds(tmp_path, capsys, monkeypatch):
     """The same method with one round and with two: two lines of one seed."""
+    monkeypatch.setenv("COLUMNS", "300")
     run = ["run", "start/curves", "--method", "fedavg", "--store", str(tmp_path), *SMALL[2:-1], "1"]
     for rounds in ("rounds=1", "rounds=2"):
         assert main([*run, "--set", rounds]) == 0

@@ -76,12 +76,24 @@ def test_a_terminal_of_another_encoding_gets_every_letter(tmp_path):
     assert r" \xb1 0." in done.stdout
 
 
-def test_an_unknown_error_shows_its_traceback_and_asks_for_a_report(tmp_path):
+def test_an_error_in_code_of_ones_own_shows_its_traceback_and_its_place(tmp_path):
     done = shell("fake run fake/grid", tmp_path, FAKE_TOGETHER="two")
     assert done.returncode == 1
     assert "Traceback (most recent call last):" in done.stderr
     *_, error, last = done.stderr.splitlines()
     assert error == "ValueError: invalid literal for int() with base 10: 'two'"
+    place = "fedlib: error: code of yours failed in "
+    assert last.startswith(place)
+    assert f"of {FAKE}, line " in last
+    assert f"{error}; what was finished is stored" in last
+
+
+def test_an_error_of_fedlib_shows_its_traceback_and_asks_for_a_report(tmp_path):
+    broken = "import sys; from fedlib.cli import main, results; results.check = None; sys.exit(main.main())"
+    done = shell(f"'{sys.executable}' -c '{broken}' show start/curves --method fedavg", tmp_path)
+    assert done.returncode == 1
+    *_, error, last = done.stderr.splitlines()
+    assert error == "TypeError: 'NoneType' object is not callable"
     assert last.startswith("fedlib: this is a fault of fedlib 0.")
     assert "please report it" in last
 

@@ -254,10 +254,10 @@ CLAIMS = (
         "sec. 4.3.2, fig. 8", "feddrl/fig8", fallback=("feddrl/delta_ends",),
         parts=(Part("accuracy at delta 0.2 - at 0.6", estimate.fall_with_delta),),
         gates=LEARNED,
-        how="With the authors' recipe a client has fewer images where delta is larger (A43), here 420 to 500 at 0.2 "
-        "and 200 at 0.6, and takes as many fewer steps a round: the fall is that of skew and of data together. "
-        "The ends of the figure at the paper's length may decide, registered on 2026-11-26; their rows at 0.6 "
-        "are table 3's and had been looked at by then, none at 0.2 had.",
+        how="With the authors' recipe a client has fewer images where delta is larger (A43), here 420 to 500 "
+        "at 0.2 and 200 at 0.6, and as many fewer steps a round: the fall is that of skew and of data "
+        "together. The ends of the figure at the paper's length may decide, registered on 2026-11-26; their "
+        "rows at 0.6 are table 3's and had been looked at by then, none at 0.2 had.",
     ),
     Claim(
         "FEDDRL-C13", "at delta = 0.6 FedDRL leads by 2 to 3 % (Fashion-MNIST, N = 100)",
