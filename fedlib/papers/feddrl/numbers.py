@@ -25,12 +25,13 @@ OF_README = (
         for control in ("fedavg", "uniform", "untrained")
     ),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
-    "feddrl-printed-fmnist", "feddrl-repaired-fmnist",
+    *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
 CONTROLS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
+PRINTED = {"feddrl": "the agent as printed"}
 AGENTS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
     "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
@@ -78,7 +79,7 @@ def _at_length(
     parts = ("feddrl-length", scheme * (scheme != "ce"), own * (own != "feddrl"), "late" * late, control)
     return Number(
         id="-".join(filter(None, parts)),
-        what=f"{OWN[own]} {what} less that of {CONTROLS[control]}, {_cell(scheme)}",
+        what=f"{OWN[own]} {what} less that of {(CONTROLS | PRINTED)[control]}, {_cell(scheme)}",
         unit="points", artifacts=(LENGTH[scheme],), compute=compute,
         places=places,
     )  # fmt: skip
@@ -115,13 +116,17 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         for late in (False, True)
         for name in CONTROLS
     ]
+    against += [
+        _at_length(name, scheme, "repaired", late=late, places=(PAGE,))
+        for late in (False, True)
+        for name in ("uniform", *PRINTED)
+    ]
     if scheme not in CLUSTERED:
         return tuple(against)
     return (
         *against,
         _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
         _at_length("fedavg", scheme, "drawn", late=True),
-        _at_length("uniform", scheme, "repaired", places=(PAGE,)),
         *(_factors_at_length(scheme, in_slot=in_slot) for in_slot in (False, True)),
     )
 
