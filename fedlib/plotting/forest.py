@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fedlib.analysis.decisions import EQUIVALENCE
+from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.plotting.style import use_style
 
 LINE_INCHES = 0.36
 LINEAR_WITHIN = 2  # smallest effects of interest
+_MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are dots
 _LETTERS = 46  # of a line's label
 _LOGARITHM = " (100 log)"  # of parts whose effect is 100 times the logarithm of a ratio
 
@@ -31,8 +32,9 @@ VERDICT_COLOURS = {
 def plot_claims(effects: pd.DataFrame) -> Figure:
     """Plot a line per part of a claim: its effect over the smallest effect of interest, on an asinh axis.
 
-    effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (a dot) or,
-    of equal things, one within the shaded margin (a square). The numbers, with units, stand at the right.
+    effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (a dot), of
+    equal things one within the shaded margin (a square), or in every cell, the weakest of which is drawn,
+    one above minus the margin (a triangle). The numbers, with units, stand at the right.
     """
     effects = effects[effects.effect.notna()].reset_index(drop=True)
     use_style()
@@ -50,7 +52,7 @@ def _draw_line(ax: Axes, place: int, row: "pd.core.frame.Pandas") -> None:
     mean, low, high = (value / row.margin for value in (row.effect, row.effect_low, row.effect_high))
     if not (pd.isna(low) or pd.isna(high)):
         ax.plot([low, high], [place, place], color=colour, linewidth=2.5, solid_capstyle="butt")
-    ax.plot(mean, place, "s" if row.kind == EQUIVALENCE else "o", color=colour, markersize=6)
+    ax.plot(mean, place, _MARKERS.get(row.kind, "o"), color=colour, markersize=6)
     if not pd.isna(row.printed):
         ax.plot(row.printed / row.margin, place, "D", color="black", markerfacecolor="none", markersize=6)
 
@@ -61,9 +63,10 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
     shown = effects[["effect", "effect_low", "effect_high", "printed"]].div(effects.margin, axis=0)
     ax.set_xscale("asinh", linear_width=LINEAR_WITHIN)
     ax.set_xlim(1.3 * min(-2, shown.min().min()), 1.3 * max(2, shown.max().max()))
-    equal = ", or a square in the shade" if (effects.kind == EQUIVALENCE).any() else ""
+    words = {EQUIVALENCE: "a square in the shade", EVERYWHERE: "a triangle right of the shade's left edge"}
+    others = "".join(f", {words[kind]}" for kind in words if (effects.kind == kind).any())
     ax.set_xlabel(
-        f"effect over the smallest effect of interest; as claimed: right of 0{equal}\n"
+        f"effect over the smallest effect of interest; as claimed: right of 0{others}\n"
         f"(axis linear near 0, logarithmic beyond ±{LINEAR_WITHIN})"
     )
     parts = effects.part.str.replace(_LOGARITHM, "")

@@ -11,7 +11,7 @@ from fedlib.plotting.forest import VERDICT_COLOURS, plot_claims, plot_published
 EFFECTS = pd.DataFrame(
     {
         "claim": ["A-C1", "A-C2"], "part": ["ours - theirs", "one seed only"],
-        "kind": ["superiority", "everywhere"],
+        "kind": ["superiority", "superiority"],
         "part_verdict": ["supported", "inconclusive"], "effect": [2.0, -1.0],
         "effect_low": [1.0, math.nan], "effect_high": [3.0, math.nan], "unit": ["points", "s"],
         "printed": [4.0, math.nan], "margin": [2.0, 0.5],
@@ -45,7 +45,15 @@ def test_claims_of_equality_are_squares_and_the_axis_says_so(axis):
     figure = plot_claims(EFFECTS.assign(kind=["superiority", "equivalence"]))
     other = figure.axes[0]
     assert [line.get_marker() for line in other.lines if line.get_marker() in ("o", "s")] == ["o", "s"]
-    assert "as claimed: right of 0, or a square in the shade\n" in other.get_xlabel()
+    assert "as claimed: right of 0, a square in the shade\n" in other.get_xlabel()
+    plt.close(figure)
+
+
+def test_claims_about_every_cell_are_triangles_and_the_axis_says_so():
+    figure = plot_claims(EFFECTS.assign(kind=["superiority", "everywhere"]))
+    axis = figure.axes[0]
+    assert [line.get_marker() for line in axis.lines if line.get_marker() in ("o", "^")] == ["o", "^"]
+    assert "right of 0, a triangle right of the shade's left edge\n" in axis.get_xlabel()
     plt.close(figure)
 
 
