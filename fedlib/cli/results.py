@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _FILTERS = {"data": "dataset", "partition": "partition", "method": "method", "profile": "profile"}
 _CHOOSING = ("--data", "--partition", "--method", "--seeds")
 _MOST_LINES = 40  # of a table that `show` prints
+_ROUNDING = 1e-12  # of sums of float64
 _LABEL = 90  # characters of a line beside a figure's curves
 _MACHINE = ("device", "device_name", "threads", "torch", "fedlib")
 _ORIGIN = ["paper", "artifact", "profile", "source", *_MACHINE, "commit", "dirty"]
@@ -194,9 +195,11 @@ def _without_origin(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _rounded(value: object) -> object:
-    """Three decimals, or three digits of small numbers."""
+    """Three decimals, or three digits of small numbers; what differs from 0 by rounding is 0."""
     if not isinstance(value, float):
         return value
+    if abs(value) < _ROUNDING:
+        return 0.0
     return round(value, 3) if abs(value) >= 0.1 else float(f"{value:.3g}")
 
 

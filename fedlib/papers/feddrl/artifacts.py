@@ -56,7 +56,7 @@ ARTIFACTS = (
     Artifact(
         "feddrl/table3", "Best accuracy under PA, CE and CN, N = 10 and 100",
         runs=grid.table3, plot=figures.plot_table3, profiles=PROFILES,
-        tables=(tables.accuracy_table, tables.gain_table, tables.control_table),
+        tables=(tables.accuracies_run, tables.gain_table, tables.control_table),
     ),
     Artifact(
         "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",

@@ -248,7 +248,8 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_title(textwrap.fill(f"less {style.label}", 14), fontsize=8)
         ax.tick_params(labelsize=8)
-    axes[0, 0].set_yticks(range(len(cells)), _labels(rows, cells))
+    names = [f"{data}/{partition}/N={clients}" for data, partition, clients in cells]
+    axes[0, 0].set_yticks(range(len(cells)), names)
     axes[0, 0].invert_yaxis()
     note = "FedDRL's best accuracy less that of each control (points), 95 % t interval; axes differ."
     return plotting.caption(fig, rows, note)

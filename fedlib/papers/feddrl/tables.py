@@ -40,12 +40,20 @@ def name_cell(cell: tuple) -> dict[str, object]:
 
 
 def accuracy_table(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
-    """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods."""
+    """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods.
+
+    Data that are not the paper's are called so.
+    """
     columns = {"dataset": "data", "n_clients": "N", "method": "name"}
     printed = printed_rows(table, metric="best_top1_accuracy").rename(columns=columns)
     names = {name: variant for variant, name in PRINTED.items()}
     printed = printed.assign(variant=printed.name.map(names), N=printed.N.astype(int))
-    return compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2)
+    return _marked(compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2), rows)
+
+
+def accuracies_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """`accuracy_table` without the cells of table 3 that were not run."""
+    return accuracy_table(rows).dropna(subset="ours")
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
@@ -60,8 +68,8 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def side_by_side(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
-    """Table 3 or 4 with one line per cell, see `wide`; data that are not the paper's are called so."""
-    return _marked(wide(accuracy_table(rows, table)), rows)
+    """Table 3 or 4 with one line per cell, see `wide`."""
+    return wide(accuracy_table(rows, table))
 
 
 def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
@@ -115,7 +123,7 @@ def control_table(rows: pd.DataFrame) -> pd.DataFrame:
             if control not in ("feddrl", "singleset"):
                 interval = decide.paired(best.feddrl, values)
                 found.append({**name_cell(cell), "control": control, **vars(interval)})
-    return pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"])
+    return _marked(pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"]), rows)
 
 
 def pooled_controls(rows: pd.DataFrame) -> pd.DataFrame:
