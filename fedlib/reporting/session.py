@@ -106,9 +106,10 @@ class Session:
         if len(found) and found.effect.notna().any():
             display.show_figure(plot_claims(found), "effects of all claims")
 
-    def claims(self) -> None:
-        """Display every claim in a line that opens to its evidence."""
-        display.show_claims(self.verdicts())
+    def claims(self, *names: str) -> None:
+        """Display every claim, or these (`FEDDISK-C1`), in a line each that opens to its evidence."""
+        known = {one["claim"]: one for one in self.verdicts()}
+        display.show_claims([known[check_name("claim", name, known)] for name in names or known])
 
     def undecided(self) -> None:
         """Display which claims are inconclusive, and the seeds that 80 % power takes."""

@@ -63,3 +63,14 @@ def test_a_measurement_without_time_leaves_the_rest_to_be_computed(monkeypatch, 
     last = capsys.readouterr().out.splitlines()[-1]
     assert "computed 2 groups of runs in " in last
     assert "fake/search: not begun, it takes about 1.7 h (measured on an abacus), and 9 min" in last
+
+
+def test_claims_can_be_shown_by_name(monkeypatch):
+    shown = []
+    monkeypatch.setattr("fedlib.reporting.display.display", lambda html: shown.append(html.data))
+    session = begin("start")
+    session.claims("START-C2", "START-C1")
+    assert shown[0].index("START-C2 · ") < shown[0].index("START-C1 · ")
+    assert "START-C3" not in shown[0]
+    with pytest.raises(UsageError, match="unknown claim 'START-C9'"):
+        session.claims("START-C9")
