@@ -1,6 +1,6 @@
 """Findings in sentences, for the head of notebook and report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,7 @@ from fedlib.papers.head_to_head.quantities import benchmark_cells, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
+Telling = Callable[[Mapping[str, Mapping[str, Number]], RowsOf, str], list[str]]
 MARGIN = 0.5  # points: a smaller difference is no lead
 AHEAD = "Ahead"
 OTHERS = BEHIND, EQUAL, OPEN, TOO_FEW, NOT_COMPARED = (
@@ -42,8 +43,10 @@ OTHERS = BEHIND, EQUAL, OPEN, TOO_FEW, NOT_COMPARED = (
 
 def headline(rows_of: RowsOf) -> list[str]:
     """Say who is ahead, in rounds and in simulated time, what the public benchmark says, what is open."""
-    answers = (who_is_ahead, benchmark_answer, who_is_ahead_in_time, open_questions)
-    return [sentence for answer in answers for sentence in answer(rows_of)]
+    return [
+        *who_is_ahead(rows_of, _in_brief), *benchmark_answer(rows_of),
+        *who_is_ahead_in_time(rows_of, _in_brief), *open_questions(rows_of),
+    ]  # fmt: skip
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
@@ -56,8 +59,8 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     return [*ahead, *_strongest(rows_of, runs, _seen(runs)), *filter(None, [tables.divergence_words(rows)])]
 
 
-def who_is_ahead(rows_of: RowsOf) -> list[str]:
-    """Sentences on each rival: which learned methods are ahead of it after as many rounds."""
+def who_is_ahead(rows_of: RowsOf, told: Telling | None = None) -> list[str]:
+    """Sentences on each rival: which learned methods are ahead of it after as many rounds; told: how."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
@@ -65,7 +68,7 @@ def who_is_ahead(rows_of: RowsOf) -> list[str]:
     settings = runs.groupby(["dataset", "cell"]).ngroups
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
     where = f"Over {settings} setting{'s' * (settings > 1)} ({seeds}), of {{}} learned method{{}}"
-    return _by_rival({LEARNED[name]: LESS[name] for name in _seen(runs)}, rows_of, where)
+    return (told or _by_rival)({LEARNED[name]: LESS[name] for name in _seen(runs)}, rows_of, where)
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:
@@ -77,19 +80,47 @@ def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
 
     numbers: method -> rival -> number. where: its beginning, with places for how many methods.
     """
-    told = []
-    for rival in dict.fromkeys(name for own in numbers.values() for name in own):
-        alike: dict[str, list[str]] = {}
-        for method, own in numbers.items():
-            standing, effect = _standing(own[rival], rows_of)
-            alike.setdefault(standing, []).append(f"{method} ({effect})")
-        count, ahead = len(numbers), alike.pop(AHEAD, [])
-        head = where.format(count, "s" * (count > 1))
+    told, head = [], where.format(len(numbers), "s" * (len(numbers) > 1))
+    for rival, standings in _standings(numbers, rows_of).items():
+        alike = {
+            standing: [f"{method} ({effect})" for method, effect in found.items()]
+            for standing, found in standings.items()
+        }
+        ahead = alike.pop(AHEAD, [])
         are = "are" if len(ahead) > 1 else "is"
         leaders = f": {', '.join(ahead)}" if ahead else ""
         others = [f" {standing}: {', '.join(alike[standing])}." for standing in OTHERS if standing in alike]
         told.append(f"{head} {len(ahead) or 'none'} {are} ahead of {rival}{leaders}.{''.join(others)}")
     return told
+
+
+def _in_brief(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
+    """`_by_rival` in one sentence: how many are ahead of each rival and behind it, and which, no effects."""
+
+    def counted(found: Mapping[str, Mapping[str, str]], standing: str) -> str:
+        methods = found.get(standing, {})
+        if len(methods) in (0, len(numbers)):
+            return f"{'all' if methods else 'none'} {standing.lower()}"
+        return f"{len(methods)} {standing.lower()} ({', '.join(methods)})"
+
+    told = [
+        f"against {rival} {counted(found, AHEAD)}, {counted(found, BEHIND)}"
+        for rival, found in _standings(numbers, rows_of).items()
+    ]
+    head = where.format(len(numbers), "s" * (len(numbers) > 1))
+    return [f"{head}: {'; '.join(told)}."] * bool(told)
+
+
+def _standings(
+    numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf
+) -> dict[str, dict[str, dict[str, str]]]:
+    """Rival -> standing -> methods that have it, with their effects."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for method, own in numbers.items():
+        for rival, number in own.items():
+            standing, effect = _standing(number, rows_of)
+            found.setdefault(rival, {}).setdefault(standing, {})[method] = effect
+    return found
 
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
@@ -104,15 +135,15 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     return [*told, *[lost] * bool(words)]
 
 
-def who_is_ahead_in_time(rows_of: RowsOf) -> list[str]:
-    """Name the methods that are ahead of each rival after equal simulated time."""
+def who_is_ahead_in_time(rows_of: RowsOf, told: Telling | None = None) -> list[str]:
+    """Name the methods that are ahead of each rival after equal simulated time; told: how."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
     runs = per_device_run(named(rows))
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
     where = f"After equal simulated time ({seeds}), of {{}} method{{}} that learn whom to wait for"
-    return _by_rival(IN_TIME, rows_of, where)
+    return (told or _by_rival)(IN_TIME, rows_of, where)
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
