@@ -11,6 +11,7 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities as analysis
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS
+from fedlib.papers.feddrl.length_runs import LENGTH_CELLS
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
@@ -27,8 +28,9 @@ def headline(rows_of: RowsOf) -> list[str]:
         more = effect_words(_pooled(rows)["fedavg"], "points")
         all_cells = f" ({_cells(rows)} cells with the generated stand-in: {more})"
     return [
-        f"Over {_cells(real if len(real) else rows)} cells of table 3 (data set, partition, clients) "
-        f"FedDRL's best accuracy is {effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}, "
+        f"Over {_cells(real if len(real) else rows)} cells of table 3 (data set, partition, clients), in runs "
+        f"of {rows['rounds'].max()} rounds or fewer, FedDRL's best accuracy is "
+        f"{effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}, "
         f"{effect_words(pooled['uniform'], 'points')} against uniform weights and "
         f"{effect_words(pooled['untrained'], 'points')} against its own policy before any training.",
         *_told(rows_of, {**_LENGTH, "repair_judged": _repaired}),
@@ -132,7 +134,8 @@ def _one_cell(rows: pd.DataFrame) -> str:
     named = analysis.named(rows)
     if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "untrained"} <= set(named.variant):
         return ""
-    own, scheme = analysis.best(named, "feddrl"), named["partition"].iloc[0]
+    own, first = analysis.best(named, "feddrl"), named.iloc[0]
+    data, scheme, clients = analysis.PAPER_DATA[first.dataset], first.partition, first.num_clients
     against = {"fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy"}
     if analysis.equal_amounts(named) or "uniform" not in set(named.variant):
         del against["uniform"]
@@ -141,12 +144,13 @@ def _one_cell(rows: pd.DataFrame) -> str:
         for name, words in against.items()
     ]
     return (
-        f"In one cell under {scheme.upper()}, run for the paper's {ROUNDS} rounds, FedDRL's best accuracy is "
+        f"On {data} under {scheme.upper()} ({clients} clients) after the paper's {ROUNDS} rounds FedDRL's "
+        "best accuracy is "
         f"{', '.join(leads[:-1])} and {leads[-1]}.{_order(named)}"
     )
 
 
-_LENGTH = dict.fromkeys(("paper_length", "paper_length_cn", "paper_length_pa"), _one_cell)
+_LENGTH = dict.fromkeys(LENGTH_CELLS, _one_cell)
 
 
 def _order(named: pd.DataFrame) -> str:
