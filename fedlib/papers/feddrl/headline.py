@@ -28,8 +28,8 @@ def headline(rows_of: RowsOf) -> list[str]:
         more = effect_words(_pooled(rows)["fedavg"], "points")
         all_cells = f" ({_cells(rows)} cells with the generated stand-in: {more})"
     return [
-        f"Over {_cells(real if len(real) else rows)} cells of table 3 (data set, partition, clients), in runs "
-        f"of {rows['rounds'].max()} rounds or fewer, FedDRL's best accuracy is "
+        f"Over {_cells(real if len(real) else rows)} cells of table 3 (data set, partition, clients), in "
+        f"runs of {rows['rounds'].max()} rounds or fewer, FedDRL's best accuracy is "
         f"{effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}, "
         f"{effect_words(pooled['uniform'], 'points')} against uniform weights and "
         f"{effect_words(pooled['untrained'], 'points')} against its own policy before any training.",
