@@ -234,7 +234,7 @@ def _printed_agent(rows: pd.DataFrame) -> str:
     uniform = contrasts.paired(reward["feddrl"], reward["uniform"])
     return (
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy and "
-        f"{effect_words(uniform, 'nats')} against uniform weights (small setting, {gain.n} seeds): {says}."
+        f"{effect_words(uniform, 'nats')} against uniform weights (embedded images, {gain.n} seeds): {says}."
     )
 
 
