@@ -1,13 +1,11 @@
 """Folders: the repository, data, committed results and the run store."""
 
 import os
-import sys
 from pathlib import Path
 
 from fedlib.errors import UsageError, check, shortened
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-EMBEDDED = REPOSITORY / "data" / "embedded"
 
 
 def chosen_folder(what: str, given: str | Path) -> Path:
@@ -25,9 +23,9 @@ def chosen_folder(what: str, given: str | Path) -> Path:
 
 
 def data_folder() -> Path:
-    """`$FEDLIB_DATA` if set, else `data/cache` of the repository (git-ignored)."""
+    """`$FEDLIB_DATA` if set, else `data/cache` of the project (git-ignored)."""
     chosen = os.environ.get("FEDLIB_DATA")
-    return chosen_folder("data folder", chosen) if chosen else REPOSITORY / "data" / "cache"
+    return chosen_folder("data folder", chosen) if chosen else project_root() / "data" / "cache"
 
 
 def project_root() -> Path:
@@ -44,7 +42,11 @@ def default_root() -> Path:
 def _committed(name: str) -> Path:
     """A folder of data that are committed: the checkout's, or that of the installed package."""
     own = project_root() / "data" / name
-    return own if own.is_dir() else Path(sys.prefix) / "share" / "fedlib" / name
+    if own.is_relative_to(REPOSITORY):
+        return own
+    # Not `sys.prefix`: pip's --user and --target, and Debian's pip, install below other folders.
+    shared = (folder / "share" / "fedlib" / name for folder in Path(__file__).parents)
+    return next(filter(Path.is_dir, shared), own)
 
 
 def results_folder() -> Path:
@@ -60,3 +62,8 @@ def published_folder() -> Path:
 def agents_folder() -> Path:
     """The folder of trained agents."""
     return _committed("agents")
+
+
+def embedded_folder() -> Path:
+    """The folder of the embedded data set."""
+    return _committed("embedded")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import stat
 import subprocess
 import sys
@@ -87,3 +88,16 @@ def test_modules_that_are_begun_first_are_there():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebooks_keep_the_rules(path):
     assert problems(path) == []
+
+
+def test_an_installation_has_every_committed_data_file(monkeypatch):
+    setuptools, given = pytest.importorskip("setuptools"), {}
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(setuptools, "setup", given.update)
+    runpy.run_path("setup.py")
+    shipped = {path for _, paths in given["data_files"] for path in paths}
+    committed = subprocess.run(["git", "ls-files", "data"], capture_output=True, text=True, check=False)
+    if committed.returncode:
+        pytest.skip("needs a git checkout")
+    assert set(committed.stdout.split()) <= shipped
+    assert not any(path.startswith("data/cache/") for path in shipped)

@@ -19,7 +19,7 @@ from fedlib.data.class_names import FMNIST_CLASSES, GREY_DIGITS
 from fedlib.data.dataset import Dataset, Split
 from fedlib.errors import DataError
 from fedlib.files import write_atomically
-from fedlib.paths import EMBEDDED
+from fedlib.paths import embedded_folder
 
 TRAIN_PER_CLASS = 600
 TEST_PER_CLASS = 100
@@ -29,7 +29,7 @@ RESTORE = "restore it with `git checkout -- data/embedded`"
 
 def embedded_file() -> Path:
     """The one compressed file."""
-    return EMBEDDED / "fmnist_embedded.npz"
+    return embedded_folder() / "fmnist_embedded.npz"
 
 
 def first_per_class(labels: np.ndarray, count: int) -> np.ndarray:

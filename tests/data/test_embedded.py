@@ -18,9 +18,9 @@ def test_balanced_small_and_with_its_licence():
     assert (fmnist.image_shape, fmnist.stand_in) == ((1, 28, 28), False)
     assert fmnist.class_names[9] == "Ankle boot"
     assert fmnist.train.labels[0] == 9  # the full set begins with an ankle boot
-    files = list(embedded.EMBEDDED.iterdir())
+    files = list(embedded.embedded_folder().iterdir())
     assert sum(path.stat().st_size for path in files) < 4e6
-    assert "Zalando" in (embedded.EMBEDDED / "LICENSE-fashion-mnist").read_text()
+    assert "Zalando" in (embedded.embedded_folder() / "LICENSE-fashion-mnist").read_text()
 
 
 def test_the_cut_takes_the_first_of_every_class():
@@ -44,7 +44,7 @@ def test_cutting_the_full_set_gives_the_embedded_file(monkeypatch):
 )
 def test_a_damaged_or_missing_file_is_named(tmp_path, monkeypatch, damage):
     content = damage(embedded.embedded_file().read_bytes())
-    monkeypatch.setattr(embedded, "EMBEDDED", tmp_path)
+    monkeypatch.setattr(embedded, "embedded_folder", lambda: tmp_path)
     if content is not None:
         embedded.embedded_file().write_bytes(content)
     with pytest.raises(DataError, match=r"fmnist_embedded.npz.*restore it with `git checkout"):
@@ -55,7 +55,7 @@ def test_other_images_in_its_place_are_refused(tmp_path, monkeypatch):
     small = data.load_dataset("fmnist-embedded")
     changed = np.array(small.test.images)
     changed[0, 0, 0] ^= 1
-    monkeypatch.setattr(embedded, "EMBEDDED", tmp_path)
+    monkeypatch.setattr(embedded, "embedded_folder", lambda: tmp_path)
     arrays = {"train_images": small.train.images, "train_labels": small.train.labels}
     np.savez(embedded.embedded_file(), **arrays, test_images=changed, test_labels=small.test.labels)
     with pytest.raises(DataError, match=r"is damaged \(checksum"):
