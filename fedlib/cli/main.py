@@ -31,6 +31,7 @@ from fedlib.errors import (
 )
 from fedlib.experiments.artifact import PROFILES
 
+_WITH_NOTEBOOKS = ("notebooks", "report", "reproduce")  # commands that need this extra
 _Command = Callable[[argparse.Namespace], int]
 
 
@@ -61,8 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if str(error.name).split(".")[0] == "fedlib":
             raise
-        way = "pip install -e '.[notebooks]'"
-        output.tell(f"fedlib: error: {arguments.name} needs {error.name}, which is not installed; {way}")
+        extra = "'.[notebooks]'" if arguments.name in _WITH_NOTEBOOKS else "."
+        what = f"{arguments.name} needs {error.name}, which is not installed"
+        output.tell(f"fedlib: error: {what}; in a checkout: pip install -e {extra}")
         return EXIT_USAGE
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):

@@ -229,8 +229,16 @@ def test_figures_and_tables_need_no_notebook_package(command, tmp_path):
 def test_a_command_whose_packages_are_absent_says_how_to_install_them(command):
     done = without_notebook_packages(command)
     assert done.returncode == 2
-    way = r"which is not installed; pip install -e '\.\[notebooks\]'"
+    way = r"which is not installed; in a checkout: pip install -e '\.\[notebooks\]'"
     assert re.fullmatch(rf"fedlib: error: {command} needs \w+, {way}\n", done.stderr)
+
+
+def test_an_absent_package_that_every_command_needs_asks_for_no_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    monkeypatch.delitem(sys.modules, "fedlib.experiments.store", raising=False)
+    assert main(["list"]) == 2
+    way = "in a checkout: pip install -e ."
+    assert capsys.readouterr().err == f"fedlib: error: list needs filelock, which is not installed; {way}\n"
 
 
 def test_list_data_list_and_errors_import_no_large_package():
