@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from fedlib.errors import check
@@ -22,6 +23,12 @@ class Interval:
     low: float
     high: float
     n: int
+
+    @classmethod
+    def from_columns(cls, row: pd.Series, name: str, bounds: str | None = None) -> "Interval":
+        """The interval that a row of a table has in the columns of `columns` and in n."""
+        start = f"{name} " if bounds is None else bounds
+        return cls(row[name], row[f"{start}low"], row[f"{start}high"], int(row["n"]))
 
     def columns(self, name: str, bounds: str | None = None) -> dict[str, float]:
         """Columns of a table: `name`, and low and high after `bounds` (by default `<name> `)."""

@@ -236,7 +236,7 @@ def plot_ablations(rows: pd.DataFrame) -> Figure:
                 continue
             side = np.sign(row["mean"])
             ax.plot(side * edge, at, "<" if side < 0 else ">", color=colour, clip_on=False)
-            words = effect_words(Interval(row["mean"], row.low, row.high, int(row.n)))
+            words = effect_words(Interval.from_columns(row, "mean", ""))
             ax.annotate(words, (side * edge, at), (-8 * side, 0), textcoords="offset points", va="center",
                         ha="left" if side < 0 else "right", fontsize=8)  # fmt: skip
         ax.set_xlim(-edge, edge)

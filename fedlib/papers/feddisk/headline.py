@@ -164,7 +164,7 @@ def _step(fedavg: pd.Series, mean: pd.Series) -> str:
 
 
 def _interval(line: pd.Series) -> Interval:
-    return Interval(line["mean"], line.low, line.high, int(line.n))
+    return Interval.from_columns(line, "mean", "")
 
 
 def _words(found: pd.Series | Interval, unit: str = "points") -> str:

@@ -34,7 +34,7 @@ def _against_shuffled(rows_of: RowsOf) -> Interval | None:
 
 def _of_feddisk(table: pd.DataFrame) -> Interval | None:
     own = table[table.variant == "feddisk"]
-    return Interval(*own[["mean", "low", "high", "n"]].iloc[0]) if len(own) else None
+    return Interval.from_columns(own.iloc[0], "mean", "") if len(own) else None
 
 
 AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLED = NUMBERS = (

@@ -135,7 +135,7 @@ def _repair(data: str, variant: str, what: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         found = learning.gains(rows_of("feddrl/repair_judged"))
         found = found[(found.dataset == data) & (found.variant == variant)]
-        return Interval(*found[["nats", "nats low", "nats high", "n"]].iloc[0]) if len(found) else None
+        return Interval.from_columns(found.iloc[0], "nats") if len(found) else None
 
     return Number(
         id=f"feddrl-{AGENT_IDS.get(variant, variant).replace('_', '-')}-{data}",
