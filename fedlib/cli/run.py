@@ -186,9 +186,10 @@ def options_of_runs(arguments: argparse.Namespace) -> str:
 def _print_outcome(
     artifact: "Artifact", outcome: "Outcome", computed: int, arguments: argparse.Namespace
 ) -> None:
-    from fedlib.experiments.runner import describe_group, same_description
+    from fedlib.experiments.runner import describe_group
+    from fedlib.experiments.stored_runs import by_description
 
-    for members in same_description(outcome.runs):
+    for members in by_description(outcome.runs):
         print(describe_group(members))
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)

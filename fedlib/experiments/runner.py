@@ -318,11 +318,3 @@ def describe_group(members: Sequence[StoredRun]) -> str:
     stand_in = " (stand-in data)" if members[0].provenance["dataset"]["stand_in"] else ""
     seeds = f"{len(accuracy)} seed{'' if len(accuracy) == 1 else 's'}"
     return f"{head}: test accuracy {statistics.fmean(accuracy):.4f}{spread}, {seeds}{stand_in}"
-
-
-def same_description(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
-    """Stored runs grouped by description, seeds together."""
-    groups: dict[str, list[StoredRun]] = {}
-    for stored in runs:
-        groups.setdefault(stored.run.group_key, []).append(stored)
-    return list(groups.values())

@@ -72,10 +72,15 @@ def rows_beside_grid(
 
 def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:
     """Summarise stored runs, a line for each description: settings, seeds, mean accuracy, how many failed."""
+    return [_line(members) for members in by_description(runs)]
+
+
+def by_description(runs: Iterable[StoredRun]) -> list[list[StoredRun]]:
+    """Stored runs grouped by description, seeds together."""
     groups: dict[str, list[StoredRun]] = {}
     for stored in runs:
         groups.setdefault(stored.run.group_key, []).append(stored)
-    return [_line(members) for members in groups.values()]
+    return list(groups.values())
 
 
 def _line(members: Sequence[StoredRun]) -> Mapping[str, str]:
