@@ -208,7 +208,8 @@ def _tuned(profile: str) -> list[Setting]:
 
 def ablations(profile: str) -> list[Run]:
     """FedDisk and FedAvg of fig. 3, and FedDisk with one thing changed at a time."""
-    setting = next(s for s in scale_of(profile).settings if s.case == scale_of(profile).ablated)
+    scale = scale_of(profile)
+    setting = next(s for s in scale.settings if s.case == scale.ablated)
     whole = [run_of(profile, setting, method) for method in ("feddisk", "fedavg")]
     return whole + [_ablated(profile, setting, *ABLATIONS[name]) for name in ABLATIONS]
 

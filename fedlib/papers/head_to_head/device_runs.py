@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
 from fedlib.papers.head_to_head.runs import base_run, scale_of
 from fedlib.run import Run
 
@@ -44,7 +42,6 @@ def rivals(name: str) -> dict[str, str]:
 
 def runs(profile: str) -> list[Run]:
     """Every contestant in the first setting of the protocol."""
-    check_name("profile", profile, PROFILES)
     scale = scale_of(profile)
     base = replace(
         base_run(profile, "devices", scale.datasets[0], scale.cells[0]),
