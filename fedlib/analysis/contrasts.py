@@ -26,23 +26,18 @@ def late_mean(rows: pd.DataFrame) -> pd.Series:
     return 100 * known.groupby("seed").test_accuracy.mean()
 
 
-def final(rows: pd.DataFrame, value: str = "test_accuracy", *, percent: bool = True) -> pd.Series:
-    """`value` after the last evaluated round of each seed, by seed; in percent or as it is.
+def final(rows: pd.DataFrame, value: str = "test_accuracy") -> pd.Series:
+    """`value` after the last evaluated round of each seed, by seed, in percent.
 
     rows: of one cell and one method, at most one per seed and round.
     """
     known = _of_one_cell(rows, value)
-    last = known.loc[known.groupby("seed")["round"].idxmax()].set_index("seed")[value].sort_index()
-    return 100 * last if percent else last
+    return 100 * known.loc[known.groupby("seed")["round"].idxmax()].set_index("seed")[value].sort_index()
 
 
-def best(
-    rows: pd.DataFrame, value: str = "test_accuracy", *, percent: bool = True, smallest: bool = False
-) -> pd.Series:
-    """The largest (or smallest) `value` over all rounds of each seed, by seed; in percent or as it is."""
-    by_seed = _of_one_cell(rows, value).groupby("seed")[value]
-    found = (by_seed.min() if smallest else by_seed.max()).sort_index()
-    return 100 * found if percent else found
+def best(rows: pd.DataFrame, value: str = "test_accuracy") -> pd.Series:
+    """The largest `value` over all rounds of each seed, by seed, in percent."""
+    return 100 * _of_one_cell(rows, value).groupby("seed")[value].max().sort_index()
 
 
 def best_of_each(rows: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -185,7 +185,6 @@ def export_results(
     *,
     store: Store | Path | str | None = None,
     every: int = 1,
-    folder: Path | None = None,
 ) -> Path:
     """Write an artifact's stored rows to the committed results; returns the file's path.
 
@@ -210,7 +209,7 @@ def export_results(
         rows = _thin(rows, every)
         details["runs"] = _details(artifact.id, profile, store, keys)
     details |= _measurement_details(artifact.measurement, profile, store)
-    path = results_file(artifact.id, profile, folder)
+    path = results_file(artifact.id, profile)
     return write_rows(path, rows.drop(columns="source").reset_index(drop=True), plain(details))
 
 
@@ -265,10 +264,10 @@ def _without_round_seconds(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return {**provenance, "segments": segments}
 
 
-def stored_counts(artifact: Artifact, store: Store, profiles: Iterable[str] | None = None) -> dict[str, str]:
+def stored_counts(artifact: Artifact, store: Store) -> dict[str, str]:
     """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
     found = {}
-    for profile in profiles or artifact.profiles:
+    for profile in artifact.profiles:
         keys = group_keys(artifact.runs(profile))
         count = sum(
             stored.status == FINISHED and stored.run.group_key in wanted

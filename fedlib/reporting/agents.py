@@ -20,10 +20,10 @@ def training_run(method: str) -> Run:
     return next(run for run in runs if all(getattr(run, name) == value for name, value in wanted.items()))
 
 
-def train_agents(methods: Sequence[str], folder: Path | None = None) -> list[Path]:
+def train_agents(methods: Sequence[str]) -> list[Path]:
     """Train and write the agents of these methods."""
     paths = []
     for method in methods:
-        paths.append((folder or agents_folder()) / f"{method}.pt")
+        paths.append(agents_folder() / f"{method}.pt")
         save_agent(train_agent(training_run(method)), paths[-1])
     return paths

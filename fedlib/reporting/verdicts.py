@@ -214,11 +214,9 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def verdict_table(
-    paper: str | None = None, *, profile: str | None = None, store: Store | Path | str | None = None
-) -> pd.DataFrame:
+def verdict_table(paper: str | None = None, *, store: Store | Path | str | None = None) -> pd.DataFrame:
     """The verdicts as a data frame, one row a claim: `COLUMNS`."""
-    return pd.DataFrame(records(paper, profile=profile, store=store), columns=list(COLUMNS))
+    return pd.DataFrame(records(paper, store=store), columns=list(COLUMNS))
 
 
 def effects(

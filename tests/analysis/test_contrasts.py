@@ -34,7 +34,6 @@ ROWS = pd.DataFrame(
 def test_final_and_best_by_seed():
     assert decide.final(ROWS).tolist() == [50, 40]  # the last round that was evaluated
     assert decide.best(ROWS).tolist() == [60, 40]
-    assert decide.best(ROWS, "loss", percent=False, smallest=True).tolist() == [1, 4]
 
 
 def test_the_late_mean_is_over_the_last_tenth_of_the_rounds():

@@ -28,7 +28,7 @@ from fedlib.methods.fedddrl.devices import (
 
 WINDOW = 3  # values of each history in the state (FEDDDRL-A11)
 STATE_SIZE = 2 * WINDOW + 4
-LOSS, PROBING = 0, WINDOW  # where a state has L and the present H^p
+PROBING = WINDOW  # where a state has the present H^p
 BIAS_SHARE = 0.3  # b = 0.3 E[w2 B + w3 H], sec. 4.1.1
 
 

@@ -19,18 +19,18 @@ from fedlib.papers.feddrl.runs import COHORT, scale_of
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
 
 
-def gains(rows: pd.DataFrame, over: str = "uniform") -> pd.DataFrame:
-    """Every variant's mean reward and best accuracy less those of `over`, with intervals over seeds.
+def gains(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every variant's mean reward and best accuracy less those of uniform weights, with intervals over seeds.
 
     of the room: its gain in reward as a share of the best one within the agent's reach.
     """
     lines = []
     for data, part in analysis.named(rows).groupby("dataset"):
         rewards = {v: analysis.rewards(part, v) for v in analysis.variant_order(part)}
-        found = {v: decide.paired(own, rewards[over]) for v, own in rewards.items()}
+        found = {v: decide.paired(own, rewards["uniform"]) for v, own in rewards.items()}
         room = max((found[v].mean for v in analysis.REACHABLE if v in found), default=float("nan"))
         for variant, gain in found.items():
-            points = decide.paired(analysis.best(part, variant), analysis.best(part, over))
+            points = decide.paired(analysis.best(part, variant), analysis.best(part, "uniform"))
             lines.append(
                 {"dataset": data, "variant": variant, "reward": rewards[variant].mean()}
                 | gain.columns("nats")

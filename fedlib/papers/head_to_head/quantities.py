@@ -93,10 +93,10 @@ def shared_runs(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[settings.isin(every) & runs.seed.isin(seeds)]
 
 
-def score_matrix(runs: pd.DataFrame, contestant: str, value: str = "level") -> np.ndarray:
+def score_matrix(runs: pd.DataFrame, contestant: str) -> np.ndarray:
     """[settings, seeds] of one contestant, settings and seeds in sorted order."""
     own = runs[runs.contestant == contestant]
-    return own.pivot(index=SETTING, columns="seed", values=value).to_numpy()
+    return own.pivot(index=SETTING, columns="seed", values="level").to_numpy()
 
 
 def benchmark_levels(rows: pd.DataFrame) -> pd.DataFrame:

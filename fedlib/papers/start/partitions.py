@@ -21,12 +21,12 @@ FAMILIES = (
 )
 
 
-def family_partitions(labels: np.ndarray, num_classes: int, seed: int = 0) -> dict[str, list[np.ndarray]]:
+def family_partitions(labels: np.ndarray, num_classes: int) -> dict[str, list[np.ndarray]]:
     """A partition of each family into 10 clients: title -> index lists."""
 
     return {
         title: make_partition(
-            name, labels=labels, num_classes=num_classes, num_clients=10, rng=seeds.rng(seed, name), **options
+            name, labels=labels, num_classes=num_classes, num_clients=10, rng=seeds.rng(0, name), **options
         )
         for name, options, title in FAMILIES
     }
