@@ -28,28 +28,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's artifacts, and what its modules register."""
+    """A paper's name and address, its artifacts, and what its modules register."""
 
+    title: str
+    address: str  # empty for one that is not on the web
     artifacts: tuple[Artifact, ...]
     claims: Deferred
     numbers: Deferred
     errata: Deferred | None
 
 
-def _paper(name: str, artifacts: tuple[Artifact, ...], *, errata: bool = True) -> Paper:
+def _paper(
+    name: str, title: str, artifacts: tuple[Artifact, ...], address: str = "", *, errata: bool = True
+) -> Paper:
     modules = Deferred(f"fedlib.papers.{name}")
     return Paper(
-        artifacts, modules.claims.CLAIMS, modules.numbers.NUMBERS, modules.errata.ERRATA if errata else None
+        title,
+        address,
+        artifacts,
+        modules.claims.CLAIMS,
+        modules.numbers.NUMBERS,
+        modules.errata.ERRATA if errata else None,
     )
 
 
 PAPERS: dict[str, Paper] = {
-    "start": _paper("start", start.ARTIFACTS, errata=False),
-    "feddrl": _paper("feddrl", feddrl.ARTIFACTS),
-    "feddisk": _paper("feddisk", feddisk.ARTIFACTS),
-    "fedddrl": _paper("fedddrl", fedddrl.ARTIFACTS),
-    "frl": _paper("frl", frl.ARTIFACTS),
-    "head_to_head": _paper("head_to_head", head_to_head.ARTIFACTS, errata=False),
+    "start": _paper("start", "START", start.ARTIFACTS, errata=False),
+    "feddrl": _paper("feddrl", "FedDRL", feddrl.ARTIFACTS, "https://doi.org/10.1145/3545008.3545085"),
+    "feddisk": _paper("feddisk", "FedDisk", feddisk.ARTIFACTS, "https://arxiv.org/abs/2401.02586"),
+    "fedddrl": _paper("fedddrl", "FedDdrl", fedddrl.ARTIFACTS, "https://doi.org/10.3390/s23052494"),
+    "frl": _paper("frl", "FRL report", frl.ARTIFACTS),
+    "head_to_head": _paper("head_to_head", "Head to head", head_to_head.ARTIFACTS, errata=False),
 }
 LISTED_BY = "`python -m fedlib list`"  # every artifact
 

@@ -20,14 +20,6 @@ from fedlib.reporting.verdicts import Load, decide_claims, deciding_rows, keep_r
 
 Judged = list[tuple[Claim, Verdict]]
 ENOUGH_POWER = 0.2  # a rule with less is no rule: it needs more seeds, or more pooling
-NAMES = {
-    "start": "START",
-    "feddrl": "FedDRL",
-    "feddisk": "FedDisk",
-    "fedddrl": "FedDdrl",
-    "frl": "FRL report",
-    "head_to_head": "Head to head",
-}
 COLUMNS = ("unit", "kind", "printed", "margin", "ours", "verdict")
 BEGIN, END = "<!-- verdicts: generated -->", "<!-- /verdicts -->"
 HEAD = """# Claims
@@ -81,7 +73,7 @@ def claims_page(judged: Mapping[str, Judged], load: Load) -> str:
 
 
 def _section(paper: str, judged: Judged, load: Load) -> str:
-    lines = [f"## {NAMES.get(paper, paper)}", ""]
+    lines = [f"## {PAPERS[paper].title}", ""]
     for claim, verdict in judged:
         lines += _about(claim, verdict, load)
     return "\n".join(lines)
@@ -167,7 +159,7 @@ def verdict_counts(told: Mapping[str, list[Record]]) -> str:
         own = [record["verdict"] for record in found if record["kind"] != ARITHMETIC]
         cells = [str(own.count(verdict)) for verdict in VERDICTS]
         apart = f"{len(found) - len(own)}"
-        lines.append(f"| {NAMES.get(paper, paper)}, {len(found)} claims | {' | '.join(cells)} | {apart} |")
+        lines.append(f"| {PAPERS[paper].title}, {len(found)} claims | {' | '.join(cells)} | {apart} |")
     return "\n".join(lines)
 
 

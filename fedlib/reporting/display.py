@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE
 from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
 from fedlib.experiments.artifact import Artifact
-from fedlib.papers import errata_table
+from fedlib.papers import PAPERS, errata_table
 from fedlib.plotting.style import METHOD_STYLES
 from fedlib.reporting.html_tables import html_list, html_parts, html_table
 from fedlib.reporting.verdict_cache import Record
@@ -39,13 +39,6 @@ _PROFILE_WORDS = {  # what a profile is, in the order of size
     "reduced": "fewer images or rounds than the paper's, or a smaller network",
     "extended": "the paper's lengths, a smaller network or fewer images",
     "paper": "every printed setting",
-}
-# of captions, with the paper's address where it has one
-PAPERS = {
-    "feddrl": ("FedDRL", "https://doi.org/10.1145/3545008.3545085"),
-    "feddisk": ("FedDisk", "https://arxiv.org/abs/2401.02586"),
-    "fedddrl": ("FedDdrl", "https://doi.org/10.3390/s23052494"),
-    "frl": ("FRL report", ""),
 }
 
 
@@ -202,7 +195,7 @@ _SMALL = 'style="font-size: 12px; opacity: 0.8"'
 def _linked(artifact: Artifact) -> str:
     """The artifact's label as HTML; its place in the paper is a link to the paper."""
     place, rest = place_in_paper(artifact), html.escape(artifact.title)
-    address = PAPERS[artifact.paper][1] if place else ""
+    address = PAPERS[artifact.paper].address if place else ""
     if not place:
         return rest
     return f'<a href="{address}">{place}</a>: {rest}' if address else f"{place}: {rest}"
@@ -212,8 +205,8 @@ def place_in_paper(artifact: Artifact) -> str:
     """`FedDRL, fig. 5`; empty for an artifact that the paper has not."""
     for word, short in (("table", "table "), ("fig", "fig. ")):
         number = artifact.name.removeprefix(word)
-        if artifact.paper in PAPERS and artifact.name.startswith(word) and number.isdecimal():
-            return f"{PAPERS[artifact.paper][0]}, {short}{number}"
+        if artifact.name.startswith(word) and number.isdecimal():
+            return f"{PAPERS[artifact.paper].title}, {short}{number}"
     return ""
 
 

@@ -25,7 +25,6 @@ from fedlib.experiments.store import Store
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS, find_artifact, numbers
 from fedlib.paths import project_root
-from fedlib.reporting.claims_page import NAMES
 from fedlib.reporting.verdicts import Load, largest, loader
 from fedlib.run import Run
 
@@ -167,9 +166,10 @@ def numbers_page() -> str:
 
 def _section(paper: str, known: Committed) -> str:
     found = {number: value for number in numbers(paper) if (value := known.value(number))}
+    head = f"## {PAPERS[paper].title}"
     if not found:
-        return f"## {NAMES[paper]}\n\nNo rows yet.\n"
-    lines = [f"## {NAMES[paper]}", "", _head("ID", "number", "value", "unit", "within", "rows", "stated in")]
+        return f"{head}\n\nNo rows yet.\n"
+    lines = [head, "", _head("ID", "number", "value", "unit", "within", "rows", "stated in")]
     lines += [number_line(number, value) for number, value in found.items()]
     lines += ["", _head("rows", "profile", "seeds", "data", "hardware", "time", "the rows alone")]
     users = {name: number for number in found for name in number.artifacts}

@@ -19,11 +19,11 @@ from jinja2 import Environment
 
 from fedlib.analysis.decisions import NOT_RUN
 from fedlib.files import write_atomically
-from fedlib.papers import claims
+from fedlib.papers import PAPERS, claims
 from fedlib.paths import project_root
 from fedlib.plotting.forest import plot_claims
 from fedlib.plotting.style import DPI
-from fedlib.reporting.display import CSS_DPI, PAPERS, SHARP, scale_of
+from fedlib.reporting.display import CSS_DPI, SHARP, scale_of
 from fedlib.reporting.html_tables import html_parts, html_table
 from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, picture_html, prose_of
 from fedlib.reporting.notebook_runner import NotebookResult, notebooks_folder, output_folder, paper_key
@@ -118,7 +118,7 @@ def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _S
     claim = {claim.id: claim for claim in claims()}[one["claim"]]
     table = html_table(effects[_EFFECTS].rename(columns=_HEADERS), name=one["claim"]) if len(effects) else ""
     figure = project_root() / "figures" / f"{claim.artifact}.png"
-    address = PAPERS[claim.paper][1] if claim.paper in PAPERS else ""
+    address = PAPERS[claim.paper].address
     place = html.escape(one["place"])
     place = f'<a href="{address}">{place}</a>' if address and not place.startswith("ours") else place
     command = "run" if one["verdict"] == NOT_RUN else "show"

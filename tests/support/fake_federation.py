@@ -74,7 +74,7 @@ CLAIMS = (
 class FakePaper:
     """A `Paper` with this module's ARTIFACTS and CLAIMS of the moment, which tests replace."""
 
-    errata = None
+    title, address, errata = "Fake", "", None
 
     @property
     def artifacts(self):
