@@ -24,6 +24,7 @@ OF_README = (
         for scheme in ("", "cn-", "pa-")
         for control in ("fedavg", "uniform", "untrained")
     ),
+    *(f"feddrl-length-{scheme}repaired-uniform" for scheme in ("", "cn-", "pa-")),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
     *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
