@@ -6,18 +6,13 @@ and `run` works on a machine without Jupyter.
 """
 
 import argparse
-import signal
 import sys
-import sysconfig
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from fedlib import __version__
-from fedlib.cli import numbers, output, release, results, submit
+from fedlib.cli import faults, numbers, output, release, results, submit
 from fedlib.cli import run as running
 from fedlib.cli import verdicts as verdict_options
 from fedlib.errors import (
@@ -44,14 +39,14 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status."""
-    warnings.showwarning = _show_warning
-    sys.excepthook = _ask_for_report
+    warnings.showwarning = faults.show_warning
+    sys.excepthook = faults.show_fault
     arguments = argparse.Namespace(name="", shows=False)
     try:
         with output.guarded():
             make_parser().parse_args(argv, arguments)
             if argv is None:  # else the process, and what its signals do, are the caller's
-                _interrupt_on("SIGTERM", "SIGHUP")
+                faults.interrupt_on("SIGTERM", "SIGHUP")
             arguments.command_line = sys.orig_argv[1:] if argv is None else ["-m", "fedlib", *argv]
             return arguments.command(arguments)
     except FedlibError as error:
@@ -67,52 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.tell(f"fedlib: error: {what}; in a checkout: pip install -e {extra}")
         return EXIT_USAGE
     except (MemoryError, RuntimeError) as error:
-        if not _is_out_of_memory(error):
+        if not faults.is_out_of_memory(error):
             raise
         output.tell(f"fedlib: error: memory does not suffice ({' '.join(str(error).split())[:200]})")
         return EXIT_FAILED
     except KeyboardInterrupt:
         output.tell("fedlib: interrupted; what was finished is stored, the rest resumes")
         return EXIT_INTERRUPTED
-
-
-def _interrupt_on(*names: str) -> None:
-    """A killed scheduler job or a lost connection leaves its checkpoint, as after Ctrl-C; not below nohup."""
-    for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    output.tell(f"fedlib: warning: {message}")
-
-
-def _ask_for_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    sys.__excepthook__(kind, error, trace)
-    own = _outside_of_fedlib(trace)
-    if own is None:
-        report = "please report it: the lines above and the command"
-        output.tell(f"fedlib: this is a fault of fedlib {__version__}, {report}")
-    else:
-        text = f"{own.name} of {own.filename}, line {own.lineno}: {kind.__name__}: {error}"
-        output.tell(f"fedlib: error: code of yours failed in {text}; what was finished is stored")
-
-
-def _outside_of_fedlib(trace: TracebackType | None) -> traceback.FrameSummary | None:
-    """The innermost frame below this command that belongs to no installed package, such as a method's."""
-    package, paths = str(Path(__file__).parents[1]), sysconfig.get_paths()
-    known = (package, "<", *(paths[name] for name in ("stdlib", "platlib", "purelib")))
-    frames = traceback.extract_tb(trace)
-    first = next((at for at, frame in enumerate(frames) if frame.filename == __file__), len(frames))
-    return next((f for f in reversed(frames[first:]) if not f.filename.startswith(known)), None)
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    if isinstance(error, MemoryError) or "torch" not in sys.modules:
-        return isinstance(error, MemoryError)
-    from fedlib.engine.hardware.device import is_out_of_memory
-
-    return is_out_of_memory(error)
 
 
 _EXAMPLES = {

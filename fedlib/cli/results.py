@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fedlib.cli import run as running
-from fedlib.cli.output import draw_without_window, print_table, terminal_width
+from fedlib.cli.output import draw_without_window, print_table, tell, terminal_width
 from fedlib.errors import check, check_name
 from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.run import count_of_runs
@@ -114,7 +114,7 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
 
     Of one profile: the one given, else the one that is shown without filters, or the largest other with rows.
     """
-    from fedlib.experiments.results import rows_to_show
+    from fedlib.experiments.results import finished_rows, rows_to_show
     from fedlib.experiments.store import Store
     from fedlib.experiments.stored_runs import rows_beside_grid
     from fedlib.reporting.verdicts import largest, loader
@@ -129,11 +129,25 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
     check(trains, f"{artifact.id} has no runs to choose from; allowed: no {', '.join(_CHOOSING)}")
     others = [] if arguments.profile else [one for one in reversed(artifact.profiles) if one != best]
     for profile in (best, *others):
-        rows = rows_beside_grid(artifact, profile, store, **wanted)
+        rows = finished_rows(rows_beside_grid(artifact, profile, store, **wanted))
         if len(rows):
+            _tell_absent(store, wanted, rows)
             return rows, True
     _check_filters(store, wanted)
     return rows, True
+
+
+def _tell_absent(store: "Store", wanted: Mapping[str, Sequence[Any]], rows: "pd.DataFrame") -> None:
+    """Say which values of a filter have no rows beside those of others; UsageError for unknown ones."""
+    absent = {}
+    for field, values in wanted.items():
+        known = set(rows[field])
+        if missing := [one for one in values if one not in known]:
+            absent[field] = missing
+    if absent:
+        _check_filters(store, absent)
+    for field, values in absent.items():
+        tell(f"fedlib: no rows stored of {field} {', '.join(map(str, values))}")
 
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, list[Any]]:

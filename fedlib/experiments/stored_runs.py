@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fedlib.errors import UsageError
 from fedlib.experiments import labels
 from fedlib.experiments.artifact import Artifact
-from fedlib.experiments.results import columns_of, finished_rows, load_rows
+from fedlib.experiments.results import columns_of, rows_to_show
 from fedlib.experiments.store import FAILED, FINISHED, Store, StoredRun
 
 if TYPE_CHECKING:
@@ -52,15 +52,16 @@ def rows_beside_grid(
 ) -> "pd.DataFrame":
     """Rows of an artifact's grid, and of the store's other runs of its name; wanted: as in `find_runs`.
 
-    Runs of one name have in the column `settings` what tells them apart.
+    Runs of one name have in the column `settings` what tells them apart. Failed runs are left out, but for
+    those of the grid where the artifact counts them.
     """
     import pandas as pd
 
     found = find_runs(store, [artifact.id], profile=[profile], **wanted)
-    own, grid = rows_of(found), finished_rows(load_rows(artifact, profile=profile, store=store))
+    own, grid = rows_of(found), rows_to_show(artifact, profile=profile, store=store)
     for field, values in wanted.items():
         grid = grid[grid[field].isin(values)]
-    grid = grid[~grid["run"].isin([stored.run.key for stored in found])]
+    grid = grid[~grid["run"].isin(own["run"])] if len(own) else grid
     frames = [frame for frame in (own, grid) if len(frame)]
     if not frames:
         return grid

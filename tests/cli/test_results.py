@@ -74,6 +74,11 @@ def test_a_method_of_ones_own_stands_beside_fedavg(store, capsys, tmp_path, monk
     assert main(["show", own[0], *shown_of]) == 0
     printed = capsys.readouterr().out
     assert "final accuracy %" in printed
+    small = [*shown_of, "--profile", "smoke"]
+    assert main(["show", own[0], *small, "--method", "fedavg,fedprox"]) == 0
+    assert capsys.readouterr().err == "fedlib: no rows stored of method fedprox\n"
+    assert main(["show", own[0], *small, "--method", "fedavg,fedprxo"]) == 2
+    assert "unknown method 'fedprxo'" in capsys.readouterr().err
     rows = fedlib.load_results("start/curves", "smoke", store=copied)
     assert set(rows["method"]) == {"fedavg", "mypackage:Mine"}
     assert rows["settings"].notna().all()
