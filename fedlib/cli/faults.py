@@ -1,4 +1,4 @@
-"""What a command does about signals, warnings and errors that no one line of its own explains."""
+"""Signals, warnings and errors of a command that no line of its own explains."""
 
 import os
 import signal
