@@ -15,6 +15,8 @@ FedDRL run of theirs. There both accuracies decide from the start.
 FEDDRL-R19 and R20 ask of the repaired agent under CN and PA what R8 asks under CE, in both accuracies. They
 were registered before any run of it there, with FedDRL's rows of both cells known. FEDDRL-R21 and R22 ask of
 MNIST under CE what R5 and R6 ask of Fashion-MNIST, in both accuracies, registered before any run of theirs.
+FEDDRL-R23 and R24 ask whether the lead of the repaired agent is learned, under CE and CN: against its own
+untrained policy, in both accuracies, registered before that policy was run at this length.
 """
 
 from fedlib.analysis.claims import Claim, Part, Supplement, supplement
@@ -201,6 +203,17 @@ CLAIMS = (
         for number, words, other, name in (
             (21, "too FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
             (22, "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
+        )
+    ),
+    *(
+        Claim(
+            f"FEDDRL-R{number}",
+            f"under {partition} training the repaired agent makes it more accurate", place, artifact,
+            parts=_both("repaired", "repaired_untrained", "repaired - its untrained policy"),
+            gates=(flat("repaired", "repaired_untrained"),),
+        )
+        for number, partition, place, artifact in (
+            (23, "CE", PLACE, ARTIFACT), (24, "CN", CN_PLACE, CN_ARTIFACT),
         )
     ),
 )  # fmt: skip

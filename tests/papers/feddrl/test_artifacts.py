@@ -152,6 +152,8 @@ def test_extended_has_the_repaired_agent_in_every_cell_and_leaves_the_others_as_
     repaired = [run for run in runs if run.method_options == REPAIRED]
     assert {(run.dataset, run.partition, run.num_clients) for run in repaired} == cells
     assert len(cells) == len(grid.EXTENDED_CELLS) + 1
+    untrained = [run for run in runs if run.method_options == {**REPAIRED, "agent": "untrained"}]
+    assert {(run.dataset, run.partition) for run in untrained} == {("fmnist", "ce"), ("fmnist", "cn")}
     sizes = {(run.rounds, run.local_epochs, run.cohort_size) for run in runs if run.method != "singleset"}
     assert sizes == {(1000, 5, 10)}
     assert {run.rounds for run in runs if run.method == "singleset"} == {200}  # epochs
