@@ -31,20 +31,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--write-docs",
         action="store_true",
-        help="write docs/claims.md, docs/numbers.md, README's values and the committed verdicts",
+        help="write docs/claims.md, docs/numbers.md, README's values and the committed verdicts, from "
+        "committed rows alone",
     )
 
 
 def verdicts_command(arguments: argparse.Namespace) -> int:
     if arguments.write_docs:
         check(
-            not arguments.names and arguments.profile is None,
-            "--write-docs given with an ID or --profile; allowed: neither, the pages hold every claim",
+            not arguments.names and arguments.profile is None and arguments.store is None,
+            "--write-docs given with an ID, --profile or --store; allowed: none of them, the pages hold "
+            "every claim by the committed rows",
         )
         from fedlib.reporting.claims_page import write_pages
         from fedlib.reporting.numbers import write_numbers
 
-        for path in dict.fromkeys([*write_pages(arguments.store), *write_numbers()]):
+        for path in dict.fromkeys([*write_pages(), *write_numbers()]):
             print(path)
         return 0
     listed, shown = _wanted(arguments)

@@ -170,8 +170,10 @@ FIRST = [
     Row("walk", "invalid choice: 'walk'"),
     Row("", "the following arguments are required: command"),
     Row("list fedrl", "unknown artifact or paper 'fedrl' (did you mean 'feddrl'?); allowed: "),
-    Row("verdicts --write-docs start", "--write-docs given with an ID or --profile; allowed: neither"),
-    Row("verdicts --write-docs --profile paper", "--write-docs given with an ID or --profile; allowed: "),
+    *(
+        Row(f"verdicts --write-docs {given}", "--write-docs given with an ID, --profile or --store; allowed:")
+        for given in ("start", "--profile paper", "--store build/runs")
+    ),
     Row("verdicts --profile huge", "unknown profile 'huge'; allowed: smoke, reduced, extended, paper"),
     Row(
         "export fake/grid --profile smoke",
