@@ -93,8 +93,7 @@ def show_command(arguments: argparse.Namespace) -> int:
     if arguments.profile is not None:
         artifact.check_profile(arguments.profile)
     rows, own = _rows(arguments, artifact)
-    given = f"{arguments.id}{running.options_of_runs(arguments)}"
-    check(len(rows) > 0, f"no rows stored; python -m fedlib run {given} computes them")
+    check(len(rows) > 0, f"no rows stored; {_how_to_compute(arguments)}")
     general = "test_accuracy" in rows
     check(general or not own, "these rows have no accuracy; `fedlib show` without filters shows their table")
     tables, plot = ((), None) if own else (artifact.tables, artifact.plot)
@@ -107,6 +106,15 @@ def show_command(arguments: argparse.Namespace) -> int:
     if plot or general:
         print(f"figure: {_draw(plot or _curves, rows, arguments)}")
     return 0
+
+
+def _how_to_compute(arguments: argparse.Namespace) -> str:
+    """The command that computes what these filters ask for; of a list its first value, as `run` takes one."""
+    asked = vars(arguments)
+    first = {name: asked[name].split(",")[0] for name in ("data", "partition", "method") if asked[name]}
+    given = f"{arguments.id}{running.options_of_runs(argparse.Namespace(**asked | first))}"
+    whole = all(asked[name] == value for name, value in first.items())
+    return f"python -m fedlib run {given} computes {'them' if whole else 'the first of them'}"
 
 
 def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.DataFrame, bool]":

@@ -267,6 +267,8 @@ def test_rows_that_no_filter_finds_are_named_with_the_command_that_computes_them
     assert main(["show", "fake/grid", "--method", "fednova", *committed]) == 2
     given = f"fake/grid --method fednova {' '.join(committed)}"
     assert f"no rows stored; python -m fedlib run {given} computes them" in capsys.readouterr().err
+    assert main(["show", "fake/grid", "--method", "fednova,fedexp", *committed]) == 2
+    assert f"run {given} computes the first of them" in capsys.readouterr().err
     assert main(["show", "feddrl/table1", "--method", "fedavg", *committed]) == 2
     told = "feddrl/table1 has no runs to choose from; allowed: no --data, --partition, --method, --seeds"
     assert told in capsys.readouterr().err
