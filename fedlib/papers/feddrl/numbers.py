@@ -12,8 +12,9 @@ from fedlib.papers.feddrl.quantities import late as late_by_seed
 from fedlib.papers.feddrl.runs import CLUSTERED
 
 TABLE3 = "feddrl/table3"
-LENGTH = {  # by partition
+LENGTH = {  # by cell: Fashion-MNIST under a partition, and MNIST under CE
     "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
+    "mnist": "feddrl/paper_length_mnist",
 }  # fmt: skip
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
@@ -32,7 +33,7 @@ CONTROLS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
-PRINTED = {"feddrl": "the agent as printed"}
+OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
 AGENTS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
     "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
@@ -77,17 +78,19 @@ def _at_length(
         return paired(levels[own], levels[control])
 
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
-    parts = ("feddrl-length", scheme * (scheme != "ce"), own * (own != "feddrl"), "late" * late, control)
+    twin = control.removeprefix("repaired_")
+    parts = ("feddrl-length", scheme * (scheme != "ce"), own * (own != "feddrl"), "late" * late, twin)
     return Number(
         id="-".join(filter(None, parts)),
-        what=f"{OWN[own]} {what} less that of {(CONTROLS | PRINTED)[control]}, {_cell(scheme)}",
+        what=f"{OWN[own]} {what} less that of {(CONTROLS | OF_REPAIRED)[control]}, {_cell(scheme)}",
         unit="points", artifacts=(LENGTH[scheme],), compute=compute,
         places=places,
     )  # fmt: skip
 
 
 def _cell(scheme: str) -> str:
-    return f"one cell of {ROUNDS} rounds{f' under {scheme.upper()}' * (scheme != 'ce')}"
+    where = {"ce": "", "mnist": " on MNIST"}.get(scheme, f" under {scheme.upper()}")
+    return f"one cell of {ROUNDS} rounds{where}"
 
 
 def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
@@ -110,8 +113,8 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
 
 
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
-    """Numbers of the cell of the paper's length under this partition, as far as it has rows."""
-    shown = ("fedavg", "untrained") + ("uniform",) * (scheme != "ce")  # by the notebook's sentences
+    """Numbers of this cell of the paper's length, as far as it has rows."""
+    shown = ("fedavg", "untrained") + ("uniform",) * (scheme in ("cn", "pa"))  # by the notebook's sentences
     against = [
         _at_length(name, scheme, late=late, places=BOTH if name in shown else (PAGE,))
         for late in (False, True)
@@ -120,7 +123,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     against += [
         _at_length(name, scheme, "repaired", late=late, places=(PAGE,))
         for late in (False, True)
-        for name in ("uniform", *PRINTED)
+        for name in ("uniform", *OF_REPAIRED)
     ]
     if scheme not in CLUSTERED:
         return tuple(against)
