@@ -112,7 +112,7 @@ def test_an_agent_whose_run_has_other_fields_names_the_version_that_wrote_it(tmp
 
 
 def test_an_agent_with_other_networks_names_the_version_that_wrote_it(tmp_path):
-    path = stored(tmp_path, networks={"mind": torch.zeros(3)})
+    path = stored(tmp_path, networks={"policy": torch.zeros(3)})
     with pytest.raises(DataError, match="whose schedulerfl has other networks"):
         load_agent("schedulerfl", path)
 

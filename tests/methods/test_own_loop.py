@@ -19,7 +19,7 @@ def test_feddrls_agent_decides_and_learns():
     names = example("FedDRL's agent in a loop of yours")
     assert names["weights"].shape == (1, names["clients"])
     assert names["weights"].sum().item() == pytest.approx(1)
-    assert len(names["mind"].replay) == 4
+    assert len(names["state"].replay) == 4
     assert torch.isfinite(names["loss"]).all()
 
 

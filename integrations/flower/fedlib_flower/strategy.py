@@ -116,12 +116,12 @@ class FedDRL(PartitionedFedAvg):
     def __init__(self, partitions: int, agent: AggregationAgent | None = None, **settings: Any) -> None:
         super().__init__(partitions, **settings)
         self.agent = AggregationAgent() if agent is None else agent
-        self.mind = self.agent.start([self.generator()], self.cohort_size)
+        self.state = self.agent.start([self.generator()], self.cohort_size)
 
     def weigh(self, server_round: int, reports: Sequence[MetricRecord]) -> tuple[Tensor, dict[str, Any]]:
         before, after, sizes = (_row(reports, name) for name in ("loss-before", "loss-after", "num-examples"))
-        learned, _ = self.agent.learn(self.mind, [self.stream("replay", server_round - 1)])
-        self.mind, factors, columns = self.agent.step(
+        learned, _ = self.agent.learn(self.state, [self.stream("replay", server_round - 1)])
+        self.state, factors, columns = self.agent.step(
             learned, before, after, sizes, lambda name: [self.stream(name, server_round)]
         )
         return factors[0], _scalars(columns)
@@ -141,16 +141,16 @@ class EvaluatorFL(PartitionedFedAvg):
         check(self.method.approach == 1, f"approach={self.method.approach} given; allowed with Flower: 1")
         check(self.cohort_size == partitions, f"cohort_size={self.cohort_size} given; all workers train")
         self.rule = self.method.rule(partitions)
-        self.mind = self.rule.init([self.generator()])
+        self.state = self.rule.init([self.generator()])
         self.batch, self.average = MovingBatch.empty(1, partitions), torch.zeros(1)
 
     def weigh(self, server_round: int, reports: Sequence[MetricRecord]) -> tuple[Tensor, dict[str, Any]]:
         observed = _row(reports, "accuracy")
-        draw = self.rule.draw(self.mind, observed, [self.stream("draw", server_round)])
+        draw = self.rule.draw(self.state, observed, [self.stream("draw", server_round)])
         value = (draw.selected * observed).sum(dim=1) / draw.selected.sum(dim=1)
         reward, self.average = subtract_moving_average(value, self.average, new_weight=self.method.new_weight)
         self.batch = self.batch.add(observed, draw.action, reward, size=self.rule.batch_rounds)
-        self.mind = self.rule.learn(self.mind, self.batch)
+        self.state = self.rule.learn(self.state, self.batch)
         return draw.selected[0] / draw.selected.sum(), {"reward": float(reward), "value": float(value)}
 
 

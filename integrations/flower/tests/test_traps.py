@@ -40,7 +40,7 @@ def test_any_pytorch_model_learns_with_feddrl():
     result = start(strategy, InProcessGrid(make_client_app(load), 5), rounds=4)
     weights = [result.train_metrics_clientapp[t]["weights"] for t in range(1, 5)]
     assert all(len(one) == 3 and sum(one) == pytest.approx(1) for one in weights)
-    assert len(strategy.mind.replay) == 3
+    assert len(strategy.state.replay) == 3
 
 
 def test_a_failed_client_leaves_model_and_agent_as_they_were():
@@ -51,11 +51,11 @@ def test_a_failed_client_leaves_model_and_agent_as_they_were():
         return Message(Error(code=0, reason="killed"), reply_to=message) if fails else app(message, context)
 
     strategy = FedDRL(4)
-    mind = strategy.mind
+    state = strategy.state
     grid = InProcessGrid(sometimes, 4)
     messages = strategy.configure_train(1, ArrayRecord(nn.Linear(4, 3).state_dict()), ConfigRecord(), grid)
     assert strategy.aggregate_train(1, grid.send_and_receive(messages)) == (None, None)
-    assert strategy.mind is mind
+    assert strategy.state is state
 
 
 def test_a_run_waits_for_all_nodes(monkeypatch):
