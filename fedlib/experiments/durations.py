@@ -1,11 +1,12 @@
 """Run times: expected from, and measured in, the wall times of committed rows.
 
 The provenance beside committed rows (`experiments.result_files`) has each group's wall time and machine.
-A run of that description, whatever its seed, is expected to take its share of it.
+A run of that description, whatever its seed, is expected to take its share of it; one of a description that
+was never run, as long as one of another data set or division.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedlib.experiments.artifact import Measurement
@@ -15,12 +16,16 @@ from fedlib.run import Run
 
 @dataclass(frozen=True)
 class Expected:
-    """Seconds in all, the machines on which they were measured, and how many runs were never timed."""
+    """Seconds in all, the machines on which they were measured, and how many runs were never timed.
+
+    alike: of how many runs a like one was timed, with other data or another division.
+    """
 
     seconds: float = 0.0
     machines: tuple[str, ...] = ()
     runs: int = 0
     untimed: int = 0
+    alike: int = 0
 
     def __add__(self, other: "Expected") -> "Expected":
         return Expected(
@@ -28,6 +33,7 @@ class Expected:
             tuple(dict.fromkeys([*self.machines, *other.machines])),
             self.runs + other.runs,
             self.untimed + other.untimed,
+            self.alike + other.alike,
         )
 
     def text(self) -> str:
@@ -36,7 +42,8 @@ class Expected:
             return "nothing to compute"
         if self.untimed == self.runs:
             return "time not known (no committed run to go by)"
-        rest = f"; {self.untimed} of {self.runs} runs never timed" if self.untimed else ""
+        rest = f"; {self.alike} of {self.runs} by runs on other data or divisions" if self.alike else ""
+        rest += f"; {self.untimed} of {self.runs} runs never timed" if self.untimed else ""
         return f"about {minutes(self.seconds)} (measured on {', '.join(self.machines)}{rest})"
 
 
@@ -61,8 +68,11 @@ class Timings:
         place = (run.id, run.profile)
         if place not in self._known:
             self._known[place] = _measured(*place)
-        seconds, machine = self._known[place].get(run.group_key, (0.0, ""))
-        return Expected(seconds, (machine,) if machine else (), 1, int(not machine))
+        known = self._known[place]
+        found = known.get(run.group_key) or known.get(_without_data(run))
+        if found is None:
+            return Expected(runs=1, untimed=1)
+        return Expected(found[0], (found[1],), runs=1, alike=int(run.group_key not in known))
 
 
 def expected_measurement(measurement: Measurement, profile: str) -> Expected:
@@ -74,11 +84,17 @@ def expected_measurement(measurement: Measurement, profile: str) -> Expected:
 
 
 def _measured(artifact_id: str, profile: str) -> dict[str, tuple[float, str]]:
-    """Group key -> seconds of one run, machine."""
-    return {
-        run.group_key: (found["group_wall_seconds"] / len(found["group"]), _machine(found))
-        for run, found in committed_runs(artifact_id, profile)
-    }
+    """Group key, of the run itself and without its data -> seconds of one run, machine."""
+    known: dict[str, tuple[float, str]] = {}
+    for run, found in committed_runs(artifact_id, profile):
+        timed = (found["group_wall_seconds"] / len(found["group"]), _machine(found))
+        known |= {run.group_key: timed, _without_data(run): timed}
+    return known
+
+
+def _without_data(run: Run) -> str:
+    """The group key of this run whatever its data and their division."""
+    return replace(run, dataset="", dataset_options={}, partition="", partition_options={}).group_key
 
 
 def _machine(provenance: Mapping[str, Any]) -> str:

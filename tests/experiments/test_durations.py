@@ -1,5 +1,7 @@
 """How long runs will take, and what committed ones took."""
 
+from dataclasses import replace
+
 import fake_federation
 import pytest
 
@@ -42,6 +44,15 @@ def test_runs_that_were_never_timed_are_counted(committed):
     assert text.endswith(f"; {len(other)} of {len(known) + len(other)} runs never timed)")
     assert Timings().of_runs(other).text() == "time not known (no committed run to go by)"
     assert Expected().text() == "nothing to compute"
+
+
+def test_a_run_on_other_data_is_expected_to_take_as_long(committed):
+    known = expand(committed, "reduced", seeds=1)
+    other = [replace(run, partition="dirichlet", partition_options={"alpha": 0.5}) for run in known]
+    expected = Timings().of_runs([*known, *other])
+    assert (expected.untimed, expected.alike) == (0, len(other))
+    assert expected.seconds == 30.0 * (len(known) + len(other))
+    assert f"; {len(other)} of {2 * len(known)} by runs on other data or divisions)" in expected.text()
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(3.4, "3 s"), (120, "2 min"), (7200, "2.0 h")])
