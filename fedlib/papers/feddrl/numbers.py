@@ -26,6 +26,7 @@ OF_README = (
         for control in ("fedavg", "uniform", "untrained")
     ),
     *(f"feddrl-length-{scheme}repaired-uniform" for scheme in ("", "cn-", "pa-")),
+    *(f"feddrl-length-{scheme}repaired-{late}untrained" for scheme in ("", "cn-") for late in ("", "late-")),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
     *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
