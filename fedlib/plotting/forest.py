@@ -13,11 +13,12 @@ from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.plotting.style import use_style
 
-LINE_INCHES = 0.36
+WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unreadable
 LINEAR_WITHIN = 2  # smallest effects of interest
 _MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are dots
-_LETTERS = 46  # of a line's label
+_LETTERS = 80  # of a line of text as wide as the figure
 _LOGARITHM = " (100 log)"  # of parts whose effect is 100 times the logarithm of a ratio
+_WHITE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5}  # behind a name
 
 VERDICT_COLOURS = {
     "supported": "#0072B2",
@@ -34,17 +35,30 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
 
     effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (a dot), of
     equal things one within the shaded margin (a square), or in every cell, the weakest of which is drawn,
-    one above minus the margin (a triangle). The numbers, with units, stand at the right.
+    one above minus the margin (a triangle). The part's name stands above its line, the numbers, with units,
+    at the right.
     """
     effects = effects[effects.effect.notna()].reset_index(drop=True)
     use_style()
-    height = LINE_INCHES * len(effects) + 1.3
-    fig, ax = plt.subplots(figsize=(9.0, height), layout="constrained")
-    for place, row in enumerate(effects.itertuples()):
+    names = _names(effects)
+    line_inches = 0.24 + 0.18 * max(name.count("\n") + 1 for name in names)
+    fig, ax = plt.subplots(figsize=(WIDTH_INCHES, line_inches * len(effects) + 1.9), layout="constrained")
+    for place, (name, row) in enumerate(zip(names, effects.itertuples(), strict=True)):
         _draw_line(ax, place, row)
+        above = place - 0.1 / line_inches
+        label = ax.text(0, above, name, transform=ax.get_yaxis_transform(), va="bottom", bbox=_WHITE)
+        label.set_in_layout(False)
     _label(ax, effects)
-    fig.legend(handles=_handles(effects), loc="outside upper center", ncols=4)
+    ax.set_ylim(len(effects) - 0.6, -0.3 / line_inches - 0.5)
+    fig.legend(handles=_handles(effects), loc="outside upper left", ncols=2, fontsize="medium")
     return fig
+
+
+def _names(effects: pd.DataFrame) -> list[str]:
+    """`C1  FedDRL - best baseline`: the claim's number in its paper, the part."""
+    parts = effects.part.str.replace(_LOGARITHM, "")
+    numbers = effects.claim.str.split("-").str[-1]
+    return [textwrap.fill(f"{n}  {part}", _LETTERS) for n, part in zip(numbers, parts, strict=True)]
 
 
 def _draw_line(ax: Axes, place: int, row: "pd.core.frame.Pandas") -> None:
@@ -65,22 +79,17 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
     ax.set_xlim(1.3 * min(-2, shown.min().min()), 1.3 * max(2, shown.max().max()))
     words = {EQUIVALENCE: "a square in the shade", EVERYWHERE: "a triangle right of the shade's left edge"}
     others = "".join(f", {words[kind]}" for kind in words if (effects.kind == kind).any())
-    ax.set_xlabel(
-        f"effect over the smallest effect of interest; as claimed: right of 0{others}\n"
-        f"(axis linear near 0, logarithmic beyond ±{LINEAR_WITHIN})"
+    told = textwrap.fill(
+        f"effect over the smallest effect of interest; as claimed: right of 0{others}", _LETTERS
     )
-    parts = effects.part.str.replace(_LOGARITHM, "")
-    names = [
-        textwrap.fill(f"{claim}  {part}", _LETTERS, max_lines=2)
-        for claim, part in zip(effects.claim, parts, strict=True)
-    ]
+    ax.set_xlabel(f"{told}\n(axis linear near 0, logarithmic beyond ±{LINEAR_WITHIN})", x=0, ha="left")
     ax.set_xticks([-100, -10, 0, 10, 100], ["−100", "−10", "0", "10", "100"])
+    ax.tick_params(labeltop=True)
     ax.minorticks_off()
-    ax.set_yticks(range(len(effects)), names, fontsize=8)
-    ax.set_ylim(len(effects) - 0.4, -0.6)
-    ax.grid(axis="y", visible=False)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
     numbers = ax.secondary_yaxis("right")
-    numbers.set_yticks(range(len(effects)), [_numbers(row) for row in effects.itertuples()], fontsize=8)
+    numbers.set_yticks(range(len(effects)), [_numbers(row) for row in effects.itertuples()])
     numbers.tick_params(length=0)
     numbers.spines["right"].set_visible(False)
 
