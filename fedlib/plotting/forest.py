@@ -2,15 +2,17 @@
 
 import math
 import textwrap
+from collections.abc import Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
-from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
-from fedlib.analysis.intervals import Interval, effect_words
+from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, NOT_TESTABLE
+from fedlib.analysis.intervals import Interval, effect_words, number_words
 from fedlib.plotting.style import use_style
 
 WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unreadable
@@ -61,12 +63,18 @@ def _names(effects: pd.DataFrame) -> list[str]:
     return [textwrap.fill(f"{n}  {part}", _LETTERS) for n, part in zip(numbers, parts, strict=True)]
 
 
+def _look(verdict: str) -> dict[str, Any]:
+    """Colour of a verdict, and a hollow mark where rows decide nothing."""
+    colour = VERDICT_COLOURS.get(verdict, "#777777")
+    return {"color": colour, "markerfacecolor": "white" if verdict == NOT_TESTABLE else colour}
+
+
 def _draw_line(ax: Axes, place: int, row: "pd.core.frame.Pandas") -> None:
-    colour = VERDICT_COLOURS.get(row.part_verdict, "#777777")
+    look = _look(row.part_verdict)
     mean, low, high = (value / row.margin for value in (row.effect, row.effect_low, row.effect_high))
     if not (pd.isna(low) or pd.isna(high)):
-        ax.plot([low, high], [place, place], color=colour, linewidth=2.5, solid_capstyle="butt")
-    ax.plot(mean, place, _MARKERS.get(row.kind, "o"), color=colour, markersize=6)
+        ax.plot([low, high], [place, place], color=look["color"], linewidth=2.5, solid_capstyle="butt")
+    ax.plot(mean, place, _MARKERS.get(row.kind, "o"), markersize=6, **look)
     if not pd.isna(row.printed):
         ax.plot(row.printed / row.margin, place, "D", color="black", markerfacecolor="none", markersize=6)
 
@@ -105,37 +113,32 @@ def _numbers(row: "pd.core.frame.Pandas") -> str:
 
 def _handles(effects: pd.DataFrame) -> list[Line2D]:
     found = [name for name in VERDICT_COLOURS if (effects.part_verdict == name).any()]
-    handles = [Line2D([], [], color=VERDICT_COLOURS[name], marker="o", label=name) for name in found]
+    handles = [Line2D([], [], marker="o", label=name, **_look(name)) for name in found]
     if effects.printed.notna().any():
-        shape = {"color": "black", "marker": "D", "markerfacecolor": "none", "linestyle": ""}
-        handles.append(Line2D([], [], label="published", **shape))
+        handles.append(
+            Line2D([], [], color="black", marker="D", markerfacecolor="none", linestyle="", label="published")
+        )
     return handles
 
 
 def plot_published(effects: pd.DataFrame) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
-    effects: `reporting.verdicts.effects`; parts without a published value are left out. Intervals are cut
-    at the panel's edge.
+    effects: `reporting.verdicts.effects`; parts without a published value are left out. An arrow marks an
+    interval that leaves its panel; a number, a ratio that does.
     """
     use_style()
     known = effects[effects.ratio.notna()]
-    papers = known.claim.str.split("-").str[0]
-    counts = papers.value_counts(sort=False)
-    fig, axes = plt.subplots(
-        2, 2, figsize=(9.0, 7.0), layout="constrained", sharex=True, height_ratios=_heights(counts)
-    )
-    for ax, paper in zip(axes.flat, counts.index, strict=False):
-        _ratio_panel(ax, known[papers == paper])
-        ax.set_title(_PAPERS.get(paper, paper))
-    for ax in axes.flat[len(counts) :]:
-        ax.set_axis_off()
-    for ax in axes[-1]:
-        ax.set_xlabel("our effect over the published one")
+    papers = {str(name): part for name, part in known.groupby(known.claim.str.split("-").str[0], sort=False)}
+    columns = [list(papers)[:2], list(papers)[2:4]]
+    lines = max(sum(len(papers[name]) for name in names) for names in columns)
+    fig = plt.figure(figsize=(WIDTH_INCHES, 0.24 * lines + 2.6), layout="constrained")
+    for column, names in zip(fig.subfigures(1, 2, squeeze=False)[0], columns, strict=True):
+        _ratio_column(column, {_PAPERS.get(name, name): papers[name] for name in names})
     fig.suptitle("Published against ours: 1 as published, 0 no effect")
-    found = [name for name in VERDICT_COLOURS if (known.part_verdict == name).any()]
-    handles = [Line2D([], [], color=VERDICT_COLOURS[name], marker="o", label=name) for name in found]
-    fig.legend(handles=handles, loc="outside lower center", ncols=5)
+    fig.legend(
+        handles=_handles(known.assign(printed=None)), loc="outside lower left", ncols=2, fontsize="medium"
+    )
     return fig
 
 
@@ -143,18 +146,34 @@ _PAPERS = {"FEDDRL": "FedDRL", "FEDDISK": "FedDisk", "FEDDDRL": "FedDdrl", "FRL"
 _EDGES = (-2.5, 3.5)
 
 
-def _heights(counts: pd.Series) -> list[int]:
-    lines = [*counts, *[1] * (4 - len(counts))]
-    return [max(lines[:2]), max(lines[2:4])]
+def _ratio_column(fig: SubFigure, parts: Mapping[str, pd.DataFrame]) -> None:
+    if not parts:
+        return
+    heights = [len(part) + 1 for part in parts.values()]
+    axes = fig.subplots(len(parts), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+    for ax, (title, part) in zip(axes, parts.items(), strict=True):
+        _ratio_panel(ax, part)
+        ax.set_title(title)
+    axes[-1].set_xlabel("ours over published")
 
 
 def _ratio_panel(ax: Axes, part: pd.DataFrame) -> None:
     for place, row in enumerate(part.itertuples()):
-        colour = VERDICT_COLOURS.get(row.part_verdict, "#777777")
-        ax.plot([row.low, row.high], [place, place], color=colour, linewidth=2)
-        ax.plot(min(max(row.ratio, _EDGES[0]), _EDGES[1]), place, "o", color=colour, clip_on=False)
+        look, (left, right) = _look(row.part_verdict), _EDGES
+        ax.plot([row.low, row.high], [place, place], color=look["color"], linewidth=2)
+        low, high = min(row.ratio, row.low), max(row.ratio, row.high)  # NaN ends: one seed
+        for edge, beyond, marker in ((left, low < left, "<"), (right, high > right, ">")):
+            if beyond:
+                ax.plot(edge, place, marker, color=look["color"], clip_on=False)
+        number = number_words(row.ratio).replace("-", "−")
+        if row.ratio < left:
+            ax.text(max(left, high) + 0.2, place, number, va="center")
+        elif row.ratio > right:
+            ax.text(min(right, low) - 0.2, place, number, va="center", ha="right")
+        else:
+            ax.plot(row.ratio, place, "o", **look)
     ax.axvline(0, color="black", linewidth=0.8, zorder=0.5)
     ax.axvline(1, color="black", linewidth=0.8, linestyle=":", zorder=0.5)
-    ax.set_yticks(range(len(part)), part.claim.str.split("-").str[1], fontsize=8)
+    ax.set_yticks(range(len(part)), part.claim.str.split("-").str[1])
     ax.set_ylim(len(part) - 0.4, -0.6)
     ax.set_xlim(*_EDGES)

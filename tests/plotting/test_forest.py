@@ -86,6 +86,7 @@ def test_published_against_ours_has_a_panel_per_paper():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=[0.5, 9.0], low=[0.2, 8.0], high=[0.8, 10.0])
     figure = plot_published(ratios)
     assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL", "FRL report"]
-    points = [line.get_xdata()[0] for ax in figure.axes[:2] for line in ax.lines if line.get_marker() == "o"]
-    assert points == [0.5, 3.5]  # the second is cut at the edge
+    marks = [(line.get_marker(), line.get_xdata()[0]) for ax in figure.axes for line in ax.lines]
+    assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.5), (">", 3.5)]
+    assert [text.get_text() for ax in figure.axes for text in ax.texts] == ["9.00"]  # beyond the panel
     plt.close(figure)
