@@ -19,6 +19,7 @@ ROUNDS = 8
 
 
 OURS = {"repaired": ("feddrl", dict(REPAIRED)), "drawn": ("feddrl", grid.DRAWN)}
+OURS["fedprox_uniform"] = ("fedprox", {"weights": "uniform"})
 
 
 def cell(dataset="fmnist", partition="ce", num_clients=10, cohort_size=10, delta=0.6, early=None, **methods):
