@@ -2,22 +2,25 @@
 
 import math
 import textwrap
+from collections.abc import Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
-from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
-from fedlib.analysis.intervals import Interval, effect_words
+from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, NOT_TESTABLE
+from fedlib.analysis.intervals import Interval, effect_words, number_words
 from fedlib.plotting.style import use_style
 
-LINE_INCHES = 0.36
+WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unreadable
 LINEAR_WITHIN = 2  # smallest effects of interest
 _MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are dots
-_LETTERS = 46  # of a line's label
+_LETTERS = 80  # of a line of text as wide as the figure
 _LOGARITHM = " (100 log)"  # of parts whose effect is 100 times the logarithm of a ratio
+_WHITE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5}  # behind a name
 
 VERDICT_COLOURS = {
     "supported": "#0072B2",
@@ -34,25 +37,44 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
 
     effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (a dot), of
     equal things one within the shaded margin (a square), or in every cell, the weakest of which is drawn,
-    one above minus the margin (a triangle). The numbers, with units, stand at the right.
+    one above minus the margin (a triangle). The part's name stands above its line, the numbers, with units,
+    at the right.
     """
     effects = effects[effects.effect.notna()].reset_index(drop=True)
     use_style()
-    height = LINE_INCHES * len(effects) + 1.3
-    fig, ax = plt.subplots(figsize=(9.0, height), layout="constrained")
-    for place, row in enumerate(effects.itertuples()):
+    names = _names(effects)
+    line_inches = 0.24 + 0.18 * max(name.count("\n") + 1 for name in names)
+    fig, ax = plt.subplots(figsize=(WIDTH_INCHES, line_inches * len(effects) + 1.9), layout="constrained")
+    for place, (name, row) in enumerate(zip(names, effects.itertuples(), strict=True)):
         _draw_line(ax, place, row)
+        above = place - 0.1 / line_inches
+        label = ax.text(0, above, name, transform=ax.get_yaxis_transform(), va="bottom", bbox=_WHITE)
+        label.set_in_layout(False)
     _label(ax, effects)
-    fig.legend(handles=_handles(effects), loc="outside upper center", ncols=4)
+    ax.set_ylim(len(effects) - 0.6, -0.3 / line_inches - 0.5)
+    fig.legend(handles=_handles(effects), loc="outside upper left", ncols=2, fontsize="medium")
     return fig
 
 
+def _names(effects: pd.DataFrame) -> list[str]:
+    """`C1  FedDRL - best baseline`: the claim's number in its paper, the part."""
+    parts = effects.part.str.replace(_LOGARITHM, "")
+    numbers = effects.claim.str.split("-").str[-1]
+    return [textwrap.fill(f"{n}  {part}", _LETTERS) for n, part in zip(numbers, parts, strict=True)]
+
+
+def _look(verdict: str) -> dict[str, Any]:
+    """Colour of a verdict, and a hollow mark where rows decide nothing."""
+    colour = VERDICT_COLOURS.get(verdict, "#777777")
+    return {"color": colour, "markerfacecolor": "white" if verdict == NOT_TESTABLE else colour}
+
+
 def _draw_line(ax: Axes, place: int, row: "pd.core.frame.Pandas") -> None:
-    colour = VERDICT_COLOURS.get(row.part_verdict, "#777777")
+    look = _look(row.part_verdict)
     mean, low, high = (value / row.margin for value in (row.effect, row.effect_low, row.effect_high))
     if not (pd.isna(low) or pd.isna(high)):
-        ax.plot([low, high], [place, place], color=colour, linewidth=2.5, solid_capstyle="butt")
-    ax.plot(mean, place, _MARKERS.get(row.kind, "o"), color=colour, markersize=6)
+        ax.plot([low, high], [place, place], color=look["color"], linewidth=2.5, solid_capstyle="butt")
+    ax.plot(mean, place, _MARKERS.get(row.kind, "o"), markersize=6, **look)
     if not pd.isna(row.printed):
         ax.plot(row.printed / row.margin, place, "D", color="black", markerfacecolor="none", markersize=6)
 
@@ -65,22 +87,17 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
     ax.set_xlim(1.3 * min(-2, shown.min().min()), 1.3 * max(2, shown.max().max()))
     words = {EQUIVALENCE: "a square in the shade", EVERYWHERE: "a triangle right of the shade's left edge"}
     others = "".join(f", {words[kind]}" for kind in words if (effects.kind == kind).any())
-    ax.set_xlabel(
-        f"effect over the smallest effect of interest; as claimed: right of 0{others}\n"
-        f"(axis linear near 0, logarithmic beyond ±{LINEAR_WITHIN})"
+    told = textwrap.fill(
+        f"effect over the smallest effect of interest; as claimed: right of 0{others}", _LETTERS
     )
-    parts = effects.part.str.replace(_LOGARITHM, "")
-    names = [
-        textwrap.fill(f"{claim}  {part}", _LETTERS, max_lines=2)
-        for claim, part in zip(effects.claim, parts, strict=True)
-    ]
+    ax.set_xlabel(f"{told}\n(axis linear near 0, logarithmic beyond ±{LINEAR_WITHIN})", x=0, ha="left")
     ax.set_xticks([-100, -10, 0, 10, 100], ["−100", "−10", "0", "10", "100"])
+    ax.tick_params(labeltop=True)
     ax.minorticks_off()
-    ax.set_yticks(range(len(effects)), names, fontsize=8)
-    ax.set_ylim(len(effects) - 0.4, -0.6)
-    ax.grid(axis="y", visible=False)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
     numbers = ax.secondary_yaxis("right")
-    numbers.set_yticks(range(len(effects)), [_numbers(row) for row in effects.itertuples()], fontsize=8)
+    numbers.set_yticks(range(len(effects)), [_numbers(row) for row in effects.itertuples()])
     numbers.tick_params(length=0)
     numbers.spines["right"].set_visible(False)
 
@@ -96,37 +113,32 @@ def _numbers(row: "pd.core.frame.Pandas") -> str:
 
 def _handles(effects: pd.DataFrame) -> list[Line2D]:
     found = [name for name in VERDICT_COLOURS if (effects.part_verdict == name).any()]
-    handles = [Line2D([], [], color=VERDICT_COLOURS[name], marker="o", label=name) for name in found]
+    handles = [Line2D([], [], marker="o", label=name, **_look(name)) for name in found]
     if effects.printed.notna().any():
-        shape = {"color": "black", "marker": "D", "markerfacecolor": "none", "linestyle": ""}
-        handles.append(Line2D([], [], label="published", **shape))
+        handles.append(
+            Line2D([], [], color="black", marker="D", markerfacecolor="none", linestyle="", label="published")
+        )
     return handles
 
 
 def plot_published(effects: pd.DataFrame) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
-    effects: `reporting.verdicts.effects`; parts without a published value are left out. Intervals are cut
-    at the panel's edge.
+    effects: `reporting.verdicts.effects`; parts without a published value are left out. An arrow marks an
+    interval that leaves its panel; a number, a ratio that does.
     """
     use_style()
     known = effects[effects.ratio.notna()]
-    papers = known.claim.str.split("-").str[0]
-    counts = papers.value_counts(sort=False)
-    fig, axes = plt.subplots(
-        2, 2, figsize=(9.0, 7.0), layout="constrained", sharex=True, height_ratios=_heights(counts)
-    )
-    for ax, paper in zip(axes.flat, counts.index, strict=False):
-        _ratio_panel(ax, known[papers == paper])
-        ax.set_title(_PAPERS.get(paper, paper))
-    for ax in axes.flat[len(counts) :]:
-        ax.set_axis_off()
-    for ax in axes[-1]:
-        ax.set_xlabel("our effect over the published one")
+    papers = {str(name): part for name, part in known.groupby(known.claim.str.split("-").str[0], sort=False)}
+    columns = [list(papers)[:2], list(papers)[2:4]]
+    lines = max(sum(len(papers[name]) for name in names) for names in columns)
+    fig = plt.figure(figsize=(WIDTH_INCHES, 0.24 * lines + 2.6), layout="constrained")
+    for column, names in zip(fig.subfigures(1, 2, squeeze=False)[0], columns, strict=True):
+        _ratio_column(column, {_PAPERS.get(name, name): papers[name] for name in names})
     fig.suptitle("Published against ours: 1 as published, 0 no effect")
-    found = [name for name in VERDICT_COLOURS if (known.part_verdict == name).any()]
-    handles = [Line2D([], [], color=VERDICT_COLOURS[name], marker="o", label=name) for name in found]
-    fig.legend(handles=handles, loc="outside lower center", ncols=5)
+    fig.legend(
+        handles=_handles(known.assign(printed=None)), loc="outside lower left", ncols=2, fontsize="medium"
+    )
     return fig
 
 
@@ -134,18 +146,34 @@ _PAPERS = {"FEDDRL": "FedDRL", "FEDDISK": "FedDisk", "FEDDDRL": "FedDdrl", "FRL"
 _EDGES = (-2.5, 3.5)
 
 
-def _heights(counts: pd.Series) -> list[int]:
-    lines = [*counts, *[1] * (4 - len(counts))]
-    return [max(lines[:2]), max(lines[2:4])]
+def _ratio_column(fig: SubFigure, parts: Mapping[str, pd.DataFrame]) -> None:
+    if not parts:
+        return
+    heights = [len(part) + 1 for part in parts.values()]
+    axes = fig.subplots(len(parts), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+    for ax, (title, part) in zip(axes, parts.items(), strict=True):
+        _ratio_panel(ax, part)
+        ax.set_title(title)
+    axes[-1].set_xlabel("ours over published")
 
 
 def _ratio_panel(ax: Axes, part: pd.DataFrame) -> None:
     for place, row in enumerate(part.itertuples()):
-        colour = VERDICT_COLOURS.get(row.part_verdict, "#777777")
-        ax.plot([row.low, row.high], [place, place], color=colour, linewidth=2)
-        ax.plot(min(max(row.ratio, _EDGES[0]), _EDGES[1]), place, "o", color=colour, clip_on=False)
+        look, (left, right) = _look(row.part_verdict), _EDGES
+        ax.plot([row.low, row.high], [place, place], color=look["color"], linewidth=2)
+        low, high = min(row.ratio, row.low), max(row.ratio, row.high)  # NaN ends: one seed
+        for edge, beyond, marker in ((left, low < left, "<"), (right, high > right, ">")):
+            if beyond:
+                ax.plot(edge, place, marker, color=look["color"], clip_on=False)
+        number = number_words(row.ratio).replace("-", "−")
+        if row.ratio < left:
+            ax.text(max(left, high) + 0.2, place, number, va="center")
+        elif row.ratio > right:
+            ax.text(min(right, low) - 0.2, place, number, va="center", ha="right")
+        else:
+            ax.plot(row.ratio, place, "o", **look)
     ax.axvline(0, color="black", linewidth=0.8, zorder=0.5)
     ax.axvline(1, color="black", linewidth=0.8, linestyle=":", zorder=0.5)
-    ax.set_yticks(range(len(part)), part.claim.str.split("-").str[1], fontsize=8)
+    ax.set_yticks(range(len(part)), part.claim.str.split("-").str[1])
     ax.set_ylim(len(part) - 0.4, -0.6)
     ax.set_xlim(*_EDGES)

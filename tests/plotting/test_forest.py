@@ -40,12 +40,16 @@ def test_the_published_value_is_a_diamond_and_colours_are_verdicts(axis):
     assert colours == [VERDICT_COLOURS["supported"], VERDICT_COLOURS["inconclusive"]]
 
 
+def _in_one_line(text):
+    return " ".join(text.split())
+
+
 def test_claims_of_equality_are_squares_and_the_axis_says_so(axis):
     assert "as claimed: right of 0\n" in axis.get_xlabel()
     figure = plot_claims(EFFECTS.assign(kind=["superiority", "equivalence"]))
     other = figure.axes[0]
     assert [line.get_marker() for line in other.lines if line.get_marker() in ("o", "s")] == ["o", "s"]
-    assert "as claimed: right of 0, a square in the shade\n" in other.get_xlabel()
+    assert "as claimed: right of 0, a square in the shade (axis" in _in_one_line(other.get_xlabel())
     plt.close(figure)
 
 
@@ -53,7 +57,7 @@ def test_claims_about_every_cell_are_triangles_and_the_axis_says_so():
     figure = plot_claims(EFFECTS.assign(kind=["superiority", "everywhere"]))
     axis = figure.axes[0]
     assert [line.get_marker() for line in axis.lines if line.get_marker() in ("o", "^")] == ["o", "^"]
-    assert "right of 0, a triangle right of the shade's left edge\n" in axis.get_xlabel()
+    assert "right of 0, a triangle right of the shade's left edge (axis" in _in_one_line(axis.get_xlabel())
     plt.close(figure)
 
 
@@ -69,10 +73,20 @@ def test_numbers_with_units_stand_at_the_right(axis):
     assert labels == ["+2.0 [+1.0, +3.0] points", "−1.0 s"]
 
 
+def test_names_stand_above_their_lines_and_a_long_one_makes_room_for_itself(axis):
+    assert [text.get_text() for text in axis.texts] == ["C1  ours - theirs", "C2  one seed only"]
+    assert [text.get_position()[1] for text in axis.texts] == pytest.approx([-0.238, 0.762], abs=1e-3)
+    figure = plot_claims(EFFECTS.assign(part=["ours - theirs", "rounds " * 20]))
+    assert figure.axes[0].texts[1].get_text().count("\n") == 1
+    assert figure.get_figheight() - axis.figure.get_figheight() == pytest.approx(2 * 0.18)
+    plt.close(figure)
+
+
 def test_published_against_ours_has_a_panel_per_paper():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=[0.5, 9.0], low=[0.2, 8.0], high=[0.8, 10.0])
     figure = plot_published(ratios)
     assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL", "FRL report"]
-    points = [line.get_xdata()[0] for ax in figure.axes[:2] for line in ax.lines if line.get_marker() == "o"]
-    assert points == [0.5, 3.5]  # the second is cut at the edge
+    marks = [(line.get_marker(), line.get_xdata()[0]) for ax in figure.axes for line in ax.lines]
+    assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.5), (">", 3.5)]
+    assert [text.get_text() for ax in figure.axes for text in ax.texts] == ["9.00"]  # beyond the panel
     plt.close(figure)

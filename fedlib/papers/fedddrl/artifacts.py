@@ -58,11 +58,11 @@ ARTIFACTS = (
     ),
     _Artifact(
         "fedddrl/fig10", "Whom FedDdrl keeps, by probing loss", runs=_decisions,
-        plot=partial(figures.plot_kept, value="probing_loss", label="probing loss (nats)"),
+        plot=figures.plot_kept,
     ),
     _Artifact(
         "fedddrl/fig11", "Whom FedDdrl keeps, by probing latency", runs=_decisions,
-        plot=partial(figures.plot_kept, value="probing_seconds", label="probing latency (s)"),
+        plot=figures.plot_kept_latency,
     ),
     _Artifact(
         "fedddrl/fig12", "How long the kept clients train, by probing latency",

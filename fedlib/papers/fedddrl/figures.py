@@ -225,26 +225,43 @@ def plot_bias(rows: pd.DataFrame) -> Figure:
     return _finish(fig, shown, "mean over common seeds of the mean over episodes, band = 95 % interval")
 
 
-def plot_kept(rows: pd.DataFrame, *, value: str, label: str) -> Figure:
-    """Left: every client of one episode. Right: clients kept per round, all seeds and episodes."""
+def plot_kept(rows: pd.DataFrame) -> Figure:
+    """Loss of every client of one episode above, below it clients kept per round, all seeds and episodes."""
     own, title = one_episode(rows)
-    fig, (left, right) = plotting.subplots(1, 2, figsize=(9.2, 3.6), width_ratios=(3, 2))
-    for kept, colour, words in ((True, KEPT, "kept"), (False, DROPPED, "dropped")):
-        part = own[own.kept == kept]
-        left.scatter(beside_each_other(part), part[value], s=22, color=colour, label=words)
-    left.set(xlabel="round", ylabel=label, title=title)
-    left.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=2)
+    fig, (loss, number) = plotting.subplots(2, 1, figsize=(7.2, 5.6), sharex=True)
+    _plot_clients(loss, own, "probing_loss", "probing loss (nats)")
+    loss.set(title=title, xlabel="")
     kept, shown = quantities.kept_by_round(rows), quantities.shown_roles(rows)
     for role, colour in zip(grid.ALPHAS, (KEPT, DROPPED, "#009E73"), strict=True):
         part = kept[kept.role == role]
-        for _, own in part.groupby("seed"):
-            right.plot(own.t, own.uploads, color=colour, linewidth=0.6, alpha=0.6)
+        for _, seed in part.groupby("seed"):
+            number.plot(seed.t, seed.uploads, color=colour, linewidth=0.6, alpha=0.6)
         if len(part):
             mean = part.groupby("t").uploads.mean()
-            right.plot(mean.index, mean, color=colour, linewidth=2.2, label=shown[role])
-    right.set(xlabel="round", ylabel="clients kept", ylim=(0, rows.cohort_size.max() + 0.5))
-    right.legend(fontsize="x-small")
-    return _finish(fig, rows, "right: thick = mean over seeds, thin = each seed")
+            label = shown[role].replace(" (", "\n(")
+            number.plot(mean.index, mean, color=colour, linewidth=2.2, label=label)
+    number.set(xlabel="round", ylabel="clients kept", ylim=(0, rows.cohort_size.max() + 0.5))
+    number.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    what = "Above: one evaluation episode. Below: thick = mean over seeds, thin = each seed"
+    return _each_round(_finish(fig, rows, what), own)
+
+
+def plot_kept_latency(rows: pd.DataFrame) -> Figure:
+    """Probing latency of every client of one episode, kept or dropped."""
+    own, title = one_episode(rows)
+    fig, ax = plotting.subplots(figsize=(7.2, 3.4))
+    _plot_clients(ax, own, "probing_seconds", "probing latency (s)")
+    ax.set_title(title)
+    what = "One evaluation episode; fig. 10 has the number of clients kept in each round"
+    return _each_round(_finish(fig, rows_of(rows, own), what), own)
+
+
+def _plot_clients(ax: Axes, own: pd.DataFrame, value: str, label: str) -> None:
+    for kept, colour, words in ((True, KEPT, "kept"), (False, DROPPED, "dropped")):
+        part = own[own.kept == kept]
+        ax.scatter(beside_each_other(part), part[value], s=22, color=colour, label=words)
+    ax.set(xlabel="round", ylabel=label)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
 
 
 def plot_epochs(rows: pd.DataFrame, *, which: int) -> Figure:
@@ -261,7 +278,19 @@ def plot_epochs(rows: pd.DataFrame, *, which: int) -> Figure:
         )  # fmt: skip
     ax.set(xlabel="round", ylabel="probing latency (s)", title=title)
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return _finish(fig, rows, "one evaluation episode")
+    return _each_round(_finish(fig, rows, "one evaluation episode"), own)
+
+
+def _each_round(fig: Figure, own: pd.DataFrame) -> Figure:
+    """The figure with a tick at each round and lines between, as dots of a round stand side by side."""
+    for ax in fig.axes:
+        ax.set_xticks(range(1, own.t.max() + 1))
+        ax.set_xticks(np.arange(0.5, own.t.max() + 1), minor=True)
+        ax.tick_params(axis="x", which="minor", length=0)
+        ax.grid(axis="x", visible=False)
+        ax.grid(axis="x", which="minor")
+        ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    return fig
 
 
 def plot_episode(rows: pd.DataFrame) -> Figure:

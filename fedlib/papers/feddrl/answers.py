@@ -1,6 +1,6 @@
-"""Answers of 01_feddrl's sections 5 to 8 in sentences computed from rows.
+"""Answers of 01_feddrl's sections 5, 6, 8 and 9 in sentences computed from rows.
 
-Each function takes `session.rows` or the like. It returns one to three sentences, none without rows.
+Each function takes `session.rows` or the like. It returns one to four sentences, none without rows.
 """
 
 import math
@@ -9,18 +9,16 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import estimands as estimate
 from fedlib.papers.feddrl import quantities as analysis
-from fedlib.papers.feddrl.errata import from_text
+from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
-from fedlib.papers.feddrl.tables import agent_share
+from fedlib.papers.feddrl.tables import LAST_ROUNDS, full_scale_table
 
 Measure = Callable[[pd.DataFrame], pd.Series]  # rows of a cell to a number for each seed
 MOST_NAMES = 4  # of cells in a sentence; more are only counted
-NETWORKS = {"cnn-feddrl": "the CNN", "vgg11": "VGG-11"}  # the paper's
-TIMED = {"mlp": "an MLP's", "cnn-feddrl": "the CNN's"}  # whose whole rounds are timed
 
 
 def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
@@ -124,19 +122,24 @@ def _rounds_there(named: pd.DataFrame, names: list[str]) -> str:
 
 def does_the_lead_grow(rows_of: RowsOf) -> list[str]:
     """Answer figs. 7 and 8: FedDRL's lead at the ends, over participants and over the cluster's share."""
-    told, by_size, by_share = [], _named(rows_of("feddrl/fig7")), _named(rows_of("feddrl/fig8"))
-    if words := _ends(by_size, "cohort_size", "K = {:g}"):
+    told = []
+    if words := _ends(_named(rows_of("feddrl/fig7")), "cohort_size", "K = {:g}"):
         told.append(f"FedDRL's lead over the better baseline {words}. The paper has it ahead at every K.")
-    if by_share.empty:
-        return told
-    shares = [analysis.partition_setting(text, "delta") for text in by_share.partition_options]
-    if words := _ends(by_share.assign(delta=shares), "delta", "delta = {:g}"):
-        low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
-        told.append(
-            f"By the main cluster's share the lead, mean over the partitions, {words}. The paper gains "
-            f"{low:g} to {high:g} % at delta = {estimate.DELTA:g}."
-        )
-    return told
+    return [*told, *_by_share(_named(rows_of("feddrl/fig8")))]
+
+
+def _by_share(named: pd.DataFrame) -> list[str]:
+    """FedDRL's lead at the least and the largest share of the main cluster, in a sentence; or none."""
+    if named.empty:
+        return []
+    shares = [analysis.partition_setting(text, "delta") for text in named.partition_options]
+    if not (words := _ends(named.assign(delta=shares), "delta", "delta = {:g}")):
+        return []
+    low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
+    return [
+        f"By the main cluster's share the lead, mean over the partitions, {words}. The paper gains "
+        f"{low:g} to {high:g} % at delta = {estimate.DELTA:g}."
+    ]
 
 
 def _ends(named: pd.DataFrame, column: str, at: str) -> str:
@@ -167,64 +170,86 @@ def _leads(named: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def what_the_server_spends(rows_of: RowsOf) -> list[str]:
-    """Answer fig. 9: times of a decision and of averaging beside the printed ones, and the agent's share."""
-    rows = rows_of("feddrl/fig9")
-    if rows.empty:
-        return []
-    told = [_times(own, str(device)) for device, own in rows.groupby("timed_on", sort=False)]
-    return [*filter(None, [*told, _share(agent_share(rows))])]
-
-
-def _times(rows: pd.DataFrame, device: str) -> str:
-    """Median times with ten participants on a device and the printed ones, in a sentence."""
-    ten = rows[(rows.cohort_size == 10) & rows.model.isin(NETWORKS)]
-    decision, averaging = (ten[ten.what == what] for what in ("decision", "averaging"))
-    if decision.empty or averaging.empty:
-        return ""
-    data = {"cnn-feddrl": "MNIST,Fashion-MNIST", "vgg11": "CIFAR-100"}
-    told = [
-        f"{_span(averaging.median_ms[averaging.model == model])} ms with {words} "
-        f"(printed: {from_text('aggregation_time', dataset=data[model]):g})"
-        for model, words in NETWORKS.items()
-        if (averaging.model == model).any()
-    ]
-    return (
-        f"On the {device.upper()} a decision takes {_span(decision.median_ms)} ms (printed: "
-        f"{from_text('drl_time'):g}), averaging ten models {' and '.join(told)}; medians."
-    )
-
-
-def _share(shares: pd.DataFrame) -> str:
-    """The agent's share of a round, deciding and with learning from the most experiences, in a sentence."""
-    lengths = [int(name.split()[0]) for name in shares if str(name).endswith("in D_%")]
-    if shares.empty or not lengths:
-        return ""
-    parts = {name: shares[shares.model == name][f"{max(lengths)} in D_%"].dropna() for name in TIMED}
-    told = [f"{_span(parts[name])} % to {words}" for name, words in TIMED.items() if len(parts[name])]
-    return (
-        f"The decision alone adds {_span(shares['decision_%'])} % to a round; with learning from "
-        f"{max(lengths)} experiences the agent adds {' and '.join(told)} round."
-    )
-
-
-def _span(values: pd.Series) -> str:
-    """`0.85 to 0.9`, or one number where both ends read alike."""
-    ends = (f"{end:.2g}" if abs(end) < 100 else f"{end:.0f}" for end in (values.min(), values.max()))
-    return " to ".join(dict.fromkeys(ends)).replace("-", "−")
-
-
 def does_it_lead_on_shards(rows_of: RowsOf) -> list[str]:
     """Answer table 4: FedDRL less the better baseline, and less its untrained policy, over the cells."""
-    named = _named(rows_of("feddrl/table4"))
-    found = _by_cell(named, THREE, estimate.lead)
+    return _lead_over_cells(_named(rows_of("feddrl/table4")))
+
+
+def does_it_lead_as_run(rows_of: RowsOf) -> list[str]:
+    """Answer whether the cells as they were run have label skew, and whether FedDRL leads there."""
+    mixes, told = rows_of("feddrl/label_mix"), []
+    if len(mixes):
+        apart = mixes.groupby("made_from").label_distance.mean()
+        told = [
+            f"As run, the label mixes' distance from uniform is {apart['as run']:.2f}, of a random deal "
+            f"{apart['random deal']:.2f}, on CIFAR-10's own labels {apart['own labels']:.2f}: "
+            f"{100 * apart['as run'] / apart['own labels']:.0f} % of the skew is left."
+        ]
+    return [*told, *_lead_over_cells(_named(rows_of("feddrl/cifar10_as_run")))]
+
+
+def does_it_lead_on_their_lists(rows_of: RowsOf) -> list[str]:
+    """Answer whether FedDRL leads on the authors' index lists, and more so in a larger main cluster."""
+    told = _lead_over_cells(_named(rows_of("feddrl/authors_partitions")))
+    return [*told, *_by_share(_named(rows_of("feddrl/authors_deltas")))]
+
+
+def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
+    """Answer whether the proximal term or uniform weights set FedProx off from FedAvg."""
+    named, needs = _named(rows_of("feddrl/fedprox_weights")), ("fedavg", "fedprox", "fedprox_uniform")
+    term, weights = (
+        _pooled(named, needs, estimate.less(own, other))
+        for own, other in (("fedprox", "fedavg"), ("fedprox_uniform", "fedprox"))
+    )
+    if term.empty:
+        return []
+    printed = accuracies().loc["MNIST", "PA", 10]
+    says = by_sign(
+        mean_interval(weights.to_numpy()), above="uniform weights raise it", below="uniform weights lower it",
+        undecided="that uniform weights change it does not show",
+    )  # fmt: skip
+    return [
+        f"FedProx's best accuracy is {_effect(term, 'points')} against FedAvg with the same weights, and "
+        f"averaged uniformly {_effect(weights, 'points')} against that: {says}. The paper has it "
+        f"{_signed(printed.FedProx - printed.FedAvg)} points against FedAvg."
+    ]
+
+
+def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
+    """Answer whether FedDRL leads up to the round that all methods of the full-scale cell have reached."""
+    rows = rows_of("feddrl/full_scale_curves")
+    table = full_scale_table(rows).set_index("variant") if len(rows) else rows
+    if not {"fedavg", "fedprox", "feddrl_online"} <= set(table.index):
+        return []
+    common, seeds = table["rounds"].min(), rows.seed.nunique()
+    leads = table.loc["feddrl_online"] - table.loc[["fedavg", "fedprox"]].drop(columns=["rounds", "of"])
+    best, late, paper = (
+        " and ".join(map(_signed, leads[name]))
+        for name in (f"best to round {common}", f"mean of the last {LAST_ROUNDS}", "published")
+    )
+    return [
+        f"Up to round {common} of {table['of'].max()} FedDRL is {best} points against FedAvg and FedProx in "
+        f"the best round (printed, of all rounds: {paper}) and {late} points in the mean of the last "
+        f"{LAST_ROUNDS} (seeds: {seeds}; no interval)."
+    ]
+
+
+def _signed(value: float) -> str:
+    return number_words(value, signed=True).replace("-", "−")
+
+
+def _lead_over_cells(named: pd.DataFrame) -> list[str]:
+    """FedDRL less the better baseline, tallied and pooled over cells, and less its untrained policy."""
     lead = _pooled(named, THREE, estimate.lead)
     if lead.empty:
         return []
-    printed = pd.Series(estimate.printed_lead("feddrl_table4")()).mean()
+    paper = {**estimate.printed_lead()(), **estimate.printed_lead("feddrl_table4")()}
+    printed = [paper[estimate.paper_name(cell)] for cell, _ in analysis.cells(named, needs=THREE)]
+    tally = _tally(_by_cell(named, THREE, estimate.lead), "ahead of the better baseline", "behind")
     told = [
-        f"{_of_cells(named, THREE)} FedDRL is {_tally(found, 'ahead of the better baseline', 'behind')}.",
-        f"Its mean lead in best accuracy is {_effect(lead, 'points')} (printed: {printed:+.2f}).",
+        f"{_of_cells(named, THREE)} FedDRL is {tally}.",
+        f"Its mean lead in best accuracy is {_effect(lead, 'points')} (printed: "
+        f"{_signed(sum(printed) / len(printed))}).",
     ]
     gain = _pooled(named, ("feddrl", "untrained"), estimate.less("feddrl", "untrained"))
     if gain.empty:

@@ -15,6 +15,7 @@ from fedlib.papers.feddrl import tables as feddrl_tables
 
 CONTROLS = ("uniform", "untrained", "shuffled")  # thin lines: four curves have bands, eight would hide them
 CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "drawn", "repaired", *CONTROLS)
+EARLY = 0.1  # share of the rounds in which curves may start below the panel of `plot_length`
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 
@@ -77,6 +78,7 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     fig, (levels, leads) = plotting.subplots(2, 1, figsize=(6.6, 6.4), sharex=True)
     _accuracy_curves(named, levels)
     levels.set(xlabel="")
+    _start_near_late_curves(levels)
     shown, window = _over_fedavg(named)
     if len(shown):
         thin = ("untrained", "shuffled")
@@ -88,9 +90,18 @@ def plot_length(rows: pd.DataFrame) -> Figure:
         leads.set_axis_off()  # nothing beside FedAvg was run
     plotting.one_legend(fig, (levels, leads))
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
-    bands = "Mean over seeds, band = 95 % t interval"
+    first = f"Above: lower accuracies of the first {100 * EARLY:g} % of the rounds are off the panel"
+    bands = f"Mean over seeds, band = 95 % t interval. {first}"
     equal = "; uniform weights are FedAvg's here" * analysis.equal_amounts(named)
     return plotting.caption(fig, named, f"{bands}. {note}{equal}.")
+
+
+def _start_near_late_curves(ax: Axes) -> None:
+    """Start the y axis just below the lowest point of the curves after the first rounds."""
+    at, height = np.concatenate([line.get_xydata() for line in ax.lines]).T
+    low, top = height[at >= EARLY * at.max()].min(), height.max()
+    pad = 0.1 * (top - low) or 1.0
+    ax.set_ylim(low - pad, top + pad)
 
 
 def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:

@@ -1,6 +1,7 @@
 """Findings about FedDRL in sentences, for the notebook's head, section 3 and end, and the report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import pandas as pd
 
@@ -18,7 +19,7 @@ LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lea
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Up to four sentences: FedDRL against FedAvg and controls, at the paper's length, and repaired."""
+    """Up to three sentences: FedDRL against FedAvg and controls, at the paper's length, and repaired."""
     rows = rows_of("feddrl/table3")
     if rows.empty:
         return ["No rows of table 3 are stored."]
@@ -33,7 +34,8 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{effect_words(pooled['fedavg'], 'points')} against FedAvg{all_cells}, "
         f"{effect_words(pooled['uniform'], 'points')} against uniform weights and "
         f"{effect_words(pooled['untrained'], 'points')} against its own policy before any training.",
-        *_told(rows_of, {**_LENGTH, "repair_judged": _repaired}),
+        *_late_leads(rows_of),
+        *_told(rows_of, {"repair_judged": partial(_repaired, changes="(section 3)")}),
     ]
 
 
@@ -47,8 +49,7 @@ def does_it_learn(rows_of: RowsOf) -> list[str]:
 def conclusion(rows_of: RowsOf) -> list[str]:
     """Three answers: whose the lead over FedAvg is, whether the printed and the repaired agent learn."""
     makers = {"small_setting": _printed_agent, "repair_judged": _repaired}
-    lead = " ".join(_told(rows_of, {"table3": _whose_lead, **dict.fromkeys(_LENGTH, _late_lead)}))
-    return [*filter(None, [lead]), *_told(rows_of, makers)]
+    return [*_told(rows_of, {"table3": _whose_lead}), *_late_leads(rows_of), *_told(rows_of, makers)]
 
 
 def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length") -> list[str]:
@@ -122,59 +123,29 @@ def _list_words(late: pd.DataFrame) -> str:
     )
 
 
-def _told(rows_of: RowsOf, makers: dict[str, Callable[[pd.DataFrame], str]]) -> list[str]:
+def _told(rows_of: RowsOf, makers: Mapping[str, Callable[[pd.DataFrame], str]]) -> list[str]:
     """A sentence for each of FedDRL's artifacts that has rows to say something about."""
     found = {name: rows_of(f"feddrl/{name}") for name in makers}
     told = (make(found[name]) for name, make in makers.items() if len(found[name]))
     return [sentence for sentence in told if sentence]
 
 
-def _one_cell(rows: pd.DataFrame) -> str:
-    """A cell at the paper's length, against FedAvg and the untrained policy; empty for shorter runs."""
-    named = analysis.named(rows)
-    if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg", "untrained"} <= set(named.variant):
-        return ""
-    own, first = analysis.best(named, "feddrl"), named.iloc[0]
-    data, scheme, clients = analysis.PAPER_DATA[first.dataset], first.partition, first.num_clients
-    against = {"fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy"}
-    if analysis.equal_amounts(named) or "uniform" not in set(named.variant):
-        del against["uniform"]
-    leads = [
-        f"{effect_words(contrasts.paired(own, analysis.best(named, name)), 'points')} against {words}"
-        for name, words in against.items()
-    ]
-    return (
-        f"On {data} under {scheme.upper()} ({clients} clients) after the paper's {ROUNDS} rounds FedDRL's "
-        "best accuracy is "
-        f"{', '.join(leads[:-1])} and {leads[-1]}.{_order(named)}"
-    )
-
-
-_LENGTH = dict.fromkeys(LENGTH_CELLS, _one_cell)
-
-
-def _order(named: pd.DataFrame) -> str:
-    """Late leads over FedAvg with clients listed by number and in drawn order, in a sentence."""
-    late = analysis.late(named)
-    if "drawn" not in late:
-        return ""
-    by_number, drawn = (contrasts.paired(late[name], late.fedavg) for name in ("feddrl", "drawn"))
-    left = by_sign(drawn, above="less is left", below="it turns round", undecided="none is left to see")
-    says = by_sign(
-        contrasts.paired(late.feddrl, late.drawn),
-        above=f"where the clients' order is drawn anew in every round {left}",
-        below="it is larger where the clients' order is drawn anew in every round",
-        undecided="it is not clearly another where the clients' order is drawn anew in every round",
-    )
-    return (
-        f" Its lead over FedAvg in the mean of the last {LAST_ROUNDS} rounds is "
-        f"{effect_words(by_number, 'points')}; {says}: "
-        f"{effect_words(drawn, 'points')}."
-    )
+def _late_leads(rows_of: RowsOf) -> list[str]:
+    """The late leads of all cells of the paper's length, and what is left of them, in one sentence."""
+    found: dict[str, list[str]] = {}
+    for name in LENGTH_CELLS:
+        rows = rows_of(f"feddrl/{name}")
+        if len(rows) and (words := _late_lead(rows)):
+            found.setdefault(analysis.PAPER_DATA[rows["dataset"].iloc[0]], []).append(words)
+    told = "; ".join(f"on {data} {', '.join(words)}" for data, words in found.items())
+    return [
+        f"After the paper's {ROUNDS} rounds FedDRL's mean accuracy of the last {LAST_ROUNDS} rounds is, "
+        f"against FedAvg's, {told}."
+    ] * bool(found)
 
 
 def _late_lead(rows: pd.DataFrame) -> str:
-    """The late lead at the paper's length, and what is left of it; empty for shorter runs.
+    """The late lead in a cell of the paper's length, and what is left of it; empty for shorter runs.
 
     Left: with clients listed in drawn order, or over uniform weights where no order tells a group (PA).
     """
@@ -182,20 +153,14 @@ def _late_lead(rows: pd.DataFrame) -> str:
     if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
         return ""
     late, scheme = analysis.late(named), named["partition"].iloc[0].upper()
-
-    def words(own: str, other: str) -> str:
-        return effect_words(contrasts.paired(late[own], late[other]), "points")
-
     if "drawn" in late:
-        left = f", with clients listed in drawn order {words('drawn', 'fedavg')}"
+        left = f"with clients listed in drawn order {effect_words(contrasts.paired(late.drawn, late.fedavg))}"
     elif scheme == "PA" and "uniform" in late:
-        left = f" and {words('feddrl', 'uniform')} against uniform weights"
+        left = f"against uniform weights {effect_words(contrasts.paired(late.feddrl, late.uniform))}"
     else:
         return ""
-    return (
-        f"After {ROUNDS} rounds under {scheme} the mean of its last {LAST_ROUNDS} rounds is "
-        f"{words('feddrl', 'fedavg')} against FedAvg{left}."
-    )
+    lead = effect_words(contrasts.paired(late.feddrl, late.fedavg), "points")
+    return f"{lead} under {scheme} ({left})"
 
 
 def _whose_lead(rows: pd.DataFrame) -> str:
@@ -259,15 +224,17 @@ def _alone(rows: pd.DataFrame) -> str:
     )
 
 
-def _repaired(rows: pd.DataFrame) -> str:
+_CHANGES = (
+    "(reward centred, losses as they are in the state, one policy for all clients; discount, noise, policy "
+    "rate and length of the offline training changed)"
+)
+
+
+def _repaired(rows: pd.DataFrame, changes: str = _CHANGES) -> str:
     """Gains in reward over uniform weights by data set, of the repaired agent and on permuted rewards."""
     parts = dict(iter(analysis.named(rows).groupby("dataset")))
     told = [_repaired_on(analysis.PAPER_DATA[data], part) for data, part in parts.items()]
-    return (
-        "Repaired (reward centred, losses as they are in the state, one policy for all clients; discount, "
-        "noise, policy rate and length of the offline training changed) the agent's gain in reward "
-        f"over uniform weights is {'; '.join(told)}."
-    )
+    return f"Repaired {changes} the agent's gain in reward over uniform weights is {'; '.join(told)}."
 
 
 def _repaired_on(data: str, part: pd.DataFrame) -> str:

@@ -5,12 +5,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedlib import plotting
+from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES
 from fedlib.papers.head_to_head.quantities import SETTING, benchmark_cells, labelled, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
+FAR = 3.0  # Tukey's fence of far outliers, in quartile ranges
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
 
 
@@ -22,44 +24,59 @@ def _colour(name: str) -> str:
 def plot_differences(rows: pd.DataFrame) -> Figure:
     """Each contestant less FedAvg with its 95 % interval over seeds: mean of the settings, then each setting.
 
-    Panels are as wide as the intervals of contestants that never diverged; an arrow marks what leaves them.
+    Panels end where the contestants near FedAvg end; arrows mark what lies beyond, with its numbers.
     """
     rows = labelled(rows)
     settings = dict(iter(rows.groupby(SETTING, sort=False)))
-    parts = {"mean over the settings": rows} if len(settings) > 1 else {}
-    parts |= {", ".join(setting): part for setting, part in settings.items()}
+    parts = {"mean over\nthe settings": rows} if len(settings) > 1 else {}
+    parts |= {",\n".join(setting): part for setting, part in settings.items()}
     order = tables.differences(rows).sort_values("mean").contestant.tolist()
     columns = min(3, len(parts))
     lines = -(-len(parts) // columns)
-    size = (3.4 + 2.2 * columns, (0.3 * len(order) + 1.0) * lines + 0.6)
+    size = (2.2 + 1.8 * columns, (0.34 * len(order) + 1.0) * lines + 0.6)
     fig, axes = plotting.subplots(lines, columns, figsize=size, squeeze=False, sharey=True)
     for ax, (title, part) in zip(axes.flat, parts.items(), strict=False):
         _plot_intervals(ax, tables.differences(part), order, set(tables.diverged(part).contestant))
-        ax.set_title(title, fontsize=9)
+        ax.set_title(title)
+        ax.set_xlabel("less FedAvg (points)")
     for ax in axes.flat[len(parts) :]:
         ax.axis("off")
     axes[0, 0].set_yticks(range(len(order)), [method_style(name).label for name in order])
     n = int(tables.differences(rows).n.max())
     note = f"Mean and 95 % interval over {n} seeds. {tables.divergence_words(rows)}".rstrip()
-    told = "level less FedAvg's (points); orange learns by reinforcement, grey its controls, blue baselines"
+    told = (
+        "Level less FedAvg's; orange learns by reinforcement, grey its controls, blue baselines. Every panel "
+        "has its own scale; an arrow marks what lies beyond it, with mean and interval."
+    )
     return plotting.caption(fig, rows, note, above=told)
 
 
 def _plot_intervals(ax: Axes, found: pd.DataFrame, order: list[str], diverged: set[str]) -> None:
     """Draw a line per contestant, at its place in `order`."""
-    steady = found[~found.contestant.isin(diverged)]
-    low, high = min(0.0, steady.low.min()), max(0.0, steady.high.max())
-    pad = 0.06 * (high - low) or 1.0
-    low, high = low - pad, high + pad
+    low, high = _span(found[~found.contestant.isin(diverged)])
     for line in found.itertuples():
         at, colour = order.index(line.contestant), _colour(line.contestant)
         ax.plot([line.low, line.high], [at, at], color=colour, linewidth=2)
         ax.plot(line.mean, at, "o", color=colour)
-        for edge, beyond, marker in ((low, line.low < low, "<"), (high, line.high > high, ">")):
+        left, right = line.low < low, line.high > high
+        for edge, beyond, marker in ((low, left, "<"), (high, right, ">")):
             if beyond:
                 ax.plot(edge, at, marker, color=colour, clip_on=False)
+        if left or right:
+            words = effect_words(Interval(line.mean, line.low, line.high, line.n))
+            edge, side = (low, "left") if left else (high, "right")
+            ax.text(edge, at + 0.12, f" {words} ", ha=side, va="bottom", fontsize="small")
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_xlim(low, high)
+
+
+def _span(found: pd.DataFrame) -> tuple[float, float]:
+    """Range of the intervals, without contestants three quartile ranges below the lower quartile."""
+    lower, upper = found["mean"].quantile([0.25, 0.75])
+    near = found[found["mean"] >= lower - FAR * (upper - lower)]
+    low, high = min(0.0, near.low.min()), max(0.0, near.high.max())
+    pad = 0.06 * (high - low) or 1.0
+    return low - pad, high + pad
 
 
 def plot_curves(rows: pd.DataFrame) -> Figure:

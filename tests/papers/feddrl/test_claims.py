@@ -19,6 +19,7 @@ ROUNDS = 8
 
 
 OURS = {"repaired": ("feddrl", dict(REPAIRED)), "drawn": ("feddrl", grid.DRAWN)}
+OURS["fedprox_uniform"] = ("fedprox", {"weights": "uniform"})
 
 
 def cell(dataset="fmnist", partition="ce", num_clients=10, cohort_size=10, delta=0.6, early=None, **methods):
@@ -495,23 +496,6 @@ def test_preferring_slots_is_told_from_preferring_groups():
 
 
 @pytest.mark.parametrize(
-    ("drawn", "says"),
-    [
-        ([50.0, 50.2, 50.1], "anew in every round none is left to see: +0.00 "),
-        ([51.0, 51.2, 51.1], "anew in every round less is left: +1.00 "),
-        ([53.0, 53.2, 53.1], "; it is larger where the clients' order is drawn anew in every round: +3.00 "),
-        ([51.0, 53.2, 52.1], "; it is not clearly another where the clients' order is drawn"),
-    ],
-)
-def test_what_is_left_of_the_late_lead_follows_from_the_rows(drawn, says):
-    """FedDRL leads by 2.00 in every seed; with slots drawn anew by 0, 1, 3, or as much on average."""
-    told = headline._one_cell(at_length([52.0, 52.2, 52.1], drawn=drawn))
-    assert "lead over FedAvg in the mean of the last 50 rounds is +2.00 [+2.00, +2.00] points; " in told
-    assert says in told
-    assert "order" not in headline._one_cell(at_length([52.0, 52.2, 52.1]))
-
-
-@pytest.mark.parametrize(
     ("drl", "leads", "trains"),
     [
         ([52.0, 52.2, 52.1], "leads", "raises"),
@@ -532,21 +516,37 @@ def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, train
     assert f", and {leads} them in these last rounds, " in uniform
 
 
-def test_the_conclusion_has_one_sentence_for_a_cell_at_the_papers_length():
-    """FedDRL 2 points above FedAvg, 1 with clients listed in drawn order; nothing without these runs."""
-    rows = at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
-    stored = {"feddrl/paper_length_cn": rows.assign(partition="cn")}
+def test_one_sentence_has_the_late_leads_of_all_cells_at_the_papers_length():
+    """FedDRL 2 points above FedAvg and uniform weights, 1 with clients in drawn order; none without these."""
+    plain, drawn = at_length([52.0, 52.2, 52.1]), at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
+    stored = {
+        "feddrl/paper_length_cn": drawn.assign(partition="cn"),
+        "feddrl/paper_length_pa": plain.assign(partition="pa"),
+        "feddrl/paper_length_mnist": drawn.assign(dataset="mnist"),
+    }
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
-        "After 1000 rounds under CN the mean of its last 50 rounds is +2.00 [+2.00, +2.00] points against "
-        "FedAvg, with clients listed in drawn order +1.00 [+1.00, +1.00] points."
+        "After the paper's 1000 rounds FedDRL's mean accuracy of the last 50 rounds is, against FedAvg's, on "
+        "Fashion-MNIST +2.00 [+2.00, +2.00] points under CN (with clients listed in drawn order +1.00 "
+        "[+1.00, +1.00]), +2.00 [+2.00, +2.00] points under PA (against uniform weights +2.00 [+2.00, "
+        "+2.00]); on MNIST +2.00 [+2.00, +2.00] points under CE (with clients listed in drawn order +1.00 "
+        "[+1.00, +1.00])."
     ]
-    stored = {"feddrl/paper_length_pa": at_length([52.0, 52.2, 52.1]).assign(partition="pa")}
-    assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
-        "After 1000 rounds under PA the mean of its last 50 rounds is +2.00 [+2.00, +2.00] points against "
-        "FedAvg and +2.00 [+2.00, +2.00] points against uniform weights."
-    ]
-    stored = {"feddrl/paper_length": at_length([52.0, 52.2, 52.1])}
+    stored = {"feddrl/paper_length": plain}
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == []
+
+
+def test_the_head_has_three_sentences_at_most():
+    """Table 3, the paper's length, the repaired agent: with the verdicts and the scale five lines."""
+    judged = cell(repaired=[52.0, 52.2], uniform=[50.0, 50.2]).assign(client_loss_mean=1.0)
+    stored = {
+        "feddrl/table3": cell(**dict.fromkeys(("feddrl", "fedavg", "uniform", "untrained"), (50, 50.2))),
+        "feddrl/paper_length": at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1]),
+        "feddrl/repair_judged": judged.assign(client_loss_min=1.0, client_loss_max=1.0),
+    }
+    first, length, repaired = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
+    assert first.startswith("Over 1 cells of table 3")
+    assert length.startswith("After the paper's 1000 rounds")
+    assert repaired.startswith("Repaired (section 3) the agent's gain in reward over uniform weights is ")
 
 
 def test_the_answer_about_the_list_by_hand():

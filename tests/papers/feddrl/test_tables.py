@@ -114,6 +114,15 @@ def test_a_cell_at_length_of_which_only_fedavg_was_run_is_drawn():
     assert not leads.axison  # nothing is there to draw
 
 
+def test_levels_start_below_the_curves_of_later_rounds(monkeypatch):
+    """FedAvg at 10 % in round 1, then 60 and 70 %: the panel starts a tenth of 10 below 60."""
+    monkeypatch.setattr(feddrl_figures, "SMOOTHED", 1000)  # no moving average
+    rows = at_length([52.0, 52.2, 52.1]).assign(profile="extended")
+    own = rows[(rows.method == "fedavg") & (rows.method_options == "{}")]
+    own = own.assign(test_accuracy=own["round"].map({1: 0.1, 500: 0.6, 1000: 0.7}))
+    assert feddrl_figures.plot_length(own).axes[0].get_ylim() == pytest.approx((59, 71))
+
+
 def test_late_accuracies_of_a_seed_by_hand():
     """Twenty rounds: 5 % of them is the last one, which is not the best."""
     part = pd.DataFrame({"round": range(1, 21), "test_accuracy": [0.9] + 18 * [0.1] + [0.5]})

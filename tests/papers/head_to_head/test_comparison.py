@@ -249,6 +249,17 @@ def test_figures_draw():
     assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == ["FedAvg, fmnist, Dirichlet shares"]
 
 
+def test_a_contestant_far_below_the_others_is_an_arrow_with_its_numbers():
+    """Means 1, 2, 3, 4 and -40: quartiles 1 and 3, so that the fence stands at 1 - 3 x 2 = -5."""
+    near = {"fedprox": [0.61] * 2, "fednova": [0.62] * 2, "fedadam": [0.63] * 2, "fedyogi": [0.64] * 2}
+    rows = table_of(fedavg=[0.6] * 2, favor=[0.1, 0.3], **near).assign(profile="smoke")
+    axes = figures.plot_differences(rows).axes[0]
+    assert axes.get_xlim() == pytest.approx((-0.06 * 4, 1.06 * 4))
+    assert [text.get_text().strip() for text in axes.texts] == ["−40 [−167, +87]"]
+    arrows = [line.get_marker() for line in axes.lines if line.get_marker() in "<>"]
+    assert arrows == ["<", ">"]
+
+
 def test_a_contestant_without_rows_leaves_its_claims_not_run():
     """As after a run of the comparison that was interrupted."""
     rows = table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.7])
