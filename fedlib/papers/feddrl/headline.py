@@ -69,6 +69,8 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
         told.append(_training_words(named, late))
     if "drawn" in late:
         told.append(_list_words(late))
+    if {"repaired", "repaired_untrained"} <= set(late):
+        told.append(_training_words(named, late, "repaired", "repaired_untrained"))
     return told
 
 
@@ -80,9 +82,10 @@ def _lead_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     last = contrasts.paired(late.feddrl, late.fedavg)
     paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
     return (
-        f"Under {scheme.upper()} FedDRL {by_sign(best, **LEADS)} FedAvg in the best round, "
-        f"{effect_words(best, 'points')} (printed: {paper}), and {by_sign(last, **LEADS)} it in the mean of "
-        f"the last {LAST_ROUNDS} rounds, {effect_words(last, 'points')} ({ROUNDS} rounds, {best.n} seeds)."
+        f"On {analysis.PAPER_DATA[dataset]} under {scheme.upper()} FedDRL {by_sign(best, **LEADS)} FedAvg in "
+        f"the best round, {effect_words(best, 'points')} (printed: {paper}), and {by_sign(last, **LEADS)} it "
+        f"in the mean of the last {LAST_ROUNDS} rounds, {effect_words(last, 'points')} ({ROUNDS} rounds, "
+        f"{best.n} seeds)."
     )
 
 
@@ -96,14 +99,16 @@ def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     )
 
 
-def _training_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
-    """FedDRL against the policy that it starts from, in both accuracies."""
-    best = contrasts.paired(analysis.best(named, "feddrl"), analysis.best(named, "untrained"))
-    last = contrasts.paired(late.feddrl, late.untrained)
+def _training_words(
+    named: pd.DataFrame, late: pd.DataFrame, own: str = "feddrl", first: str = "untrained"
+) -> str:
+    """FedDRL, or the repaired agent, against the policy that it starts from, in both accuracies."""
+    best = contrasts.paired(analysis.best(named, own), analysis.best(named, first))
+    last = contrasts.paired(late[own], late[first])
     verb = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
     return (
-        f"Training {by_sign(last, **verb)} the mean of the last {LAST_ROUNDS} rounds, "
-        f"{effect_words(last, 'points')} against the policy that it starts from, and "
+        f"Training{' the repaired agent' * (own == 'repaired')} {by_sign(last, **verb)} the mean of the last "
+        f"{LAST_ROUNDS} rounds, {effect_words(last, 'points')} against the policy that it starts from, and "
         f"{by_sign(best, **verb)} the accuracy of the best round, {effect_words(best, 'points')}."
     )
 
@@ -147,7 +152,8 @@ def _late_leads(rows_of: RowsOf) -> list[str]:
 def _late_lead(rows: pd.DataFrame) -> str:
     """The late lead in a cell of the paper's length, and what is left of it; empty for shorter runs.
 
-    Left: with clients listed in drawn order, or over uniform weights where no order tells a group (PA).
+    Left: with clients listed in drawn order; or over uniform weights where no order tells a group (PA);
+    else over the untrained policy.
     """
     named = analysis.named(rows)
     if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
@@ -157,6 +163,8 @@ def _late_lead(rows: pd.DataFrame) -> str:
         left = f"with clients listed in drawn order {effect_words(contrasts.paired(late.drawn, late.fedavg))}"
     elif scheme == "PA" and "uniform" in late:
         left = f"against uniform weights {effect_words(contrasts.paired(late.feddrl, late.uniform))}"
+    elif "untrained" in late:
+        left = f"against its untrained policy {effect_words(contrasts.paired(late.feddrl, late.untrained))}"
     else:
         return ""
     lead = effect_words(contrasts.paired(late.feddrl, late.fedavg), "points")

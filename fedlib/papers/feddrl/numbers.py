@@ -35,6 +35,7 @@ CONTROLS = {
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
+ONLY_PAGE = ("uniform", "feddrl")  # rivals of the repaired agent that the notebook's sentences leave out
 AGENTS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
     "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
@@ -122,7 +123,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         for name in CONTROLS
     ]
     against += [
-        _at_length(name, scheme, "repaired", late=late, places=(PAGE,))
+        _at_length(name, scheme, "repaired", late=late, places=(PAGE,) if name in ONLY_PAGE else BOTH)
         for late in (False, True)
         for name in ("uniform", *OF_REPAIRED)
     ]
