@@ -32,13 +32,3 @@ def cells_with_rows(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.Data
     """Table 3 or 4, published beside ours, for the cells and methods that have rows."""
     found = tables.side_by_side(rows, table).dropna(subset="FedDRL: ours")
     return found.dropna(axis=1, how="all")
-
-
-def table3_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cells of table 3 that have rows."""
-    return cells_with_rows(rows, "feddrl_table3")
-
-
-def table4_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cells of table 4 that have rows."""
-    return cells_with_rows(rows, "feddrl_table4")
