@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedlib import seeds
+from fedlib import load_results, seeds
 from fedlib.analysis.variants import with_variant
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
-from fedlib.papers import load_rows
 from fedlib.papers.frl import artifacts, runs, tables
 from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
 from fedlib.papers.frl.scheduler_readings import (
@@ -289,7 +288,7 @@ def test_static_world_at_smoke():
 
 
 def test_table_1_is_recomputed_from_the_printed_counts():
-    rows = load_rows("frl/table1", profile="paper")
+    rows = load_results("frl/table1", "paper")
     assert rows.counts.tolist() == ["4 7 9 3", "5 7 10 3", "10 10 10 10"]
     np.testing.assert_allclose(rows.sample_variance, rows.printed, atol=5e-4)
     np.testing.assert_allclose(rows.population_variance, [5.6875, 6.6875, 0])
