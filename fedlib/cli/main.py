@@ -12,9 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from fedlib import __version__
-from fedlib.cli import faults, numbers, output, release, results, submit
-from fedlib.cli import run as running
-from fedlib.cli import verdicts as verdict_options
+from fedlib.cli import faults, numbers, output, release, results, run, submit, verdicts
 from fedlib.errors import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -107,9 +105,9 @@ def make_parser() -> argparse.ArgumentParser:
         return sub
 
     _add_list(command("list", list_command, "every artifact: id, kind, title, stored results"))
-    run = command("run", running.run_command, "compute artifacts, as far as they are not stored")
-    running.add_options(run)
-    _add_store(run)
+    computed = command("run", run.run_command, "compute artifacts, as far as they are not stored")
+    run.add_options(computed)
+    _add_store(computed)
     shown = command("results", results.results_command, "stored runs: list, filter, delete")
     results.add_results(shown)
     _add_store(shown)
@@ -118,11 +116,9 @@ def make_parser() -> argparse.ArgumentParser:
     )
     results.add_show(shown)
     _add_store(shown)
-    verdicts = command(
-        "verdicts", verdict_options.verdicts_command, "every claim and its verdict, a line each"
-    )
-    verdict_options.add_options(verdicts)
-    _add_store(verdicts)
+    decided = command("verdicts", verdicts.verdicts_command, "every claim and its verdict, a line each")
+    verdicts.add_options(decided)
+    _add_store(decided)
     submitted = command("submit", submit.submit_command, "missing runs as jobs of a cluster (needs submitit)")
     submit.add_options(submitted)
     _add_store(submitted)

@@ -2,14 +2,14 @@
 
 import argparse
 
-from fedlib.cli import run as running
+from fedlib.cli import run
 from fedlib.errors import EXIT_FAILED
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="see docs/numbers.md; without one: all numbers")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<n> (default: auto)")
-    running.add_budget(parser)
+    run.add_budget(parser)
 
 
 def reproduce_number_command(arguments: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def reproduce_number_command(arguments: argparse.Namespace) -> int:
         numbers.find_number(arguments.id),
         Store(arguments.store),
         device=arguments.device,
-        budget=Budget(arguments.budget_minutes, started=running.STARTED),
+        budget=Budget(arguments.budget_minutes, started=run.STARTED),
     )
     print(found.line())
     return 0 if found.agrees else EXIT_FAILED

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedlib.cli import run as running
+from fedlib.cli import run
 from fedlib.cli.output import draw_without_window, print_table, tell, terminal_width
 from fedlib.errors import check, check_name
 from fedlib.experiments.selection import SEEDS_HELP
@@ -112,7 +112,7 @@ def _how_to_compute(arguments: argparse.Namespace) -> str:
     """The command that computes what these filters ask for; of a list its first value, as `run` takes one."""
     asked = vars(arguments)
     first = {name: asked[name].split(",")[0] for name in ("data", "partition", "method") if asked[name]}
-    given = f"{arguments.id}{running.options_of_runs(argparse.Namespace(**asked | first))}"
+    given = f"{arguments.id}{run.options_of_runs(argparse.Namespace(**asked | first))}"
     whole = all(asked[name] == value for name, value in first.items())
     return f"python -m fedlib run {given} computes {'them' if whole else 'the first of them'}"
 

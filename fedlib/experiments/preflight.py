@@ -15,7 +15,7 @@ from fedlib.federation.client_data import TASK_OPTIONS
 from fedlib.federation.task import check_run_numbers
 from fedlib.methods import make_method, method_class, method_options
 from fedlib.models import MODELS, model_options
-from fedlib.partition import PARTITIONS, add_client_noise, check_options, partition_options
+from fedlib.partition import PARTITIONS, add_client_noise, check_options, check_ranges, partition_options
 from fedlib.run import Run
 
 _OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that are no options
@@ -33,6 +33,7 @@ def check_run_names(run: Run) -> None:
     )
     for kind, maker, defaults in makers:
         _check_values(kind, getattr(run, kind), getattr(run, f"{kind}_options"), maker, defaults)
+    check_ranges(run.partition, PARTITIONS[run.partition], run.partition_options)
     make_method(run.method, run.method_options).check(run)
     for option, value in run.local_optimizer_options.items():
         hint = OPTION_TYPES.get(option, float)

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from fedlib.engine.cuda_graphs import forget_captures
-from fedlib.engine.hardware import device as hardware
+from fedlib.engine.hardware.device import current, first_line, is_out_of_memory
 from fedlib.errors import EXIT_FAILED, MemoryShortage, UsageError, check
 from fedlib.experiments import labels, selection
 from fedlib.experiments.artifact import Artifact
@@ -135,7 +135,7 @@ def run_runs(
         refuse_other_code(context.store, runs)
     context.progress.expect(sum(any(context.store.get(run) is None for run in members) for members in groups))
     suite = _Suite(context, retry_failed, max_replicas)
-    with hardware.current(where):
+    with current(where):
         suite.compute(groups[::-1] if from_the_end else groups, wait)
     stored = [context.store.get(run) for run in runs]
     return Outcome([found for found in stored if found is not None], suite.computed)
@@ -277,7 +277,7 @@ class _Suite:
             self.computed += len(runs)
             return
         except (RuntimeError, MemoryError, MemoryShortage) as error:
-            if not hardware.is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             if len(runs) == 1 or folder is not None:
                 raise self._shortage(runs, error) from error
@@ -297,7 +297,7 @@ class _Suite:
         many = f" with {len(runs)} replicas, as it was begun," if len(runs) > 1 else ""
         return MemoryShortage(
             f"{runs[0].label()}:{many} does not fit in the memory of {self.context.device} "
-            f"({hardware.first_line(error)}); lower cohort_size, batch_size or the images (--set), or take "
+            f"({first_line(error)}); lower cohort_size, batch_size or the images (--set), or take "
             "another --device; rounds up to the last checkpoint are kept"
         )
 

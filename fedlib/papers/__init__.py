@@ -118,13 +118,6 @@ def errata_table(paper: str) -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=["erratum", "statement", "printed", "recomputed", "agrees"])
 
 
-def load_rows(
-    artifact_id: str, *, profile: str, store: Store | Path | str | None = None, source: str = "all"
-) -> "pd.DataFrame":
-    """`fedlib.experiments.results.load_rows` of the artifact with this id."""
-    return results.load_rows(find_artifact(artifact_id), profile=profile, store=store, source=source)
-
-
 def load_results(
     artifact_id: str, profile: str | None = None, *, store: "Path | str | None" = None
 ) -> "pd.DataFrame":

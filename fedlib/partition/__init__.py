@@ -39,7 +39,7 @@ from fedlib.partition.majority_label import partition_majority
 from fedlib.partition.mismatched_labels import partition_foreign_labels
 from fedlib.partition.natural import partition_natural, partition_sources
 from fedlib.partition.noise import add_client_noise, split_within_clients
-from fedlib.partition.sampling import Partition, check_int
+from fedlib.partition.sampling import Partition, check_int, check_ranges
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
 from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties
 
@@ -99,6 +99,7 @@ def make_partition(
     data that cannot be divided as asked.
     """
     check_options(name, options)
+    check_ranges(name, PARTITIONS[name], options)
     labels = np.asarray(labels)
     check(
         labels.ndim == 1 and np.issubdtype(labels.dtype, np.integer) and len(labels) > 0,

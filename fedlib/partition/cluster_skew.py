@@ -17,10 +17,12 @@ The paper leaves most of the rules open; they were read off the authors' partiti
    law wherever the first draw already covers all labels, and it always ends.
 """
 
+from typing import Annotated
+
 import numpy as np
 
 from fedlib.errors import UsageError, check
-from fedlib.partition.sampling import Partition, check_int, check_real, class_counts, draw_images
+from fedlib.partition.sampling import Partition, UpTo, check_int, class_counts, draw_images
 
 _USUAL_LABELS = {10: 2, 100: 20}  # labels per client by number of classes, FEDDRL-A26
 
@@ -31,7 +33,7 @@ def partition_ce(
     num_classes: int,
     num_clients: int,
     rng: np.random.Generator,
-    delta: float = 0.6,
+    delta: Annotated[float, UpTo(1.0, above=True)] = 0.6,
     labels_per_client: int | None = None,
     images_per_label: int | None = None,
 ) -> Partition:
@@ -52,10 +54,10 @@ def partition_cn(
     num_classes: int,
     num_clients: int,
     rng: np.random.Generator,
-    delta: float = 0.6,
+    delta: Annotated[float, UpTo(1.0, above=True)] = 0.6,
     labels_per_client: int | None = None,
     images_per_label: int | None = None,
-    spread: float = 0.11,
+    spread: Annotated[float, UpTo(1.0)] = 0.11,
 ) -> Partition:
     """Clustered-Non-equal: the label sets of CE, units `q * (1 + spread * N(0, 1))`, at least 1.
 
@@ -63,7 +65,6 @@ def partition_cn(
     measured per data set). Where a label would run out, the units of the clients that
     hold it shrink by a common factor.
     """
-    spread = check_real("cn", "spread", spread, 1.0)
     held = _cluster_labels("cn", num_classes, num_clients, labels_per_client, delta, rng)
     available = class_counts(labels, num_classes)
     unit = _unit("cn", held, available, images_per_label)
@@ -78,13 +79,12 @@ def partition_pa(
     num_clients: int,
     rng: np.random.Generator,
     labels_per_client: int | None = None,
-    spread: float = 1.6,
+    spread: Annotated[float, UpTo(5.0)] = 1.6,
 ) -> Partition:
     """Pareto: each client draws L labels at random; units are proportional to LogNormal(0, spread).
 
     Units are at least 1 and as large as the scarcest label allows (FEDDRL-A30).
     """
-    spread = check_real("pa", "spread", spread, 5.0)
     per_client = _labels_per_client("pa", labels_per_client, num_classes)
     held = _random_label_sets(num_clients, num_classes, per_client, rng)
     available = class_counts(labels, num_classes)
@@ -118,7 +118,7 @@ def _cluster_labels(
     labels where these suffice, and otherwise draw L of them at random.
     """
     per_client = _labels_per_client(name, labels_per_client, num_classes)
-    main = int(check_real(name, "delta", delta, 1.0, above=True) * num_clients + 0.5)
+    main = int(delta * num_clients + 0.5)
     check(
         main > 0, f"partition {name!r}: delta {delta} of {num_clients} clients is none; allowed: at least one"
     )

@@ -7,15 +7,17 @@
   size, each with its own label distribution q ~ Dir(alpha p), p being the data's.
 """
 
+from typing import Annotated
+
 import numpy as np
 
 from fedlib.errors import UsageError
 from fedlib.partition.sampling import (
     Partition,
+    UpTo,
     apportion,
     check_choice,
     check_int,
-    check_real,
     class_counts,
     draw_images,
 )
@@ -29,7 +31,7 @@ def partition_dirichlet(
     num_classes: int,
     num_clients: int,
     rng: np.random.Generator,
-    alpha: float = 0.5,
+    alpha: Annotated[float, UpTo(1e6, above=True)] = 0.5,
     min_images: int = 1,
     cap: bool = False,
 ) -> Partition:
@@ -39,7 +41,6 @@ def partition_dirichlet(
     times, until every client has `min_images`. cap: labels are dealt one after the other, and a client
     that holds n / N images gets no more.
     """
-    alpha = check_real("dirichlet", "alpha", alpha, 1e6, above=True)
     least = check_int("dirichlet", "min_images", min_images, 1)
     check_choice("dirichlet", "cap", cap, (False, True))
     available = class_counts(labels, num_classes)
@@ -76,14 +77,13 @@ def partition_dirichlet_balanced(
     num_classes: int,
     num_clients: int,
     rng: np.random.Generator,
-    alpha: float = 0.1,
+    alpha: Annotated[float, UpTo(1e6, above=True)] = 0.1,
 ) -> Partition:
     """Clients of floor(n / N) images; client k's labels follow q_k ~ Dirichlet(alpha p).
 
     p: the label frequencies of the data. Images are drawn without replacement; once a label is used up,
     a client's rest follows q_k over the labels that are left (equal shares where q_k has nothing left).
     """
-    alpha = check_real("dirichlet_balanced", "alpha", alpha, 1e6, above=True)
     left = class_counts(labels, num_classes)
     size = len(labels) // num_clients
     present = left > 0

@@ -10,11 +10,12 @@ if scarce labels give fewer minority images than others; they are drawn as evenl
 """
 
 from bisect import bisect_left
+from typing import Annotated
 
 import numpy as np
 
 from fedlib.errors import check
-from fedlib.partition.sampling import Partition, check_int, check_real, class_counts, draw_images
+from fedlib.partition.sampling import Partition, UpTo, check_int, class_counts, draw_images
 
 
 def partition_majority(
@@ -23,7 +24,7 @@ def partition_majority(
     num_classes: int,
     num_clients: int,
     rng: np.random.Generator,
-    sigma: float = 0.8,
+    sigma: Annotated[float, UpTo(1.0)] = 0.8,
     images_per_client: int | None = None,
 ) -> Partition:
     """A share `sigma` of each client's images has one label, the rest is spread over the others.
@@ -32,7 +33,6 @@ def partition_majority(
     400 + 100 images each, every image of the data set in use.
     """
     name = "majority"
-    sigma = check_real(name, "sigma", sigma, 1.0)
     check(num_classes > 1, f"partition {name!r} needs labels to choose from; given: {num_classes} class")
     available = class_counts(labels, num_classes)
     major = rng.permutation(rng.permutation(num_classes)[np.arange(num_clients) % num_classes])

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedlib.errors import UsageError, check_name
 from fedlib.partition.cluster_skew import partition_ce, partition_cn, partition_pa
-from fedlib.partition.sampling import Partition
+from fedlib.partition.sampling import Partition, check_ranges
 from fedlib.partition.shards import partition_equal_shards, partition_nonequal_shards
 
 CLASSES = 100  # of CIFAR-100's labels (FEDDRL-A25)
@@ -37,10 +37,9 @@ def partition_foreign_labels(
     foreign = rng.permutation(np.arange(len(labels)) % CLASSES)
     given = {"delta": delta, "spread": spread, "images_per_label": images_per_label}
     options = {name: value for name, value in given.items() if value is not None}
-    if scheme in _CLUSTERS:
-        options["num_classes"] = CLASSES
-    make = {**_CLUSTERS, **_SHARDS}[scheme]
+    make, classes = {**_CLUSTERS, **_SHARDS}[scheme], {"num_classes": CLASSES} if scheme in _CLUSTERS else {}
     try:
-        return make(foreign, num_clients=num_clients, rng=rng, **options)
+        check_ranges(scheme, make, options)
+        return make(foreign, num_clients=num_clients, rng=rng, **classes, **options)
     except UsageError as error:
         raise UsageError(f"partition 'foreign_labels', {error}") from error

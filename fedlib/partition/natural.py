@@ -4,10 +4,12 @@ Used by FedDisk: Federated Learning for distribution skewed data using sample we
 P. Wu, J. M. Chang. IEEE TAI, manuscript TAI-2023-May-A-00417, sec. VI.A (FEDDISK-A23, A30).
 """
 
+from typing import Annotated
+
 import numpy as np
 
 from fedlib.errors import UsageError, check
-from fedlib.partition.sampling import Partition, check_int, check_real, finish
+from fedlib.partition.sampling import Partition, UpTo, check_int, finish
 
 
 def partition_natural(
@@ -42,7 +44,7 @@ def partition_sources(
     num_clients: int,
     rng: np.random.Generator,
     groups: np.ndarray | None,
-    spread: float = 63.74 / 325.50,
+    spread: Annotated[float, UpTo(1.0)] = 63.74 / 325.50,
 ) -> Partition:
     """Every client has images of one source only, every source as many clients as its size merits.
 
@@ -51,7 +53,6 @@ def partition_sources(
     order of the sources.
     """
     groups = _require_groups("sources", groups, labels)
-    spread = check_real("sources", "spread", spread, 1.0)
     ids, sizes = np.unique(groups, return_counts=True)
     check(
         num_clients >= len(ids),

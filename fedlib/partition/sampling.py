@@ -5,7 +5,9 @@ Most partitions are two steps: decide how many images of each label every client
 """
 
 import numbers
-from collections.abc import Sequence
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -77,6 +79,22 @@ def check_real(name: str, option: str, value: object, high: float, *, above: boo
     bracket = "(" if above else "["
     check(inside, f"partition {name!r}: {option} is {value!r}; allowed: a number in {bracket}0, {high:g}]")
     return float(value)
+
+
+@dataclass(frozen=True)
+class UpTo:
+    """Annotation of an option with its range, whatever the data are: [0, high], or (0, high] with `above`."""
+
+    high: float
+    above: bool = False
+
+
+def check_ranges(name: str, make: Callable[..., Partition], options: Mapping[str, object]) -> None:
+    """UsageError for an option of the partition outside of its `UpTo`."""
+    hints = typing.get_type_hints(make, include_extras=True)
+    for option, value in options.items():
+        for span in getattr(hints.get(option), "__metadata__", ()):
+            check_real(name, option, value, span.high, above=span.above)
 
 
 def check_choice(name: str, option: str, value: object, allowed: Sequence[object]) -> None:

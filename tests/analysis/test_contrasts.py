@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from fedlib.analysis import contrasts as decide
+from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import with_variant
@@ -32,8 +32,8 @@ ROWS = pd.DataFrame(
 
 
 def test_final_and_best_by_seed():
-    assert decide.final(ROWS).tolist() == [50, 40]  # the last round that was evaluated
-    assert decide.best(ROWS).tolist() == [60, 40]
+    assert contrasts.final(ROWS).tolist() == [50, 40]  # the last round that was evaluated
+    assert contrasts.best(ROWS).tolist() == [60, 40]
 
 
 def test_the_late_mean_is_over_the_last_tenth_of_the_rounds():
@@ -44,34 +44,34 @@ def test_the_late_mean_is_over_the_last_tenth_of_the_rounds():
         for seed, length in lengths.items()
         for at in range(length + 1)
     )
-    assert decide.late_mean(rows).to_dict() == pytest.approx({0: 24.5, 1: 5})
+    assert contrasts.late_mean(rows).to_dict() == pytest.approx({0: 24.5, 1: 5})
 
 
 def test_best_of_all_methods_at_once():
     other = ROWS.assign(test_accuracy=[0.1, 0.2, 0.3, None, None, None], method="b")
-    found = decide.best_of_each(pd.concat([ROWS.assign(method="a"), other]), "method")
+    found = contrasts.best_of_each(pd.concat([ROWS.assign(method="a"), other]), "method")
     assert found.a.tolist() == [60, 40]
     assert found.b.dropna().to_dict() == {0: 30}
     with pytest.raises(UsageError, match="more than one row for seed 0, round 1"):
-        decide.best_of_each(pd.concat([ROWS.assign(method="a")] * 2), "method")
+        contrasts.best_of_each(pd.concat([ROWS.assign(method="a")] * 2), "method")
 
 
 def test_rows_of_two_methods_are_refused():
     with pytest.raises(UsageError, match="more than one row for seed 0, round 1"):
-        decide.final(pd.concat([ROWS, ROWS]))
+        contrasts.final(pd.concat([ROWS, ROWS]))
 
 
 def test_paired_by_hand():
-    found = decide.paired(series(3, 5, 7), series(1, 2, 3, 99))  # differences 2, 3, 4: s = 1
+    found = contrasts.paired(series(3, 5, 7), series(1, 2, 3, 99))  # differences 2, 3, 4: s = 1
     assert (found.mean, found.n) == (3, 3)
     assert found.low == pytest.approx(3 - 4.302653 / math.sqrt(3))
     with pytest.raises(UsageError, match="no seed in common"):
-        decide.paired(series(1), pd.Series([1.0], index=[7]))
+        contrasts.paired(series(1), pd.Series([1.0], index=[7]))
 
 
 def test_pooled_averages_cells_before_seeds():
     cells = [(series(1, 2), series(0, 0)), (series(3, 6), series(0, 0))]
-    found = decide.pooled(cells)  # per seed: 2, 4
+    found = contrasts.pooled(cells)  # per seed: 2, 4
     assert (found.mean, found.n) == (3, 2)
 
 

@@ -11,8 +11,16 @@ import pytest
 import torch
 from emulated import ForgetfulRecorder
 
-from fedlib.engine import LocalRule, Objective, Trainer, choose_backend, cross_entropy, make_optimizer, train
-from fedlib.engine import cuda_graphs as capture_module
+from fedlib.engine import (
+    LocalRule,
+    Objective,
+    Trainer,
+    choose_backend,
+    cross_entropy,
+    cuda_graphs,
+    make_optimizer,
+    train,
+)
 from fedlib.engine.cuda_graphs import forget_captures
 from fedlib.engine.hardware.device import first_line, is_out_of_memory
 from fedlib.engine.hardware.pass_size import MemoryWarning, cut, pass_rows
@@ -90,7 +98,7 @@ def test_recorded_steps_equal_eager_steps(case):
     for seed in (0, 5, 0):  # a stage that has trained other clients before gives the same again
         recorded = run(make_trainer(**fields, capture=True), seed=seed, **settings)
     assert_equal(recorded, eager)
-    assert len(capture_module._STAGES) == 1
+    assert len(cuda_graphs._STAGES) == 1
 
 
 def test_memory_of_a_forgotten_stage_is_free_at_once():
@@ -98,12 +106,12 @@ def test_memory_of_a_forgotten_stage_is_free_at_once():
     forget_captures()
     run(make_trainer(capture=True), sizes=[4, 4], learning_rate=0.1)
     wider = {"sizes": [4, 4, 4], "learning_rate": 0.1}
-    stages = [weakref.ref(next(iter(capture_module._STAGES.values())))]
+    stages = [weakref.ref(next(iter(cuda_graphs._STAGES.values())))]
     gc.collect()
     gc.disable()
     try:
         run(make_trainer(capture=True), **wider)  # takes the place of the narrower one
-        stages.append(weakref.ref(next(iter(capture_module._STAGES.values()))))
+        stages.append(weakref.ref(next(iter(cuda_graphs._STAGES.values()))))
         assert [stage() is None for stage in stages] == [True, False]
         forget_captures()
         assert [stage() is None for stage in stages] == [True, True]
@@ -114,10 +122,10 @@ def test_memory_of_a_forgotten_stage_is_free_at_once():
 def test_a_stage_serves_fewer_rows_other_rates_and_other_methods():
     forget_captures()
     run(make_trainer(capture=True), learning_rate=RATES)
-    stage = next(iter(capture_module._STAGES.values()))
+    stage = next(iter(cuda_graphs._STAGES.values()))
     few = {"sizes": [5, 3], "learning_rate": [0.1, 0.2]}
     assert_equal(run(make_trainer(capture=True), **few), run(make_trainer(), **few))
-    assert next(iter(capture_module._STAGES.values())) is stage
+    assert next(iter(cuda_graphs._STAGES.values())) is stage
     assert {rows for rows, _ in stage.recorded} <= {1, 2, 3, 4}
 
 
@@ -130,17 +138,17 @@ def test_a_method_that_makes_its_objective_anew_each_round_keeps_its_stage():
 
     for _ in range(3):
         recorded = run(make_trainer(capture=True, objective=weighted(alpha)), learning_rate=RATES)
-    assert len(capture_module._STAGES) == 1
+    assert len(cuda_graphs._STAGES) == 1
     assert_equal(recorded, run(make_trainer(objective=weighted(alpha)), learning_rate=RATES))
     run(make_trainer(capture=True, objective=weighted(alpha.clone())), learning_rate=RATES)
-    assert len(capture_module._STAGES) == 2
+    assert len(cuda_graphs._STAGES) == 2
 
 
 @pytest.mark.parametrize("case", RECORDED)
 def test_a_stage_keeps_all_that_its_recorded_steps_read(case, monkeypatch):
     """A CUDA graph holds on to nothing: it would go on reading memory that has been given to others."""
     forget_captures()
-    monkeypatch.setattr(capture_module, "CallRecorder", ForgetfulRecorder)
+    monkeypatch.setattr(cuda_graphs, "CallRecorder", ForgetfulRecorder)
     eager = run(make_trainer(**fields_of(case)), **work_of(case))
     recorded = run(make_trainer(**fields_of(case), capture=True), **work_of(case))
     forget_captures()

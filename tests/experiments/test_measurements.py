@@ -18,9 +18,9 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measuremen
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.measurements import compute_measurement, measurement_path
 from fedlib.experiments.result_files import read_details
-from fedlib.experiments.results import export_results
+from fedlib.experiments.results import export_results, load_rows
 from fedlib.experiments.store import Store, StoreWarning
-from fedlib.papers import artifacts, find_artifact, load_rows, run_artifact
+from fedlib.papers import artifacts, find_artifact, run_artifact
 from fedlib.reporting.figure_files import draw_figures
 from fedlib.reporting.verdicts import decide_claims
 
@@ -48,17 +48,17 @@ def world(monkeypatch, tmp_path):
 
 
 def test_a_kept_computation_runs_once_and_loading_never_computes(tmp_path):
-    assert load_rows("fake/timing", profile="reduced").empty
+    assert load_rows(find_artifact("fake/timing"), profile="reduced").empty
     assert CALLS == []
     for _ in range(2):
         assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
     assert CALLS == ["reduced"]
-    rows = load_rows("fake/timing", profile="reduced")
+    rows = load_rows(find_artifact("fake/timing"), profile="reduced")
     assert rows["value"].tolist() == [1 / 3, 1]  # to the last bit
     assert set(rows["source"]) == {"store"}
     assert rows["commit"].notna().all()
     assert main(["run", "fake/timing", "--profile", "reduced", "--again"]) == 0
-    assert load_rows("fake/timing", profile="reduced")["value"].tolist() == [1 / 3, 2]
+    assert load_rows(find_artifact("fake/timing"), profile="reduced")["value"].tolist() == [1 / 3, 2]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_damaged_kept_rows_are_set_aside_and_computed_again(suffix):
     path = measurement_path(TIMING, "reduced", store).with_suffix(suffix)
     path.write_text(path.read_text()[:-7])
     with pytest.warns(StoreWarning, match="is damaged; left out"):
-        assert load_rows("fake/timing", profile="reduced").empty
+        assert load_rows(find_artifact("fake/timing"), profile="reduced").empty
     with pytest.warns(StoreWarning, match="set aside"):
         compute_measurement(TIMING, "reduced", store)
     assert len(CALLS) == 2
@@ -126,7 +126,7 @@ def test_kept_rows_are_exported_with_their_provenance(tmp_path):
     about = read_details(path)
     assert about["provenance"]["wall_seconds"] >= 0
     assert "device" in about["provenance"]
-    committed = load_rows("fake/timing", profile="reduced", store=tmp_path / "empty")
+    committed = load_rows(find_artifact("fake/timing"), profile="reduced", store=tmp_path / "empty")
     assert set(committed["source"]) == {"results"}
     assert committed["value"].tolist() == [0.333333, 1]
 
@@ -155,16 +155,16 @@ def listed(capsys, artifact_id):
 
 
 def test_two_artifacts_share_a_measurement(capsys, tmp_path, monkeypatch):
-    assert load_rows("fake/one", profile="reduced").empty
+    assert load_rows(find_artifact("fake/one"), profile="reduced").empty
     assert listed(capsys, "fake/one") == "none"
     assert main(["run", "fake/one", "--profile", "reduced", "--dry-run"]) == 0
     assert "fake/one at reduced: measured once and stored" in capsys.readouterr().out
     assert main(["run", "fake/one", "--profile", "reduced"]) == 0
     assert main(["run", "fake/one", "--profile", "reduced"]) == 0
     assert CALLS == ["reduced"]
-    rows = load_rows("fake/one", profile="reduced")
+    rows = load_rows(find_artifact("fake/one"), profile="reduced")
     assert rows[["seed", "value", "source", "artifact"]].values.tolist() == [[1, 1, "store", "one"]]
-    assert load_rows("fake/one", profile="reduced", store=tmp_path / "empty").empty
+    assert load_rows(find_artifact("fake/one"), profile="reduced", store=tmp_path / "empty").empty
     assert listed(capsys, "fake/one") == "reduced: rows"
     export_results(find_artifact("fake/timing"), "reduced")
     assert listed(capsys, "fake/one") == "reduced: rows + results"
@@ -183,12 +183,12 @@ def test_pictures_among_the_rows_do_not_flood_the_terminal(capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert f"{('eNo' * 400)[:60]}..." in shown
     assert "eNo" * 21 not in shown
-    assert load_rows("fake/wide", profile="smoke")["images"].tolist() == ["eNo" * 400]
+    assert load_rows(find_artifact("fake/wide"), profile="smoke")["images"].tolist() == ["eNo" * 400]
 
 
 def test_a_figure_borrows_the_runs_of_a_table():
     run_artifact("fake/grid", profile="reduced")
-    rows = load_rows("fake/curve", profile="reduced")
+    rows = load_rows(find_artifact("fake/curve"), profile="reduced")
     assert set(rows["method"]) == {"fedavg"}
     assert set(rows["artifact"]) == {"grid"}
     assert run_artifact("fake/curve", profile="reduced", seeds=2).computed == 0
@@ -205,14 +205,14 @@ def test_runs_at_a_profile_that_only_the_borrower_has_are_exported(tmp_path, mon
     assert "extended" not in find_artifact("fake/grid").profiles
     run_artifact("fake/curve", profile="extended", seeds=1)
     assert export_results(find_artifact("fake/grid"), "extended").name == "grid-extended.parquet"
-    rows = load_rows("fake/curve", profile="extended", store=tmp_path / "empty")
+    rows = load_rows(find_artifact("fake/curve"), profile="extended", store=tmp_path / "empty")
     assert set(rows["source"]) == {"results"}
 
 
 def test_borrowing_from_committed_rows_warns_of_nothing(tmp_path, recwarn):
     run_artifact("fake/grid", profile="reduced")
     export_results(find_artifact("fake/grid"), "reduced")
-    rows = load_rows("fake/curve", profile="reduced", store=tmp_path / "empty")
+    rows = load_rows(find_artifact("fake/curve"), profile="reduced", store=tmp_path / "empty")
     assert set(rows["source"]) == {"results"}
     assert not recwarn.list
 
@@ -264,13 +264,13 @@ def test_kept_rows_of_other_settings_count_as_none(monkeypatch, capsys):
         with pytest.warns(
             StoreWarning, match="computed with other settings; left out, run fake/timing again"
         ):
-            assert load_rows("fake/timing", profile="reduced", source=source).empty
+            assert load_rows(find_artifact("fake/timing"), profile="reduced", source=source).empty
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
     assert "other settings" in capsys.readouterr().err
     assert CALLS == ["reduced", "reduced"]
-    assert load_rows("fake/timing", profile="reduced")["value"].tolist() == [1 / 3, 2]
+    assert load_rows(find_artifact("fake/timing"), profile="reduced")["value"].tolist() == [1 / 3, 2]
     install(40)
     assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
     assert CALLS == ["reduced", "reduced"]
@@ -280,4 +280,4 @@ def test_rows_kept_before_there_were_settings_are_taken(monkeypatch):
     assert main(["run", "fake/timing", "--profile", "reduced"]) == 0
     artifact = replace(KEPT, measurement=replace(TIMING, settings=lambda profile: [profile]))
     monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], artifact))
-    assert len(load_rows("fake/timing", profile="reduced")) == 2
+    assert len(load_rows(find_artifact("fake/timing"), profile="reduced")) == 2

@@ -20,10 +20,10 @@ from fedlib.experiments import group_training, result_files, results, runner
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.progress import Progress, Silent
 from fedlib.experiments.result_files import read_details, read_rows, write_rows
-from fedlib.experiments.results import export_results
+from fedlib.experiments.results import export_results, load_rows
 from fedlib.experiments.store import Store, StoreWarning
 from fedlib.experiments.worker_processes import Companions, at_most_cores, cores
-from fedlib.papers import find_artifact, load_rows
+from fedlib.papers import find_artifact
 from fedlib.reporting.verdicts import decide_claims
 
 FAKE = Path(fake_federation.__file__)
@@ -414,7 +414,7 @@ def test_the_budget_counts_the_slowest_recent_round():
 
 def test_rows_carry_their_provenance():
     compute(TRIPLE)
-    rows = load_rows("fake/grid", profile="smoke")
+    rows = load_rows(find_artifact("fake/grid"), profile="smoke")
     assert len(rows) == 3 * 9
     first = rows.iloc[0]
     assert (first.paper, first.artifact, first.profile, first.dataset) == (
@@ -435,12 +435,12 @@ def test_rows_carry_their_provenance():
 
 def test_runs_beside_the_grid_never_slip_into_its_rows():
     compute([BASE, replace(BASE, rounds=5)])
-    assert load_rows("fake/grid", profile="smoke")["round"].max() == 8
-    assert set(load_rows("fake/grid", profile="smoke")["rounds"]) == {8}
+    assert load_rows(find_artifact("fake/grid"), profile="smoke")["round"].max() == 8
+    assert set(load_rows(find_artifact("fake/grid"), profile="smoke")["rounds"]) == {8}
 
 
 def test_no_rows_is_an_empty_frame():
-    assert load_rows("fake/grid", profile="paper").empty
+    assert load_rows(find_artifact("fake/grid"), profile="paper").empty
 
 
 @pytest.fixture
@@ -452,7 +452,7 @@ def exported(tmp_path, store):
 
 
 def test_export_thins_rounds_and_keeps_the_last(exported):
-    rows = load_rows("fake/grid", profile="reduced", source="results")
+    rows = load_rows(find_artifact("fake/grid"), profile="reduced", source="results")
     assert sorted(set(rows["round"])) == [0, 5, 10, 12]
     assert exported.name == "grid-reduced.parquet"
     assert len(read_details(exported)["runs"]) == 4
@@ -460,17 +460,18 @@ def test_export_thins_rounds_and_keeps_the_last(exported):
 
 def test_export_has_6_digits_and_is_stable(exported, store):
     before = exported.read_bytes()
-    value = load_rows("fake/grid", profile="reduced", source="results")["test_accuracy"].iloc[0]
+    rows = load_rows(find_artifact("fake/grid"), profile="reduced", source="results")
+    value = rows["test_accuracy"].iloc[0]
     assert value == float(f"{value:.6g}")
     export_results(find_artifact("fake/grid"), "reduced", store=store, every=5)
     assert exported.read_bytes() == before
 
 
 def test_committed_rows_serve_without_a_store_and_give_way_to_it(exported, tmp_path):
-    empty = load_rows("fake/grid", profile="reduced", store=tmp_path / "empty")
+    empty = load_rows(find_artifact("fake/grid"), profile="reduced", store=tmp_path / "empty")
     assert set(empty["source"]) == {"results"}
     assert empty["seed"].nunique() == 2
-    assert set(load_rows("fake/grid", profile="reduced")["source"]) == {"store"}
+    assert set(load_rows(find_artifact("fake/grid"), profile="reduced")["source"]) == {"store"}
 
 
 def test_columns_of_mixed_values_are_committed_as_text(tmp_path):
@@ -502,7 +503,7 @@ def test_an_export_adds_to_what_is_committed(exported, tmp_path):
     other = Store(tmp_path / "other")
     compute([replace(grid_runs("reduced")[0], seed=9)], store=other)
     export_results(find_artifact("fake/grid"), "reduced", store=other, every=10)
-    rows = load_rows("fake/grid", profile="reduced", store=tmp_path / "empty")
+    rows = load_rows(find_artifact("fake/grid"), profile="reduced", store=tmp_path / "empty")
     assert sorted(set(rows["seed"])) == [0, 1, 9]
     rounds = rows.groupby("seed")["round"].unique().map(sorted).to_dict()
     assert rounds == {0: [0, 5, 10, 12], 1: [0, 5, 10, 12], 9: [0, 10, 12]}, "committed rows stay whole"
@@ -513,7 +514,7 @@ def test_committed_rows_of_an_old_grid_are_left_out_with_a_warning(exported, tmp
     changed = replace(fake_federation.ARTIFACTS[0], runs=lambda profile: grid_runs(profile)[:1])
     monkeypatch.setattr(fake_federation, "ARTIFACTS", (changed,))
     with pytest.warns(StoreWarning, match="2 runs are not in the present grid"):
-        rows = load_rows("fake/grid", profile="reduced", store=tmp_path / "empty")
+        rows = load_rows(find_artifact("fake/grid"), profile="reduced", store=tmp_path / "empty")
     assert set(rows["method"]) == {"fedavg"}
 
 

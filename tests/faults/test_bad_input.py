@@ -87,6 +87,10 @@ FIRST = [
         "has no option 'dleta' (did you mean 'delta'?)",
     ),
     Row("run fake/grid --partition ce --set partition.delta=x", "delta='x' given; allowed: a number"),
+    Row(
+        "run fake/grid --partition ce --set partition.delta=1.4", "delta is 1.4; allowed: a number in (0, 1]"
+    ),
+    Row("run fake/grid --partition ce --set partition.delta=1.4 --dry-run", "allowed: a number in (0, 1]"),
     Row("run fake/grid --set method.nu=1 --method fedprox", "unknown option of method 'fedprox' 'nu'"),
     Row("run fake/grid --set method.mu=big --method fedprox", "mu='big' given; allowed: a number"),
     Row(
@@ -401,9 +405,10 @@ def test_bad_input(row, capsys, monkeypatch, tmp_path):
     command = row.command.replace("{tmp}", str(tmp_path))
     there = set(os.listdir(tmp_path))
     assert main(shlex.split(command)) == row.status
-    error = capsys.readouterr().err
+    out, error = capsys.readouterr()
     lines = error.splitlines()
     assert row.says in error
+    assert not out or row.trains or row.status == 0 or not command.startswith("run ")  # no plan before it
     assert all(
         line.startswith("fedlib: warning: " if row.status == 0 else "fedlib: error: ") for line in lines
     )

@@ -15,8 +15,9 @@ from fedlib.cli.main import main
 from fedlib.errors import UsageError
 from fedlib.experiments import provenance, result_files, runner
 from fedlib.experiments.progress import Silent
+from fedlib.experiments.results import load_rows
 from fedlib.experiments.store import Store
-from fedlib.papers import load_rows
+from fedlib.papers import find_artifact
 
 A, B = "a" * 40, "b" * 40
 
@@ -83,7 +84,7 @@ def test_rows_that_two_commits_computed_are_marked(begun, at):
     (stored,) = compute(resume_across_commits=True).runs
     assert [segment["commit"] for segment in stored.provenance["segments"]] == [A, B]
     assert [segment["versions"]["torch"] for segment in stored.provenance["segments"]] == ["2", "3"]
-    rows = load_rows("fake/grid", profile="smoke", store=Store())
+    rows = load_rows(find_artifact("fake/grid"), profile="smoke", store=Store())
     assert set(rows["commit"]) == {f"{A} then {B}"}
     assert set(rows["torch"]) == {"2 then 3"}
     assert provenance_line(rows).endswith("torch 2 then 3; commit aaaaaaaaaa then bbbbbbbbbb")
@@ -92,7 +93,7 @@ def test_rows_that_two_commits_computed_are_marked(begun, at):
 def test_the_same_commit_resumes_and_marks_nothing(begun, at):
     at(A)
     compute()
-    assert set(load_rows("fake/grid", profile="smoke", store=Store())["commit"]) == {A}
+    assert set(load_rows(find_artifact("fake/grid"), profile="smoke", store=Store())["commit"]) == {A}
 
 
 def test_a_stored_run_needs_no_permission(at):

@@ -6,7 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from fedlib.plotting import partition_explorer as explorer
+from fedlib.plotting import partition_explorer
+from fedlib.plotting.partition_explorer import FAMILIES, KINDS, STRENGTHS, draw_choice, make_explorer
 
 LABELS = np.repeat(np.arange(10), 60)
 
@@ -22,19 +23,19 @@ def _no_window(monkeypatch):
 def test_headless_run_draws_one_figure_without_ipywidgets(monkeypatch):
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)  # an import would fail
-    explorer.explore_partitions(LABELS, 10)
+    partition_explorer.explore_partitions(LABELS, 10)
     assert len(plt.get_fignums()) == 1
 
 
-@pytest.mark.parametrize("name", explorer.FAMILIES)
-@pytest.mark.parametrize("kind", explorer.KINDS)
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_family_can_be_drawn(name, kind):
-    fig = explorer.draw_choice(LABELS, 10, None, name=name, kind=kind)
+    fig = draw_choice(LABELS, 10, None, name=name, kind=kind)
     assert fig.get_suptitle().startswith(f"{name}: ")
 
 
 def test_other_class_counts_work():
-    fig = explorer.draw_choice(np.repeat(np.arange(62), 20), 62, None, name="pa")
+    fig = draw_choice(np.repeat(np.arange(62), 20), 62, None, name="pa")
     assert "labels_per_client 12, spread 1.6" in fig.get_suptitle()
 
 
@@ -49,11 +50,9 @@ def controls(box):
 
 def test_moving_a_control_draws_once_with_the_new_choice(monkeypatch):
     pytest.importorskip("ipywidgets")
-    monkeypatch.setattr(explorer, "_show", lambda area, draw: draw())
+    monkeypatch.setattr(partition_explorer, "_show", lambda area, draw: draw())
     drawn = []
-    name, clients, strength, seed, kind = controls(
-        explorer.make_explorer(lambda **choice: drawn.append(choice))
-    )
+    name, clients, strength, seed, kind = controls(make_explorer(lambda **choice: drawn.append(choice)))
     assert drawn == [dict(name="ce", num_clients=10, seed=0, kind="bubbles", strength=0.6)]
     name.value = "dirichlet"
     assert (strength.description, strength.min, strength.max) == ("alpha", 0.05, 5.0)
@@ -69,13 +68,13 @@ def test_moving_a_control_draws_once_with_the_new_choice(monkeypatch):
 
 def test_each_range_change_is_valid(monkeypatch):
     pytest.importorskip("ipywidgets")
-    monkeypatch.setattr(explorer, "_show", lambda area, draw: draw())
+    monkeypatch.setattr(partition_explorer, "_show", lambda area, draw: draw())
     drawn = []
-    name, _, strength, _, _ = controls(explorer.make_explorer(lambda **choice: drawn.append(choice)))
-    for family in (*explorer.FAMILIES, *reversed(explorer.FAMILIES)):
+    name, _, strength, _, _ = controls(make_explorer(lambda **choice: drawn.append(choice)))
+    for family in (*FAMILIES, *reversed(FAMILIES)):
         name.value = family
-        if family in explorer.STRENGTHS:
-            expected = explorer.STRENGTHS[family]
+        if family in STRENGTHS:
+            expected = STRENGTHS[family]
             assert (strength.min, strength.max) == (expected.low, expected.high)
             assert drawn[-1]["strength"] == expected.start
 
@@ -83,7 +82,7 @@ def test_each_range_change_is_valid(monkeypatch):
 def test_a_refused_choice_is_one_line(monkeypatch, capsys):
     pytest.importorskip("ipywidgets")
     labels = np.repeat(np.arange(10), 3)
-    box = explorer.make_explorer(lambda **choice: explorer.draw_choice(labels, 10, None, **choice))
+    box = make_explorer(lambda **choice: draw_choice(labels, 10, None, **choice))
     capsys.readouterr()
     controls(box)[1].value = 100
     assert "num_clients is 100; allowed: a whole number from 1 to 30" in capsys.readouterr().out

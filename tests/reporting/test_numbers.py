@@ -8,6 +8,7 @@ from functools import partialmethod
 import pandas as pd
 import pytest
 
+from fedlib import papers
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import README, Number, single, stated, words
 from fedlib.cli.main import main
@@ -16,7 +17,7 @@ from fedlib.experiments.artifact import Artifact, Measurement
 from fedlib.experiments.durations import Expected
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
-from fedlib.papers import PAPERS, find_artifact, numbers
+from fedlib.papers import PAPERS, find_artifact
 from fedlib.papers.fedddrl.headline import headline as fedddrl
 from fedlib.papers.feddisk.headline import headline as feddisk
 from fedlib.papers.feddrl.headline import headline as feddrl
@@ -24,18 +25,18 @@ from fedlib.papers.frl.headline import headline as frl
 from fedlib.papers.head_to_head.headline import headline as head_to_head
 from fedlib.papers.start.headline import headline as start
 from fedlib.paths import project_root
-from fedlib.reporting import numbers as reporting
+from fedlib.reporting import numbers
 from fedlib.reporting.verdicts import loader
 from fedlib.run import Run
 
 HEADLINES = [start, feddrl, feddisk, fedddrl, frl, head_to_head]
-NUMBERS = {number.id: number for number in numbers()}
+NUMBERS = {number.id: number for number in papers.numbers()}
 NEWER = "run `python -m fedlib verdicts --write-docs`"
 
 
 @pytest.fixture(scope="module")
 def known():
-    return reporting.Committed()
+    return numbers.Committed()
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def unregistered(text: str, shown: list[str]) -> list[str]:
 
 
 def test_every_number_is_registered_once_with_artifacts_and_files_that_exist():
-    assert len(NUMBERS) == len(numbers()) > 40
+    assert len(NUMBERS) == len(papers.numbers()) > 40
     for number in NUMBERS.values():
         assert number.id.replace("-", "_").startswith(tuple(PAPERS))
         assert all((project_root() / place).is_file() for place in number.places)
@@ -72,10 +73,10 @@ def test_every_number_is_registered_once_with_artifacts_and_files_that_exist():
 
 
 def test_the_page_holds_every_number_of_the_committed_rows(values):
-    page = (project_root() / reporting.PAGE).read_text()
-    assert set(reporting.stated_values(page)) == set(values), NEWER
+    page = (project_root() / numbers.PAGE).read_text()
+    assert set(numbers.stated_values(page)) == set(values), NEWER
     for name, value in values.items():
-        assert reporting.number_line(NUMBERS[name], value) in page, NEWER
+        assert numbers.number_line(NUMBERS[name], value) in page, NEWER
         low, high = NUMBERS[name].within(value)
         assert low < value.mean < high
         assert NUMBERS[name].unit != "ms" or low > 0, "no time is too short to agree"
@@ -88,7 +89,7 @@ def results_in(page: str) -> str:
     return text[text.index("**FedDRL** has") : text.index("Each effect with an interval")]
 
 
-@pytest.mark.parametrize("page", reporting.stating_pages())
+@pytest.mark.parametrize("page", numbers.stating_pages())
 def test_a_page_states_each_of_its_numbers_and_no_other(page, values):
     own = {name: words(value) for name, value in values.items() if page in NUMBERS[name].places}
     results = results_in(page)
@@ -133,20 +134,20 @@ def test_a_repetition_may_lie_within_the_tolerance_or_half_the_interval():
     assert by_width.within(spread) == pytest.approx((0.4, 1.6))
     time = replace(NUMBER, tolerance=None, factor=3.0)
     here = [
-        reporting.Comparison(time, single(90.0), single(value)) for value in (0.0, 29.0, 31.0, 269.0, 271.0)
+        numbers.Comparison(time, single(90.0), single(value)) for value in (0.0, 29.0, 31.0, 269.0, 271.0)
     ]
     assert [one.agrees for one in here] == [False, False, True, True, False]
     assert here[0].line().endswith("DIFFERS (90 apart, a factor of 3 allowed)")
-    assert reporting.Comparison(by_width, spread, Interval(1.55, 0, 3, 3)).agrees
-    assert not reporting.Comparison(by_width, spread, Interval(0.35, 0, 3, 3)).agrees
-    apart = reporting.Comparison(NUMBER, single(70.0), single(70.625))
+    assert numbers.Comparison(by_width, spread, Interval(1.55, 0, 3, 3)).agrees
+    assert not numbers.Comparison(by_width, spread, Interval(0.35, 0, 3, 3)).agrees
+    apart = numbers.Comparison(NUMBER, single(70.0), single(70.625))
     assert apart.line() == "start-one: 70.6 here, 70 committed %: DIFFERS (0.625 apart, 0.5 allowed)"
 
 
 def test_new_values_replace_those_that_stand_once():
     text = "A gains +1.20 [+0.80, +1.60], B 0.700 ms and C 0.700 ms."
     before = {"a": "+1.20 [+0.80, +1.60]", "b": "0.700"}
-    changed = reporting.with_new_values(text, before, {"a": "+1.3 [+0.9, +1.7]", "b": "0.800"})
+    changed = numbers.with_new_values(text, before, {"a": "+1.3 [+0.9, +1.7]", "b": "0.800"})
     assert changed == "A gains +1.3 [+0.9, +1.7], B 0.700 ms and C 0.700 ms."
 
 
@@ -156,10 +157,10 @@ def one_run(tmp_path, monkeypatch):
     store = Store(tmp_path / "committed")
     run_runs([RUN], store=store, device="cpu")
     monkeypatch.setitem(PAPERS, "start", replace(PAPERS["start"], artifacts=(TINY,)))
-    monkeypatch.setattr(reporting, "numbers", lambda paper=None: [NUMBER])
-    monkeypatch.setattr(reporting.Committed, "runs", lambda self, artifact: [RUN])
+    monkeypatch.setattr(numbers, "numbers", lambda paper=None: [NUMBER])
+    monkeypatch.setattr(numbers.Committed, "runs", lambda self, artifact: [RUN])
     monkeypatch.setattr(
-        reporting.Committed, "__init__", partialmethod(reporting.Committed.__init__, loader(store, "store"))
+        numbers.Committed, "__init__", partialmethod(numbers.Committed.__init__, loader(store, "store"))
     )
 
 
@@ -167,9 +168,9 @@ def test_a_number_is_computed_anew_and_compared(one_run, tmp_path, monkeypatch, 
     command = ["reproduce-number", "start-one", "--store", str(tmp_path / "here"), "--device", "cpu"]
     assert main(command) == 0
     assert "agrees (0 apart, 0.5 allowed)" in capsys.readouterr().out
-    committed = reporting.Committed.value
+    committed = numbers.Committed.value
     monkeypatch.setattr(
-        reporting.Committed, "value", lambda self, number: single(committed(self, number).mean + 1)
+        numbers.Committed, "value", lambda self, number: single(committed(self, number).mean + 1)
     )
     assert main(command) == 1
     assert "DIFFERS (1 apart, 0.5 allowed)" in capsys.readouterr().out
@@ -180,7 +181,7 @@ def test_a_measurement_that_takes_longer_than_the_budget_is_not_begun(one_run, t
         TINY.id, "timing", measurement=Measurement(TINY.id, lambda profile: pytest.fail("it is begun"))
     )
     monkeypatch.setitem(PAPERS, "start", replace(PAPERS["start"], artifacts=(timing,)))
-    monkeypatch.setattr(reporting.Committed, "value", lambda self, number: single(1.0))
+    monkeypatch.setattr(numbers.Committed, "value", lambda self, number: single(1.0))
     expected = Expected(6000.0, ("an abacus",), runs=1)
     monkeypatch.setattr(measurements, "expected_measurement", lambda measurement, profile: expected)
     command = ["reproduce-number", "start-one", "--store", str(tmp_path / "here"), "--budget-minutes", "60"]

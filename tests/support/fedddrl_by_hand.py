@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import runs
 
 ROUNDS, SEEDS = 15, (0, 1, 2)
 NOISE = (-0.004, 0.0, 0.004)  # of the three seeds, so that an interval has a width
@@ -18,7 +18,7 @@ def episode(
 
     kept, latency: per round, or one value. more: lists over slots for every round, as JSON text.
     """
-    run = grid.make_run("reduced", "x", role, grid.SETTINGS[variant])
+    run = runs.make_run("reduced", "x", role, runs.SETTINGS[variant])
     options = dict(run.method_options)
     if "episodes" in options:  # of training
         options["episodes"] = 1

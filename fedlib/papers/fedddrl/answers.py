@@ -8,9 +8,7 @@ import pandas as pd
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
-from fedlib.papers.fedddrl import estimands as estimate
-from fedlib.papers.fedddrl import quantities
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import estimands, quantities, runs
 
 ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
 STEPS = tuple(zip(ABLATION[1:], ABLATION[:-1], strict=True))
@@ -24,25 +22,26 @@ def whom_it_keeps(rows_of: RowsOf) -> list[str]:
 
 def _how_many(rows: pd.DataFrame) -> list[str]:
     """Clients kept in rounds 1 and 2, and the change later, beside the paper's run: two sentences or none."""
-    kept, change = quantities.kept_by_round(rows), _by_role(estimate.later_than_first(rows))
+    kept, change = quantities.kept_by_round(rows), _by_role(estimands.later_than_first(rows))
     if not change:
         return []
-    first, shown = kept[kept.t <= estimate.EARLY].groupby("role").uploads.mean(), quantities.shown_roles(rows)
+    first = kept[kept.t <= estimands.EARLY].groupby("role").uploads.mean()
+    shown = quantities.shown_roles(rows)
     told = ", ".join(f"{first[role]:.1f} on {shown[role]}" for role in change)
     printed = printed_value("fedddrl_text", metric="clients_completing_t1_t2")
     later = _sides(change, shown, "more", "fewer")
     return [
         f"In rounds 1 and 2 our agents keep, of {rows.cohort_size.max():.0f} clients, {told}; the paper's "
         f"run keeps {printed:g}.",
-        f"From round {estimate.EARLY + 1} on they keep: {later}. The paper's run keeps "
-        f"{estimate.printed_later():.1f} more.",
+        f"From round {estimands.EARLY + 1} on they keep: {later}. The paper's run keeps "
+        f"{estimands.printed_later():.1f} more.",
     ]
 
 
 def _whom(rows: pd.DataFrame) -> list[str]:
     """Probing latency and loss of dropped clients over those of kept ones: a sentence or none."""
     seconds, loss = (
-        _by_role(estimate.dropped_over_kept(column)(rows)) for column in ("probing_seconds", "probing_loss")
+        _by_role(estimands.dropped_over_kept(column)(rows)) for column in ("probing_seconds", "probing_loss")
     )
     if not seconds or not loss:
         return []
@@ -57,7 +56,7 @@ def _whom(rows: pd.DataFrame) -> list[str]:
 def who_trains_longer(rows_of: RowsOf) -> list[str]:
     """Answer figs. 12 and 13: epochs of the fastest kept clients against those of the slowest."""
     rows = rows_of("fedddrl/fig12")
-    found = _by_role(estimate.epochs_of_fast(rows)) if len(rows) else {}
+    found = _by_role(estimands.epochs_of_fast(rows)) if len(rows) else {}
     if not found:
         return []
     return [
@@ -73,7 +72,7 @@ def which_step_helps(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
     accuracy, shown = quantities.final_accuracy(rows), quantities.shown_roles(rows)
-    told = [_ablation(accuracy, role, shown[role]) for role in grid.ALPHAS if role in shown]
+    told = [_ablation(accuracy, role, shown[role]) for role in runs.ALPHAS if role in shown]
     return [sentence for sentence in told if sentence]
 
 
@@ -84,14 +83,14 @@ def _ablation(accuracy: pd.Series, role: str, name: str) -> str:
     gains = {pair: (cells[pair[0]] - cells[pair[1]]).dropna() for pair in STEPS}
     if len(means) < len(ABLATION) or any(gain.empty for gain in gains.values()):
         return ""
-    ends = [f"{estimate.SHORT[of]} ({means[of]:.1f} %)" for of in (means.idxmax(), means.idxmin())]
+    ends = [f"{estimands.SHORT[of]} ({means[of]:.1f} %)" for of in (means.idxmax(), means.idxmin())]
     steps = {
-        f"{estimate.SHORT[own]} − {estimate.SHORT[other]}": mean_interval(gain.to_numpy())
+        f"{estimands.SHORT[own]} − {estimands.SHORT[other]}": mean_interval(gain.to_numpy())
         for (own, other), gain in gains.items()
     }
-    printed = estimate.accuracies("table4")[role]
-    paper = pd.Series({variant: printed[grid.TABLE4[variant].label] for variant in ABLATION})
-    high, low = (estimate.SHORT[of] for of in (paper.idxmax(), paper.idxmin()))
+    printed = estimands.accuracies("table4")[role]
+    paper = pd.Series({variant: printed[runs.TABLE4[variant].label] for variant in ABLATION})
+    high, low = (estimands.SHORT[of] for of in (paper.idxmax(), paper.idxmin()))
     return (
         f"{name}: {ends[0]} has the highest mean accuracy of A to D, {ends[1]} the lowest (printed: {high} "
         f"and {low}); {_steps(steps)}."
@@ -122,5 +121,5 @@ def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below:
 
 def _by_role(table: pd.DataFrame) -> dict[str, Interval]:
     """Interval over seeds of each data set's column, in the paper's order; none without a number."""
-    found = {role: table[role].dropna() for role in grid.ALPHAS if role in table}
+    found = {role: table[role].dropna() for role in runs.ALPHAS if role in table}
     return {role: mean_interval(values.to_numpy()) for role, values in found.items() if len(values)}

@@ -9,8 +9,7 @@ and `fedlib.methods.fedddrl.devices`.
 from functools import partial
 
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
-from fedlib.papers.fedddrl import further_runs as further
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import further_runs, runs
 
 _paper = Deferred("fedlib.papers.fedddrl")
 figures, further_tables, measurements = _paper.figures, _paper.further_tables, _paper.measurements
@@ -20,33 +19,33 @@ _TEN_EXTENDED = {"smoke": 1, "reduced": 3, "extended": 10, "paper": 3}
 _FIVE = dict.fromkeys(("reduced", "extended", "paper"), 5)
 _Artifact = partial(Artifact, seeds={"smoke": 1, "reduced": 3, "paper": 3})
 
-_fig8 = partial(grid.table4, names=grid.FIG8)
-_decisions = partial(grid.table4, names=("fedddrl",))  # for the scatter of figures 10 to 13
+_fig8 = partial(runs.table4, names=runs.FIG8)
+_decisions = partial(runs.table4, names=("fedddrl",))  # for the scatter of figures 10 to 13
 
 ARTIFACTS = (
     _Artifact(
         "fedddrl/sgd-search", "Local SGD chosen on FedAvg's published accuracies",
-        runs=grid.sgd_search, tables=(tables.local_search,),
+        runs=runs.sgd_search, tables=(tables.local_search,),
     ),
     _Artifact(
         "fedddrl/table4", "Accuracy after an episode (15 rounds in the paper), with the ablation A to D",
-        runs=grid.table4, plot=figures.plot_table4, tables=(tables.table4,),
+        runs=runs.table4, plot=figures.plot_table4, tables=(tables.table4,),
     ),
     _Artifact(
         "fedddrl/table5", "Balanced-MixUp on FedAvg, 5 and 10 clients a round",
-        runs=grid.table5, tables=(tables.table5,), profiles=PROFILES, seeds=_TEN_EXTENDED,
+        runs=runs.table5, tables=(tables.table5,), profiles=PROFILES, seeds=_TEN_EXTENDED,
     ),
     _Artifact(
         "fedddrl/fig2", "FedAvg's accuracy per round, 5 and 10 clients a round",
-        runs=grid.fig2, plot=figures.plot_fig2, profiles=PROFILES, seeds=_TEN_EXTENDED,
+        runs=runs.fig2, plot=figures.plot_fig2, profiles=PROFILES, seeds=_TEN_EXTENDED,
     ),
     _Artifact(
         "fedddrl/alg1-weights", "Algorithm 1: the weights of the reward", "table",
-        runs=partial(grid.table4, names=("fedavg",)), plot=figures.plot_weights,
+        runs=partial(runs.table4, names=("fedavg",)), plot=figures.plot_weights,
     ),
     _Artifact(
         "fedddrl/eq13-14", "Reward (12) near the end, and with the bias b",
-        runs=grid.eq13_14, plot=figures.plot_bias, tables=(tables.bias,),
+        runs=runs.eq13_14, plot=figures.plot_bias, tables=(tables.bias,),
     ),
     _Artifact(
         "fedddrl/fig8", "Normalised training latency", runs=_fig8,
@@ -74,42 +73,42 @@ ARTIFACTS = (
     ),
     _Artifact(
         "fedddrl/episode", "One episode unfolds: who is dropped, who trains how long, what it costs",
-        "figure", runs=grid.one_episode, plot=figures.plot_episode,
+        "figure", runs=runs.one_episode, plot=figures.plot_episode,
     ),
     _Artifact(
         "fedddrl/controls", "Rules of one line beside the learned decisions", "figure",
-        runs=grid.controls, plot=figures.plot_controls, tables=(tables.costs, tables.gains_shown),
+        runs=runs.controls, plot=figures.plot_controls, tables=(tables.costs, tables.gains_shown),
     ),
     _Artifact(
         "fedddrl/returns", "Return (15) of every method, rule and control", "figure",
-        runs=grid.returns, plot=return_plots.plot_returns,
+        runs=runs.returns, plot=return_plots.plot_returns,
         tables=(return_tables.return_table, return_tables.term_table, return_tables.agent_table),
     ),
     _Artifact(
         "fedddrl/learning", "Return of the training episodes", "figure",
-        runs=grid.controls, plot=return_plots.plot_learning,
+        runs=runs.controls, plot=return_plots.plot_learning,
     ),
     _Artifact(
         "fedddrl/agents", "Ten agents, and rules that keep as many clients as they do", "table",
-        runs=further.agents, tables=(further_tables.deployments,),
+        runs=further_runs.agents, tables=(further_tables.deployments,),
         profiles=("reduced", "extended", "paper"), seeds=_FIVE,
     ),
     _Artifact(
         "fedddrl/episodes", "Return after 40, 100 and 200 episodes of training", "table",
-        runs=further.episodes, tables=(further_tables.by_episodes,),
+        runs=further_runs.episodes, tables=(further_tables.by_episodes,),
         profiles=("reduced", "extended", "paper"), seeds=_FIVE,
     ),
     _Artifact(
         "fedddrl/latency-unit", "H by its largest value, or by the cohort's sum (A3)", "table",
-        runs=further.units, tables=(further_tables.by_unit,), profiles=("reduced", "paper"),
+        runs=further_runs.units, tables=(further_tables.by_unit,), profiles=("reduced", "paper"),
     ),
     _Artifact(
         "fedddrl/mixup-lambda", "Balanced-MixUp: one lambda per batch, or per pair (A31)", "table",
-        runs=further.lambdas, tables=(further_tables.by_lambda,), profiles=("reduced", "paper"),
+        runs=further_runs.lambdas, tables=(further_tables.by_lambda,), profiles=("reduced", "paper"),
     ),
     _Artifact(
         "fedddrl/full-size", "C and D with clients of the paper's size", "table",
-        runs=further.full_size, tables=(return_tables.return_table, return_tables.agent_table),
+        runs=further_runs.full_size, tables=(return_tables.return_table, return_tables.agent_table),
         profiles=("extended",), seeds=_FIVE,
     ),
     _Artifact(
@@ -123,6 +122,6 @@ ARTIFACTS = (
     _Artifact(
         "fedddrl/sec5.4", "Time and memory of the agents beside the formula", "table",
         measurement=Measurement("fedddrl/sec5.4", measurements.agents_cost, alone=True),
-        datasets={profile: (scale.datasets["MNIST"],) for profile, scale in grid.SCALES.items()},
+        datasets={profile: (scale.datasets["MNIST"],) for profile, scale in runs.SCALES.items()},
     ),
 )  # fmt: skip

@@ -8,8 +8,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part
 from fedlib.analysis.published import printed_value
-from fedlib.papers.fedddrl import estimands as estimate
-from fedlib.papers.fedddrl import supplements as beside
+from fedlib.papers.fedddrl import estimands, supplements
 from fedlib.papers.fedddrl.estimands import (
     AGENTS_TRAINED,
     FULL_EPISODES,
@@ -29,10 +28,10 @@ FEDPROX_FIRST = against("fedprox", "fedavg", "fedavg_mixup", "fedmarl_a", "fedma
 BEATEN = against("fedddrl", "fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl")
 STEPS = (("fedmarl_b", "fedmarl_a"), ("fedmarl", "fedmarl_b"), ("fedddrl", "fedmarl"))
 BELOW = tuple((fixed, marl) for marl in ("fedmarl_a", "fedmarl_b") for fixed in ("fedavg", "fedprox"))
-SECONDS, UPLOADS = estimate.share_of_fedavg("latency_seconds"), estimate.share_of_fedavg("uploads")
+SECONDS, UPLOADS = estimands.share_of_fedavg("latency_seconds"), estimands.share_of_fedavg("uploads")
 
 
-def _accuracy(what: str, pairs: estimate.Pairs, roles: tuple[str, ...] = ROLES) -> Part:
+def _accuracy(what: str, pairs: estimands.Pairs, roles: tuple[str, ...] = ROLES) -> Part:
     """A contrast of final accuracies, with table 4's own."""
     cells = len(pairs) * len(roles)
     return Part(what=what, estimand=contrasts(pairs, roles), printed=printed(pairs, roles), cells=cells)
@@ -85,7 +84,7 @@ CLAIMS = (
         "FEDDDRL-C1", "FedDdrl outperforms the other algorithms on CIFAR-10 and CrisisIBD",
         "sec. 5.1.1, table 4", "fedddrl/table4",
         parts=(_accuracy("FedDdrl - mean of FedAvg+, FedProx+, FedMarl+", RIVALS, HARD),),
-        gates=TRAINED, supplements=(beside.FEDAVG_ALONE,),
+        gates=TRAINED, supplements=(supplements.FEDAVG_ALONE,),
         how=f"{C_LAST} FedAvg+ alone as rival, with both agents of each partition: {ADDED}.",
     ),
     Claim(
@@ -95,13 +94,13 @@ CLAIMS = (
             _accuracy("FedProx - mean of the others", FEDPROX_FIRST, ("MNIST",)),
             _accuracy("FedDdrl - mean of FedAvg and FedMarl", BEATEN, ("MNIST",)),
         ),
-        gates=TRAINED, supplements=(beside.FEDPROX_OVER_FEDAVG,),
+        gates=TRAINED, supplements=(supplements.FEDPROX_OVER_FEDAVG,),
         how=f"{LATER_SEEDS} FedProx's lead over the mean is a lead over A to D; over FedAvg it has none. "
         f"The contrast with FedAvg alone was {ADDED}.",
     ),
     Claim(
         "FEDDDRL-C3", "ablation: A < B, B <= C, C <= D", "sec. 5.1.1, table 4", "fedddrl/table4",
-        parts=tuple((_accuracy(f"{estimate.SHORT[a]} - {estimate.SHORT[b]}", ((a, b),)) for a, b in STEPS)),
+        parts=tuple((_accuracy(f"{estimands.SHORT[a]} - {estimands.SHORT[b]}", ((a, b),)) for a, b in STEPS)),
         gates=TRAINED,
         how=C_LAST,
     ),
@@ -149,11 +148,11 @@ CLAIMS = (
         "fedddrl/fig10",
         parts=(
             Part(
-                "clients kept, rounds 3 to 15 - rounds 1 and 2", estimate.later_than_first, unit="clients",
-                printed=estimate.printed_later,
+                "clients kept, rounds 3 to 15 - rounds 1 and 2", estimands.later_than_first, unit="clients",
+                printed=estimands.printed_later,
             ),
         ),
-        gates=TRAINED, supplements=beside.KEPT_LATER,
+        gates=TRAINED, supplements=supplements.KEPT_LATER,
         how="The means of the data sets go opposite ways. With the second agent of every partition the "
         f"interval is wider than the margin. The numbers of single data sets and of two agents were {ADDED}. "
         f"{LATER_SEEDS}",
@@ -163,15 +162,15 @@ CLAIMS = (
         "sec. 5.2, figs. 10, 11", "fedddrl/fig11",
         parts=(
             Part(
-                "probing loss, dropped / kept (100 log)", estimate.dropped_over_kept("probing_loss"),
+                "probing loss, dropped / kept (100 log)", estimands.dropped_over_kept("probing_loss"),
                 unit="%",
             ),
             Part(
-                "probing latency, dropped / kept (100 log)", estimate.dropped_over_kept("probing_seconds"),
+                "probing latency, dropped / kept (100 log)", estimands.dropped_over_kept("probing_seconds"),
                 unit="%",
             ),
         ),
-        gates=TRAINED, supplements=beside.PROBING_SECONDS,
+        gates=TRAINED, supplements=supplements.PROBING_SECONDS,
         how=f"With H by the cohort's sum (A3) it does not show that kept clients probe faster. {BY_THE_SUM} "
         f"{LATER_SEEDS}",
     ),
@@ -180,11 +179,11 @@ CLAIMS = (
         "sec. 5.2, figs. 12, 13", "fedddrl/fig12",
         parts=(
             Part(
-                "epochs of fast - of slow kept clients", estimate.epochs_of_fast, unit="epochs",
+                "epochs of fast - of slow kept clients", estimands.epochs_of_fast, unit="epochs",
                 margin=0.25,  # 5 % of E = 5
             ),
         ),
-        gates=TRAINED, how=f"{NONE_KEPT} {LATER_SEEDS} {BY_THE_SUM}", supplements=beside.EPOCHS,
+        gates=TRAINED, how=f"{NONE_KEPT} {LATER_SEEDS} {BY_THE_SUM}", supplements=supplements.EPOCHS,
     ),
     Claim(
         "FEDDDRL-C10",
@@ -193,10 +192,10 @@ CLAIMS = (
         parts=(
             Part(
                 "FedAvg+ - FedAvg", contrasts(against("fedavg_mixup", "fedavg"), HARD, cohort_sizes=(5, 10)),
-                printed=estimate.printed_mixup, cells=4,
+                printed=estimands.printed_mixup, cells=4,
             ),
         ),
-        gates=(FULL_EPISODES,), supplements=beside.MIXUP_BY_STEP,
+        gates=(FULL_EPISODES,), supplements=supplements.MIXUP_BY_STEP,
         how="The sign depends on local SGD (A34), which the paper does not print. At `reduced`, with step "
         "0.1, the estimand itself is -0.06 [-0.28, +0.15] points, 3 seeds; `extended` takes 0.01, momentum "
         f"0.9. The numbers of single steps, from the search at `reduced`, were {ADDED}.",
@@ -206,15 +205,15 @@ CLAIMS = (
         "sec. 2.2, fig. 2, table 5", "fedddrl/table5",
         parts=(
             Part(
-                "accuracy, 10 clients a round - 5", estimate.by_cohort_size(final_accuracy),
-                printed=estimate.printed_by_cohort_size,
+                "accuracy, 10 clients a round - 5", estimands.by_cohort_size(final_accuracy),
+                printed=estimands.printed_by_cohort_size,
             ),
             Part(
                 "spread of the last five rounds, 5 clients a round - 10",
-                estimate.by_cohort_size(steadiness),
+                estimands.by_cohort_size(steadiness),
             ),
         ),
-        gates=(FULL_EPISODES,), supplements=(beside.STEADINESS,),
+        gates=(FULL_EPISODES,), supplements=(supplements.STEADINESS,),
         how=f"{AFTER_AN_EPISODE} FedAvg without Balanced-MixUp alone; the spread is the standard deviation "
         "(n - 1) of an episode's last five accuracies. Whether 10 clients are steadier depends on the "
         f"measure: three further ones were {ADDED}.",
@@ -235,19 +234,19 @@ CLAIMS = (
         "sec. 4.1.1, eqs. (13), (14)", "fedddrl/eq13-14",
         parts=(
             Part(
-                "half the penalty - gain, last 5 rounds", estimate.gain_below(0.5), unit="reward",
-                printed=estimate.printed_gain_below(0.5),
+                "half the penalty - gain, last 5 rounds", estimands.gain_below(0.5), unit="reward",
+                printed=estimands.printed_gain_below(0.5),
             ),
             Part(
-                "clients kept with (12), earlier - last 5 rounds", estimate.dropping_late, unit="clients",
+                "clients kept with (12), earlier - last 5 rounds", estimands.dropping_late, unit="clients",
                 margin=CLIENTS,
             ),
             Part(
-                "clients kept in the last 5 rounds, with b - without", estimate.kept_by_bias, unit="clients",
+                "clients kept in the last 5 rounds, with b - without", estimands.kept_by_bias, unit="clients",
                 margin=CLIENTS,
             ),
         ),
-        gates=TRAINED, supplements=beside.REWARD_12,
+        gates=TRAINED, supplements=supplements.REWARD_12,
         how="*Much smaller* is less than half. A third instead of a half, and B on CIFAR-10, were "
         f"{ADDED}.",
     ),
@@ -255,7 +254,7 @@ CLAIMS = (
         "FEDDDRL-C15", "optimised weights improve FedMarl on all data sets", "sec. 5.1.1, table 4",
         "fedddrl/table4",
         parts=(_accuracy("B - A", STEPS[:1]),),
-        gates=TRAINED, supplements=(beside.FIRST_THREE,),
+        gates=TRAINED, supplements=(supplements.FIRST_THREE,),
         how=f"{LATER_SEEDS} With the first three the claim was supported, with five inconclusive; the effect "
         f"of the first three was {ADDED}.",
     ),
@@ -273,7 +272,7 @@ CLAIMS = (
             ),
             _accuracy("FedDdrl - FedAvg+", against("fedddrl", "fedavg_mixup")),
         ),
-        gates=TRAINED, supplements=beside.SAVINGS,
+        gates=TRAINED, supplements=supplements.SAVINGS,
         how="Seeds 3 and 4 of these two methods were added after three had been looked at, with which "
         f"accuracy and latency were inconclusive. {FIVE_MORE} {BY_THE_SUM}",
     ),

@@ -6,8 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from fedlib import plotting
-from fedlib.papers.fedddrl import quantities
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import quantities, runs
 
 KEPT, DROPPED, PROBE, UPLOAD = "#0072B2", "#D55E00", "#BBBBBB", "#E69F00"
 EPOCH_COLOURS = ("#9ECAE1", "#4292C6", "#084594")  # of the fewest, middle and most epochs
@@ -74,7 +73,7 @@ def plot_accuracy_over_time(rows: pd.DataFrame, ax: Axes) -> Axes:
         part = found[(found.variant == variant) & (found.role == role) & (found.seed == seed)]
         if len(part):
             part = part[part.episode == part.episode.min()].sort_values("t")
-            style = plotting.method_style(grid.SETTINGS[variant].method)
+            style = plotting.method_style(runs.SETTINGS[variant].method)
             label = f"{style.label}: {part.uploads.sum():.0f} uploads"
             ax.plot(part.latency_seconds.cumsum(), 100 * part.test_accuracy, color=style.colour,
                     marker=style.marker, label=label)  # fmt: skip

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.published import printed_value, printed_values
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import runs
 from fedlib.papers.fedddrl.latencies import latencies
 from fedlib.papers.fedddrl.quantities import (
     cell,
@@ -25,7 +25,7 @@ from fedlib.papers.fedddrl.quantities import (
     reward_terms,
 )
 
-ROLES = tuple(grid.ALPHAS)
+ROLES = tuple(runs.ALPHAS)
 HARD = ("CIFAR-10", "CrisisIBD")
 EARLY, LATE = 2, 5  # first rounds of C7, last rounds of C14
 ROUNDS, EPISODES = 15, 40  # T and N_ep of the paper
@@ -72,7 +72,7 @@ def printed(
 
     def compute() -> Mapping[str, float]:
         values = accuracies(table, size)
-        label = {name: grid.TABLE4[name].label for pair in pairs for name in pair}
+        label = {name: runs.TABLE4[name].label for pair in pairs for name in pair}
         return {
             name_of(role, a, b, size): values[role, label[a]] - values[role, label[b]]
             for role in roles

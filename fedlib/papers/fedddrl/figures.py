@@ -10,9 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fedlib import plotting
 from fedlib.analysis.intervals import mean_interval
-from fedlib.papers.fedddrl import quantities
-from fedlib.papers.fedddrl import runs as grid
-from fedlib.papers.fedddrl import tables as ours
+from fedlib.papers.fedddrl import quantities, runs, tables
 from fedlib.papers.fedddrl.episode_plots import (
     DROPPED,
     EPOCH_COLOURS,
@@ -34,7 +32,7 @@ MEAN = "mean over seeds, bar = 95 % interval"
 
 def plot_table4(rows: pd.DataFrame) -> Figure:
     """Accuracy of the eight settings, the published value beside ours."""
-    table = ours.accuracies4(rows)
+    table = tables.accuracies4(rows)
     fig, axes = _panels(table.dataset.unique(), height=3.6)
     for role, ax in axes.items():
         own = table[table.dataset == role].reset_index(drop=True)
@@ -90,13 +88,13 @@ def plot_fig5(rows: pd.DataFrame) -> Figure:
 def plot_normalised(rows: pd.DataFrame, *, value: str, label: str) -> Figure:
     """Bars in groups by data set, all methods with Balanced-MixUp."""
     share = quantities.normalised(rows, value)
-    roles = [role for role in grid.ALPHAS if role in share.index.get_level_values("role")]
+    roles = [role for role in runs.ALPHAS if role in share.index.get_level_values("role")]
     fig, ax = plotting.subplots(figsize=(7.2, 3.6))
-    for place, variant in enumerate(grid.FIG8):
+    for place, variant in enumerate(runs.FIG8):
         cells = {at: quantities.cell(share, role, variant) for at, role in enumerate(roles)}
         found = [mean_interval(values.to_numpy()) for values in cells.values() if len(values)]
         at = np.array([at for at, values in cells.items() if len(values)]) + 0.2 * (place - 1.5)
-        style = plotting.method_style(grid.SETTINGS[variant].method)
+        style = plotting.method_style(runs.SETTINGS[variant].method)
         means, lows, highs = (np.array([getattr(i, n) for i in found]) for n in ("mean", "low", "high"))
         ax.bar(
             at,
@@ -122,7 +120,7 @@ def plot_controls(rows: pd.DataFrame) -> Figure:
         "accuracy": quantities.final_accuracy(rows),
     }
     table = pd.DataFrame(parts).reset_index()
-    roles = [role for role in grid.ALPHAS if role in set(table.role)]
+    roles = [role for role in runs.ALPHAS if role in set(table.role)]
     fig, axes = plotting.subplots(
         2, len(roles), figsize=(min(9.2, 1.2 + 3.1 * len(roles)), 6), squeeze=False, sharey="col"
     )
@@ -138,7 +136,7 @@ def plot_controls(rows: pd.DataFrame) -> Figure:
 
 
 def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
-    for rule in (ours.RANDOM, ours.FASTEST):
+    for rule in (tables.RANDOM, tables.FASTEST):
         own = table[table.variant.str.startswith(rule) | (table.variant == "fedavg_mixup")]
         mean = own.groupby("variant")[["uploads", "latency", "accuracy"]].mean().sort_values("uploads")
         style = plotting.method_style(rule)
@@ -146,7 +144,7 @@ def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
             mean[cost], mean.accuracy, style.line, marker=style.marker, color=style.colour, label=style.label
         )
     for variant in ("fewest_epochs", "fedavg_mixup", "fedmarl", "fedddrl"):
-        own, style = table[table.variant == variant], plotting.method_style(grid.SETTINGS[variant].method)
+        own, style = table[table.variant == variant], plotting.method_style(runs.SETTINGS[variant].method)
         if len(own):
             x, y = mean_interval(own[cost].to_numpy()), mean_interval(own.accuracy.to_numpy())
             ax.errorbar(
@@ -158,7 +156,7 @@ def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
 
 def plot_weights(rows: pd.DataFrame) -> Figure:
     """Algorithm 1: the feasible weights of each data set, H in both units (A3); A5's constant traces."""
-    roles = [role for role in grid.ALPHAS if role in set(quantities.traces(rows).role)]
+    roles = [role for role in runs.ALPHAS if role in set(quantities.traces(rows).role)]
     shown = quantities.shown_roles(rows)
     fig, axes = plotting.subplots(
         len(UNITS), len(roles) + 1, figsize=(9.2, 5.0), sharex=True, sharey=True, squeeze=False
@@ -232,7 +230,7 @@ def plot_kept(rows: pd.DataFrame) -> Figure:
     _plot_clients(loss, own, "probing_loss", "probing loss (nats)")
     loss.set(title=title, xlabel="")
     kept, shown = quantities.kept_by_round(rows), quantities.shown_roles(rows)
-    for role, colour in zip(grid.ALPHAS, (KEPT, DROPPED, "#009E73"), strict=True):
+    for role, colour in zip(runs.ALPHAS, (KEPT, DROPPED, "#009E73"), strict=True):
         part = kept[kept.role == role]
         for _, seed in part.groupby("seed"):
             number.plot(seed.t, seed.uploads, color=colour, linewidth=0.6, alpha=0.6)

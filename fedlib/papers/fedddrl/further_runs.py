@@ -6,7 +6,7 @@ Agent and partition are one seed in table 4; `agents` tells them apart.
 from dataclasses import replace
 from typing import Any
 
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import runs
 from fedlib.run import Run
 
 DEPLOYED = ("random", "fastest")  # instead of the agent's own choice of as many clients
@@ -14,7 +14,7 @@ DEPLOYED = ("random", "fastest")  # instead of the agent's own choice of as many
 
 def real_roles(profile: str) -> tuple[str, ...]:
     """The data sets whose images are real; at `smoke` the first one."""
-    return tuple(role for role in grid.roles(profile) if role != "CrisisIBD")
+    return tuple(role for role in runs.roles(profile) if role != "CrisisIBD")
 
 
 def _learned(run: Run, artifact: str, **options: Any) -> Run:
@@ -31,36 +31,36 @@ def agents(profile: str) -> list[Run]:
     beside them. With five seeds ten agents.
     """
     among = real_roles(profile)
-    found = grid.table4(profile, ("fedavg_mixup", "fedddrl"), among)
+    found = runs.table4(profile, ("fedavg_mixup", "fedddrl"), among)
     learned = [run for run in found if run.method == "fedddrl"]
     for run in learned:
         found += [_learned(run, "agents", deployed=rule) for rule in DEPLOYED]
         other = _learned(run, "agents", agent=1)
         found += [other, *(_learned(other, "agents", deployed=rule) for rule in DEPLOYED)]
-    rules = [name for name in grid.CONTROLS if name != "fewest_epochs"]
-    return found + grid.control_runs(profile, among, rules)
+    rules = [name for name in runs.CONTROLS if name != "fewest_epochs"]
+    return found + runs.control_runs(profile, among, rules)
 
 
 def episodes(profile: str) -> list[Run]:
     """FedDdrl after the printed number of training episodes and after 2.5 and 5 times as many."""
     among = real_roles(profile)
-    found = grid.table4(profile, ("fedavg_mixup", "fedddrl"), among)
+    found = runs.table4(profile, ("fedavg_mixup", "fedddrl"), among)
     for run in [run for run in found if run.method == "fedddrl"]:
         printed = run.method_options["episodes"]
         found += [_learned(run, "episodes", episodes=int(factor * printed)) for factor in (2.5, 5)]
-    return found + grid.control_runs(profile, among, ("random_drop_20%", "drop_slowest_20%"))
+    return found + runs.control_runs(profile, among, ("random_drop_20%", "drop_slowest_20%"))
 
 
 def units(profile: str) -> list[Run]:
     """FedDdrl that learns with H_t as a share of its largest value, and of the cohort's sum (A3)."""
-    found = grid.table4(profile, ("fedavg_mixup", "fedddrl"), real_roles(profile))
+    found = runs.table4(profile, ("fedavg_mixup", "fedddrl"), real_roles(profile))
     learned = [run for run in found if run.method == "fedddrl"]
     return found + [_learned(run, "latency-unit", latency_unit="cohort") for run in learned]
 
 
 def lambdas(profile: str) -> list[Run]:
     """FedAvg without Balanced-MixUp, and with one lambda for each mini-batch or for each pair (A31)."""
-    found = grid.table4(profile, ("fedavg", "fedavg_mixup"))
+    found = runs.table4(profile, ("fedavg", "fedavg_mixup"))
     mixed = [run for run in found if run.mixup_alpha is not None]
     return found + [replace(run, artifact="mixup-lambda", mixup_lambda="pair") for run in mixed]
 
@@ -70,4 +70,4 @@ def full_size(profile: str) -> list[Run]:
     among = real_roles(profile)
     names = ("fedavg_mixup", "fedmarl", "fedddrl")
     rules = ("random_drop_20%", "random_drop_40%", "drop_slowest_20%", "drop_slowest_40%")
-    return grid.table4(profile, names, among) + grid.control_runs(profile, among, rules)
+    return runs.table4(profile, names, among) + runs.control_runs(profile, among, rules)

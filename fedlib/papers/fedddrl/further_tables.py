@@ -9,8 +9,7 @@ import pandas as pd
 
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
-from fedlib.papers.fedddrl import quantities, return_tables
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import quantities, return_tables, runs
 from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
 
@@ -96,7 +95,7 @@ def _choices(rows: pd.DataFrame) -> Iterator[Choice]:
     if rows.empty:
         return
     found, shown = by_agent(rows), quantities.shown_roles(rows)
-    for role, rule in itertools.product(grid.ALPHAS, DEPLOYED):
+    for role, rule in itertools.product(runs.ALPHAS, DEPLOYED):
         own, other = (
             found[(found.role == role) & (found.variant == name)].set_index(["seed", "agent"])
             for name in ("fedddrl", f"fedddrl: {rule}")
@@ -113,7 +112,7 @@ def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
     found = by_agent(rows)
     rules = measured(rows[~rows.method.isin(("fedmarl", "fedddrl"))])
     learned = found.assign(policy=found.episodes.map("FedDdrl, {:.0f} episodes".format))
-    words = {name: setting.label for name, setting in grid.CONTROLS.items()}
+    words = {name: setting.label for name, setting in runs.CONTROLS.items()}
     rules = rules.assign(policy=rules.variant.map(words)).dropna(subset="policy")
     own = pd.concat([learned, rules], ignore_index=True)
     means = own.groupby(["role", "policy"])[["kept", "accuracy"]].mean().reset_index()
@@ -128,7 +127,7 @@ def episodes_sentence(rows: pd.DataFrame) -> str:
     """Sentence on what longer training is worth, against the shortest, paired by partition seed."""
     found = by_agent(rows) if len(rows) else pd.DataFrame({"episodes": [], "role": []})
     shown, told = quantities.shown_roles(rows) if len(rows) else {}, []
-    for role in (name for name in grid.ALPHAS if name in shown):
+    for role in (name for name in runs.ALPHAS if name in shown):
         by_length = {n: own.set_index("seed") for n, own in found[found.role == role].groupby("episodes")}
         fewest, *longer = sorted(by_length)
         for episodes in longer:
@@ -151,7 +150,7 @@ def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
     """C16 by the unit of H that the agents learned with: savings, and accuracy less FedAvg's."""
     found = measured(rows)
     shown, lines = quantities.shown_roles(rows), []
-    for role in grid.ALPHAS:
+    for role in runs.ALPHAS:
         fedavg = found[(found.role == role) & (found.variant == "fedavg_mixup")].set_index("seed")
         for variant, unit in (("fedddrl", "largest value"), ("fedddrl: cohort", "cohort's sum")):
             own = found[(found.role == role) & (found.variant == variant)].set_index("seed")
@@ -181,6 +180,6 @@ def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:
         frames.append(accuracy.assign(**{"lambda": words}))
     found = pd.concat(frames, ignore_index=True)
     table = summarise_seeds(found, ["role", "lambda"], "accuracy").rename(columns={"mean": "accuracy (%)"})
-    table = table.sort_values("role", key=lambda d: d.map(list(grid.ALPHAS).index), kind="stable")
+    table = table.sort_values("role", key=lambda d: d.map(list(runs.ALPHAS).index), kind="stable")
     shown = table.role.map(quantities.shown_roles(rows))
     return table.assign(role=shown).rename(columns={"n": "seeds"}).reset_index(drop=True)

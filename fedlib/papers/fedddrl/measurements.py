@@ -15,7 +15,7 @@ from fedlib.engine.mixup import BalancedMixUp
 from fedlib.federation import initial_state, prepare, sample_cohort, train_cohort
 from fedlib.methods.fedddrl.fedmarl import FedMarl
 from fedlib.methods.fedddrl.method import GAIN, FedDdrl, utility
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import runs
 from fedlib.rl.vdn import Transitions
 
 DRAWN_BATCHES, BATCH = 4000, 32  # behind a measured label distribution
@@ -42,9 +42,9 @@ def emd_table(profile: str) -> pd.DataFrame:
     A client of 900 images, as CIFAR-10's: 80 % of one label, 20 images of each of the nine others.
     """
     kinds = {
-        "none": grid.SIGMA,
+        "none": runs.SIGMA,
         "strict": 0.5,  # E(lam), eq. (25)
-        "galdran": (grid.SIGMA + 1 / 10) / 2,  # first loader instance-based, second class-based (A30)
+        "galdran": (runs.SIGMA + 1 / 10) / 2,  # first loader instance-based, second class-based (A30)
     }
     return pd.DataFrame(
         {
@@ -162,13 +162,13 @@ def _median(work: Callable[[], object], repeats: int) -> float:
 
 def _proximal_factor(profile: str) -> dict[str, object]:
     """Ratio of a cohort's training times with and without the proximal term, measured in turns."""
-    run = grid.make_run(profile, "sec5.4", grid.roles(profile)[0], grid.TABLE4["fedavg"])
+    run = runs.make_run(profile, "sec5.4", runs.roles(profile)[0], runs.TABLE4["fedavg"])
     task = prepare([run])
     state, cohort = initial_state(task), sample_cohort([0], 1, run.num_clients, task.cohort_size)
 
     def train(rule: LocalRule | None) -> float:
         return _median(lambda: train_cohort(task, state, cohort, epochs=1, rule=rule), 1)
 
-    ratios = [train(LocalRule(proximal=grid.MU)) / train(None) for _ in range(5)]
+    ratios = [train(LocalRule(proximal=runs.MU)) / train(None) for _ in range(5)]
     data = {"dataset": run.dataset, "stand_in": task.dataset.stand_in, "seed": 0}
     return {"factor": float(np.median(ratios)), **data}

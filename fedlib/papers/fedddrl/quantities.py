@@ -12,7 +12,7 @@ import pandas as pd
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.variants import name_distinct
 from fedlib.methods.fedddrl.method import GAIN
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import runs
 from fedlib.papers.fedddrl.latencies import latencies
 
 CELL = ["role", "variant", "cohort_size", "seed"]
@@ -25,11 +25,11 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     names = name_distinct(
         rows.assign(mixup=rows.mixup_alpha.notna()), ("method", "method_options", "mixup"),
-        lambda method, text, mixup: grid.name_of(method, json.loads(text), mixup=mixup),
+        lambda method, text, mixup: runs.name_of(method, json.loads(text), mixup=mixup),
     )  # fmt: skip
     number, length = rows["round"].astype(int), rows.episode_rounds.astype(int)
     return rows.assign(
-        role=rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset),
+        role=rows.dataset.map(runs.ROLE_OF).fillna(rows.dataset),
         variant=names,
         t=np.where(number > 0, (number - 1) % length + 1, 0),
     )
@@ -41,7 +41,7 @@ _PLACES = {"fmnist-embedded": " (in its place Fashion-MNIST)"}  # real images of
 def shown_roles(rows: pd.DataFrame) -> dict[str, str]:
     """The paper's data sets as tables and figures call them: what takes a set's place is told."""
     found = {}
-    for role, own in rows.groupby(rows.dataset.map(grid.ROLE_OF).fillna(rows.dataset)):
+    for role, own in rows.groupby(rows.dataset.map(runs.ROLE_OF).fillna(rows.dataset)):
         place = " (stand-in)" if own.stand_in.astype(bool).any() else _PLACES.get(own.dataset.iloc[0], "")
         found[role] = f"{role}{place}"
     return found
@@ -52,7 +52,7 @@ def real_images(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     real = real_rows(rows)
     rows = real if len(real) else rows
     shown = shown_roles(rows)
-    return rows, " and ".join(shown[role] for role in grid.ALPHAS if role in shown)
+    return rows, " and ".join(shown[role] for role in runs.ALPHAS if role in shown)
 
 
 def evaluations(rows: pd.DataFrame) -> pd.DataFrame:

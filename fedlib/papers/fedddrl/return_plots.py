@@ -6,8 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.papers.fedddrl import quantities, returns
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import quantities, returns, runs
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM
 
 AGENTS = {
@@ -21,7 +20,7 @@ AGENTS = {
 def plot_returns(rows: pd.DataFrame) -> Figure:
     """Above: accuracy against return (15). Below: return against clients kept, a dot for each agent."""
     found, shown = returns.measured(rows), quantities.shown_roles(rows)
-    roles = [role for role in grid.ALPHAS if role in set(found.role)]
+    roles = [role for role in runs.ALPHAS if role in set(found.role)]
     fig, axes = plotting.subplots(
         2, len(roles), figsize=(min(9.2, 2.2 + 2.6 * len(roles)), 6), squeeze=False, sharex="row"
     )
@@ -58,7 +57,7 @@ def _plot_plane(ax: Axes, found: pd.DataFrame, x: str, y: str) -> None:
 def plot_learning(rows: pd.DataFrame) -> Figure:
     """Return of the training episodes in the agent's own reward, C above and D below."""
     found, shown = returns.training_returns(rows), quantities.shown_roles(rows)
-    roles = [role for role in grid.ALPHAS if role in set(quantities.labelled(rows).role)]
+    roles = [role for role in runs.ALPHAS if role in set(quantities.labelled(rows).role)]
     fig, axes = plotting.subplots(
         2, len(roles), figsize=(min(9.2, 2.2 + 2.6 * len(roles)), 5.2), squeeze=False, sharex=True
     )

@@ -9,8 +9,7 @@ from scipy import stats
 from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
-from fedlib.papers.fedddrl import quantities, tables
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import quantities, runs, tables
 from fedlib.papers.fedddrl.latencies import RULES, latencies
 from fedlib.papers.fedddrl.returns import (
     W1,
@@ -33,9 +32,9 @@ def return_table(rows: pd.DataFrame) -> pd.DataFrame:
     table = summarise_seeds(found, by, "return").rename(columns={"mean": "return"})
     means = found.groupby(by)[["accuracy", "latency %", "uploads %"]].mean().reset_index()
     table = table.merge(means, on=by).drop(columns="n")
-    place = table.role.map(list(grid.ALPHAS).index)
+    place = table.role.map(list(runs.ALPHAS).index)
     table = table.assign(place=place).sort_values(["place", "return"], ascending=[True, False])
-    table.insert(1, "method", table.variant.map(lambda name: grid.SETTINGS[name].label))
+    table.insert(1, "method", table.variant.map(lambda name: runs.SETTINGS[name].label))
     table = table.assign(role=table.role.map(quantities.shown_roles(rows)))
     return table.drop(columns=["variant", "place"]).reset_index(drop=True)
 
@@ -44,11 +43,11 @@ def term_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of the return's four terms, mean over seeds, for FedAvg, rules and agents."""
     shown = ("fedavg_mixup", "random_drop_20%", "drop_slowest_20%", "fedmarl", "fedddrl")
     terms = episode_terms(rows).groupby(["role", "variant"]).mean()
-    lines = [(role, name) for role in grid.ALPHAS for name in shown if (role, name) in terms.index]
+    lines = [(role, name) for role in runs.ALPHAS for name in shown if (role, name) in terms.index]
     table = terms.loc[lines].assign(**{"return": lambda found: found.sum(axis=1)}).reset_index()
     names = quantities.shown_roles(rows)
     return table.assign(
-        role=table.role.map(names), variant=table.variant.map(lambda name: grid.SETTINGS[name].label)
+        role=table.role.map(names), variant=table.variant.map(lambda name: runs.SETTINGS[name].label)
     ).rename(columns={"variant": "method"})
 
 
@@ -62,9 +61,9 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
     found = measured(rows)
     accuracy = found.set_index(quantities.CELL).accuracy
     shown, lines = quantities.shown_roles(rows), []
-    for role in grid.ALPHAS:
+    for role in runs.ALPHAS:
         fedavg = quantities.cell(accuracy, role, "fedavg_mixup")
-        rules = [f"random_drop_{share:.0%}" for share in grid.SHARES]
+        rules = [f"random_drop_{share:.0%}" for share in runs.SHARES]
         spreads = [(quantities.cell(accuracy, role, name) - fedavg).std() for name in rules]
         for variant, name in AGENTS.items():
             own = found[(found.role == role) & (found.variant == variant)].sort_values("seed")
@@ -116,13 +115,13 @@ def rank_sentence(rows: pd.DataFrame) -> str:
 
 def _rank_words(rows: pd.DataFrame, unit: str) -> str:
     rows = quantities.labelled(rows)
-    rows = rows[rows.variant.isin([*grid.CONTROLS, *grid.FIG8])]
+    rows = rows[rows.variant.isin([*runs.CONTROLS, *runs.FIG8])]
     found = pd.DataFrame({"return": returns(rows, unit), "accuracy": quantities.final_accuracy(rows)})
     means, shown = found.groupby(["role", "variant"]).mean(), quantities.shown_roles(rows)
     parts = [
         f"{stats.spearmanr(own['return'], own.accuracy).statistic:+.2f}".replace("-", "−")
         + f" on {shown[role]}"
-        for role in grid.ALPHAS
+        for role in runs.ALPHAS
         if role in means.index and len(own := means.loc[role]) > 2
     ]
     return ", ".join(parts)
@@ -140,7 +139,7 @@ def saved_by_rule(rows: pd.DataFrame) -> pd.DataFrame:
         frames.append(summarise_seeds(saved, "role", "saved").assign(rule=words))
     table = pd.concat(frames).rename(columns={"mean": "latency saved (%)", "n": "seeds"})
     names = quantities.shown_roles(rows)
-    table = table.sort_values("role", key=lambda role: role.map(list(grid.ALPHAS).index), kind="stable")
+    table = table.sort_values("role", key=lambda role: role.map(list(runs.ALPHAS).index), kind="stable")
     columns = ["role", "rule", "latency saved (%)", "low", "high", "seeds"]
     return table.assign(role=table.role.map(names))[columns].reset_index(drop=True)
 

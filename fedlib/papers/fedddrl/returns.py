@@ -15,10 +15,9 @@ import pandas as pd
 from fedlib.errors import check
 from fedlib.methods.fedddrl.environment import BIAS_SHARE
 from fedlib.methods.fedddrl.method import GAIN
-from fedlib.papers.fedddrl import quantities
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import quantities, runs
 
-W1, W2, W3 = (grid.WEIGHTS[name] for name in ("w1", "w2", "w3"))
+W1, W2, W3 = (runs.WEIGHTS[name] for name in ("w1", "w2", "w3"))
 TERMS = ("gain", "uploads", "latency", "bonus")
 
 

@@ -11,15 +11,14 @@ from functools import partial
 import pandas as pd
 
 from fedlib.analysis.claims import Part, Supplement, supplement
-from fedlib.papers.fedddrl import estimands as estimate
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import estimands, runs
 from fedlib.papers.fedddrl.estimands import HARD, ROLES, against, by_cohort_size, contrasts, option
 from fedlib.papers.fedddrl.quantities import smoothness, steadiness
 
 Estimand = Callable[[pd.DataFrame], pd.DataFrame | pd.Series]
 ADDED = "added on 2026-11-25, after the rows had been looked at"  # said in `Claim.how`
 TWO_AGENTS = "two agents a partition"
-SAVED_SECONDS = contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_of_fedavg("latency_seconds"))
+SAVED_SECONDS = contrasts((("fedavg_mixup", "fedddrl"),), values=estimands.share_of_fedavg("latency_seconds"))
 
 
 def of_both_agents(
@@ -56,8 +55,8 @@ def dropping_late_on(role: str) -> Estimand:
     """`estimands.dropping_late` of FedMarl's agents on a data set."""
 
     def estimand(rows: pd.DataFrame) -> pd.Series:
-        own = rows[(rows.method == "fedmarl") & (rows.dataset.map(grid.ROLE_OF) == role)]
-        return estimate.dropping_late(own) if len(own) else pd.Series(dtype=float)
+        own = rows[(rows.method == "fedmarl") & (rows.dataset.map(runs.ROLE_OF) == role)]
+        return estimands.dropping_late(own) if len(own) else pd.Series(dtype=float)
 
     return estimand
 
@@ -77,7 +76,7 @@ def _without_unit(text: str) -> str:
     return json.dumps({name: value for name, value in json.loads(text).items() if name != "latency_unit"})
 
 
-def with_local(rows: pd.DataFrame, local: grid.Local) -> pd.DataFrame:
+def with_local(rows: pd.DataFrame, local: runs.Local) -> pd.DataFrame:
     """Rows whose clients take these steps of SGD."""
     momentum = rows.local_optimizer_options.map(lambda text: json.loads(text).get("momentum", 0.0))
     same = (rows.local_learning_rate == local.rate) & (rows.batch_size == local.batch_size)
@@ -104,7 +103,7 @@ def _with_unit(unit: str, words: str, part: Part) -> Supplement:
     return supplement("fedddrl/latency-unit", part, where=f"with {words}", chosen=choose)
 
 
-def _mixup_with(words: str, local: grid.Local) -> Supplement:
+def _mixup_with(words: str, local: runs.Local) -> Supplement:
     """Gain of Balanced-MixUp on CIFAR-10, ten clients a round, with one local SGD."""
     gain = Part("FedAvg+ - FedAvg on CIFAR-10, C = 10", contrasts(against("fedavg_mixup", "fedavg"), HARD))
     return supplement("fedddrl/sgd-search", gain, where=words, chosen=partial(with_local, local=local))
@@ -127,9 +126,9 @@ def _later(what: str, estimand: Estimand) -> Part:
     return Part(words, estimand, unit="clients", margin=0.5)  # 5 % of a cohort of ten
 
 
-_OF_BOTH = of_both_agents(of_fedddrl(estimate.later_than_first))
+_OF_BOTH = of_both_agents(of_fedddrl(estimands.later_than_first))
 KEPT_LATER = (  # of C7
-    supplement("fedddrl/fig10", *(_later(role, on(estimate.later_than_first, role)) for role in ROLES)),
+    supplement("fedddrl/fig10", *(_later(role, on(estimands.later_than_first, role)) for role in ROLES)),
     supplement(
         "fedddrl/agents",
         _later(TWO_AGENTS, _OF_BOTH),
@@ -139,27 +138,27 @@ KEPT_LATER = (  # of C7
 PROBING_SECONDS = by_both_units(  # of C8
     Part(
         "probing latency, dropped / kept (100 log)",
-        of_fedddrl(estimate.dropped_over_kept("probing_seconds")), unit="%",
+        of_fedddrl(estimands.dropped_over_kept("probing_seconds")), unit="%",
     )
 )  # fmt: skip
 EPOCHS = (  # of C9
     supplement(
         "fedddrl/fig12",
         *(
-            Part(f"epochs of fast - of slow kept clients, {role}", on(estimate.epochs_of_fast, role),
+            Part(f"epochs of fast - of slow kept clients, {role}", on(estimands.epochs_of_fast, role),
                  unit="epochs", margin=0.25)
             for role in ROLES
         ),
     ),
     by_the_sum(
-        Part("epochs of fast - of slow kept clients", of_fedddrl(estimate.epochs_of_fast), unit="epochs",
+        Part("epochs of fast - of slow kept clients", of_fedddrl(estimands.epochs_of_fast), unit="epochs",
              margin=0.25)
     ),
 )  # fmt: skip
 MIXUP_BY_STEP = (  # of C10
-    _mixup_with("with the step in use, 0.1", grid.SCALES["reduced"].local),
-    _mixup_with("with step 0.3", grid.Local(0.3, 0.0, 10)),
-    _mixup_with("with step 0.01 and momentum 0.9", grid.Local(0.01, 0.9, 10)),
+    _mixup_with("with the step in use, 0.1", runs.SCALES["reduced"].local),
+    _mixup_with("with step 0.3", runs.Local(0.3, 0.0, 10)),
+    _mixup_with("with step 0.01 and momentum 0.9", runs.Local(0.01, 0.9, 10)),
 )
 STEADINESS = supplement(  # of C11
     "fedddrl/table5",
@@ -168,7 +167,7 @@ STEADINESS = supplement(  # of C11
     ),
     Part(
         "spread of all 15 rounds, 5 clients a round - 10",
-        by_cohort_size(partial(steadiness, last=estimate.ROUNDS)),
+        by_cohort_size(partial(steadiness, last=estimands.ROUNDS)),
     ),
     Part("mean change per round, 5 clients a round - 10", by_cohort_size(smoothness)),
 )
@@ -180,8 +179,8 @@ REWARD_12 = (  # of C14
     ),
     supplement(
         "fedddrl/eq13-14",
-        Part("a third of the penalty - gain, last 5 rounds", estimate.gain_below(1 / 3), unit="reward",
-             printed=estimate.printed_gain_below(1 / 3)),
+        Part("a third of the penalty - gain, last 5 rounds", estimands.gain_below(1 / 3), unit="reward",
+             printed=estimands.printed_gain_below(1 / 3)),
     ),
 )  # fmt: skip
 FIRST_THREE = supplement(  # of C15
@@ -192,7 +191,7 @@ FIRST_THREE = supplement(  # of C15
 )
 SAVED_WAITING = Part(  # the server waits for every probing epoch, as FedMarl counts (A2)
     "latency saved against FedAvg+ as FedMarl counts it",
-    contrasts((("fedavg_mixup", "fedddrl"),), values=estimate.share_by_fedmarls_rule), unit="%",
+    contrasts((("fedavg_mixup", "fedddrl"),), values=estimands.share_by_fedmarls_rule), unit="%",
 )  # fmt: skip
 SAVINGS = (  # of C16
     supplement("fedddrl/table4", SAVED_WAITING),

@@ -11,8 +11,7 @@ import pandas as pd
 from fedlib.analysis import tables
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
-from fedlib.papers.fedddrl import quantities
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.estimands import kept_by_bias
 from fedlib.papers.fedddrl.returns import measured
 
@@ -43,7 +42,7 @@ def _grouped(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 def accuracies4(rows: pd.DataFrame) -> pd.DataFrame:
     """Table 4 in plain columns: published, ours with its interval, difference, both s.d., seeds."""
     ours = _spread(quantities.final_accuracy(rows), ["role", "variant"])
-    labels = {name: setting.label for name, setting in grid.TABLE4.items()}
+    labels = {name: setting.label for name, setting in runs.TABLE4.items()}
     ours = ours[ours.variant.isin(labels)].assign(method=lambda t: t.variant.map(labels))
     table = _beside(load_published("fedddrl_table4"), ours, ["dataset", "method"])
     return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
@@ -54,7 +53,7 @@ def accuracies5(rows: pd.DataFrame) -> pd.DataFrame:
     ours = _spread(quantities.final_accuracy(rows), ["role", "variant", "cohort_size"])
     few = ours.cohort_size.min()
     ours = ours.assign(
-        method=ours.variant.map(lambda name: grid.TABLE4[name].label),
+        method=ours.variant.map(lambda name: runs.TABLE4[name].label),
         note=np.where(ours.cohort_size == few, "C=5", "C=10"),
     )
     printed = load_published("fedddrl_table5")
@@ -83,7 +82,7 @@ def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.Da
     names = {"accuracy_std": "published s.d.", "std": "ours s.d.", "n": "seeds"}
     columns = [*on, "published", "published s.d.", "ours", "low", "high", "ours s.d.", "difference", "seeds"]
     table = table.rename(columns=names)[columns].dropna(subset="ours")
-    place = list(grid.ALPHAS).index
+    place = list(runs.ALPHAS).index
     return table.sort_values("dataset", key=lambda d: d.map(place), kind="stable", ignore_index=True)
 
 
@@ -95,10 +94,10 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
         "uploads %": quantities.normalised(rows, "uploads"),
     }
     joined = pd.DataFrame(parts).groupby(["role", "variant"]).mean().reset_index()
-    order = {name: place for place, name in enumerate(grid.SETTINGS)}
+    order = {name: place for place, name in enumerate(runs.SETTINGS)}
     joined = joined.sort_values("variant", key=lambda names: names.map(order), kind="stable")
-    joined = joined.sort_values("role", key=lambda names: names.map(list(grid.ALPHAS).index), kind="stable")
-    joined.insert(1, "method", joined.variant.map(lambda name: grid.SETTINGS[name].label))
+    joined = joined.sort_values("role", key=lambda names: names.map(list(runs.ALPHAS).index), kind="stable")
+    joined.insert(1, "method", joined.variant.map(lambda name: runs.SETTINGS[name].label))
     joined = joined.assign(role=joined.role.map(quantities.shown_roles(rows)))
     return joined.drop(columns="variant").round(1).reset_index(drop=True)
 
@@ -213,7 +212,7 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
     distance = (table - _printed_fedavg()[table.columns]).abs().mean(axis=1, skipna=False)
     table["mean distance"] = distance.mask(distance.index.isin(diverged))
     table["smallest"] = table["mean distance"] == table["mean distance"].min()
-    local = grid.scale_of(rows.profile.iloc[0]).local
+    local = runs.scale_of(rows.profile.iloc[0]).local
     table["in use"] = table.index == local_of(local.rate, local.batch_size, json.dumps(_extra(local)))
     table = table.sort_values("mean distance", kind="stable")
     return table.round(1).reset_index().rename_axis(columns=None)
@@ -222,7 +221,7 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
 def _printed_fedavg() -> pd.Series:
     """FedAvg's published accuracies in percent by data set, those with Balanced-MixUp with a "+"."""
     plain, mixed = (
-        printed_values("fedddrl_table4", "dataset", metric="accuracy_mean", method=grid.TABLE4[name].label)
+        printed_values("fedddrl_table4", "dataset", metric="accuracy_mean", method=runs.TABLE4[name].label)
         for name in ("fedavg", "fedavg_mixup")
     )
     return pd.concat([plain, mixed.rename(index=lambda role: f"{role} +")])
@@ -233,7 +232,7 @@ def _options(rows: pd.DataFrame) -> list[str]:
     return [json.dumps({**json.loads(a), **json.loads(b)}, sort_keys=True) for a, b in pairs]
 
 
-def _extra(local: grid.Local) -> dict[str, float]:
+def _extra(local: runs.Local) -> dict[str, float]:
     extra = {"momentum": local.momentum} if local.momentum else {}
     return extra | ({"resize": local.resize} if local.resize else {})
 

@@ -12,7 +12,7 @@ from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.gates import TOLERANCE, curves_flat
 from fedlib.analysis.tables import json_column
 from fedlib.methods.feddisk.method import FedDisk
-from fedlib.papers.feddisk import quantities as estimate
+from fedlib.papers.feddisk import quantities
 from fedlib.papers.feddisk.measurements import CLASSES
 from fedlib.papers.feddisk.quantities import FOREIGN, by_data
 from fedlib.papers.feddisk.runs import CASES, case_of
@@ -40,7 +40,8 @@ def _above_chance(rows: pd.DataFrame) -> tuple[bool, str]:
 
 def _flat(rows: pd.DataFrame) -> tuple[bool, str]:
     own = _papers_settings(rows)
-    gate = curves_flat(("dataset", "method_options", "method"), length=estimate.longest(own), value=ACCURACY)
+    keys = ("dataset", "method_options", "method")
+    gate = curves_flat(keys, length=quantities.longest(own), value=ACCURACY)
     return gate.check(own)
 
 
@@ -65,7 +66,7 @@ MADE_ENDED = Gate("the global MADE ended by its stopping rule", _made_ended)
 WIDTHS_ENDED = Gate("every MADE ended by its stopping rule", _widths_ended)
 LEVELS = (FLAT, ABOVE_CHANCE)
 IN_NATS = Part(
-    "validation loss, chosen width - lowest of the wider, in nats", by_data(estimate.nats_of_width),
+    "validation loss, chosen width - lowest of the wider, in nats", by_data(quantities.nats_of_width),
     unit="nats an image", margin=0.0,
 )  # fmt: skip
 LONGER = ("feddisk/converged",)
@@ -83,8 +84,8 @@ BY_A11 = (
 OTHER_STOPS = tuple(
     Part(f"100 rounds less the {what}", by_data(measure), unit="rounds", margin=0.0)
     for what, measure in (
-        ("round before the first rise", estimate.before_first_rise),
-        ("first round within 0.5 % of the lowest loss", estimate.near_the_lowest),
+        ("round before the first rise", quantities.before_first_rise),
+        ("first round within 0.5 % of the lowest loss", quantities.near_the_lowest),
     )
 )
 GATED_LATER = (
@@ -102,7 +103,7 @@ WIDE_MARGIN = (
 )
 
 
-def _beside(artifact: str, what: str, measure: estimate.Measure, unit: str = "points") -> Supplement:
+def _beside(artifact: str, what: str, measure: quantities.Measure, unit: str = "points") -> Supplement:
     part = Part(what, by_data(measure, foreign=True), unit=unit, margin=0.0)
     return supplement(f"feddisk/{artifact}", part, where=WHERE)
 
@@ -125,15 +126,15 @@ CLAIMS = (
     Claim(
         "FEDDISK-C1", "highest mean client accuracy of the five methods on all three data sets",
         "sec. VI.C.1, fig. 3", "feddisk/fig3", fallback=LONGER, how=AT_LENGTH,
-        parts=(Part("FedDisk - best competitor", by_data(estimate.gap), cells=DATA_SETS),),
-        gates=LEVELS, supplements=(_beside("fig3", "FedDisk - best competitor", estimate.gap),),
+        parts=(Part("FedDisk - best competitor", by_data(quantities.gap), cells=DATA_SETS),),
+        gates=LEVELS, supplements=(_beside("fig3", "FedDisk - best competitor", quantities.gap),),
     ),
     Claim(
         "FEDDISK-C2", "gaps over the best competitor: X-rays +1.5, FEMNIST +22, MNIST +2.8 points",
         "sec. VI.C.1", "feddisk/fig3", fallback=LONGER, how=AT_LENGTH,
         parts=(
             Part(
-                "FedDisk - best competitor", by_data(estimate.gap), printed=estimate.printed_gap,
+                "FedDisk - best competitor", by_data(quantities.gap), printed=quantities.printed_gap,
                 cells=DATA_SETS,
             ),
         ),
@@ -145,28 +146,29 @@ CLAIMS = (
         "sec. VI.C.1, fig. 4", "feddisk/fig4", fallback=LONGER, how=AT_LENGTH,
         parts=(
             Part(
-                "quartiles and median over clients, FedDisk - best competitor", estimate.boxes,
-                cells=len(estimate.QUARTILES) * DATA_SETS,
+                "quartiles and median over clients, FedDisk - best competitor", quantities.boxes,
+                cells=len(quantities.QUARTILES) * DATA_SETS,
             ),
             Part(
                 "lowest client, FedDisk - best competitor",
-                by_data(estimate.box("min"), cases=("xray", "femnist")), cells=2,
+                by_data(quantities.box("min"), cases=("xray", "femnist")), cells=2,
             ),
         ),
         gates=LEVELS,
-        supplements=(_beside("fig4", "lowest client, FedDisk - best competitor", estimate.box("min")),),
+        supplements=(_beside("fig4", "lowest client, FedDisk - best competitor", quantities.box("min")),),
     ),
     Claim(
         "FEDDISK-C4", "fewer effective rounds in all than every competitor", "sec. VI.C.2, table 1",
         "feddisk/table1", fallback=LONGER, how=AT_LENGTH,
         parts=(
             Part(
-                "rounds of the quickest competitor - FedDisk's, both phases", by_data(estimate.rounds_saved),
-                unit="rounds", printed=estimate.printed_rounds_saved, cells=DATA_SETS,
+                "rounds of the quickest competitor - FedDisk's, both phases",
+                by_data(quantities.rounds_saved), unit="rounds",
+                printed=quantities.printed_rounds_saved, cells=DATA_SETS,
             ),
         ),
         gates=(*LEVELS, MADE_ENDED),
-        supplements=(_beside("table1", "quickest competitor - FedDisk", estimate.rounds_saved, "rounds"),),
+        supplements=(_beside("table1", "quickest competitor - FedDisk", quantities.rounds_saved, "rounds"),),
     ),
     Claim(
         "FEDDISK-C5",
@@ -174,13 +176,13 @@ CLAIMS = (
         "sec. VI.C.3, fig. 6", "feddisk/fig6", fallback=LONGER, how=AT_LENGTH,
         parts=(
             Part(
-                "traffic, cheapest competitor / FedDisk (100 log)", by_data(estimate.reduction), unit="%",
-                printed=estimate.printed_reduction, cells=DATA_SETS,
+                "traffic, cheapest competitor / FedDisk (100 log)", by_data(quantities.reduction), unit="%",
+                printed=quantities.printed_reduction, cells=DATA_SETS,
             ),
         ),
         gates=(*LEVELS, MADE_ENDED),
         supplements=(
-            _beside("fig6", "traffic, cheapest competitor / FedDisk (100 log)", estimate.reduction, "%"),
+            _beside("fig6", "traffic, cheapest competitor / FedDisk (100 log)", quantities.reduction, "%"),
         ),
     ),
     Claim(
@@ -189,12 +191,12 @@ CLAIMS = (
         parts=(
             Part(
                 "mean loss over the rounds, best competitor / FedDisk (100 log)",
-                by_data(estimate.loss_saved), unit="%", cells=DATA_SETS,
+                by_data(quantities.loss_saved), unit="%", cells=DATA_SETS,
             ),
         ),
         gates=LEVELS,
         supplements=(
-            _beside("fig7", "mean loss, best competitor / FedDisk (100 log)", estimate.loss_saved, "%"),
+            _beside("fig7", "mean loss, best competitor / FedDisk (100 log)", quantities.loss_saved, "%"),
         ),
     ),
     Claim(
@@ -202,13 +204,13 @@ CLAIMS = (
         "sec. VI.C.2, fig. 5, table 1", "feddisk/fig5", fallback=LONGER, how=f"{AT_LENGTH} {BY_A11}",
         parts=(
             Part(
-                "100 rounds less the MADE's best round", by_data(estimate.rounds_below_hundred),
-                unit="rounds", printed=estimate.printed_made_rounds, cells=DATA_SETS,
+                "100 rounds less the MADE's best round", by_data(quantities.rounds_below_hundred),
+                unit="rounds", printed=quantities.printed_made_rounds, cells=DATA_SETS,
             ),
         ),
         gates=(MADE_ENDED,),
         supplements=(
-            _beside("fig5", "100 rounds less the best round", estimate.rounds_below_hundred, "rounds"),
+            _beside("fig5", "100 rounds less the best round", quantities.rounds_below_hundred, "rounds"),
             *(supplement("feddisk/fig5", rule) for rule in OTHER_STOPS),
         ),
     ),
@@ -217,14 +219,14 @@ CLAIMS = (
         "sec. VI.B.3", "feddisk/made-width",
         parts=(
             Part(
-                "validation loss, chosen width - lowest of the wider", by_data(estimate.gain_of_width),
+                "validation loss, chosen width - lowest of the wider", by_data(quantities.gain_of_width),
                 unit="%", kind=EQUIVALENCE, cells=DATA_SETS,
             ),
         ),
         gates=(WIDTHS_ENDED,), how=WIDE_MARGIN,
         supplements=(
             supplement("feddisk/made-width", IN_NATS),
-            _beside("made-width", "loss, chosen width - lowest of the wider", estimate.gain_of_width, "%"),
+            _beside("made-width", "loss, chosen width - lowest of the wider", quantities.gain_of_width, "%"),
         ),
     ),
     Claim(
@@ -232,12 +234,12 @@ CLAIMS = (
         "sec. VI.B.1", "feddisk/sec6b-fedrod",
         parts=(
             Part(
-                "accuracy, largest mu - mu 1", by_data(estimate.change_with_mu), kind=EQUIVALENCE,
+                "accuracy, largest mu - mu 1", by_data(quantities.change_with_mu), kind=EQUIVALENCE,
                 cells=DATA_SETS,
             ),
         ),
         gates=(FLAT,),
-        supplements=(_beside("sec6b-fedrod", "accuracy, largest mu - mu 1", estimate.change_with_mu),),
+        supplements=(_beside("sec6b-fedrod", "accuracy, largest mu - mu 1", quantities.change_with_mu),),
     ),
     Claim(
         "FEDDISK-C10", "the leakage bound is kappa_k H(Z_k), hence O(1/K)", "sec. V, eq. (17)",
@@ -249,10 +251,10 @@ CLAIMS = (
         "sec. IV; our check", "feddisk/fig5", fallback=LONGER, how=AT_LENGTH,
         parts=(
             Part(
-                "rank correlation of alpha with the density ratio", by_data(estimate.alpha_agreement),
+                "rank correlation of alpha with the density ratio", by_data(quantities.alpha_agreement),
                 unit="correlation", margin=0.1, cells=DATA_SETS,  # a small correlation
             ),
         ),
-        supplements=(_beside("fig5", "rank correlation", estimate.alpha_agreement, "correlation"),),
+        supplements=(_beside("fig5", "rank correlation", quantities.alpha_agreement, "correlation"),),
     ),
 )  # fmt: skip

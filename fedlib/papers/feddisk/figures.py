@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis import contrasts as decide
-from fedlib.analysis import tables
+from fedlib.analysis import contrasts, tables
 from fedlib.analysis.intervals import Interval, effect_words, mean_interval
 from fedlib.analysis.variants import with_variant
 from fedlib.papers.feddisk.runs import ABLATIONS, CASES, METHODS, case_of
@@ -266,12 +265,12 @@ def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
     A variant of two mini-batches a round is held against FedAvg of as many (FEDDISK-A13).
     """
     named = with_variant(rows, ABLATIONS)
-    last = {name: decide.final(own, ACCURACY) for name, own in named.groupby("variant")}
+    last = {name: contrasts.final(own, ACCURACY) for name, own in named.groupby("variant")}
     found = []
     for name in ("feddisk", *ABLATIONS):
         reference = "fedavg_2_steps" if name.endswith("_2_steps") else "fedavg"
         if name != reference and {name, reference} <= set(last):
-            interval = decide.paired(last[name], last[reference])
+            interval = contrasts.paired(last[name], last[reference])
             numbers = last[name].mean(), last[reference].mean()
             found.append((name, *numbers, interval.mean, interval.low, interval.high, interval.n))
     columns = ["variant", "accuracy", "fedavg", "mean", "low", "high", "n"]
@@ -293,10 +292,10 @@ def weights_worth_at_length(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _worth(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    last = {n: decide.final(own, ACCURACY) for n, own in with_variant(rows, ABLATIONS).groupby("variant")}
+    last = {n: contrasts.final(own, ACCURACY) for n, own in with_variant(rows, ABLATIONS).groupby("variant")}
     found = []
     for name, reference in pairs:
         if {name, reference} <= set(last):
-            interval = decide.paired(last[name], last[reference])
+            interval = contrasts.paired(last[name], last[reference])
             found.append((name, reference, interval.mean, interval.low, interval.high, interval.n))
     return pd.DataFrame(found, columns=["variant", "less", "mean", "low", "high", "n"])

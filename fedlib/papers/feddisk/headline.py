@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis import contrasts as decide
+from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
@@ -110,7 +110,8 @@ def at_length(rows_of: RowsOf) -> list[str]:
     printed = printed_values("feddisk_text", "method", dataset=CASES[case_of(name)], artifact="fig3")
     rival = PAPER_NAMES[best_rival(rows)]
     ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
-    last = decide.paired(*(decide.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg")))
+    ends = (contrasts.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg"))
+    last = contrasts.paired(*ends)
     told = [
         f"After {rows['rounds'].max()} rounds of two mini-batches on {name} ({trials} trial"
         f"{'s' * (trials > 1)}) the best rounds of the five methods lie between {min(best.values()):.1f} and "

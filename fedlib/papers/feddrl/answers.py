@@ -12,7 +12,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import estimands as estimate
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, full_scale_table
@@ -57,7 +57,7 @@ def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
     if not later:
         return []
     low, high = (from_text(f"crossover_round_{end}") for end in ("low", "high"))
-    rounds, cells = int(rows["rounds"].max()), _of_cells(analysis.named(rows), THREE)
+    rounds, cells = int(rows["rounds"].max()), _of_cells(quantities.named(rows), THREE)
     told = [
         f"{cells} FedDRL's mean loss over the clients after a quarter of the rounds is, against the "
         f"baselines', {_tally(later, 'lower', 'higher')}; its variance is "
@@ -91,7 +91,7 @@ def is_it_faster(rows_of: RowsOf) -> list[str]:
         f"{_tally(found, 'fewer rounds than FedAvg', 'more')}."
     ]
     equal = _by_cell(named, (*THREE, "uniform"), lambda part: _rounds_over(part, "uniform"))
-    missed = sum(1 for _ in analysis.cells(named, needs=(*THREE, "uniform"))) - len(equal)
+    missed = sum(1 for _ in quantities.cells(named, needs=(*THREE, "uniform"))) - len(equal)
     if equal:
         short = f"; in {missed} further cells these miss the accuracy in some seed" if missed else ""
         told.append(f"It needs {_tally(equal, 'fewer than uniform weights', 'more')}{short}.")
@@ -101,22 +101,22 @@ def is_it_faster(rows_of: RowsOf) -> list[str]:
 
 def _rounds_over(part: pd.DataFrame, variant: str) -> pd.Series:
     """100 x log of a variant's rounds over FedDRL's to the common accuracy; empty if a seed misses it."""
-    target = analysis.target_accuracy(part)
-    ratio = analysis.rounds_to(part, variant, target) / analysis.rounds_to(part, "feddrl", target)
+    target = quantities.target_accuracy(part)
+    ratio = quantities.rounds_to(part, variant, target) / quantities.rounds_to(part, "feddrl", target)
     return (100 * ratio.map(math.log)) if ratio.notna().all() else ratio.iloc[:0]
 
 
 def _rounds_there(named: pd.DataFrame, names: list[str]) -> str:
     """Mean rounds of FedDRL, FedAvg and uniform weights in the cells of these names, in a sentence."""
     told = []
-    for cell, part in analysis.cells(named, needs=(*THREE, "uniform")):
-        if analysis.cell_name(cell) in names:
-            target = analysis.target_accuracy(part)
+    for cell, part in quantities.cells(named, needs=(*THREE, "uniform")):
+        if quantities.cell_name(cell) in names:
+            target = quantities.target_accuracy(part)
             own, fedavg, equal = (
-                f"{analysis.rounds_to(part, variant, target).mean():.1f}"
+                f"{quantities.rounds_to(part, variant, target).mean():.1f}"
                 for variant in ("feddrl", "fedavg", "uniform")
             )
-            told.append(f"{own}, {fedavg} and {equal} in {analysis.cell_name(cell)}")
+            told.append(f"{own}, {fedavg} and {equal} in {quantities.cell_name(cell)}")
     return f"Mean rounds of FedDRL, FedAvg and uniform weights where it needs fewer: {'; '.join(told)}."
 
 
@@ -132,7 +132,7 @@ def _by_share(named: pd.DataFrame) -> list[str]:
     """FedDRL's lead at the least and the largest share of the main cluster, in a sentence; or none."""
     if named.empty:
         return []
-    shares = [analysis.partition_setting(text, "delta") for text in named.partition_options]
+    shares = [quantities.partition_setting(text, "delta") for text in named.partition_options]
     if not (words := _ends(named.assign(delta=shares), "delta", "delta = {:g}")):
         return []
     low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
@@ -144,7 +144,7 @@ def _by_share(named: pd.DataFrame) -> list[str]:
 
 def _ends(named: pd.DataFrame, column: str, at: str) -> str:
     """Leads over the better baseline at a column's least and largest value, and their change."""
-    parts = {} if named.empty else {end: part for (end,), part in analysis.cells(named, (column,), THREE)}
+    parts = {} if named.empty else {end: part for (end,), part in quantities.cells(named, (column,), THREE)}
     if len(parts) < 2:
         return ""
     few, many = (_leads(parts[end(parts)]) for end in (min, max))
@@ -166,7 +166,10 @@ def _ends(named: pd.DataFrame, column: str, at: str) -> str:
 def _leads(named: pd.DataFrame) -> pd.DataFrame:
     """FedDRL's lead over the better baseline (points): a row per seed, a column per cell."""
     return pd.DataFrame(
-        {analysis.cell_name(cell): estimate.lead(part) for cell, part in analysis.cells(named, needs=THREE)}
+        {
+            quantities.cell_name(cell): estimate.lead(part)
+            for cell, part in quantities.cells(named, needs=THREE)
+        }
     )
 
 
@@ -244,7 +247,7 @@ def _lead_over_cells(named: pd.DataFrame) -> list[str]:
     if lead.empty:
         return []
     paper = {**estimate.printed_lead()(), **estimate.printed_lead("feddrl_table4")()}
-    printed = [paper[estimate.paper_name(cell)] for cell, _ in analysis.cells(named, needs=THREE)]
+    printed = [paper[estimate.paper_name(cell)] for cell, _ in quantities.cells(named, needs=THREE)]
     tally = _tally(_by_cell(named, THREE, estimate.lead), "ahead of the better baseline", "behind")
     told = [
         f"{_of_cells(named, THREE)} FedDRL is {tally}.",
@@ -266,13 +269,13 @@ def _effect(values: pd.Series, unit: str) -> str:
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
-    return analysis.named(rows) if len(rows) else rows
+    return quantities.named(rows) if len(rows) else rows
 
 
 def _by_cell(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> dict[str, Interval]:
     """Intervals of a measure over seeds, by cell; cells without all of `needs`, or a number, are left out."""
-    parts = analysis.cells(named, needs=needs) if len(named) else ()
-    return _intervals({analysis.cell_name(cell): measure(part) for cell, part in parts})
+    parts = quantities.cells(named, needs=needs) if len(named) else ()
+    return _intervals({quantities.cell_name(cell): measure(part) for cell, part in parts})
 
 
 def _intervals(values: Mapping[str, pd.Series]) -> dict[str, Interval]:
@@ -302,7 +305,7 @@ def _tally(found: Mapping[str, Interval], above: str, below: str) -> str:
 
 def _of_cells(named: pd.DataFrame, needs: tuple[str, ...]) -> str:
     """`Of 18 cells (6 with the generated stand-in)`: number of cells with all of `needs`."""
-    parts = [part for _, part in analysis.cells(named, needs=needs)]
+    parts = [part for _, part in quantities.cells(named, needs=needs)]
     generated = sum("stand_in" in part and bool(part.stand_in.any()) for part in parts)
     which = generated if generated < len(parts) else "all"
     cells = f"{len(parts)} cell{'s' * (len(parts) != 1)}"

@@ -8,10 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from fedlib.experiments.artifact import PROFILES, USUAL_PROFILES, Artifact, Deferred, Measurement
-from fedlib.papers.feddrl import author_files as files
-from fedlib.papers.feddrl import length_runs as length
-from fedlib.papers.feddrl import runs as grid
-from fedlib.papers.feddrl import small_setting as small
+from fedlib.papers.feddrl import author_files, length_runs, runs, small_setting
+from fedlib.papers.feddrl.small_setting import SEARCH_SEEDS
 
 _paper = Deferred("fedlib.papers.feddrl")
 bandit, learning, figures = _paper.ddpg_bandit, _paper.learning, _paper.figures
@@ -25,7 +23,7 @@ _over_delta = partial(figures.plot_over, column="delta", x_label="delta, share o
 
 def _data(*names: str) -> dict[str, tuple[str, ...]]:
     """Names of the data sets at each profile."""
-    return {p: tuple(grid.scale_of(p).datasets[name] for name in names) for p in USUAL_PROFILES}
+    return {p: tuple(runs.scale_of(p).datasets[name] for name in names) for p in USUAL_PROFILES}
 
 
 def _measured(
@@ -47,7 +45,7 @@ ARTIFACTS = (
     Artifact(
         "feddrl/table1", "The agent's settings", compute=measurements.table1, datasets=_data()
     ),
-    _measured("table2", "Kinds of skew of PA, CE and CN", measurements.table2, tuple(grid.DATA.values())),
+    _measured("table2", "Kinds of skew of PA, CE and CN", measurements.table2, tuple(runs.DATA.values())),
     Artifact(
         "feddrl/fig1", "Pill images (private data): groups in words",
         compute=measurements.fig1, datasets=_data(),
@@ -55,62 +53,62 @@ ARTIFACTS = (
     _measured("fig4", "PA, CE and CN illustrated", measurements.fig4, ("fmnist",), plot=figures.plot_fig4),
     Artifact(
         "feddrl/table3", "Best accuracy under PA, CE and CN, N = 10 and 100",
-        runs=grid.table3, plot=figures.plot_table3, profiles=PROFILES,
+        runs=runs.table3, plot=figures.plot_table3, profiles=PROFILES,
         tables=(tables.accuracies_run, tables.gain_table, tables.control_table),
     ),
     Artifact(
         "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",
-        runs=length.paper_length, plot=figures.plot_length, tables=LENGTH_TABLES, profiles=LONG,
+        runs=length_runs.paper_length, plot=figures.plot_length, tables=LENGTH_TABLES, profiles=LONG,
     ),
     Artifact(
         "feddrl/paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100",
-        runs=partial(length.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
+        runs=partial(length_runs.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
         tables=LENGTH_TABLES, profiles=LONG,
     ),
     Artifact(
         "feddrl/paper_length_pa", "The same under PA: Fashion-MNIST, PA, N = 100",
-        runs=partial(length.paper_length, artifact="paper_length_pa"), plot=figures.plot_length,
+        runs=partial(length_runs.paper_length, artifact="paper_length_pa"), plot=figures.plot_length,
         tables=LENGTH_TABLES[:2], profiles=LONG,
     ),
     Artifact(
         "feddrl/paper_length_mnist", "The same on MNIST: CE, N = 100",
-        runs=partial(length.paper_length, artifact="paper_length_mnist"), plot=figures.plot_length,
+        runs=partial(length_runs.paper_length, artifact="paper_length_mnist"), plot=figures.plot_length,
         tables=LENGTH_TABLES, profiles=LONG,
     ),
     Artifact(
         "feddrl/cluster_skew_at_length", "CE and CN at the paper's length: Fashion-MNIST, N = 100",
-        runs=partial(length.at_length, partitions=grid.CLUSTERED),
+        runs=partial(length_runs.at_length, partitions=runs.CLUSTERED),
         plot=partial(figures.plot_curves, columns=2), profiles=LONG,
     ),
     Artifact(
         "feddrl/partitions_at_length", "PA, CE and CN at the paper's length: Fashion-MNIST, N = 100",
-        runs=length.at_length, plot=partial(figures.plot_curves, columns=3), profiles=LONG,
+        runs=length_runs.at_length, plot=partial(figures.plot_curves, columns=3), profiles=LONG,
     ),
     Artifact(
         "feddrl/baselines_at_length", "PA, CE and CN at the paper's length, no agent: Fashion-MNIST, N = 100",
-        runs=partial(length.at_length, names=("singleset", "fedavg", "fedprox")),
+        runs=partial(length_runs.at_length, names=("singleset", "fedavg", "fedprox")),
         plot=partial(figures.plot_curves, columns=3), profiles=LONG,
     ),
     Artifact(
         "feddrl/delta_ends", "Ends of fig. 8 at the paper's length: delta = 0.2 and 0.6",
-        runs=length.delta_ends, plot=_over_delta, profiles=LONG,
+        runs=length_runs.delta_ends, plot=_over_delta, profiles=LONG,
     ),
     Artifact(
         "feddrl/fig5", "Accuracy per round",
-        runs=partial(grid.table3_cells, data=("cifar100", "fmnist")),
+        runs=partial(runs.table3_cells, data=("cifar100", "fmnist")),
         plot=partial(figures.plot_curves, columns=3),
     ),
     Artifact(
         "feddrl/fig6", "Loss over the clients, N = K = 10",
-        runs=partial(grid.table3_cells, data=("cifar100",), clients=(10,)), plot=figures.plot_fig6,
+        runs=partial(runs.table3_cells, data=("cifar100",), clients=(10,)), plot=figures.plot_fig6,
     ),
     Artifact(
-        "feddrl/fig7", "Number of participants K", runs=grid.fig7,
+        "feddrl/fig7", "Number of participants K", runs=runs.fig7,
         plot=partial(figures.plot_over, column="cohort_size", x_label="participants K of 100"),
     ),
     Artifact(
         "feddrl/fig8", "Share delta of the main cluster",
-        runs=grid.fig8, plot=_over_delta, profiles=PROFILES,
+        runs=runs.fig8, plot=_over_delta, profiles=PROFILES,
     ),
     _measured(
         "fig9", "Server time: agent and averaging", timing.fig9, ("fmnist",),
@@ -118,38 +116,39 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/fig10", "Rounds to a target accuracy",
-        runs=grid.table3_cells, plot=figures.plot_fig10,
+        runs=runs.table3_cells, plot=figures.plot_fig10,
         tables=(tables.rounds_of_three, tables.rounds_of_controls, tables.printed_rounds),
     ),
     Artifact(
         "feddrl/table4", "Best accuracy under shards, Equal and Non-equal",
-        runs=grid.table4, plot=partial(figures.plot_curves, columns=2),
+        runs=runs.table4, plot=partial(figures.plot_curves, columns=2),
     ),
-    Artifact("feddrl/upper_bound", "SingleSet in all cells of tables 3 and 4", runs=grid.upper_bound),
+    Artifact("feddrl/upper_bound", "SingleSet in all cells of tables 3 and 4", runs=runs.upper_bound),
     Artifact(
         "feddrl/impact_factors", "Weights of main and small groups",
-        runs=partial(grid.table3_cells, partitions=("ce", "cn"), clients=(10,)),
+        runs=partial(runs.table3_cells, partitions=("ce", "cn"), clients=(10,)),
         plot=figures.plot_impact_factors, tables=(tables.factor_table,),
     ),
     Artifact(
         "feddrl/small_setting", "The agent beside hand-written and searched weights",
-        runs=small.small_setting, plot=figures.plot_small_setting,
+        runs=small_setting.small_setting, plot=figures.plot_small_setting,
         tables=(tables.small_setting_table, learning.gains, learning.signal),
         seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     Artifact(
         "feddrl/repair_search", "Which departures let the agent learn: search on the embedded images",
-        runs=small.repair_search, plot=learned.plot_gains, tables=(learning.gains,),
-        seeds={"smoke": small.SEARCH_SEEDS[:1], "reduced": small.SEARCH_SEEDS, "paper": small.SEARCH_SEEDS},
+        runs=small_setting.repair_search, plot=learned.plot_gains, tables=(learning.gains,),
+        seeds={"smoke": SEARCH_SEEDS[:1], "reduced": SEARCH_SEEDS, "paper": SEARCH_SEEDS},
     ),
     Artifact(
         "feddrl/repair_judged", "The frozen repair on MNIST and Fashion-MNIST",
-        runs=small.repair_judged, plot=learned.plot_gains, tables=(learning.gains,),
+        runs=small_setting.repair_judged, plot=learned.plot_gains, tables=(learning.gains,),
         seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     Artifact(
         "feddrl/repair_means", "The agents' means of every client over the rounds",
-        runs=small.repair_judged, plot=learned.plot_means, seeds={"smoke": 1, "reduced": 10, "paper": 5},
+        runs=small_setting.repair_judged, plot=learned.plot_means,
+        seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     _measured(
         "ddpg_bandit", "The agent alone on rewards whose best answer is known", bandit.ddpg_bandit, (),
@@ -157,23 +156,23 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/cifar10_as_run", "The CIFAR cells as they were run",
-        runs=files.cifar10_as_run, plot=partial(figures.plot_curves, columns=3),
+        runs=author_files.cifar10_as_run, plot=partial(figures.plot_curves, columns=3),
     ),
     _measured(
         "label_mix", "Label mixes of the CIFAR cells as they were run", measurements.label_mix, ("cifar10",)
     ),
     Artifact(
         "feddrl/authors_partitions", "Table 3 on the authors' own files",
-        runs=files.authors_partitions, profiles=PROFILES,
+        runs=author_files.authors_partitions, profiles=PROFILES,
     ),
     Artifact(
         "feddrl/authors_deltas", "Fig. 8 on the authors' own files",
-        runs=files.authors_deltas, plot=_over_delta,
+        runs=author_files.authors_deltas, plot=_over_delta,
     ),
-    Artifact("feddrl/fedprox_weights", "FedProx by n_k and uniform weights", runs=grid.fedprox_weights),
+    Artifact("feddrl/fedprox_weights", "FedProx by n_k and uniform weights", runs=runs.fedprox_weights),
     Artifact(
         "feddrl/table3_fmnist_ce_n100", "One cell of table 3 at full scale: Fashion-MNIST, CE, N = 100",
-        "check", runs=grid.full_scale_cell, seeds={"smoke": 1, "reduced": 3, "paper": 1},
+        "check", runs=runs.full_scale_cell, seeds={"smoke": 1, "reduced": 3, "paper": 1},
     ),
     _measured(
         "full_scale_curves", "How far the runs of that cell have got", measurements.full_scale_curves,

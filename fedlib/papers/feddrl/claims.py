@@ -12,8 +12,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part, supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
-from fedlib.papers.feddrl import estimands as estimate
-from fedlib.papers.feddrl import length_claims, repair_claims
+from fedlib.papers.feddrl import estimands, length_claims, repair_claims
 from fedlib.papers.feddrl.errata import from_text
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat
 from fedlib.papers.feddrl.quantities import THREE
@@ -41,7 +40,7 @@ CIFAR10 = "with CIFAR-10's images, as in the authors' logs (A25)"
 AUTHORS_FILES = "on the authors' partition files"
 
 
-LEAD = Part("FedDRL - best baseline", by_cell(estimate.lead), printed=estimate.printed_lead())
+LEAD = Part("FedDRL - best baseline", by_cell(estimands.lead), printed=estimands.printed_lead())
 
 
 def gain(
@@ -51,12 +50,12 @@ def gain(
     schemes: tuple[str, ...] = PARTITIONS,
 ) -> Part:
     """Relative gain over the best or worst baseline in some of table 3's cells."""
-    measure = {"best": estimate.gain_over_best, "worst": estimate.gain_over_worst}[over]
+    measure = {"best": estimands.gain_over_best, "worst": estimands.gain_over_worst}[over]
     return Part(
         what=f"gain over the {over} baseline",
         estimand=by_cell(measure, data=data, num_clients=clients, partition=schemes),
         unit=OF_ACCURACY,
-        printed=estimate.printed_gains(over, data, clients, schemes),
+        printed=estimands.printed_gains(over, data, clients, schemes),
     )
 
 
@@ -65,33 +64,33 @@ ALIKE_ON_SMALL_SETS = replace(gain("best", SMALL_SETS), kind=EQUIVALENCE, margin
 LARGEST_GAIN = gain("worst", ("CIFAR-100",), (100,), ("ce",))
 GAIN_AT_FULL_DELTA = Part(
     "gain over the best baseline",
-    by_cell(estimate.gain_over_best, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")),
+    by_cell(estimands.gain_over_best, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")),
     unit=OF_ACCURACY,
     printed=lambda: (from_text("gain_at_delta_0.6_low") + from_text("gain_at_delta_0.6_high")) / 2,
 )  # fmt: skip
 LEAD_IN_TABLE_4 = Part(
-    "FedDRL - best baseline", by_cell(estimate.lead, partition=SHARDS),
-    printed=estimate.printed_lead("feddrl_table4"),
+    "FedDRL - best baseline", by_cell(estimands.lead, partition=SHARDS),
+    printed=estimands.printed_lead("feddrl_table4"),
 )  # fmt: skip
 FACTORS = Part(
     "factor of small groups - of the main group, after a quarter of the rounds",
-    by_cell(estimate.factor_difference, needs=("feddrl",), partition=("ce", "cn")), unit="%",
+    by_cell(estimands.factor_difference, needs=("feddrl",), partition=("ce", "cn")), unit="%",
 )  # fmt: skip
 FACTORS_IN_SLOT = Part(
     "the same among clients in the same slot (A5)",
-    by_cell(lambda part: estimate.factor_gap_in_slot(part, "feddrl"), needs=("feddrl",)), unit="%",
+    by_cell(lambda part: estimands.factor_gap_in_slot(part, "feddrl"), needs=("feddrl",)), unit="%",
 )  # fmt: skip
 
 BESIDE_C7 = (
     Part(
         "SingleSet - FedAvg and FedProx under PA",
         by_cell(
-            estimate.below_single_set, needs=("singleset", "fedavg", "fedprox"), partition=("pa",)
+            estimands.below_single_set, needs=("singleset", "fedavg", "fedprox"), partition=("pa",)
         ),
     ),
     Part(
         "FedAvg and FedProx, PA - CE and CN, mean of the last 50 rounds",
-        partial(estimate.below_pareto, level=estimate.late),
+        partial(estimands.below_pareto, level=estimands.late),
     ),
 )  # fmt: skip
 
@@ -152,8 +151,8 @@ CLAIMS = (
         "FEDDRL-C5", "the improvement is larger for N = 100 than for N = 10", "sec. 4.2.1", "feddrl/table3",
         parts=(
             Part(
-                "gain over the best baseline, N = 100 - N = 10", estimate.growth, unit=OF_ACCURACY,
-                printed=estimate.printed_growth,
+                "gain over the best baseline, N = 100 - N = 10", estimands.growth, unit=OF_ACCURACY,
+                printed=estimands.printed_growth,
             ),
         ),
         gates=LEARNED,
@@ -173,14 +172,14 @@ CLAIMS = (
             Part(
                 "SingleSet - FedAvg and FedProx",
                 by_cell(
-                    estimate.below_single_set, needs=("singleset", "fedavg", "fedprox"),
+                    estimands.below_single_set, needs=("singleset", "fedavg", "fedprox"),
                     partition=("ce", "cn"),
                 ),
-                printed=estimate.printed_below_single_set,
+                printed=estimands.printed_below_single_set,
             ),
             Part(
-                "FedAvg and FedProx, PA - CE and CN", estimate.below_pareto,
-                printed=estimate.printed_below_pareto,
+                "FedAvg and FedProx, PA - CE and CN", estimands.below_pareto,
+                printed=estimands.printed_below_pareto,
             ),
         ),
         gates=(flat("singleset", "fedavg", "fedprox"),),
@@ -196,8 +195,8 @@ CLAIMS = (
         parts=(
             Part(
                 "SingleSet - best federated",
-                by_cell(estimate.bound_by_single_set, needs=("singleset", *THREE)), kind=EVERYWHERE,
-                printed=estimate.printed_room, cells=TABLE_3 + TABLE_4,
+                by_cell(estimands.bound_by_single_set, needs=("singleset", *THREE)), kind=EVERYWHERE,
+                printed=estimands.printed_room, cells=TABLE_3 + TABLE_4,
             ),
         ),
         gates=(flat("singleset", *THREE),),
@@ -210,15 +209,15 @@ CLAIMS = (
         parts=(
             Part(
                 "mean loss, baselines / FedDRL later (100 log)",
-                estimate.loss_ratio("client_loss_mean", late=True), unit="%",
+                estimands.loss_ratio("client_loss_mean", late=True), unit="%",
             ),
             Part(
                 "variance, baselines / FedDRL later (100 log)",
-                estimate.loss_ratio("client_loss_variance", late=True), unit="%",
+                estimands.loss_ratio("client_loss_variance", late=True), unit="%",
             ),
             Part(
                 "mean loss, FedDRL / baselines at first (100 log)",
-                estimate.loss_ratio("client_loss_mean", late=False), unit="%",
+                estimands.loss_ratio("client_loss_mean", late=False), unit="%",
             ),
         ),
         gates=LEARNED,
@@ -243,16 +242,16 @@ CLAIMS = (
         "FEDDRL-C11", "K from 10 to 50 changes the speed, not the accuracy reached, and FedDRL stays ahead",
         "sec. 4.3.1, fig. 7", "feddrl/fig7",
         parts=(
-            Part("accuracy, most - fewest participants", estimate.across_cohorts, kind=EQUIVALENCE),
-            Part("rounds, fewest / most participants (100 log)", estimate.speed_of_cohorts, unit="%"),
-            Part("FedDRL - best baseline", estimate.by_cohort(estimate.lead)),
+            Part("accuracy, most - fewest participants", estimands.across_cohorts, kind=EQUIVALENCE),
+            Part("rounds, fewest / most participants (100 log)", estimands.speed_of_cohorts, unit="%"),
+            Part("FedDRL - best baseline", estimands.by_cohort(estimands.lead)),
         ),
         gates=LEARNED,
     ),
     Claim(
         "FEDDRL-C12", "the accuracy of all methods falls as delta rises from 0.2 to 0.6",
         "sec. 4.3.2, fig. 8", "feddrl/fig8", fallback=("feddrl/delta_ends",),
-        parts=(Part("accuracy at delta 0.2 - at 0.6", estimate.fall_with_delta),),
+        parts=(Part("accuracy at delta 0.2 - at 0.6", estimands.fall_with_delta),),
         gates=LEARNED,
         how="With the authors' recipe a client has fewer images where delta is larger (A43), here 420 to 500 "
         "at 0.2 and 200 at 0.6, and as many fewer steps a round: the fall is that of skew and of data "
@@ -277,7 +276,7 @@ CLAIMS = (
         parts=(
             Part(
                 "rounds to the target, faster baseline / FedDRL (100 log), mean over cells",
-                lambda rows: by_cell(estimate.speed_lead)(rows).mean(axis=1), unit="%",
+                lambda rows: by_cell(estimands.speed_lead)(rows).mean(axis=1), unit="%",
                 kind=EVERYWHERE,  # one cell, their mean: as fast, or no slower than the margin
             ),
         ),
@@ -289,7 +288,7 @@ CLAIMS = (
                 ALL_AT_LENGTH,
                 Part(
                     "rounds to the target, faster baseline / FedDRL (100 log)",
-                    by_cell(estimate.speed_lead), unit="%", kind=EVERYWHERE,
+                    by_cell(estimands.speed_lead), unit="%", kind=EVERYWHERE,
                 ),
                 where=IN_THREE_CELLS,
             ),
@@ -316,7 +315,7 @@ CLAIMS = (
     Claim(
         "FEDDRL-C17", "two-stage training helps", "sec. 3.4.2; no ablation in the paper, our check",
         "feddrl/small_setting", fallback=(AT_LENGTH,),
-        parts=(Part("two-stage - online", by_cell(estimate.less(*MODES), needs=MODES)),),
+        parts=(Part("two-stage - online", by_cell(estimands.less(*MODES), needs=MODES)),),
         gates=(flat(*MODES), AGENT_TRAINED),
         how="Since 2026-11-25 the cells of the paper's length decide, CE and CN. Those of CE had been looked "
         "at by then, the online runs of CN had not been made.",

@@ -14,7 +14,7 @@ import pandas as pd
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.gates import curves_flat
 from fedlib.methods.feddrl.method import FedDRL
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies, gains
 from fedlib.papers.feddrl.learning import updates
 from fedlib.papers.feddrl.quantities import BASELINES, THREE
@@ -27,7 +27,7 @@ ROUNDS = 1000  # T of the paper
 def paper_name(cell: tuple) -> str:
     """`CIFAR-100/CE/N=100`: a cell of tables 3 and 4 in the paper's words."""
     dataset, partition, clients = cell
-    return f"{analysis.PAPER_DATA[dataset]}/{analysis.PAPER_PARTITIONS[partition]}/N={clients}"
+    return f"{quantities.PAPER_DATA[dataset]}/{quantities.PAPER_PARTITIONS[partition]}/N={clients}"
 
 
 def by_cell(
@@ -39,9 +39,9 @@ def by_cell(
     """
 
     def estimand(rows: pd.DataFrame) -> pd.DataFrame:
-        chosen = picked(analysis.named(rows), **where)
+        chosen = picked(quantities.named(rows), **where)
         return pd.DataFrame(
-            {paper_name(cell): measure(part) for cell, part in analysis.cells(chosen, needs=needs)}
+            {paper_name(cell): measure(part) for cell, part in quantities.cells(chosen, needs=needs)}
         )
 
     return estimand
@@ -50,7 +50,7 @@ def by_cell(
 def picked(rows: pd.DataFrame, data: tuple[str, ...] = (), **columns: object) -> pd.DataFrame:
     """Rows of some of the paper's data sets, and of these values of columns (a tuple: any of them)."""
     if data:
-        rows = rows[rows.dataset.map(analysis.PAPER_DATA).isin(data)]
+        rows = rows[rows.dataset.map(quantities.PAPER_DATA).isin(data)]
     for name, value in columns.items():
         rows = rows[rows[name].isin(value if isinstance(value, tuple) else (value,))]
     return rows
@@ -58,28 +58,28 @@ def picked(rows: pd.DataFrame, data: tuple[str, ...] = (), **columns: object) ->
 
 def lead(part: pd.DataFrame) -> pd.Series:
     """FedDRL's best accuracy less the better baseline's, in points."""
-    return analysis.best(part, "feddrl") - analysis.best_baseline(part)
+    return quantities.best(part, "feddrl") - quantities.best_baseline(part)
 
 
 def gain_over_best(part: pd.DataFrame) -> pd.Series:
     """impr.(a) of table 3: relative gain over the better baseline, in percent."""
-    return analysis.relative_gain(analysis.best(part, "feddrl"), analysis.best_baseline(part))
+    return quantities.relative_gain(quantities.best(part, "feddrl"), quantities.best_baseline(part))
 
 
 def gain_over_worst(part: pd.DataFrame) -> pd.Series:
     """impr.(b) of table 3: relative gain over the worse baseline, in percent."""
-    return analysis.relative_gain(analysis.best(part, "feddrl"), analysis.worst_baseline(part))
+    return quantities.relative_gain(quantities.best(part, "feddrl"), quantities.worst_baseline(part))
 
 
 def bound_by_single_set(part: pd.DataFrame) -> pd.Series:
     """SingleSet's best accuracy less that of the best federated method, in points."""
-    federated = max((analysis.best(part, name) for name in THREE), key=lambda values: values.mean())
-    return analysis.best(part, "singleset") - federated
+    federated = max((quantities.best(part, name) for name in THREE), key=lambda values: values.mean())
+    return quantities.best(part, "singleset") - federated
 
 
 def below_single_set(part: pd.DataFrame) -> pd.Series:
     """SingleSet's best accuracy less the mean of FedAvg's and FedProx's, in points."""
-    return analysis.best(part, "singleset") - sum(analysis.best(part, name) for name in BASELINES) / 2
+    return quantities.best(part, "singleset") - sum(quantities.best(part, name) for name in BASELINES) / 2
 
 
 Level = Callable[[pd.DataFrame, str], pd.Series]  # accuracy of a variant by seed
@@ -87,13 +87,13 @@ Level = Callable[[pd.DataFrame, str], pd.Series]  # accuracy of a variant by see
 
 def late(part: pd.DataFrame, variant: str) -> pd.Series:
     """A variant's mean accuracy (%) of the last 50 of 1000 rounds, by seed."""
-    return analysis.late(part)[variant]
+    return quantities.late(part)[variant]
 
 
-def below_pareto(rows: pd.DataFrame, level: Level = analysis.best) -> pd.DataFrame:
+def below_pareto(rows: pd.DataFrame, level: Level = quantities.best) -> pd.DataFrame:
     """FedAvg's and FedProx's accuracy under PA less that under CE and CN (points), by cell."""
     found = {}
-    for (dataset, clients), part in analysis.cells(analysis.named(rows), ("dataset", "num_clients")):
+    for (dataset, clients), part in quantities.cells(quantities.named(rows), ("dataset", "num_clients")):
         of = {
             scheme: sum(level(own, name) for name in BASELINES) / 2
             for scheme, own in part.groupby("partition")
@@ -104,7 +104,7 @@ def below_pareto(rows: pd.DataFrame, level: Level = analysis.best) -> pd.DataFra
     return pd.DataFrame(found)
 
 
-def less(own: str, other: str, level: Level = analysis.best) -> Callable[[pd.DataFrame], pd.Series]:
+def less(own: str, other: str, level: Level = quantities.best) -> Callable[[pd.DataFrame], pd.Series]:
     """Difference of two variants' levels, in points."""
     return lambda part: level(part, own) - level(part, other)
 
@@ -112,10 +112,10 @@ def less(own: str, other: str, level: Level = analysis.best) -> Callable[[pd.Dat
 def growth(rows: pd.DataFrame) -> pd.DataFrame:
     """Gain over the better baseline at N = 100 less that at N = 10 (%), by data set and partition."""
     found = {}
-    for (dataset, scheme), part in analysis.cells(analysis.named(rows), ("dataset", "partition")):
+    for (dataset, scheme), part in quantities.cells(quantities.named(rows), ("dataset", "partition")):
         of = {n: own for n, own in part.groupby("num_clients") if set(THREE) <= set(own.variant)}
         if {10, 100} <= set(of):
-            name = f"{analysis.PAPER_DATA[dataset]}/{analysis.PAPER_PARTITIONS[scheme]}"
+            name = f"{quantities.PAPER_DATA[dataset]}/{quantities.PAPER_PARTITIONS[scheme]}"
             found[name] = gain_over_best(of[100]) - gain_over_best(of[10])
     return pd.DataFrame(found)
 
@@ -124,7 +124,7 @@ def loss_ratio(value: str, *, late: bool) -> Callable[[pd.DataFrame], pd.DataFra
     """100 x log of the baselines' `value` over FedDRL's after the initial phase; in it, the inverse."""
 
     def measure(part: pd.DataFrame) -> pd.Series:
-        ratios = analysis.loss_ratios(part, value, window=1)
+        ratios = quantities.loss_ratios(part, value, window=1)
         own = ratios[ratios.variant.isin(BASELINES)]
         own = own[(own["round"] > EARLY * part["round"].max()) == late]
         logs = own.ratio.map(math.log).groupby(own.seed).mean()
@@ -140,7 +140,7 @@ def factor_difference(part: pd.DataFrame) -> pd.Series:
 
 def factor_gap(part: pd.DataFrame, variant: str) -> pd.Series:
     """`factor_difference` of any variant that decides factors."""
-    factors = analysis.group_factors(part[part.variant == variant])
+    factors = quantities.group_factors(part[part.variant == variant])
     later = factors[factors["round"] > EARLY * factors["round"].max()].groupby("seed")
     return 100 * part.cohort_size.iloc[0] * (later.others.mean() - later.main.mean())
 
@@ -155,7 +155,7 @@ def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
     found = {}
     for seed, own in rows[rows["round"] > EARLY * rows["round"].max()].groupby("seed"):
         clients, factors = (np.array([json.loads(text) for text in own[c]]) for c in ("clients", "weights"))
-        small = clients >= analysis.main_group(own.num_clients.iloc[0])
+        small = clients >= quantities.main_group(own.num_clients.iloc[0])
         x, y = (values - values.mean(axis=0) for values in (small, factors))
         varies = (x * x).sum()  # 0 where every slot has clients of one group only
         found[seed] = 100 * clients.shape[1] * (x * y).sum() / varies if varies else float("nan")
@@ -166,21 +166,21 @@ def by_cohort(measure: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.Data
     """A measure of CIFAR-100's CE cell for each number K of participants (fig. 7)."""
 
     def estimand(rows: pd.DataFrame) -> pd.DataFrame:
-        parts = analysis.cells(_fig7(rows), ("cohort_size",), needs=THREE)
+        parts = quantities.cells(_fig7(rows), ("cohort_size",), needs=THREE)
         return pd.DataFrame({f"K={size:g}": measure(part) for (size,), part in parts})
 
     return estimand
 
 
 def _fig7(rows: pd.DataFrame) -> pd.DataFrame:
-    return picked(analysis.named(rows), data=("CIFAR-100",), num_clients=100)
+    return picked(quantities.named(rows), data=("CIFAR-100",), num_clients=100)
 
 
 def across_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy with the most participants less that with the fewest (points), by method."""
     few, many = _ends(rows)
     return pd.DataFrame(
-        {name: analysis.best(many, name) - analysis.best(few, name) for name in few.attrs["of"]}
+        {name: quantities.best(many, name) - quantities.best(few, name) for name in few.attrs["of"]}
     )
 
 
@@ -189,15 +189,15 @@ def speed_of_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
     few, many = _ends(rows)
     found = {}
     for name in few.attrs["of"]:
-        target = analysis.best(few, name).combine(analysis.best(many, name), min)
-        rounds = [analysis.rounds_to(part, name, target) for part in (few, many)]
+        target = quantities.best(few, name).combine(quantities.best(many, name), min)
+        rounds = [quantities.rounds_to(part, name, target) for part in (few, many)]
         found[name] = 100 * (rounds[0] / rounds[1]).map(math.log)
     return pd.DataFrame(found)
 
 
 def _ends(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows of the fewest and of the most participants; `attrs['of']`: the methods, if both are there."""
-    parts = {size: part for (size,), part in analysis.cells(_fig7(rows), ("cohort_size",), needs=THREE)}
+    parts = {size: part for (size,), part in quantities.cells(_fig7(rows), ("cohort_size",), needs=THREE)}
     sizes = sorted(parts)
     few, many = (parts[sizes[i]].copy() if sizes else rows.iloc[:0].copy() for i in (0, -1))
     few.attrs["of"] = THREE if len(sizes) > 1 else ()
@@ -206,24 +206,24 @@ def _ends(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def fall_with_delta(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy at the smallest delta less that at 0.6 (points), by partition and method (fig. 8)."""
-    named = picked(analysis.named(rows), partition=("ce", "cn"), num_clients=100)
+    named = picked(quantities.named(rows), partition=("ce", "cn"), num_clients=100)
     named = named.assign(
-        delta=[analysis.partition_setting(text, "delta") for text in named.partition_options]
+        delta=[quantities.partition_setting(text, "delta") for text in named.partition_options]
     )
     found = {}
-    for (scheme,), part in analysis.cells(named, ("partition",), needs=THREE):
+    for (scheme,), part in quantities.cells(named, ("partition",), needs=THREE):
         low, high = (part[part.delta == end] for end in (part.delta.min(), DELTA))
         if part.delta.min() < DELTA and set(THREE) <= set(low.variant) & set(high.variant):
             for name in THREE:
-                fall = analysis.best(low, name) - analysis.best(high, name)
-                found[f"{analysis.PAPER_PARTITIONS[scheme]}/{name}"] = fall
+                fall = quantities.best(low, name) - quantities.best(high, name)
+                found[f"{quantities.PAPER_PARTITIONS[scheme]}/{name}"] = fall
     return pd.DataFrame(found)
 
 
 def speed_lead(part: pd.DataFrame) -> pd.Series:
     """100 x log of the faster baseline's rounds over FedDRL's, to the accuracy that all three reach."""
-    target = analysis.target_accuracy(part)
-    rounds = {name: analysis.rounds_to(part, name, target) for name in THREE}
+    target = quantities.target_accuracy(part)
+    rounds = {name: quantities.rounds_to(part, name, target) for name in THREE}
     fastest = pd.concat([rounds[name] for name in BASELINES], axis=1).min(axis=1)
     return 100 * (fastest / rounds["feddrl"]).map(math.log)
 
@@ -237,7 +237,7 @@ def printed_gains(
     """Relative gain over the best or worst baseline in these cells, computed from the printed accuracies."""
 
     def compute() -> Mapping[str, float]:
-        names = [(d, analysis.PAPER_PARTITIONS[p], n) for d in data for n in clients for p in schemes]
+        names = [(d, quantities.PAPER_PARTITIONS[p], n) for d in data for n in clients for p in schemes]
         return _by_name(gains().loc[names, over])
 
     return compute
@@ -298,11 +298,11 @@ def flat(*variants: str) -> Gate:
         length=ROUNDS,
         only=variants,
     )
-    return Gate(gate.name, lambda rows: gate.check(analysis.named(rows)))
+    return Gate(gate.name, lambda rows: gate.check(quantities.named(rows)))
 
 
 def _agent_trained(rows: pd.DataFrame) -> tuple[bool, str]:
-    own = analysis.named(rows)
+    own = quantities.named(rows)
     own = own[own.variant == "feddrl"]
     found = []
     for run in own.drop_duplicates("run").itertuples():

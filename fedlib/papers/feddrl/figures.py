@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from fedlib import plotting
 from fedlib.analysis.intervals import mean_interval
-from fedlib.papers.feddrl import quantities as analysis
-from fedlib.papers.feddrl import tables as feddrl_tables
+from fedlib.papers.feddrl import quantities, tables
 
 CONTROLS = ("uniform", "untrained", "shuffled")  # thin lines: four curves have bands, eight would hide them
 CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "drawn", "repaired", *CONTROLS)
@@ -31,13 +30,13 @@ def _grid(
 
 def plot_curves(rows: pd.DataFrame, *, columns: int, size: tuple[float, float] = (3.0, 2.4)) -> Figure:
     """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
-    named = analysis.named(rows)
+    named = quantities.named(rows)
     named = named[named.variant.isin(CURVES)]
-    cells = list(analysis.cells(named))
+    cells = list(quantities.cells(named))
     fig, axes = _grid(-(-len(cells) // columns), columns, size)
     for ax, (cell, part) in zip(axes.flat, cells, strict=False):
         _accuracy_curves(part, ax)
-        ax.set_title(analysis.cell_name(cell), fontsize=8)
+        ax.set_title(quantities.cell_name(cell), fontsize=8)
     for ax in axes.flat[len(cells) :]:
         ax.set_axis_off()
     plotting.one_legend(fig, axes.flat[: len(cells)])
@@ -58,7 +57,7 @@ def _thin_words(named: pd.DataFrame) -> str:
 
 def _window(part: pd.DataFrame) -> int:
     """Rounds of the moving average: the paper smooths its curves of Fashion-MNIST only."""
-    smooths = analysis.PAPER_DATA[part.dataset.iloc[0]] == "Fashion-MNIST"
+    smooths = quantities.PAPER_DATA[part.dataset.iloc[0]] == "Fashion-MNIST"
     return max(1, int(part["rounds"].max()) // SMOOTHED) if smooths else 1
 
 
@@ -73,7 +72,7 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
 
 def plot_length(rows: pd.DataFrame) -> Figure:
     """Test accuracy of one cell per round above, below it each variant's less FedAvg's."""
-    named = analysis.named(rows)
+    named = quantities.named(rows)
     named = named[named.variant.isin(CURVES)]
     fig, (levels, leads) = plotting.subplots(2, 1, figsize=(6.6, 6.4), sharex=True)
     _accuracy_curves(named, levels)
@@ -92,7 +91,7 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
     first = f"Above: lower accuracies of the first {100 * EARLY:g} % of the rounds are off the panel"
     bands = f"Mean over seeds, band = 95 % t interval. {first}"
-    equal = "; uniform weights are FedAvg's here" * analysis.equal_amounts(named)
+    equal = "; uniform weights are FedAvg's here" * quantities.equal_amounts(named)
     return plotting.caption(fig, named, f"{bands}. {note}{equal}.")
 
 
@@ -108,13 +107,13 @@ def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Accuracy less FedAvg's in the same round and seed (points), smoothed, in columns variant, lead."""
     levels = named.pivot_table(index=["seed", "round"], columns="variant", values="test_accuracy")
     window = max(1, levels.index.get_level_values("round").nunique() // 20)
-    own = ["fedavg", "singleset"] + ["uniform"] * analysis.equal_amounts(named)
+    own = ["fedavg", "singleset"] + ["uniform"] * quantities.equal_amounts(named)
     leads = 100 * levels.drop(columns=own, errors="ignore").sub(levels.fedavg, axis=0)
     if leads.columns.empty:
         return pd.DataFrame(), window
     smooth = leads.groupby(level="seed").transform(lambda values: values.rolling(window).mean())
     long = smooth.stack().rename("lead").reset_index()
-    ranks = {name: rank for rank, name in enumerate(analysis.variant_order(long))}
+    ranks = {name: rank for rank, name in enumerate(quantities.variant_order(long))}
     return long.sort_values("variant", key=lambda names: names.map(ranks), kind="stable"), window
 
 
@@ -126,27 +125,27 @@ def plot_fig4(rows: pd.DataFrame) -> Figure:
         owners = np.repeat(part.client.to_numpy(), part.images)
         lists = [np.flatnonzero(owners == client) for client in range(10)]
         plotting.plot_partition(lists, labels, ax=ax, num_classes=10)
-        ax.set(title=analysis.PAPER_PARTITIONS[partition], ylabel="label" if partition == "pa" else "")
+        ax.set(title=quantities.PAPER_PARTITIONS[partition], ylabel="label" if partition == "pa" else "")
     return plotting.caption(fig, rows, "Area of a bubble = images, scaled per panel.")
 
 
 def plot_fig6(rows: pd.DataFrame) -> Figure:
     """Mean and variance over the clients of the global model's loss, over FedDRL's in the same round."""
-    named = analysis.named(rows)
-    cells = list(analysis.cells(named, needs=("feddrl",)))
+    named = quantities.named(rows)
+    cells = list(quantities.cells(named, needs=("feddrl",)))
     fig, axes = _grid(2, len(cells))
     window = max(1, int(named["rounds"].max()) // SMOOTHED)
     kinds = {"client_loss_mean": "mean loss", "client_loss_variance": "variance of the loss"}
     for line, (value, name) in zip(axes, kinds.items(), strict=True):
         for ax, (cell, part) in zip(line, cells, strict=True):
-            ratios = analysis.loss_ratios(part, value, window)
-            shown = pd.concat([ratios[ratios.variant == v] for v in analysis.variant_order(ratios)])
+            ratios = quantities.loss_ratios(part, value, window)
+            shown = pd.concat([ratios[ratios.variant == v] for v in quantities.variant_order(ratios)])
             shown = shown[shown.variant != "feddrl"]
             plotting.plot_curves(
                 shown, ax, y="ratio", by="variant", y_label=f"{name} / FedDRL's", thin=CONTROLS
             )
             ax.axhline(1, color="black", linewidth=0.8)
-            ax.set_title(analysis.cell_name(cell))
+            ax.set_title(quantities.cell_name(cell))
     plotting.one_legend(fig, axes.flat)
     note = "Above 1: larger than with FedDRL (two-stage). Mean over seeds, band = 95 % t interval"
     return plotting.caption(fig, named, f"{note}{_thin_words(named)}.")
@@ -154,13 +153,13 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
 
 def plot_over(rows: pd.DataFrame, *, column: str, x_label: str) -> Figure:
     """Best accuracy against a setting, one panel per partition, bars = 95 % t interval over seeds."""
-    found = feddrl_tables.over(rows, column)
+    found = tables.over(rows, column)
     partitions = list(found.partition.unique())
     fig, axes = _grid(1, len(partitions), (4.6, 3.2))
     for ax, partition in zip(axes[0], partitions, strict=True):
         part = found[found.partition == partition]
         plotting.plot_settings(part, ax, x=column, y="best", by="variant", y_label="best accuracy (%)")
-        ax.set(title=analysis.PAPER_PARTITIONS[partition], xlabel=x_label)
+        ax.set(title=quantities.PAPER_PARTITIONS[partition], xlabel=x_label)
     plotting.one_legend(fig, axes[0])
     return plotting.caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
 
@@ -201,18 +200,19 @@ def _time_bars(rows: pd.DataFrame, ax: Axes) -> None:
 def _labels(rows: pd.DataFrame, cells: Iterable[tuple[str, str, int]]) -> list[str]:
     """`CIFAR-100 stand-in/CE/N=10` for cells that go by the paper's names."""
     names = {
-        analysis.PAPER_DATA[d]: analysis.cell_name((d, "pa", 0)).split("/")[0] for d in rows.dataset.unique()
+        quantities.PAPER_DATA[d]: quantities.cell_name((d, "pa", 0)).split("/")[0]
+        for d in rows.dataset.unique()
     }
     return [f"{names[data]}/{partition}/N={clients}" for data, partition, clients in cells]
 
 
 def plot_fig10(rows: pd.DataFrame) -> Figure:
     """Rounds to the target over FedDRL's, per cell: of the baselines, and beside them of the controls."""
-    found = feddrl_tables.rounds_table(rows)
+    found = tables.rounds_table(rows)
     fig, (bars, points) = plotting.subplots(1, 2, figsize=(9.0, 0.4 * len(found) + 1.8), sharey=True,
                                        width_ratios=(3, 2))  # fmt: skip
     at = np.arange(len(found))
-    printed = feddrl_tables.printed_rounds(rows).set_index("quantity").published
+    printed = tables.printed_rounds(rows).set_index("quantity").published
     for method, shift in (("fedavg", -0.2), ("fedprox", 0.2)):
         style = plotting.method_style(method)
         column = f"{style.label} / FedDRL"
@@ -220,11 +220,11 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
         if column in printed:
             place = _printed_cell(found) + shift
             bars.plot(printed[column], place, "k*", markerfacecolor="white", markersize=8, label="printed")
-    for control, shift in zip(feddrl_tables.CONTROLS, (-0.3, -0.1, 0.1, 0.3), strict=True):
+    for control, shift in zip(tables.CONTROLS, (-0.3, -0.1, 0.1, 0.3), strict=True):
         style = plotting.method_style(control)
         ratio = found[control] / found.FedDRL
         points.plot(ratio, at + shift, style.marker, color=style.colour, markersize=7, label=style.label)
-    names = [f"{d}/{p}/N={n}" for d, p, n in found[feddrl_tables.CELL].itertuples(index=False, name=None)]
+    names = [f"{d}/{p}/N={n}" for d, p, n in found[tables.CELL].itertuples(index=False, name=None)]
     bars.set_yticks(at, names)
     bars.set_ylim(len(found) - 0.4, -0.6)
     for ax, kind in ((bars, "baselines"), (points, "controls and the other mode")):
@@ -246,14 +246,14 @@ def _printed_cell(found: pd.DataFrame) -> int:
 
 def plot_table3(rows: pd.DataFrame) -> Figure:
     """FedDRL less each baseline and control in best accuracy, per cell, with its interval."""
-    found = feddrl_tables.control_table(rows)
+    found = tables.control_table(rows)
     controls = list(found.control.unique())
-    cells = list(found[feddrl_tables.CELL].drop_duplicates().itertuples(index=False, name=None))
+    cells = list(found[tables.CELL].drop_duplicates().itertuples(index=False, name=None))
     height = 0.26 * len(cells) + 1.8
     fig, axes = plotting.subplots(1, len(controls), figsize=(9.2, height), sharey=True, squeeze=False)
     for ax, control in zip(axes[0], controls, strict=True):
         part, style = found[found.control == control], plotting.method_style(control)
-        at = [cells.index(cell) for cell in part[feddrl_tables.CELL].itertuples(index=False, name=None)]
+        at = [cells.index(cell) for cell in part[tables.CELL].itertuples(index=False, name=None)]
         ends = plotting.arms(part["mean"], part.low, part.high)
         ax.errorbar(part["mean"], at, xerr=ends, fmt=style.marker, color=style.colour, capsize=2)
         ax.axvline(0, color="black", linewidth=0.8)
@@ -268,21 +268,21 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
 
 def plot_impact_factors(rows: pd.DataFrame) -> Figure:
     """Mean impact factor of a main-group client and of another over the rounds."""
-    named = analysis.named(rows)
+    named = quantities.named(rows)
     shown = [
         name for name in ("feddrl", "feddrl_online", "shuffled", "untrained") if name in set(named.variant)
     ]
-    cells = list(analysis.cells(named))
+    cells = list(quantities.cells(named))
     fig, axes = _grid(len(cells), len(shown), (9.0 / len(shown), 1.7))
     for column, variant in zip(axes.T, shown, strict=True):
         for ax, (cell, part) in zip(column, cells, strict=True):
-            factors = analysis.group_factors(part[part.variant == variant])
+            factors = quantities.group_factors(part[part.variant == variant])
             for group, (colour, dash, label) in GROUPS.items():
                 by_round = 100 * factors.set_index("round")[group]
                 means = by_round.groupby("round").agg(lambda values: mean_interval(values.to_numpy()))
                 plotting.draw_band(ax, means.index, means, colour, linestyle=dash, label=label)
             style = plotting.method_style(variant)
-            ax.set_title(f"{style.label}\n{analysis.cell_name(cell)}", fontsize=8)
+            ax.set_title(f"{style.label}\n{quantities.cell_name(cell)}", fontsize=8)
     for ax in axes[:, 0]:
         ax.set_ylabel("impact factor (%)")
     for ax in axes[-1]:
@@ -294,8 +294,8 @@ def plot_impact_factors(rows: pd.DataFrame) -> Figure:
 
 def plot_small_setting(rows: pd.DataFrame) -> Figure:
     """Accuracy and reward per round of both modes, the controls and the best constant weights."""
-    named = analysis.named(rows)
-    shown = named.assign(accuracy=100 * named.test_accuracy, reward=analysis.reward(named))
+    named = quantities.named(rows)
+    shown = named.assign(accuracy=100 * named.test_accuracy, reward=quantities.reward(named))
     fig, axes = _grid(1, 2, (4.6, 3.4))
     plotting.plot_curves(shown, axes[0, 0], y="accuracy", by="variant", y_label="accuracy (%)")
     after = shown[shown["round"] > 0]

@@ -9,7 +9,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.length_runs import LENGTH_CELLS
@@ -58,12 +58,12 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     One sentence where runs are missing. Levels, controls and factors of the groups are in the tables below.
     """
     rows = rows_of(artifact)
-    named = analysis.named(rows) if len(rows) else rows
+    named = quantities.named(rows) if len(rows) else rows
     if rows.empty or rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
         return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
-    late = analysis.late(named)
+    late = quantities.late(named)
     told = [_lead_words(named, late)]
-    if "uniform" in late and not analysis.equal_amounts(named):
+    if "uniform" in late and not quantities.equal_amounts(named):
         told.append(_uniform_words(named, late))
     if "untrained" in late:
         told.append(_training_words(named, late))
@@ -77,21 +77,21 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
 def _lead_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     """FedDRL against FedAvg: the best round beside what is printed, and the last rounds."""
     dataset, scheme = named[["dataset", "partition"]].iloc[0]
-    printed = accuracies().loc[analysis.PAPER_DATA[dataset], analysis.PAPER_PARTITIONS[scheme], 100]
-    best = contrasts.paired(analysis.best(named, "feddrl"), analysis.best(named, "fedavg"))
+    printed = accuracies().loc[quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme], 100]
+    best = contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "fedavg"))
     last = contrasts.paired(late.feddrl, late.fedavg)
     paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
     return (
-        f"On {analysis.PAPER_DATA[dataset]} under {scheme.upper()} FedDRL {by_sign(best, **LEADS)} FedAvg in "
-        f"the best round, {effect_words(best, 'points')} (printed: {paper}), and {by_sign(last, **LEADS)} it "
-        f"in the mean of the last {LAST_ROUNDS} rounds, {effect_words(last, 'points')} ({ROUNDS} rounds, "
-        f"{best.n} seeds)."
+        f"On {quantities.PAPER_DATA[dataset]} under {scheme.upper()} FedDRL {by_sign(best, **LEADS)} FedAvg "
+        f"in the best round, {effect_words(best, 'points')} (printed: {paper}), and "
+        f"{by_sign(last, **LEADS)} it in the mean of the last {LAST_ROUNDS} rounds, "
+        f"{effect_words(last, 'points')} ({ROUNDS} rounds, {best.n} seeds)."
     )
 
 
 def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     """FedDRL against uniform weights where these are not FedAvg's, in both accuracies."""
-    best = contrasts.paired(analysis.best(named, "feddrl"), analysis.best(named, "uniform"))
+    best = contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "uniform"))
     last = contrasts.paired(late.feddrl, late.uniform)
     return (
         f"It {by_sign(best, **LEADS)} uniform weights in the best round, {effect_words(best, 'points')}, and "
@@ -103,7 +103,7 @@ def _training_words(
     named: pd.DataFrame, late: pd.DataFrame, own: str = "feddrl", first: str = "untrained"
 ) -> str:
     """FedDRL, or the repaired agent, against the policy that it starts from, in both accuracies."""
-    best = contrasts.paired(analysis.best(named, own), analysis.best(named, first))
+    best = contrasts.paired(quantities.best(named, own), quantities.best(named, first))
     last = contrasts.paired(late[own], late[first])
     verb = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
     return (
@@ -141,7 +141,7 @@ def _late_leads(rows_of: RowsOf) -> list[str]:
     for name in LENGTH_CELLS:
         rows = rows_of(f"feddrl/{name}")
         if len(rows) and (words := _late_lead(rows)):
-            found.setdefault(analysis.PAPER_DATA[rows["dataset"].iloc[0]], []).append(words)
+            found.setdefault(quantities.PAPER_DATA[rows["dataset"].iloc[0]], []).append(words)
     told = "; ".join(f"on {data} {', '.join(words)}" for data, words in found.items())
     return [
         f"After the paper's {ROUNDS} rounds FedDRL's mean accuracy of the last {LAST_ROUNDS} rounds is, "
@@ -155,10 +155,10 @@ def _late_lead(rows: pd.DataFrame) -> str:
     Left: with clients listed in drawn order; or over uniform weights where no order tells a group (PA);
     else over the untrained policy.
     """
-    named = analysis.named(rows)
+    named = quantities.named(rows)
     if rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
         return ""
-    late, scheme = analysis.late(named), named["partition"].iloc[0].upper()
+    late, scheme = quantities.late(named), named["partition"].iloc[0].upper()
     if "drawn" in late:
         left = f"with clients listed in drawn order {effect_words(contrasts.paired(late.drawn, late.fedavg))}"
     elif scheme == "PA" and "uniform" in late:
@@ -189,17 +189,17 @@ def _whose_lead(rows: pd.DataFrame) -> str:
 
 def _pooled(rows: pd.DataFrame) -> dict[str, Interval]:
     """FedDRL less each control in best accuracy (points), pooled over the cells."""
-    named = analysis.named(rows)
+    named = quantities.named(rows)
     return {control: pooled_lead(named, control) for control in ("fedavg", "uniform", "untrained")}
 
 
 def _cells(rows: pd.DataFrame) -> int:
-    return sum(1 for _ in analysis.cells(analysis.named(rows), needs=("feddrl", "fedavg")))
+    return sum(1 for _ in quantities.cells(quantities.named(rows), needs=("feddrl", "fedavg")))
 
 
 def _printed_agent(rows: pd.DataFrame) -> str:
-    named = analysis.named(rows)
-    reward = {name: analysis.rewards(named, name) for name in ("feddrl", "untrained", "uniform")}
+    named = quantities.named(rows)
+    reward = {name: quantities.rewards(named, name) for name in ("feddrl", "untrained", "uniform")}
     gain = contrasts.paired(reward["feddrl"], reward["untrained"])
     says = by_sign(
         gain, above="it learns", below="training lowers it", undecided="that it learns does not show"
@@ -240,17 +240,17 @@ _CHANGES = (
 
 def _repaired(rows: pd.DataFrame, changes: str = _CHANGES) -> str:
     """Gains in reward over uniform weights by data set, of the repaired agent and on permuted rewards."""
-    parts = dict(iter(analysis.named(rows).groupby("dataset")))
-    told = [_repaired_on(analysis.PAPER_DATA[data], part) for data, part in parts.items()]
+    parts = dict(iter(quantities.named(rows).groupby("dataset")))
+    told = [_repaired_on(quantities.PAPER_DATA[data], part) for data, part in parts.items()]
     return f"Repaired {changes} the agent's gain in reward over uniform weights is {'; '.join(told)}."
 
 
 def _repaired_on(data: str, part: pd.DataFrame) -> str:
-    known, uniform = set(part.variant), analysis.rewards(part, "uniform")
-    gain = contrasts.paired(analysis.rewards(part, "repaired"), uniform)
+    known, uniform = set(part.variant), quantities.rewards(part, "uniform")
+    gain = contrasts.paired(quantities.rewards(part, "repaired"), uniform)
     words = f"{effect_words(gain, 'nats')} on {data} ({gain.n} seeds"
     if "repaired_permuted" in known:
-        permuted = contrasts.paired(analysis.rewards(part, "repaired_permuted"), uniform)
+        permuted = contrasts.paired(quantities.rewards(part, "repaired_permuted"), uniform)
         words += f"; {effect_words(permuted)} where its rewards are permuted"
     says = by_sign(gain, above="it learns", below="it loses", undecided="open")
     return f"{words}): {says}"

@@ -10,10 +10,10 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis import contrasts as decide
+from fedlib.analysis import contrasts
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.feddrl.method import FedDRL
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.runs import COHORT, scale_of
 
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
@@ -25,12 +25,12 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
     of the room: its gain in reward as a share of the best one within the agent's reach.
     """
     lines = []
-    for data, part in analysis.named(rows).groupby("dataset"):
-        rewards = {v: analysis.rewards(part, v) for v in analysis.variant_order(part)}
-        found = {v: decide.paired(own, rewards["uniform"]) for v, own in rewards.items()}
-        room = max((found[v].mean for v in analysis.REACHABLE if v in found), default=float("nan"))
+    for data, part in quantities.named(rows).groupby("dataset"):
+        rewards = {v: quantities.rewards(part, v) for v in quantities.variant_order(part)}
+        found = {v: contrasts.paired(own, rewards["uniform"]) for v, own in rewards.items()}
+        room = max((found[v].mean for v in quantities.REACHABLE if v in found), default=float("nan"))
         for variant, gain in found.items():
-            points = decide.paired(analysis.best(part, variant), analysis.best(part, "uniform"))
+            points = contrasts.paired(quantities.best(part, variant), quantities.best(part, "uniform"))
             lines.append(
                 {"dataset": data, "variant": variant, "reward": rewards[variant].mean()}
                 | gain.columns("nats")
@@ -49,9 +49,9 @@ def tilts(part: pd.DataFrame, variant: str) -> pd.DataFrame:
     own = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
     own = own.sort_values(["seed", "round"])
     logs = np.log(np.array([json.loads(text) for text in own.weights]))
-    main = np.array([json.loads(text) for text in own.clients]) < analysis.main_group(COHORT)
+    main = np.array([json.loads(text) for text in own.clients]) < quantities.main_group(COHORT)
     tilt = _mean_where(logs, ~main) - _mean_where(logs, main)
-    raw = analysis.reward(own)
+    raw = quantities.reward(own)
     before = raw.groupby(own.seed).transform(lambda x: x.ewm(alpha=TREND_RATE, adjust=False).mean().shift())
     found = own[["seed", "round"]].assign(tilt=tilt, raw=raw, detrended=raw - before)
     return found.reset_index(drop=True)
@@ -68,7 +68,7 @@ def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
     only, so its tilts are independent of the loss.
     """
     lines = []
-    parts = {data: tilts(part, variant) for data, part in analysis.named(rows).groupby("dataset")}
+    parts = {data: tilts(part, variant) for data, part in quantities.named(rows).groupby("dataset")}
     for data, name in itertools.product(parts, ("raw", "detrended")):
         known = parts[data][["seed", "tilt", name]].dropna()
         x, y = (known[c] - known.groupby("seed")[c].transform("mean") for c in ("tilt", name))
@@ -82,7 +82,7 @@ def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
 
 def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
     """mu of every client by round, mean over seeds: columns dataset, variant, round, client, mu."""
-    named = analysis.named(rows)
+    named = quantities.named(rows)
     own = named[named.variant.isin(variants) & named.get("mu", pd.Series(index=named.index)).notna()]
     long = own.assign(mu=own.mu.map(json.loads), client=own.clients.map(json.loads))
     long = long[["dataset", "variant", "round", "client", "mu"]].explode(["client", "mu"])

@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.papers.feddrl import learning
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import learning, quantities
 from fedlib.papers.feddrl.runs import COHORT
 
 UNITS = (("nats", "mean reward (nats)"), ("points", "best accuracy (points)"))
@@ -30,7 +29,7 @@ def plot_gains(rows: pd.DataFrame) -> Figure:
             ax.axvline(0, color="#999999", linewidth=1)
             ax.set_xlabel(f"{label}, less uniform")
         row[0].set_yticks(at, [plotting.method_style(name).label for name in part.variant])
-        row[0].set_title(analysis.PAPER_DATA[data], loc="left")
+        row[0].set_title(quantities.PAPER_DATA[data], loc="left")
     note = "Mean over seeds with 95 % t interval; right of the line: more than uniform weights."
     return plotting.caption(fig, rows, note)
 
@@ -47,12 +46,12 @@ def plot_means(rows: pd.DataFrame) -> Figure:
     for (data, name), part in found.groupby(["dataset", "variant"]):
         ax = axes[sets.index(data), shown.index(name)]
         for client, line in part.groupby("client"):
-            group = "main" if client < analysis.main_group(COHORT) else "small"
+            group = "main" if client < quantities.main_group(COHORT) else "small"
             ax.plot(line["round"], line.mu, color=COLOURS[group], linewidth=1, label=f"{group} group")
         ax.set_ylim(0, 1)
         ax.set_title(textwrap.fill(plotting.method_style(name).label, 18), fontsize=9)
     for ax, data in zip(axes[:, 0], sets, strict=True):
-        ax.set_ylabel(f"{analysis.PAPER_DATA[data]}: mean $\\mu_k$")
+        ax.set_ylabel(f"{quantities.PAPER_DATA[data]}: mean $\\mu_k$")
     for ax in axes[-1]:
         ax.set_xlabel("round")
     plotting.one_legend(fig, axes[:1, 0], 2)

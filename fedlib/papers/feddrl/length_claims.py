@@ -20,7 +20,7 @@ untrained policy, in both accuracies, registered before that policy was run at t
 """
 
 from fedlib.analysis.claims import Claim, Part, Supplement, supplement
-from fedlib.papers.feddrl import estimands as estimate
+from fedlib.papers.feddrl import estimands
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, name_of
 from fedlib.papers.feddrl.quantities import THREE
 
@@ -32,12 +32,12 @@ MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: table 3, MNIST
 
 def _less(own: str, other: str, words: str) -> Part:
     """The best accuracy of one variant less that of another, where both were run."""
-    return Part(words, by_cell(estimate.less(own, other), needs=(own, other)), cells=1)
+    return Part(words, by_cell(estimands.less(own, other), needs=(own, other)), cells=1)
 
 
 def later(own: str, other: str, words: str) -> Part:
     """The mean accuracy of the last 50 rounds of one variant less that of another, where both were run."""
-    measure = by_cell(estimate.less(own, other, estimate.late), needs=(own, other))
+    measure = by_cell(estimands.less(own, other, estimands.late), needs=(own, other))
     return Part(f"{words}, mean of the last 50 rounds", measure, cells=1)
 
 
@@ -50,9 +50,9 @@ def _lead(partition: str) -> Part:
     """The best accuracy of FedDRL less that of the better baseline, beside what table 3 prints."""
 
     def printed() -> float:
-        return estimate.printed_lead()()[name_of(("Fashion-MNIST", partition, 100))]
+        return estimands.printed_lead()()[name_of(("Fashion-MNIST", partition, 100))]
 
-    return Part("FedDRL - best baseline", by_cell(estimate.lead), printed=printed, cells=1)
+    return Part("FedDRL - best baseline", by_cell(estimands.lead), printed=printed, cells=1)
 
 
 def _both(own: str, other: str, words: str) -> tuple[Part, Part]:
@@ -72,7 +72,7 @@ def _factors_shuffled(artifact: str) -> tuple[Supplement, ...]:
     parts = (
         Part(
             f"factor of small groups - of the main group, {words}",
-            by_cell(lambda part, name=name: estimate.factor_gap(part, name), needs=(name,)), unit="%",
+            by_cell(lambda part, name=name: estimands.factor_gap(part, name), needs=(name,)), unit="%",
         )
         for name, words in (("feddrl", "input in its order"), ("shuffled", "input shuffled"))
     )  # fmt: skip
@@ -85,7 +85,7 @@ SORTED = (
 )
 FACTOR_GAP_DRAWN = Part(
     "factor of small groups - of the main group, slots drawn",
-    by_cell(lambda part: estimate.factor_gap(part, "drawn"), needs=("drawn",)), unit="%", cells=1,
+    by_cell(lambda part: estimands.factor_gap(part, "drawn"), needs=("drawn",)), unit="%", cells=1,
 )  # fmt: skip
 CLAIMS = (
     Claim(

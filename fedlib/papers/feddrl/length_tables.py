@@ -4,9 +4,9 @@ import math
 
 import pandas as pd
 
-from fedlib.analysis import contrasts as decide
+from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.tables import PRINTED, line_key, name_cell
@@ -23,11 +23,11 @@ NO_INTERVAL = Interval(math.nan, math.nan, math.nan, 0)
 
 def length_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Table with a line per variant of one cell: accuracy (%) published, best and late (`late`)."""
-    named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named, needs=("feddrl",)):
-        published, late = accuracies().loc[line_key(name_cell(cell))], analysis.late(part)
-        for variant in analysis.variant_order(part):
-            best = analysis.best(part, variant)
+    named, found = quantities.named(rows), []
+    for cell, part in quantities.cells(named, needs=("feddrl",)):
+        published, late = accuracies().loc[line_key(name_cell(cell))], quantities.late(part)
+        for variant in quantities.variant_order(part):
+            best = quantities.best(part, variant)
             line = {"variant": variant, "published": published.get(PRINTED.get(variant))}
             line |= mean_interval(best.to_numpy()).columns("best", "")
             line["difference"] = best.mean() - line["published"] if variant in PRINTED else None
@@ -37,17 +37,17 @@ def length_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
     """Each variant of one cell less FedAvg, and FedDRL less each (points), in best and in late accuracy."""
-    named, found = analysis.named(rows), []
-    for _, part in analysis.cells(named, needs=("feddrl", "fedavg")):
-        late = analysis.late(part)
-        best = {name: analysis.best(part, name) for name in analysis.variant_order(part)}
+    named, found = quantities.named(rows), []
+    for _, part in quantities.cells(named, needs=("feddrl", "fedavg")):
+        late = quantities.late(part)
+        best = {name: quantities.best(part, name) for name in quantities.variant_order(part)}
         for variant in best:
             line: dict[str, object] = {"variant": variant}
             for group, own, other in (
                 ("less FedAvg", variant, "fedavg"), ("FedDRL less it", "feddrl", variant),
             ):  # fmt: skip
                 for name, values in (("best", best), ("late", late)):
-                    gap = decide.paired(values[own], values[other]) if own != other else NO_INTERVAL
+                    gap = contrasts.paired(values[own], values[other]) if own != other else NO_INTERVAL
                     line |= gap.columns(f"{group}: {name}")
             found.append(line)
     return pd.DataFrame(found)
@@ -59,8 +59,8 @@ def length_factors(rows: pd.DataFrame) -> pd.DataFrame:
     Of the policies that are trained or start the training; after a quarter of the rounds. Then the same
     among clients in the same slot, where slots are sorted by client number.
     """
-    named, found = analysis.named(rows), []
-    for variant in analysis.variant_order(named):
+    named, found = quantities.named(rows), []
+    for variant in quantities.variant_order(named):
         if variant not in AGENTS:
             continue
         line: dict[str, object] = {"variant": variant}

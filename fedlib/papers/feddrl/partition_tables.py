@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from fedlib.papers.feddrl import tables as feddrl_tables
+from fedlib.papers.feddrl import tables
 
 SKEWS = ("clustered_skew", "label_size_imbalance", "quantity_imbalance")
 
@@ -30,15 +30,5 @@ def label_mixes(rows: pd.DataFrame) -> pd.DataFrame:
 
 def cells_with_rows(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
     """Table 3 or 4, published beside ours, for the cells and methods that have rows."""
-    found = feddrl_tables.side_by_side(rows, table).dropna(subset="FedDRL: ours")
+    found = tables.side_by_side(rows, table).dropna(subset="FedDRL: ours")
     return found.dropna(axis=1, how="all")
-
-
-def table3_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cells of table 3 that have rows."""
-    return cells_with_rows(rows, "feddrl_table3")
-
-
-def table4_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cells of table 4 that have rows."""
-    return cells_with_rows(rows, "feddrl_table4")

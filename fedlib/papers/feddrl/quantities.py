@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis import contrasts as decide
+from fedlib.analysis import contrasts
 from fedlib.analysis.variants import with_variant
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.feddrl.repair import FROZEN, REPAIRED, SEARCHED
@@ -102,7 +102,7 @@ def cell_name(cell: tuple) -> str:
 
 def best(part: pd.DataFrame, variant: str) -> pd.Series:
     """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
-    return decide.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
+    return contrasts.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
 
 
 def equal_amounts(named: pd.DataFrame) -> bool:
@@ -125,7 +125,7 @@ def best_by_cell(named: pd.DataFrame, needs: tuple[str, ...] = ()) -> Iterator[t
     """`best` of every variant in each cell: a row per seed, a column per variant, in our order."""
     own = named[[*CELL, "variant", "seed", "round", "test_accuracy"]]
     for cell, part in cells(own, needs=needs):
-        yield cell, decide.best_of_each(part, "variant")[variant_order(part)]
+        yield cell, contrasts.best_of_each(part, "variant")[variant_order(part)]
 
 
 def best_baseline(part: pd.DataFrame) -> pd.Series:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.estimands import flat
 
 ARTIFACT, PLACE = "feddrl/repair_judged", "ours: is there a repair?"
@@ -34,7 +34,7 @@ def above_share_of_room(rows: pd.DataFrame) -> pd.DataFrame:
         rows,
         ("repaired", "uniform", "small_groups"),
         lambda own, uniform, rule: own - uniform - ROOM * (rule - uniform),
-        analysis.rewards,
+        quantities.rewards,
     )
 
 
@@ -42,7 +42,7 @@ def _by_data(
     rows: pd.DataFrame, variants: tuple[str, ...], combine: Callable, quantity: Quantity
 ) -> pd.DataFrame:
     """Table with a row per seed and a column per data set that has all of these variants."""
-    parts = analysis.named(rows).groupby("dataset")
+    parts = quantities.named(rows).groupby("dataset")
     whole = {data: part for data, part in parts if set(variants) <= set(part.variant)}
     return pd.DataFrame(
         {data: combine(*(quantity(part, name) for name in variants)) for data, part in whole.items()}
@@ -50,7 +50,7 @@ def _by_data(
 
 
 def _reward(over: str, words: str) -> Part:
-    return Part(what=f"mean reward, repaired - {words}", estimand=lead(analysis.rewards, over),
+    return Part(what=f"mean reward, repaired - {words}", estimand=lead(quantities.rewards, over),
                 unit="nats", margin=NATS, cells=2)  # fmt: skip
 
 
@@ -61,7 +61,7 @@ CLAIMS = (
         parts=(
             _reward("uniform", "uniform"),
             Part(
-                "best accuracy, repaired - uniform", lead(analysis.best, "uniform"), cells=2,
+                "best accuracy, repaired - uniform", lead(quantities.best, "uniform"), cells=2,
                 gates=(flat("repaired", "uniform"),),
             ),
         ),

@@ -5,12 +5,12 @@ import math
 
 import pandas as pd
 
-from fedlib.analysis import contrasts as decide
+from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
-from fedlib.papers.feddrl import quantities as analysis
+from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
 from fedlib.papers.feddrl.runs import CONTROLS
 from fedlib.plotting.style import method_style
@@ -22,8 +22,8 @@ LAST_ROUNDS = 50  # whose mean accuracy stands beside the best
 
 def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean over seeds of the best accuracy (%): data, partition, N, variant, mean, low, high, n."""
-    named, found = analysis.named(rows), []
-    for cell, best in analysis.best_by_cell(named):
+    named, found = quantities.named(rows), []
+    for cell, best in quantities.best_by_cell(named):
         for variant, values in best.items():
             interval = mean_interval(values.dropna().to_numpy())
             found.append({**name_cell(cell), "variant": variant, **vars(interval)})
@@ -33,8 +33,8 @@ def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
 def name_cell(cell: tuple) -> dict[str, object]:
     dataset, partition, clients = cell
     return {
-        "data": analysis.PAPER_DATA[dataset],
-        "partition": analysis.PAPER_PARTITIONS[partition],
+        "data": quantities.PAPER_DATA[dataset],
+        "partition": quantities.PAPER_PARTITIONS[partition],
         "N": clients,
     }
 
@@ -77,11 +77,11 @@ def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
 
     The best of all rounds is chosen with the test data, as the paper does, and flatters every method.
     """
-    named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named):
-        line, late = name_cell(cell), analysis.late(part)
+    named, found = quantities.named(rows), []
+    for cell, part in quantities.cells(named):
+        line, late = name_cell(cell), quantities.late(part)
         for variant in (name for name in PRINTED if (part.variant == name).any()):
-            line[f"{PRINTED[variant]} best"] = analysis.best(part, variant).mean()
+            line[f"{PRINTED[variant]} best"] = quantities.best(part, variant).mean()
             line[f"{PRINTED[variant]} late"] = late[variant].mean()
         found.append(line)
     return _marked(pd.DataFrame(found), rows)
@@ -90,20 +90,21 @@ def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
 def _marked(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """The table with data sets that stand in for the paper's called so."""
     names = {
-        analysis.PAPER_DATA[d]: analysis.cell_name((d, "pa", 0)).split("/")[0] for d in rows.dataset.unique()
+        quantities.PAPER_DATA[d]: quantities.cell_name((d, "pa", 0)).split("/")[0]
+        for d in rows.dataset.unique()
     }
     return table.assign(data=table.data.map(lambda name: names.get(name, name)))
 
 
 def gain_table(rows: pd.DataFrame) -> pd.DataFrame:
     """impr.(a) and impr.(b) of table 3 (%): printed, ours with its interval."""
-    named, found = analysis.named(rows), []
+    named, found = quantities.named(rows), []
     printed = {over: printed_gains(over) for over in ("best", "worst")}
-    for cell, best in analysis.best_by_cell(named, needs=analysis.THREE):
-        line, means = name_cell(cell), best[list(analysis.BASELINES)].mean()
+    for cell, best in quantities.best_by_cell(named, needs=quantities.THREE):
+        line, means = name_cell(cell), best[list(quantities.BASELINES)].mean()
         for over, baseline in (("best", means.idxmax()), ("worst", means.idxmin())):
-            gain = analysis.relative_gain(best.feddrl, best[baseline])
-            interval = decide.paired(gain, 0 * gain)
+            gain = quantities.relative_gain(best.feddrl, best[baseline])
+            interval = contrasts.paired(gain, 0 * gain)
             line[f"{over}: paper"] = printed[over][line_key(line)]
             line |= interval.columns(f"{over}: ours", f"{over}: ")
         found.append(line)
@@ -117,11 +118,11 @@ def line_key(line: dict[str, object]) -> tuple[str, str, int]:
 
 def control_table(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDRL less each control in best accuracy (points), per cell, with its interval over seeds."""
-    named, found = analysis.named(rows), []
-    for cell, best in analysis.best_by_cell(named, needs=("feddrl",)):
+    named, found = quantities.named(rows), []
+    for cell, best in quantities.best_by_cell(named, needs=("feddrl",)):
         for control, values in best.items():
             if control not in ("feddrl", "singleset"):
-                interval = decide.paired(best.feddrl, values)
+                interval = contrasts.paired(best.feddrl, values)
                 found.append({**name_cell(cell), "control": control, **vars(interval)})
     return _marked(pd.DataFrame(found, columns=[*CELL, "control", "mean", "low", "high", "n"]), rows)
 
@@ -134,7 +135,7 @@ def pooled_controls(rows: pd.DataFrame) -> pd.DataFrame:
     real, found = real_rows(rows), []
     blocks = {"real": real, "all, with the stand-in": rows} if 0 < len(real) < len(rows) else {"": rows}
     for images, part in blocks.items():
-        each, named = control_table(part), analysis.named(part)
+        each, named = control_table(part), quantities.named(part)
         for control, mine in each.groupby("control", sort=False):
             line = {"images": images} if images else {}
             line |= {"FedDRL less": control, **pooled_lead(named, control).columns("points", "")}
@@ -145,8 +146,9 @@ def pooled_controls(rows: pd.DataFrame) -> pd.DataFrame:
 
 def pooled_lead(named: pd.DataFrame, control: str) -> Interval:
     """FedDRL's best accuracy less a control's (points), mean over all cells of a seed, then over seeds."""
-    parts = [part for _, part in analysis.cells(named, needs=("feddrl", control))]
-    return decide.pooled((analysis.best(part, "feddrl"), analysis.best(part, control)) for part in parts)
+    parts = [part for _, part in quantities.cells(named, needs=("feddrl", control))]
+    pairs = ((quantities.best(part, "feddrl"), quantities.best(part, control)) for part in parts)
+    return contrasts.pooled(pairs)
 
 
 def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -160,7 +162,7 @@ def rounds_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def rounds_of_three(rows: pd.DataFrame) -> pd.DataFrame:
     """`rounds_table` of the paper's three methods, each ratio beside the rounds that it is of."""
-    table, names = rounds_table(rows), [PRINTED[name] for name in analysis.THREE]
+    table, names = rounds_table(rows), [PRINTED[name] for name in quantities.THREE]
     shown = {"target": "target (%)", **{name: f"rounds to it: {name}" for name in (*names, "with stage 1")}}
     shown |= {f"{name} / FedDRL": f"over FedDRL's: {name}" for name in ("FedAvg", "FedProx")}
     return table[[*CELL, *shown]].rename(columns=shown)
@@ -200,10 +202,10 @@ def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _rounds(rows: pd.DataFrame) -> pd.DataFrame:
     """`rounds_table` before rounding, with the paper's names of the data sets."""
-    named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named, needs=analysis.THREE):
-        target = analysis.target_accuracy(part)
-        needed = {name: analysis.rounds_to(part, name, target).mean() for name in analysis.THREE}
+    named, found = quantities.named(rows), []
+    for cell, part in quantities.cells(named, needs=quantities.THREE):
+        target = quantities.target_accuracy(part)
+        needed = {name: quantities.rounds_to(part, name, target).mean() for name in quantities.THREE}
         first = part[part.variant == "feddrl"].iloc[0]
         stage_1 = json.loads(first.method_options).get("worker_rounds", first.rounds)
         line = {**name_cell(cell), "target": target.mean()}
@@ -211,24 +213,24 @@ def _rounds(rows: pd.DataFrame) -> pd.DataFrame:
         line["with stage 1"] = needed["feddrl"] + stage_1
         for name in CONTROLS:
             known = (part.variant == name).any()
-            reached = analysis.rounds_to(part, name, target) if known else target * math.nan
+            reached = quantities.rounds_to(part, name, target) if known else target * math.nan
             line[name] = reached.mean(skipna=False)
         line["FedAvg / FedDRL"] = needed["fedavg"] / needed["feddrl"]
         line["FedProx / FedDRL"] = needed["fedprox"] / needed["feddrl"]
         found.append(line)
-    columns = [*CELL, "target", *(PRINTED[name] for name in analysis.THREE), "with stage 1", *CONTROLS]
+    columns = [*CELL, "target", *(PRINTED[name] for name in quantities.THREE), "with stage 1", *CONTROLS]
     return pd.DataFrame(found, columns=[*columns, "FedAvg / FedDRL", "FedProx / FedDRL"])
 
 
 def over(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Best accuracy (%) of every seed against a setting: variant, partition, <column>, seed, best."""
-    named, found = analysis.named(rows), []
+    named, found = quantities.named(rows), []
     if column not in named:
-        settings = [analysis.partition_setting(text, column) for text in named.partition_options]
+        settings = [quantities.partition_setting(text, column) for text in named.partition_options]
         named = named.assign(**{column: settings})
     for (partition, at), part in named.groupby(["partition", column], sort=True):
-        for variant in analysis.variant_order(part):
-            for seed, value in analysis.best(part, variant).items():
+        for variant in quantities.variant_order(part):
+            for seed, value in quantities.best(part, variant).items():
                 found.append(
                     {"variant": variant, "partition": partition, column: at, "seed": seed, "best": value}
                 )
@@ -240,13 +242,13 @@ def factor_table(rows: pd.DataFrame, early: float = 0.25) -> pd.DataFrame:
 
     With ten equal clients every factor is 10 % under FedAvg (CE).
     """
-    named, found = analysis.named(rows), []
-    for cell, part in analysis.cells(named):
-        factors = analysis.group_factors(part)
+    named, found = quantities.named(rows), []
+    for cell, part in quantities.cells(named):
+        factors = quantities.group_factors(part)
         later = factors[factors["round"] > early * factors["round"].max()]
-        for variant in analysis.variant_order(later):
+        for variant in quantities.variant_order(later):
             seeds = later[later.variant == variant].groupby("seed")[["main", "others"]].mean() * 100
-            interval = decide.paired(seeds.others, seeds.main)
+            interval = contrasts.paired(seeds.others, seeds.main)
             line = {**name_cell(cell), "variant": variant, "main": seeds.main.mean()}
             found.append({**line, "others": seeds.others.mean(), **interval.columns("others - main", "")})
     return _marked(pd.DataFrame(found).round(3), rows)
@@ -254,11 +256,11 @@ def factor_table(rows: pd.DataFrame, early: float = 0.25) -> pd.DataFrame:
 
 def small_setting_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy (%) and mean reward (nats) of every variant, and FedDRL's lead, with intervals."""
-    named, found = analysis.named(rows), []
-    ours, reward = analysis.best(named, "feddrl"), analysis.rewards(named, "feddrl")
-    for variant in analysis.variant_order(named):
-        best, earned = analysis.best(named, variant), analysis.rewards(named, variant)
-        lead, gain = decide.paired(ours, best), decide.paired(reward, earned)
+    named, found = quantities.named(rows), []
+    ours, reward = quantities.best(named, "feddrl"), quantities.rewards(named, "feddrl")
+    for variant in quantities.variant_order(named):
+        best, earned = quantities.best(named, variant), quantities.rewards(named, variant)
+        lead, gain = contrasts.paired(ours, best), contrasts.paired(reward, earned)
         line = {
             "variant": variant,
             "best accuracy": best.mean(),
@@ -274,12 +276,12 @@ def full_scale_table(rows: pd.DataFrame) -> pd.DataFrame:
     Best, and mean of the last 50 rounds there, each less table 3's published best of 1000 rounds: the best
     of many noisy rounds is biased upwards, their mean is not (FEDDRL-A34).
     """
-    named, found = analysis.named(rows.assign(status="ok")), []
+    named, found = quantities.named(rows.assign(status="ok")), []
     reached = named.groupby(["variant", "seed"])["round"].max()
     common, printed = int(reached.min()), accuracies().loc["Fashion-MNIST", "CE", 100]
-    for variant in analysis.variant_order(named):
+    for variant in quantities.variant_order(named):
         own = named[(named.variant == variant) & (named["round"] <= common)]
-        ours = analysis.best(own, variant).mean()
+        ours = quantities.best(own, variant).mean()
         late = 100 * own[own["round"] > max(0, common - LAST_ROUNDS)].test_accuracy.mean()
         paper = printed[PRINTED[variant.removesuffix("_online")]]
         line = {"variant": variant, "rounds": reached[variant].min(), "of": named["rounds"].max()}

@@ -11,8 +11,7 @@ import pandas as pd
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
-from fedlib.papers.frl import estimands as estimate
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import estimands, quantities
 
 _CODE = "evaluatorfl_code"
 _RATE = "evaluatorfl_rate"  # approach 1 with the rate of Adam of its code (A33)
@@ -31,7 +30,7 @@ def does_it_settle(rows_of: RowsOf) -> list[str]:
             told.append(f"{settled.notna().sum()} of {len(settled)} {words}")
     if not runs:
         return []
-    changing = f"changing at most {100 * (1 - measure.SETTLED):.0f} % of the workers a round"
+    changing = f"changing at most {100 * (1 - quantities.SETTLED):.0f} % of the workers a round"
     return [
         f"Of {runs} runs of EvaluatorFL, as read and as coded, {'; '.join(told) or 'none'} "
         f"{'settle' if told else 'settles'} on a selection, {changing} up to the end.",
@@ -47,7 +46,7 @@ def does_the_rate_decide(rows_of: RowsOf) -> list[str]:
     told = f"{sum(map(math.isfinite, settled))} of {len(settled)} runs of EvaluatorFL, as read and as coded, "
     told += "settle on a selection"
     if runs := _runs_at_the_codes_rate(rows_of):
-        at_rate = sum(math.isfinite(measure.settled_from(own)) for own in runs)
+        at_rate = sum(math.isfinite(quantities.settled_from(own)) for own in runs)
         told += f"; with the rate of Adam of its code, ten times ours, {at_rate} of {len(runs)} of approach 1"
     return [f"{told}."]
 
@@ -56,11 +55,11 @@ def _settled(rows_of: RowsOf) -> Iterator[tuple[str, pd.Series]]:
     """Approach, reading and size in words; by seed the episode from which the selection is kept, or NaN."""
     for approach, artifact in _SELECTIONS.items():
         rows = rows_of(artifact)
-        named = measure.named(rows) if len(rows) else rows
+        named = quantities.named(rows) if len(rows) else rows
         for workers in sorted(set(named["num_clients"])) if len(named) else ():
             for variant, words in (("evaluatorfl", "as read"), (_CODE, "as coded")):
-                own = estimate.of_size(named, workers, variant)
-                settled = by_seed(own, measure.settled_from)
+                own = estimands.of_size(named, workers, variant)
+                settled = by_seed(own, quantities.settled_from)
                 yield f"of approach {approach} {words} with {workers} workers", settled
 
 
@@ -68,7 +67,7 @@ def _runs_at_the_codes_rate(rows_of: RowsOf) -> list[pd.DataFrame]:
     rows = rows_of(f"frl/{_RATE}")
     if rows.empty:
         return []
-    named = measure.named(rows)
+    named = quantities.named(rows)
     return [own for _, own in named[named["variant"] == _RATE].groupby(["num_clients", "seed"])]
 
 
@@ -76,11 +75,11 @@ def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
     runs = _runs_at_the_codes_rate(rows_of)
     if not runs:
         return []
-    settled = [(at, own) for own in runs if not math.isnan(at := measure.settled_from(own))]
+    settled = [(at, own) for own in runs if not math.isnan(at := quantities.settled_from(own))]
     told = f"{len(settled)} of {len(runs)} runs of approach 1 settle"
     if settled:
         first = [at for at, _ in settled]
-        shares = [100 * measure.share_selected(own) for _, own in settled]
+        shares = [100 * quantities.share_selected(own) for _, own in settled]
         told += f", from episode {min(first):.0f} to {max(first):.0f} on, "
         told += f"on {min(shares):.0f} to {max(shares):.0f} % of the workers"
     return [f"With the rate of Adam of its code, ten times ours (A33), {told}."]
@@ -89,12 +88,12 @@ def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
 def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     """Answer figs. 26 to 29: SchedulerFL's probabilities and times up to the stop of its training (A17)."""
     rows = rows_of("frl/fig26")
-    if rows.empty or rows[rows["method"] == estimate.READ]["seed"].nunique() < 2:
+    if rows.empty or rows[rows["method"] == estimands.READ]["seed"].nunique() < 2:
         return []
-    ahead = mean_interval(estimate.fastest_ahead(rows).to_numpy())
+    ahead = mean_interval(estimands.fastest_ahead(rows).to_numpy())
     fall, net = (
         mean_interval(measured(rows).to_numpy())
-        for measured in (estimate.maximum_time_falls, estimate.net_fall)
+        for measured in (estimands.maximum_time_falls, estimands.net_fall)
     )
     prefers = by_sign(
         ahead, above="it prefers them", below="it avoids them", undecided="that it prefers them does not show"
@@ -118,13 +117,13 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
     told = []
     for case, artifact in (("IID", "frl/table2"), ("non-IID", "frl/table3")):
         rows = rows_of(artifact)
-        if rows.empty or not {estimate.READ, "random"} <= set(measure.named(rows)["variant"]):
+        if rows.empty or not {estimands.READ, "random"} <= set(quantities.named(rows)["variant"]):
             continue
         rounds, seconds = (
-            mean_interval(estimate.log_ratio(column, faster=False)(rows).dropna().to_numpy())
+            mean_interval(estimands.log_ratio(column, faster=False)(rows).dropna().to_numpy())
             for column in ("rounds", "max_seconds")
         )
-        final = mean_interval(estimate.final_ahead(rows).dropna().to_numpy())
+        final = mean_interval(estimands.final_ahead(rows).dropna().to_numpy())
         more = by_sign(rounds, above="more", below="fewer", undecided="no clear difference")
         longer = by_sign(seconds, above="longer", below="shorter", undecided="no clear difference")
         told.append(

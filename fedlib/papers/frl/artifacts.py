@@ -8,7 +8,7 @@ Readings FRL-A1 to A34: see `fedlib.methods.frl.evaluatorfl`, `fedlib.methods.fr
 from functools import partial
 
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
-from fedlib.papers.frl import runs as grid
+from fedlib.papers.frl import runs
 
 _paper = Deferred("fedlib.papers.frl")
 embedding, figures, measurements = _paper.embedding, _paper.figures, _paper.measurements
@@ -40,16 +40,16 @@ ARTIFACTS = (
     *(
         _trained(
             f"frl/{figure}", f"FedAvg, {case}",
-            runs=partial(grid.fedavg_runs, figure=figure), plot=figures.plot_case,
+            runs=partial(runs.fedavg_runs, figure=figure), plot=figures.plot_case,
         )
-        for figure, (case, _) in grid.CASES.items()
+        for figure, (case, _) in runs.CASES.items()
     ),
     _trained(
         "frl/cases", "FedAvg in the four cases (figs. 10 to 13)", "figure",
-        runs=grid.case_runs, plot=figures.plot_cases, tables=(tables.cases,),
+        runs=runs.case_runs, plot=figures.plot_cases, tables=(tables.cases,),
     ),
     *(
-        _trained(f"frl/{figure}", title, runs=partial(grid.evaluator_runs, figure=first), plot=plot)
+        _trained(f"frl/{figure}", title, runs=partial(runs.evaluator_runs, figure=first), plot=plot)
         for figure, first, plot, title in (
             ("fig14", "fig14", figures.plot_selections, "EvaluatorFL 1, 20 workers: selections"),
             ("fig15", "fig15", figures.plot_selections, "EvaluatorFL 1, 100 workers: selections"),
@@ -63,27 +63,27 @@ ARTIFACTS = (
     ),
     _trained(
         "frl/fig16", "EvaluatorFL 1: rewards, 20 and 100 workers",
-        runs=partial(grid.approach_runs, approach=1), plot=figures.plot_rewards,
+        runs=partial(runs.approach_runs, approach=1), plot=figures.plot_rewards,
     ),
     _trained(
         "frl/fig21", "EvaluatorFL 2: rewards, 20 and 100 workers",
-        runs=partial(grid.approach_runs, approach=2), plot=figures.plot_rewards,
+        runs=partial(runs.approach_runs, approach=2), plot=figures.plot_rewards,
     ),
     _trained(
         "frl/evaluatorfl_code", "EvaluatorFL 2: the code's reward, and its first average", "figure",
-        runs=grid.code_runs, plot=evaluator_readings.plot_code_readings, tables=(tables.first_rounds,),
+        runs=runs.code_runs, plot=evaluator_readings.plot_code_readings, tables=(tables.first_rounds,),
     ),
     _trained(
         "frl/evaluatorfl_rate", "EvaluatorFL 1 with the rate of its code, Adam 0.01", "table",
-        runs=grid.rate_runs, tables=(tables.evaluators,),
+        runs=runs.rate_runs, tables=(tables.evaluators,),
     ),
     _trained(
         "frl/first-round", "EvaluatorFL 2: accuracy after the first round", "table",
-        runs=grid.first_round_runs, tables=(tables.first_rounds,),
+        runs=runs.first_round_runs, tables=(tables.first_rounds,),
     ),
     _trained(
         "frl/sec5", "EvaluatorFL beside FedAvg and keep-all",
-        runs=grid.sec_v_runs, plot=figures.plot_evaluators, tables=(tables.evaluators,),
+        runs=runs.sec_v_runs, plot=figures.plot_evaluators, tables=(tables.evaluators,),
     ),
     *(
         Artifact(
@@ -93,7 +93,7 @@ ARTIFACTS = (
             plot=partial(figures.plot_embedding, method=method), datasets=_MNIST,
             tables=(tables.embeddings, tables.compare_pca) if method == "pca" else (),
         )
-        for method, (figure, name) in grid.EMBEDDINGS.items()
+        for method, (figure, name) in runs.EMBEDDINGS.items()
     ),
     *(
         Artifact(
@@ -111,8 +111,8 @@ ARTIFACTS = (
         "frl/draw-rewarded", "SchedulerFL: the draw rewarded, as in the authors' script", "table",
         measurement=Measurement(
             "frl/draw-rewarded",
-            partial(scheduler_training.trace_training, agents=grid.DRAW_REWARDED),
-            partial(scheduler_training.training_settings, agents=grid.DRAW_REWARDED),
+            partial(scheduler_training.trace_training, agents=runs.DRAW_REWARDED),
+            partial(scheduler_training.training_settings, agents=runs.DRAW_REWARDED),
         ),
         tables=(tables.ends_of_training,), datasets=_NO_DATA, profiles=PROFILES,
     ),
@@ -143,20 +143,20 @@ ARTIFACTS = (
     ),
     _timed(
         "frl/fig30", "Accuracy: trained scheduler, random 10 %, controls",
-        runs=grid.scheduler_runs, plot=scheduler_figures.plot_schedulers, tables=(tables.schedulers,),
+        runs=runs.scheduler_runs, plot=scheduler_figures.plot_schedulers, tables=(tables.schedulers,),
     ),
     _timed(
         "frl/table2", "Maximum time per round, IID",
-        runs=partial(grid.table_runs, table="table2"), plot=scheduler_figures.plot_times,
+        runs=partial(runs.table_runs, table="table2"), plot=scheduler_figures.plot_times,
         tables=(partial(tables.compare_times, table="table2"),),
     ),
     _timed(
         "frl/table3", "Maximum time per round, non-IID",
-        runs=partial(grid.table_runs, table="table3"), plot=scheduler_figures.plot_times,
+        runs=partial(runs.table_runs, table="table3"), plot=scheduler_figures.plot_times,
         tables=(partial(tables.compare_times, table="table3"),),
     ),
     _timed(
         "frl/fairness", "Variance of participation of every scheduler", "figure",
-        runs=grid.scheduler_runs, plot=scheduler_figures.plot_fairness,
+        runs=runs.scheduler_runs, plot=scheduler_figures.plot_fairness,
     ),
 )  # fmt: skip

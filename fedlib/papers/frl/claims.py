@@ -6,8 +6,7 @@ Those about the scheduler, C10 to C14, are in `scheduler_claims`.
 from fedlib.analysis.claims import Claim, Part, Supplement, supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.gates import at_scale, curves_flat
-from fedlib.papers.frl import estimands as estimate
-from fedlib.papers.frl import supplements as beside
+from fedlib.papers.frl import estimands, supplements
 from fedlib.papers.frl.estimands import ABOUT, USED, by_size
 from fedlib.papers.frl.gates import BOTH_SIZES, FULL_SIZE, PAPER_TASK
 from fedlib.papers.frl.quantities import ALIKE, LAST, held_fixed
@@ -29,8 +28,8 @@ def _settled(variant: str) -> tuple[Part, ...]:
     return tuple(
         Part(
             f"episodes that keep the selection, {workers} workers",
-            by_size(estimate.episodes_settled, (workers,), variant), unit="episodes",
-            printed=lambda figure=figure: estimate.printed_settled(figure),
+            by_size(estimands.episodes_settled, (workers,), variant), unit="episodes",
+            printed=lambda figure=figure: estimands.printed_settled(figure),
         )
         for workers, figure in ((20, "fig14"), (100, "fig15"))
     )  # fmt: skip
@@ -43,7 +42,7 @@ def _held_fixed(variant: str) -> tuple[Part, ...]:
             f"workers chosen alike in {100 * ALIKE:.0f} % of the last {LAST} rounds, of {workers}",
             by_size(held_fixed, (workers,), variant), unit="workers", margin=0.05 * workers,
         )
-        for workers in estimate.WORKERS
+        for workers in estimands.WORKERS
     )  # fmt: skip
 
 
@@ -52,12 +51,12 @@ def _unsettled(*variants: str) -> tuple[Part, Part]:
     return (
         Part(
             "workers that change from round to round, above 5 %",
-            by_size(estimate.still_changing, estimate.WORKERS, *variants), unit="% of the workers",
+            by_size(estimands.still_changing, estimands.WORKERS, *variants), unit="% of the workers",
             margin=5.0,
         ),
         Part(
             f"workers used at the end, above {100 * USED:.0f} %",
-            by_size(estimate.used_above(USED), estimate.WORKERS, *variants), unit="% of the workers",
+            by_size(estimands.used_above(USED), estimands.WORKERS, *variants), unit="% of the workers",
             margin=5.0,
         ),
     )  # fmt: skip
@@ -71,7 +70,7 @@ def _as_coded(artifact: str, readings: str, *parts: Part) -> tuple[Supplement, .
 
 WORKERS_OWN = Part(
     "accuracy of the workers' own models after the first round, which the code rewards, - 85 %",
-    by_size(estimate.first_round("value"), estimate.WORKERS, LOCAL),
+    by_size(estimands.first_round("value"), estimands.WORKERS, LOCAL),
 )
 # What the supplements of `beside` show; words on verdicts hold for the committed rows
 CODE_RATE = (
@@ -115,7 +114,7 @@ CLAIMS = (
         "unbalanced ones",
         "sec. IV.ii, figs. 10 to 13", "frl/cases",
         parts=tuple(
-            Part(f"mean accuracy of rounds 1 to 10, {what}", estimate.mean_accuracy(a, b))
+            Part(f"mean accuracy of rounds 1 to 10, {what}", estimands.mean_accuracy(a, b))
             for what, a, b in (
                 ("IID - balanced labels", "fig10", "fig12"),
                 ("skewed volume - balanced labels", "fig11", "fig12"),
@@ -143,13 +142,13 @@ CLAIMS = (
         "FRL-C3", "its reward rises to a plateau, slower and oscillating with 100 workers",
         "sec. IV.iii.1, fig. 16", "frl/fig16",
         parts=(
-            Part("Rhat, last - first 5 episodes", by_size(estimate.late_gain("value"))),
+            Part("Rhat, last - first 5 episodes", by_size(estimands.late_gain("value"))),
             Part(
                 "spread of the reward, 100 - 20 workers",
-                estimate.spread_difference(estimate.EPISODES // 2, 1),
+                estimands.spread_difference(estimands.EPISODES // 2, 1),
             ),
         ),
-        gates=(FULL_SIZE,), how=OSCILLATES, supplements=(decided("frl/fig16", *beside.SPREADS),),
+        gates=(FULL_SIZE,), how=OSCILLATES, supplements=(decided("frl/fig16", *supplements.SPREADS),),
     ),
     Claim(
         "FRL-C4", "EvaluatorFL 1 does not make the accuracy rise faster over the episodes",
@@ -157,10 +156,10 @@ CLAIMS = (
         parts=(
             Part(
                 "accuracy, first - last 5 episodes",
-                lambda rows: -by_size(estimate.late_gain("test_accuracy"))(rows), kind=EVERYWHERE, cells=2,
+                lambda rows: -by_size(estimands.late_gain("test_accuracy"))(rows), kind=EVERYWHERE, cells=2,
             ),
         ),
-        gates=(FULL_SIZE,), how=FASTER, supplements=(decided("frl/fig16", *beside.FASTER_EARLY),),
+        gates=(FULL_SIZE,), how=FASTER, supplements=(decided("frl/fig16", *supplements.FASTER_EARLY),),
     ),
     Claim(
         "FRL-C5", "EvaluatorFL 2 does not converge to a selection; nearly all workers are used",
@@ -169,7 +168,7 @@ CLAIMS = (
         how=NEARLY_ALL,
         supplements=(
             *_as_coded("frl/evaluatorfl_code", "A8, F1", *_unsettled(CODE)),
-            decided("frl/fig21", *beside.IN_SOME_ROUND),
+            decided("frl/fig21", *supplements.IN_SOME_ROUND),
         ),
     ),
     Claim(
@@ -179,26 +178,27 @@ CLAIMS = (
             *(
                 Part(
                     f"accuracy after the first round - 85 %, {workers} workers",
-                    by_size(estimate.first_round("test_accuracy"), (workers,), LOCAL), kind=EQUIVALENCE,
+                    by_size(estimands.first_round("test_accuracy"), (workers,), LOCAL), kind=EQUIVALENCE,
                     margin=ABOUT,
                 )
-                for workers in estimate.WORKERS
+                for workers in estimands.WORKERS
             ),
         ),
         how=ONE_FOR_EACH_SIZE, gates=(BOTH_SIZES, PAPER_TASK),
         supplements=(
-            supplement("frl/first-round", WORKERS_OWN), decided("frl/first-round", beside.BOTH_SIZES_MEAN),
+            supplement("frl/first-round", WORKERS_OWN),
+            decided("frl/first-round", supplements.BOTH_SIZES_MEAN),
         ),
     ),
     Claim(
         "FRL-C7", "neither approach beats FedAvg", "sec. V", "frl/sec5",
         parts=(
             Part(
-                "FedAvg - EvaluatorFL after as many rounds", estimate.behind_fedavg(lambda own: own.iloc[-1]),
-                kind=EVERYWHERE, cells=4,
+                "FedAvg - EvaluatorFL after as many rounds",
+                estimands.behind_fedavg(lambda own: own.iloc[-1]), kind=EVERYWHERE, cells=4,
             ),
         ),
-        gates=(FULL_SIZE,), how=AFTER_AS_MANY, supplements=(decided("frl/sec5", *beside.BEHIND),),
+        gates=(FULL_SIZE,), how=AFTER_AS_MANY, supplements=(decided("frl/sec5", *supplements.BEHIND),),
     ),
     Claim(
         "FRL-C8",
@@ -207,14 +207,14 @@ CLAIMS = (
         parts=(
             Part(
                 "variance explained by two components - 25 %",
-                estimate.embedding("pca", "explained_2", 25.0, 100), kind=EQUIVALENCE, margin=ABOUT,
+                estimands.embedding("pca", "explained_2", 25.0, 100), kind=EQUIVALENCE, margin=ABOUT,
             ),
             Part(
-                f"adjusted Rand index above {SEPARATED}", estimate.embedding("pca", "rand_index", SEPARATED),
+                f"adjusted Rand index above {SEPARATED}", estimands.embedding("pca", "rand_index", SEPARATED),
                 unit="index", printed=lambda: 1 - SEPARATED,
             ),
             Part(
-                "components for 95 % - 37", estimate.embedding("pca", "components_95", 37.0),
+                "components for 95 % - 37", estimands.embedding("pca", "components_95", 37.0),
                 unit="components", kind=EQUIVALENCE, margin=2.0,  # 5 % of 40
             ),
         ),
@@ -225,7 +225,7 @@ CLAIMS = (
         parts=(
             Part(
                 f"adjusted Rand index above {SEPARATED}",
-                estimate.embedding("spectral", "rand_index", SEPARATED), unit="index",
+                estimands.embedding("spectral", "rand_index", SEPARATED), unit="index",
                 printed=lambda: 1 - SEPARATED,
             ),
         ),
@@ -238,7 +238,7 @@ CLAIMS = (
         parts=tuple(
             Part(
                 f"change of the mean probability towards {int(share)} where all rewards are {sign}",
-                estimate.one_sign(share), printed=lambda: 50.0,  # from the untrained one half all the way
+                estimands.one_sign(share), printed=lambda: 50.0,  # from the untrained one half all the way
             )
             for share, sign in ((1.0, "positive"), (0.0, "negative"))
         ),

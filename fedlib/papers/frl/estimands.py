@@ -12,8 +12,7 @@ import pandas as pd
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published
-from fedlib.papers.frl import errata
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import errata, quantities
 from fedlib.papers.frl.runs import CASES
 
 EPISODES, WORKERS = 20, (20, 100)
@@ -48,7 +47,7 @@ def mean_accuracy(first: str, second: str) -> Callable[[pd.DataFrame], pd.Series
 
 
 def of_size(rows: pd.DataFrame, workers: int, variant: str = "evaluatorfl") -> pd.DataFrame:
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     return rows[(rows["num_clients"] == workers) & (rows["variant"] == variant)]
 
 
@@ -59,7 +58,7 @@ def by_size(
     chosen = variants or ("evaluatorfl",)
 
     def estimand(rows: pd.DataFrame) -> pd.DataFrame:
-        named = measure.named(rows)
+        named = quantities.named(rows)
         parts = {
             f"{k} workers{', ' + READINGS[v] if len(chosen) > 1 else ''}": of_size(named, k, v)
             for k in sizes
@@ -72,7 +71,7 @@ def by_size(
 
 def episodes_settled(rows: pd.DataFrame) -> float:
     """Episodes of the run that keep the selection to its end, out of 20; 0 if it never settles."""
-    settled = measure.settled_from(rows)
+    settled = quantities.settled_from(rows)
     return 0.0 if math.isnan(settled) else EPISODES + 1 - settled
 
 
@@ -82,7 +81,7 @@ def printed_settled(figure: str) -> float:
 
 def late_gain(column: str) -> Callable[[pd.DataFrame], float]:
     """Points by which the last five episodes lie above the first five."""
-    return lambda rows: 100 * measure.late_gain(rows, column)
+    return lambda rows: 100 * quantities.late_gain(rows, column)
 
 
 def spread_difference(
@@ -100,12 +99,12 @@ def spread_difference(
 
 def still_changing(rows: pd.DataFrame) -> float:
     """Percent of the workers whose selection changes from round to round, over what counts as settled."""
-    return 100 * (measure.SETTLED - measure.agreement(rows).iloc[-measure.LATE :].mean())
+    return 100 * (quantities.SETTLED - quantities.agreement(rows).iloc[-quantities.LATE :].mean())
 
 
 def used_above(share: float) -> Callable[[pd.DataFrame], float]:
     """Percent of the workers used in the last episodes above this share."""
-    return lambda rows: 100 * (measure.share_selected(rows) - share)
+    return lambda rows: 100 * (quantities.share_selected(rows) - share)
 
 
 def first_round(column: str) -> Callable[[pd.DataFrame], float]:
@@ -123,7 +122,7 @@ def first_round(column: str) -> Callable[[pd.DataFrame], float]:
 
 def behind_fedavg(
     of_episode: Callable[[pd.Series], float],
-    episodes: int = measure.LATE,
+    episodes: int = quantities.LATE,
     variants: tuple[str, str] = ("evaluatorfl", "evaluatorfl"),
 ) -> Callable[[pd.DataFrame], pd.DataFrame | pd.Series]:
     """FedAvg's accuracy less each approach's over the last episodes, in points.
@@ -137,7 +136,7 @@ def behind_fedavg(
         return 100 * own.groupby(by)["test_accuracy"].agg(of_episode).iloc[-episodes:].mean()
 
     def estimand(rows: pd.DataFrame) -> pd.DataFrame:
-        named, found = measure.named(rows), {}
+        named, found = quantities.named(rows), {}
         for workers in WORKERS:
             fedavg = by_seed(of_size(named, workers, "fedavg"), level)
             for (approach, artifacts), variant in zip(APPROACHES, variants, strict=True):
@@ -167,7 +166,7 @@ def embedding(
 
 def in_reading(name: str, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with this reading's in place of ours; empty if it was not run."""
-    rows = measure.named(rows) if "method_options" in rows else rows
+    rows = quantities.named(rows) if "method_options" in rows else rows
     column = "variant" if "variant" in rows else "method"
     if not (rows[column] == name).any():
         return rows.iloc[:0]
@@ -212,17 +211,17 @@ def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
 
 
 @once_per_frame
-def _compared(rows: pd.DataFrame, threshold: float = measure.THRESHOLD) -> pd.DataFrame:
-    return measure.rounds_to_threshold(measure.named(rows), threshold)
+def _compared(rows: pd.DataFrame, threshold: float = quantities.THRESHOLD) -> pd.DataFrame:
+    return quantities.rounds_to_threshold(quantities.named(rows), threshold)
 
 
 def _pair(table: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
     """The scheduler's and random selection's, by seed."""
-    return tuple(measure.of_variant(table, name, column) for name in (READ, "random"))
+    return tuple(quantities.of_variant(table, name, column) for name in (READ, "random"))
 
 
 def _column(
-    rows: pd.DataFrame, column: str, threshold: float = measure.THRESHOLD
+    rows: pd.DataFrame, column: str, threshold: float = quantities.THRESHOLD
 ) -> tuple[pd.Series, pd.Series]:
     """The scheduler's and random selection's, by seed; rounds never reached count as all that were run."""
     table = _compared(rows, threshold)
@@ -249,7 +248,7 @@ def tell_every_policy(rows: pd.DataFrame) -> str:
     return f"{told}, after {reached.min():g} to {reached.max():g} rounds" if len(reached) else told
 
 
-def more_rounds(rows: pd.DataFrame, threshold: float = measure.THRESHOLD) -> pd.Series:
+def more_rounds(rows: pd.DataFrame, threshold: float = quantities.THRESHOLD) -> pd.Series:
     """Rounds to the threshold, scheduler less random selection."""
     ours, random = _column(rows, "rounds", threshold)
     return ours - random
@@ -269,7 +268,7 @@ def round_ratio_of_arrivals(rows: pd.DataFrame) -> pd.Series:
 
 def slower_over_all_rounds(rows: pd.DataFrame) -> pd.Series:
     """100 x log of the maximum time, mean over all rounds, scheduler over random."""
-    named = measure.named(rows)
+    named = quantities.named(rows)
     times = named[named["round"] > 0].groupby(["variant", "seed"])["max_seconds"].mean()
     return 100 * (times[READ] / times["random"]).map(math.log)
 
@@ -296,7 +295,7 @@ def ahead_before_stop(rows: pd.DataFrame) -> pd.Series:
 
 def ahead_of_same_number(rows: pd.DataFrame) -> pd.DataFrame:
     """100 x log of the maximum time of as many workers drawn at random over the scheduler's, by case."""
-    named, found = measure.named(rows), {}
+    named, found = quantities.named(rows), {}
     for case, part in named[named["round"] > 0].groupby("case"):
         times = {name: own.groupby("seed")["max_seconds"].mean() for name, own in part.groupby("variant")}
         if {READ, "learned_rate"} <= set(times):

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import quantities
 from fedlib.papers.frl.figures import caption
 
 _CODE_COLOURS = {  # readings of approach 2, which lie too close for line and marker alone
@@ -17,7 +17,7 @@ _CODE_COLOURS = {  # readings of approach 2, which lie too close for line and ma
 
 def plot_code_readings(rows: pd.DataFrame) -> Figure:
     """R and Rhat over the rounds of an episode, mean of the 20 episodes, by reading of approach 2 (F1)."""
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     rows = rows[rows["variant"].isin(_CODE_COLOURS) & (rows["round"] > 0)]
     keys = ["num_clients", "variant", "seed", "episode_round"]
     means = rows.groupby(keys, as_index=False)[["reward", "value"]].mean()

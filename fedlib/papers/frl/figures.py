@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fedlib import plotting
 from fedlib.analysis import tables
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import quantities
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS
 from fedlib.papers.frl.tables import evaluators
 
@@ -78,7 +78,7 @@ def _case_styles() -> dict[str, plotting.MethodStyle]:
 
 def plot_selections(rows: pd.DataFrame) -> Figure:
     """Figs. 14, 15, 19, 20: who entered the average, seed 0; the agent as described and as coded."""
-    every = measure.named(rows)
+    every = quantities.named(rows)
     every = every[every["variant"].isin(AGENTS)]
     rows = every[every["seed"] == 0]
     variants = list(dict.fromkeys(rows["variant"]))
@@ -87,7 +87,7 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
     )
     for ax, variant in zip(axes[:, 0], variants, strict=True):
         own = rows[(rows["variant"] == variant) & (rows["round"] > 0)].sort_values("round")
-        chosen = measure.selections(own)
+        chosen = quantities.selections(own)
         ax.imshow(chosen.T, aspect="auto", cmap="Blues", interpolation="nearest", origin="lower", vmax=1.3)
         length = int(own["episode_round"].max())
         for start in range(length, len(own), length):
@@ -99,20 +99,22 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
     axes[-1, 0].set_xlabel("round (lines between episodes)")
     told = "; ".join(_held(every[every["variant"] == variant]) for variant in variants)
     return caption(
-        fig, rows, f"Workers chosen alike in {measure.ALIKE:.0%} of the last {measure.LAST} rounds: {told}."
+        fig,
+        rows,
+        f"Workers chosen alike in {quantities.ALIKE:.0%} of the last {quantities.LAST} rounds: {told}.",
     )
 
 
 def _held(rows: pd.DataFrame) -> str:
     """`as coded 13, 0, 0 with seeds 0, 1, 2`: workers that the agent always takes or always leaves, late."""
-    counts = {seed: measure.held_fixed(own) for seed, own in rows.groupby("seed")}
+    counts = {seed: quantities.held_fixed(own) for seed, own in rows.groupby("seed")}
     seeds, label = ", ".join(map(str, counts)), plotting.method_style(rows["variant"].iloc[0]).label
     return f"{label} {', '.join(map(str, counts.values()))} with seeds {seeds}"
 
 
 def plot_rewards(rows: pd.DataFrame) -> Figure:
     """Figs. 16, 21: the reward R and the accuracy Rhat that it is made of, mean over seeds."""
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     rows = rows[rows["variant"].isin(AGENTS) & (rows["round"] > 0)]
     sizes = sorted(set(rows["num_clients"]))
     fig, axes = plotting.subplots(2, len(sizes), figsize=(9.2, 5.6), sharex=True, squeeze=False)
@@ -128,7 +130,7 @@ def plot_rewards(rows: pd.DataFrame) -> Figure:
 
 def plot_accuracies(rows: pd.DataFrame) -> Figure:
     """Figs. 17, 18, 22, 23: accuracy by episode and round, mean over seeds."""
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     rows = rows[(rows["variant"] == "evaluatorfl") & (rows["round"] > 0)]
     table = 100 * rows.pivot_table(index="episode_round", columns="episode", values="test_accuracy")
     fig, ax = plotting.subplots(figsize=(8, 4))

@@ -6,7 +6,7 @@ from fedlib import seeds
 from fedlib.analysis.published import load_published
 from fedlib.data import load_dataset
 from fedlib.methods.frl.schedulerfl import participation_variance
-from fedlib.papers.frl import runs as grid
+from fedlib.papers.frl import runs
 from fedlib.partition import label_counts, partition_label_volume
 
 
@@ -30,7 +30,7 @@ def measure_partitions(profile: str) -> pd.DataFrame:
 
     dataset = load_dataset("fmnist-embedded" if profile == "smoke" else "mnist")
     frames = []
-    for figure, (title, options) in grid.CASES.items():
+    for figure, (title, options) in runs.CASES.items():
         lists = partition_label_volume(
             dataset.train.labels,
             num_classes=dataset.num_classes,

@@ -16,7 +16,7 @@ import pandas as pd
 from fedlib.analysis.claims import Part
 from fedlib.methods.frl.schedulerfl import FIRST_TURN
 from fedlib.methods.frl.workers import Workers, draw_workers, worker_times
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import quantities
 from fedlib.papers.frl.estimands import READ
 from fedlib.papers.frl.scheduler_training import SAMPLES, expected_maximum
 
@@ -29,7 +29,7 @@ def expected_rounds(rows: pd.DataFrame) -> pd.DataFrame:
 
     Rounds of seeds without keep-all are left out.
     """
-    named = measure.named(rows[(rows["round"] > 0) & (rows["dataset"] == "mnist")])
+    named = quantities.named(rows[(rows["round"] > 0) & (rows["dataset"] == "mnist")])
     everybody = named[named["variant"] == "keep_all"].groupby(["case", "seed"])["weights"].first()
     shares = everybody.to_dict()
     own = named[named["variant"].isin((READ, CONTROL))]

@@ -8,9 +8,7 @@ from functools import partial
 from fedlib.analysis.claims import Claim, Part, Supplement, supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.gates import at_scale
-from fedlib.papers.frl import estimands as estimate
-from fedlib.papers.frl import same_number
-from fedlib.papers.frl import supplements as beside
+from fedlib.papers.frl import estimands, same_number, supplements
 from fedlib.papers.frl.estimands import SHIFT
 from fedlib.papers.frl.gates import SCHEDULER_TRAINED
 from fedlib.papers.frl.supplements import ADDED, decided
@@ -26,39 +24,39 @@ def _in_code(artifact: str, *parts: Part) -> Supplement:
         *parts,
         where="in the code's reading of A12",
         absent="the code's reading of A12 was not run",
-        chosen=partial(estimate.in_reading, estimate.AS_CODED),
+        chosen=partial(estimands.in_reading, estimands.AS_CODED),
     )
 
 
 def _draw_rewarded(artifact: str, *parts: Part) -> tuple[Supplement, ...]:
     """Parts with the draw rewarded, as in the authors' script, and with their verdicts."""
-    chosen = partial(estimate.in_reading, estimate.LITERAL)
+    chosen = partial(estimands.in_reading, estimands.LITERAL)
     where = "the draw rewarded (A10)"
     return tuple(decided(f"frl/{artifact}", part, where=where, chosen=chosen) for part in parts)
 
 
 SAME_NUMBER = Part(
     "maximum time of as many workers drawn at random / the scheduler's, fig. 30 (100 log)",
-    estimate.ahead_of_same_number, unit="%",
+    estimands.ahead_of_same_number, unit="%",
 )  # fmt: skip
 SAME_NUMBER_BEFORE_STOP = Part(
     "expected time of as many workers at random / the scheduler's, before the stop (100 log)",
-    estimate.ahead_before_stop, unit="%",
+    estimands.ahead_before_stop, unit="%",
 )  # fmt: skip
 NET_FALL = Part(
-    "fall of the maximum time less that of as many workers at random (100 log)", estimate.net_fall, unit="%",
+    "fall of the maximum time less that of as many workers at random (100 log)", estimands.net_fall, unit="%",
 )  # fmt: skip
 AT_98 = Part(
     f"rounds to {100 * STRICTER:.0f} % of random's final accuracy, scheduler - random",
-    partial(estimate.more_rounds, threshold=STRICTER), unit="rounds", kind=EQUIVALENCE, margin=1.0,
+    partial(estimands.more_rounds, threshold=STRICTER), unit="rounds", kind=EQUIVALENCE, margin=1.0,
 )  # fmt: skip
-FINAL_AHEAD = Part("final accuracy, scheduler - random", estimate.final_ahead)
+FINAL_AHEAD = Part("final accuracy, scheduler - random", estimands.final_ahead)
 OF_ARRIVALS = Part(
     "rounds to the threshold where both reach it, scheduler / random (100 log)",
-    estimate.round_ratio_of_arrivals, unit="%",
+    estimands.round_ratio_of_arrivals, unit="%",
 )  # fmt: skip
 OVER_ALL_ROUNDS = Part(
-    "maximum time over all rounds of both, scheduler / random (100 log)", estimate.slower_over_all_rounds,
+    "maximum time over all rounds of both, scheduler / random (100 log)", estimands.slower_over_all_rounds,
     unit="%", kind=EVERYWHERE,
 )  # fmt: skip
 
@@ -146,30 +144,30 @@ def _scheduler(number: int, statement: str, place: str, artifact: str, *parts: P
 
 
 REWARD_SHRINKS = Part(
-    "|reward|, first / second half of the training (100 log)", estimate.reward_shrinks, unit="%",
+    "|reward|, first / second half of the training (100 log)", estimands.reward_shrinks, unit="%",
 )  # fmt: skip
 AHEAD = Part(
-    "probability of the fastest tenth - mean at the stop", estimate.fastest_ahead, unit="points",
+    "probability of the fastest tenth - mean at the stop", estimands.fastest_ahead, unit="points",
     margin=SHIFT,
 )  # fmt: skip
 TIME_FALLS = Part(
-    "maximum time, first / second half of the training (100 log)", estimate.maximum_time_falls, unit="%",
+    "maximum time, first / second half of the training (100 log)", estimands.maximum_time_falls, unit="%",
 )  # fmt: skip
 SAME_ROUNDS = Part(
-    "rounds to the threshold, scheduler - random", estimate.more_rounds, unit="rounds", kind=EQUIVALENCE,
+    "rounds to the threshold, scheduler - random", estimands.more_rounds, unit="rounds", kind=EQUIVALENCE,
     margin=1.0,  # the resolution of a count
 )  # fmt: skip
 SHORTER = Part(
-    "maximum time, random / scheduler (100 log)", estimate.log_ratio("max_seconds", faster=True), unit="%",
-    printed=lambda: estimate.printed_time_ratio("table2"),
+    "maximum time, random / scheduler (100 log)", estimands.log_ratio("max_seconds", faster=True), unit="%",
+    printed=lambda: estimands.printed_time_ratio("table2"),
 )  # fmt: skip
 TWICE = Part(
-    "rounds to the threshold, scheduler / random (100 log)", estimate.log_ratio("rounds", faster=False),
-    unit="%", printed=estimate.printed_round_ratio,
+    "rounds to the threshold, scheduler / random (100 log)", estimands.log_ratio("rounds", faster=False),
+    unit="%", printed=estimands.printed_round_ratio,
 )  # fmt: skip
 NO_SHORTER = Part(
-    "maximum time, scheduler / random (100 log)", estimate.log_ratio("max_seconds", faster=False), unit="%",
-    kind=EVERYWHERE, printed=lambda: -estimate.printed_time_ratio("table3"),
+    "maximum time, scheduler / random (100 log)", estimands.log_ratio("max_seconds", faster=False), unit="%",
+    kind=EVERYWHERE, printed=lambda: -estimands.printed_time_ratio("table3"),
 )  # fmt: skip
 
 SCHEDULER_CLAIMS = (
@@ -179,9 +177,9 @@ SCHEDULER_CLAIMS = (
         how=UP_TO_THE_STOP + FURTHER_READINGS + TO_THE_END + DRAW_REWARDED + REWARD_OF_THE_DRAW,
         supplements=(
             _in_code("fig26", REWARD_SHRINKS, AHEAD),
-            decided("frl/fig26", *beside.TO_THE_END, where="over the whole training"),
+            decided("frl/fig26", *supplements.TO_THE_END, where="over the whole training"),
             *_draw_rewarded("draw-rewarded", REWARD_SHRINKS, AHEAD),
-            decided("frl/readings", *beside.DRAW_REWARDED_AND),
+            decided("frl/readings", *supplements.DRAW_REWARDED_AND),
         ),
     ),
     _scheduler(
@@ -190,7 +188,7 @@ SCHEDULER_CLAIMS = (
         how=UP_TO_THE_STOP + FURTHER_READINGS + DRAW_REWARDED,
         supplements=(
             _in_code("fig27", AHEAD),
-            *_draw_rewarded("draw-rewarded", AHEAD), decided("frl/readings", *beside.DRAW_REWARDED_AND),
+            *_draw_rewarded("draw-rewarded", AHEAD), decided("frl/readings", *supplements.DRAW_REWARDED_AND),
         ),
     ),
     _scheduler(
@@ -213,10 +211,10 @@ SCHEDULER_CLAIMS = (
         how=UP_TO_THE_THRESHOLD + EVERY_POLICY_ARRIVES + STRICTER_OR_MEDIAN + CODE_CRITERION + SAME_VERDICTS,
         supplements=(
             decided("frl/table2", AT_98), supplement("frl/table2", FINAL_AHEAD),
-            Supplement("frl/table2", estimate.tell_every_policy),
-            _in_code("table2", SAME_ROUNDS, SHORTER), Supplement("frl/table2", estimate.tell_unreached),
-            decided("frl/table2", beside.MEDIAN_TIMES),
-            *(Supplement("frl/table2", tell) for tell in beside.CODE_CRITERION),
+            Supplement("frl/table2", estimands.tell_every_policy),
+            _in_code("table2", SAME_ROUNDS, SHORTER), Supplement("frl/table2", estimands.tell_unreached),
+            decided("frl/table2", supplements.MEDIAN_TIMES),
+            *(Supplement("frl/table2", tell) for tell in supplements.CODE_CRITERION),
             *_draw_rewarded("table2", SAME_ROUNDS, SHORTER),
         ),
     ),
@@ -225,10 +223,10 @@ SCHEDULER_CLAIMS = (
         "sec. IV.iv.3, fig. 30, table 3", "table3", TWICE, NO_SHORTER, gates=(HUNDRED_WORKERS,),
         how=UP_TO_THE_THRESHOLD + LOWER_BOUND + BOTH_OVER_ALL + CODE_CRITERION + SAME_VERDICTS,
         supplements=(
-            Supplement("frl/table3", estimate.tell_unreached),
+            Supplement("frl/table3", estimands.tell_unreached),
             supplement("frl/table3", OF_ARRIVALS), decided("frl/table3", OVER_ALL_ROUNDS),
             _in_code("table3", TWICE, NO_SHORTER),
-            *(Supplement("frl/table3", tell) for tell in beside.CODE_CRITERION),
+            *(Supplement("frl/table3", tell) for tell in supplements.CODE_CRITERION),
             *_draw_rewarded("table3", TWICE, NO_SHORTER),
         ),
     ),

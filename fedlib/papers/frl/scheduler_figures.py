@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import quantities
 from fedlib.papers.frl.figures import caption
 from fedlib.papers.frl.tables import missing_seeds
 
@@ -138,7 +138,7 @@ def plot_one_sign(rows: pd.DataFrame) -> Figure:
 
 def plot_schedulers(rows: pd.DataFrame) -> Figure:
     """Fig. 30: accuracy per round from the second on, IID and non-IID, mean over seeds."""
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     percent = rows.assign(test_accuracy=100 * rows["test_accuracy"])
     fig, axes = plotting.subplots(1, 2, figsize=(9.2, 4.2))
     for ax, case in zip(axes, ("IID", "non-IID"), strict=True):
@@ -155,7 +155,7 @@ def plot_schedulers(rows: pd.DataFrame) -> Figure:
 
 def plot_times(rows: pd.DataFrame) -> Figure:
     """Tables 2, 3: the maximum time of each round of every policy, all seeds, and their means."""
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     own = rows[rows["round"] > 0]
     fig, ax = plotting.subplots(figsize=(8, 4))
     shown = [variant for variant in SCHEDULER_ORDER if (own["variant"] == variant).any()]
@@ -174,7 +174,7 @@ def plot_times(rows: pd.DataFrame) -> Figure:
 
 def plot_fairness(rows: pd.DataFrame) -> Figure:
     """Variance of participation per round (the report's table 1), mean over seeds with its interval."""
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     fig, axes = plotting.subplots(1, 2, figsize=(9.2, 4.0), sharey=True)
     for ax, case in zip(axes, ("IID", "non-IID"), strict=True):
         own = rows[(rows["case"] == case) & (rows["round"] > 0)]

@@ -12,9 +12,7 @@ import pandas as pd
 from fedlib.analysis.claims import Part, supplement
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
-from fedlib.papers.frl import errata
-from fedlib.papers.frl import estimands as estimate
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import errata, estimands, quantities
 from fedlib.papers.frl.estimands import ABOUT, READ, SHIFT, USED, WORKERS, by_size
 
 ADDED = "added on 2026-11-25, after the rows had been looked at"  # said in `Claim.how`
@@ -31,7 +29,7 @@ decided = partial(supplement, decided=True)
 
 def early_rise(rows: pd.DataFrame) -> float:
     """Accuracy of the first rounds of an episode, first less last five episodes, in points."""
-    return -100 * measure.late_gain(rows[rows["episode_round"].between(1, EARLY)], "test_accuracy")
+    return -100 * quantities.late_gain(rows[rows["episode_round"].between(1, EARLY)], "test_accuracy")
 
 
 def early_rise_net(rows: pd.DataFrame) -> pd.DataFrame:
@@ -41,8 +39,8 @@ def early_rise_net(rows: pd.DataFrame) -> pd.DataFrame:
 
 def used_in_some_round(rows: pd.DataFrame) -> float:
     """Percent of the workers used in some round of an episode, mean over the last ones, over `USED`."""
-    late = rows[rows["episode"] > rows["episode"].max() - measure.LATE]
-    used = [measure.selections(part).any(axis=0).mean() for _, part in late.groupby("episode")]
+    late = rows[rows["episode"] > rows["episode"].max() - quantities.LATE]
+    used = [quantities.selections(part).any(axis=0).mean() for _, part in late.groupby("episode")]
     return 100 * (float(np.mean(used)) - USED)
 
 
@@ -62,7 +60,7 @@ def reward_shrinks_to_the_end(rows: pd.DataFrame) -> pd.Series:
 
 def ahead_at_the_end(rows: pd.DataFrame) -> pd.Series:
     """`estimands.fastest_ahead` at the last decision of the training, not at its stop."""
-    return estimate.fastest_ahead(rows.assign(before_stop=True))
+    return estimands.fastest_ahead(rows.assign(before_stop=True))
 
 
 def ahead_in_reading(name: str, rows: pd.DataFrame) -> pd.Series:
@@ -73,8 +71,8 @@ def ahead_in_reading(name: str, rows: pd.DataFrame) -> pd.Series:
 
 def median_time_ratio(rows: pd.DataFrame) -> pd.Series:
     """100 x log of the median maximum time up to the threshold, random over scheduler."""
-    named, keys = measure.named(rows), ["variant", "seed"]
-    table = measure.rounds_to_threshold(named)
+    named, keys = quantities.named(rows), ["variant", "seed"]
+    table = quantities.rounds_to_threshold(named)
     if table.empty:  # random selection was not run
         return pd.Series(dtype=float)
     arrival = table.set_index(keys)["rounds"].fillna(named["round"].max())
@@ -93,7 +91,7 @@ def printed_median_ratio() -> float:
 
 def tell_code_accuracy(rows: pd.DataFrame) -> str:
     """Count the runs that reach the test accuracy at which the authors' branch stops."""
-    best = measure.named(rows).groupby(["variant", "seed"])["test_accuracy"].max() >= CODE_ACCURACY
+    best = quantities.named(rows).groupby(["variant", "seed"])["test_accuracy"].max() >= CODE_ACCURACY
     counts = [
         f"{int(best[name].sum())} of {len(best[name])} runs of {words}"
         for name, words in (("random", "random selection"), (READ, "the scheduler"))
@@ -106,7 +104,7 @@ def tell_training(rows: pd.DataFrame) -> str:
     """Number of decisions after which the scheduler's training stopped."""
     if "training_rounds" not in rows:
         return ""
-    named = measure.named(rows)
+    named = quantities.named(rows)
     decisions = named[named["variant"] == READ].groupby("seed")["training_rounds"].max().dropna()
     if decisions.empty:
         return ""
@@ -122,11 +120,11 @@ _ahead = partial(Part, unit="points", margin=SHIFT)
 
 SPREADS = tuple(
     _spread(
-        f"spread of the reward, {words}{of}, 100 - 20 workers", estimate.spread_difference(*after, variant)
+        f"spread of the reward, {words}{of}, 100 - 20 workers", estimands.spread_difference(*after, variant)
     )
     for words, after in (
-        ("from round 3 on", (estimate.EPISODES // 2, 2)),
-        ("last 5 episodes", (estimate.EPISODES - measure.LATE, 1)),
+        ("from round 3 on", (estimands.EPISODES // 2, 2)),
+        ("last 5 episodes", (estimands.EPISODES - quantities.LATE, 1)),
     )
     for of, variant in (("", "evaluatorfl"), (", as many at random", SHUFFLED))
 )
@@ -146,16 +144,16 @@ IN_SOME_ROUND = tuple(
 )  # fmt: skip
 BOTH_SIZES_MEAN = Part(
     "accuracy after the first round - 85 %, mean of both numbers of workers",
-    by_size(estimate.first_round("test_accuracy"), WORKERS, "evaluatorfl_local"), kind=EQUIVALENCE,
+    by_size(estimands.first_round("test_accuracy"), WORKERS, "evaluatorfl_local"), kind=EQUIVALENCE,
     margin=ABOUT,
 )  # fmt: skip
 BEHIND = (
-    _behind("FedAvg - EvaluatorFL, mean over the rounds", estimate.behind_fedavg(pd.Series.mean)),
-    _behind("FedAvg - EvaluatorFL, best round", estimate.behind_fedavg(pd.Series.max)),
-    _behind("FedAvg - EvaluatorFL, last episode alone", estimate.behind_fedavg(lambda own: own.iloc[-1], 1)),
+    _behind("FedAvg - EvaluatorFL, mean over the rounds", estimands.behind_fedavg(pd.Series.mean)),
+    _behind("FedAvg - EvaluatorFL, best round", estimands.behind_fedavg(pd.Series.max)),
+    _behind("FedAvg - EvaluatorFL, last episode alone", estimands.behind_fedavg(lambda own: own.iloc[-1], 1)),
     _behind(
         "FedAvg - EvaluatorFL as coded (A3, A4, A8), last round",
-        estimate.behind_fedavg(lambda own: own.iloc[-1], variants=("evaluatorfl_code", "evaluatorfl_old")),
+        estimands.behind_fedavg(lambda own: own.iloc[-1], variants=("evaluatorfl_code", "evaluatorfl_old")),
     ),
 )
 TO_THE_END = (

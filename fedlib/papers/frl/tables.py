@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis import contrasts as decide
+from fedlib.analysis import contrasts
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published
 from fedlib.analysis.tables import compare, summarise_seeds
-from fedlib.papers.frl import quantities as measure
+from fedlib.papers.frl import quantities
 from fedlib.papers.frl.errata import times
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS, SCHEDULERS
 from fedlib.plotting.style import method_style
@@ -43,7 +43,7 @@ def compare_times(rows: pd.DataFrame, table: str) -> pd.DataFrame:
     reached: how many seeds do reach it; the mean number of rounds is over these only, and has no difference
     where others miss it.
     """
-    ours = measure.rounds_to_threshold(measure.named(rows))
+    ours = quantities.rounds_to_threshold(quantities.named(rows))
     frames = []
     for name, words in QUANTITIES.items():
         part = ours[ours["variant"].isin(PRINTED)].dropna(subset=[name])
@@ -61,7 +61,7 @@ def compare_times(rows: pd.DataFrame, table: str) -> pd.DataFrame:
 
 def schedulers(rows: pd.DataFrame) -> pd.DataFrame:
     """Every policy of fig. 30 in both cases: means over seeds, and how many seeds reach the threshold."""
-    table = measure.rounds_to_threshold(measure.named(rows))
+    table = quantities.rounds_to_threshold(quantities.named(rows))
     order = ["schedulerfl", *SCHEDULERS]
     found: list[dict[str, Any]] = []
     for (case, variant), part in table.groupby(["case", "variant"], sort=False):
@@ -84,7 +84,7 @@ def schedulers(rows: pd.DataFrame) -> pd.DataFrame:
 def missing_seeds(rows: pd.DataFrame) -> str:
     """Sentence on policies of fig. 30 that lack a seed which others have; empty if none does."""
     told = []
-    for case, same in measure.named(rows).groupby("case"):
+    for case, same in quantities.named(rows).groupby("case"):
         every = set(same["seed"])
         for policy, own in same.groupby("variant", sort=False):
             lacking = ", ".join(map(str, sorted(every - set(own["seed"]))))
@@ -116,23 +116,23 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
 
     redrawn_%: rounds in which too few were drawn at first (FRL-A5).
     """
-    rows, found = measure.named(rows), []
+    rows, found = quantities.named(rows), []
     for workers in sorted(set(rows["num_clients"])):
         same = rows[rows["num_clients"] == workers]
-        fedavg = decide.final(same[same["variant"] == "fedavg"])
+        fedavg = contrasts.final(same[same["variant"] == "fedavg"])
         for (approach, variant), own in same.groupby([_approach(same), "variant"], sort=True):
             learns = own["method"].iloc[0] == "evaluatorfl"
-            final = by_seed(own, measure.late_final) if learns else decide.final(own)
+            final = by_seed(own, quantities.late_final) if learns else contrasts.final(own)
             both = final.index.intersection(fedavg.index)  # none while FedAvg's runs are missing
-            gap = decide.paired(final, fedavg) if len(both) else Interval(nan, nan, nan, 0)
+            gap = contrasts.paired(final, fedavg) if len(both) else Interval(nan, nan, nan, 0)
             line = {
                 "workers": workers, "approach": approach or "-", "variant": variant, "final": final.mean(),
                 **gap.columns("minus_fedavg", ""), "n": gap.n,
             }  # fmt: skip
             if learns:
                 line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
-                settled = by_seed(own, measure.settled_from)
-                line["selected_%"] = 100 * by_seed(own, measure.share_selected).mean()
+                settled = by_seed(own, quantities.settled_from)
+                line["selected_%"] = 100 * by_seed(own, quantities.share_selected).mean()
                 line["settled"] = f"{int(settled.notna().sum())} of {len(settled)}"
             found.append(line)
     return pd.DataFrame(found)
@@ -143,11 +143,11 @@ def evaluator_gaps(rows: pd.DataFrame) -> dict[str, Interval]:
 
     Means over sizes and approaches; empty where a control has no runs.
     """
-    named, against = measure.named(rows), {"fedavg": {}, "evaluatorfl_shuffled": {}}
+    named, against = quantities.named(rows), {"fedavg": {}, "evaluatorfl_shuffled": {}}
     for (workers, approach), part in named.groupby(["num_clients", _approach(named)]):
-        ours = by_seed(part[part["variant"] == "evaluatorfl"], measure.late_final)
-        shuffled = by_seed(part[part["variant"] == "evaluatorfl_shuffled"], measure.late_final)
-        fedavg = decide.final(named[(named["variant"] == "fedavg") & (named["num_clients"] == workers)])
+        ours = by_seed(part[part["variant"] == "evaluatorfl"], quantities.late_final)
+        shuffled = by_seed(part[part["variant"] == "evaluatorfl_shuffled"], quantities.late_final)
+        fedavg = contrasts.final(named[(named["variant"] == "fedavg") & (named["num_clients"] == workers)])
         if approach:
             against["fedavg"][workers, approach] = ours - fedavg
             against["evaluatorfl_shuffled"][workers, approach] = ours - shuffled
@@ -179,7 +179,7 @@ def first_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     global: theta_G's on the test set; rewarded: Rhat, of the models that the reading rewards, on the workers'
     own test data; both in percent, mean over episodes. |R|: mean size of the reward.
     """
-    rows = measure.named(rows)
+    rows = quantities.named(rows)
     rows, found = rows[rows["round"] > 0], []
     for (workers, variant), own in rows.groupby(["num_clients", "variant"], sort=True):
         first = own["episode_round"] == 1

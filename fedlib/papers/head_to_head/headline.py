@@ -52,14 +52,14 @@ def headline(rows_of: RowsOf) -> list[str]:
 def comparison_answer(rows_of: RowsOf) -> list[str]:
     """`who_is_ahead`; then sentences on the best baseline and on runs that diverged."""
     rows = rows_of(ROWS)
-    ahead = who_is_ahead(rows_of)
+    ahead = who_is_ahead(rows_of, _by_rival)
     if rows.empty:
         return ahead
     runs = per_run(rows)
     return [*ahead, *_strongest(rows_of, runs, _seen(runs)), *filter(None, [tables.divergence_words(rows)])]
 
 
-def who_is_ahead(rows_of: RowsOf, told: Telling | None = None) -> list[str]:
+def who_is_ahead(rows_of: RowsOf, told: Telling) -> list[str]:
     """Sentences on each rival: which learned methods are ahead of it after as many rounds; told: how."""
     rows = rows_of(ROWS)
     if rows.empty:
@@ -68,7 +68,7 @@ def who_is_ahead(rows_of: RowsOf, told: Telling | None = None) -> list[str]:
     settings = runs.groupby(["dataset", "cell"]).ngroups
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
     where = f"Over {settings} setting{'s' * (settings > 1)} ({seeds}), of {{}} learned method{{}}"
-    return (told or _by_rival)({LEARNED[name]: LESS[name] for name in _seen(runs)}, rows_of, where)
+    return told({LEARNED[name]: LESS[name] for name in _seen(runs)}, rows_of, where)
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:
@@ -125,7 +125,7 @@ def _standings(
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
     """`who_is_ahead_in_time`; then a sentence on runs that failed."""
-    told = who_is_ahead_in_time(rows_of)
+    told = who_is_ahead_in_time(rows_of, _by_rival)
     if not told:
         return []
     runs = per_device_run(named(rows_of(DEVICES)))
@@ -135,7 +135,7 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     return [*told, *[lost] * bool(words)]
 
 
-def who_is_ahead_in_time(rows_of: RowsOf, told: Telling | None = None) -> list[str]:
+def who_is_ahead_in_time(rows_of: RowsOf, told: Telling) -> list[str]:
     """Name the methods that are ahead of each rival after equal simulated time; told: how."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
@@ -143,7 +143,7 @@ def who_is_ahead_in_time(rows_of: RowsOf, told: Telling | None = None) -> list[s
     runs = per_device_run(named(rows))
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
     where = f"After equal simulated time ({seeds}), of {{}} method{{}} that learn whom to wait for"
-    return (told or _by_rival)(IN_TIME, rows_of, where)
+    return told(IN_TIME, rows_of, where)
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:

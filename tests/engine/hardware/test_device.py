@@ -14,7 +14,7 @@ from fedlib.engine import MemoryWarning, Segments, Trainer, evaluate_rows, evalu
 from fedlib.engine.cuda_graphs import WARM_UP, CudaRecorder, _model_key
 from fedlib.engine.evaluation import padded_sums, places_of
 from fedlib.engine.forward import StackedForward
-from fedlib.engine.hardware import device as gpu
+from fedlib.engine.hardware import device
 from fedlib.engine.hardware.device import to_host
 from fedlib.engine.hardware.precision import products_in
 from fedlib.errors import MemoryShortage
@@ -25,9 +25,9 @@ from fedlib.models import make_model
 
 @pytest.fixture
 def cuda(monkeypatch):
-    gpu._stream.cache_clear()
+    device._stream.cache_clear()
     yield FakeCuda().install(monkeypatch)
-    gpu._stream.cache_clear()
+    device._stream.cache_clear()
 
 
 def test_a_graph_is_recorded_on_its_own_device_on_the_stream_that_it_was_warmed_up_on(cuda):
@@ -53,7 +53,7 @@ def test_all_recordings_of_a_device_share_a_stream(cuda):
 
 
 def test_current_leaves_a_cpu_alone(cuda):
-    with gpu.current(torch.device("cpu")), gpu.current(torch.device("cuda:3")):
+    with device.current(torch.device("cpu")), device.current(torch.device("cuda:3")):
         assert cuda.device == 3
     assert cuda.device == 0
 

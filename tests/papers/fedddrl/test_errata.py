@@ -31,11 +31,11 @@ def test_recomputed(number):
 
 
 def test_a_printed_value_that_is_right_agrees(monkeypatch):
-    from fedlib.papers.fedddrl import errata as fedddrl_errata
+    from fedlib.papers.fedddrl import errata
 
     right = {"EMD_ori": 1.4, "EMD_MixUp": 0.8}
-    monkeypatch.setattr(fedddrl_errata, "printed", lambda artifact, metric: right[metric])
-    assert fedddrl_errata.e1()[2]
+    monkeypatch.setattr(errata, "printed", lambda artifact, metric: right[metric])
+    assert errata.e1()[2]
 
 
 def test_gains_of_the_abstract():

@@ -9,7 +9,7 @@ import pytest
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
 from fedlib.papers import artifacts
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import runs
 from fedlib.paths import project_root
 
 SIZES = {
@@ -20,7 +20,7 @@ METHOD_SIZES = {"episodes"}
 
 
 def named(run):
-    return grid.name_of(run.method, run.method_options, mixup=run.mixup_alpha is not None)
+    return runs.name_of(run.method, run.method_options, mixup=run.mixup_alpha is not None)
 
 
 def settings(run):
@@ -34,23 +34,23 @@ def test_table4_has_the_settings_of_the_printed_table_3_at_paper():
     printed = (
         pd.read_csv(project_root() / "data" / "published" / "fedddrl_table3.csv").set_index("metric").value
     )
-    runs = grid.table4("paper")
-    assert len(runs) == 8 * 3
-    for run in runs:
+    planned = runs.table4("paper")
+    assert len(planned) == 8 * 3
+    for run in planned:
         assert run.cohort_size == int(printed.clients_per_round_C)
         assert run.num_clients == (98 if run.dataset == "crisis-ibd" else int(printed.total_clients_K))
         assert run.local_epochs == int(printed.default_local_epochs)
         assert run.partition_options["sigma"] == float(printed.sigma)
         assert run.episode_rounds == run.rounds == int(printed.rounds_T)
         assert run.method_options.get("episodes", 40) == int(printed.episodes_N_ep)
-    assert {r.partition_options.get("images_per_client") for r in runs} == {600, 500, None}
-    alphas = {r.dataset: r.mixup_alpha for r in runs if r.mixup_alpha is not None}
+    assert {r.partition_options.get("images_per_client") for r in planned} == {600, 500, None}
+    alphas = {r.dataset: r.mixup_alpha for r in planned if r.mixup_alpha is not None}
     assert alphas == {"mnist": 0.05, "cifar10": 0.4, "crisis-ibd": 0.2}
 
 
 def test_the_ablation_adds_one_thing_at_a_time():
-    by_name = {named(run): run for run in grid.table4("paper", among=["MNIST"])}
-    assert list(by_name) == list(grid.TABLE4)
+    by_name = {named(run): run for run in runs.table4("paper", among=["MNIST"])}
+    assert list(by_name) == list(runs.TABLE4)
     a, b, c, d = (by_name[n].method_options for n in ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl"))
     assert {k: (a[k], b[k]) for k in a if a[k] != b[k]} == {"w1": (1.0, 2.9)}
     assert c == b
@@ -62,14 +62,14 @@ def test_the_ablation_adds_one_thing_at_a_time():
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_a_profile_changes_sizes_only(profile):
     for artifact in artifacts("fedddrl").values():
-        roles = set(grid.roles(profile))
-        printed = [r for r in artifact.runs("paper") if grid.ROLE_OF[r.dataset] in roles]
-        runs = artifact.runs(profile)
-        for run in runs:
+        roles = set(runs.roles(profile))
+        printed = [r for r in artifact.runs("paper") if runs.ROLE_OF[r.dataset] in roles]
+        planned = artifact.runs(profile)
+        for run in planned:
             check_run_names(run)
             assert named(run)
         if artifact.id not in ("fedddrl/sgd-search", "fedddrl/fig2", "fedddrl/episode"):
-            ours = [{**settings(run), "profile": ""} for run in runs]
+            ours = [{**settings(run), "profile": ""} for run in planned]
             assert ours == [{**settings(run), "profile": ""} for run in printed], artifact.id
 
 
@@ -86,26 +86,26 @@ def test_every_description_has_one_owner(profile):
 
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_the_local_setting_in_use_was_tried(profile):
-    assert grid.scale_of(profile).local in grid.scale_of(profile).search
+    assert runs.scale_of(profile).local in runs.scale_of(profile).search
 
 
 @pytest.mark.parametrize("profile", ["reduced", "paper"])
 def test_the_search_goes_beyond_the_setting_in_use(profile):
     """Smaller and larger steps with its momentum, another batch; FedAvg alone, nothing twice."""
-    scale = grid.scale_of(profile)
+    scale = runs.scale_of(profile)
     same = [one for one in scale.search if one.momentum == scale.local.momentum]
     assert min(one.rate for one in same) < scale.local.rate < max(one.rate for one in same)
     assert len({one.batch_size for one in scale.search}) > 1
     assert len({one.resize for one in scale.search}) == (2 if profile == "paper" else 1)
-    runs = grid.sgd_search(profile)
-    assert {run.method for run in runs} == {"fedavg"}
-    assert {named(run) for run in runs} == {"fedavg", "fedavg_mixup"}
-    assert len({run.key for run in runs}) == len(runs) == 4 * len(scale.search)
+    planned = runs.sgd_search(profile)
+    assert {run.method for run in planned} == {"fedavg"}
+    assert {named(run) for run in planned} == {"fedavg", "fedavg_mixup"}
+    assert len({run.key for run in planned}) == len(planned) == 4 * len(scale.search)
 
 
 def test_names_of_settings_are_unique():
     for profile in USUAL_PROFILES:
-        runs = grid.controls(profile) + grid.eq13_14(profile) + grid.table4(profile)
-        names = Counter((r.dataset, named(r)) for r in {r.key: r for r in runs}.values())
+        planned = runs.controls(profile) + runs.eq13_14(profile) + runs.table4(profile)
+        names = Counter((r.dataset, named(r)) for r in {r.key: r for r in planned}.values())
         assert set(names.values()) == {1}
-        assert {name for _, name in names} == set(grid.SETTINGS)
+        assert {name for _, name in names} == set(runs.SETTINGS)

@@ -9,8 +9,7 @@ from fedddrl_by_hand import ROUNDS, frame
 
 import fedlib
 from fedlib.analysis.claims import effects_of, real_rows
-from fedlib.papers.fedddrl import estimands, quantities, supplements
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import estimands, quantities, runs, supplements
 from fedlib.papers.fedddrl.claims import CLAIMS
 
 SEEDS = (0, 1, 2)
@@ -75,7 +74,7 @@ def test_rows_of_one_local_sgd():
         fedavg(), fedavg().assign(local_learning_rate=0.3),
         fedavg().assign(local_optimizer_options='{"momentum": 0.9}'), fedavg().assign(batch_size=32),
     )  # fmt: skip
-    found = supplements.with_local(rows, grid.Local(0.1, 0.0, 10))
+    found = supplements.with_local(rows, runs.Local(0.1, 0.0, 10))
     pd.testing.assert_frame_equal(found, rows.iloc[: len(fedavg())])
 
 

@@ -8,8 +8,7 @@ import pytest
 from fedddrl_by_hand import ROUNDS, decided, frame
 
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.fedddrl import episode_plots, further_tables, return_tables, tables
-from fedlib.papers.fedddrl import runs as grid
+from fedlib.papers.fedddrl import episode_plots, further_tables, return_tables, runs, tables
 from fedlib.papers.fedddrl.measurements import utility_line
 from fedlib.reporting.figure_files import draw_figure
 from fedlib.reporting.html_tables import html_table
@@ -28,7 +27,7 @@ def test_table_4_beside_the_published_values():
 
 def test_table_4_keeps_differences_beside_the_values_they_are_of():
     """One table of a notebook's width; where a data set's name is long, only the s.d. stand in a second."""
-    cells = {(name, "MNIST"): {"accuracy": 0.9, "sway": 1} for name in grid.TABLE4}
+    cells = {(name, "MNIST"): {"accuracy": 0.9, "sway": 1} for name in runs.TABLE4}
     rows = frame(cells)
     assert html_table(tables.table4(rows), name="t").count("<table") == 1
     long = html_table(tables.table4(rows.assign(dataset="fmnist-embedded")), name="t")
@@ -74,7 +73,7 @@ def test_what_learning_adds_at_the_learned_rate():
 
 def test_costs_in_percent_of_fedavg():
     table = tables.costs(frame(rules_and_ours())).set_index("method")
-    assert table.loc[grid.TABLE4["fedddrl"].label, ["accuracy", "latency %", "uploads %"]].tolist() == [
+    assert table.loc[runs.TABLE4["fedddrl"].label, ["accuracy", "latency %", "uploads %"]].tolist() == [
         48,
         60,
         50,
@@ -149,7 +148,7 @@ def test_the_bias_is_judged_on_common_seeds():
 def everything():
     """All settings of all figures on two data sets, FedDdrl with its decisions."""
     table4 = {
-        (name, role): 0.5 for name in grid.TABLE4 for role in ("MNIST", "CIFAR-10") if name != "fedddrl"
+        (name, role): 0.5 for name in runs.TABLE4 for role in ("MNIST", "CIFAR-10") if name != "fedddrl"
     }
     rules = {
         key: value for key, value in rules_and_ours().items() if key[0] not in ("fedavg_mixup", "fedddrl")

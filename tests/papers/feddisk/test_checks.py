@@ -5,18 +5,18 @@ import pandas as pd
 import pytest
 from claims import decide
 
-from fedlib.papers.feddisk import leakage_bound as privacy
-from fedlib.papers.feddisk import toy as feddisk_toy
+from fedlib.papers.feddisk import leakage_bound
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.made_width import measure_widths
 from fedlib.papers.feddisk.samples import sample_images, unpack_images
+from fedlib.papers.feddisk.toy import agreement, toy_weights
 
 
 def test_information_by_hand():
     """Two fair coins that agree share ln 2; independent ones nothing."""
-    assert privacy.mutual_information(np.eye(2) / 2) == pytest.approx(np.log(2))
-    assert privacy.mutual_information(np.full((2, 2), 0.25)) == pytest.approx(0)
-    assert privacy.entropy(np.array([0.5, 0.5, 0.0])) == pytest.approx(np.log(2))
+    assert leakage_bound.mutual_information(np.eye(2) / 2) == pytest.approx(np.log(2))
+    assert leakage_bound.mutual_information(np.full((2, 2), 0.25)) == pytest.approx(0)
+    assert leakage_bound.entropy(np.array([0.5, 0.5, 0.0])) == pytest.approx(np.log(2))
 
 
 def test_joint_law_against_simulation():
@@ -27,14 +27,14 @@ def test_joint_law_against_simulation():
     for client in range(4):
         counts = np.zeros((3, 3))
         np.add.at(counts, (draws[client], seen), 1 / 200_000)
-        np.testing.assert_allclose(privacy.joint_law(laws, kappa, client), counts, atol=0.005)
+        np.testing.assert_allclose(leakage_bound.joint_law(laws, kappa, client), counts, atol=0.005)
 
 
 def test_bound_is_tight_for_a_single_client_and_the_claim_can_fail():
     law = np.array([[0.2, 0.8]])
-    leak = privacy.mutual_information(privacy.joint_law(law, np.array([1.0]), 0))
-    assert leak == pytest.approx(privacy.entropy(law[0]))  # kappa = 1: equality
-    rows = privacy.check_bound("smoke")
+    leak = leakage_bound.mutual_information(leakage_bound.joint_law(law, np.array([1.0]), 0))
+    assert leak == pytest.approx(leakage_bound.entropy(law[0]))  # kappa = 1: equality
+    rows = leakage_bound.check_bound("smoke")
     assert decide(CLAIMS, "FEDDISK-C10", rows).verdict == "supported"
     flat = rows.assign(leakage=0.01, bound=0.02)
     assert decide(CLAIMS, "FEDDISK-C10", flat).verdict == "not supported"  # it does not fall with K
@@ -62,7 +62,7 @@ def test_sample_images_survive_the_table():
 
 @pytest.fixture(scope="module")
 def toy():
-    return feddisk_toy.toy_weights()
+    return toy_weights()
 
 
 def test_toy_has_the_true_ratio_and_weights_that_know_the_first_pixel_only(toy):
@@ -83,8 +83,8 @@ def test_the_order_of_the_toys_weights(toy):
             "local": [3, 2, 1, 1, 3, 2], "global": [4, 5, 6, 6, 5, 4],
         }
     )  # fmt: skip
-    table = feddisk_toy.agreement(by_hand).set_index("client")
+    table = agreement(by_hand).set_index("client")
     assert table["local"].tolist() == pytest.approx([-1, 0.5])
     assert table["global"].tolist() == pytest.approx([1, -1])
-    table = feddisk_toy.agreement(toy).set_index("client")
+    table = agreement(toy).set_index("client")
     assert (table < 0).all(axis=None)

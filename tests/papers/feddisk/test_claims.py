@@ -9,8 +9,7 @@ import pytest
 
 from fedlib.analysis.claims import verdict_on
 from fedlib.papers import errata_table
-from fedlib.papers.feddisk import errata, quantities, tables
-from fedlib.papers.feddisk import measurements as sizes
+from fedlib.papers.feddisk import errata, measurements, quantities, tables
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.headline import at_length
 from fedlib.papers.feddisk.runs import SCALES, run_of
@@ -443,7 +442,7 @@ def test_table_1_beside_ours():
 
 def test_counted_sizes():
     """Protocol sheet 2.2; BatchNorm of c channels has 2 c parameters, and 2 c + 2 words of statistics."""
-    table = sizes.count_sizes("smoke").set_index(["dataset", "part", "method", "side"])
+    table = measurements.count_sizes("smoke").set_index(["dataset", "part", "method", "side"])
     assert len(table) == 4 * 6  # the six rows of table 2, FEMNIST's for both sizes of its images
     counted, sent = table.counted, table.message_bytes
     for method in ("feddisk", "fedavg", "fedprox", "fedrod"):

@@ -9,8 +9,7 @@ import pytest
 
 from fedlib.analysis.variants import with_variant
 from fedlib.papers import find_artifact
-from fedlib.papers.feddisk import figures as drawing
-from fedlib.papers.feddisk import headline
+from fedlib.papers.feddisk import figures, headline
 from fedlib.papers.feddisk.leakage_bound import check_bound
 from fedlib.papers.feddisk.runs import ABLATIONS, METHODS
 from fedlib.reporting.figure_files import draw_figure
@@ -49,7 +48,7 @@ def test_the_run_of_the_papers_length_is_drawn_less_fedavg_of_the_same_trial():
     """FedDisk 55 % in the end where FedAvg has 50, in both trials: 5 points, and 2.5 in round 1."""
     rows = [row for seed in range(2) for own, level in (("fedavg", 0.5), ("feddisk", 0.55))
             for row in run(own, seed, accuracy=level)]  # fmt: skip
-    figure = drawing.plot_length(pd.DataFrame(rows))
+    figure = figures.plot_length(pd.DataFrame(rows))
     levels, leads = figure.axes
     assert len(levels.lines) == 2
     np.testing.assert_allclose(leads.lines[0].get_ydata(), [2.5, 5.0])
@@ -66,8 +65,8 @@ def test_weights_are_drawn_client_by_client_of_the_first_trial(tmp_path, monkeyp
         start["h_quantiles"] = start["alpha_quantiles"] = json.dumps((times * np.array(levels)).tolist())
         found.append({**start, "effective_sample_size": json.dumps([7 * times, 9 * times])})
     drawn = []
-    monkeypatch.setattr(drawing, "finish", lambda fig, *given: drawn.append(fig))
-    drawing.plot_weights(pd.DataFrame(found))
+    monkeypatch.setattr(figures, "finish", lambda fig, *given: drawn.append(fig))
+    figures.plot_weights(pd.DataFrame(found))
     h, alpha, size = drawn[0].axes
     assert h.lines[0].get_ydata().tolist() == alpha.lines[0].get_ydata().tolist() == [0.3, 0.4]
     assert [bar.get_height() for bar in size.patches] == [7, 9]
@@ -100,16 +99,16 @@ def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
         for method, options in ABLATIONS.values():
             found += run(method, seed, options, base - 0.01)
     rows = pd.DataFrame(found)
-    table = drawing.ablation_table(rows).set_index("variant")
+    table = figures.ablation_table(rows).set_index("variant")
     assert list(table.index) == ["feddisk", *(name for name in ABLATIONS if name != "fedavg_2_steps")]
     assert table.accuracy["feddisk"] == pytest.approx(54)
     np.testing.assert_allclose(table["mean"], [2, -1, -1, -1, -1, 0], atol=1e-9)
     np.testing.assert_allclose(table.high - table.low, 0, atol=1e-9)
-    shown = drawing.ablations_shown(rows).set_index("variant")
+    shown = figures.ablations_shown(rows).set_index("variant")
     assert shown["less FedAvg's (points)"]["feddisk"] == pytest.approx(2)
     assert shown["FedAvg's of as many steps (%)"]["feddisk"] == pytest.approx(52)
-    assert drawing.worth_shown(rows)["difference (points)"].tolist() == pytest.approx([3, 0])
-    worth = drawing.weights_worth(rows)
+    assert figures.worth_shown(rows)["difference (points)"].tolist() == pytest.approx([3, 0])
+    worth = figures.weights_worth(rows)
     assert worth.less.tolist() == ["feddisk_shuffled", "feddisk_mean"]
     np.testing.assert_allclose(worth["mean"], [3, 0], atol=1e-9)  # 2 more less one less; both one less
     longer = pd.DataFrame(
@@ -119,11 +118,11 @@ def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
             for row in run("feddisk", 0, {**options, "run.local_steps": 2}, accuracy)
         ]
     )
-    at_length = drawing.weights_worth_at_length(longer)
+    at_length = figures.weights_worth_at_length(longer)
     assert at_length.less.tolist() == ["feddisk_shuffled"]
     np.testing.assert_allclose(at_length["mean"], [3], atol=1e-9)
     half = with_variant(rows, ABLATIONS).query("variant != 'feddisk_mean'")
-    assert drawing.weights_worth(half).variant.tolist() == ["feddisk"]
+    assert figures.weights_worth(half).variant.tolist() == ["feddisk"]
     assert draw_figure(find_artifact("feddisk/ablations"), rows, tmp_path).stat().st_size > 8_000
 
 

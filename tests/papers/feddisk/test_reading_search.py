@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedlib.experiments.preflight import check_run_names
-from fedlib.papers.feddisk import reading_search as search
+from fedlib.papers.feddisk import reading_search
 from fedlib.papers.feddisk.runs import readings, run_of, scale_of
 from fedlib.reporting.html_tables import html_table
 
@@ -18,7 +18,7 @@ def test_the_grid_has_every_combination_once():
     assert len({run.key for run in runs}) == len(runs) == 2 * (4 * 2 * 2 + 2)
     for run in runs:
         check_run_names(run)
-    described = [search.describe(run.dataset_options, run.local_steps) for run in runs]
+    described = [reading_search.describe(run.dataset_options, run.local_steps) for run in runs]
     assert {line["noise times"] for line in described} == {1, 10, 30, 100}
     assert {(line["work"], line["clipped"]) for line in described} == {
         (work, clipped) for work in ("2 epochs", "2 mini-batches") for clipped in (True, False)
@@ -40,7 +40,7 @@ def made(accuracies, noise, steps=None):
         {
             "dataset": "mnist", "method": "fedavg", "local_steps": steps, "dataset_options": options,
             "seed": 0, "round": np.arange(1, len(accuracies) + 1), "rounds": len(accuracies),
-            search.ACCURACY: accuracies,
+            reading_search.ACCURACY: accuracies,
         }
     )  # fmt: skip
 
@@ -52,12 +52,12 @@ def peak(level, at, rounds=1000):
 
 
 def test_printed_facts():
-    assert search.printed() == (51.7, 500)
+    assert reading_search.printed() == (51.7, 500)
 
 
 @pytest.mark.parametrize(("level", "at", "fits"), [(0.53, 480, "yes"), (0.53, 900, "no"), (0.83, 500, "no")])
 def test_a_reading_fits_by_level_and_round(level, at, fits):
-    table = search.reading_lines(made(peak(level, at), {"strength": 9.0, "noise_as": "std"}))
+    table = reading_search.reading_lines(made(peak(level, at), {"strength": 9.0, "noise_as": "std"}))
     line = table.iloc[0]
     assert line.fits == fits
     assert (line["noise times"], line["noise as"], line["best round"]) == (30, "std", at)
@@ -65,18 +65,18 @@ def test_a_reading_fits_by_level_and_round(level, at, fits):
 
 def test_rounds_between_evaluations_are_left_out():
     rows = made(peak(0.53, 480), {"strength": 9.0})
-    rows.loc[rows["round"] % 10 > 0, search.ACCURACY] = np.nan
-    line = search.reading_lines(rows).iloc[0]
+    rows.loc[rows["round"] % 10 > 0, reading_search.ACCURACY] = np.nan
+    line = reading_search.reading_lines(rows).iloc[0]
     assert (line["best round"], round(line["best"], 3)) == (480, 53)
 
 
 def test_a_near_level_of_runs_that_end_before_the_printed_round_is_open():
-    table = search.reading_lines(made(peak(0.53, 480)[:150] + 0.033, {"strength": 9.0}))
+    table = reading_search.reading_lines(made(peak(0.53, 480)[:150] + 0.033, {"strength": 9.0}))
     assert table.fits.tolist() == ["open"]
 
 
 def test_points_off_by_hand():
-    line = search.reading_lines(made(peak(0.53, 480), {"strength": 9.0})).iloc[0]
+    line = reading_search.reading_lines(made(peak(0.53, 480), {"strength": 9.0})).iloc[0]
     level = 0.53
     assert line["points off"] == pytest.approx(100 * level - 51.7)
 
@@ -90,18 +90,18 @@ def test_the_answer_names_the_readings_that_come_near():
             made(peak(0.83, 500), {"strength": 0.3}),
         ]
     )
-    (told,) = search.reading_answer(lambda name: rows)
+    (told,) = reading_search.reading_answer(lambda name: rows)
     assert told.startswith("Of 3 readings with up to 6000 training images a class (1 seed) 2 come within ")
     assert "3 points of the printed 51.7 % (2 epochs, 30 times the noise" in told
     assert "2 mini-batches, 100 times the noise, not clipped" in told
     assert "they reach 50.0 to 83.0 % within 1000 rounds" in told
     assert told.endswith(" 1 of these has its best within 150 rounds of the printed 500.")
-    (short,) = search.reading_answer(lambda name: rows[rows["round"] <= 150].assign(rounds=150))
+    (short,) = reading_search.reading_answer(lambda name: rows[rows["round"] <= 150].assign(rounds=150))
     assert short.endswith(
         "The printed round of FedAvg's best, 500, lies beyond these runs, so none is known to fit."
     )
-    assert search.reading_answer(lambda name: rows[:0]) == []
-    (far,) = search.reading_answer(lambda name: made(peak(0.83, 500), {"strength": 0.3}))
+    assert reading_search.reading_answer(lambda name: rows[:0]) == []
+    (far,) = reading_search.reading_answer(lambda name: made(peak(0.83, 500), {"strength": 0.3}))
     assert far.startswith("Of 1 reading with up to 6000 training images a class (1 seed) none comes within ")
     assert far.endswith("within 1000 rounds.")
 
@@ -109,7 +109,7 @@ def test_the_answer_names_the_readings_that_come_near():
 def test_headers_name_the_printed_values_and_units():
     """One table of a notebook's width; the rounds of the runs have a column only where they differ."""
     short = made(peak(0.53, 480)[:150], {"strength": 9.0, "noise_as": "std"}, steps=2)
-    table = search.reading_table(short)
+    table = reading_search.reading_table(short)
     assert table["noise: x is a"].tolist() == ["s.d."]
     assert {
         "best accuracy (%), printed 51.7: difference", "round of it, printed 500: difference",
@@ -117,5 +117,5 @@ def test_headers_name_the_printed_values_and_units():
     } <= set(table)  # fmt: skip
     assert "rounds run" not in table
     both = pd.concat([short, made(peak(0.53, 480), {"strength": 9.0})])
-    assert sorted(search.reading_table(both)["rounds run"]) == [150, 1000]
-    assert html_table(search.reading_table(short), name="t").count("<table") == 1
+    assert sorted(reading_search.reading_table(both)["rounds run"]) == [150, 1000]
+    assert html_table(reading_search.reading_table(short), name="t").count("<table") == 1

@@ -7,7 +7,7 @@ import pytest
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
 from fedlib.experiments.result_files import committed_runs
-from fedlib.papers.feddisk import runs as grid
+from fedlib.papers.feddisk import runs
 from fedlib.papers.feddisk.artifacts import ARTIFACTS
 
 SIZES = {
@@ -16,8 +16,8 @@ SIZES = {
 }  # fmt: skip
 
 
-def by_case(profile, artifact=grid.fig3):
-    return {(grid.case_of(run.dataset), run.method): run for run in artifact(profile)}
+def by_case(profile, artifact=runs.fig3):
+    return {(runs.case_of(run.dataset), run.method): run for run in artifact(profile)}
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,17 @@ def test_paper_profile_has_the_printed_settings(case, rounds, width, hidden, mu)
 
 def test_converged_is_mnist_of_the_paper_with_two_mini_batches():
     paper = by_case("paper")
-    for run in grid.converged("extended"):
+    for run in runs.converged("extended"):
         whole = replace(paper["mnist", run.method], artifact="converged", profile="extended")
         assert run == replace(whole, eval_every=10, local_steps=2)
         assert run.rounds == 1500
-    assert [run.method for run in grid.converged("extended")] == list(grid.METHODS)
-    assert {run.local_steps for run in grid.converged("smoke")} == {2}
+    assert [run.method for run in runs.converged("extended")] == list(runs.METHODS)
+    assert {run.local_steps for run in runs.converged("smoke")} == {2}
 
 
 def test_the_control_of_converged_differs_in_whose_weights_are_whose():
-    own, shuffled = grid.converged_weights("extended")
-    assert own in grid.converged("extended")
+    own, shuffled = runs.converged_weights("extended")
+    assert own in runs.converged("extended")
     options = {**own.method_options, "control": "shuffled"}
     assert shuffled == replace(own, artifact="converged_weights", method_options=options)
 
@@ -62,8 +62,8 @@ def test_the_control_of_converged_differs_in_whose_weights_are_whose():
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_smaller_profiles_change_sizes_only(profile):
     paper = by_case("paper")
-    for run in grid.fig3(profile):
-        whole = paper[grid.case_of(run.dataset), run.method]
+    for run in runs.fig3(profile):
+        whole = paper[runs.case_of(run.dataset), run.method]
         for name, value in whole.describe().items():
             if name not in SIZES | {"method_options", "partition", "dataset_options"}:
                 assert getattr(run, name) == value, name
@@ -75,42 +75,42 @@ def test_smaller_profiles_change_sizes_only(profile):
 
 
 def test_only_the_x_rays_of_one_source_are_given_noise_instead_of_sources():
-    partitions = {run.dataset: run.partition for run in grid.fig3("reduced")}
+    partitions = {run.dataset: run.partition for run in runs.fig3("reduced")}
     assert partitions == {
         "mnist": "iid",
         "pneumoniamnist-subset": "iid",
         "standin-xray": "sources",
         "standin-femnist": "natural",
     }
-    noisy = {run.dataset for run in grid.fig3("reduced") if "client_noise" in run.dataset_options}
+    noisy = {run.dataset for run in runs.fig3("reduced") if "client_noise" in run.dataset_options}
     assert noisy == {"mnist", "pneumoniamnist-subset"}
 
 
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_styles_change_their_distance_only(profile):
-    runs, whole = grid.styles(profile), grid.fig3(profile)
-    assert [run.method for run in runs[:2]] == ["fedavg", "fedbn"]
-    assert {run.key for run in runs[:2]} <= {run.key for run in whole}
-    assert len(runs) == (2 if profile == "paper" else 6)  # real pictures are as far apart as they are
-    for run in runs[2:]:
-        same = next(first for first in runs[:2] if first.method == run.method)
+    planned, whole = runs.styles(profile), runs.fig3(profile)
+    assert [run.method for run in planned[:2]] == ["fedavg", "fedbn"]
+    assert {run.key for run in planned[:2]} <= {run.key for run in whole}
+    assert len(planned) == (2 if profile == "paper" else 6)  # real pictures are as far apart as they are
+    for run in planned[2:]:
+        same = next(first for first in planned[:2] if first.method == run.method)
         options = {**same.dataset_options, "spread": run.dataset_options["spread"]}
         assert run == replace(same, artifact="styles", dataset_options=options)
 
 
 def test_grids_of_mu():
-    for case, name in grid.CASES.items():
+    for case, name in runs.CASES.items():
         assert name
         prox = [
             run
-            for run in grid.fedprox_grid("paper")
+            for run in runs.fedprox_grid("paper")
             if run.dataset == by_case("paper")[case, "fedavg"].dataset
         ]
         assert sorted(run.method_options["mu"] for run in prox) == [0.001, 0.01, 0.1, 1]
         shared = [run for run in prox if run.artifact == "fig3"]
-        assert [run.method_options["mu"] for run in shared] == [grid.PROX_MU[case]]
+        assert [run.method_options["mu"] for run in shared] == [runs.PROX_MU[case]]
         assert shared[0] == by_case("paper")[case, "fedprox"]
-    rod = grid.fedrod_grid("reduced")
+    rod = runs.fedrod_grid("reduced")
     assert {run.dataset for run in rod} == {"mnist", "pneumoniamnist-subset"}
     assert [run.method_options["mu"] for run in rod] == [1, 5, 10, 20] * 2
     assert all(run.method_options["personal_trains_body"] for run in rod)
@@ -118,10 +118,10 @@ def test_grids_of_mu():
 
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_ablations_change_one_thing_of_a_run_of_fig_3(profile):
-    whole, plain, *others = grid.ablations(profile)
-    assert {whole.key, plain.key} <= {run.key for run in grid.fig3(profile)}
-    assert len(others) == len(grid.ABLATIONS)
-    for run, (method, options) in zip(others, grid.ABLATIONS.values(), strict=True):
+    whole, plain, *others = runs.ablations(profile)
+    assert {whole.key, plain.key} <= {run.key for run in runs.fig3(profile)}
+    assert len(others) == len(runs.ABLATIONS)
+    for run, (method, options) in zip(others, runs.ABLATIONS.values(), strict=True):
         same = whole if method == "feddisk" else plain
         fields = {k.removeprefix("run."): v for k, v in options.items() if k.startswith("run.")}
         own = {k: v for k, v in options.items() if not k.startswith("run.")}

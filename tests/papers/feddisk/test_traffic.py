@@ -8,7 +8,7 @@ from fedlib.data import load_dataset
 from fedlib.experiments.result_files import read_rows, results_file
 from fedlib.federation import rounds
 from fedlib.methods import make_method
-from fedlib.papers.feddisk import traffic as costs
+from fedlib.papers.feddisk import traffic
 from fedlib.papers.feddisk.measurements import SIDE_OF
 from fedlib.papers.feddisk.runs import METHODS, SCALES
 from tests.papers.feddisk.test_claims import RIVALS, rows
@@ -16,14 +16,14 @@ from tests.papers.feddisk.test_claims import RIVALS, rows
 
 def test_costs_beside_ours():
     """Ours: 2 (400 * 2 + 100 * 2) = 2000 bytes and 600; printed for MNIST: 8.62 and 12.0 million weights."""
-    table = costs.costs_beside_ours(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
+    table = traffic.costs_beside_ours(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
     assert table.published[["feddisk", "fedavg"]].tolist() == pytest.approx([8.62, 12.0])
     assert table.ours_megabytes[["feddisk", "fedavg"]].tolist() == pytest.approx([0.002, 0.0006])
     assert table.times_published["fedavg"] == pytest.approx(12 / 8.62)
     assert table.times_ours[[*RIVALS]].tolist() == pytest.approx([0.3] * 4)
-    never = costs.costs_beside_ours(rows([0.1], [0.8])).set_index("method")
+    never = traffic.costs_beside_ours(rows([0.1], [0.8])).set_index("method")
     assert never.times_ours.isna().all()
-    shown = costs.costs_shown(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
+    shown = traffic.costs_shown(rows([0.5, 0.8, 0.9], [0.2, 0.4, 0.8])).set_index("method")
     assert shown["million weights: printed"]["feddisk"] == pytest.approx(8.62)
     assert shown["MB: ours"]["feddisk"] == pytest.approx(0.002)
     assert shown["over FedDisk's: printed"]["fedavg"] == 1.39
@@ -50,7 +50,7 @@ def federations():
 
 
 def test_the_counter_has_what_real_models_and_the_formula_say(federations):
-    table = costs.whole_runs(federations, {"mnist": 16}).set_index("method")
+    table = traffic.whole_runs(federations, {"mnist": 16}).set_index("method")
     assert list(table.index) == list(METHODS)
     assert table.formula.tolist() == table.counted.tolist()
     assert (table.side == 16).all()
@@ -65,13 +65,13 @@ def test_the_counter_has_what_real_models_and_the_formula_say(federations):
 def test_a_counter_that_is_off_is_seen(federations):
     of_rivals = federations.method != "feddisk"
     more = federations.assign(uplink_bytes=federations.uplink_bytes + 4 * of_rivals)
-    table = costs.whole_runs(more, {"mnist": 16}).set_index("method")
+    table = traffic.whole_runs(more, {"mnist": 16}).set_index("method")
     assert (table.counted - table.formula > 0).to_dict() == {m: m != "feddisk" for m in METHODS}
 
 
 def test_the_formula_takes_the_side_from_the_data_set_not_from_the_counter(federations):
     """These federations had images of 16 x 16, and MNIST has 28 x 28: no method's bytes may agree."""
-    table = costs.whole_runs(federations)
+    table = traffic.whole_runs(federations)
     assert (table.side == 28).all()
     assert (table.formula > table.counted).all()
 
@@ -89,7 +89,7 @@ def test_sides_are_those_of_the_data_sets():
 
 def test_costs_of_femnist_by_both_sizes():
     """FedDisk: 2 (627,200 * 15 + 447,406 * 105) and 2 (614,400 * 15 + 465,838 * 105); FedROD: 1015 rounds."""
-    table = costs.costs_by_side().set_index("method")
+    table = traffic.costs_by_side().set_index("method")
     assert list(table.index) == ["FedDisk", "FedROD", "FedAvg", "FedProx", "FedBN"]
     assert table.loc["FedDisk", ["printed", "at_28", "at_32"]].tolist() == pytest.approx(
         [112.29, 112.77126, 116.25798]

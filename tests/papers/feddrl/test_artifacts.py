@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from fedlib.experiments import selection as suite_grid
+from fedlib.experiments import selection
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.feddrl import author_files as files
-from fedlib.papers.feddrl import length_runs
-from fedlib.papers.feddrl import runs as grid
+from fedlib.papers.feddrl import author_files, length_runs, runs
 from fedlib.papers.feddrl.repair import REPAIRED
 
 SIZES = {"profile", "dataset", "dataset_options", "model", "model_options", "rounds", "local_epochs"}
@@ -26,9 +24,9 @@ def settings(run):
 
 
 def test_table3_has_the_printed_settings_at_paper():
-    runs = grid.table3("paper")
-    assert len(runs) == 18 * 8
-    for run in runs:
+    planned = runs.table3("paper")
+    assert len(planned) == 18 * 8
+    for run in planned:
         assert (run.rounds, run.local_epochs, run.batch_size, run.cohort_size) == (1000, 5, 10, 10)
         assert (run.local_optimizer, run.local_learning_rate, run.eval_every) == ("sgd", 0.01, 1)
         assert run.model == ("vgg11" if run.dataset == "cifar100" else "cnn-feddrl")
@@ -37,7 +35,7 @@ def test_table3_has_the_printed_settings_at_paper():
             assert run.method_options == {"mu": 0.01}
         if run.partition != "pa":
             assert run.partition_options["delta"] == 0.6
-    cells = Counter((run.dataset, run.partition, run.num_clients) for run in runs)
+    cells = Counter((run.dataset, run.partition, run.num_clients) for run in planned)
     assert len(cells) == 18
     assert set(cells.values()) == {8}
 
@@ -45,7 +43,7 @@ def test_table3_has_the_printed_settings_at_paper():
 def test_the_paper_profile_takes_the_authors_images_per_label():
     units = {
         (run.dataset, run.num_clients): run.partition_options["images_per_label"]
-        for run in grid.table3("paper")
+        for run in runs.table3("paper")
         if run.partition == "ce"
     }
     assert units == {
@@ -56,18 +54,18 @@ def test_the_paper_profile_takes_the_authors_images_per_label():
 
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_a_profile_changes_sizes_only(profile):
-    for run, printed in zip(grid.table3(profile), grid.table3("paper"), strict=True):
+    for run, printed in zip(runs.table3(profile), runs.table3("paper"), strict=True):
         assert settings(run) == settings(printed)
         check_run_names(run)
 
 
 def test_the_full_scale_cell_is_part_of_table3():
-    whole = {run.key for run in grid.table3("paper")}
-    runs = suite_grid.expand(find_artifact("feddrl/table3_fmnist_ce_n100"), "paper")
-    assert [run.method for run in runs] == ["fedavg", "fedprox", "feddrl"]
-    assert {run.key for run in runs} <= whole
-    assert {run.num_clients for run in runs} == {100}
-    assert runs[2].method_options == {"mode": "online"}
+    whole = {run.key for run in runs.table3("paper")}
+    planned = selection.expand(find_artifact("feddrl/table3_fmnist_ce_n100"), "paper")
+    assert [run.method for run in planned] == ["fedavg", "fedprox", "feddrl"]
+    assert {run.key for run in planned} <= whole
+    assert {run.num_clients for run in planned} == {100}
+    assert planned[2].method_options == {"mode": "online"}
 
 
 GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.runs("paper")]
@@ -76,11 +74,11 @@ GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.ru
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 @pytest.mark.parametrize("artifact_id", GRIDS)
 def test_every_grid_names_what_exists_and_each_run_has_one_owner(artifact_id, profile):
-    runs = find_artifact(artifact_id).runs(profile)
-    owners = {run.artifact for run in runs} - {artifact_id.split("/")[1]}
+    planned = find_artifact(artifact_id).runs(profile)
+    owners = {run.artifact for run in planned} - {artifact_id.split("/")[1]}
     assert owners <= {"table3", "table4", "fig8", "authors_partitions", "small_setting", "repair_judged"}
-    assert {run.key for run in runs if run.artifact == "table3"} <= {r.key for r in grid.table3(profile)}
-    for run in runs:
+    assert {run.key for run in planned if run.artifact == "table3"} <= {r.key for r in runs.table3(profile)}
+    for run in planned:
         check_run_names(run)
 
 
@@ -108,24 +106,24 @@ def test_controls_stand_beside_feddrl(artifact_id):
         cell = replace(run, method="", method_options={}, rounds=1, artifact="").key
         cells.setdefault(cell, []).append((run.method, options))
     for methods in cells.values():
-        assert all(grid.VARIANTS[name] in methods for name in ("feddrl", *grid.CONTROLS, "fedavg"))
+        assert all(runs.VARIANTS[name] in methods for name in ("feddrl", *runs.CONTROLS, "fedavg"))
 
 
 def test_fig7_and_fig8_span_the_printed_ranges():
-    assert {run.cohort_size for run in grid.fig7("paper")} == {10, 20, 30, 40, 50}
-    deltas = {(run.partition, run.partition_options["delta"]) for run in grid.fig8("paper")}
+    assert {run.cohort_size for run in runs.fig7("paper")} == {10, 20, 30, 40, 50}
+    deltas = {(run.partition, run.partition_options["delta"]) for run in runs.fig8("paper")}
     assert deltas == {(name, delta) for name in ("ce", "cn") for delta in (0.2, 0.3, 0.4, 0.5, 0.6)}
-    assert {run.dataset for run in grid.fig8("reduced")} == {"fmnist"}
+    assert {run.dataset for run in runs.fig8("reduced")} == {"fmnist"}
 
 
 def test_the_ends_of_fig8_at_length_are_runs_of_table3_and_of_one_other_share():
-    whole = {run.key for run in grid.table3("extended")}
-    runs = length_runs.delta_ends("extended")
-    ends = {(run.partition, run.partition_options["delta"], run.key in whole) for run in runs}
+    whole = {run.key for run in runs.table3("extended")}
+    planned = length_runs.delta_ends("extended")
+    ends = {(run.partition, run.partition_options["delta"], run.key in whole) for run in planned}
     assert ends == {(name, delta, delta == 0.6) for name in ("ce", "cn") for delta in (0.2, 0.6)}
-    assert {run.rounds for run in runs} == {1000}
-    assert len(runs) == 12
-    assert {run.key for run in length_runs.delta_ends("paper")} <= {run.key for run in grid.fig8("paper")}
+    assert {run.rounds for run in planned} == {1000}
+    assert len(planned) == 12
+    assert {run.key for run in length_runs.delta_ends("paper")} <= {run.key for run in runs.fig8("paper")}
 
 
 def test_a_cell_without_groups_has_no_run_with_slots_in_drawn_order():
@@ -137,33 +135,33 @@ def test_a_cell_without_groups_has_no_run_with_slots_in_drawn_order():
 
 
 def test_cifar10_is_cut_by_labels_that_are_not_its_own():
-    for run in files.cifar10_as_run("paper"):
+    for run in author_files.cifar10_as_run("paper"):
         assert (run.dataset, run.dataset_options, run.model) == ("cifar10", {"num_classes": 100}, "vgg11")
         assert run.partition == "foreign_labels"
     for profile in ("reduced", "paper"):
-        cells = {(r.partition_options["scheme"], r.num_clients) for r in files.cifar10_as_run(profile)}
-        as_stated = {(r.partition, r.num_clients) for r in grid.table3(profile) + grid.table4(profile)}
+        cells = {(r.partition_options["scheme"], r.num_clients) for r in author_files.cifar10_as_run(profile)}
+        as_stated = {(r.partition, r.num_clients) for r in runs.table3(profile) + runs.table4(profile)}
         assert cells == as_stated
 
 
 def test_extended_has_the_repaired_agent_in_every_cell_and_leaves_the_others_as_they_were():
-    runs = grid.table3("extended")
-    cells = {(run.dataset, run.partition, run.num_clients) for run in runs}
-    repaired = [run for run in runs if run.method_options == REPAIRED]
+    planned = runs.table3("extended")
+    cells = {(run.dataset, run.partition, run.num_clients) for run in planned}
+    repaired = [run for run in planned if run.method_options == REPAIRED]
     assert {(run.dataset, run.partition, run.num_clients) for run in repaired} == cells
-    assert len(cells) == len(grid.EXTENDED_CELLS) + 1
-    untrained = [run for run in runs if run.method_options == {**REPAIRED, "agent": "untrained"}]
+    assert len(cells) == len(runs.EXTENDED_CELLS) + 1
+    untrained = [run for run in planned if run.method_options == {**REPAIRED, "agent": "untrained"}]
     assert {(run.dataset, run.partition) for run in untrained} == {("fmnist", "ce"), ("fmnist", "cn")}
-    sizes = {(run.rounds, run.local_epochs, run.cohort_size) for run in runs if run.method != "singleset"}
+    sizes = {(run.rounds, run.local_epochs, run.cohort_size) for run in planned if run.method != "singleset"}
     assert sizes == {(1000, 5, 10)}
-    assert {run.rounds for run in runs if run.method == "singleset"} == {200}  # epochs
+    assert {run.rounds for run in planned if run.method == "singleset"} == {200}  # epochs
 
 
 def test_extended_fig8_is_one_length_and_the_authors_files_have_two_cells():
-    runs = grid.fig8("extended")
-    assert {run.rounds for run in runs} == {300}
-    assert {run.partition_options["delta"] for run in runs} == {0.2, 0.3, 0.4, 0.5, 0.6}
-    assert len({run.partition_options["path"] for run in files.authors_partitions("extended")}) == 2
+    planned = runs.fig8("extended")
+    assert {run.rounds for run in planned} == {300}
+    assert {run.partition_options["delta"] for run in planned} == {0.2, 0.3, 0.4, 0.5, 0.6}
+    assert len({run.partition_options["path"] for run in author_files.authors_partitions("extended")}) == 2
 
 
 def test_no_searched_seed_or_image_list_is_judged():

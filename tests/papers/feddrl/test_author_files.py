@@ -4,33 +4,31 @@ import json
 
 import pandas as pd
 
-from fedlib.papers.feddrl import author_files as files
-from fedlib.papers.feddrl import quantities as analysis
-from fedlib.papers.feddrl import runs as grid
+from fedlib.papers.feddrl import author_files, quantities, runs
 
 
 def test_every_cell_names_its_file():
-    runs = files.authors_partitions("reduced")
-    cells = {(run.dataset, run.num_clients, run.partition_options["path"]) for run in runs}
+    planned = author_files.authors_partitions("reduced")
+    cells = {(run.dataset, run.num_clients, run.partition_options["path"]) for run in planned}
     assert len(cells) == 18
     assert ("fmnist", 100, "feddrl_partitions/fashion_mnist_cn_n100.json") in cells
     assert ("cifar10-jpeg", 10, "feddrl_partitions/cifar_pa_n10.json") in cells
-    assert len(runs) == 18 * len(grid.FEDERATED)
-    assert all("train_per_class" not in run.dataset_options for run in runs)  # the files number all images
-    repeats = {run.partition_options["path"] for run in runs if run.partition_options.get("allow_repeats")}
+    assert len(planned) == 18 * len(runs.FEDERATED)
+    assert all("train_per_class" not in run.dataset_options for run in planned)  # the files number all images
+    repeats = {run.partition_options["path"] for run in planned if run.partition_options.get("allow_repeats")}
     assert len(repeats) == 6
     assert all("_pa_" in path for path in repeats)
-    assert not files.authors_partitions("smoke")
+    assert not author_files.authors_partitions("smoke")
 
 
 def test_their_cifar_cells_are_those_of_a25():
-    runs = [run for run in files.authors_partitions("paper") if run.dataset == "cifar10"]
+    runs = [run for run in author_files.authors_partitions("paper") if run.dataset == "cifar10"]
     assert {run.dataset_options["num_classes"] for run in runs} == {100}
     assert {(run.model, run.rounds) for run in runs} == {("vgg11", 1000)}
 
 
 def test_ten_clients_train_on_all_images_in_half_the_rounds_at_reduced():
-    runs = files.authors_partitions("reduced")
+    runs = author_files.authors_partitions("reduced")
     assert {(run.num_clients, run.rounds) for run in runs} == {(10, 20), (100, 40)}
     workers = {
         (run.num_clients, run.method_options["worker_rounds"])
@@ -41,15 +39,15 @@ def test_ten_clients_train_on_all_images_in_half_the_rounds_at_reduced():
 
 
 def test_fig8_on_their_files_borrows_its_last_point():
-    runs = files.authors_deltas("paper")
+    runs = author_files.authors_deltas("paper")
     names = {run.partition_options["path"].removeprefix("feddrl_partitions/fashion_mnist_") for run in runs}
     deltas = ("_delta20", "_delta30", "_delta40", "_delta50", "")
     assert names == {f"{scheme}_n100{delta}.json" for scheme in ("ce", "cn") for delta in deltas}
     lent = {run.key for run in runs if run.artifact == "authors_partitions"}
-    assert lent < {run.key for run in files.authors_partitions("paper")}
+    assert lent < {run.key for run in author_files.authors_partitions("paper")}
     options = [json.dumps({"path": f"a/fashion_mnist_cn_n100{delta}.json"}) for delta in ("_delta20", "")]
-    assert [analysis.partition_setting(text, "delta") for text in options] == [0.2, 0.6]
-    assert analysis.partition_setting(json.dumps({"delta": 0.3, "spread": 1}), "delta") == 0.3
+    assert [quantities.partition_setting(text, "delta") for text in options] == [0.2, 0.6]
+    assert quantities.partition_setting(json.dumps({"delta": 0.3, "spread": 1}), "delta") == 0.3
 
 
 def test_a_file_counts_as_the_scheme_that_cut_it():
@@ -58,4 +56,4 @@ def test_a_file_counts_as_the_scheme_that_cut_it():
         {"method": "fedavg", "method_options": "{}", "partition": "from_file", "status": "ok",
          "partition_options": options, "dataset": "mnist", "num_clients": 10, "round": 1, "seed": 0}
     )  # fmt: skip
-    assert analysis.named(rows).partition.tolist() == ["pa", "ce"]
+    assert quantities.named(rows).partition.tolist() == ["pa", "ce"]

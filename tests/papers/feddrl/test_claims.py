@@ -9,16 +9,14 @@ from claims import decide, printed
 
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers import artifacts
-from fedlib.papers.feddrl import estimands, headline, learning
-from fedlib.papers.feddrl import quantities as analysis
-from fedlib.papers.feddrl import runs as grid
+from fedlib.papers.feddrl import estimands, headline, learning, quantities, runs
 from fedlib.papers.feddrl.claims import CLAIMS
 from fedlib.papers.feddrl.repair import REPAIRED
 
 ROUNDS = 8
 
 
-OURS = {"repaired": ("feddrl", dict(REPAIRED)), "drawn": ("feddrl", grid.DRAWN)}
+OURS = {"repaired": ("feddrl", dict(REPAIRED)), "drawn": ("feddrl", runs.DRAWN)}
 OURS["fedprox_uniform"] = ("fedprox", {"weights": "uniform"})
 OURS["repaired_untrained"] = ("feddrl", {**REPAIRED, "agent": "untrained"})
 
@@ -30,7 +28,7 @@ def cell(dataset="fmnist", partition="ce", num_clients=10, cohort_size=10, delta
     """
     rows = []
     for variant, values in methods.items():
-        method, options = (grid.VARIANTS | OURS)[variant]
+        method, options = (runs.VARIANTS | OURS)[variant]
         for seed, value in enumerate(values):
             for r in range(1, ROUNDS + 1):
                 share = 1.0 if r >= (early or {}).get(variant, ROUNDS) else r / (2 * ROUNDS)
@@ -191,7 +189,7 @@ def test_updates_of_the_papers_scheme():
 
 def with_losses(later, at_first):
     """Client losses of FedAvg and FedProx relative to FedDRL's in the later and the first rounds."""
-    same = {name: [50, 51, 52] for name in (*analysis.THREE, "feddrl_online")}
+    same = {name: [50, 51, 52] for name in (*quantities.THREE, "feddrl_online")}
     cells = [cell("standin-cifar100", p, **same) for p in ("pa", "ce", "cn")]
     rows = pd.concat(cells, ignore_index=True)
     factor = rows["round"].map(lambda r: at_first if r <= 0.25 * ROUNDS else later)
@@ -237,7 +235,7 @@ def test_c10_is_in_percent_of_a_uniform_factor():
 
 
 def test_group_factors_by_hand():
-    found = analysis.group_factors(analysis.named(with_weights(0.42)))
+    found = quantities.group_factors(quantities.named(with_weights(0.42)))
     row = found[(found.variant == "feddrl") & (found.seed == 0)].iloc[0]
     assert row.main == pytest.approx(0.07)
     assert row.others == pytest.approx(0.145)
@@ -307,11 +305,11 @@ def test_c15_counts_rounds_to_what_all_reach(drl, avg, verdict):
 
 
 def test_rounds_to_a_target_by_hand():
-    part = analysis.named(speeds(3, 5))
-    target = analysis.target_accuracy(part)
+    part = quantities.named(speeds(3, 5))
+    target = quantities.target_accuracy(part)
     assert target.tolist() == [50.0] * 3
-    assert analysis.rounds_to(part, "fedavg", target).tolist() == [5, 5, 5]
-    assert math.isnan(analysis.rounds_to(part, "feddrl", target + 1).iloc[0])
+    assert quantities.rounds_to(part, "fedavg", target).tolist() == [5, 5, 5]
+    assert math.isnan(quantities.rounds_to(part, "feddrl", target + 1).iloc[0])
 
 
 def timings(decision, vgg):
@@ -349,7 +347,9 @@ def test_loss_ratios_by_hand():
     rows = cell("standin-cifar100", feddrl=[50], fedavg=[50])
     rows = rows[rows["round"] <= 2]
     loss = 1.0 + ((rows.method == "fedavg") & (rows["round"] == 1))
-    ratios = analysis.loss_ratios(analysis.named(rows.assign(client_loss_mean=loss)), "client_loss_mean", 2)
+    ratios = quantities.loss_ratios(
+        quantities.named(rows.assign(client_loss_mean=loss)), "client_loss_mean", 2
+    )
     assert ratios[ratios.variant == "fedavg"].ratio.tolist() == [2.0, 1.5]
     assert ratios[ratios.variant == "feddrl"].ratio.tolist() == [1.0, 1.0]
 

@@ -11,8 +11,7 @@ from worlds import make_world
 from fedlib.analysis.claims import verdict_on
 from fedlib.federation import rounds
 from fedlib.methods.feddrl.method import FedDRL
-from fedlib.papers.feddrl import ddpg_bandit as bandit
-from fedlib.papers.feddrl import headline, learning, learning_figures, repair, repair_claims
+from fedlib.papers.feddrl import ddpg_bandit, headline, learning, learning_figures, repair, repair_claims
 from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.rl.networks import one_thread
 
@@ -139,15 +138,15 @@ def test_the_papers_agent_learns_a_thousand_times_more_often():
 
 
 def test_a_constant_reward_moves_the_means_and_centring_does_not():
-    size = bandit.Size(agents=3, rounds=30)
-    printed = bandit.play(FedDRL(), -2.2, 0.0, size).set_index("round").loc[30]
-    centred = bandit.play(FedDRL(centring=0.3), -2.2, 0.0, size).set_index("round").loc[30]
+    size = ddpg_bandit.Size(agents=3, rounds=30)
+    printed = ddpg_bandit.play(FedDRL(), -2.2, 0.0, size).set_index("round").loc[30]
+    centred = ddpg_bandit.play(FedDRL(centring=0.3), -2.2, 0.0, size).set_index("round").loc[30]
     assert (printed.mu_small < 0.45).all()
     assert ((centred.mu_small - 0.5).abs() < 0.05).all()
 
 
 def test_bandit_rows_show_every_case():
-    rows = bandit.ddpg_bandit("smoke")
+    rows = ddpg_bandit.ddpg_bandit("smoke")
     cases = rows[["settings", "offset", "amplitude"]].drop_duplicates()
     assert len(cases) == 3 * 2 + 2 * 2
     assert set(rows["round"]) == {0, 10, 20}
@@ -235,7 +234,7 @@ def test_figures_of_learning_are_drawn(name):
 
 
 def test_the_figure_of_the_agent_alone_is_drawn():
-    rows = bandit.ddpg_bandit("smoke").assign(profile="smoke")
+    rows = ddpg_bandit.ddpg_bandit("smoke").assign(profile="smoke")
     fig = learning_figures.plot_bandit(rows)
     assert len(fig.axes) == 5 * 2
     plt.close(fig)

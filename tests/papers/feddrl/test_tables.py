@@ -18,13 +18,7 @@ from fedlib.experiments.measurements import compute_measurement
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.feddrl import figures as feddrl_figures
-from fedlib.papers.feddrl import length_tables
-from fedlib.papers.feddrl import measurements as feddrl_measures
-from fedlib.papers.feddrl import quantities as feddrl_quantities
-from fedlib.papers.feddrl import runs as grid
-from fedlib.papers.feddrl import tables as feddrl_tables
-from fedlib.papers.feddrl import timing as feddrl_timing
+from fedlib.papers.feddrl import figures, length_tables, measurements, quantities, runs, tables, timing
 from fedlib.papers.feddrl.quantities import named
 from fedlib.processors import cores
 from fedlib.reporting.figure_files import draw_figure
@@ -53,13 +47,13 @@ def line(table, **where):
 
 def test_published_ours_and_difference_stand_side_by_side():
     """Fashion-MNIST, CE, N = 10: FedDRL 82.59 in the paper, 52.0 +- 0.1 in the made rows."""
-    table = feddrl_tables.accuracy_table(three(52.0))
+    table = tables.accuracy_table(three(52.0))
     row = line(table, data="Fashion-MNIST", partition="CE", N=10, variant="feddrl")
     assert (row.published, row.ours, row.difference, row.n) == (82.59, 52.0, -30.59, 3)
     half = 4.3027 * 0.1 / np.sqrt(3)  # t(2) at 97.5 %
     assert (row.low, row.high) == (round(52 - half, 2), round(52 + half, 2))
     assert len(table) == 18 * 4
-    wide = feddrl_tables.wide(table)
+    wide = tables.wide(table)
     assert len(wide) == 18
     assert line(wide, data="Fashion-MNIST", partition="CE", N=10)["FedDRL: difference"] == -30.59
     assert list(wide.columns[3:5]) == ["SingleSet: published", "SingleSet: ours"]
@@ -67,7 +61,7 @@ def test_published_ours_and_difference_stand_side_by_side():
 
 def test_gains_are_relative():
     """52 against 50 is 4 %, against 49 it is 6.12 %."""
-    row = line(feddrl_tables.gain_table(three(52.0)), data="MNIST", partition="PA", N=10)
+    row = line(tables.gain_table(three(52.0)), data="MNIST", partition="PA", N=10)
     assert (row["best: paper"], row["worst: paper"]) == (0.08, 8.63)
     assert row["best: ours"] == pytest.approx(4.0, abs=0.02)
     assert row["worst: ours"] == pytest.approx(6.12, abs=0.02)
@@ -108,7 +102,7 @@ def test_tables_at_the_papers_length_stand_against_fedavg_and_feddrl():
 
 def test_a_cell_at_length_of_which_only_fedavg_was_run_is_drawn():
     rows = at_length([52.0, 52.2, 52.1]).assign(profile="extended")
-    figure = feddrl_figures.plot_length(rows[(rows.method == "fedavg") & (rows.method_options == "{}")])
+    figure = figures.plot_length(rows[(rows.method == "fedavg") & (rows.method_options == "{}")])
     levels, leads = figure.axes
     assert len(levels.lines) == 1
     assert not leads.axison  # nothing is there to draw
@@ -116,22 +110,22 @@ def test_a_cell_at_length_of_which_only_fedavg_was_run_is_drawn():
 
 def test_levels_start_below_the_curves_of_later_rounds(monkeypatch):
     """FedAvg at 10 % in round 1, then 60 and 70 %: the panel starts a tenth of 10 below 60."""
-    monkeypatch.setattr(feddrl_figures, "SMOOTHED", 1000)  # no moving average
+    monkeypatch.setattr(figures, "SMOOTHED", 1000)  # no moving average
     rows = at_length([52.0, 52.2, 52.1]).assign(profile="extended")
     own = rows[(rows.method == "fedavg") & (rows.method_options == "{}")]
     own = own.assign(test_accuracy=own["round"].map({1: 0.1, 500: 0.6, 1000: 0.7}))
-    assert feddrl_figures.plot_length(own).axes[0].get_ylim() == pytest.approx((59, 71))
+    assert figures.plot_length(own).axes[0].get_ylim() == pytest.approx((59, 71))
 
 
 def test_late_accuracies_of_a_seed_by_hand():
     """Twenty rounds: 5 % of them is the last one, which is not the best."""
     part = pd.DataFrame({"round": range(1, 21), "test_accuracy": [0.9] + 18 * [0.1] + [0.5]})
-    late = feddrl_quantities.late(part.assign(seed=0, variant="fedavg"))
+    late = quantities.late(part.assign(seed=0, variant="fedavg"))
     assert late.fedavg.tolist() == [50.0]
 
 
 def test_controls_are_pooled_over_cells():
-    pooled = feddrl_tables.pooled_controls(three(lambda d, p, n: 52.0 if n == 10 else 50.0))
+    pooled = tables.pooled_controls(three(lambda d, p, n: 52.0 if n == 10 else 50.0))
     row = line(pooled, **{"FedDRL less": "fedavg"})
     assert row.points == 1.0
     assert (row["clearly ahead"], row["cells"]) == (9, 18)
@@ -140,24 +134,24 @@ def test_controls_are_pooled_over_cells():
 def test_rounds_with_and_without_stage_1():
     rows = cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
                 early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
-    row = feddrl_tables.rounds_table(rows).iloc[0]
+    row = tables.rounds_table(rows).iloc[0]
     assert pd.isna(row.uniform)
     assert (row.FedDRL, row.FedAvg, row.FedProx, row["FedAvg / FedDRL"]) == (2, 4, 6, 2)
     assert row["with stage 1"] == 2 + ROUNDS
     shorter = rows.method_options.where(rows.method != "feddrl", json.dumps({"worker_rounds": 3}))
-    assert feddrl_tables.rounds_table(rows.assign(method_options=shorter)).iloc[0]["with stage 1"] == 5
+    assert tables.rounds_table(rows.assign(method_options=shorter)).iloc[0]["with stage 1"] == 5
 
 
 def test_rounds_of_controls_stand_beside_feddrls():
     """Uniform weights reach 50 % in round 3; the untrained policy stops at 40 % in one seed."""
     rows = cell(feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3, uniform=[50] * 3, untrained=[50, 50, 40],
                 early={"feddrl": 2, "fedavg": 4, "fedprox": 6, "uniform": 3, "untrained": 3})  # fmt: skip
-    row = feddrl_tables.rounds_table(rows).iloc[0]
+    row = tables.rounds_table(rows).iloc[0]
     assert row.uniform == 3
     assert pd.isna(row.untrained)
-    (three_,) = feddrl_tables.rounds_of_three(rows).to_dict("records")
+    (three_,) = tables.rounds_of_three(rows).to_dict("records")
     assert (three_["rounds to it: FedAvg"], three_["over FedDRL's: FedAvg"]) == (4, 2)
-    (controls,) = feddrl_tables.rounds_of_controls(rows).to_dict("records")
+    (controls,) = tables.rounds_of_controls(rows).to_dict("records")
     group = "rounds to the target"
     assert {name for name in controls if name.startswith(group)} == {
         f"{group}: FedDRL", f"{group}: uniform weights",
@@ -168,15 +162,15 @@ def test_rounds_of_controls_stand_beside_feddrls():
 def test_printed_rounds_stand_beside_ours():
     rows = cell("standin-cifar100", feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
                 early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
-    table = feddrl_tables.printed_rounds(rows).set_index("quantity")
+    table = tables.printed_rounds(rows).set_index("quantity")
     assert table.published.tolist() == [62.1, 80, 1.16, 1.2]
     assert table.ours.tolist() == [50, 2, 2, 3]
     assert table.difference.tolist() == [-12.1, -78, 0.84, 1.8]
-    assert feddrl_tables.printed_rounds(rows.assign(dataset="mnist")).empty
+    assert tables.printed_rounds(rows.assign(dataset="mnist")).empty
 
 
 def test_factors_by_group_in_percent():
-    row = line(feddrl_tables.factor_table(with_weights(0.42)), variant="untrained")
+    row = line(tables.factor_table(with_weights(0.42)), variant="untrained")
     assert (row.main, row.others, row["others - main"]) == (10, 10, 0)
 
 
@@ -184,7 +178,7 @@ def test_full_scale_accuracies_are_compared_at_the_round_that_all_have_reached()
     """FedAvg is two rounds further than FedDRL, whose round 6 it passed at 6/16 of its 80 %."""
     rows = cell(num_clients=100, fedavg=[80], feddrl_online=[64]).drop(columns=["status", "run"])
     rows = rows[(rows["method"] == "fedavg") | (rows["round"] <= 6)]
-    table = feddrl_tables.full_scale_table(rows)
+    table = tables.full_scale_table(rows)
     assert table.variant.tolist() == ["fedavg", "feddrl_online"]
     assert table.rounds.tolist() == [8, 6]
     assert table.published.tolist() == [84.88, 86.71]
@@ -215,7 +209,7 @@ def test_agent_share_by_hand():
     columns = ["what", "model", "data", "median_ms"]
     extra = [dict(zip(columns, row, strict=True), cohort_size=10, timed_on="cpu", threads=1) for row in extra]
     more = [{**row, "threads": 2, "median_ms": row["median_ms"] / 2} for row in extra]
-    shares = feddrl_tables.agent_share(pd.concat([rows, pd.DataFrame(extra + more)]))
+    shares = tables.agent_share(pd.concat([rows, pd.DataFrame(extra + more)]))
     assert shares.threads.tolist() == [1, 2]
     assert shares["decision_%"].tolist() == [0.1, 0.2]
     assert shares["40 in D_%"].tolist() == pytest.approx([20.0, 20.1])
@@ -223,7 +217,7 @@ def test_agent_share_by_hand():
 
 def test_printed_times_stand_beside_ours():
     rows = timings(0.1, 4, 40).assign(p10_ms=0.0, p90_ms=99.0)
-    table = feddrl_tables.time_table(rows)
+    table = tables.time_table(rows)
     row = line(table, what="averaging", model="vgg11")
     assert (row.paper_ms, row.median_ms, row.difference_ms) == (45, 40, -5)
     assert line(table, what="averaging", model="cnn-feddrl").paper_ms == 3
@@ -233,9 +227,9 @@ def test_printed_times_stand_beside_ours():
 
 
 def test_cells_come_in_the_papers_order():
-    order = feddrl_tables.accuracy_table(three(52.0))[["data", "N", "partition"]].drop_duplicates()
+    order = tables.accuracy_table(three(52.0))[["data", "N", "partition"]].drop_duplicates()
     assert order.iloc[0].tolist() == ["CIFAR-100 stand-in", 10, "PA"]
-    ours = feddrl_tables.best_accuracies(three(52.0)).drop_duplicates(["data", "N", "partition"])
+    ours = tables.best_accuracies(three(52.0)).drop_duplicates(["data", "N", "partition"])
     assert ours[["data", "N", "partition"]].iloc[[0, 3, 17]].to_numpy().tolist() == [
         ["CIFAR-100", 10, "PA"], ["CIFAR-100", 100, "PA"], ["MNIST", 100, "CN"]
     ]  # fmt: skip
@@ -251,7 +245,7 @@ def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkey
     """FedAvg finished, FedProx interrupted after a checkpoint of round 1, FedDRL not begun."""
     monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "empty"))
     store = Store(tmp_path / "other")  # as `--store` names it
-    fedavg, fedprox, _ = grid.full_scale_cell("smoke")
+    fedavg, fedprox, _ = runs.full_scale_cell("smoke")
     runner.run_runs([fedavg], store=store, device="cpu", progress=Silent())
     folder = GroupFolder(store, [fedprox])
     rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
@@ -265,24 +259,24 @@ def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkey
 
 def test_figures_call_a_stand_in_a_stand_in():
     rows = cell("standin-cifar100", feddrl=[50])
-    assert feddrl_figures._labels(rows, [("CIFAR-100", "CE", 10)]) == ["CIFAR-100 stand-in/CE/N=10"]
+    assert figures._labels(rows, [("CIFAR-100", "CE", 10)]) == ["CIFAR-100 stand-in/CE/N=10"]
 
 
 # --- without training ---------------------------------------------------------------------------
 
 
 def test_table1_agrees_with_the_defaults():
-    table = feddrl_measures.table1("paper")
+    table = measurements.table1("paper")
     assert len(table) == 8
     assert np.allclose(table.printed, table.ours)
 
 
 def test_fig1_holds_words_and_nothing_invented():
-    assert feddrl_measures.fig1("paper").note.tolist() == ["three groups: diabetes, hypertension, others"]
+    assert measurements.fig1("paper").note.tolist() == ["three groups: diabetes, hypertension, others"]
 
 
 def test_fig4_counts_images_of_ten_clients():
-    rows = feddrl_measures.fig4("smoke")
+    rows = measurements.fig4("smoke")
     main = rows[(rows.partition == "ce") & (rows.client < 6)]
     assert set(main.label) == {0, 1}
     assert set(main.images) == {100}  # 600 of each label among six clients
@@ -293,7 +287,7 @@ def test_label_mix_of_foreign_labels_is_that_of_a_random_deal(monkeypatch, tmp_p
     monkeypatch.setenv("FEDLIB_DATA", str(tmp_path))
     blank = lambda scenes, labels, *_: np.zeros((len(labels), 1, 1, 3), np.uint8)  # noqa: E731
     monkeypatch.setattr(natural_images, "draw_scenes", blank)
-    rows = feddrl_measures.label_mix("smoke").groupby("made_from").label_distance.mean()
+    rows = measurements.label_mix("smoke").groupby("made_from").label_distance.mean()
     assert rows["as run"] == pytest.approx(rows["random deal"], abs=0.05)
     assert rows["own labels"] > 1.5
 
@@ -304,23 +298,23 @@ def timed():
 
     A second thread spins while the core that it waits for is busy with other tests.
     """
-    whole = feddrl_timing.whole_run
+    whole = timing.whole_run
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(feddrl_timing, "whole_run", lambda *given: replace(whole(*given), local_epochs=1))
-        patch.setattr(feddrl_timing, "LENGTHS", (40, 80))
-        patch.setattr(feddrl_timing, "cpu_threads", lambda count: nullcontext())
-        yield feddrl_timing.fig9("smoke")
+        patch.setattr(timing, "whole_run", lambda *given: replace(whole(*given), local_epochs=1))
+        patch.setattr(timing, "LENGTHS", (40, 80))
+        patch.setattr(timing, "cpu_threads", lambda count: nullcontext())
+        yield timing.fig9("smoke")
 
 
 def test_so_many_threads_for_a_while():
-    with feddrl_timing.cpu_threads(2):
+    with timing.cpu_threads(2):
         assert torch.get_num_threads() == 2
     assert torch.get_num_threads() == 1
 
 
 def test_timings_have_every_row_of_the_figure(timed):
     rows = timed
-    learning = {f"{what}, {n} in D" for what in ("learning", "round") for n in feddrl_timing.LENGTHS}
+    learning = {f"{what}, {n} in D" for what in ("learning", "round") for n in timing.LENGTHS}
     assert set(rows.what) == {"decision", "averaging", "round"} | learning
     assert (rows.p10_ms <= rows.median_ms).all()
     assert (rows.median_ms <= rows.p90_ms).all()
@@ -374,7 +368,7 @@ FIGURE_ROWS = {
     "authors_deltas": lambda: over_files(5, 1),
     "cifar10_as_run": lambda: cell("cifar10-jpeg", feddrl=[50, 51], fedavg=[49, 50]),
     "full_scale_curves": lambda: cell(num_clients=100, fedavg=[50]).drop(columns=["status", "run"]),
-    "fig4": lambda: feddrl_measures.fig4("smoke"),
+    "fig4": lambda: measurements.fig4("smoke"),
 }
 
 
@@ -392,7 +386,7 @@ def test_fig9_is_written(timed, tmp_path):
 
 @pytest.mark.parametrize("name", ["fig5", "table4", "cifar10_as_run", "fig6"])
 def test_curves_show_every_control_and_mode(name):
-    same = {variant: [50, 51] for variant in grid.FEDERATED}
+    same = {variant: [50, 51] for variant in runs.FEDERATED}
     fig = find_artifact(f"feddrl/{name}").plot(finished(losses(cell("standin-cifar100", **same))))
     shown = {text.get_text() for text in fig.legends[0].get_texts()}
     plt.close(fig)
@@ -400,8 +394,8 @@ def test_curves_show_every_control_and_mode(name):
 
 
 def test_fig10_shows_printed_ratios_and_controls():
-    rows = cell("standin-cifar100", **{variant: [50, 50] for variant in grid.FEDERATED})
-    fig = feddrl_figures.plot_fig10(finished(rows))
+    rows = cell("standin-cifar100", **{variant: [50, 50] for variant in runs.FEDERATED})
+    fig = figures.plot_fig10(finished(rows))
     shown = {text.get_text() for text in fig.legends[0].get_texts()}
     stars = [x for line in fig.axes[0].lines if line.get_marker() == "*" for x in line.get_xdata()]
     plt.close(fig)
@@ -417,4 +411,4 @@ def test_figure_is_written(name, tmp_path):
 
 
 def test_scales_are_for_all_profiles():
-    assert tuple(grid.SCALES) == PROFILES
+    assert tuple(runs.SCALES) == PROFILES

@@ -7,15 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedlib import seeds
+from fedlib import load_results, seeds
 from fedlib.analysis.variants import with_variant
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
-from fedlib.papers import load_rows
-from fedlib.papers.frl import artifacts as frl
-from fedlib.papers.frl import runs as frl_grid
-from fedlib.papers.frl import tables
+from fedlib.papers.frl import artifacts, runs, tables
 from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
 from fedlib.papers.frl.scheduler_readings import (
     READINGS,
@@ -43,7 +40,7 @@ OWNED = (
 
 def all_runs(profile):
     found = {}
-    for artifact in frl.ARTIFACTS:
+    for artifact in artifacts.ARTIFACTS:
         for run in artifact.runs(profile):
             found[run.key] = run
     return list(found.values())
@@ -57,7 +54,7 @@ def test_every_run_exists_and_has_one_owner(profile):
     assert {run.artifact for run in runs} == set(OWNED)
     assert len({replace(run, artifact="").key for run in runs}) == len(runs)
     for name in OWNED:
-        artifact = next(a for a in frl.ARTIFACTS if a.id == f"frl/{name}")
+        artifact = next(a for a in artifacts.ARTIFACTS if a.id == f"frl/{name}")
         own = [run for run in runs if run.artifact == name]
         assert {run.key for run in own} <= {run.key for run in artifact.runs(profile)}
 
@@ -69,7 +66,7 @@ def test_printed_settings_at_paper():
         assert run.cohort_size is None
         assert run.model_options == {} == run.dataset_options
     for figure, skew in (("fig10", {}), ("fig13", {"label_skew": "unbalanced"})):
-        (run,) = frl_grid.fedavg_runs("paper", figure)
+        (run,) = runs.fedavg_runs("paper", figure)
         assert (run.dataset, run.num_clients, run.rounds) == ("fmnist", 20, 10)
         assert run.partition_options == skew
     for figure, workers, approach in (
@@ -78,13 +75,13 @@ def test_printed_settings_at_paper():
         ("fig19", 20, 2),
         ("fig20", 100, 2),
     ):
-        for run in frl_grid.evaluator_runs("paper", figure):
+        for run in runs.evaluator_runs("paper", figure):
             assert (run.dataset, run.num_clients, run.rounds) == ("mnist", workers, 200)
             assert run.partition_options == {"label_skew": "balanced", "volume_skew": True}
             assert (run.method_options["approach"], run.episode_rounds) == (approach, 10)
-    for run in frl_grid.scheduler_runs("paper"):
+    for run in runs.scheduler_runs("paper"):
         assert (run.dataset, run.num_clients) == ("mnist", 100)
-    embedding = frl_grid.embedding_run("paper")
+    embedding = runs.embedding_run("paper")
     assert (embedding.num_clients, embedding.local_epochs, embedding.model) == (40, 1, "cnn-frl")
 
 
@@ -94,7 +91,7 @@ def test_profiles_change_sizes_only():
         *("rounds", "local_epochs", "episode_rounds"),
     }
     small = {"experiments", "experiment_rounds", "stop_below"}
-    for artifact in frl.ARTIFACTS:
+    for artifact in artifacts.ARTIFACTS:
         paper = artifact.runs("paper")
         for profile in ("smoke", "reduced"):
             runs = artifact.runs(profile)
@@ -112,20 +109,20 @@ def test_profiles_change_sizes_only():
 
 def test_reduced_runs_on_real_data_with_three_seeds():
     assert {run.dataset for run in all_runs("reduced")} == {"mnist", "fmnist"}
-    for artifact in frl.ARTIFACTS:
+    for artifact in artifacts.ARTIFACTS:
         assert artifact.seeds["reduced"] >= 3
 
 
 def test_variants_have_names_of_their_own():
     import pandas as pd
 
-    grids = (frl_grid.scheduler_runs, frl_grid.sec_v_runs, frl_grid.code_runs, frl_grid.rate_runs)
-    runs = [run for grid in grids for run in grid("smoke")]
+    grids = (runs.scheduler_runs, runs.sec_v_runs, runs.code_runs, runs.rate_runs)
+    planned = [run for grid in grids for run in grid("smoke")]
     rows = pd.DataFrame(
-        {"method": run.method, "method_options": json.dumps(run.method_options)} for run in runs
+        {"method": run.method, "method_options": json.dumps(run.method_options)} for run in planned
     )
-    named = with_variant(rows, frl_grid.VARIANTS).variant
-    assert set(named) == {"fedavg", "evaluatorfl", "schedulerfl", *frl_grid.VARIANTS}
+    named = with_variant(rows, runs.VARIANTS).variant
+    assert set(named) == {"fedavg", "evaluatorfl", "schedulerfl", *runs.VARIANTS}
     assert named.iloc[:8].tolist() == [
         "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit",
         "schedulerfl_draws", "schedulerfl_literal",
@@ -184,13 +181,13 @@ def test_traces_of_the_scheduler_at_smoke():
     assert first.drawn.count("x") == first.selected
     half = np.array(json.loads(first.chances)).reshape(2, 10).mean(axis=1) / 100
     assert [first.chance_fast_half, first.chance_slow_half] == pytest.approx(half.tolist(), abs=0.01)
-    (artifact,) = (one for one in frl.ARTIFACTS if one.id == "frl/draw-rewarded")
+    (artifact,) = (one for one in artifacts.ARTIFACTS if one.id == "frl/draw-rewarded")
     drawn = artifact.measurement.compute("smoke")
     assert set(drawn.method) == {"schedulerfl_literal"}
     assert drawn.iloc[0].drawn == first.drawn, "the agents begin alike"
     assert drawn.iloc[0].reward < first.reward < 0, "probabilities below 1 shorten the weighted maximum"
     assert "schedulerfl_literal" not in str(training_settings("smoke")), "rows of fig. 26 stay current"
-    assert artifact.measurement.settings("smoke") == [[20, 3, 10, 1], 60_000, frl_grid.DRAW_REWARDED]
+    assert artifact.measurement.settings("smoke") == [[20, 3, 10, 1], 60_000, runs.DRAW_REWARDED]
     ends = trace_one_sign("smoke").set_index("reward")
     assert set(ends.index) == set(ONE_SIGN)
     assert ends.loc["plus_10", "rewards_above_0"] == 1
@@ -199,7 +196,7 @@ def test_traces_of_the_scheduler_at_smoke():
 
 def test_the_code_of_approach_2_part_by_part():
     """FRL-F1: the report, its reward from local models, its first average, and all that the code does."""
-    own = [run for run in frl_grid.code_runs("reduced") if run.num_clients == 20]
+    own = [run for run in runs.code_runs("reduced") if run.num_clients == 20]
     options = [run.method_options for run in own]
     local, initial = {"rewarded_model": "local"}, {"first_average": "initial"}
     assert options[0] == {"approach": 2}
@@ -208,7 +205,7 @@ def test_the_code_of_approach_2_part_by_part():
     code = {"returns": "immediate", "likelihood": "code", "state_data": "code"}
     assert options[3] == {"approach": 2, **code, **local, **initial}
     assert own[0].artifact == "fig19", "the report's own run is not computed again"
-    for run in frl_grid.first_round_runs("paper"):
+    for run in runs.first_round_runs("paper"):
         assert (run.model, run.local_epochs, run.rounds, run.episode_rounds) == ("cnn-frl", 3, 1, 1)
 
 
@@ -291,7 +288,7 @@ def test_static_world_at_smoke():
 
 
 def test_table_1_is_recomputed_from_the_printed_counts():
-    rows = load_rows("frl/table1", profile="paper")
+    rows = load_results("frl/table1", "paper")
     assert rows.counts.tolist() == ["4 7 9 3", "5 7 10 3", "10 10 10 10"]
     np.testing.assert_allclose(rows.sample_variance, rows.printed, atol=5e-4)
     np.testing.assert_allclose(rows.population_variance, [5.6875, 6.6875, 0])
@@ -311,12 +308,12 @@ def test_whether_choosing_helps_is_told_against_as_many_at_random():
         for name, values in finals.items() for seed, value in enumerate(values)
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables.measure, "named", lambda rows: rows)
+        patch.setattr(tables.quantities, "named", lambda rows: rows)
         told = tables.help_sentence(rows)
     assert told.startswith("EvaluatorFL ends −9 [−22, +4] points against FedAvg")
     assert "+2 [−11, +15] points against as many workers at random" in told
     assert "that its choice helps does not show (means over both approaches and sizes, 2 seeds)" in told
     alone = rows[rows["variant"] != "evaluatorfl_shuffled"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables.measure, "named", lambda rows: rows)
+        patch.setattr(tables.quantities, "named", lambda rows: rows)
         assert tables.help_sentence(alone).startswith("No runs")

@@ -9,10 +9,7 @@ import pandas as pd
 import pytest
 
 from fedlib.papers import errata_table, find_artifact
-from fedlib.papers.frl import answers, estimands, questions, scheduler_figures
-from fedlib.papers.frl import artifacts as frl
-from fedlib.papers.frl import quantities as measure
-from fedlib.papers.frl import tables as frl_tables
+from fedlib.papers.frl import answers, artifacts, estimands, quantities, questions, scheduler_figures, tables
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
 from fedlib.papers.frl.runs import CODE, CODE_2, RATE
@@ -56,7 +53,7 @@ def test_cases_in_order(levels, verdict):
 
 def test_the_four_cases_have_a_line_each():
     """Of levels 90 % and 50 %, three seeds a tenth of a point apart: the same after each round."""
-    table = frl_tables.cases(cases((0.9, 0.9, 0.9, 0.5)).assign(round=lambda own: own["round"] + 1))
+    table = tables.cases(cases((0.9, 0.9, 0.9, 0.5)).assign(round=lambda own: own["round"] + 1))
     assert table.figure.tolist() == ["10", "11", "12", "13"]
     values = ["after round 1", "after round 3", "mean over rounds"]
     assert table[[f"accuracy (%): {name}" for name in values]].iloc[-1].tolist() == pytest.approx([50.1] * 3)
@@ -107,9 +104,9 @@ def test_agreement_by_hand():
             "weights": [json.dumps([float(c) for c in text]) for text in chosen],
         }
     )
-    assert measure.agreement(rows).to_dict() == {1: 0.5, 2: 1.0}
-    assert measure.settled_from(rows) == 2
-    assert np.isnan(measure.settled_from(rows[rows.episode == 1]))
+    assert quantities.agreement(rows).to_dict() == {1: 0.5, 2: 1.0}
+    assert quantities.settled_from(rows) == 2
+    assert np.isnan(quantities.settled_from(rows[rows.episode == 1]))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +192,7 @@ def test_first_round_needs_the_reports_network():
     beside = next(claim for claim in CLAIMS if claim.id == "FRL-C6").supplements[0].tell(real)
     assert "which the code rewards" in beside
     assert "+5.1" in beside, "the workers' own models: 0.9, 0.901 and 0.902 less 0.85"
-    table = frl_tables.first_rounds(real).set_index("workers")
+    table = tables.first_rounds(real).set_index("workers")
     assert table["rewarded: %"].tolist() == pytest.approx([90.1, 90.1])
     assert table["global: %"].tolist() == pytest.approx([85.2, 85.2])
 
@@ -228,7 +225,7 @@ def test_against_fedavg(level, verdict):
         for k in (20, 100)
     ]
     assert decide("C7", pd.concat([*parts, *base])).verdict == verdict
-    table = frl_tables.evaluators(pd.concat([*parts, *base]))
+    table = tables.evaluators(pd.concat([*parts, *base]))
     ours = table[table.variant == "evaluatorfl"]
     assert ours.minus_fedavg.tolist() == pytest.approx([100 * (level - 0.55)] * 4)
     assert ours.settled.tolist() == ["3 of 3"] * 4
@@ -318,8 +315,8 @@ def test_a_legend_of_fig_30_is_true_for_both_cases_and_names_what_is_missing():
     iid = race((4, 4, 4), (2, 2, 2), skew=json.dumps({"volume_skew": True}))
     iid = iid[~((iid.seed == 1) & (iid.method_options == "{}"))]
     rows = both(iid, skewed).assign(profile="reduced", status="ok")
-    assert frl_tables.missing_seeds(rows) == "Failed or not run: SchedulerFL, IID, seed 1."
-    assert frl_tables.missing_seeds(skewed) == ""
+    assert tables.missing_seeds(rows) == "Failed or not run: SchedulerFL, IID, seed 1."
+    assert tables.missing_seeds(skewed) == ""
     figure = scheduler_figures.plot_schedulers(rows)
     (legend,) = (ax.get_legend() for ax in figure.axes if ax.get_legend() is not None)
     labels = [text.get_text() for text in legend.get_texts()]
@@ -340,7 +337,7 @@ def test_fig_29_says_how_many_seeds_select_anybody():
 
 def test_rounds_to_the_threshold_by_hand():
     """95 % of 0.9 is 0.855: in round 4 by the agent, 2 by random; times are means of rounds 1 to 4."""
-    table = measure.rounds_to_threshold(measure.named(race((4, 4, None), (2, 2, 2))))
+    table = quantities.rounds_to_threshold(quantities.named(race((4, 4, None), (2, 2, 2))))
     ours = table[table.variant == "schedulerfl"].set_index("seed")
     assert ours.rounds.tolist()[:2] == [4, 4]
     assert np.isnan(ours.rounds[2])
@@ -452,7 +449,7 @@ def test_runs_that_arrive_and_times_over_all_rounds_beside_c14():
 
 
 def test_published_times_beside_ours():
-    table = frl_tables.compare_times(race((4, 4, 4), (2, 2, 2), skew="{}"), "table2")
+    table = tables.compare_times(race((4, 4, 4), (2, 2, 2), skew="{}"), "table2")
     cell = table.set_index(["method", "quantity"])
     assert cell.loc[("schedulerfl", "rounds"), "published"] == 3
     assert cell.loc[("schedulerfl", "rounds"), "ours"] == 4
@@ -460,7 +457,7 @@ def test_published_times_beside_ours():
     first = cell.loc[("schedulerfl", "total time (s)")]
     assert first.published == pytest.approx(632.085)
     assert first.difference == pytest.approx(first.ours - 632.085)
-    both_cases = frl_tables.schedulers(race((4, 4, None), (2, 2, 2)))
+    both_cases = tables.schedulers(race((4, 4, None), (2, 2, 2)))
     assert both_cases.set_index("policy").loc["schedulerfl", "reached"] == "2 of 3"
     wide = pd.concat([both_cases.assign(case="non-IID", policy="SchedulerFL, state as coded")] * 9)
     wide[["total s", "max s"]], wide["reached"] = [6408.0, 387.0], "20 of 20"
@@ -469,7 +466,7 @@ def test_published_times_beside_ours():
 
 def test_rounds_of_some_seeds_have_no_difference_from_the_published():
     """One seed of three never arrives: the mean of the two that do is shown, no difference."""
-    table = frl_tables.compare_times(race((4, 4, None), (2, 2, 2), skew="{}"), "table2")
+    table = tables.compare_times(race((4, 4, None), (2, 2, 2), skew="{}"), "table2")
     cell = table.set_index(["method", "quantity"])
     partial = cell.loc[("schedulerfl", "rounds")]
     assert (partial.ours, partial.reached) == (4, "2 of 3")
@@ -485,7 +482,7 @@ def test_the_end_of_training_is_a_median_with_its_range():
         for seed, expected in enumerate((1.0, 2.0, 6.0))
         for turn in (1, 2)
     )  # fmt: skip
-    (line,) = frl_tables.ends_of_training(rows).to_dict("records")
+    (line,) = tables.ends_of_training(rows).to_dict("records")
     assert (line["stopped"], line["stops after"]) == ("2 of 3", "1 (1 to 2)")
     assert (line["selected"], line["slow half"]) == ("2 (1 to 6)", "0.20 (0.20 to 0.20)")
 
@@ -571,7 +568,7 @@ def test_figures_are_written(name, tmp_path):
 
 
 def test_every_artifact_but_table1_has_a_figure():
-    assert [one.name for one in frl.ARTIFACTS if one.plot is None] == [
+    assert [one.name for one in artifacts.ARTIFACTS if one.plot is None] == [
         "table1",
         "evaluatorfl_rate",
         "first-round",

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedlib import load_results
 from fedlib.analysis.claims import effects_of
-from fedlib.papers import load_rows
-from fedlib.papers.frl import quantities as measure
-from fedlib.papers.frl import same_number
+from fedlib.papers.frl import quantities, same_number
 
 POLICIES = {"schedulerfl": "{}", "learned_rate": '{"policy": "shuffled"}', "keep_all": '{"policy": "all"}'}
 SHARES = json.dumps([0.25, 0.25, 0.5])
@@ -72,7 +71,7 @@ def test_no_expectation_without_the_shares_of_mnist_or_the_control(times):
 
 def test_the_times_of_all_workers_are_those_of_the_committed_rounds():
     """Seed 0, rounds 1 to 5 of every policy: the largest time of those with a weight is the stored one."""
-    rows = measure.named(load_rows("frl/fig30", profile="reduced"))
+    rows = quantities.named(load_results("frl/fig30", "reduced"))
     rows = rows[(rows["seed"] == 0) & rows["round"].between(1, 5)]
     shares = rows[rows["variant"] == "keep_all"].groupby("case")["weights"].first()
     for one in rows.itertuples():

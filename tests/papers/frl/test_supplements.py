@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from fedlib.analysis.claims import Part
-from fedlib.papers.frl import estimands
-from fedlib.papers.frl import supplements as beside
+from fedlib.papers.frl import estimands, supplements
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.supplements import ADDED
 
@@ -49,10 +48,10 @@ def test_a_supplement_tells_the_verdict_by_the_parts_rule():
     """Three values about 3 points above 0, margin 0.5."""
     part = Part("difference", lambda rows: rows.set_index("seed")["value"])
     rows = pd.DataFrame({"seed": range(3), "value": [2.9, 3.0, 3.1]})
-    told = beside.decided("frl/fig16", part, where="elsewhere").tell(rows)
+    told = supplements.decided("frl/fig16", part, where="elsewhere").tell(rows)
     assert told.startswith("elsewhere: difference: +3.0")
     assert told.endswith("3 seeds (by its rule supported)")
-    assert beside.decided("frl/fig16", part, where="elsewhere").tell(rows.iloc[:0]) == ""
+    assert supplements.decided("frl/fig16", part, where="elsewhere").tell(rows.iloc[:0]) == ""
 
 
 def test_spread_of_later_rounds():
@@ -76,8 +75,8 @@ def test_early_rounds_rise_net_of_the_control():
 
     agent = episodes(20, test_accuracy=rising(0.01))
     rows = pd.concat([agent, episodes(20, shuffled=True, test_accuracy=rising(0.005))])
-    assert beside.early_rise(agent) == pytest.approx(-15)
-    assert beside.early_rise_net(rows)["20 workers"].tolist() == pytest.approx([-7.5] * 3)
+    assert supplements.early_rise(agent) == pytest.approx(-15)
+    assert supplements.early_rise_net(rows)["20 workers"].tolist() == pytest.approx([-7.5] * 3)
 
 
 def test_workers_used_in_some_round_of_an_episode():
@@ -87,8 +86,8 @@ def test_workers_used_in_some_round_of_an_episode():
         return json.dumps([0.5, 0.5, 0, 0] if episode <= 15 or turn % 2 else [0, 0, 0.5, 0.5])
 
     rows = episodes(20, weights=weights)
-    assert beside.used_in_some_round(rows) == pytest.approx(20)
-    assert beside.used_in_some_round(rows[rows.episode <= 10]) == pytest.approx(-30)
+    assert supplements.used_in_some_round(rows) == pytest.approx(20)
+    assert supplements.used_in_some_round(rows[rows.episode <= 10]) == pytest.approx(-30)
 
 
 def test_behind_fedavg_by_mean_best_round_and_last_episode():
@@ -120,8 +119,8 @@ def test_reward_and_fastest_tenth_to_the_end_of_the_training():
         }
         for seed in range(2) for e in range(1, 5)
     )  # fmt: skip
-    assert beside.reward_shrinks_to_the_end(rows).tolist() == pytest.approx([100 * np.log(2)] * 2)
-    assert beside.ahead_at_the_end(rows).tolist() == pytest.approx([-20] * 2)
+    assert supplements.reward_shrinks_to_the_end(rows).tolist() == pytest.approx([100 * np.log(2)] * 2)
+    assert supplements.ahead_at_the_end(rows).tolist() == pytest.approx([-20] * 2)
 
 
 def test_the_lead_in_a_reading_is_that_of_changing_times():
@@ -133,7 +132,7 @@ def test_the_lead_in_a_reading_is_that_of_changing_times():
             "fastest_ahead": [2.0, 1.0, 7.0, 9.0],
         }
     )
-    assert beside.ahead_in_reading("literal", rows).to_dict() == {0: 1, 1: 2}
+    assert supplements.ahead_in_reading("literal", rows).to_dict() == {0: 1, 1: 2}
 
 
 def test_median_times_up_to_the_arrival():
@@ -144,8 +143,8 @@ def test_median_times_up_to_the_arrival():
             40.0 if name == "random" and turn <= 3 else {0: float("nan"), 1: 10, 2: 20, 3: 90}.get(turn, 1.0)
         )
 
-    assert beside.median_time_ratio(policies(seconds)).tolist() == pytest.approx([100 * np.log(2)] * 3)
-    assert beside.printed_median_ratio() == pytest.approx(18.2, abs=0.05)
+    assert supplements.median_time_ratio(policies(seconds)).tolist() == pytest.approx([100 * np.log(2)] * 3)
+    assert supplements.printed_median_ratio() == pytest.approx(18.2, abs=0.05)
 
 
 def test_the_authors_criterion_and_the_decisions_before_the_stop():
@@ -157,11 +156,11 @@ def test_the_authors_criterion_and_the_decisions_before_the_stop():
             5 + seed if (name, turn) == ("scheduler", 0) else float("nan")
         ),
     )
-    assert beside.tell_code_accuracy(rows) == (
+    assert supplements.tell_code_accuracy(rows) == (
         "test accuracy of 95 % reached in 1 of 3 runs of random selection, 0 of 3 runs of the scheduler"
     )
-    assert beside.tell_training(rows) == "training stopped after 5 to 7 decisions, median 6"
-    assert beside.tell_training(rows.drop(columns="training_rounds")) == ""
+    assert supplements.tell_training(rows) == "training stopped after 5 to 7 decisions, median 6"
+    assert supplements.tell_training(rows.drop(columns="training_rounds")) == ""
 
 
 @pytest.mark.parametrize("number", [2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14])
