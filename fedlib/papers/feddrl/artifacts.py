@@ -76,6 +76,11 @@ ARTIFACTS = (
         tables=LENGTH_TABLES, profiles=LONG,
     ),
     Artifact(
+        "feddrl/early_lead", "The repaired agent in the first 100 rounds: Fashion-MNIST, CN, N = 100",
+        runs=length_runs.early_lead, plot=partial(figures.plot_curves, columns=1), profiles=LONG,
+        seeds={"smoke": 1, "extended": length_runs.EARLY_SEEDS, "paper": length_runs.EARLY_SEEDS},
+    ),
+    Artifact(
         "feddrl/cluster_skew_at_length", "CE and CN at the paper's length: Fashion-MNIST, N = 100",
         runs=partial(length_runs.at_length, partitions=runs.CLUSTERED),
         plot=partial(figures.plot_curves, columns=2), profiles=LONG,

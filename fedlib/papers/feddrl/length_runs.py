@@ -6,6 +6,7 @@ Most of them are runs of those grids (`runs`), seen together with others.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.papers.feddrl.runs import (
     CLUSTERED,
     DRAWN,
@@ -25,6 +26,8 @@ LENGTH_CELLS = {
     "paper_length_pa": ("fmnist", "pa", 100),
     "paper_length_mnist": ("mnist", "ce", 100),
 }
+EARLY_ROUNDS = 100  # of `early_lead`
+EARLY_SEEDS = tuple(range(5, 10))  # none of those on which the lead was seen
 
 
 def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
@@ -56,3 +59,18 @@ def delta_ends(profile: str) -> list[Run]:
     artifact = "fig8" if scale.fig8_rounds is None else "delta_ends"  # there fig. 8 has the same runs
     low = [over_delta(profile, name, min(scale.deltas), scale.rounds, artifact) for name in CLUSTERED]
     return at_length(profile, CLUSTERED, names) + [run for cell in low for run in with_methods(cell, names)]
+
+
+def early_lead(profile: str) -> list[Run]:
+    """The repaired agent, its untrained policy and uniform weights in the first rounds under CN.
+
+    The agent's two workers have as many rounds before round 1 as at the paper's length.
+    """
+    length = scale_of(profile).rounds
+    cell = base_run(profile, "early_lead", "fmnist", "cn", 100)
+    cell = replace(cell, rounds=min(EARLY_ROUNDS, length))
+    agents = ({"worker_rounds": length}, {"agent": "untrained"})
+    return [
+        *with_methods(cell, ("uniform",)),
+        *(replace(cell, method="feddrl", method_options={**REPAIRED, **more}) for more in agents),
+    ]

@@ -110,6 +110,12 @@ def equal_amounts(named: pd.DataFrame) -> bool:
     return set(named.partition) == {"ce"}
 
 
+def over_rounds(part: pd.DataFrame, variant: str) -> pd.Series:
+    """A variant's mean accuracy (%) over all evaluated rounds but round 0, by seed."""
+    own = part[(part.variant == variant) & (part["round"] > 0)]
+    return own.groupby("seed").test_accuracy.mean() * 100
+
+
 def late(part: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
     """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
 
