@@ -168,7 +168,7 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
         best = max(by_mu, key=by_mu.__getitem__, default=None)
         chosen = ("-", math.nan) if best is None else (f"{best:g}", by_mu[best])
         found.append((dataset, f"{mu:g}", peak["fedprox"], *chosen, peak["fedavg"], peak["feddisk"]))
-    columns = ["dataset", "paper_mu", "fedprox", "best_mu", "fedprox_best", "fedavg", "feddisk"]
+    columns = ["dataset", "paper_mu", "FedProx", "best_mu", "fedprox_best", "FedAvg", "FedDisk"]
     return pd.DataFrame(found, columns=columns)
 
 

@@ -423,7 +423,7 @@ def test_fedprox_of_its_grid():
     ]
     table = tables.fedprox_of_its_grid(pd.concat([frame, stand_in]), pd.concat(grid)).set_index("dataset")
     assert table[["paper_mu", "best_mu"]].to_numpy().tolist() == [["0.01", "0.1"], ["1", "-"]]
-    values = table[["fedprox", "fedprox_best", "fedavg", "feddisk"]]
+    values = table[["FedProx", "fedprox_best", "FedAvg", "FedDisk"]]
     assert values.loc["mnist"].tolist() == pytest.approx([40, 55, 50, 60])
     assert values.loc["standin-femnist"].tolist() == pytest.approx([40, np.nan, 50, 60], nan_ok=True)
 
