@@ -2,6 +2,7 @@
 
 import math
 import textwrap
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -103,11 +104,11 @@ def _handles(effects: pd.DataFrame) -> list[Line2D]:
     return handles
 
 
-def plot_published(effects: pd.DataFrame) -> Figure:
+def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
     effects: `reporting.verdicts.effects`; parts without a published value are left out. Intervals are cut
-    at the panel's edge.
+    at the panel's edge. titles: of papers, by the prefix of their claims.
     """
     use_style()
     known = effects[effects.ratio.notna()]
@@ -118,7 +119,7 @@ def plot_published(effects: pd.DataFrame) -> Figure:
     )
     for ax, paper in zip(axes.flat, counts.index, strict=False):
         _ratio_panel(ax, known[papers == paper])
-        ax.set_title(_PAPERS.get(paper, paper))
+        ax.set_title(titles.get(paper, paper))
     for ax in axes.flat[len(counts) :]:
         ax.set_axis_off()
     for ax in axes[-1]:
@@ -130,7 +131,6 @@ def plot_published(effects: pd.DataFrame) -> Figure:
     return fig
 
 
-_PAPERS = {"FEDDRL": "FedDRL", "FEDDISK": "FedDisk", "FEDDDRL": "FedDdrl", "FRL": "FRL report"}
 _EDGES = (-2.5, 3.5)
 
 

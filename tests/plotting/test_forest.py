@@ -71,7 +71,7 @@ def test_numbers_with_units_stand_at_the_right(axis):
 
 def test_published_against_ours_has_a_panel_per_paper():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=[0.5, 9.0], low=[0.2, 8.0], high=[0.8, 10.0])
-    figure = plot_published(ratios)
+    figure = plot_published(ratios, {"FEDDRL": "FedDRL", "FRL": "FRL report"})
     assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL", "FRL report"]
     points = [line.get_xdata()[0] for ax in figure.axes[:2] for line in ax.lines if line.get_marker() == "o"]
     assert points == [0.5, 3.5]  # the second is cut at the edge
