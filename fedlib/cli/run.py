@@ -52,6 +52,11 @@ def run_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.store import Store
 
     plans = grid.planned_runs(arguments)
+    from fedlib.experiments import runner  # imports torch: only once the names are known
+
+    if not arguments.dry_run:  # a plan may be made for another machine
+        runner.resolve_device(arguments.device)
+    arguments.budget = runner.Budget(arguments.budget_minutes, started=STARTED)
     arguments.processes = worker_processes.at_most_cores(arguments.processes)
     store = Store(arguments.store)
     if arguments.dry_run:
@@ -59,11 +64,8 @@ def run_command(arguments: argparse.Namespace) -> int:
     grid.show_times(plans, arguments.profile, store, again=arguments.again)
     if arguments.dry_run:
         return 0
-    from fedlib.experiments import runner
-
     if not arguments.resume_across_commits:
         runner.refuse_other_code(store, [run for runs in plans.values() for run in runs])
-    arguments.budget = runner.Budget(arguments.budget_minutes, started=STARTED)
     if arguments.companion:
         worker_processes.end_with_parent()
         return _work_through(plans, arguments, store)

@@ -121,11 +121,12 @@ def _handles(effects: pd.DataFrame) -> list[Line2D]:
     return handles
 
 
-def plot_published(effects: pd.DataFrame) -> Figure:
+def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
     effects: `reporting.verdicts.effects`; parts without a published value are left out. An arrow marks an
-    interval that leaves its panel; a number, a ratio that does.
+    interval that leaves its panel; a number, a ratio that does. titles: of papers, by the prefix of their
+    claims.
     """
     use_style()
     known = effects[effects.ratio.notna()]
@@ -134,7 +135,7 @@ def plot_published(effects: pd.DataFrame) -> Figure:
     lines = max(sum(len(papers[name]) for name in names) for names in columns)
     fig = plt.figure(figsize=(WIDTH_INCHES, 0.24 * lines + 2.6), layout="constrained")
     for column, names in zip(fig.subfigures(1, 2, squeeze=False)[0], columns, strict=True):
-        _ratio_column(column, {_PAPERS.get(name, name): papers[name] for name in names})
+        _ratio_column(column, {titles.get(name, name): papers[name] for name in names})
     fig.suptitle("Published against ours: 1 as published, 0 no effect")
     fig.legend(
         handles=_handles(known.assign(printed=None)), loc="outside lower left", ncols=2, fontsize="medium"
@@ -142,7 +143,6 @@ def plot_published(effects: pd.DataFrame) -> Figure:
     return fig
 
 
-_PAPERS = {"FEDDRL": "FedDRL", "FEDDISK": "FedDisk", "FEDDDRL": "FedDdrl", "FRL": "FRL report"}
 _EDGES = (-2.5, 3.5)
 
 

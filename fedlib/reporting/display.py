@@ -156,7 +156,7 @@ def show_errata(paper: str) -> None:
 
 
 def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    """Names of methods as the figures have them, in cells and headers."""
+    """Names of methods as the figures have them."""
     named = [column for column in _METHOD_COLUMNS if column in frame]
     labels = {name: style.label for name, style in METHOD_STYLES.items()}
     words = {
@@ -164,7 +164,7 @@ def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
         for column in named
     }
     plain = {column: frame[column].str.replace("_", " ") for column in _PLAIN_COLUMNS if column in frame}
-    return frame.assign(**words, **plain).rename(columns=labels | _HEADERS)
+    return frame.assign(**words, **plain).rename(columns=_HEADERS)
 
 
 def _without_counts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

@@ -38,7 +38,8 @@ def draw_figures(
     load = loader(store)
     plotting.use_style()
     if not papers and (found := effects(store=store, profile=profile)).size:
-        yield f"README: {_saved(plot_published(found), 'published-against-ours', folder or figures_folder())}"
+        figure = plot_published(found, {name.upper(): paper.title for name, paper in PAPERS.items()})
+        yield f"README: {_saved(figure, 'published-against-ours', folder or figures_folder())}"
     for artifact in chosen:
         rows = load(artifact.id, profile or largest(artifact.id, load))
         path = draw_figure(artifact, rows, folder or figures_folder()) if len(rows) else None

@@ -87,9 +87,7 @@ FIRST = [
         "has no option 'dleta' (did you mean 'delta'?)",
     ),
     Row("run fake/grid --partition ce --set partition.delta=x", "delta='x' given; allowed: a number"),
-    Row(
-        "run fake/grid --partition ce --set partition.delta=1.4", "delta is 1.4; allowed: a number in (0, 1]"
-    ),
+    Row("run fake/grid --partition ce --set partition.delta=1.4", "delta is 1.4; allowed: a number in"),
     Row("run fake/grid --partition ce --set partition.delta=1.4 --dry-run", "allowed: a number in (0, 1]"),
     Row("run fake/grid --set method.nu=1 --method fedprox", "unknown option of method 'fedprox' 'nu'"),
     Row("run fake/grid --set method.mu=big --method fedprox", "mu='big' given; allowed: a number"),

@@ -84,7 +84,7 @@ def test_names_stand_above_their_lines_and_a_long_one_makes_room_for_itself(axis
 
 def test_published_against_ours_has_a_panel_per_paper():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=[0.5, 9.0], low=[0.2, 8.0], high=[0.8, 10.0])
-    figure = plot_published(ratios)
+    figure = plot_published(ratios, {"FEDDRL": "FedDRL", "FRL": "FRL report"})
     assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL", "FRL report"]
     marks = [(line.get_marker(), line.get_xdata()[0]) for ax in figure.axes for line in ax.lines]
     assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.5), (">", 3.5)]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import tables
+from fedlib.analysis.claims import ABSENT
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.papers.fedddrl import quantities, runs
@@ -26,7 +27,16 @@ def table4(rows: pd.DataFrame) -> pd.DataFrame:
 
 def table5(rows: pd.DataFrame) -> pd.DataFrame:
     """`table4` of FedAvg with and without Balanced-MixUp, 5 or 10 clients a round, or the profile's own."""
-    return _grouped(accuracies5(rows), ["dataset", "method", "clients a round"])
+    ours = _spread(quantities.final_accuracy(rows), ["role", "variant", "cohort_size"])
+    few = ours.cohort_size.min()
+    ours = ours.assign(
+        method=ours.variant.map(lambda name: runs.TABLE4[name].label),
+        note=np.where(ours.cohort_size == few, "C=5", "C=10"),
+    )
+    table = _beside(load_published("fedddrl_table5"), ours, ["dataset", "method", "note"])
+    clients, roles = table.note.str.removeprefix("C="), table.dataset.map(quantities.shown_roles(rows))
+    table = table.assign(dataset=roles, **{"clients a round": clients})
+    return _grouped(table, ["dataset", "method", "clients a round"])
 
 
 def _grouped(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -46,22 +56,6 @@ def accuracies4(rows: pd.DataFrame) -> pd.DataFrame:
     ours = ours[ours.variant.isin(labels)].assign(method=lambda t: t.variant.map(labels))
     table = _beside(load_published("fedddrl_table4"), ours, ["dataset", "method"])
     return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
-
-
-def accuracies5(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 5 in plain columns, as `accuracies4`, with the clients a round."""
-    ours = _spread(quantities.final_accuracy(rows), ["role", "variant", "cohort_size"])
-    few = ours.cohort_size.min()
-    ours = ours.assign(
-        method=ours.variant.map(lambda name: runs.TABLE4[name].label),
-        note=np.where(ours.cohort_size == few, "C=5", "C=10"),
-    )
-    printed = load_published("fedddrl_table5")
-    table = _beside(printed, ours, ["dataset", "method", "note"]).rename(columns={"note": "clients a round"})
-    return table.assign(
-        **{"clients a round": table["clients a round"].str.removeprefix("C=")},
-        dataset=table.dataset.map(quantities.shown_roles(rows)),
-    )
 
 
 def _spread(values: pd.Series, by: list[str]) -> pd.DataFrame:
@@ -132,29 +126,21 @@ def _interpolate(found: pd.DataFrame, rule: str, kept: float) -> dict[str, float
 
 
 def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
-    """`at_learned_rate` over seeds: return (15), points, % of FedAvg, with 95 % intervals."""
-    table = at_learned_rate(rows)
-    differences = [name for name in table if " - " in name]
-    long = table.melt(["role", "method", "seed"], differences, "compared", "value").dropna(subset="value")
-    found = tables.summarise_seeds(long, ["role", "method", "compared"], "value")
-    return found.assign(role=found.role.map(quantities.shown_roles(rows)))
-
-
-def gains_shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """`gain_over_rules` as shown: a line per data set and policy, a group of columns per rule."""
-    found, lines = gain_over_rules(rows), []
+    """`at_learned_rate` over seeds, a line per data set and policy: return (15), points, % of FedAvg."""
     names = {"return": "return", "accuracy": "accuracy (points)", "latency": "latency (%)"}
     rules = {RANDOM: "less random dropping", FASTEST: "less keeping the fastest"}
-    for (role, method), own in found.groupby(["role", "method"], sort=False):
-        values, line = own.set_index("compared"), {"role": role, "method": method, "seeds": int(own.n.max())}
-        for rule, group in rules.items():
-            for name, words in names.items():
-                key = f"{name} - {rule}"
-                line |= {
-                    f"{group}: {words}{end}": values[column].get(key, np.nan)
-                    for end, column in (("", "mean"), (" low", "low"), (" high", "high"))
-                }
-        lines.append(line)
+    shown, lines = quantities.shown_roles(rows), []
+    for (role, method), own in at_learned_rate(rows).groupby(["role", "method"], sort=False):
+        gains = {
+            f"{group}: {words}": own[f"{name} - {rule}"].dropna().to_numpy()
+            for rule, group in rules.items()
+            for name, words in names.items()
+        }
+        line: dict[str, object] = {"role": shown[role], "method": method}
+        line["seeds"] = max(map(len, gains.values()))
+        for words, values in gains.items():
+            line |= (mean_interval(values) if len(values) else ABSENT).columns(words)
+        lines += [line] * bool(line["seeds"])
     return pd.DataFrame(lines)
 
 

@@ -168,7 +168,7 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
         best = max(by_mu, key=by_mu.__getitem__, default=None)
         chosen = ("-", math.nan) if best is None else (f"{best:g}", by_mu[best])
         found.append((dataset, f"{mu:g}", peak["fedprox"], *chosen, peak["fedavg"], peak["feddisk"]))
-    columns = ["dataset", "paper_mu", "fedprox", "best_mu", "fedprox_best", "fedavg", "feddisk"]
+    columns = ["dataset", "paper_mu", "FedProx", "best_mu", "fedprox_best", "FedAvg", "FedDisk"]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -181,19 +181,13 @@ def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
     pairs = [*zip(table.dataset, table.method, strict=True)]
     made = [_printed_rounds(d, m, "made") if m == "feddisk" else 0.0 for d, m in pairs]
     kinds = [(d, m, "total" if m == "feddisk" else "classifier") for d, m in pairs]
-    table.insert(2, "published", [_printed_rounds(*kind) for kind in kinds])
-    table.insert(3, "published_made", made)
-    return table
-
-
-def table1_shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """`table1_beside_ours` as shown: printed and our rounds under headers of their own."""
+    table.insert(2, "printed rounds: in all", [_printed_rounds(*kind) for kind in kinds])
+    table.insert(3, "printed rounds: of the MADE", made)
     names = {
-        "published": "printed rounds: in all", "published_made": "printed rounds: of the MADE",
         "made": "our rounds: of the MADE", "classifier": "our rounds: of the task",
         "total": "our rounds: in all", "total_smoothed": "our rounds: in all, smoothed",
     }  # fmt: skip
-    return table1_beside_ours(rows).rename(columns=names)
+    return table.rename(columns=names)
 
 
 def _printed_rounds(dataset: str, method: str, kind: str) -> float:
@@ -247,25 +241,21 @@ def by_mu(rows: pd.DataFrame) -> pd.DataFrame:
     mu = json_column(last.method_options).map(lambda options: f"{options['mu']:g}")
     last = last.assign(mu=mu, accuracy=100 * last[ACCURACY]).sort_values("mu", key=lambda m: m.astype(float))
     last = last.sort_values(["dataset", "method"], kind="stable")
-    return summarise_seeds(last, ["dataset", "method", "mu"], "accuracy")
-
-
-def by_mu_shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """`by_mu` with its quantity in the header."""
-    return by_mu(rows).rename(columns={"mean": LAST_ACCURACY})
+    table = summarise_seeds(last, ["dataset", "method", "mu"], "accuracy")
+    return table.rename(columns={"mean": LAST_ACCURACY})
 
 
 def best_mu_words(rows: pd.DataFrame, fig3: pd.DataFrame) -> list[str]:
     """FedROD with the best mu of its grid beside fig. 3's methods: a sentence a data set, of last rounds."""
     told = []
     for dataset, table in by_mu(rows).groupby("dataset"):
-        best = table.loc[table["mean"].idxmax()]
+        best = table.loc[table[LAST_ACCURACY].idxmax()]
         others = {method: 100 * trial_mean(fig3, dataset, method).iloc[-1] for method in METHODS}
         first = max(others, key=others.__getitem__)
         told.append(
-            f"On {dataset} FedROD ends at {best['mean']:.1f} % with mu = {best.mu}, chosen on the same test "
-            f"parts; of fig. 3's methods {PAPER_NAMES[first]} ends highest, at {others[first]:.1f} %, and "
-            f"FedDisk at {others['feddisk']:.1f} %."
+            f"On {dataset} FedROD ends at {best[LAST_ACCURACY]:.1f} % with mu = {best.mu}, chosen on the "
+            f"same test parts; of fig. 3's methods {PAPER_NAMES[first]} ends highest, at "
+            f"{others[first]:.1f} %, and FedDisk at {others['feddisk']:.1f} %."
         )
     return told
 
@@ -283,14 +273,6 @@ def by_spread(rows: pd.DataFrame) -> pd.DataFrame:
     table = summarise_seeds(last, keys, "accuracy")
     least = rows.groupby([*keys, "seed"]).client_test_loss_mean.min().groupby(keys).mean()
     final = last.groupby(keys).client_test_loss_mean.mean()
-    losses = pd.DataFrame({"least_loss": least, "last_loss": final}).reset_index()
-    return table.merge(losses, on=keys).sort_values(keys, ignore_index=True)
-
-
-def by_spread_shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """`by_spread` with quantities in the headers."""
-    names = {
-        "mean": LAST_ACCURACY, "spread": "styles apart (%)", "least_loss": "test loss: lowest",
-        "last_loss": "test loss: last",
-    }  # fmt: skip
-    return by_spread(rows).rename(columns=names)
+    losses = pd.DataFrame({"test loss: lowest": least, "test loss: last": final}).reset_index()
+    table = table.merge(losses, on=keys).sort_values(keys, ignore_index=True)
+    return table.rename(columns={"mean": LAST_ACCURACY, "spread": "styles apart (%)"})

@@ -23,8 +23,7 @@ from fedlib.papers.feddisk.tables import effective_costs
 def costs_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
     """Fig. 6: the printed tables' product (millions of weights) beside our megabytes, eqs. (18), (19).
 
-    times_published, times_ours: each method's cost over FedDisk's, which the units do not touch. NaN:
-    the target was never reached.
+    The ratio of each method's cost to FedDisk's has no unit. NaN: the target was never reached.
     """
     costs = effective_costs(rows)
     found = []
@@ -36,22 +35,13 @@ def costs_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
                 {
                     "dataset": dataset,
                     "method": method,
-                    "published": printed[name] / 1e6,
-                    "ours_megabytes": ours[method] / 1e6,
-                    "times_published": printed[name] / printed["FedDisk"],
-                    "times_ours": ours[method] / ours["feddisk"],
+                    "million weights: printed": printed[name] / 1e6,
+                    "MB: ours": ours[method] / 1e6,
+                    "over FedDisk's: printed": round(printed[name] / printed["FedDisk"], 2),
+                    "over FedDisk's: ours": ours[method] / ours["feddisk"],
                 }
             )
     return pd.DataFrame(found)
-
-
-def costs_shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """`costs_beside_ours` with units in the headers, the ratios, which have none, side by side."""
-    names = {
-        "published": "million weights: printed", "ours_megabytes": "MB: ours",
-        "times_published": "over FedDisk's: printed", "times_ours": "over FedDisk's: ours",
-    }  # fmt: skip
-    return costs_beside_ours(rows).round({"times_published": 2}).rename(columns=names)
 
 
 def costs_by_side() -> pd.DataFrame:

@@ -11,8 +11,7 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.papers.feddrl import estimands as estimate
-from fedlib.papers.feddrl import quantities
+from fedlib.papers.feddrl import estimands, quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, full_scale_table
@@ -24,7 +23,7 @@ MOST_NAMES = 4  # of cells in a sentence; more are only counted
 def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
     """Answer whether FedDRL gives the small groups larger factors, and whether training is the reason."""
     named = _named(rows_of("feddrl/impact_factors"))
-    found = _by_cell(named, ("feddrl",), estimate.factor_difference)
+    found = _by_cell(named, ("feddrl",), estimands.factor_difference)
     if not found:
         return []
     told = [
@@ -32,7 +31,7 @@ def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
         f"of the rounds, are {_tally(found, 'larger than for the main group', 'smaller')}."
     ]
     needs = ("feddrl", "untrained")
-    own, chance = (_pooled(named, needs, lambda p, v=v: estimate.factor_gap(p, v)) for v in needs)
+    own, chance = (_pooled(named, needs, lambda p, v=v: estimands.factor_gap(p, v)) for v in needs)
     if own.empty:
         return told
     says = by_sign(
@@ -65,19 +64,19 @@ def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
     ]
     if early:
         told.append(
-            f"In the first {int(estimate.EARLY * rounds)} of {rounds} rounds the mean is "
+            f"In the first {int(estimands.EARLY * rounds)} of {rounds} rounds the mean is "
             f"{_tally(early, 'higher', 'lower')}."
         )
     return [
         *told,
-        f"In the paper the mean is above the baselines' for {low:.0f} to {high:.0f} of {estimate.ROUNDS} "
+        f"In the paper the mean is above the baselines' for {low:.0f} to {high:.0f} of {estimands.ROUNDS} "
         "rounds; then mean and variance are below.",
     ]
 
 
 def _by_partition(rows: pd.DataFrame, value: str, late: bool) -> pd.DataFrame:
     """`loss_ratio` of fig. 6's cells, which differ in the partition only: a column per partition."""
-    return estimate.loss_ratio(value, late=late)(rows).rename(columns=lambda name: name.split("/")[1])
+    return estimands.loss_ratio(value, late=late)(rows).rename(columns=lambda name: name.split("/")[1])
 
 
 def is_it_faster(rows_of: RowsOf) -> list[str]:
@@ -138,7 +137,7 @@ def _by_share(named: pd.DataFrame) -> list[str]:
     low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
     return [
         f"By the main cluster's share the lead, mean over the partitions, {words}. The paper gains "
-        f"{low:g} to {high:g} % at delta = {estimate.DELTA:g}."
+        f"{low:g} to {high:g} % at delta = {estimands.DELTA:g}."
     ]
 
 
@@ -167,7 +166,7 @@ def _leads(named: pd.DataFrame) -> pd.DataFrame:
     """FedDRL's lead over the better baseline (points): a row per seed, a column per cell."""
     return pd.DataFrame(
         {
-            quantities.cell_name(cell): estimate.lead(part)
+            quantities.cell_name(cell): estimands.lead(part)
             for cell, part in quantities.cells(named, needs=THREE)
         }
     )
@@ -201,7 +200,7 @@ def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
     """Answer whether the proximal term or uniform weights set FedProx off from FedAvg."""
     named, needs = _named(rows_of("feddrl/fedprox_weights")), ("fedavg", "fedprox", "fedprox_uniform")
     term, weights = (
-        _pooled(named, needs, estimate.less(own, other))
+        _pooled(named, needs, estimands.less(own, other))
         for own, other in (("fedprox", "fedavg"), ("fedprox_uniform", "fedprox"))
     )
     if term.empty:
@@ -243,18 +242,18 @@ def _signed(value: float) -> str:
 
 def _lead_over_cells(named: pd.DataFrame) -> list[str]:
     """FedDRL less the better baseline, tallied and pooled over cells, and less its untrained policy."""
-    lead = _pooled(named, THREE, estimate.lead)
+    lead = _pooled(named, THREE, estimands.lead)
     if lead.empty:
         return []
-    paper = {**estimate.printed_lead()(), **estimate.printed_lead("feddrl_table4")()}
-    printed = [paper[estimate.paper_name(cell)] for cell, _ in quantities.cells(named, needs=THREE)]
-    tally = _tally(_by_cell(named, THREE, estimate.lead), "ahead of the better baseline", "behind")
+    paper = {**estimands.printed_lead()(), **estimands.printed_lead("feddrl_table4")()}
+    printed = [paper[estimands.paper_name(cell)] for cell, _ in quantities.cells(named, needs=THREE)]
+    tally = _tally(_by_cell(named, THREE, estimands.lead), "ahead of the better baseline", "behind")
     told = [
         f"{_of_cells(named, THREE)} FedDRL is {tally}.",
         f"Its mean lead in best accuracy is {_effect(lead, 'points')} (printed: "
         f"{_signed(sum(printed) / len(printed))}).",
     ]
-    gain = _pooled(named, ("feddrl", "untrained"), estimate.less("feddrl", "untrained"))
+    gain = _pooled(named, ("feddrl", "untrained"), estimands.less("feddrl", "untrained"))
     if gain.empty:
         return told
     says = by_sign(
@@ -288,7 +287,7 @@ def _pooled(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> pd
     """Mean of a measure over the cells with all of `needs`, by seed; of the seeds that all of them have."""
     if named.empty:
         return pd.Series(dtype=float)
-    return estimate.by_cell(measure, needs=needs)(named).dropna().mean(axis=1)
+    return estimands.by_cell(measure, needs=needs)(named).dropna().mean(axis=1)
 
 
 def _tally(found: Mapping[str, Interval], above: str, below: str) -> str:

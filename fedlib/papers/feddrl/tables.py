@@ -56,20 +56,16 @@ def accuracies_run(rows: pd.DataFrame) -> pd.DataFrame:
     return accuracy_table(rows).dropna(subset="ours")
 
 
-def wide(table: pd.DataFrame) -> pd.DataFrame:
-    """Table with a row per cell: for each method published, ours with its interval, and difference."""
+def side_by_side(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
+    """Table 3 or 4, a line per cell: for each method published, ours with its interval, and difference."""
+    long = accuracy_table(rows, table)
     kinds = ["published", "ours", "low", "high", "difference"]
-    found = table.set_index([*CELL, "variant"])[kinds].unstack("variant")
+    found = long.set_index([*CELL, "variant"])[kinds].unstack("variant")
     order = [(kind, name) for name in PRINTED for kind in kinds]
-    cells = table[CELL].drop_duplicates()
+    cells = long[CELL].drop_duplicates()
     found = found.loc[list(cells.itertuples(index=False, name=None)), order]
     found.columns = [f"{PRINTED[name]}: {kind}" for kind, name in found.columns]
     return found.reset_index()
-
-
-def side_by_side(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
-    """Table 3 or 4 with one line per cell, see `wide`."""
-    return wide(accuracy_table(rows, table))
 
 
 def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:

@@ -53,7 +53,7 @@ def test_published_ours_and_difference_stand_side_by_side():
     half = 4.3027 * 0.1 / np.sqrt(3)  # t(2) at 97.5 %
     assert (row.low, row.high) == (round(52 - half, 2), round(52 + half, 2))
     assert len(table) == 18 * 4
-    wide = tables.wide(table)
+    wide = tables.side_by_side(three(52.0))
     assert len(wide) == 18
     assert line(wide, data="Fashion-MNIST", partition="CE", N=10)["FedDRL: difference"] == -30.59
     assert list(wide.columns[3:5]) == ["SingleSet: published", "SingleSet: ours"]
