@@ -67,10 +67,10 @@ def early_lead(profile: str) -> list[Run]:
     The agent's two workers have as many rounds before round 1 as at the paper's length.
     """
     length = scale_of(profile).rounds
-    cell = base_run(profile, "early_lead", "fmnist", "cn", 100)
-    cell = replace(cell, rounds=min(EARLY_ROUNDS, length))
+    cell = replace(base_run(profile, "early_lead", "fmnist", "cn", 100), rounds=min(EARLY_ROUNDS, length))
+    (uniform,) = with_methods(cell, ("uniform",))
+    if length <= EARLY_ROUNDS:
+        uniform = replace(uniform, artifact="table3")  # whose run it is
     agents = ({"worker_rounds": length}, {"agent": "untrained"})
-    return [
-        *with_methods(cell, ("uniform",)),
-        *(replace(cell, method="feddrl", method_options={**REPAIRED, **more}) for more in agents),
-    ]
+    repaired = [replace(cell, method="feddrl", method_options={**REPAIRED, **more}) for more in agents]
+    return [uniform, *repaired]
