@@ -12,7 +12,8 @@ from fedlib import plotting
 from fedlib.analysis.intervals import mean_interval
 from fedlib.papers.feddrl import quantities, tables
 
-CONTROLS = ("uniform", "untrained", "shuffled")  # thin lines: four curves have bands, eight would hide them
+# Thin lines: four curves have bands, eight would hide them
+CONTROLS = ("uniform", "untrained", "shuffled", "repaired_untrained")
 CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "drawn", "repaired", *CONTROLS)
 EARLY = 0.1  # share of the rounds in which curves may start below the panel of `plot_length`
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
@@ -80,7 +81,7 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     _start_near_late_curves(levels)
     shown, window = _over_fedavg(named)
     if len(shown):
-        thin = ("untrained", "shuffled")
+        thin = CONTROLS[1:]
         plotting.plot_curves(
             shown, leads, y="lead", by="variant", y_label="less FedAvg's (points)", thin=thin
         )

@@ -12,7 +12,7 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS
-from fedlib.papers.feddrl.length_runs import LENGTH_CELLS
+from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, LENGTH_CELLS
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
@@ -72,6 +72,27 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     if {"repaired", "repaired_untrained"} <= set(late):
         told.append(_training_words(named, late, "repaired", "repaired_untrained"))
     return told
+
+
+def in_the_first_rounds(rows_of: RowsOf) -> list[str]:
+    """Answer whether the repaired agent is ahead in the first rounds, of uniform weights and of itself."""
+    rows = rows_of("feddrl/early_lead")
+    if rows.empty or rows["rounds"].max() < EARLY_ROUNDS:
+        return ["Open: no runs of the first rounds are shown; `run feddrl/early_lead --profile extended`."]
+    named = quantities.named(rows)
+    own, uniform, untrained = (
+        quantities.over_rounds(named, name) for name in ("repaired", "uniform", "repaired_untrained")
+    )
+    lead, trained = contrasts.paired(own, uniform), contrasts.paired(own, untrained)
+    learned = by_sign(
+        trained, above="training raises it", below="training lowers it",
+        undecided="that training changes it does not show",
+    )  # fmt: skip
+    return [
+        f"The repaired agent's mean accuracy over the first {EARLY_ROUNDS} rounds under CN "
+        f"{by_sign(lead, **LEADS)} that of uniform weights, {effect_words(lead, 'points')}, and {learned}, "
+        f"{effect_words(trained, 'points')} against the policy that it starts from ({lead.n} seeds)."
+    ]
 
 
 def _lead_words(named: pd.DataFrame, late: pd.DataFrame) -> str:

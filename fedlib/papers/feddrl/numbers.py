@@ -7,7 +7,8 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
 from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
-from fedlib.papers.feddrl.quantities import best, named
+from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
+from fedlib.papers.feddrl.quantities import best, named, over_rounds
 from fedlib.papers.feddrl.quantities import late as late_by_seed
 from fedlib.papers.feddrl.runs import CLUSTERED
 
@@ -16,6 +17,7 @@ LENGTH = {  # by cell: Fashion-MNIST under a partition, and MNIST under CE
     "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
     "mnist": "feddrl/paper_length_mnist",
 }  # fmt: skip
+EARLY = "feddrl/early_lead"
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
 OF_README = (
@@ -137,6 +139,23 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     )
 
 
+def _early(rival: str, words: str) -> Number:
+    """The repaired agent less a rival in the mean accuracy over the first rounds under CN."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of(EARLY)
+        if rows.empty or rows["rounds"].max() < EARLY_ROUNDS:
+            return None
+        cell = named(rows)
+        return paired(over_rounds(cell, "repaired"), over_rounds(cell, rival))
+
+    return Number(
+        id=f"feddrl-early-{rival.removeprefix('repaired_')}",
+        what=f"the repaired agent's mean accuracy over the first {EARLY_ROUNDS} rounds under CN less that of "
+        f"{words}", unit="points", artifacts=(EARLY,), compute=compute, places=(README, *BOTH),
+    )  # fmt: skip
+
+
 def _repair(data: str, variant: str, what: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         found = learning.gains(rows_of("feddrl/repair_judged"))
@@ -200,6 +219,8 @@ _OWN = (
     *(_less(control) for control in ("fedavg", "uniform", "untrained")),
     *(_less(control, scheme) for control in CONTROLS for scheme in ("pa", "ce", "cn")),
     *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
+    _early("uniform", "uniform weights"),
+    _early("repaired_untrained", "its untrained policy"),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),

@@ -539,6 +539,29 @@ def test_one_sentence_has_the_late_leads_of_all_cells_at_the_papers_length():
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == []
 
 
+@pytest.mark.parametrize(
+    ("first", "words", "verdict"),
+    [
+        ((49.0, 49.2, 49.1), "training raises it, +1.03 [", "supported"),
+        ((52.0, 52.2, 52.1), "training lowers it, −1.97 [", "not supported"),
+    ],
+)
+def test_the_early_lead_is_the_mean_over_the_rounds(first, words, verdict):
+    """Rounds 1 to 7 have r / 16 of the final accuracy and round 8 all of it: the mean is 11 / 32 of it."""
+    methods = {"repaired": [50, 50.3, 50.1], "uniform": [48, 48.2, 48.1], "repaired_untrained": first}
+    scale = 32 / 11
+    rows = cell(num_clients=100, partition="cn", **{k: [scale * v for v in of] for k, of in methods.items()})
+    rows = rows.assign(rounds=100)
+    (told,) = headline.in_the_first_rounds(lambda name: rows)
+    assert "first 100 rounds under CN leads that of uniform weights, +2.03 [" in told
+    assert words in told
+    lead, trained = decided("R25", rows, gates=True).effects
+    assert lead.verdict == "supported"
+    assert trained.verdict == verdict
+    (only,) = headline.in_the_first_rounds(lambda name: rows.assign(rounds=40))
+    assert only.startswith("Open: ")
+
+
 def test_the_head_has_three_sentences_at_most():
     """Table 3, the paper's length, the repaired agent: with the verdicts and the scale five lines."""
     judged = cell(repaired=[52.0, 52.2], uniform=[50.0, 50.2]).assign(client_loss_mean=1.0)
