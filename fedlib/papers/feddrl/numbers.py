@@ -30,6 +30,7 @@ OF_README = (
     *(f"feddrl-length-{scheme}repaired-uniform" for scheme in ("", "cn-", "pa-")),
     *(f"feddrl-length-{scheme}repaired-{late}untrained" for scheme in ("", "cn-") for late in ("", "late-")),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
+    "feddrl-length-mnist-fedavg", "feddrl-length-mnist-late-fedavg",
     *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
 CONTROLS = {
