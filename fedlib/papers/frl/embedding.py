@@ -25,7 +25,7 @@ from fedlib.federation import initial_state, prepare, sample_cohort, train_cohor
 from fedlib.papers.frl.runs import EMBEDDINGS, embedding_run
 
 CLUSTERS, KMEANS_SEEDS, VARIANCE = 4, 5, 0.95
-SEEDS = {"smoke": 1, "reduced": 3, "paper": 5}
+SEEDS = {"smoke": 1, "reduced": 10, "paper": 10}
 
 
 def swap_labels(
