@@ -225,9 +225,9 @@ def _name(make: Maker) -> str:
 
 
 def _small(picture: io.BytesIO) -> bytes:
-    """Reduce a picture to a palette: a quarter of the bytes, no visible difference in a plot."""
-    small = io.BytesIO()
+    """Reduce a picture to a palette that keeps the colours of thin lines: a third of the bytes or less."""
+    small, way = io.BytesIO(), PIL.Image.Quantize.MAXCOVERAGE
     with PIL.Image.open(picture) as image:
-        palette = image.convert("RGB").quantize(64, dither=PIL.Image.Dither.NONE)
+        palette = image.convert("RGB").quantize(256, method=way, dither=PIL.Image.Dither.NONE)
         palette.save(small, "PNG", optimize=True)
     return small.getvalue()

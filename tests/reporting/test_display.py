@@ -120,3 +120,17 @@ def test_methods_go_by_their_labels_and_equal_counts_of_seeds_are_left_to_the_li
     assert "FedProx" in shown[1].data
     assert ">n<" not in shown[1].data
     assert ">n<" in shown[2].data
+
+
+def test_a_reduced_picture_keeps_the_colour_of_a_small_mark():
+    """Two blue pixels among thousands of other colours, which a cut by counts mixes with these."""
+    image, blue = PIL.Image.new("RGB", (64, 64)), (0, 0x72, 0xB2)
+    places = [(x, y) for y in range(64) for x in range(64)]
+    image.putdata([(255 - (x + y) % 90, 160 + (3 * x + y) % 90, 150 + x * y % 100) for x, y in places])
+    for x in (0, 1):
+        image.putpixel((x, 32), blue)
+    picture = io.BytesIO()
+    image.save(picture, "PNG")
+    with PIL.Image.open(io.BytesIO(display._small(picture))) as small:
+        found = small.convert("RGB").getpixel((1, 32))
+    assert max(abs(one - other) for one, other in zip(found, blue, strict=True)) <= 8
