@@ -114,7 +114,7 @@ def test_settings_have_a_line_for_each_option(shown):
 
 def test_methods_go_by_their_labels_and_equal_counts_of_seeds_are_left_to_the_line(rows_at, shown):
     rows_at(reduced=(0, 1, 2))
-    table = pd.DataFrame({"policy": ["keep_all"], "fedprox": [1.0], "mean": [2.0], "n": [3]})
+    table = pd.DataFrame({"policy": ["keep_all"], "method": ["fedprox"], "mean": [2.0], "n": [3]})
     session.begin("frl").table("frl/fig14", lambda rows: table, lambda rows: table.assign(n=2))
     assert "keep all" in shown[1].data
     assert "FedProx" in shown[1].data

@@ -300,6 +300,9 @@ def test_a_runs_rows_do_not_depend_on_the_runs_beside_it():
         return [result.rows[0][0] for result in found]
 
     alone, together = rows((0,)), rows((0, 1, 2, 3))
+    for one, other in zip(alone, together, strict=True):
+        loss = one.pop("test_loss")  # its sum differs in the last bit on some machines
+        assert other.pop("test_loss") == pytest.approx(loss, rel=1e-6)
     assert alone == together
     assert [len(json.loads(row["clients"])) for row in alone[1:]] == [row["selected"] for row in alone[1:]]
     weights = [json.loads(row["weights"]) for row in alone[1:]]
