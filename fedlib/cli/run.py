@@ -49,14 +49,15 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 def run_command(arguments: argparse.Namespace) -> int:
     """Compute what the arguments ask for; returns the exit status."""
+    from fedlib.experiments.budget import Budget
     from fedlib.experiments.store import Store
 
     plans = grid.planned_runs(arguments)
-    from fedlib.experiments import runner  # imports torch: only once the names are known
+    arguments.budget = Budget(arguments.budget_minutes, started=STARTED)
+    if not arguments.dry_run:  # whose plan may be for another machine, and needs no torch
+        from fedlib.experiments import runner
 
-    if not arguments.dry_run:  # a plan may be made for another machine
         runner.resolve_device(arguments.device)
-    arguments.budget = runner.Budget(arguments.budget_minutes, started=STARTED)
     arguments.processes = worker_processes.at_most_cores(arguments.processes)
     store = Store(arguments.store)
     if arguments.dry_run:
