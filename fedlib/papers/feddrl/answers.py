@@ -14,7 +14,7 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import estimands, quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
-from fedlib.papers.feddrl.tables import LAST_ROUNDS, full_scale_table
+from fedlib.papers.feddrl.tables import LAST_ROUNDS, full_scale_stages, last_rounds
 
 Measure = Callable[[pd.DataFrame], pd.Series]  # rows of a cell to a number for each seed
 MOST_NAMES = 4  # of cells in a sentence; more are only counted
@@ -218,22 +218,27 @@ def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
 
 
 def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
-    """Answer whether FedDRL leads up to the round that all methods of the full-scale cell have reached."""
+    """Answer whether FedDRL leads in the full-scale cell, up to each round that some seeds have whole."""
     rows = rows_of("feddrl/full_scale_curves")
-    table = full_scale_table(rows).set_index("variant") if len(rows) else rows
-    if not {"fedavg", "fedprox", "feddrl_online"} <= set(table.index):
-        return []
-    common, seeds = table["rounds"].min(), rows.seed.nunique()
-    leads = table.loc["feddrl_online"] - table.loc[["fedavg", "fedprox"]].drop(columns=["rounds", "of"])
-    best, late, paper = (
-        " and ".join(map(_signed, leads[name]))
-        for name in (f"best to round {common}", f"mean of the last {LAST_ROUNDS}", "published")
-    )
-    return [
-        f"Up to round {common} of {table['of'].max()} FedDRL is {best} points against FedAvg and FedProx in "
-        f"the best round (printed, of all rounds: {paper}) and {late} points in the mean of the last "
-        f"{LAST_ROUNDS} (seeds: {seeds}; no interval)."
-    ]
+    printed, found = accuracies().loc["Fashion-MNIST", "CE", 100], []
+    paper = " and ".join(_signed(printed.FedDRL - printed[other]) for other in ("FedAvg", "FedProx"))
+    for common, part in full_scale_stages(rows) if len(rows) else ():
+        if not {"fedavg", "fedprox", "feddrl_online"} <= set(part.variant):
+            continue
+        best, late = (
+            " and ".join(
+                _effect(measure(part, "feddrl_online") - measure(part, other), "")
+                for other in ("fedavg", "fedprox")
+            )
+            for measure in (quantities.best, last_rounds)
+        )
+        seeds = part.seed.nunique()
+        found.append(
+            f"Up to round {common} of {part['rounds'].max()} FedDRL is {best} points against FedAvg and "
+            f"FedProx in the best round (printed, of all rounds: {paper}) and {late} points in the mean of "
+            f"the last {LAST_ROUNDS} ({seeds} seed{'s' * (seeds > 1)})."
+        )
+    return found
 
 
 def _signed(value: float) -> str:

@@ -148,25 +148,30 @@ def _mix(scheme: str, made_from: str, counts: np.ndarray) -> dict[str, object]:
 
 
 def full_scale_curves(profile: str, store: Store) -> pd.DataFrame:
-    """Test accuracy per round of `table3_fmnist_ce_n100`, finished or not, as far as the store has it."""
+    """Test accuracy per round of `table3_fmnist_ce_n100`, finished or not, as far as the store has it.
+
+    devices: of all processes that worked on the run, in order.
+    """
     rows = []
     for run in full_scale_cell(profile):
         about = {"method": run.method, "method_options": json.dumps(dict(run.method_options))}
         about |= {"dataset": run.dataset, "partition": run.partition, "num_clients": run.num_clients}
         found = {
-            s.run.seed: s.rows().to_dict("records")
+            s.run.seed: (s.rows().to_dict("records"), s.provenance["segments"])
             for s in store.scan(run.id)
             if s.run.group_key == run.group_key
         }
         for folder in unfinished_groups(store, run.id, run.group_key):
             saved = folder.load()
             for member, partial in zip(folder.runs, saved.rows if saved else [], strict=False):
-                found.setdefault(member.seed, partial)
-        for seed, records in found.items():
+                if member.group_key == run.group_key:
+                    found.setdefault(member.seed, (partial, saved.segments))
+        for seed, (records, segments) in found.items():
+            devices = ", ".join(dict.fromkeys(segment["device"] for segment in segments))
             rows += [
-                {**about, "seed": seed, "rounds": run.rounds, "round": r["round"],
+                {**about, "seed": seed, "rounds": run.rounds, "devices": devices, "round": r["round"],
                  "test_accuracy": r["test_accuracy"]}
                 for r in records if r.get("test_accuracy") is not None
             ]  # fmt: skip
-    columns = ["method", "method_options", "dataset", "seed", "rounds", "round", "test_accuracy"]
+    columns = ["method", "method_options", "dataset", "seed", "rounds", "devices", "round", "test_accuracy"]
     return pd.DataFrame(rows, columns=None if rows else columns).assign(stand_in=False)

@@ -174,18 +174,21 @@ def test_factors_by_group_in_percent():
     assert (row.main, row.others, row["others - main"]) == (10, 10, 0)
 
 
-def test_full_scale_accuracies_are_compared_at_the_round_that_all_have_reached():
-    """FedAvg is two rounds further than FedDRL, whose round 6 it passed at 6/16 of its 80 %."""
-    rows = cell(num_clients=100, fedavg=[80], feddrl_online=[64]).drop(columns=["status", "run"])
-    rows = rows[(rows["method"] == "fedavg") | (rows["round"] <= 6)]
-    table = tables.full_scale_table(rows)
-    assert table.variant.tolist() == ["fedavg", "feddrl_online"]
-    assert table.rounds.tolist() == [8, 6]
-    assert table.published.tolist() == [84.88, 86.71]
-    assert table["best to round 6"].tolist() == pytest.approx([30, 24])
-    assert table.difference.tolist() == pytest.approx([-54.88, -62.71])
-    assert table["mean of the last 50"].tolist() == pytest.approx([17.5, 14.0])  # of rounds 1 to 6
-    assert table["its difference"].tolist() == pytest.approx([-67.38, -72.71])
+def test_full_scale_accuracies_are_compared_at_the_rounds_that_seeds_have_of_all_methods():
+    """FedAvg is two rounds further than FedDRL, whose round 6 is at 6/16 of 80 %; seed 1 has all."""
+    rows = cell(num_clients=100, fedavg=[80, 80], feddrl_online=[64, 96]).drop(columns=["status", "run"])
+    rows = rows[(rows["method"] == "fedavg") | (rows["round"] <= 6) | (rows.seed == 1)]
+    table = tables.full_scale_table(rows.assign(devices="cuda, cpu"))
+    assert set(table.devices) == {"cuda, cpu"}
+    assert table.variant.tolist() == ["fedavg", "feddrl_online"] * 2
+    assert table["to round"].tolist() == [6, 6, 8, 8]
+    assert table.seeds.tolist() == [2, 2, 1, 1]
+    assert table.published.tolist() == [84.88, 86.71] * 2
+    assert table.best.tolist() == pytest.approx([30, 30, 80, 96])
+    assert table.difference.tolist() == pytest.approx([-54.88, -56.71, -4.88, 9.29])
+    late = [17.5, 17.5, 27.5, 33.0]  # means of rounds 1 to 6, and to 8
+    assert table["mean of the last 50"].tolist() == pytest.approx(late)
+    assert table["its difference"].tolist() == pytest.approx([-67.38, -69.21, -57.38, -53.71])
 
 
 DATA_OF = {"mlp": "fmnist", "cnn-feddrl": "fmnist", "vgg11": "cifar100"}
@@ -249,12 +252,15 @@ def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkey
     runner.run_runs([fedavg], store=store, device="cpu", progress=Silent())
     folder = GroupFolder(store, [fedprox])
     rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
-    folder.save(Checkpoint(1, rows, {}, [], {}))
+    folder.save(Checkpoint(1, rows, {}, [{"device": "cuda"}, {"device": "cpu"}, {"device": "cpu"}], {}))
     measurement = find_artifact("feddrl/full_scale_curves").measurement
     found = compute_measurement(measurement, "smoke", store)
     assert found.groupby("method")["round"].max().to_dict() == {"fedavg": 2, "fedprox": 1}
     assert found[found.method == "fedprox"].test_accuracy.tolist() == [0.0, 0.1]
     assert set(found.rounds) == {2}
+    assert found.groupby("method").devices.unique().map(list).to_dict() == {
+        "fedavg": ["cpu"], "fedprox": ["cuda, cpu"],
+    }  # fmt: skip
 
 
 def test_figures_call_a_stand_in_a_stand_in():
