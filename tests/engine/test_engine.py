@@ -74,7 +74,7 @@ RECORDED = {
     "chain with FedProx": {"name": "mlp", "learning_rate": RATES, "rule": FEDPROX},
     "convolutions": {"name": "lenet", "learning_rate": RATES, "rule": LocalRule(proximal=0.1)},
     "dropout": {"name": "cnn-feddrl", "learning_rate": RATES, "epochs": 1},
-    # eps: a bias before batch normalisation has no gradient but rounding, which Adam would scale to whole steps
+    # eps: a bias before batch normalisation has no gradient but rounding, which Adam scales to whole steps
     "Adam": {"name": "cnn-feddisk", "sizes": [7, 4, 12], "learning_rate": [0.002, 0.001, 0.003],
              "optimizer": "adam", "options": {"eps": 1e-3}},
     "momentum": {"name": "mlp", "learning_rate": RATES, "options": {"momentum": 0.9}},
