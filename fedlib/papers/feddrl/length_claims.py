@@ -232,5 +232,6 @@ CLAIMS = (
             for other, words in (("uniform", "uniform"), ("repaired_untrained", "its untrained policy"))
         ),
         gates=(at_scale(f"{EARLY_ROUNDS} rounds", rounds=EARLY_ROUNDS),),
+        how="Seeds 10 to 19 were added after 5 to 9 had been looked at, with which it was inconclusive.",
     ),
 )  # fmt: skip

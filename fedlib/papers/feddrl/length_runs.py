@@ -27,7 +27,7 @@ LENGTH_CELLS = {
     "paper_length_mnist": ("mnist", "ce", 100),
 }
 EARLY_ROUNDS = 100  # of `early_lead`
-EARLY_SEEDS = tuple(range(5, 10))  # none of those on which the lead was seen
+EARLY_SEEDS = tuple(range(5, 20))  # none of those on which the lead was seen
 
 
 def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
