@@ -60,12 +60,14 @@ def test_a_profile_changes_sizes_only(profile):
 
 
 def test_the_full_scale_cell_is_part_of_table3():
-    whole = {run.key for run in runs.table3("paper")}
+    whole = {run.group_key for run in runs.table3("paper")}
     planned = selection.expand(find_artifact("feddrl/table3_fmnist_ce_n100"), "paper")
-    assert [run.method for run in planned] == ["fedavg", "fedprox", "feddrl"]
-    assert {run.key for run in planned} <= whole
+    assert [(run.method, run.seed) for run in planned] == [
+        (method, seed) for method in ("fedavg", "fedprox", "feddrl") for seed in range(3)
+    ]
+    assert {run.group_key for run in planned} <= whole
     assert {run.num_clients for run in planned} == {100}
-    assert planned[2].method_options == {"mode": "online"}
+    assert planned[-1].method_options == {"mode": "online"}
 
 
 GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.runs("paper")]
