@@ -88,6 +88,7 @@ def show_command(arguments: argparse.Namespace) -> int:
     check_name("kind of figure file", _figure_path(arguments).suffix.removeprefix("."), FIGURE_FILES)
     from fedlib.analysis.tables import provenance_line
     from fedlib.papers import find_artifact
+    from fedlib.plotting.style import labelled
 
     artifact = find_artifact(arguments.id)
     if arguments.profile is not None:
@@ -98,7 +99,7 @@ def show_command(arguments: argparse.Namespace) -> int:
     check(general or not own, "these rows have no accuracy; `fedlib show` without filters shows their table")
     tables, plot = ((), None) if own else (artifact.tables, artifact.plot)
     for make in tables or (_finals if general else _without_origin,):
-        table = make(rows)
+        table = labelled(make(rows)) if tables else make(rows)
         if len(table):
             print(_text(table.head(_MOST_LINES).map(_rounded)))
             print(f"{_MOST_LINES} of {len(table)} lines\n" if len(table) > _MOST_LINES else "")

@@ -10,13 +10,16 @@ import textwrap
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from fedlib.errors import check, check_name
 from fedlib.files import write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DPI = 150
 # kind of file: its metadata without what changes from day to day
@@ -26,6 +29,10 @@ FIGURE_FILES: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
 }
 _LETTERS_PER_INCH = 18  # of captions
+# columns of tables: names of methods, names with underscores, and other headers
+_METHOD_COLUMNS = ("variant", "method", "contestant", "policy", "control", "less", "FedDRL less")
+_PLAIN_COLUMNS = ("quantity", "metric", "compared", "reading")
+_HEADERS = {"role": "data", "dataset": "data"}
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,18 @@ def method_style(name: str) -> MethodStyle:
     method, options = name.partition("{")[::2]  # of `fedlib show`: options as JSON, whose colons stay
     label = method.rpartition(":")[2].replace("_", " ") + (f" {{{options}" if options else "")
     return MethodStyle(_OTHERS[number % len(_OTHERS)], marker, label, line)
+
+
+def labelled(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """A table with the names of methods as figures have them, in the columns that hold such names."""
+    labels = {name: style.label for name, style in METHOD_STYLES.items()}
+    words = {
+        column: frame[column].map(lambda name: labels.get(name, str(name).replace("_", " ")))
+        for column in _METHOD_COLUMNS
+        if column in frame
+    }
+    plain = {column: frame[column].str.replace("_", " ") for column in _PLAIN_COLUMNS if column in frame}
+    return frame.assign(**words, **plain).rename(columns=_HEADERS)
 
 
 def use_style() -> None:

@@ -16,7 +16,7 @@ from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE
 from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import PAPERS, errata_table
-from fedlib.plotting.style import METHOD_STYLES
+from fedlib.plotting.style import labelled
 from fedlib.reporting.html_tables import html_list, html_parts, html_table
 from fedlib.reporting.verdict_cache import Record
 from fedlib.run import Run
@@ -26,9 +26,6 @@ Maker = Callable[[pd.DataFrame], pd.DataFrame]
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 _IDENTITY = ("seed", "paper", "artifact", "profile")
-_METHOD_COLUMNS = ("variant", "method", "contestant", "policy", "control", "less", "FedDRL less")
-_PLAIN_COLUMNS = ("quantity", "metric", "compared", "reading")
-_HEADERS = {"role": "data", "dataset": "data"}
 _COUNTS = ("n", "seeds", "trials")
 _MEANINGS = {
     NOT_TESTABLE: "accuracies still rise, an agent was trained less than the paper's, or data are generated",
@@ -60,13 +57,13 @@ def make_tables(rows: pd.DataFrame, makers: Sequence[Maker]) -> dict[str, pd.Dat
 def show_tables(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.DataFrame]) -> None:
     """Display tables of an artifact's rows (`make_tables`)."""
     for name, table in made.items():
-        frame = _without_counts(_labelled(table), rows)
+        frame = _without_counts(labelled(table), rows)
         display(HTML(html_table(frame, name=f"{artifact_id}-{name}")))
 
 
 def show_frame(frame: pd.DataFrame, name: str) -> None:
     """Display a data frame that no artifact stands for, e.g. settings."""
-    display(HTML(html_table(_labelled(frame), name=name)))
+    display(HTML(html_table(labelled(frame), name=name)))
 
 
 def show_settings(runs: Mapping[str, Run]) -> None:
@@ -153,18 +150,6 @@ def show_errata(paper: str) -> None:
         for row in errata_table(paper).itertuples()
     ]
     display(HTML(html_list(items)))
-
-
-def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    """Names of methods as the figures have them."""
-    named = [column for column in _METHOD_COLUMNS if column in frame]
-    labels = {name: style.label for name, style in METHOD_STYLES.items()}
-    words = {
-        column: frame[column].map(lambda name: labels.get(name, str(name).replace("_", " ")))
-        for column in named
-    }
-    plain = {column: frame[column].str.replace("_", " ") for column in _PLAIN_COLUMNS if column in frame}
-    return frame.assign(**words, **plain).rename(columns=_HEADERS)
 
 
 def _without_counts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
