@@ -75,6 +75,7 @@ class _Session:
             "started": provenance.now(),
             **provenance.code(),
             "device": str(context.device),
+            "device_name": provenance.device_name(context.device),
             "threads": provenance.threads(),
             "max_clients_per_pass": self._pass_width(),
             "from_round": max(0, self.saved_round),

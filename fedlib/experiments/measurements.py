@@ -84,7 +84,8 @@ def load_measurement(measurement: Measurement, profile: str, store: Store) -> "p
     found = measurement_provenance(path)
     columns = {k: found[k] for k in ("device", "device_name", "commit", "dirty")}
     columns |= {k: found["versions"][k] for k in ("torch", "fedlib")}
-    return read_csv_exactly(path).assign(**columns)
+    rows = read_csv_exactly(path)  # rows of runs tell their own
+    return rows.assign(**{k: value for k, value in columns.items() if k not in rows})
 
 
 def _is_stored(measurement: Measurement, profile: str, path: Path, *, repair: bool) -> bool:

@@ -13,7 +13,7 @@ import resource
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +137,15 @@ def code_columns(provenance: Mapping[str, Any]) -> dict[str, Any]:
         "commit": THEN.join(str(code["commit"] or UNKNOWN) for code in codes),
         "dirty": any(code["dirty"] for code in codes),
     }
+
+
+def machine_and_code(segments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Columns of rows for a run that may be unfinished: `a then b` where several processes differ."""
+    columns = {
+        name: THEN.join(dict.fromkeys(str(segment.get(name, UNKNOWN)) for segment in segments))
+        for name in ("device", "device_name")
+    }
+    return {**columns, **code_columns({"segments": segments})}
 
 
 @functools.cache

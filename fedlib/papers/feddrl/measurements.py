@@ -8,6 +8,7 @@ import pandas as pd
 from fedlib import seeds
 from fedlib.analysis.published import load_published, printed_rows
 from fedlib.data import Dataset, load_dataset
+from fedlib.experiments import provenance
 from fedlib.experiments.checkpoints import unfinished_groups
 from fedlib.experiments.store import Store
 from fedlib.methods.feddrl.method import FedDRL
@@ -150,7 +151,7 @@ def _mix(scheme: str, made_from: str, counts: np.ndarray) -> dict[str, object]:
 def full_scale_curves(profile: str, store: Store) -> pd.DataFrame:
     """Test accuracy per round of `table3_fmnist_ce_n100`, finished or not, as far as the store has it.
 
-    devices: of all processes that worked on the run, in order.
+    Machine and code are those of the runs, not of this measurement.
     """
     rows = []
     for run in full_scale_cell(profile):
@@ -167,11 +168,11 @@ def full_scale_curves(profile: str, store: Store) -> pd.DataFrame:
                 if member.group_key == run.group_key:
                     found.setdefault(member.seed, (partial, saved.segments))
         for seed, (records, segments) in found.items():
-            devices = ", ".join(dict.fromkeys(segment["device"] for segment in segments))
+            origin = provenance.machine_and_code(segments)
             rows += [
-                {**about, "seed": seed, "rounds": run.rounds, "devices": devices, "round": r["round"],
-                 "test_accuracy": r["test_accuracy"]}
+                {**about, "seed": seed, "rounds": run.rounds, "round": r["round"],
+                 "test_accuracy": r["test_accuracy"], **origin}
                 for r in records if r.get("test_accuracy") is not None
             ]  # fmt: skip
-    columns = ["method", "method_options", "dataset", "seed", "rounds", "devices", "round", "test_accuracy"]
+    columns = ["method", "method_options", "dataset", "seed", "rounds", "round", "test_accuracy"]
     return pd.DataFrame(rows, columns=None if rows else columns).assign(stand_in=False)

@@ -281,7 +281,7 @@ def full_scale_table(rows: pd.DataFrame) -> pd.DataFrame:
             line = {"to round": common, "seeds": part.seed.nunique(), "variant": variant, "published": paper}
             line |= {"best": ours.mean(), "difference": ours.mean() - paper}
             line |= {f"mean of the last {LAST_ROUNDS}": late.mean(), "its difference": late.mean() - paper}
-            found.append(line | {"devices": "; ".join(part[part.variant == variant].devices.unique())})
+            found.append(line)
     return pd.DataFrame(found)
 
 

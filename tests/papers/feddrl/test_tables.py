@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from fedlib.data.synthetic import natural_images
-from fedlib.experiments import runner
+from fedlib.experiments import provenance, runner
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
-from fedlib.experiments.measurements import compute_measurement
+from fedlib.experiments.measurements import compute_measurement, load_measurement
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
 from fedlib.papers import artifacts, find_artifact
@@ -178,8 +178,7 @@ def test_full_scale_accuracies_are_compared_at_the_rounds_that_seeds_have_of_all
     """FedAvg is two rounds further than FedDRL, whose round 6 is at 6/16 of 80 %; seed 1 has all."""
     rows = cell(num_clients=100, fedavg=[80, 80], feddrl_online=[64, 96]).drop(columns=["status", "run"])
     rows = rows[(rows["method"] == "fedavg") | (rows["round"] <= 6) | (rows.seed == 1)]
-    table = tables.full_scale_table(rows.assign(devices="cuda, cpu"))
-    assert set(table.devices) == {"cuda, cpu"}
+    table = tables.full_scale_table(rows)
     assert table.variant.tolist() == ["fedavg", "feddrl_online"] * 2
     assert table["to round"].tolist() == [6, 6, 8, 8]
     assert table.seeds.tolist() == [2, 2, 1, 1]
@@ -252,15 +251,20 @@ def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkey
     runner.run_runs([fedavg], store=store, device="cpu", progress=Silent())
     folder = GroupFolder(store, [fedprox])
     rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
-    folder.save(Checkpoint(1, rows, {}, [{"device": "cuda"}, {"device": "cpu"}, {"device": "cpu"}], {}))
+    gpu = {"device": "cuda", "device_name": "a GPU", **provenance.code(), "commit": "before"}
+    cpu = {"device": "cpu", "device_name": "a CPU", **provenance.code(), "commit": "after"}
+    folder.save(Checkpoint(1, rows, {}, [gpu, cpu, cpu], {}))
     measurement = find_artifact("feddrl/full_scale_curves").measurement
     found = compute_measurement(measurement, "smoke", store)
     assert found.groupby("method")["round"].max().to_dict() == {"fedavg": 2, "fedprox": 1}
     assert found[found.method == "fedprox"].test_accuracy.tolist() == [0.0, 0.1]
     assert set(found.rounds) == {2}
-    assert found.groupby("method").devices.unique().map(list).to_dict() == {
-        "fedavg": ["cpu"], "fedprox": ["cuda, cpu"],
-    }  # fmt: skip
+    origin = found.drop_duplicates("method").set_index("method")
+    assert origin.device.to_dict() == {"fedavg": "cpu", "fedprox": "cuda then cpu"}
+    assert origin.device_name["fedprox"] == "a GPU then a CPU"
+    assert origin.commit["fedprox"] == "before then after"
+    again = load_measurement(measurement, "smoke", store)
+    assert set(again.commit) == set(found.commit)
 
 
 def test_figures_call_a_stand_in_a_stand_in():
