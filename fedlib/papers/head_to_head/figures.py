@@ -31,8 +31,8 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     parts = {"mean over\nthe settings": rows} if len(settings) > 1 else {}
     parts |= {",\n".join(setting): part for setting, part in settings.items()}
     order = tables.differences(rows).sort_values("mean").contestant.tolist()
-    columns = min(3, len(parts))
-    lines = -(-len(parts) // columns)
+    lines = -(-len(parts) // 3)
+    columns = -(-len(parts) // lines)
     size = (2.2 + 1.8 * columns, (0.34 * len(order) + 1.0) * lines + 0.6)
     fig, axes = plotting.subplots(lines, columns, figsize=size, squeeze=False, sharey=True)
     for ax, (title, part) in zip(axes.flat, parts.items(), strict=False):
@@ -90,7 +90,7 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
     columns = min(2, len(settings))
     fig, axes = plotting.subplots(
         -(-len(settings) // columns), columns, figsize=(4.6 * columns, 3.2 * -(-len(settings) // columns)),
-        squeeze=False, sharex=True,
+        squeeze=False,
     )  # fmt: skip
     for ax, (dataset, cell) in zip(axes.flat, settings, strict=False):
         part = rows[(rows.dataset == dataset) & (rows.cell == cell)]
@@ -105,6 +105,8 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         ax.set_title(f"{dataset}, {cell}")
         ax.set_xlabel("round")
         ax.set_ylabel("test accuracy (%)")
+    for ax in axes.flat[len(settings) :]:
+        ax.axis("off")
     plotting.one_legend(fig, axes.flat[: len(settings)])
     return plotting.caption(fig, rows, f"Mean over seeds. {tables.divergence_words(rows)}".rstrip())
 
