@@ -267,6 +267,19 @@ def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkey
     assert set(again.commit) == set(found.commit)
 
 
+def test_a_joined_group_gives_each_method_its_own_members(tmp_path):
+    """FedAvg and FedProx trained as one computation, as on a GPU, and were interrupted."""
+    fedavg, fedprox, _ = runs.full_scale_cell("smoke")
+    members = [replace(run, seed=seed) for run in (fedavg, fedprox) for seed in (0, 1)]
+    rows = [[{"round": 0, "status": "ok", "test_accuracy": 0.1 * n}] for n in range(4)]
+    segment = {"device": "cuda", "device_name": "a GPU", **provenance.code()}
+    GroupFolder(Store(tmp_path), members).save(Checkpoint(0, rows, {}, [segment], {}))
+    found = measurements.full_scale_curves("smoke", Store(tmp_path)).set_index(["method", "seed"])
+    assert found.test_accuracy.to_dict() == pytest.approx(
+        {("fedavg", 0): 0.0, ("fedavg", 1): 0.1, ("fedprox", 0): 0.2, ("fedprox", 1): 0.3}
+    )
+
+
 def test_figures_call_a_stand_in_a_stand_in():
     rows = cell("standin-cifar100", feddrl=[50])
     assert figures._labels(rows, [("CIFAR-100", "CE", 10)]) == ["CIFAR-100 stand-in/CE/N=10"]
