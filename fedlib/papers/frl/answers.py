@@ -16,51 +16,52 @@ from fedlib.papers.frl import estimands, quantities
 _CODE = "evaluatorfl_code"
 _RATE = "evaluatorfl_rate"  # approach 1 with the rate of Adam of its code (A33)
 _SELECTIONS = {1: "frl/fig16", 2: "frl/evaluatorfl_code"}  # approach: rows of the agent as read and as coded
+_EARLY_CODE = "With the rate of Adam of an early version of the authors' code, ten times ours (A33)"
 
 
 def does_it_settle(rows_of: RowsOf) -> list[str]:
-    """Answer figs. 14, 15, 19 and 20: how many runs of EvaluatorFL keep a selection to their end.
+    """Answer figs. 14, 15, 19 and 20: how many runs of each approach keep a selection to their end.
 
-    A second sentence has approach 1 with the rate of its code, where these runs are stored.
+    A last sentence has approach 1 with the rate of its code, where these runs are stored.
     """
-    told, runs = [], 0
-    for words, settled in _settled(rows_of):
-        runs += len(settled)
-        if settled.notna().any():
-            told.append(f"{settled.notna().sum()} of {len(settled)} {words}")
-    if not runs:
+    told = does_either_settle(rows_of)
+    if not told:
         return []
-    changing = f"changing at most {100 * (1 - quantities.SETTLED):.0f} % of the workers a round"
+    changing = f"{100 * (1 - quantities.SETTLED):.0f} % of the workers a round up to the end"
+    return [*told, f"Settled: it changes at most {changing}.", *_settles_at_the_codes_rate(rows_of)]
+
+
+def does_either_settle(rows_of: RowsOf) -> list[str]:
+    """Answer in one sentence for each approach with rows how many runs, as read and as coded, settle."""
+    found: dict[int, list[pd.Series]] = {}
+    for approach, settled in _settled(rows_of):
+        found.setdefault(approach, []).append(settled)
     return [
-        f"Of {runs} runs of EvaluatorFL, as read and as coded, {'; '.join(told) or 'none'} "
-        f"{'settle' if told else 'settles'} on a selection, {changing} up to the end.",
-        *_settles_at_the_codes_rate(rows_of),
+        f"{sum(one.notna().sum() for one in settled)} of {sum(map(len, settled))} runs of EvaluatorFL's "
+        f"approach {approach}, as read and as coded, settle on a selection; the report says that it "
+        f"{'does' if approach == 1 else 'does not'}."
+        for approach, settled in found.items()
     ]
 
 
 def does_the_rate_decide(rows_of: RowsOf) -> list[str]:
-    """Answer in one sentence how many runs settle, as read and coded, and with the rate of the code."""
-    settled = [one for _, own in _settled(rows_of) for one in own]
-    if not settled:
-        return []
-    told = f"{sum(map(math.isfinite, settled))} of {len(settled)} runs of EvaluatorFL, as read and as coded, "
-    told += "settle on a selection"
-    if runs := _runs_at_the_codes_rate(rows_of):
-        at_rate = sum(math.isfinite(quantities.settled_from(own)) for own in runs)
-        told += f"; with the rate of Adam of its code, ten times ours, {at_rate} of {len(runs)} of approach 1"
-    return [f"{told}."]
+    """Answer how many runs of approach 1 settle, and how many with the rate of an early code."""
+    told = does_either_settle(rows_of)[:1]
+    if told and (runs := _runs_at_the_codes_rate(rows_of)):
+        settled = sum(math.isfinite(quantities.settled_from(own)) for own in runs)
+        told = [f"{told[0]} {_EARLY_CODE}, {settled} of {len(runs)} do."]
+    return told
 
 
-def _settled(rows_of: RowsOf) -> Iterator[tuple[str, pd.Series]]:
-    """Approach, reading and size in words; by seed the episode from which the selection is kept, or NaN."""
+def _settled(rows_of: RowsOf) -> Iterator[tuple[int, pd.Series]]:
+    """Approach; by seed the episode from which a selection is kept, or NaN: for each size and reading."""
     for approach, artifact in _SELECTIONS.items():
         rows = rows_of(artifact)
         named = quantities.named(rows) if len(rows) else rows
         for workers in sorted(set(named["num_clients"])) if len(named) else ():
-            for variant, words in (("evaluatorfl", "as read"), (_CODE, "as coded")):
+            for variant in ("evaluatorfl", _CODE):
                 own = estimands.of_size(named, workers, variant)
-                settled = by_seed(own, quantities.settled_from)
-                yield f"of approach {approach} {words} with {workers} workers", settled
+                yield approach, by_seed(own, quantities.settled_from)
 
 
 def _runs_at_the_codes_rate(rows_of: RowsOf) -> list[pd.DataFrame]:
@@ -82,7 +83,7 @@ def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
         shares = [100 * quantities.share_selected(own) for _, own in settled]
         told += f", from episode {min(first):.0f} to {max(first):.0f} on, "
         told += f"on {min(shares):.0f} to {max(shares):.0f} % of the workers"
-    return [f"With the rate of Adam of its code, ten times ours (A33), {told}."]
+    return [f"{_EARLY_CODE}, {told}."]
 
 
 def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
@@ -107,8 +108,8 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     return [
         f"Up to the stop of its training (A17) the probability of the fastest tenth of the workers is "
         f"{effect_words(ahead, 'points')} above the mean of all: {prefers} ({ahead.n} seeds).",
-        f"From the first to the second half of these decisions a round's maximum time falls by a factor of "
-        f"{_factor(fall)}; {why} (theirs divided out: {_factor(net)}).",
+        f"From the first to the second half of SchedulerFL's decisions up to that stop a round's maximum "
+        f"time falls by a factor of {_factor(fall)}; {why} (theirs divided out: {_factor(net)}).",
     ]
 
 

@@ -1,7 +1,7 @@
 """Findings about the report's agents in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.papers.frl.answers import does_the_rate_decide
+from fedlib.papers.frl.answers import does_it_prefer_the_fast, does_the_rate_decide
 from fedlib.papers.frl.numbers import (
     BEHIND_FEDAVG,
     FIRST_ROUND,
@@ -25,6 +25,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn, and "
         f"{stated(OTHER_ROUNDS, rows_of)} in the others.",
         *does_the_rate_decide(rows_of),
+        *does_it_prefer_the_fast(rows_of)[1:],
         f"SchedulerFL's mean round up to the threshold accuracy, the time of its slowest worker, is "
         f"{stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster; "
         "few rounds, since both get there early).",

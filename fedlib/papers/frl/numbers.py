@@ -3,7 +3,7 @@
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
 from fedlib.papers.frl.claims import CLAIMS
-from fedlib.papers.frl.questions import less_random, state_and_reward
+from fedlib.papers.frl.questions import less_rule, state_and_reward
 from fedlib.papers.frl.tables import evaluator_gaps
 
 NOTEBOOK = "notebooks/04_frl_report.ipynb"
@@ -21,7 +21,7 @@ def _reward(when: str, name: str, tolerance: float) -> Number:
 
 
 def _mean_round(rows_of: RowsOf) -> Interval:
-    return less_random(rows_of)["IID", "max_seconds"]
+    return less_rule(rows_of, "learned_rate")["IID", "max_seconds"]
 
 
 def _less_random(rows_of: RowsOf) -> Interval | None:

@@ -196,6 +196,20 @@ def first_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def first_round_sentence(rows: pd.DataFrame) -> str:
+    """Sentence on C6: accuracy after an episode's first round of either model; empty without rows."""
+    if rows.empty:
+        return ""
+    told = [
+        f"with {line.workers} workers {line['global: %']:.1f} % and {line['rewarded: %']:.1f} %"
+        for _, line in first_rounds(rows).iterrows()
+    ]
+    return (
+        "After the first round of an episode the new global model and the workers' own models, which the "
+        f"code rewards, have {', '.join(told)} at `{rows['profile'].iloc[0]}`; the report has about 85 %."
+    )
+
+
 def _approach(rows: pd.DataFrame) -> pd.Series:
     """1 or 2; 0 where no agent selects."""
     return rows["method_options"].map(lambda text: json.loads(text).get("approach", 0)).rename("approach")

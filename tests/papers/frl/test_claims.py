@@ -195,6 +195,9 @@ def test_first_round_needs_the_reports_network():
     table = tables.first_rounds(real).set_index("workers")
     assert table["rewarded: %"].tolist() == pytest.approx([90.1, 90.1])
     assert table["global: %"].tolist() == pytest.approx([85.2, 85.2])
+    told = tables.first_round_sentence(real.assign(profile="paper"))
+    assert "with 20 workers 85.2 % and 90.1 %, with 100 workers 85.2 % and 90.1 % at `paper`" in told
+    assert tables.first_round_sentence(pd.DataFrame()) == ""
 
 
 def test_what_the_agents_earn_beside_as_many_workers_at_random():
@@ -209,6 +212,17 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
     table = questions.reward_and_accuracy(lambda name: rows).set_index("approach")
     assert table["reward gain"].to_dict() == pytest.approx({1: 2.0, 2: 5.0})
     assert table["accuracy gain"].to_dict() == pytest.approx({1: 5.0, 2: 5.0})
+    learned, fast = (json.dumps({"policy": name}) for name in ("shuffled", "fastest"))
+    times = [race((4, 4, 4), (4, 4, 4))]
+    times += [race((4, 4, 4), (4, 4, 4), agent_seconds=s) for s in (250.0, 90.0)]
+    for frame, policy in zip(times[1:], (learned, fast), strict=True):
+        frame["method_options"] = policy
+    scheduled = pd.concat(times).drop_duplicates(["method_options", "seed", "round"])
+    stored = {"frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled}
+    earned, random, fastest = questions.maximises(stored.__getitem__)
+    assert "at random in 2 of 2 cells (approach by number of workers), more test accuracy in 2" in earned
+    assert "less that of as many at random is −150.0" in random
+    assert "less that of the ten fastest workers is +10.0" in fastest
 
 
 @pytest.mark.parametrize(("level", "verdict"), [(0.4, "supported"), (0.7, "not supported")])
@@ -578,21 +592,20 @@ def test_every_artifact_but_table1_has_a_figure():
 
 
 def test_the_answer_whether_it_settles_counts_runs():
-    """As read never, as coded from episode 11 in all three runs; of approach 2 there are no rows."""
+    """As read never, as coded from episode 11 in all three runs; the rows of approach 2 are the same."""
     coded = {name: CODE[name] for name in ("returns", "likelihood")}
     rows = both(evaluator(20, None), evaluator(20, 11, options=coded))
 
-    def say(own):
-        return answers.does_it_settle(lambda name: own if name == "frl/fig16" else pd.DataFrame())
+    def say(own, names=("frl/fig16",)):
+        return answers.does_it_settle(lambda name: own if name in names else pd.DataFrame())
 
-    end = "on a selection, changing at most 5 % of the workers a round up to the end."
-    (told,) = say(rows)
-    assert told == (
-        "Of 6 runs of EvaluatorFL, as read and as coded, 3 of 3 of approach 1 as coded with 20 workers "
-        f"settle {end}"
-    )
-    (none,) = say(evaluator(20, None))
-    assert none == f"Of 3 runs of EvaluatorFL, as read and as coded, none settles {end}"
+    end = "as read and as coded, settle on a selection; the report says that it"
+    told, meaning = say(rows)
+    assert told == f"3 of 6 runs of EvaluatorFL's approach 1, {end} does."
+    assert meaning == "Settled: it changes at most 5 % of the workers a round up to the end."
+    first, second, _ = say(evaluator(20, None), ("frl/fig16", "frl/evaluatorfl_code"))
+    assert first == f"0 of 3 runs of EvaluatorFL's approach 1, {end} does."
+    assert second == f"0 of 3 runs of EvaluatorFL's approach 2, {end} does not."
     assert say(pd.DataFrame()) == []
 
 
@@ -601,10 +614,10 @@ def test_the_answer_whether_it_settles_at_the_rate_of_its_code():
     rows = {"frl/fig16": evaluator(20, None)}
 
     def say():
-        return answers.does_it_settle(lambda name: rows.get(name, pd.DataFrame()))[1:]
+        return answers.does_it_settle(lambda name: rows.get(name, pd.DataFrame()))[2:]
 
     assert say() == []
-    start = "With the rate of Adam of its code, ten times ours (A33), "
+    start = "With the rate of Adam of an early version of the authors' code, ten times ours (A33), "
     rows["frl/evaluatorfl_rate"] = both(evaluator(20, None), evaluator(20, 11, options=RATE))
     settled = "3 of 3 runs of approach 1 settle, from episode 11 to 11 on, on 50 to 50 % of the workers."
     assert say() == [start + settled]
@@ -618,11 +631,12 @@ def test_the_headline_sets_runs_as_read_beside_those_at_the_rate_of_the_code():
     def say():
         return answers.does_the_rate_decide(lambda name: rows.get(name, pd.DataFrame()))
 
-    start = "0 of 3 runs of EvaluatorFL, as read and as coded, settle on a selection"
-    assert say() == [f"{start}."]
+    start = "0 of 3 runs of EvaluatorFL's approach 1, as read and as coded, settle on a selection; "
+    start += "the report says that it does."
+    assert say() == [start]
     rows["frl/evaluatorfl_rate"] = both(evaluator(20, None), evaluator(20, 11, options=RATE))
-    at_rate = "with the rate of Adam of its code, ten times ours, 3 of 3 of approach 1"
-    assert say() == [f"{start}; {at_rate}."]
+    at_rate = "With the rate of Adam of an early version of the authors' code, ten times ours (A33), 3 of 3 do."
+    assert say() == [f"{start} {at_rate}"]
     rows.clear()
     assert say() == []
 
