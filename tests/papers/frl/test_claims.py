@@ -635,7 +635,9 @@ def test_the_headline_sets_runs_as_read_beside_those_at_the_rate_of_the_code():
     start += "the report says that it does."
     assert say() == [start]
     rows["frl/evaluatorfl_rate"] = both(evaluator(20, None), evaluator(20, 11, options=RATE))
-    at_rate = "With the rate of Adam of an early version of the authors' code, ten times ours (A33), 3 of 3 do."
+    at_rate = (
+        "With the rate of Adam of an early version of the authors' code, ten times ours (A33), 3 of 3 do."
+    )
     assert say() == [f"{start} {at_rate}"]
     rows.clear()
     assert say() == []
