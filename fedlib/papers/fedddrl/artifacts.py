@@ -89,7 +89,7 @@ ARTIFACTS = (
         runs=runs.controls, plot=return_plots.plot_learning,
     ),
     _Artifact(
-        "fedddrl/agents", "Ten agents, and rules that keep as many clients as they do", "table",
+        "fedddrl/agents", "Agents whose choice of clients is replaced", "table",
         runs=further_runs.agents, tables=(further_tables.deployments,),
         profiles=("reduced", "extended", "paper"), seeds=_FIVE,
     ),
@@ -107,8 +107,9 @@ ARTIFACTS = (
         runs=further_runs.lambdas, tables=(further_tables.by_lambda,), profiles=("reduced", "paper"),
     ),
     _Artifact(
-        "fedddrl/full-size", "C and D with clients of the paper's size", "table",
-        runs=further_runs.full_size, tables=(return_tables.return_table, return_tables.agent_table),
+        "fedddrl/full-size", "C and D with clients of the paper's size", "figure",
+        runs=further_runs.full_size, plot=figures.plot_controls,
+        tables=(tables.gain_over_rules, return_tables.return_table, return_tables.agent_table),
         profiles=("extended",), seeds=_FIVE,
     ),
     _Artifact(

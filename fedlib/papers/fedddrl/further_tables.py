@@ -14,6 +14,7 @@ from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
 
 QUANTITIES = {"return": "return", "accuracy": "accuracy (points)", "latency %": "latency (% of FedAvg's)"}
+UNITS = {"fedddrl": "largest value", "fedddrl: cohort": "cohort's sum"}
 SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
 
 
@@ -147,19 +148,20 @@ def episodes_sentence(rows: pd.DataFrame) -> str:
 
 
 def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
-    """C16 by the unit of H that the agents learned with: savings, and accuracy less FedAvg's."""
+    """C16 by the unit of H that the agents learned with: savings, and accuracy less FedAvg's.
+
+    Of the seeds with agents of both units.
+    """
     found = measured(rows)
     shown, lines = quantities.shown_roles(rows), []
     for role in runs.ALPHAS:
         fedavg = found[(found.role == role) & (found.variant == "fedavg_mixup")].set_index("seed")
-        for variant, unit in (("fedddrl", "largest value"), ("fedddrl: cohort", "cohort's sum")):
-            own = found[(found.role == role) & (found.variant == variant)].set_index("seed")
-            if own.empty:
-                continue
+        learned = found[(found.role == role) & found.variant.isin(UNITS)]
+        for variant, own in quantities.of_common_seeds(learned).set_index("seed").groupby("variant"):
             values = {words: 100 - own[column] for column, words in SAVED.items()}
             gain = own.accuracy - fedavg.accuracy  # NaN for a seed that only one of them has
             values |= {"accuracy gain": gain.dropna(), "kept": own.kept}
-            line: dict[str, object] = {"role": shown[role], "H by": unit}
+            line: dict[str, object] = {"role": shown[role], "H by": UNITS[str(variant)]}
             for name, one in values.items():
                 line |= mean_interval(one.to_numpy()).columns(name) if len(one) else {}
             lines.append(line | {"seeds": len(own)})
@@ -169,7 +171,7 @@ def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
 def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:
     """FedAvg's accuracy (%) without Balanced-MixUp, with one lambda for each batch, and for each pair.
 
-    Data sets in the paper's order, the three together.
+    Data sets in the paper's order, the three together, each of the seeds that all three have.
     """
     unit = rows["mixup_lambda"].fillna("batch") if "mixup_lambda" in rows else "batch"
     named = quantities.labelled(rows).assign(unit=unit)
@@ -178,7 +180,7 @@ def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:
         words = "none" if variant == "fedavg" else f"one per {own_unit}"
         accuracy = quantities.final_accuracy(part).rename("accuracy").reset_index()
         frames.append(accuracy.assign(**{"lambda": words}))
-    found = pd.concat(frames, ignore_index=True)
+    found = quantities.of_common_seeds(pd.concat(frames, ignore_index=True), "lambda")
     table = summarise_seeds(found, ["role", "lambda"], "accuracy").rename(columns={"mean": "accuracy (%)"})
     table = table.sort_values("role", key=lambda d: d.map(list(runs.ALPHAS).index), kind="stable")
     shown = table.role.map(quantities.shown_roles(rows))

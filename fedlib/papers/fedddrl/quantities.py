@@ -116,10 +116,10 @@ def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def of_common_seeds(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the seeds that every variant has, so that means of variants compare."""
-    variants = rows.groupby("seed").variant.nunique()
-    return rows[rows.seed.isin(variants.index[variants == rows.variant.nunique()])]
+def of_common_seeds(rows: pd.DataFrame, by: str = "variant") -> pd.DataFrame:
+    """Keep the seeds of each data set that every value of a column has there, so that their means compare."""
+    kept = rows.groupby(["role", "seed"])[by].transform("nunique")
+    return rows[kept == rows.groupby("role")[by].transform("nunique")]
 
 
 def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:

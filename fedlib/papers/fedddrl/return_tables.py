@@ -31,11 +31,13 @@ def return_table(rows: pd.DataFrame) -> pd.DataFrame:
     by = ["role", "variant"]
     table = summarise_seeds(found, by, "return").rename(columns={"mean": "return"})
     means = found.groupby(by)[["accuracy", "latency %", "uploads %"]].mean().reset_index()
-    table = table.merge(means, on=by).drop(columns="n")
+    seeds = table.pop("n")
+    table = table.assign(seeds=seeds).merge(means, on=by)
     place = table.role.map(list(runs.ALPHAS).index)
     table = table.assign(place=place).sort_values(["place", "return"], ascending=[True, False])
     table.insert(1, "method", table.variant.map(lambda name: runs.SETTINGS[name].label))
     table = table.assign(role=table.role.map(quantities.shown_roles(rows)))
+    table = table[[*(name for name in table if name != "seeds"), "seeds"]]
     return table.drop(columns=["variant", "place"]).reset_index(drop=True)
 
 
@@ -56,7 +58,7 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
 
     spread: standard deviation over seeds of the accuracy less FedAvg's with Balanced-MixUp on the same
     partition (points), so that the partition's share is gone; `rule spread` is that of random dropping,
-    mean over its four shares.
+    mean over the shares that were run.
     """
     found = measured(rows)
     accuracy = found.set_index(quantities.CELL).accuracy
@@ -75,7 +77,7 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
                         "clients kept, by seed": ", ".join(f"{kept:.1f}" for kept in own.kept),
                         "return, by seed": ", ".join(f"{value:+.2f}" for value in own["return"]),
                         "spread": (own.set_index("seed").accuracy - fedavg).std(),
-                        "rule spread": float(np.mean(spreads)),
+                        "rule spread": pd.Series(spreads).mean(),
                     }
                 )
     return pd.DataFrame(lines)
@@ -191,7 +193,7 @@ def spread_sentence(rows: pd.DataFrame) -> str:
         f"On {data} agents keep {own.kept.min():.1f} to {own.kept.max():.1f} of "
         f"{rows.cohort_size.max():.0f} clients. Their accuracy less FedAvg's on the same partition has a "
         f"standard deviation of {agents:.1f} points over seeds, that of random dropping at a fixed rate one "
-        f"of {rules:.1f}: the spread that makes claims inconclusive is {says}."
+        f"of {rules:.1f}: the spread that makes claims about agents inconclusive is {says}."
     )
 
 
@@ -203,7 +205,8 @@ def learning_sentence(rows: pd.DataFrame) -> str:
     rise = effect_words(mean_interval(gain.to_numpy()))
     levels = over_data_sets(returns(quantities.labelled(rows)))
     return (
-        f"From the first to the last five training episodes FedDdrl's return rises by {rise}; in "
+        f"From the first to the last five training episodes FedDdrl's return rises by {rise}, while its "
+        f"exploration falls from 1 to 0.1, which alone may raise it. In "
         f"the evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
         f"of the fastest 20 % {levels['drop_slowest_20%']:+.2f} "
     ).replace("-", "−") + f"(means over {data})."

@@ -81,13 +81,14 @@ def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.Da
 
 
 def costs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Figs 8, 9 in numbers: latency and uploads in percent of FedAvg's, accuracy; mean over seeds."""
+    """Figs 8, 9 in numbers: latency and uploads in percent of FedAvg's, accuracy; means over `seeds`."""
     parts = {
         "accuracy": quantities.final_accuracy(rows),
         "latency %": quantities.normalised(rows, "latency_seconds"),
         "uploads %": quantities.normalised(rows, "uploads"),
     }
-    joined = pd.DataFrame(parts).groupby(["role", "variant"]).mean().reset_index()
+    cells = pd.DataFrame(parts).groupby(["role", "variant"])
+    joined = cells.mean().assign(seeds=cells.size()).reset_index()
     order = {name: place for place, name in enumerate(runs.SETTINGS)}
     joined = joined.sort_values("variant", key=lambda names: names.map(order), kind="stable")
     joined = joined.sort_values("role", key=lambda names: names.map(list(runs.ALPHAS).index), kind="stable")
@@ -149,6 +150,8 @@ def gain_sentence(rows: pd.DataFrame) -> str:
 
     Mean over the data sets of a seed.
     """
+    if rows.empty:
+        return "No agents were trained."
     rows, data = quantities.real_images(rows)
     table = at_learned_rate(rows)
     own = table[table["method"] == "fedddrl"]
@@ -185,14 +188,16 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
     Rule: the setting with the smallest mean absolute difference to the published accuracies of FedAvg
     without and with Balanced-MixUp (table 4; columns with a "+") over the data sets whose images are
     real; `in use` marks the one that the grids have, `smallest` the one that the rule takes. First
-    evaluation episode of every seed, on the images that the server holds out, so that the reported
-    test data choose nothing. A setting of which a run diverged has no distance. The closest first.
+    evaluation episode of the seeds that every setting has, on the images that the server holds out, so
+    that the reported test data choose nothing. A setting of which a run diverged has no distance. The
+    closest first.
     """
     settings = zip(rows.local_learning_rate, rows.batch_size, _options(rows), strict=True)
     labelled = quantities.labelled(rows).assign(local=[local_of(*setting) for setting in settings])
     labelled["cell"] = labelled.role + labelled.variant.map({"fedavg": "", "fedavg_mixup": " +"})
     diverged = set(labelled.local[labelled.status != "ok"])
     first = labelled[(labelled.episode == 1) & (labelled.t == labelled.t.max())]
+    first = quantities.of_common_seeds(first, "local")
     table = (100 * first.groupby(["local", "cell"]).server_accuracy.mean()).unstack("cell")
     table = table.reindex(sorted(set(labelled.local)))
     distance = (table - _printed_fedavg()[table.columns]).abs().mean(axis=1, skipna=False)

@@ -77,6 +77,7 @@ def test_costs_in_percent_of_fedavg():
         50,
     ]
     assert table.loc["fastest 20%", "uploads %"] == 20
+    assert table.seeds.eq(3).all()
 
 
 def test_the_search_takes_the_setting_closest_to_the_published_accuracies():
@@ -250,7 +251,7 @@ def test_whose_spread_makes_claims_inconclusive_follows_from_the_rows(agents, ru
     rows = frame(cells)
     told = return_tables.spread_sentence(rows)
     says = says.format(
-        "that of random dropping at a fixed rate", "the spread that makes claims inconclusive is"
+        "that of random dropping at a fixed rate", "the spread that makes claims about agents inconclusive is"
     )
     assert told.startswith("On MNIST agents keep 5.0 to 5.0 of 10 clients. ")
     assert says in told
@@ -267,3 +268,7 @@ def test_lambdas_of_a_data_set_stand_together():
     assert table.role.tolist() == ["MNIST", "MNIST", "CIFAR-10", "CIFAR-10"]
     assert table["lambda"].tolist() == ["none", "one per batch"] * 2
     assert table["accuracy (%)"].tolist() == pytest.approx([40, 50] * 2, abs=0.1)
+    rows = frame(cells)
+    further = frame({("fedavg", "MNIST"): 0.9}).assign(seed=7, run="a seed without Balanced-MixUp")
+    again = further_tables.by_lambda(pd.concat([rows, further], ignore_index=True))
+    pd.testing.assert_frame_equal(again, table)
