@@ -112,18 +112,19 @@ class Session:
         display.show_claims([known[check_name("claim", name, known)] for name in names or known])
 
     def undecided(self) -> None:
-        """Display which claims are inconclusive, and the seeds that 80 % power takes."""
+        """Display which claims are inconclusive, the seeds that they have and those that 80 % power takes."""
         needed = stored_seeds()
         parts = [
-            f"{one['claim']} ({needed.get(one['claim'], 'not simulated')})"
+            f"{one['claim']} ({one['seeds']}; {needed.get(one['claim'], 'not simulated')})"
             for one in self.verdicts()
             if one["verdict"] == INCONCLUSIVE
         ]
         if parts:
             display.show_sentences(
-                "Inconclusive, in brackets the seeds with which a claim would be decided at 80 % power if "
-                "its true effect were the printed one (twice the margin where none is printed), which the "
-                f"rows may already speak against ([docs/claims.md](../docs/claims.md)): {', '.join(parts)}."
+                f"Inconclusive: {', '.join(parts)}. In brackets the seeds of the rows, and those that decide "
+                "a claim at 80 % power if its true effect is the printed one (twice the margin where none is "
+                "printed; [docs/claims.md](../docs/claims.md)). Where the rows have as many, the true effect "
+                "is likely to be smaller."
             )
 
     def findings(self, *sentences: str) -> None:

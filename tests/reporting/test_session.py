@@ -65,6 +65,20 @@ def test_a_measurement_without_time_leaves_the_rest_to_be_computed(monkeypatch, 
     assert "fake/search: not begun, it takes about 1.7 h (measured on an abacus), and 9 min" in last
 
 
+def test_inconclusive_claims_stand_beside_their_seeds(monkeypatch):
+    """Four seeds of the 40 needed; another claim was never simulated, and a third is decided."""
+    verdicts = [
+        {"claim": name, "verdict": verdict, "seeds": 4}
+        for name, verdict in (("X-C1", "inconclusive"), ("X-C2", "supported"), ("X-C3", "inconclusive"))
+    ]
+    shown = []
+    monkeypatch.setattr("fedlib.reporting.display.display", lambda text: shown.append(text.data))
+    monkeypatch.setattr("fedlib.reporting.session.records", lambda paper, store: verdicts)
+    monkeypatch.setattr("fedlib.reporting.session.stored_seeds", lambda: {"X-C1": "40"})
+    begin("start").undecided()
+    assert shown[0].startswith("Inconclusive: X-C1 (4; 40), X-C3 (4; not simulated). In brackets ")
+
+
 def test_claims_can_be_shown_by_name(monkeypatch):
     shown = []
     monkeypatch.setattr("fedlib.reporting.display.display", lambda html: shown.append(html.data))
