@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown"  # the commit of a checkout that git refuses to read
 THEN = " then "  # between the commits of a run that was resumed under another one
+_MACHINE = ("device", "device_name")
 _PACKAGES = ("torch", "torchvision", "numpy", "pandas")
 
 
@@ -134,18 +135,28 @@ def code_columns(provenance: Mapping[str, Any]) -> dict[str, Any]:
     known = [code["versions"] or {} for code in codes]
     return {
         **{name: THEN.join(dict.fromkeys(str(v.get(name)) for v in known)) for name in ("torch", "fedlib")},
-        "commit": THEN.join(str(code["commit"] or UNKNOWN) for code in codes),
+        "commit": THEN.join(dict.fromkeys(str(code["commit"] or UNKNOWN) for code in codes)),
         "dirty": any(code["dirty"] for code in codes),
     }
 
 
 def machine_and_code(segments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Columns of rows for a run that may be unfinished: `a then b` where several processes differ."""
-    columns = {
+    return {**_machine_columns(segments), **code_columns({"segments": segments})}
+
+
+def of_finished_run(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of rows for a finished run: machine and code, `a then b` where several processes differ."""
+    last = {name: provenance[name] for name in _MACHINE}  # a store of before segments had their device's name
+    *earlier, final = provenance.get("segments") or [{}]
+    return {**_machine_columns([*earlier, {**last, **final}]), **code_columns(provenance)}
+
+
+def _machine_columns(segments: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    return {
         name: THEN.join(dict.fromkeys(str(segment.get(name, UNKNOWN)) for segment in segments))
-        for name in ("device", "device_name")
+        for name in _MACHINE
     }
-    return {**columns, **code_columns({"segments": segments})}
 
 
 @functools.cache

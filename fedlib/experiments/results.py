@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fedlib.errors import UsageError, check, check_name
 from fedlib.experiments.artifact import PROFILES, Artifact, Measurement
 from fedlib.experiments.measurements import details_beside, is_current, load_measurement, measurement_path
-from fedlib.experiments.provenance import code_columns
+from fedlib.experiments.provenance import of_finished_run
 from fedlib.experiments.result_files import current_run, read_details, read_rows, results_file, write_rows
 from fedlib.experiments.store import (
     FINISHED,
@@ -47,9 +47,7 @@ def columns_of(run: Run, provenance: Mapping[str, Any]) -> dict[str, Any]:
         "dataset_origin": dataset["origin"],
         "dataset_checksum": dataset["checksum"],
         "stand_in": dataset["stand_in"],
-        "device": provenance["device"],
-        "device_name": provenance["device_name"],
-        **code_columns(provenance),
+        **of_finished_run(provenance),
     }
 
 
