@@ -123,8 +123,8 @@ CLAIMS = (
             )
         ),
         gates=(TEN_ROUNDS,),
-        how="At `paper` figs. 10 to 12 are of an NVIDIA H100, and so are the first five rounds of fig. 13; its "
-        "others are of a CPU. Pairs share clients, cohorts and initial models, and differ in rounding besides.",
+        how="At `paper` figs. 10 to 12 are of an NVIDIA H100, and so are the first five rounds of fig. 13. Its "
+        "others are of a CPU. Pairs share clients and initial models, and differ in rounding besides.",
     ),
     Claim(
         "FRL-C2",
