@@ -14,9 +14,12 @@ from fedlib.analysis import contrasts
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
+from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.papers.feddrl.runs import COHORT, scale_of
 
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
+SMALL = "reduced"  # profile at which the small setting has rounds of its own
+LATE = 0.1  # share of the rounds, the last, over which `mean_gaps` averages
 
 
 def gains(rows: pd.DataFrame) -> pd.DataFrame:
@@ -90,6 +93,18 @@ def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
     return long.astype({"mu": float}).groupby(by, as_index=False).mu.mean()
 
 
+def mean_gaps(part: pd.DataFrame, variant: str) -> pd.Series:
+    """Mean mu of small groups' clients less that of the main group's in the last rounds, by seed."""
+    own = part[(part.variant == variant) & part.get("mu", pd.Series(index=part.index)).notna()]
+    own = own[own["round"] > (1 - LATE) * own["rounds"]]
+    if own.empty:
+        return pd.Series(dtype=float)
+    mu, clients = (np.array([json.loads(text) for text in own[name]]) for name in ("mu", "clients"))
+    main = clients < quantities.main_group(COHORT)
+    gap = pd.Series(_mean_where(mu, ~main) - _mean_where(mu, main), index=own.seed.to_numpy())
+    return gap.groupby(level=0).mean()
+
+
 def learning_cost(profile: str) -> dict[str, int]:
     """Experiences and updates of FedDRL's main agent in table 3 at a profile (FEDDRL-A19, A23)."""
     scale = scale_of(profile)
@@ -114,5 +129,10 @@ def updates(method: FedDRL, rounds: int) -> int:
 
 
 def learning_costs() -> pd.DataFrame:
-    """`learning_cost` of every profile, the paper's last."""
-    return pd.DataFrame([{"profile": profile, **learning_cost(profile)} for profile in PROFILES])
+    """`learning_cost` of every profile, the paper's last; then both agents of the small setting."""
+    found = {f"table 3, {profile}": learning_cost(profile) for profile in PROFILES}
+    rounds = scale_of(SMALL).small_rounds
+    for words, options in (("small setting", {}), ("the same, repaired", REPAIRED)):
+        found[f"{words}, {SMALL}"] = count_updates(FedDRL(**options), rounds)
+    updates = {name: own["offline updates"] + own["online updates"] for name, own in found.items()}
+    return pd.DataFrame([{"runs": name, **own, "updates": updates[name]} for name, own in found.items()])
