@@ -76,11 +76,13 @@ def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
         known = parts[data][["seed", "tilt", name]].dropna()
         x, y = (known[c] - known.groupby("seed")[c].transform("mean") for c in ("tilt", name))
         free = len(known) - known.seed.nunique() - 1
+        if free < 1:  # too few rounds
+            continue
         slope = (x @ y) / (x @ x)
         error = np.sqrt((y - slope * x) @ (y - slope * x) / free / (x @ x))
         sizes = {"sd": np.sqrt(y @ y / (free + 1)), "slope": slope, "R2": slope**2 * (x @ x) / (y @ y)}
         lines.append({"dataset": data, "reward": name, **sizes, "t": slope / error, "rounds": len(known)})
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines, columns=["dataset", "reward", "sd", "slope", "R2", "t", "rounds"])
 
 
 def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 Each function takes `session.rows` or the like. It returns no sentence of rows that are not there.
 """
 
-import math
 from collections.abc import Callable, Mapping
 
 import pandas as pd
@@ -18,11 +17,10 @@ from fedlib.papers.feddrl.small_setting import SEARCH_SEEDS
 from fedlib.plotting.style import method_style
 
 Maker = Callable[[pd.DataFrame], list[str]]
-TOLD = {
-    "centring": "a centred reward brings", "all": "five of the repair's changes",
-}  # fmt: skip
+TOLD = {"centring": "a centred reward brings", "all": "five of the repair's changes"}
 CHANGES = [
-    "The repaired agent has a centred reward, losses as they are in the state and one policy for all clients.",
+    "The repaired agent has a centred reward, losses as they are in the state and one policy for all "
+    "clients.",
     "Its discount, noise, policy rate and offline training differ too.",
 ]
 
@@ -107,8 +105,8 @@ def _alone(rows: pd.DataFrame) -> list[str]:
     ours = [at for name, at in ends if name == "printed"]
     printed = [f"{ends['printed', at]}{' with rewards' * (at == ours[0])} around {_level(at)}" for at in ours]
     told = [
-        "The agent alone was tried on rewards whose best answer is a difference of 1 between the groups' means "
-        f"({rows.seed.nunique()} agents, {last.updates.max()} updates).",
+        "The agent alone was tried on rewards whose best answer is a difference of 1 between the groups' "
+        f"means ({rows.seed.nunique()} agents, {last.updates.max()} updates).",
         f"With the printed settings the difference ends at {listed(printed)}.",
     ]
     low = rows.offset.min()
@@ -146,7 +144,7 @@ def _room(rows: pd.DataFrame) -> list[str]:
 def _signal(rows: pd.DataFrame) -> list[str]:
     """Share of the reward's variance that the untrained agent's tilt explains, raw and detrended."""
     found = learning.signal(rows).set_index("reward")
-    if not found[["R2", "t"]].map(math.isfinite).all(axis=None):
+    if set(found.index) != {"raw", "detrended"}:
         return []
     raw, detrended = (found.loc[name] for name in ("raw", "detrended"))
     return [
@@ -200,6 +198,6 @@ def _separation(rows: pd.DataFrame) -> list[str]:
         else:
             says = "that it separates them does not show"
         told.append(f"Of {words} it is {effects}: {says}.")
-    rounds = int(round(learning.LATE * named["rounds"].max()))
+    rounds = round(learning.LATE * named["rounds"].max())
     first = f"Compared is the mean mu of small groups less the main group's in the last {rounds} rounds."
     return [first, *told] if told else []

@@ -180,13 +180,14 @@ def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
     if leads.empty:
         return []
     lead = mean_interval(leads.mean(axis=1).to_numpy())
+    cells = f"{leads.shape[1]} cell{'s' * (leads.shape[1] > 1)}"
     says = by_sign(
         lead, above="FedDRL is faster", below="FedDRL is slower",
         undecided="That either is faster does not show",
     )  # fmt: skip
     return [
-        f"After {ROUNDS} rounds ({leads.shape[1]} cell{'s' * (leads.shape[1] > 1)}, {lead.n} seeds) the faster baseline's rounds to "
-        f"the common accuracy less FedDRL's are {effect_words(lead, '%')} (100 log).",
+        f"After {ROUNDS} rounds ({cells}, {lead.n} seeds) the faster baseline's rounds to the common accuracy "
+        f"less FedDRL's are {effect_words(lead, '%')} (100 log).",
         f"{says}.",
     ]
 

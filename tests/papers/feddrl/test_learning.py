@@ -178,7 +178,7 @@ def test_the_search_names_what_it_has_run():
 
 
 def test_separation_of_the_groups_in_the_last_rounds_by_hand():
-    """Twenty rounds: in the last two, mu of the four small clients is 0.5 and 0.3 above that of the others."""
+    """Twenty rounds: in the last two, mu of the four small clients is 0.5 and 0.3 above the others'."""
     mu = [[0.5] * 10] * 18 + [[0.2] * 6 + [0.7] * 4, [0.2] * 6 + [0.5] * 4]
     rows = pd.concat(
         made_rows("repaired", [-1.0] * 20, seed=seed, mu=[json.dumps(m) for m in mu]) for seed in (0, 1)
@@ -199,6 +199,12 @@ def test_signal_by_hand():
     )
     raw = learning.signal(rows).set_index("reward").loc["raw"]
     assert raw[["slope", "R2", "t", "rounds"]].tolist() == pytest.approx([0.5, 0.5, np.sqrt(32 - 2 - 1), 32])
+
+
+def test_of_two_rounds_no_signal_is_told():
+    rows = made_rows("untrained", [-2.0, -1.5], tilts=[0.1, -0.1])
+    assert learning.signal(rows).empty
+    assert learning_answers.why_not(stored(small_setting=rows)) == []
 
 
 def test_detrending_brings_the_signal_out():
