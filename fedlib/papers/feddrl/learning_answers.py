@@ -119,7 +119,7 @@ def _level(offset: float) -> str:
 
 
 def _room(rows: pd.DataFrame) -> list[str]:
-    """What the best rule within the agent's reach earns, and what a search on the same reward adds."""
+    """Gain of the best rule within the agent's reach, and of a search on the same reward."""
     named = quantities.named(rows)
     known = [name for name in quantities.variant_order(named) if name in quantities.REACHABLE]
     rules = {name: reward_gain(named, name, "uniform").mean for name in known if name != "best_constant"}

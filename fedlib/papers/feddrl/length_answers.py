@@ -186,8 +186,8 @@ def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
         undecided="That either is faster does not show",
     )  # fmt: skip
     return [
-        f"After {ROUNDS} rounds ({cells}, {lead.n} seeds) the faster baseline's rounds to the common accuracy "
-        f"less FedDRL's are {effect_words(lead, '%')} (100 log).",
+        f"After {ROUNDS} rounds ({cells}, {lead.n} seeds) the faster baseline's rounds to the common "
+        f"accuracy less FedDRL's are {effect_words(lead, '%')} (100 log).",
         f"{says}.",
     ]
 
