@@ -81,7 +81,7 @@ def words(value: Interval) -> str:
     """`+1.2 [+0.8, +1.6]`; without an interval three significant digits, or a whole number."""
     if not math.isnan(value.low):
         return interval_words(value)
-    return f"{value.mean:.0f}" if value.mean.is_integer() else number_words(value.mean)
+    return f"{value.mean:,.0f}" if value.mean.is_integer() else number_words(value.mean)
 
 
 def stated(number: Number, rows_of: RowsOf) -> str:

@@ -121,6 +121,11 @@ def dataset_words(rows: pd.DataFrame) -> list[str]:
     return [f"{name} (stand-in)" if name in stand_ins else name for name in rows.dataset.dropna().unique()]
 
 
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence lists them: `A, B and C`."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
 def _size_words(rows: pd.DataFrame) -> str:
     """Share of a data set that was trained on, if not all of it (`train_per_class`)."""
     if "dataset_options" not in rows:

@@ -22,7 +22,7 @@ from typing import Annotated
 import numpy as np
 
 from fedlib.errors import UsageError, check
-from fedlib.partition.sampling import Partition, UpTo, check_int, class_counts, draw_images
+from fedlib.partition.sampling import Partition, UpTo, check_int, check_real, class_counts, draw_images
 
 _USUAL_LABELS = {10: 2, 100: 20}  # labels per client by number of classes, FEDDRL-A26
 
@@ -118,6 +118,7 @@ def _cluster_labels(
     labels where these suffice, and otherwise draw L of them at random.
     """
     per_client = _labels_per_client(name, labels_per_client, num_classes)
+    check_real(name, "delta", delta, 1.0, above=True)
     main = int(delta * num_clients + 0.5)
     check(
         main > 0, f"partition {name!r}: delta {delta} of {num_clients} clients is none; allowed: at least one"

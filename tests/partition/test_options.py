@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.partition import PARTITIONS, make_partition, partition_options
+from fedlib.partition import PARTITIONS, make_partition, partition_ce, partition_cn, partition_options
 
 LABELS = np.repeat(np.arange(10), 60)
 
@@ -39,6 +39,18 @@ def test_unknown_option_lists_the_options():
 def test_a_partition_without_options_says_none():
     with pytest.raises(UsageError, match="'iid' has no option 'alpha'; allowed: none"):
         build("iid", alpha=1)
+
+
+@pytest.mark.parametrize("make", [partition_ce, partition_cn])
+@pytest.mark.parametrize("delta", [1.5, 0.0, -0.2, "0.6"])
+def test_a_share_of_the_main_cluster_out_of_range_is_refused_in_direct_calls(make, delta):
+    name = make.__name__.removeprefix("partition_")
+    with pytest.raises(UsageError) as error:
+        make(
+            LABELS, num_classes=10, num_clients=10, delta=delta,
+            rng=np.random.default_rng(0),
+        )  # fmt: skip
+    assert str(error.value) == f"partition {name!r}: delta is {delta!r}; allowed: a number in (0, 1]"
 
 
 def test_missing_option():

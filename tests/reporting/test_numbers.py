@@ -125,7 +125,7 @@ NUMBER = Number(id="start-one", what="accuracy", unit="%", artifacts=(TINY.id,),
 def test_values_are_stated_in_the_words_of_intervals():
     gap = replace(NUMBER, unit="points", compute=lambda rows_of: Interval(-0.36, -1.31, 0.6, 5))
     assert stated(gap, lambda name: pd.DataFrame({"seed": [0]})) == "−0.36 [−1.31, +0.60] points"
-    assert [words(single(value)) for value in (0.7, 75.04, 12.0)] == ["0.700", "75.0", "12"]
+    assert [words(single(value)) for value in (0.7, 75.04, 12.0, 4321)] == ["0.700", "75.0", "12", "4,321"]
 
 
 def test_a_repetition_may_lie_within_the_tolerance_or_half_the_interval():

@@ -207,12 +207,13 @@ def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
         return []
     printed = accuracies().loc["MNIST", "PA", 10]
     says = by_sign(
-        mean_interval(weights.to_numpy()), above="uniform weights raise it", below="uniform weights lower it",
-        undecided="that uniform weights change it does not show",
+        mean_interval(weights.to_numpy()), above="Averaging uniformly raises FedProx's accuracy",
+        below="Averaging uniformly lowers FedProx's accuracy",
+        undecided="That averaging uniformly changes FedProx's accuracy does not show",
     )  # fmt: skip
     return [
         f"FedProx's best accuracy is {_effect(term, 'points')} against FedAvg with the same weights, and "
-        f"averaged uniformly {_effect(weights, 'points')} against that: {says}. The paper has it "
+        f"averaged uniformly {_effect(weights, 'points')} against that. {says}. The paper has it "
         f"{_signed(printed.FedProx - printed.FedAvg)} points against FedAvg."
     ]
 

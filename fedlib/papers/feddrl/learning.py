@@ -14,9 +14,12 @@ from fedlib.analysis import contrasts
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
+from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.papers.feddrl.runs import COHORT, scale_of
 
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
+SMALL = "reduced"  # profile at which the small setting has rounds of its own
+LATE = 0.1  # share of the rounds, the last, over which `mean_gaps` averages
 
 
 def gains(rows: pd.DataFrame) -> pd.DataFrame:
@@ -73,11 +76,13 @@ def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
         known = parts[data][["seed", "tilt", name]].dropna()
         x, y = (known[c] - known.groupby("seed")[c].transform("mean") for c in ("tilt", name))
         free = len(known) - known.seed.nunique() - 1
+        if free < 1:  # too few rounds
+            continue
         slope = (x @ y) / (x @ x)
         error = np.sqrt((y - slope * x) @ (y - slope * x) / free / (x @ x))
         sizes = {"sd": np.sqrt(y @ y / (free + 1)), "slope": slope, "R2": slope**2 * (x @ x) / (y @ y)}
         lines.append({"dataset": data, "reward": name, **sizes, "t": slope / error, "rounds": len(known)})
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines, columns=["dataset", "reward", "sd", "slope", "R2", "t", "rounds"])
 
 
 def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
@@ -88,6 +93,18 @@ def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
     long = long[["dataset", "variant", "round", "client", "mu"]].explode(["client", "mu"])
     by = ["dataset", "variant", "round", "client"]
     return long.astype({"mu": float}).groupby(by, as_index=False).mu.mean()
+
+
+def mean_gaps(part: pd.DataFrame, variant: str) -> pd.Series:
+    """Mean mu of small groups' clients less that of the main group's in the last rounds, by seed."""
+    own = part[(part.variant == variant) & part.get("mu", pd.Series(index=part.index)).notna()]
+    own = own[own["round"] > (1 - LATE) * own["rounds"]]
+    if own.empty:
+        return pd.Series(dtype=float)
+    mu, clients = (np.array([json.loads(text) for text in own[name]]) for name in ("mu", "clients"))
+    main = clients < quantities.main_group(COHORT)
+    gap = pd.Series(_mean_where(mu, ~main) - _mean_where(mu, main), index=own.seed.to_numpy())
+    return gap.groupby(level=0).mean()
 
 
 def learning_cost(profile: str) -> dict[str, int]:
@@ -114,5 +131,10 @@ def updates(method: FedDRL, rounds: int) -> int:
 
 
 def learning_costs() -> pd.DataFrame:
-    """`learning_cost` of every profile, the paper's last."""
-    return pd.DataFrame([{"profile": profile, **learning_cost(profile)} for profile in PROFILES])
+    """`learning_cost` of every profile, the paper's last; then both agents of the small setting."""
+    found = {f"table 3, {profile}": learning_cost(profile) for profile in PROFILES}
+    rounds = scale_of(SMALL).small_rounds
+    for words, options in (("small setting", {}), ("the same, repaired", REPAIRED)):
+        found[f"{words}, {SMALL}"] = count_updates(FedDRL(**options), rounds)
+    updates = {name: own["offline updates"] + own["online updates"] for name, own in found.items()}
+    return pd.DataFrame([{"runs": name, **own, "updates": updates[name]} for name, own in found.items()])

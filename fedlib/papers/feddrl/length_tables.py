@@ -9,7 +9,7 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
-from fedlib.papers.feddrl.tables import PRINTED, line_key, name_cell
+from fedlib.papers.feddrl.tables import PRINTED, line_key, name_cell, over
 
 AGENTS = (
     "feddrl",
@@ -51,6 +51,18 @@ def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
                     line |= gap.columns(f"{group}: {name}")
             found.append(line)
     return pd.DataFrame(found)
+
+
+def delta_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Best accuracy (%) at the least and the largest share of the main cluster, and what it falls between."""
+    found, lines = over(rows, "delta"), []
+    ends = found.delta.min(), found.delta.max()
+    for (partition, variant), part in found.groupby(["partition", "variant"], sort=False):
+        by_seed = {end: part[part.delta == end].set_index("seed").best for end in ends}
+        line: dict[str, object] = {"partition": partition, "variant": variant}
+        line |= {f"best accuracy (%): delta = {end:g}": best.mean() for end, best in by_seed.items()}
+        lines.append(line | contrasts.paired(*(by_seed[end] for end in ends)).columns("fall (points)"))
+    return pd.DataFrame(lines)
 
 
 def length_factors(rows: pd.DataFrame) -> pd.DataFrame:

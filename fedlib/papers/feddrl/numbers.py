@@ -1,10 +1,12 @@
 """Numbers of docs/feddrl.md, of README's results and of the first screen of 01_feddrl."""
 
+import json
 from dataclasses import replace
 
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
+from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
@@ -31,7 +33,7 @@ OF_README = (
     *(f"feddrl-length-{scheme}repaired-uniform" for scheme in ("", "cn-", "pa-")),
     *(f"feddrl-length-{scheme}repaired-{late}untrained" for scheme in ("", "cn-") for late in ("", "late-")),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
-    "feddrl-length-mnist-fedavg", "feddrl-length-mnist-late-fedavg",
+    "feddrl-length-mnist-fedavg", "feddrl-length-mnist-late-fedavg", "feddrl-updates-length",
     *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
 CONTROLS = {
@@ -171,6 +173,21 @@ def _repair(data: str, variant: str, what: str) -> Number:
     )  # fmt: skip
 
 
+def _updates(name: str, artifact: str, what: str, variant: str = "feddrl") -> Number:
+    """Updates that the main agent of a run makes, before round 1 and within it (FEDDRL-A19, A23)."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        own = named(rows_of(artifact))
+        own = own[own.variant == variant]
+        if own.empty:
+            return None
+        method = FedDRL(**json.loads(own.method_options.iloc[0]))
+        return single(learning.updates(method, int(own["rounds"].iloc[0])))
+
+    return Number(id=f"feddrl-updates-{name}", what=f"updates of the agent in {what}", unit="",
+                  artifacts=(artifact,), compute=compute, places=(PAGE,), tolerance=0.5)  # fmt: skip
+
+
 TIMES = 3.0  # factor within which another machine's times count as the same
 
 
@@ -227,6 +244,10 @@ _OWN = (
     _early("uniform", "uniform weights"),
     _early("repaired_untrained", "its untrained policy"),
     *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
+    _updates("length", LENGTH["ce"], "a run of the paper's length"),
+    _updates("table3", TABLE3, "a short run of table 3"),
+    _updates("printed", "feddrl/repair_judged", "the small setting, as printed"),
+    _updates("repaired", "feddrl/repair_judged", "the small setting, repaired", "repaired"),
     _decision("mlp", "MLP"),
     _decision("cnn-feddrl", "the paper's smaller CNN"),
     _timed("round-mlp", "median time of an MLP's round, one thread", "ms", "round_ms", alone=False),

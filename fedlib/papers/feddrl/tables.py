@@ -251,6 +251,11 @@ def factor_table(rows: pd.DataFrame, early: float = 0.25) -> pd.DataFrame:
     return _marked(pd.DataFrame(found).round(3), rows)
 
 
+def policy_factors(rows: pd.DataFrame) -> pd.DataFrame:
+    """`factor_table` of the variants whose factors a policy decides."""
+    return factor_table(rows[rows.method == "feddrl"])
+
+
 def small_setting_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy (%) and mean reward (nats) of every variant, and FedDRL's lead, with intervals."""
     named, found = quantities.named(rows), []

@@ -253,7 +253,7 @@ def test_the_lead_on_the_authors_lists():
 
 @pytest.mark.parametrize(
     ("level", "effect", "says"),
-    [(60, "+9.10 [+8.85, +9.35]", "raise"), (40, "−10.90 [−11.15, −10.65]", "lower")],
+    [(60, "+9.10 [+8.85, +9.35]", "raises"), (40, "−10.90 [−11.15, −10.65]", "lowers")],
 )
 def test_weights_of_fedprox(level, effect, says):
     """FedProx 1 point above FedAvg; averaged uniformly 9.1 above that, or 10.9 below. Printed: 7.65."""
@@ -263,7 +263,8 @@ def test_weights_of_fedprox(level, effect, says):
     assert told.startswith(
         "FedProx's best accuracy is +1.00 [+1.00, +1.00] points against FedAvg with the same"
     )
-    assert f"averaged uniformly {effect} points against that: uniform weights {says} it." in told
+    assert f"averaged uniformly {effect} points against that. " in told
+    assert f" Averaging uniformly {says} FedProx's accuracy. " in told
     assert told.endswith("The paper has it +7.65 points against FedAvg.")
 
 

@@ -9,7 +9,7 @@ from claims import decide, printed
 
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers import artifacts
-from fedlib.papers.feddrl import estimands, headline, learning, quantities, runs
+from fedlib.papers.feddrl import estimands, headline, learning, length_answers, quantities, runs
 from fedlib.papers.feddrl.claims import CLAIMS
 from fedlib.papers.feddrl.repair import REPAIRED
 
@@ -506,63 +506,82 @@ def test_preferring_slots_is_told_from_preferring_groups():
 )
 def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, trains):
     """The others are at 50.1 with FedDRL's first noise: two points ahead, two behind, or either."""
-    lead, training = headline.at_the_papers_length(lambda name: at_length(drl))
+    lead, training = length_answers.at_the_papers_length(lambda name: at_length(drl))
     assert lead.startswith(f"On Fashion-MNIST under CE FedDRL {leads} FedAvg in the best round, ")
-    assert f" points (printed: +1.83), and {leads} it in the mean of the last 50 rounds, " in lead
-    assert lead.endswith(" points (1000 rounds, 3 seeds).")
+    assert f" points (printed: +1.83; 1000 rounds, 3 seeds). It {leads} FedAvg in the mean of the " in lead
+    assert lead.endswith(" points.")
     assert training.startswith(f"Training {trains} the mean of the last 50 rounds, ")
-    assert f"and {trains} the accuracy of the best round, " in training
-    _, uniform, _ = headline.at_the_papers_length(lambda name: at_length(drl).assign(partition="pa"))
+    assert f" It {trains} the accuracy of the best round, " in training
+    _, uniform, _ = length_answers.at_the_papers_length(lambda name: at_length(drl).assign(partition="pa"))
     assert uniform.startswith(f"It {leads} uniform weights in the best round, ")
     assert f", and {leads} them in these last rounds, " in uniform
     rows = at_length(drl, repaired_untrained=[49.0, 49.2, 49.1])
-    *_, repaired = headline.at_the_papers_length(lambda name: rows)
+    *_, repaired = length_answers.at_the_papers_length(lambda name: rows)
     assert repaired.startswith("Training the repaired agent raises the mean of the last 50 rounds, +1.00 [")
 
 
-def test_one_sentence_has_the_late_leads_of_all_cells_at_the_papers_length():
-    """FedDRL 2 points above FedAvg and all controls, 1 with clients in drawn order; none for short runs."""
+def test_the_end_answers_in_three_sentences():
+    """FedDRL 2 points above FedAvg and all controls, 1 with clients in drawn order; none for short runs.
+
+    In the small setting losses of 2.0 with uniform weights, 2.5 with the printed agent, 1.6 repaired.
+    """
     plain, drawn = at_length([52.0, 52.2, 52.1]), at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
+    losses = {"uniform": 2.0, "feddrl": 2.5, "repaired": 1.6}
+    judged = [cell(**{name: [50, 50]}).assign(client_loss_mean=loss) for name, loss in losses.items()]
+    judged = pd.concat(judged).assign(client_loss_min=1.0, client_loss_max=1.0)
     stored = {
         "feddrl/paper_length_cn": drawn.assign(partition="cn"),
         "feddrl/paper_length_pa": plain.assign(partition="pa"),
         "feddrl/paper_length_mnist": plain.assign(dataset="mnist"),
+        "feddrl/repair_judged": pd.concat([judged, judged.assign(dataset="mnist")]),
     }
+    two, one, half = "+2.00 [+2.00, +2.00]", "+1.00 [+1.00, +1.00]", "−0.50 [−0.50, −0.50]"
+    more = "+0.40 [+0.40, +0.40]"
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
-        "After the paper's 1000 rounds FedDRL's mean accuracy of the last 50 rounds is, against FedAvg's, on "
-        "Fashion-MNIST +2.00 [+2.00, +2.00] points under CN (with clients listed in drawn order +1.00 "
-        "[+1.00, +1.00]), +2.00 [+2.00, +2.00] points under PA (against uniform weights +2.00 [+2.00, "
-        "+2.00]); on MNIST +2.00 [+2.00, +2.00] points under CE (against its untrained policy +2.00 [+2.00, "
-        "+2.00])."
+        "After 1000 rounds FedDRL's mean accuracy of the last 50 less FedAvg's is, on Fashion-MNIST, "
+        f"{two} (CN) and {two} (PA) points.",
+        f"It is {one} (CN) with its clients listed in drawn order and {two} (PA) against uniform weights.",
+        f"In the small setting the printed agent's mean reward is {half} and {half} nats against uniform "
+        f"weights (Fashion-MNIST, MNIST), the repaired one's {more} and {more}.",
     ]
+    del stored["feddrl/repair_judged"]
+    stored["feddrl/table3"] = cell(**dict.fromkeys(("feddrl", "fedavg", "uniform", "untrained"), (50, 50.2)))
+    _, length = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
+    assert length.endswith(
+        f"less FedAvg's is, on MNIST, {two} (CE) points. It is {two} (CE) against its untrained policy."
+    )
     stored = {"feddrl/paper_length": at_length([52.0], rounds=40)}
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == []
 
 
 @pytest.mark.parametrize(
-    ("first", "words", "verdict"),
+    ("first", "words", "verdict", "change"),
     [
-        ((49.0, 49.2, 49.1), "training raises it, +1.03 [", "supported"),
-        ((52.0, 52.2, 52.1), "training lowers it, −1.97 [", "not supported"),
+        ((49.0, 49.2, 49.1), "training raises it.", "supported", "+1.03"),
+        ((52.0, 52.2, 52.1), "training lowers it.", "not supported", "−1.97"),
     ],
 )
-def test_the_early_lead_is_the_mean_over_the_rounds(first, words, verdict):
+def test_the_early_lead_is_the_mean_over_the_rounds(first, words, verdict, change):
     """Rounds 1 to 7 have r / 16 of the final accuracy and round 8 all of it: the mean is 11 / 32 of it."""
     methods = {"repaired": [50, 50.3, 50.1], "uniform": [48, 48.2, 48.1], "repaired_untrained": first}
     scale = 32 / 11
     rows = cell(num_clients=100, partition="cn", **{k: [scale * v for v in of] for k, of in methods.items()})
     rows = rows.assign(rounds=100)
-    (told,) = headline.in_the_first_rounds(lambda name: rows)
-    assert "first 100 rounds under CN leads that of uniform weights, +2.03 [" in told
-    assert words in told
+    told, training = length_answers.in_the_first_rounds(lambda name: rows)
+    assert told.startswith(
+        "Over the first 100 rounds under CN the repaired agent's mean accuracy leads that "
+    )
+    assert "of uniform weights, +2.03 [" in told
+    assert training.startswith(f"Against the policy that it starts from it is {change} [")
+    assert training.endswith(words)
     lead, trained = decided("R25", rows, gates=True).effects
     assert lead.verdict == "supported"
     assert trained.verdict == verdict
-    (only,) = headline.in_the_first_rounds(lambda name: rows.assign(rounds=40))
+    (only,) = length_answers.in_the_first_rounds(lambda name: rows.assign(rounds=40))
     assert only.startswith("Open: ")
 
 
-def test_the_head_has_three_sentences_at_most():
+def test_the_head_has_three_findings_at_most():
     """Table 3, the paper's length, the repaired agent: with the verdicts and the scale five lines."""
     judged = cell(repaired=[52.0, 52.2], uniform=[50.0, 50.2]).assign(client_loss_mean=1.0)
     stored = {
@@ -572,15 +591,17 @@ def test_the_head_has_three_sentences_at_most():
     }
     first, length, repaired = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
     assert first.startswith("Over 1 cells of table 3")
-    assert length.startswith("After the paper's 1000 rounds")
-    assert repaired.startswith("Repaired (section 3) the agent's gain in reward over uniform weights is ")
+    assert length.startswith("After 1000 rounds FedDRL's mean accuracy")
+    assert repaired.startswith(
+        "Section 3 repairs the agent. On Fashion-MNIST (2 seeds) the repaired agent's "
+    )
 
 
 def test_the_answer_about_the_list_by_hand():
     """FedDRL 52.1 on average, with drawn slots 51.1 or the same, the others 50.1, all with the same noise."""
     drawn = {"[51.0]": [51.0, 51.2, 51.1], "[52.0]": [52.0, 52.2, 52.1]}
     told = {
-        name: headline.at_the_papers_length(
+        name: length_answers.at_the_papers_length(
             lambda _, values=values: at_length([52.0, 52.2, 52.1], drawn=values)
         )
         for name, values in drawn.items()
@@ -588,13 +609,13 @@ def test_the_answer_about_the_list_by_hand():
     assert told["[51.0]"][0].count("+2.00 [+2.00, +2.00] points") == 2
     assert told["[51.0]"][2] == (
         "With its clients listed in an order drawn anew in every round, its lead in these last rounds is "
-        "+1.00 [+1.00, +1.00] points: at least a part of what it learns is the order of that list."
+        "+1.00 [+1.00, +1.00] points. At least a part of what it learns is the order of that list."
     )
     assert told["[52.0]"][2].endswith("does not show.")
     for rows in (
         pd.DataFrame(), at_length([52.0], rounds=40), at_length([52.0]).query("method == 'fedavg'"),
     ):  # fmt: skip
-        (only,) = headline.at_the_papers_length(lambda name, rows=rows: rows)
+        (only,) = length_answers.at_the_papers_length(lambda name, rows=rows: rows)
         assert only.startswith("Open: ")
 
 

@@ -11,7 +11,15 @@ from worlds import make_world
 from fedlib.analysis.claims import verdict_on
 from fedlib.federation import rounds
 from fedlib.methods.feddrl.method import FedDRL
-from fedlib.papers.feddrl import ddpg_bandit, headline, learning, learning_figures, repair, repair_claims
+from fedlib.papers.feddrl import (
+    ddpg_bandit,
+    learning,
+    learning_answers,
+    learning_figures,
+    quantities,
+    repair,
+    repair_claims,
+)
 from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.rl.networks import one_thread
 
@@ -21,6 +29,9 @@ def made_rows(variant, rewards, *, seed=0, tilts=None, accuracy=0.5, **more):
     method, options = {
         "uniform": ("fedavg", {"weights": "uniform"}), "untrained": ("feddrl", {"agent": "untrained"}),
         "small_groups": ("heuristic_weights", {"rule": "small_groups"}), "feddrl": ("feddrl", {}),
+        "largest_losses": ("heuristic_weights", {"rule": "largest_losses"}),
+        "best_constant": ("best_constant", {}), "keep": ("feddrl", {"keep_experience": True}),
+        "permuted": ("feddrl", {"agent": "permuted"}),
         "repaired": ("feddrl", REPAIRED), "repaired_permuted": ("feddrl", {**REPAIRED, "agent": "permuted"}),
         "repaired_untrained": ("feddrl", {**REPAIRED, "agent": "untrained"}),
     }[variant]  # fmt: skip
@@ -64,27 +75,119 @@ def small_rows(**levels):
 
 
 @pytest.mark.parametrize(
-    ("feddrl", "says"), [(-1.5, "it learns"), (-2.5, "training lowers it"), (-2.0, "does not show")]
+    ("feddrl", "says"),
+    [(-1.5, "it learns"), (-2.5, "training lowers it"), (-2.0, "that it learns does not show")],
 )
 def test_whether_the_agent_learns_is_said_as_its_rewards_say(feddrl, says):
     rows = {"feddrl/small_setting": small_rows(feddrl=feddrl, untrained=-2.0, uniform=-2.1)}
-    told = headline.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
-    assert len(told) == 1
-    assert told[0].endswith(f"{says}.")
-    assert "2 seeds" in told[0]
+    training, uniform = learning_answers.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
+    assert training.endswith(f" against its untrained policy (fmnist, 2 seeds): {says}.")
+    assert uniform.endswith(" nats against uniform weights.")
+
+
+@pytest.mark.parametrize(
+    ("permuted", "words"),
+    [
+        (-2.5, "+0.50 [+0.50, +0.50] against itself on permuted rewards (better)"),
+        (-1.5, "−0.50 [−0.50, −0.50] against itself on permuted rewards (worse)"),
+    ],
+)
+def test_the_printed_agent_stands_beside_itself_on_permuted_rewards(permuted, words):
+    rows = small_rows(feddrl=-2.0, untrained=-2.1, uniform=-2.2, permuted=permuted)
+    _, told = learning_answers.does_it_learn(stored(small_setting=rows))
+    assert told == f"It is +0.20 [+0.20, +0.20] nats against uniform weights and {words}."
 
 
 def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
-    judged = small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0)
-    alone = pd.DataFrame({"settings": "printed", "amplitude": 0.3, "offset": -2.2, "seed": [0, 1],
-                          "round": 70, "updates": 595, "mu_small": [0.9, 0.7],
-                          "mu_main": [0.1, 0.1]})  # fmt: skip
-    rows = {"feddrl/repair_judged": judged, "feddrl/ddpg_bandit": alone}
-    first, second = headline.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
-    assert "the printed agent +0.7" in first
-    assert "(2 agents, 595 updates)" in first
-    assert "+0.50" in second
-    assert second.endswith("it learns.")
+    """Alone the printed agents end 0.8 and 0.6 apart around -2.2, 0.1 and 0.3 around 0."""
+    case = {"settings": "printed", "amplitude": 0.3, "seed": [0, 1], "round": 70, "updates": 595,
+            "mu_main": 0.1}  # fmt: skip
+    low = pd.DataFrame({**case, "offset": -2.2, "mu_small": [0.9, 0.7]})
+    around_0 = pd.DataFrame({**case, "offset": 0.0, "mu_small": [0.2, 0.4]})
+    centred = low.assign(settings="centring", mu_small=0.6)
+    told = learning_answers.does_it_learn(
+        stored(
+            repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0),
+            ddpg_bandit=pd.concat([low, around_0, centred]),
+        )
+    )
+    assert told[0].endswith("difference of 1 between the groups' means (2 agents, 595 updates).")
+    assert told[1] == (
+        "With the printed settings the difference ends at +0.7 [−0.6, +2.0] with rewards around −2.20 and "
+        "+0.2 [−1.1, +1.5] around 0."
+    )
+    assert told[2] == "Around −2.20 a centred reward brings +0.50 [+0.50, +0.50]."
+    assert told[3:5] == learning_answers.CHANGES
+    assert told[5] == (
+        "On Fashion-MNIST (2 seeds) the repaired agent's mean reward is +0.50 [+0.50, +0.50] nats against "
+        "uniform weights, +0.00 [+0.00, +0.00] where its rewards are permuted: it learns."
+    )
+
+
+def stored(**artifacts):
+    """`rows_of` of a store that has these rows of FedDRL's artifacts."""
+    return lambda name: artifacts.get(name.removeprefix("feddrl/"), pd.DataFrame())
+
+
+@pytest.mark.parametrize(
+    ("constant", "says"),
+    [(-1.375, "+0.12 [+0.12, +0.12] nats: the search beats every rule"),
+     (-1.625, "−0.12 [−0.12, −0.12] nats: the search falls short of it")],
+)  # fmt: skip
+def test_room_to_gain_by_hand(constant, says):
+    """Uniform weights earn -2.0, the rules -1.5 and -1.8, the searched weights 1/8 beside the better one."""
+    rows = small_rows(
+        feddrl=-2.0, uniform=-2.0, small_groups=-1.5, largest_losses=-1.8, best_constant=constant
+    )
+    room, search, *_ = learning_answers.why_not(stored(small_setting=rows_with_untrained(rows)))
+    assert "the rule “small groups up” earns +0.50 [+0.50, +0.50] nats against uniform weights" in room
+    assert search == f"That search less the best of 2 hand-written rules is {says}."
+
+
+def rows_with_untrained(rows):
+    """These rows and the untrained agent's, whose raw reward is 0.5 of its tilt's sign and as much noise."""
+    x, e = np.tile([1, -1, 1, -1], 4), np.tile([1, 1, -1, -1], 4)
+    untrained = [
+        made_rows("untrained", 0.5 * x + 0.5 * e - 2.0, seed=seed, tilts=x) for seed in rows.seed.unique()
+    ]
+    return pd.concat([rows, *untrained])
+
+
+def test_signal_and_the_kept_buffer_are_told():
+    """Half of the raw variance (t = sqrt(29)); with the buffer kept 0.3 nats less."""
+    rows = rows_with_untrained(small_rows(feddrl=-2.0, keep=-2.3, uniform=-2.0))
+    signal, kept = learning_answers.why_not(stored(small_setting=rows))
+    assert signal.startswith(
+        "The tilt to small groups explains 50.0 % of the raw reward's variance (t 5.4) and "
+    )
+    assert kept == (
+        "Going on with the workers' experience, which is discarded, changes the mean reward by −0.30 "
+        "[−0.30, −0.30] nats: it hurts."
+    )
+
+
+def test_the_search_names_what_it_has_run():
+    rows = small_rows(repaired=-1.5, uniform=-2.0)
+    (told,) = learning_answers.what_the_repair_changes(stored(repair_search=rows))
+    assert told == (
+        f"The search ran 1 of {len(repair.SEARCHED)} variants on 2 of 5 seeds, none of them a single change: "
+        "`all_and_noise_and_shared`."
+    )
+    (more,) = learning_answers.what_the_repair_changes(stored(repair_search=small_rows(keep=-2.0, feddrl=-2)))
+    assert "1 of them a single change: `printed` and `keep`." in more
+
+
+def test_separation_of_the_groups_in_the_last_rounds_by_hand():
+    """Twenty rounds: in the last two, mu of the four small clients is 0.5 and 0.3 above the others'."""
+    mu = [[0.5] * 10] * 18 + [[0.2] * 6 + [0.7] * 4, [0.2] * 6 + [0.5] * 4]
+    rows = pd.concat(
+        made_rows("repaired", [-1.0] * 20, seed=seed, mu=[json.dumps(m) for m in mu]) for seed in (0, 1)
+    )
+    assert learning.mean_gaps(quantities.named(rows), "repaired").tolist() == pytest.approx([0.4, 0.4])
+    assert learning.mean_gaps(quantities.named(rows), "feddrl").empty
+    first, told = learning_answers.what_the_repair_changes(stored(repair_means=rows))
+    assert first.endswith("in the last 2 rounds.")
+    assert told == "Of the repaired agent it is +0.40 [+0.40, +0.40] (Fashion-MNIST): it separates them."
 
 
 def test_signal_by_hand():
@@ -96,6 +199,12 @@ def test_signal_by_hand():
     )
     raw = learning.signal(rows).set_index("reward").loc["raw"]
     assert raw[["slope", "R2", "t", "rounds"]].tolist() == pytest.approx([0.5, 0.5, np.sqrt(32 - 2 - 1), 32])
+
+
+def test_of_two_rounds_no_signal_is_told():
+    rows = made_rows("untrained", [-2.0, -1.5], tilts=[0.1, -0.1])
+    assert learning.signal(rows).empty
+    assert learning_answers.why_not(stored(small_setting=rows)) == []
 
 
 def test_detrending_brings_the_signal_out():
@@ -133,8 +242,11 @@ def test_the_papers_agent_learns_a_thousand_times_more_often():
     assert (reduced["merged"], reduced["offline updates"]) == (38, 100)
     assert (paper["merged"], paper["offline updates"]) == (1998, 6200)
     assert paper["online updates"] == sum(n // 4 for n in range(999))
-    table = learning.learning_costs().set_index("profile")
-    assert table.loc["paper"].to_dict() == paper
+    table = learning.learning_costs().set_index("runs")
+    assert table.loc["table 3, paper"].to_dict() == {**paper, "updates": 130_451}
+    small = table.loc[["small setting, reduced", "the same, repaired, reduced"]]
+    assert (small.merged + small.own).tolist() == [297, 297]  # 2 workers and the run, 99 each
+    assert small.updates.tolist() == [50 * 12 + 1176, 200 * 12 + 1176]  # 198 // 16 = 12 batches a pass
 
 
 def test_a_constant_reward_moves_the_means_and_centring_does_not():

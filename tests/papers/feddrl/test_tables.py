@@ -174,6 +174,13 @@ def test_factors_by_group_in_percent():
     assert (row.main, row.others, row["others - main"]) == (10, 10, 0)
 
 
+def test_policies_alone_stand_in_the_table_of_their_factors():
+    uniform = with_weights(0.42).assign(method="fedavg", method_options="{}", run="fedavg")
+    rows = pd.concat([with_weights(0.42), uniform])
+    assert set(tables.factor_table(rows).variant) == {"fedavg", "feddrl", "untrained"}
+    assert set(tables.policy_factors(rows).variant) == {"feddrl", "untrained"}
+
+
 def test_full_scale_accuracies_are_compared_at_the_rounds_that_seeds_have_of_all_methods():
     """FedAvg is two rounds further than FedDRL, whose round 6 is at 6/16 of 80 %; seed 1 has all."""
     rows = cell(num_clients=100, fedavg=[80, 80], feddrl_online=[64, 96]).drop(columns=["status", "run"])

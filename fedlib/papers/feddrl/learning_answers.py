@@ -1,0 +1,203 @@
+"""Answers of 01_feddrl's section 3 in sentences computed from rows: does the agent learn, and why not.
+
+Each function takes `session.rows` or the like. It returns no sentence of rows that are not there.
+"""
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import dataset_words, listed
+from fedlib.papers.feddrl import learning, quantities
+from fedlib.papers.feddrl.repair import FROZEN, SEARCHED, SINGLE
+from fedlib.papers.feddrl.small_setting import SEARCH_SEEDS
+from fedlib.plotting.style import method_style
+
+Maker = Callable[[pd.DataFrame], list[str]]
+TOLD = {"centring": "a centred reward brings", "all": "five of the repair's changes"}
+CHANGES = [
+    "The repaired agent has a centred reward, losses as they are in the state and one policy for all "
+    "clients.",
+    "Its discount, noise, policy rate and offline training differ too.",
+]
+
+
+def does_it_learn(rows_of: RowsOf) -> list[str]:
+    """Answer for the printed agent, for the agent alone on known rewards, and for the repaired agent."""
+    makers = {"small_setting": _printed_agent, "ddpg_bandit": _alone, "repair_judged": repaired}
+    return _told(rows_of, makers)
+
+
+def why_not(rows_of: RowsOf) -> list[str]:
+    """Answer what there is to gain, how much of it a reward shows, and what the discarded buffer is worth."""
+    rows = rows_of("feddrl/small_setting")
+    return [*_room(rows), *_signal(rows), *_kept_buffer(rows)] if len(rows) else []
+
+
+def what_the_repair_changes(rows_of: RowsOf) -> list[str]:
+    """Answer which variants the search has compared, and whether the agents' means tell the groups apart."""
+    return _told(rows_of, {"repair_search": _searched, "repair_means": _separation})
+
+
+def repaired(rows: pd.DataFrame, changes: list[str] | None = None) -> list[str]:
+    """Gains in reward over uniform weights by data set, of the repaired agent and on permuted rewards.
+
+    changes: sentences before them; by default those that list the changes.
+    """
+    parts = dict(iter(quantities.named(rows).groupby("dataset")))
+    told = [_repaired_on(quantities.PAPER_DATA[data], part) for data, part in parts.items()]
+    return [*(CHANGES if changes is None else changes), *told]
+
+
+def _repaired_on(data: str, part: pd.DataFrame) -> str:
+    gain = reward_gain(part, "repaired", "uniform")
+    says = by_sign(gain, above="it learns", below="it loses", undecided="open")
+    permuted = ""
+    if "repaired_permuted" in set(part.variant):
+        control = reward_gain(part, "repaired_permuted", "uniform")
+        permuted = f", {effect_words(control)} where its rewards are permuted"
+    return (
+        f"On {data} ({gain.n} seeds) the repaired agent's mean reward is {effect_words(gain, 'nats')} "
+        f"against uniform weights{permuted}: {says}."
+    )
+
+
+def reward_gain(named: pd.DataFrame, own: str, other: str) -> Interval:
+    """Mean reward of a variant less that of another, paired by seed (nats)."""
+    return contrasts.paired(quantities.rewards(named, own), quantities.rewards(named, other))
+
+
+def _told(rows_of: RowsOf, makers: Mapping[str, Maker]) -> list[str]:
+    """Sentences of each of FedDRL's artifacts that has rows to say something about."""
+    found = {name: rows_of(f"feddrl/{name}") for name in makers}
+    return [told for name, make in makers.items() if len(found[name]) for told in make(found[name])]
+
+
+def _printed_agent(rows: pd.DataFrame) -> list[str]:
+    named = quantities.named(rows)
+    gain = reward_gain(named, "feddrl", "untrained")
+    says = by_sign(
+        gain, above="it learns", below="training lowers it", undecided="that it learns does not show"
+    )
+    told = [
+        f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy "
+        f"({', '.join(dataset_words(rows))}, {gain.n} seeds): {says}."
+    ]
+    words = [f"{effect_words(reward_gain(named, 'feddrl', 'uniform'), 'nats')} against uniform weights"]
+    if "permuted" in set(named.variant):
+        permuted = reward_gain(named, "feddrl", "permuted")
+        clear = by_sign(permuted, above="better", below="worse", undecided="no clear difference")
+        words.append(f"{effect_words(permuted)} against itself on permuted rewards ({clear})")
+    return [*told, f"It is {' and '.join(words)}."]
+
+
+def _alone(rows: pd.DataFrame) -> list[str]:
+    """mu of the small groups less that of the main group at the end, where the best answer is 1."""
+    last = rows[(rows.amplitude > 0) & (rows["round"] == rows["round"].max())]
+    gaps = last.assign(gap=last.mu_small - last.mu_main).groupby(["settings", "offset", "seed"], sort=False)
+    ends = {
+        key: effect_words(mean_interval(part.to_numpy()))
+        for key, part in gaps.gap.mean().groupby(["settings", "offset"], sort=False)
+    }
+    ours = [at for name, at in ends if name == "printed"]
+    printed = [f"{ends['printed', at]}{' with rewards' * (at == ours[0])} around {_level(at)}" for at in ours]
+    told = [
+        "The agent alone was tried on rewards whose best answer is a difference of 1 between the groups' "
+        f"means ({rows.seed.nunique()} agents, {last.updates.max()} updates).",
+        f"With the printed settings the difference ends at {listed(printed)}.",
+    ]
+    low = rows.offset.min()
+    changed = [f"{TOLD[name]} {words}" for (name, at), words in ends.items() if name in TOLD and at == low]
+    return [*told, *([f"Around {_level(low)} {listed(changed)}."] if changed else [])]
+
+
+def _level(offset: float) -> str:
+    return number_words(offset, signed=True).replace("-", "−") if offset else "0"
+
+
+def _room(rows: pd.DataFrame) -> list[str]:
+    """Gain of the best rule within the agent's reach, and of a search on the same reward."""
+    named = quantities.named(rows)
+    known = [name for name in quantities.variant_order(named) if name in quantities.REACHABLE]
+    rules = {name: reward_gain(named, name, "uniform").mean for name in known if name != "best_constant"}
+    if not rules or "best_constant" not in known:
+        return []
+    rule = max(rules, key=lambda name: rules[name])
+    gain, found = (reward_gain(named, name, "uniform") for name in (rule, "best_constant"))
+    more = reward_gain(named, "best_constant", rule)
+    says = by_sign(
+        more, above="the search beats every rule", below="the search falls short of it",
+        undecided="no clear difference",
+    )  # fmt: skip
+    return [
+        f"There is room: within its reach the rule “{method_style(rule).label}” earns "
+        f"{effect_words(gain, 'nats')} against uniform weights, the best constant weights "
+        f"{effect_words(found)}.",
+        f"That search less the best of {len(rules)} hand-written rules is {effect_words(more, 'nats')}: "
+        f"{says}.",
+    ]
+
+
+def _signal(rows: pd.DataFrame) -> list[str]:
+    """Share of the reward's variance that the untrained agent's tilt explains, raw and detrended."""
+    found = learning.signal(rows).set_index("reward")
+    if set(found.index) != {"raw", "detrended"}:
+        return []
+    raw, detrended = (found.loc[name] for name in ("raw", "detrended"))
+    return [
+        f"The tilt to small groups explains {number_words(100 * raw.R2)} % of the raw reward's variance "
+        f"(t {raw.t:.1f}) and {number_words(100 * detrended.R2)} % of the detrended one's "
+        f"(t {detrended.t:.1f})."
+    ]
+
+
+def _kept_buffer(rows: pd.DataFrame) -> list[str]:
+    """Effect of going on with the workers' experience, which stage 2 discards (FEDDRL-A23)."""
+    named = quantities.named(rows)
+    if "keep" not in set(named.variant):
+        return []
+    more = reward_gain(named, "keep", "feddrl")
+    says = by_sign(more, above="it helps", below="it hurts", undecided="that it matters does not show")
+    return [
+        f"Going on with the workers' experience, which is discarded, changes the mean reward by "
+        f"{effect_words(more, 'nats')}: {says}."
+    ]
+
+
+def _searched(rows: pd.DataFrame) -> list[str]:
+    """Name the variants that the search has rows of, and say whether a change was tried alone."""
+    ours = {FROZEN: "repaired", "printed": "feddrl"}
+    ran = set(quantities.named(rows).variant)
+    found = [name for name in SEARCHED if ours.get(name, name) in ran]
+    seeds, alone = rows.seed.nunique(), [name for name in found if name in SINGLE]
+    single = f"{len(alone)} of them a single change" if alone else "none of them a single change"
+    return [
+        f"The search ran {len(found)} of {len(SEARCHED)} variants on {seeds} of {len(SEARCH_SEEDS)} seeds, "
+        f"{single}: {listed([f'`{name}`' for name in found])}."
+    ]
+
+
+def _separation(rows: pd.DataFrame) -> list[str]:
+    """Mean mu of small groups less the main group's in the last rounds, by agent and data set."""
+    named, told = quantities.named(rows), []
+    for variant, words in (("repaired", "the repaired agent"), ("feddrl", "the printed one")):
+        gaps = {data: learning.mean_gaps(part, variant) for data, part in named.groupby("dataset")}
+        found = {
+            quantities.PAPER_DATA[str(data)]: mean_interval(gap.to_numpy())
+            for data, gap in gaps.items()
+            if len(gap)
+        }
+        if not found:
+            continue
+        effects = listed([f"{effect_words(gap)} ({data})" for data, gap in found.items()])
+        if all(gap.low > 0 for gap in found.values()):
+            says = "it separates them"
+        else:
+            says = "that it separates them does not show"
+        told.append(f"Of {words} it is {effects}: {says}.")
+    rounds = round(learning.LATE * named["rounds"].max())
+    first = f"Compared is the mean mu of small groups less the main group's in the last {rounds} rounds."
+    return [first, *told] if told else []

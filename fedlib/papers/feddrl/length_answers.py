@@ -1,0 +1,263 @@
+"""Answers of 01_feddrl about the paper's length in sentences computed from rows; and what is not run there.
+
+Each function takes `session.rows` or the like, where nothing else is said. Without rows it returns none, or
+one that names the command.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from fedlib.analysis import contrasts
+from fedlib.analysis.decisions import NOT_TESTABLE
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import listed
+from fedlib.experiments.durations import Timings, minutes
+from fedlib.methods.feddrl.method import FedDRL
+from fedlib.papers.feddrl import estimands, quantities
+from fedlib.papers.feddrl.errata import accuracies, from_text
+from fedlib.papers.feddrl.estimands import DELTA, ROUNDS, by_cell
+from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, LENGTH_CELLS
+from fedlib.papers.feddrl.runs import CLUSTERED, FILE_SETTINGS, base_run, with_methods
+from fedlib.papers.feddrl.tables import LAST_ROUNDS
+
+LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
+CHANGES = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
+AT_LENGTH, PARTITIONS, ENDS = (
+    f"feddrl/{name}" for name in ("cluster_skew_at_length", "partitions_at_length", "delta_ends")
+)
+NEED_TEN_CLIENTS = ("FEDDRL-C5", "FEDDRL-C6", "FEDDRL-C9")  # at the paper's length
+NEED_CIFAR = ("FEDDRL-C5", "FEDDRL-C9")  # of these, with CIFAR-100 too
+
+
+def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length") -> list[str]:
+    """Answer whether FedDRL leads, learns, and learns what, in a cell of the paper's rounds; three or four.
+
+    One sentence where runs are missing. Levels, controls and factors of the groups are in the tables below.
+    """
+    rows = rows_of(artifact)
+    named = quantities.named(rows) if len(rows) else rows
+    if rows.empty or rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
+        return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
+    late = quantities.late(named)
+    told = [_lead_words(named, late)]
+    if "uniform" in late and not quantities.equal_amounts(named):
+        told.append(_uniform_words(named, late))
+    if "untrained" in late:
+        told.append(_training_words(named, late))
+    if "drawn" in late:
+        told.append(_list_words(late))
+    if {"repaired", "repaired_untrained"} <= set(late):
+        told.append(_training_words(named, late, "repaired", "repaired_untrained"))
+    return told
+
+
+def in_the_first_rounds(rows_of: RowsOf) -> list[str]:
+    """Answer whether the repaired agent is ahead in the first rounds, of uniform weights and of itself."""
+    rows = rows_of("feddrl/early_lead")
+    if rows.empty or rows["rounds"].max() < EARLY_ROUNDS:
+        return ["Open: no runs of the first rounds are shown; `run feddrl/early_lead --profile extended`."]
+    named = quantities.named(rows)
+    own, uniform, untrained = (
+        quantities.over_rounds(named, name) for name in ("repaired", "uniform", "repaired_untrained")
+    )
+    lead, trained = contrasts.paired(own, uniform), contrasts.paired(own, untrained)
+    learned = by_sign(
+        trained, above="training raises it", below="training lowers it",
+        undecided="that training changes it does not show",
+    )  # fmt: skip
+    return [
+        f"Over the first {EARLY_ROUNDS} rounds under CN the repaired agent's mean accuracy "
+        f"{by_sign(lead, **LEADS)} that of uniform weights, {effect_words(lead, 'points')} ({lead.n} seeds).",
+        f"Against the policy that it starts from it is {effect_words(trained, 'points')}: {learned}.",
+    ]
+
+
+def _lead_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
+    """FedDRL against FedAvg: the best round beside what is printed, and the last rounds."""
+    dataset, scheme = named[["dataset", "partition"]].iloc[0]
+    printed = accuracies().loc[quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme], 100]
+    best = contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "fedavg"))
+    last = contrasts.paired(late.feddrl, late.fedavg)
+    paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
+    return (
+        f"On {quantities.PAPER_DATA[dataset]} under {scheme.upper()} FedDRL {by_sign(best, **LEADS)} FedAvg "
+        f"in the best round, {effect_words(best, 'points')} (printed: {paper}; {ROUNDS} rounds, "
+        f"{best.n} seeds). It {by_sign(last, **LEADS)} FedAvg in the mean of the last {LAST_ROUNDS} rounds, "
+        f"{effect_words(last, 'points')}."
+    )
+
+
+def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
+    """FedDRL against uniform weights where these are not FedAvg's, in both accuracies."""
+    best = contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "uniform"))
+    last = contrasts.paired(late.feddrl, late.uniform)
+    return (
+        f"It {by_sign(best, **LEADS)} uniform weights in the best round, {effect_words(best, 'points')}, and "
+        f"{by_sign(last, **LEADS)} them in these last rounds, {effect_words(last, 'points')}."
+    )
+
+
+def _training_words(
+    named: pd.DataFrame, late: pd.DataFrame, own: str = "feddrl", first: str = "untrained"
+) -> str:
+    """FedDRL, or the repaired agent, against the policy that it starts from, in both accuracies."""
+    best = contrasts.paired(quantities.best(named, own), quantities.best(named, first))
+    last = contrasts.paired(late[own], late[first])
+    return (
+        f"Training{' the repaired agent' * (own == 'repaired')} {by_sign(last, **CHANGES)} the mean of the "
+        f"last {LAST_ROUNDS} rounds, {effect_words(last, 'points')} against the policy that it starts from. "
+        f"It {by_sign(best, **CHANGES)} the accuracy of the best round, {effect_words(best, 'points')}."
+    )
+
+
+def _list_words(late: pd.DataFrame) -> str:
+    """Late lead that is left where the agent's input lists clients in an order drawn in every round."""
+    left, lost = contrasts.paired(late.drawn, late.fedavg), contrasts.paired(late.feddrl, late.drawn)
+    says = by_sign(
+        lost,
+        above="At least a part of what it learns is the order of that list",
+        below="That order hides a part of what it can learn",
+        undecided="That it learns the order of that list does not show",
+    )
+    return (
+        "With its clients listed in an order drawn anew in every round, its lead in these last rounds is "
+        f"{effect_words(left, 'points')}. {says}."
+    )
+
+
+def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
+    """FedAvg's best accuracy at the paper's length less the published one, a sentence for each data set."""
+    found: dict[str, list[str]] = {}
+    for name in LENGTH_CELLS:
+        rows = rows_of(f"feddrl/{name}")
+        named = quantities.named(rows) if len(rows) else rows
+        if rows.empty or rows["rounds"].max() < ROUNDS or "fedavg" not in set(named.variant):
+            continue
+        dataset, scheme = named[["dataset", "partition"]].iloc[0]
+        data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
+        gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, 100].FedAvg
+        found.setdefault(data, []).append(f"{_effect(gap)} ({partition})")
+    return [
+        f"After {ROUNDS} rounds FedAvg's best accuracy on {data} is {listed(words)} points from the "
+        "published one."
+        for data, words in found.items()
+    ]
+
+
+def do_small_groups_get_more_at_length(rows_of: RowsOf) -> list[str]:
+    """Answer sec. 4.2.2 at the paper's length: factors of the groups, and among clients in the same slot."""
+    rows = _of_length(rows_of(AT_LENGTH))
+    if rows.empty:
+        return []
+    gaps = {name: _factor_gap(rows, name, estimands.factor_gap) for name in ("feddrl", "untrained")}
+    slot = _factor_gap(rows, "feddrl", estimands.factor_gap_in_slot)
+    if gaps["feddrl"].empty:
+        return []
+    says = by_sign(
+        mean_interval(gaps["feddrl"].to_numpy()), above="it is larger", below="it is smaller",
+        undecided="no clear difference",
+    )  # fmt: skip
+    told = [
+        f"After {ROUNDS} rounds under CE and CN a small group's factor less the main group's is "
+        f"{_effect(gaps['feddrl'])} % of a uniform one: {says}."
+    ]
+    beside = {"among clients in the same slot": slot, "for the untrained policy": gaps["untrained"]}
+    words = [f"{_effect(values)} % {where}" for where, values in beside.items() if len(values)]
+    return [*told, *([f"It is {' and '.join(words)}."] if words else [])]
+
+
+def _factor_gap(rows: pd.DataFrame, variant: str, measure: estimands.Level) -> pd.Series:
+    gaps = by_cell(lambda part: measure(part, variant), needs=(variant,), partition=CLUSTERED)(rows)
+    return gaps.dropna().mean(axis=1)
+
+
+def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
+    """Answer fig. 10 at the paper's length: rounds of the faster baseline over FedDRL's, mean over cells."""
+    rows = _of_length(rows_of(PARTITIONS))
+    leads = by_cell(estimands.speed_lead)(rows).dropna() if len(rows) else pd.DataFrame()
+    if leads.empty:
+        return []
+    lead = mean_interval(leads.mean(axis=1).to_numpy())
+    cells = f"{leads.shape[1]} cell{'s' * (leads.shape[1] > 1)}"
+    says = by_sign(
+        lead, above="FedDRL is faster", below="FedDRL is slower",
+        undecided="That either is faster does not show",
+    )  # fmt: skip
+    return [
+        f"After {ROUNDS} rounds ({cells}, {lead.n} seeds) the faster baseline's rounds to the common "
+        f"accuracy less FedDRL's are {effect_words(lead, '%')} (100 log).",
+        f"{says}.",
+    ]
+
+
+def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
+    """Answer fig. 8 at the paper's length: what a larger main cluster costs, and FedDRL's gain there."""
+    ends, skewed = _of_length(rows_of(ENDS)), _of_length(rows_of(AT_LENGTH))
+    falls = estimands.fall_with_delta(ends).dropna() if len(ends) else pd.DataFrame()
+    told = []
+    if len(falls):
+        low = min(quantities.partition_setting(text, "delta") for text in ends.partition_options.unique())
+        told.append(
+            f"After {ROUNDS} rounds the best accuracy of the three methods at delta = {low:g} less that at "
+            f"{DELTA:g} is {_effect(falls.mean(axis=1))} points."
+        )
+    gains = by_cell(estimands.gain_over_best, partition=CLUSTERED)(skewed) if len(skewed) else pd.DataFrame()
+    if len(gains):
+        printed = [from_text(f"gain_at_delta_{DELTA:g}_{end}") for end in ("low", "high")]
+        told.append(
+            f"FedDRL's gain over the better baseline at {DELTA:g} is there "
+            f"{_effect(gains.dropna().mean(axis=1))} % of its accuracy (printed: {printed[0]:g} to "
+            f"{printed[1]:g})."
+        )
+    return told
+
+
+def which_hours_are_missing(verdicts: Iterable[Mapping[str, object]]) -> list[str]:
+    """Say which claims want ten clients at the paper's length, and how long a seed of them would take.
+
+    verdicts: `session.verdicts()`. Times: the committed ones of a hundred clients, with as many more
+    mini-batches as a client then has images.
+    """
+    untestable = {one["claim"] for one in verdicts if one["verdict"] == NOT_TESTABLE}
+    missing, cifar = (
+        [name.removeprefix("FEDDRL-") for name in names if name in untestable]
+        for names in (NEED_TEN_CLIENTS, NEED_CIFAR)
+    )
+    if not missing:
+        return []
+    told = [f"{_needing(missing)} ten clients over the paper's {ROUNDS} rounds, which were not run."]
+    fedavg, feddrl = seconds_of_ten_clients()
+    if fedavg:
+        told.append(
+            f"A seed of Fashion-MNIST under CE takes about {minutes(fedavg)} of one thread with FedAvg, "
+            f"{minutes(feddrl)} with FedDRL, reckoned from a hundred clients."
+        )
+    return [*told, *([f"{_needing(cifar)} CIFAR-100 too."] if cifar else [])]
+
+
+def seconds_of_ten_clients() -> tuple[float, float]:
+    """Expected seconds of FedAvg's and of two-stage FedDRL's run of ten clients under CE, one seed.
+
+    FedDRL trains clients in its workers' runs and its own; the rest of its time is the agent's.
+    """
+    cell = base_run("extended", "table3", "fmnist", "ce", 100)
+    timings = Timings()
+    fedavg, feddrl = (timings.of_runs(with_methods(cell, (name,))).seconds for name in ("fedavg", "feddrl"))
+    few, many = (FILE_SETTINGS["fmnist", clients]["images_per_label"] for clients in (10, 100))
+    more = few / many
+    return more * fedavg, feddrl + (more - 1) * (FedDRL().workers + 1) * fedavg
+
+
+def _needing(claims: list[str]) -> str:
+    return f"{listed(claims)} need{'s' * (len(claims) == 1)}"
+
+
+def _of_length(rows: pd.DataFrame) -> pd.DataFrame:
+    """These rows if they are of the paper's length, else none of them."""
+    return rows if len(rows) and rows["rounds"].max() >= ROUNDS else rows.iloc[:0]
+
+
+def _effect(values: pd.Series) -> str:
+    return effect_words(mean_interval(values.to_numpy()))

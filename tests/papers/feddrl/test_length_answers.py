@@ -1,0 +1,112 @@
+"""Answers at the paper's length on rows made by hand: levels, groups, speed, cluster size, missing hours."""
+
+import pandas as pd
+import pytest
+
+from fedlib.papers.feddrl import length_answers, length_tables
+from tests.papers.feddrl.test_claims import ROUNDS, at_length, over_delta, with_weights
+
+NONE = pd.DataFrame()
+
+
+def stored(**artifacts):
+    """`rows_of` of a store that has these rows of FedDRL's artifacts."""
+    return lambda name: artifacts.get(name.removeprefix("feddrl/"), NONE)
+
+
+def lengthened(rows):
+    """The same rows as of 1000 rounds."""
+    return rows.assign(rounds=1000, round=rows["round"] * 1000 // ROUNDS)
+
+
+ANSWERS = (
+    length_answers.how_far_from_the_published, length_answers.do_small_groups_get_more_at_length,
+    length_answers.is_it_faster_at_length, length_answers.at_the_ends_of_fig8,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_nothing_is_said_of_no_rows_and_of_short_ones(answer):
+    assert answer(lambda name: NONE) == []
+    assert answer(lambda name: over_delta(5, 0)) == []
+
+
+def test_levels_stand_against_the_published_ones():
+    """FedAvg at 50.1 +- 0.25; table 3 prints 84.88 under CE and 83.82 under CN: 34.78 and 33.72 below."""
+    rows = at_length([52.0, 52.2, 52.1])
+    (told,) = length_answers.how_far_from_the_published(
+        stored(paper_length=rows, paper_length_cn=rows.assign(partition="cn"))
+    )
+    assert told.startswith(
+        "After 1000 rounds FedAvg's best accuracy on Fashion-MNIST is −34.78 [−35.03, −34.53]"
+    )
+    assert told.endswith(" (CE) and −33.72 [−33.97, −33.47] (CN) points from the published one.")
+
+
+@pytest.mark.parametrize(("main", "mean", "says"), [(0.42, "+7", "larger"), (0.8, "−8", "smaller")])
+def test_groups_at_the_papers_length(main, mean, says):
+    """A share of 0.43 for six of ten clients leaves a small group's client 70.8 % of a factor more."""
+    told = length_answers.do_small_groups_get_more_at_length(
+        stored(cluster_skew_at_length=lengthened(with_weights(main)))
+    )
+    start = "After 1000 rounds under CE and CN a small group's factor less the main group's is "
+    assert told[0].startswith(f"{start}{mean}")
+    assert told[0].endswith(f" % of a uniform one: it is {says}.")
+    assert told[1].endswith("+0.00 [+0.00, +0.00] % for the untrained policy.")
+
+
+@pytest.mark.parametrize(
+    ("first", "effect", "says"),
+    [("feddrl", "+69.31", "FedDRL is faster."), ("fedavg", "−69.31", "FedDRL is slower.")],
+)
+def test_speed_at_the_papers_length(first, effect, says):
+    """One method reaches its accuracy in round 500, the others in round 1000: 100 log 2 = 69.31."""
+    rows = at_length([50.0, 50.2, 50.1], early={first: ROUNDS // 2})
+    told = length_answers.is_it_faster_at_length(stored(partitions_at_length=rows))
+    assert told[0] == (
+        "After 1000 rounds (1 cell, 3 seeds) the faster baseline's rounds to the common accuracy less "
+        f"FedDRL's are {effect} [{effect}, {effect}] % (100 log)."
+    )
+    assert told[1] == says
+
+
+def test_the_ends_of_fig_8_at_the_papers_length():
+    """All methods five points higher at 0.2; FedDRL 52.1 against 50.1 at 0.6 is 3.992 %."""
+    told = length_answers.at_the_ends_of_fig8(
+        stored(
+            delta_ends=lengthened(over_delta(5, 5)),
+            cluster_skew_at_length=at_length([52.0, 52.2, 52.1]),
+        )
+    )
+    assert told[0].startswith("After 1000 rounds the best accuracy of the three methods at delta = 0.2 less ")
+    assert " that at 0.6 is +5.00" in told[0]
+    assert told[1].startswith("FedDRL's gain over the better baseline at 0.6 is there +3.99")
+    assert told[1].endswith(" % of its accuracy (printed: 2 to 3).")
+
+
+def test_the_table_of_the_ends_has_levels_and_falls():
+    table = length_tables.delta_table(over_delta(5, 5)).set_index(["partition", "variant"])
+    assert len(table) == 6
+    assert table["fall (points)"].tolist() == pytest.approx([5.0] * 6)
+    low, high = (table[f"best accuracy (%): delta = {end}"] for end in (0.2, 0.6))
+    assert (low - high).tolist() == pytest.approx([5.0] * 6)
+
+
+def test_missing_hours_name_the_claims_that_want_them(monkeypatch):
+    """250 s and 1150 s of a hundred clients: 2500 s; 1150 + 9 x 3 x 250 = 7900 s."""
+
+    class Timings:
+        def of_runs(self, runs):
+            (run,) = runs
+            return pd.Series({"seconds": {"fedavg": 250.0, "feddrl": 1150.0}[run.method]})
+
+    monkeypatch.setattr(length_answers, "Timings", Timings)
+    verdicts = {"FEDDRL-C1": "supported", "FEDDRL-C5": "not testable here", "FEDDRL-C6": "not testable here"}
+    records = [{"claim": name, "verdict": verdict} for name, verdict in verdicts.items()]
+    assert length_answers.which_hours_are_missing(records) == [
+        "C5 and C6 need ten clients over the paper's 1000 rounds, which were not run.",
+        "A seed of Fashion-MNIST under CE takes about 42 min of one thread with FedAvg, 2.2 h with FedDRL, "
+        "reckoned from a hundred clients.",
+        "C5 needs CIFAR-100 too.",
+    ]
+    assert length_answers.which_hours_are_missing([]) == []
