@@ -108,21 +108,23 @@ def answer(rows_of: RowsOf) -> list[str]:
 
     Fewer where rows are missing.
     """
-    rows, worth = _whole_trials(rows_of), weights_worth(rows_of("feddisk/ablations")).set_index("variant")
-    told = []
-    if len(rows):
-        ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
-        told += [
-            f"On {rows.dataset.iloc[0]} FedDisk's best of {rows['rounds'].max()} rounds is {_words(ahead)} "
-            f"from the best competitor's: {_ahead(ahead)}.",
-            f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
-            f"{_words(saved, '')}.",
-        ]
-    if len(rows) and "feddisk" in worth.index:
-        line, ratio = worth.loc["feddisk"], mean_interval(alpha_agreement(rows).to_numpy())
+    rows, ablations = _whole_trials(rows_of), rows_of("feddisk/ablations")
+    if rows.empty:
+        return []
+    ahead, saved, ratio = (
+        mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved, alpha_agreement)
+    )
+    told = [
+        f"On {rows.dataset.iloc[0]} FedDisk's best of {rows['rounds'].max()} rounds is {_words(ahead)} "
+        f"from the best competitor's: {_ahead(ahead)}.",
+        f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
+        f"{_words(saved, '')}.",
+    ]
+    worth = weights_worth(ablations).set_index("variant") if len(ablations) else ablations
+    if "feddisk" in worth.index:
         told.append(
-            f"{by_sign(_interval(line), **_INFORMS)}: {_words(line)} against shuffled ones (short runs), "
-            f"rank correlation with the density ratio {_words(ratio, '')}."
+            f"{by_sign(_interval(worth.loc['feddisk']), **_INFORMS)}: {_words(worth.loc['feddisk'])} against "
+            f"shuffled ones (short runs), rank correlation with the density ratio {_words(ratio, '')}."
         )
     return told
 
