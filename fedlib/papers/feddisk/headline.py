@@ -91,7 +91,7 @@ def _size(own: pd.DataFrame, seeds: int) -> str:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """What the run of the paper's length says, then of the weights: information, step, density ratio?"""
+    """Sentences on the paper's length, then on the weights: information, step, density ratio?"""
     rows, told = rows_of("feddisk/ablations"), at_length(rows_of)
     if rows.empty:
         return [*told, "No rows of the ablations are stored."]

@@ -1,4 +1,4 @@
-"""How FedDisk's phase 1 ended, counted from the rows of round 0: its stopping rules, or their caps."""
+"""Ends of FedDisk's phase 1, counted from the rows of round 0: its stopping rules, or their caps."""
 
 import json
 
@@ -46,7 +46,7 @@ def endings(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ratio_words(rows: pd.DataFrame, where: str) -> list[str]:
-    """How many ratio classifiers their cap ended: a sentence a data set."""
+    """Counts of ratio classifiers that their cap ended: a sentence a data set."""
     return [
         f"{where} on {line.dataset} {line.cut} of {line.classifiers} ratio classifiers were cut off at "
         f"{line.most} epochs" + (f"; they took {line.least} to {line.longest}." if line.cut == 0 else ".")
