@@ -11,6 +11,7 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measuremen
 from fedlib.papers.feddisk.runs import (
     CONVERGED,
     TRIALS_AT_LENGTH,
+    TWO_EPOCHS,
     ablations,
     converged,
     converged_weights,
@@ -21,6 +22,8 @@ from fedlib.papers.feddisk.runs import (
     made_widths,
     readings,
     styles,
+    two_epochs,
+    without_noise,
 )
 from fedlib.run import Run
 
@@ -110,6 +113,17 @@ ARTIFACTS = (
         "feddisk/converged_weights", "FedDisk of that length beside its weights on other samples (ours)",
         runs=converged_weights, tables=(figures.weights_worth_at_length,),
         profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
+    ),
+    _trained(
+        "feddisk/two_epochs", "MNIST, two epochs a round (A13), an eighth of the images, 300 rounds (ours)",
+        runs=two_epochs, plot=figures.plot_length,
+        tables=(tables.table1_beside_ours, tables.weights_shown),
+        profiles=tuple(TWO_EPOCHS), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
+    ),
+    _trained(
+        "feddisk/without_noise", "X-rays of one source without MNIST's noise (ours)",
+        runs=without_noise, plot=figures.plot_accuracy,
+        tables=(tables.published_beside_ours, tables.weights_shown), profiles=("reduced",),
     ),
     _trained(
         "feddisk/styles", "FedAvg and FedBN as acquisition styles move apart (ours)",

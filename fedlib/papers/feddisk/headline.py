@@ -20,9 +20,17 @@ from fedlib.papers.feddisk.numbers import (
     LAST_AGAINST_FEDAVG,
     ROUNDS_SAVED,
 )
-from fedlib.papers.feddisk.quantities import best_rival, gap, rounds_saved
+from fedlib.papers.feddisk.quantities import (
+    alpha_agreement,
+    best_rival,
+    gap,
+    gap_to_those_run,
+    reduction_of_those_run,
+    rounds_saved,
+    rounds_saved_of_those_run,
+)
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, TRIALS_AT_LENGTH, case_of
-from fedlib.papers.feddisk.tables import ACCURACY, trial_mean, weight_report
+from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -34,21 +42,19 @@ def headline(rows_of: RowsOf) -> list[str]:
     known = (AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG)
     best, rounds, last = (stated(number, rows_of) for number in known)
     sentences = [
-        f"On {_cells(rows_of)} FedDisk's best round is {best} in mean client accuracy against the best "
-        "competitor's, which is the one that is best on the same test parts; its last round is "
-        f"{last} against FedAvg's. The quickest competitor's rounds less those of FedDisk's two phases are "
-        f"{rounds}; a level that FedDisk never reaches counts as reached in the last round."
+        f"On {_cells(rows_of)} FedDisk's best round is {best} against the best competitor's. "
+        "Accuracies are means over clients; that competitor is picked on the same test parts. "
+        f"FedDisk's last round is {last} against FedAvg's. "
+        f"The quickest competitor's rounds less those of FedDisk's two phases are {rounds}. "
+        "A level that FedDisk never reaches counts as reached in the last round."
     ] * bool(best and rounds and last)
-    sentences += [
-        f"In short runs FedDisk's accuracy after the last round is {_words(gain)} against FedAvg "
-        f"({_scale(rows)})."
-    ]
+    sentences += [f"In short runs FedDisk's last round is {_words(gain)} against FedAvg ({_scale(rows)})."]
     worth = weights_worth(rows).set_index("variant")
     if "feddisk" in worth.index:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
-            "There, against itself with its weights shuffled over the samples, which then carry no "
-            f"information, FedDisk's accuracy is {shuffled}: {_carries(worth.loc['feddisk'])}."
+            f"There, against its weights shuffled over the samples, it is {shuffled}: "
+            f"{_carries(worth.loc['feddisk'])}."
         )
     return sentences
 
@@ -85,24 +91,122 @@ def _size(own: pd.DataFrame, seeds: int) -> str:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Three sentences: do the weights carry information, change the step, follow the density ratio?"""
-    rows = rows_of("feddisk/ablations")
+    """Sentences on the paper's length, then on the weights: information, step, density ratio?"""
+    rows, told = rows_of("feddisk/ablations"), at_length(rows_of)
     if rows.empty:
-        return ["No rows of the ablations are stored."]
+        return [*told, "No rows of the ablations are stored."]
     worth = weights_worth(rows).set_index("variant")
     against = ablation_table(rows).set_index("variant")
-    told = [_information(worth.loc["feddisk"])] if "feddisk" in worth.index else []
+    told += [_information(worth.loc["feddisk"])] if "feddisk" in worth.index else []
     if "feddisk_raw" in worth.index:
         told.append(_step(against.loc["feddisk_raw"], worth.loc["feddisk_raw"]))
-    fig3 = rows_of("feddisk/fig3")
-    return [*told, _agreement(weight_report(fig3))] if len(fig3) else told
+    return [*told, *_agreement(rows_of)]
+
+
+def answer(rows_of: RowsOf) -> list[str]:
+    """Three sentences: is FedDisk ahead at the paper's length, does it save rounds, are its weights worth it?
+
+    Fewer where rows are missing.
+    """
+    rows, ablations = _whole_trials(rows_of), rows_of("feddisk/ablations")
+    if rows.empty:
+        return []
+    ahead, saved, ratio = (
+        mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved, alpha_agreement)
+    )
+    told = [
+        f"On {rows.dataset.iloc[0]} FedDisk's best of {rows['rounds'].max()} rounds is {_words(ahead)} "
+        f"from the best competitor's: {_ahead(ahead)}.",
+        f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
+        f"{_words(saved, '')}.",
+    ]
+    worth = weights_worth(ablations).set_index("variant") if len(ablations) else ablations
+    if "feddisk" in worth.index:
+        told.append(
+            f"{by_sign(_interval(worth.loc['feddisk']), **_INFORMS)}: {_words(worth.loc['feddisk'])} against "
+            f"shuffled ones (short runs), rank correlation with the density ratio {_words(ratio, '')}."
+        )
+    return told
+
+
+_SAVES = {
+    "above": "It saves rounds", "below": "It saves no rounds",
+    "undecided": "Whether it saves rounds is not decided",
+}  # fmt: skip
+_INFORMS = {
+    "above": "Its weights carry information", "below": "Its weights do worse than shuffled ones",
+    "undecided": "Nothing shows that its weights carry information",
+}  # fmt: skip
+
+
+def two_epochs_answer(rows_of: RowsOf) -> list[str]:
+    """Sentences on `feddisk/two_epochs`: FedDisk against FedAvg and FedProx; none without rows."""
+    rows = rows_of("feddisk/two_epochs")
+    if not {"feddisk", "fedavg", "fedprox"} <= set(rows.get("method", ())):
+        return []
+    ahead, saved, traffic = (
+        mean_interval(measure(rows).to_numpy())
+        for measure in (gap_to_those_run, rounds_saved_of_those_run, reduction_of_those_run)
+    )
+    rival = PAPER_NAMES[best_rival(rows)]
+    return [
+        f"With two epochs a round ({_length(rows)}) FedDisk's best round is {_words(ahead)} from {rival}'s. "
+        f"{_ahead(ahead).capitalize()}.",
+        f"The quicker competitor's rounds less those of FedDisk's two phases are {_words(saved, 'rounds')}.",
+        f"The cheaper one's traffic over FedDisk's, 100 times the logarithm, is {_words(traffic, '%')}.",
+    ]
+
+
+def without_noise_answer(rows_of: RowsOf) -> list[str]:
+    """Sentences on `feddisk/without_noise`, beside the same with noise; none without rows."""
+    rows, fig3 = rows_of("feddisk/without_noise"), rows_of("feddisk/fig3")
+    if rows.empty:
+        return []
+    (name,), ahead = rows.dataset.unique(), mean_interval(gap(rows).to_numpy())
+    told = [
+        f"On {name} without noise FedDisk's last round is {_words(_last_lead(rows))} from FedAvg's "
+        f"({_trials(rows)}).",
+        f"Its best round is {_words(ahead)} from that of the best competitor, "
+        f"{PAPER_NAMES[best_rival(rows)]}: {_ahead(ahead)}.",
+    ]
+    noisy = fig3[fig3.dataset == name] if len(fig3) else fig3
+    if len(noisy):
+        told.append(f"With MNIST's noise its last round is {_words(_last_lead(noisy))} from FedAvg's.")
+    return told
+
+
+def _last_lead(rows: pd.DataFrame) -> Interval:
+    """FedDisk's accuracy after the last round less FedAvg's, on one data set."""
+    return contrasts.paired(
+        *(contrasts.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg"))
+    )
+
+
+def _length(rows: pd.DataFrame) -> str:
+    """`300 rounds, 750 images a class, 3 trials`."""
+    images = json.loads(rows.dataset_options.iloc[0]).get("train_per_class")
+    parts = [f"{rows['rounds'].max()} rounds"] + [f"{images} images a class"] * bool(images)
+    return ", ".join([*parts, _trials(rows)])
+
+
+def _trials(rows: pd.DataFrame) -> str:
+    """`3 trials`, `1 trial`."""
+    count = rows.seed.nunique()
+    return f"{count} trial{'s' * (count > 1)}"
+
+
+def _whole_trials(rows_of: RowsOf) -> pd.DataFrame:
+    """Rows of the paper's length of the trials that all five methods have."""
+    rows = rows_of(AT_LENGTH)
+    if rows.empty:
+        return rows
+    seeds = [set(own.seed) for _, own in rows.groupby("method")]
+    return rows[rows.seed.isin(set.intersection(*seeds) if len(seeds) == len(METHODS) else ())]
 
 
 def at_length(rows_of: RowsOf) -> list[str]:
     """Sentences on `feddisk/converged`: levels beside the printed ones, FedDisk against its competitors."""
-    rows = rows_of(AT_LENGTH)
-    seeds = [set(own.seed) for _, own in rows.groupby("method")]
-    rows = rows[rows.seed.isin(set.intersection(*seeds) if len(seeds) == len(METHODS) else ())]
+    rows = _whole_trials(rows_of)
     if rows.empty:
         return ["No trial of all five methods is stored yet."]
     (name,), trials = rows.dataset.unique(), rows.seed.nunique()
@@ -110,12 +214,11 @@ def at_length(rows_of: RowsOf) -> list[str]:
     printed = printed_values("feddisk_text", "method", dataset=CASES[case_of(name)], artifact="fig3")
     rival = PAPER_NAMES[best_rival(rows)]
     ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
-    ends = (contrasts.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg"))
-    last = contrasts.paired(*ends)
+    last = _last_lead(rows)
     told = [
         f"After {rows['rounds'].max()} rounds of two mini-batches on {name} ({trials} trial"
         f"{'s' * (trials > 1)}) the best rounds of the five methods lie between {min(best.values()):.1f} and "
-        f"{max(best.values()):.1f} %, where the paper has {printed['FedDisk']:g} % for FedDisk and "
+        f"{max(best.values()):.1f} %. The paper has {printed['FedDisk']:g} % for FedDisk and "
         f"{printed['best other']:g} % for the best of the others.",
         f"FedDisk's is {_words(ahead)} from that of the best competitor, {rival}: {_ahead(ahead)}. "
         f"After the last round it is {_words(last)} from FedAvg's accuracy: {_ahead(last)}.",
@@ -132,18 +235,24 @@ def _ahead(interval: Interval) -> str:
     )
 
 
-def _agreement(report: pd.DataFrame) -> str:
-    signed = [(f"{line.agreement:+.2f}".replace("-", "−"), line.dataset) for line in report.itertuples()]
-    words = ", ".join(f"{value} on {dataset}" for value, dataset in signed)
-    return f"Alpha's rank correlation with the MADEs' own log ratio is {words} (1: the same order)."
+def _agreement(rows_of: RowsOf) -> list[str]:
+    """Alpha against the densities by data set, in a sentence: at the paper's length where it was run."""
+    found: dict[str, float] = {}
+    for artifact in (AT_LENGTH, "feddisk/fig3"):
+        rows = rows_of(artifact)
+        for dataset, own in rows.groupby("dataset", sort=False) if "alpha_agreement" in rows else ():
+            found.setdefault(str(dataset), alpha_agreement(own).mean())
+    signed = ", ".join(f"{value:+.2f}".replace("-", "−") + f" on {name}" for name, value in found.items())
+    told = f"Alpha's rank correlation with the MADEs' log ratio is {signed} (1: the same order)."
+    return [told] if found else []
 
 
 def _carries(line: pd.Series) -> str:
     return by_sign(
         _interval(line),
-        above="they carry information about the samples",
+        above="they carry information",
         below="they do worse than weights without information",
-        undecided="nothing shows that they carry information about the samples",
+        undecided="nothing shows that they carry information",
     )
 
 
@@ -157,7 +266,7 @@ def _step(fedavg: pd.Series, mean: pd.Series) -> str:
         _interval(mean),
         above="they do more than change the step",
         below="they do worse than that step alone",
-        undecided="they change the step, and nothing else shows",
+        undecided="nothing shows but the changed step",
     )
     return (
         f"Raw odds are worth {_words(fedavg)} against FedAvg and {_words(mean)} against their mean: {says}."

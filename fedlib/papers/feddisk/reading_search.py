@@ -17,6 +17,7 @@ from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 
 ARTIFACT = "feddisk/readings"
+EPOCHS = "2 epochs"  # the work a round where it is no number of mini-batches
 POINTS, ROUNDS_OFF = 3.0, 150.0  # how near is near: accuracy in points, the round of the best
 
 
@@ -88,6 +89,7 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
     table, (level, at) = reading_lines(rows), printed()
     run, near = int(table["of rounds"].max()), table["points off"].abs() <= POINTS
     images = int(table["images a class"].max())
+    absent = "" if (table.work == EPOCHS).any() else f" None with {EPOCHS} was run."
     count, seeds = len(table), rows.seed.nunique()
     told = (
         f"Of {count} reading{'s' * (count > 1)} with up to {images} training images a class "
@@ -102,11 +104,11 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
         beyond = (
             f"The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."
         )
-        return [f"{told}; {levels}. {beyond}"]
+        return [f"{told}; {levels}. {beyond}{absent}"]
     both = int((table.fits == "yes").sum())
     own = f" {both} of these have their" if both > 1 else f" {both or 'None'} of these has its"
     also = f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}." * bool(near.any())
-    return [f"{told}; {levels}.{also}"]
+    return [f"{told}; {levels}.{also}{absent}"]
 
 
 def _words(line: pd.Series, images: int) -> str:
@@ -124,7 +126,7 @@ def describe(images: Mapping[str, Any], local_steps: int | None) -> dict[str, An
     """A reading in columns: work a round, noise, clipping, images of a class, outputs."""
     noise = images["client_noise"]
     return {
-        "work": f"{local_steps} mini-batches" if local_steps else "2 epochs",
+        "work": f"{local_steps} mini-batches" if local_steps else EPOCHS,
         "noise times": round(noise["strength"] / NOISE_STRENGTH),
         "noise as": noise.get("noise_as", "variance"),
         "clipped": noise.get("clip", True),

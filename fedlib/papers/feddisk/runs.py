@@ -260,6 +260,35 @@ def converged_weights(profile: str) -> list[Run]:
     return [own, replace(own, artifact="converged_weights", method_options=shuffled)]
 
 
+# Two local epochs on fewer images: 64 for training on each of the 100 clients, two whole mini-batches an
+# epoch. Rounds, rounds between evaluations, training images a class (None: the profile's).
+TWO_EPOCHS = {"smoke": (2, 1, None), "extended": (300, 10, 750)}
+TWO_EPOCH_METHODS = ("feddisk", "fedavg", "fedprox")
+_UNCAPPED = {**_SMALL, "ratio_max_epochs": 5000}  # the classifiers end by their stopping rule
+
+
+def two_epochs(profile: str) -> list[Run]:
+    """FedDisk, FedAvg and FedProx of `converged` with two epochs a round, the other reading of A13."""
+    rounds, eval_every, images = TWO_EPOCHS[profile]
+    further = {"feddisk": _UNCAPPED if profile == "extended" else {}}
+    return [
+        replace(
+            _with_images(run, **({"train_per_class": images} if images else {})),
+            artifact="two_epochs", rounds=rounds, eval_every=eval_every, local_steps=None,
+            method_options={**run.method_options, **further.get(run.method, {})},
+        )
+        for run in converged(profile) if run.method in TWO_EPOCH_METHODS
+    ]  # fmt: skip
+
+
+def without_noise(profile: str) -> list[Run]:
+    """All five methods on the X-rays of one source as they are; fig. 3 adds MNIST's noise to them."""
+    noisy = next(s for s in scale_of(profile).settings if s.case == "xray")
+    images = {name: value for name, value in noisy.dataset_options.items() if name != "client_noise"}
+    setting = replace(noisy, dataset_options=images)
+    return [run_of(profile, setting, method, "without_noise") for method in METHODS]
+
+
 READING_ROUNDS = {"smoke": 2, "reduced": 150, "extended": 1000, "paper": 1500}
 READING_EVALS = {"smoke": 1, "reduced": 1, "extended": 10, "paper": 10}  # every so many rounds
 NOISE_TIMES = (1, 10, 30, 100)  # what the printed strength is multiplied by

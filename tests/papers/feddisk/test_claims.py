@@ -104,9 +104,28 @@ def test_stand_ins_and_foreign_settings_decide_nothing(number):
 
 def test_foreign_settings_are_told_beside():
     lost = rows([0.7], [0.8], dataset="pneumoniamnist-subset")
-    (supplement,) = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
-    assert "a setting that the paper does not have: FedDisk - best competitor: -10.0" in supplement.tell(lost)
-    assert supplement.tell(rows([0.7], [0.8])) == ""
+    noisy, plain = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
+    assert "a setting that the paper does not have: FedDisk - best competitor: -10.0" in noisy.tell(lost)
+    assert noisy.tell(rows([0.7], [0.8])) == ""
+    assert plain.artifact == "feddisk/without_noise"
+    assert "clients differ by chance alone: FedDisk - best competitor: -10.0" in plain.tell(lost)
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (4, "quickest competitor - FedDisk: +6.00 [+6.00, +6.00] rounds"),  # 9 less 2 of the MADE and 1
+        (5, "/ FedDisk (100 log): +0.00 [+0.00, +0.00] %"),  # 100 * 9 bytes against 400 * 2 + 100
+    ],
+)
+def test_two_epochs_with_two_competitors_stand_beside_rounds_and_traffic(number, told):
+    frame = rows([0.8] * 10, [0.1] * 8 + [0.8, 0.75])
+    three = frame[frame.method.isin(["feddisk", "fedavg", "fedprox"])]
+    claim = next(c for c in CLAIMS if c.id == f"FEDDISK-C{number}")
+    supplement = next(one for one in claim.supplements if one.artifact == "feddisk/two_epochs")
+    assert told in supplement.tell(three)
+    assert supplement.tell(three).startswith("with two epochs a round")
+    assert decide(number, three).verdict == "not testable here"
 
 
 def test_real_data_sets_are_pooled_as_the_papers():
@@ -228,7 +247,7 @@ def test_what_the_run_of_the_papers_length_says():
     won = rows([0.9] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
     level, ahead, saved = at_length(lambda _: won)
     assert "After 10 rounds of two mini-batches on mnist (3 trials)" in level
-    assert "between 70.0 and 90.0 %, where the paper has 54.5 % for FedDisk and 51.7 %" in level
+    assert "between 70.0 and 90.0 %. The paper has 54.5 % for FedDisk and 51.7 %" in level
     assert ahead.startswith("FedDisk's is +10.00 [+10.00, +10.00] points from that")
     assert "competitor, FedAvg: it is ahead." in ahead
     assert ahead.endswith("it is +15.00 [+15.00, +15.00] points from FedAvg's accuracy: it is ahead.")

@@ -101,6 +101,9 @@ def test_the_answer_names_the_readings_that_come_near():
         "The printed round of FedAvg's best, 500, lies beyond these runs, so none is known to fit."
     )
     assert reading_search.reading_answer(lambda name: rows[:0]) == []
+    mini_batches = made(peak(0.83, 500), {"strength": 0.3}, steps=2)
+    (alone,) = reading_search.reading_answer(lambda name: mini_batches)
+    assert alone.endswith("within 1000 rounds. None with 2 epochs was run.")
     (far,) = reading_search.reading_answer(lambda name: made(peak(0.83, 500), {"strength": 0.3}))
     assert far.startswith("Of 1 reading with up to 6000 training images a class (1 seed) none comes within ")
     assert far.endswith("within 1000 rounds.")

@@ -59,6 +59,28 @@ def test_the_control_of_converged_differs_in_whose_weights_are_whose():
     assert shuffled == replace(own, artifact="converged_weights", method_options=options)
 
 
+def test_two_epochs_is_converged_with_more_local_work_on_fewer_images():
+    """750 images a class are 75 a client: 11 for its test, 64 in two mini-batches of 32."""
+    own = {run.method: run for run in runs.two_epochs("extended")}
+    assert list(own) == ["feddisk", "fedavg", "fedprox"]
+    for run in runs.converged("extended")[:3]:
+        images = {**run.dataset_options, "train_per_class": 750}
+        fewer = replace(run, dataset_options=images, method_options=own[run.method].method_options)
+        assert own[run.method] == replace(fewer, artifact="two_epochs", rounds=300, local_steps=None)
+    assert (run.local_epochs, run.batch_size, run.num_clients) == (2, 32, 100)
+    options = own["feddisk"].method_options
+    assert options == {"made_hidden": 30, "made_batch_size": 10, "ratio_max_epochs": 5000}
+    assert {run.local_steps for run in runs.two_epochs("smoke")} == {None}
+
+
+def test_x_rays_without_noise_are_those_of_fig_3_but_for_the_noise():
+    noisy = {run.method: run for run in runs.fig3("reduced") if run.dataset == "pneumoniamnist-subset"}
+    for run in runs.without_noise("reduced"):
+        given = {**run.dataset_options, "client_noise": {"strength": 0.3}}
+        assert replace(run, artifact="fig3", dataset_options=given) == noisy.pop(run.method)
+    assert not noisy
+
+
 @pytest.mark.parametrize("profile", USUAL_PROFILES)
 def test_smaller_profiles_change_sizes_only(profile):
     paper = by_case("paper")

@@ -1,0 +1,95 @@
+"""FedDisk's answers in sentences, on rows made by hand."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.papers.feddisk import headline
+from fedlib.papers.feddisk.runs import ABLATIONS
+from tests.papers.feddisk.test_claims import rows
+from tests.papers.feddisk.test_figures import run
+
+LATE = [0.1] * 8 + [0.8, 0.75]
+
+
+def of(**stored):
+    return lambda name: stored.get(name.removeprefix("feddisk/"), pd.DataFrame())
+
+
+@pytest.fixture
+def at_length():
+    """FedDisk 90 % from round 1 on after 2 rounds of the MADE; FedAvg 80 % in round 9; correlation 0.5."""
+    frame = rows([0.9] * 10, LATE, rounds=10)
+    start = (frame.method == "feddisk") & (frame["round"] == 0)
+    return frame.assign(alpha_agreement=np.where(start, json.dumps([0.4, 0.6]), None))
+
+
+@pytest.fixture
+def ablations():
+    """FedDisk ends at 50 %, its weights on other samples at 49.5 and 48.5 %."""
+    found = [row for name in ("fedavg", "feddisk") for seed in range(2) for row in run(name, seed)]
+    for seed, level in enumerate((0.495, 0.485)):
+        found += run("feddisk", seed, ABLATIONS["feddisk_shuffled"][1], level)
+    return pd.DataFrame(found)
+
+
+def test_the_answer_has_three_sentences(at_length, ablations):
+    ahead, saved, weights = headline.answer(of(converged=at_length, ablations=ablations))
+    assert ahead == (
+        "On mnist FedDisk's best of 10 rounds is +10.00 [+10.00, +10.00] points from the best "
+        "competitor's: it is ahead."
+    )
+    assert saved.startswith("It saves rounds: ")
+    assert saved.endswith("two phases are +6.00 [+6.00, +6.00].")
+    assert weights.startswith("Nothing shows that its weights carry information: +1.0 ")  # [-5.4, +7.4]
+    assert weights.endswith("rank correlation with the density ratio +0.50 [+0.50, +0.50].")
+    assert headline.answer(of()) == []
+
+
+def test_the_conclusion_begins_at_the_papers_length_and_takes_its_correlation(at_length, ablations):
+    short = pd.concat([at_length, at_length.assign(dataset="standin-xray")])
+    short["alpha_agreement"] = short.alpha_agreement.map({"[0.4, 0.6]": "[-0.1]"})
+    told = headline.conclusion(of(converged=at_length, ablations=ablations, fig3=short))
+    assert told[0].startswith("After 10 rounds of two mini-batches on mnist")
+    assert "log ratio is +0.50 on mnist, −0.10 on standin-xray (1" in told[-1]
+    assert headline.conclusion(of())[-1] == "No rows of the ablations are stored."
+
+
+def test_two_epochs_against_two_competitors_by_hand():
+    """9 rounds of FedAvg less 2 and 1; its 9 messages of 100 bytes are as many as FedDisk's."""
+    frame = rows([0.9] * 10, LATE, rounds=300, dataset_options='{"train_per_class": 750}')
+    three = frame[frame.method.isin(["feddisk", "fedavg", "fedprox"])]
+    level, saved, traffic = headline.two_epochs_answer(of(two_epochs=three))
+    assert level == (
+        "With two epochs a round (300 rounds, 750 images a class, 3 trials) FedDisk's best round is "
+        "+10.00 [+10.00, +10.00] points from FedAvg's. It is ahead."
+    )
+    assert "two phases are +6.00 [+6.00, +6.00] rounds." in saved
+    assert traffic.endswith("100 times the logarithm, is +0.00 [+0.00, +0.00] %.")
+    assert headline.two_epochs_answer(of()) == []
+    assert headline.two_epochs_answer(of(two_epochs=three[three.method != "fedprox"])) == []
+
+
+def test_x_rays_without_noise_stand_beside_those_with_it():
+    """Last rounds: 70 % against FedAvg's 80 without noise, 85 with it."""
+    name = "pneumoniamnist-subset"
+    plain, noisy = (rows([0.5, level], [0.5, 0.8], dataset=name) for level in (0.7, 0.85))
+    last, best, beside = headline.without_noise_answer(of(without_noise=plain, fig3=noisy))
+    assert last.endswith("last round is −10.00 [−10.00, −10.00] points from FedAvg's (3 trials).")
+    assert best.endswith(
+        "−10.00 [−10.00, −10.00] points from that of the best competitor, FedAvg: it is behind."
+    )
+    assert beside.endswith("its last round is +5.00 [+5.00, +5.00] points from FedAvg's.")
+    assert headline.without_noise_answer(of(fig3=noisy)) == []
+
+
+def test_sentences_have_at_most_25_words(at_length, ablations):
+    ablations = ablations.assign(dataset_options='{"train_per_class": 600}', rounds=20)
+    own = of(converged=at_length.assign(local_steps=2, dataset_options="{}"), ablations=ablations)
+    told = [*headline.headline(own), *headline.answer(own), *headline.conclusion(own)]
+    assert len(told) >= 6
+    for sentence in re.split(r"\.\s+", " ".join(told)):
+        assert len(sentence.split()) <= 25, sentence

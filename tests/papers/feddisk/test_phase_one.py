@@ -1,0 +1,53 @@
+"""How phase 1 ended, counted on rows made by hand."""
+
+import json
+
+import pandas as pd
+
+from fedlib.papers.feddisk.phase_one import ablations_caveat, endings, phase_one_answer
+
+
+def start(seed, ratio, local=(10, 20), made=(40, 45), artifact="fig3", **options):
+    """FedDisk's row of round 0, its MADE best and ended in these rounds, and a row of round 1."""
+    told = {"ratio_epochs": json.dumps(ratio), "made_local_epochs": json.dumps(local)}
+    told |= {"made_rounds": made[0], "made_rounds_run": made[1]}
+    common = {"dataset": "mnist", "method": "feddisk", "seed": seed, "artifact": artifact}
+    common["method_options"] = json.dumps(options)
+    return [{**common, "round": 0, **told}, {**common, "round": 1}]
+
+
+def test_endings_by_hand():
+    """Of four classifiers two took all 200 epochs; of four MADEs one was at its best in epoch 496 of 500."""
+    rows = pd.DataFrame([*start(0, [200, 60]), *start(1, [200, 80], local=(496, 495), made=(70, 75))])
+    (line,) = endings(rows).itertuples()
+    assert (line.trials, line.classifiers, line.cut, line.least, line.longest) == (2, 4, 2, 60, 200)
+    assert (line.mades, line.mades_cut) == (4, 1)
+    assert (line.global_least, line.global_most, line.global_cut) == (40, 70, 0)
+
+
+def test_caps_are_those_of_the_run():
+    (line,) = endings(pd.DataFrame(start(0, [200, 6], made_max_rounds=45, ratio_max_epochs=6))).itertuples()
+    assert (line.cut, line.global_cut) == (2, 1)
+
+
+def test_the_answer_names_each_length():
+    short, long = pd.DataFrame(start(0, [200, 60])), pd.DataFrame(start(0, [42, 169]))
+    stored = {"feddisk/fig3": short, "feddisk/converged": long}
+    told = phase_one_answer(lambda name: stored.get(name, pd.DataFrame()))
+    assert told == [
+        "In short runs on mnist 1 of 2 ratio classifiers were cut off at 200 epochs.",
+        "At the paper's length on mnist 0 of 2 ratio classifiers were cut off at 200 epochs; "
+        "they took 42 to 169.",
+        "At the paper's length the global MADE was best in rounds 40 to 40; "
+        "the cap ended it in 0 of 1 trials.",
+        "Of 2 local MADEs 0 had not stopped by epoch 500.",
+    ]
+    assert phase_one_answer(lambda name: pd.DataFrame()) == []
+
+
+def test_the_ablations_carry_a_caveat_where_a_cap_ended_their_classifiers():
+    variant = start(0, [200, 200], artifact="ablations", control="shuffled")
+    (told,) = ablations_caveat(pd.DataFrame([*start(0, [200, 60]), *variant]))
+    assert told.startswith("On mnist 1 of the 2 classifiers behind these weights were cut off at 200 epochs.")
+    assert ablations_caveat(pd.DataFrame([*start(0, [60, 60]), *variant])) == []
+    assert ablations_caveat(pd.DataFrame()) == []
