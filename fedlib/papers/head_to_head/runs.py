@@ -93,9 +93,14 @@ class Scale:
 # `extended` has the protocol's rounds, on as many images as `reduced`; `paper` is the whole protocol
 SCALES = {
     "smoke": Scale(("fmnist-embedded",), ("cluster skew",), 3, 120, 20, "mlp", 40, trials=1),
-    "reduced": Scale(("fmnist", "mnist"), ("cluster skew", "Dirichlet 0.1"), 80, 1000, 300),
+    "reduced": Scale(("fmnist",), ("cluster skew", "Dirichlet 0.1"), 80, 1000, 300),
     "extended": Scale(("fmnist",), ("cluster skew", "Dirichlet 0.1", "two labels"), 300, 1000, 300),
     "paper": Scale(("fmnist", "mnist", "cifar10"), tuple(CELLS), 300, None, None),
+}
+PROFILE_WORDS = {  # what a profile of the head to head is, on the first screen
+    "reduced": "80 rounds of the comparison, 60 in simulated time, on a sixth of the training images",
+    "extended": f"the protocol's {SCALES['extended'].rounds} rounds on a sixth of the training images",
+    "paper": "the whole protocol",
 }
 
 
