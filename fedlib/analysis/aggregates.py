@@ -55,7 +55,7 @@ def _resampled(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
 
 
 def mean_ranks(scores: np.ndarray) -> np.ndarray:
-    """[methods, ...] mean rank of scores [methods, ..., settings, seeds] over settings and seeds; 1 is best."""
+    """[methods, ...] mean ranks (1: best) over settings, seeds; scores [methods, ..., settings, seeds]."""
     return stats.rankdata(-scores, axis=0).mean(axis=(-1, -2))
 
 
@@ -63,5 +63,5 @@ def rank_intervals(scores: np.ndarray, *, resamples: int = RESAMPLES, seed: int 
     """Mean rank of each method with its `stratified_interval`; scores [methods, settings, seeds]."""
     drawn = mean_ranks(np.stack([_resampled(one, resamples, seed) for one in scores]))
     low, high = np.quantile(drawn, [0.025, 0.975], axis=-1)
-    found = zip(mean_ranks(scores), low, high, strict=True)
-    return [Interval(*map(float, one), n=scores.shape[-1]) for one in found]
+    found = zip(mean_ranks(scores).tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Interval(*one, scores.shape[-1]) for one in found]

@@ -161,7 +161,7 @@ def _machine(rows: pd.DataFrame) -> str:
 def _named(rows: pd.DataFrame) -> str:
     names = set(rows.contestant)
     labels = "; ".join(method_style(name).label for name in CONTESTANTS if name in names)
-    return f"{len(names)} contestants ({labels})"
+    return f"{len(names)} contestant{'s' * (len(names) > 1)} ({labels})"
 
 
 def _alike(sizes: dict[str, Sizes]) -> list[tuple[Sizes, list[str]]]:
