@@ -39,6 +39,7 @@ from fedlib.papers.head_to_head.quantities import (
     standing_of,
 )
 from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS
+from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
 
 Telling = Callable[[Mapping[str, Mapping[str, Number]], RowsOf, str], list[str]]
@@ -94,6 +95,16 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     online = [ONLINE] * ("feddrl" in names)
     others = [tables.ahead_words(rows), tables.divergence_words(rows)]
     return [*told, *online, *_strongest(rows_of, runs, names), *filter(None, others)]
+
+
+def comparison_evidence(rows_of: RowsOf) -> list[str]:
+    """Paragraphs on what the answer rests on: images and curves; the agents' training and the machines."""
+    rows = rows_of(ROWS)
+    if rows.empty:
+        return []
+    trained = " ".join(all_training_words(rows, LEARNED))
+    told = [f"{scale.images_words(rows)} {scale.curves_words(rows)}", trained, scale.machines_words(rows)]
+    return [words for words in told if words]
 
 
 def _where(runs: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from fedlib.papers.head_to_head import claims, runs, scale, training
-from fedlib.papers.head_to_head.headline import scale_in_brief
+from fedlib.papers.head_to_head.headline import comparison_evidence, scale_in_brief
 
 
 def curve(contestant, accuracies, *, seed=0, cell="cluster skew", device="a CPU", torch="2.13", **columns):
@@ -52,6 +52,9 @@ def test_curves_that_still_rise():
         "FedAvg's rises most in cluster skew, by 2.0 points."
     )
     assert scale_in_brief(lambda name: rows)[0].endswith(scale.curves_in_brief(rows))
+    (told,) = comparison_evidence(lambda name: rows)
+    assert told == f"{scale.images_words(rows)} {scale.curves_words(rows)}"
+    assert comparison_evidence(lambda name: rows[:0]) == scale_in_brief(lambda name: rows[:0]) == []
     long = pd.concat([curve("fedavg", [0.5] * 300), curve("fedprox", [0.5] * 300)])
     assert scale.curves_words(long).endswith("passed by their 300 rounds alone, as registered.")
 
