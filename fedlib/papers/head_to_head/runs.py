@@ -90,7 +90,7 @@ class Scale:
     trials: int | None = None  # of each contestant's trials the first so many; None: all
 
 
-# `extended` has the protocol's rounds, on as many images as `reduced`; `paper` is the whole protocol
+# `extended` has the protocol's rounds, on as many images as `reduced`; `paper` is the protocol (HEAD-A12)
 SCALES = {
     "smoke": Scale(("fmnist-embedded",), ("cluster skew",), 3, 120, 20, "mlp", 40, trials=1),
     "reduced": Scale(("fmnist",), ("cluster skew", "Dirichlet 0.1"), 80, 1000, 300),

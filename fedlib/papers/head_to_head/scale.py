@@ -77,7 +77,8 @@ def images_words(rows: pd.DataFrame) -> str:
     )
     parts = [
         f"In {_joined(cells)} a client trains on {_span(one.trained)} images in {_span(one.steps)} local "
-        f"steps a round and holds {_span(one.held)} back; all clients have {one.total:,}."
+        f"step{'s' * (max(one.steps) > 1)} a round and holds {_span(one.held)} back; "
+        f"all clients have {one.total:,}."
         for one, cells in _alike(client_sizes(rows))
     ]
     return " ".join([head, *parts])
@@ -95,14 +96,19 @@ def worst_tenth_words(rows: pd.DataFrame) -> str:
 
 
 def rising_curves(rows: pd.DataFrame) -> pd.Series:
-    """Rise (points) over the last quarter of each setting's and contestant's curve, without diverged runs."""
-    sound = finished_rows(labelled(rows))
-    return last_quarter_rise(sound, [*SETTING, "contestant"], "test_accuracy")
+    """Rise (points) over the last quarter of each setting's and contestant's curve, without diverged runs.
+
+    No line for a curve with fewer than three evaluated rounds there.
+    """
+    rise = last_quarter_rise(finished_rows(labelled(rows)), [*SETTING, "contestant"], "test_accuracy")
+    return rise[np.isfinite(rise)]
 
 
 def curves_in_brief(rows: pd.DataFrame) -> str:
     """Say how many curves still rise."""
     rise = rising_curves(rows)
+    if rise.empty:
+        return "The curves are too short for a slope."
     still = f"{(rise > TOLERANCE).sum()} of {len(rise)} curves still rise"
     return f"{still} by more than {TOLERANCE:g} point over the last quarter."
 

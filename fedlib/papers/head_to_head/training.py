@@ -6,6 +6,8 @@ import pandas as pd
 
 from fedlib.papers.head_to_head.quantities import labelled
 
+MOVED = 1.5  # factor by which a concentration has to change before we say that a policy moved
+
 
 def training_words(rows: pd.DataFrame, name: str, label: str) -> str:
     """Say how far the agent of one contestant was trained; empty without its rows. label: its name."""
@@ -31,7 +33,8 @@ def _concentrations(own: pd.DataFrame) -> str:
         last.concentration_min.min(),
         last.concentration_max.max(),
     )
-    return f"'s concentrations end between {low:.1f} and {high:.1f}, {start:g} for every client at the start"
+    hardly = ": its policy hardly moved" if max(start / low, high / start) < MOVED else ""
+    return f"'s concentrations, all {start:g} at the start, end between {low:.1f} and {high:.1f}{hardly}"
 
 
 def all_training_words(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[str]:

@@ -55,6 +55,8 @@ def test_curves_that_still_rise():
     (told,) = comparison_evidence(lambda name: rows)
     assert told == f"{scale.images_words(rows)} {scale.curves_words(rows)}"
     assert comparison_evidence(lambda name: rows[:0]) == scale_in_brief(lambda name: rows[:0]) == []
+    short = curve("fedavg", [0.5] * 3)  # one round in the last quarter
+    assert scale.curves_in_brief(short) == "The curves are too short for a slope."
     long = pd.concat([curve("fedavg", [0.5] * 300), curve("fedprox", [0.5] * 300)])
     assert scale.curves_words(long).endswith("passed by their 300 rounds alone, as registered.")
 
@@ -88,8 +90,10 @@ def test_training_of_the_agents():
     assert training.all_training_words(rows, claims.LEARNED) == [
         "FedDRL (online)'s buffer ends with 2 to 3 transitions of the run.",
         "FAVOR's agent is trained by 3,100 local trainings before round 1, and learns nothing later.",
-        "Auto-FedRL's concentrations end between 4.1 and 6.0, 5 for every client at the start.",
+        "Auto-FedRL's concentrations, all 5 at the start, end between 4.1 and 6.0: its policy hardly moved.",
     ]
+    moved = weights.assign(concentration_max=[5.0, 6.0, 7.5])
+    assert training.training_words(moved, "auto_fedrl", "Auto-FedRL").endswith("between 4.1 and 7.5")
 
 
 def test_claims_carry_the_training_of_their_agent():
