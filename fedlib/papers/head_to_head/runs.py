@@ -27,6 +27,7 @@ CELLS: dict[str, tuple[str, dict[str, Any]]] = {
     "two labels": ("equal_shards", {"shards_per_client": 2}),
     "volume and labels": ("label_volume", {"label_skew": "balanced", "volume_skew": True}),
 }
+CELL_WORDS = {"Dirichlet 0.1": "Dirichlet shares"}  # in sentences, where the name has a number
 RATES = (0.01, 0.03, 0.1, 0.3)  # of local SGD
 TUNING_SEEDS = (100, 101)
 CHOSEN = "settings.json"

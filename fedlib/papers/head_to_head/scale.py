@@ -15,7 +15,7 @@ from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.claims import FLAT
 from fedlib.papers.head_to_head.numbers import ROWS
 from fedlib.papers.head_to_head.quantities import SETTING, labelled, per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
+from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.partition import make_partition
 from fedlib.partition.noise import split_within_clients
 from fedlib.plotting.style import method_style
@@ -76,7 +76,7 @@ def images_words(rows: pd.DataFrame) -> str:
         f"{test - server:,} test images and {server:,} for the server."
     )
     parts = [
-        f"In {_joined(cells)} a client trains on {_span(one.trained)} images in {_span(one.steps)} local "
+        f"In {_joined([CELL_WORDS.get(cell, cell) for cell in cells])} a client trains on {_span(one.trained)} images in {_span(one.steps)} local "
         f"step{'s' * (max(one.steps) > 1)} a round and holds {_span(one.held)} back; "
         f"all clients have {one.total:,}."
         for one, cells in _alike(client_sizes(rows))
