@@ -75,13 +75,17 @@ def images_words(rows: pd.DataFrame) -> str:
         f"The comparison has {train:,} training images of {_joined(rows.dataset.unique())}, "
         f"{test - server:,} test images and {server:,} for the server."
     )
-    parts = [
-        f"In {_joined([CELL_WORDS.get(cell, cell) for cell in cells])} a client trains on {_span(one.trained)} images in {_span(one.steps)} local "
-        f"step{'s' * (max(one.steps) > 1)} a round and holds {_span(one.held)} back; "
-        f"all clients have {one.total:,}."
-        for one, cells in _alike(client_sizes(rows))
-    ]
+    parts = [_client_words(one, cells) for one, cells in _alike(client_sizes(rows))]
     return " ".join([head, *parts])
+
+
+def _client_words(one: Sizes, cells: Sequence[str]) -> str:
+    where = _joined([CELL_WORDS.get(cell, cell) for cell in cells])
+    steps = f"{_span(one.steps)} local step{'s' * (max(one.steps) > 1)}"
+    return (
+        f"In {where} a client trains on {_span(one.trained)} images in {steps} a round and holds "
+        f"{_span(one.held)} back; all clients have {one.total:,}."
+    )
 
 
 def worst_tenth_words(rows: pd.DataFrame) -> str:
