@@ -3,8 +3,8 @@
 Importing it costs descriptions only; `fedlib.experiments.artifact.Deferred` keeps torch and matplotlib out.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from fedlib.papers.feddisk import artifacts as feddisk
 from fedlib.papers.feddrl import artifacts as feddrl
 from fedlib.papers.frl import artifacts as frl
 from fedlib.papers.head_to_head import artifacts as head_to_head
+from fedlib.papers.head_to_head.runs import PROFILE_WORDS
 from fedlib.papers.start import artifacts as start
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Paper:
     claims: Deferred
     numbers: Deferred
     errata: Deferred | None
+    profile_words: Mapping[str, str] = field(default_factory=dict)  # beside those of a printed paper
 
 
 def _paper(
@@ -58,7 +60,10 @@ PAPERS: dict[str, Paper] = {
     "feddisk": _paper("feddisk", "FedDisk", feddisk.ARTIFACTS, "https://arxiv.org/abs/2401.02586"),
     "fedddrl": _paper("fedddrl", "FedDdrl", fedddrl.ARTIFACTS, "https://doi.org/10.3390/s23052494"),
     "frl": _paper("frl", "FRL report", frl.ARTIFACTS),
-    "head_to_head": _paper("head_to_head", "Head to head", head_to_head.ARTIFACTS, errata=False),
+    "head_to_head": replace(
+        _paper("head_to_head", "Head to head", head_to_head.ARTIFACTS, errata=False),
+        profile_words=PROFILE_WORDS,
+    ),
 }
 LISTED_BY = "`python -m fedlib list`"  # every artifact
 

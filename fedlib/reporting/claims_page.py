@@ -122,6 +122,14 @@ def stored_seeds(page: Path | None = None) -> dict[str, str]:
     return dict(found)
 
 
+def weak_rules(page: Path | None = None) -> list[str]:
+    """Ids of the claims whose power docs/claims.md has in bold, below `ENOUGH_POWER`."""
+    page = page or project_root() / "docs" / "claims.md"
+    if not page.is_file():
+        return []
+    return re.findall(r"^### (\S+)$(?:(?!^### ).)*?, power \*\*", page.read_text(), re.M | re.S)
+
+
 def power_for(claim: Claim, verdict: Verdict, load: Load) -> Power | None:
     """Operating characteristics with the rows that decide, else with the first that have seeds."""
     if verdict.effects:

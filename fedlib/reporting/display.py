@@ -102,15 +102,15 @@ def show_claims(found: Sequence[Record]) -> None:
     display(HTML(html_list(items)))
 
 
-def show_findings(sentences: Sequence[str], found: Sequence[Record]) -> None:
-    """Display a list: sentences, the count of verdicts, and the data and scale that these rest on."""
+def show_findings(sentences: Sequence[str], found: Sequence[Record], *, paper: str) -> None:
+    """Display a list: sentences, the count of a paper's verdicts, and the data and scale they rest on."""
     by_runs = [one for one in found if one["kind"] != ARITHMETIC]
     counts = Counter(one["verdict"] for one in by_runs)
     held = Counter(one["verdict"] for one in found if one["kind"] == ARITHMETIC)
     apart = f" By computation without training: {_counted(held)}." if held else ""
     meant = [f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
     verdicts = f"Of {len(by_runs)} claims that runs decide: {_counted(counts)}.{''.join(meant)}{apart}"
-    lines = [*sentences, verdicts, _scale_sentence(found)]
+    lines = [*sentences, verdicts, _scale_sentence(found, PAPERS[paper].profile_words)]
     display(Markdown("\n".join(f"- {line}" for line in lines)))
 
 
@@ -118,10 +118,11 @@ def _counted(verdicts: Counter[str]) -> str:
     return "; ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
 
 
-def _scale_sentence(found: Sequence[Record]) -> str:
-    """Profiles and data that verdicts rest on."""
+def _scale_sentence(found: Sequence[Record], words: Mapping[str, str]) -> str:
+    """Profiles and data that verdicts rest on. words: what a profile is where no paper is reproduced."""
     used = {one["profile"] for one in found}
-    profiles = [f"`{name}` ({what})" for name, what in _PROFILE_WORDS.items() if name in used]
+    meant = {**_PROFILE_WORDS, **words}
+    profiles = [f"`{name}` ({what})" for name, what in meant.items() if name in used]
     named = [one["data"] for one in found if not one["data"].startswith("timed on")]
     data = sorted({name for names in named for name in names.split(", ") if name})
     if not profiles:

@@ -25,7 +25,7 @@ from fedlib.experiments.store import Store, StoreWarning
 from fedlib.papers import artifacts, find_artifact
 from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
-from fedlib.reporting.claims_page import stored_seeds
+from fedlib.reporting.claims_page import ENOUGH_POWER, stored_seeds, weak_rules
 from fedlib.reporting.parameters import cells_before, check_parameter_names, seed_list, time_budget
 from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import effects, largest, loader, records
@@ -127,9 +127,19 @@ class Session:
                 "is likely to be smaller."
             )
 
+    def weak_rules(self) -> None:
+        """Display which claims' rules have too little power, as docs/claims.md flags them."""
+        own = {one["claim"] for one in self.verdicts()}
+        if found := [name for name in weak_rules() if name in own]:
+            display.show_sentences(
+                f"Power below {100 * ENOUGH_POWER:.0f} % at an effect as printed, else at twice the margin "
+                f"([docs/claims.md](../docs/claims.md)): {', '.join(found)}. Such a rule is none: its "
+                "*inconclusive* says nothing."
+            )
+
     def findings(self, *sentences: str) -> None:
         """Display what the rows say: sentences computed from them, the count of verdicts, data and scale."""
-        display.show_findings(sentences, self.verdicts())
+        display.show_findings(sentences, self.verdicts(), paper=self.paper)
 
     def plan(self) -> pd.DataFrame:
         """Artifact, what is missing, expected time: one row per artifact that `run` is going to compute."""

@@ -56,3 +56,27 @@ def test_pairs_stay_together():
 def test_ranks():
     scores = np.array([[[3.0, 1.0]], [[2.0, 1.0]], [[1.0, 5.0]]])
     assert aggregates.mean_ranks(scores).tolist() == [(1 + 2.5) / 2, (2 + 2.5) / 2, (3 + 1) / 2]
+
+
+def test_published_example_of_rliable():
+    """Scores of rliable's own test (tests/rliable/metrics_test.py), there [runs, settings]: 1.5, 2, 1/3."""
+    x = np.array([[1, 2], [2, 2], [1, 1], [2, 1]]).T
+    y = np.array([[1, 1], [2, 2], [3, 3]]).T
+    assert aggregates.interquartile_mean(x) == 1.5
+    assert aggregates.interquartile_mean(y) == 2
+    assert aggregates.probability_of_improvement(x, y) == pytest.approx(1 / 3)
+
+
+def test_published_example_of_ranks():
+    """The documented example of scipy.stats.rankdata: 0, 2, 3, 2 have the ranks 1, 2.5, 4, 2.5."""
+    errors = np.array([0.0, 2.0, 3.0, 2.0])
+    assert aggregates.mean_ranks(-errors[:, None, None]).tolist() == [1, 2.5, 4, 2.5]
+
+
+def test_intervals_of_ranks():
+    """A leads B in seed 0 and is behind it in seed 1; C is last throughout: its rank has no spread."""
+    scores = np.array([[[3.0, 2.0]], [[2.0, 3.0]], [[1.0, 1.0]]])
+    first, second, third = aggregates.rank_intervals(scores)
+    assert (first.mean, first.low, first.high, first.n) == (1.5, 1, 2, 2)
+    assert (second.mean, second.low, second.high) == (1.5, 1, 2)
+    assert (third.mean, third.low, third.high) == (3, 3, 3)

@@ -113,3 +113,11 @@ def test_the_stored_number_of_seeds_is_read_from_the_page(tmp_path):
     )
     assert claims_page.stored_seeds(page) == {"A-C1": "12", "A-C3": "more than 200"}
     assert claims_page.stored_seeds(tmp_path / "absent.md") == {}
+
+
+def test_rules_of_little_power_are_read_from_the_page(tmp_path):
+    page = tmp_path / "claims.md"
+    weak, strong = (f"3 seeds: false 3%, power {power}, seeds for 80 %: 9." for power in ("**4%**", "71%"))
+    page.write_text(f"### A-C1\n\n{weak}\n\n### A-C2\n\n{strong}\n\n### A-C3\n\n{weak}\n")
+    assert claims_page.weak_rules(page) == ["A-C1", "A-C3"]
+    assert claims_page.weak_rules(tmp_path / "absent.md") == []

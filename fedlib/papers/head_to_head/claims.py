@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Gate, Part, supplement
+from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
 from fedlib.analysis.gates import at_scale, curves_flat
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.quantities import levels_by_seed, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
+from fedlib.papers.head_to_head.training import training_words
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
 _CURVES = curves_flat(
@@ -59,6 +60,11 @@ FAVOR_TRAINED = (
     "less than a third of the steps of the public reproduction (HEAD-A6). No gate on that was registered: "
     "the verdict speaks of FAVOR so trained."
 )
+TWO_LABELS = (
+    "The setting of two labels a client joined after the verdicts over the other two were known; it was "
+    "registered before its own runs. In it FAVOR, the repaired agent and both with permuted rewards ran on a "
+    "CPU, all others on a GPU with another version of torch, so that some pairs there cross devices."
+)
 NOTES = {"fedavg": EQUAL_SIZES}  # by rival
 NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 
@@ -72,14 +78,19 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         artifact="head_to_head/comparison",
         parts=(Part(f"{name} - {words}", lambda rows: less(rows, ours, theirs), cells=CELLS),),
         gates=(FLAT,),
-        supplements=(
-            supplement(
-                "head_to_head/comparison", Part(f"{name} - FedNova", lambda rows: less(rows, ours, "fednova"))
-            ),
-        )
-        * (theirs == "fedavg"),
-        how=" ".join(filter(None, (NOTES.get(theirs), NOTES_OF.get(ours)))),
+        supplements=(*_beside(ours, theirs), _training(ours)),
+        how=" ".join(filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), TWO_LABELS))),
     )
+
+
+def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
+    """Beside a comparison with FedAvg the same with FedNova (`EQUAL_SIZES`)."""
+    part = Part(f"{LEARNED[ours]} - FedNova", lambda rows: less(rows, ours, "fednova"))
+    return (supplement("head_to_head/comparison", part),) * (theirs == "fedavg")
+
+
+def _training(ours: str) -> Supplement:
+    return Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, LEARNED[ours]))
 
 
 def _trained(rows: pd.DataFrame) -> tuple[bool, str]:

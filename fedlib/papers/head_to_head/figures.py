@@ -82,7 +82,7 @@ def _span(found: pd.DataFrame) -> tuple[float, float]:
 def plot_curves(rows: pd.DataFrame) -> Figure:
     """Test accuracy per round, a panel per setting: FedAvg, what learns, the two highest baselines.
 
-    All others as thin lines. A diverged run counts as 0 % from then on.
+    All others as thin lines. A diverged run counts as 0 % from then on, to the last round.
     """
     rows = labelled(rows)
     lines = _lines(rows)
@@ -96,7 +96,7 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         part = rows[(rows.dataset == dataset) & (rows.cell == cell)]
         for name in CONTESTANTS:
             own = part[part.contestant == name].pivot(index="round", columns="run", values="test_accuracy")
-            curve = own.fillna(0.0).mean(axis=1)
+            curve = own.reindex(part["round"].unique()).fillna(0.0).sort_index().mean(axis=1)
             own_line = lines.get(name)
             others = "controls" if CONTESTANTS[name].twin_of else "other baselines"
             label = method_style(name).label if own_line else others

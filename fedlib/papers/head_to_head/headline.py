@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from fedlib.analysis.decisions import NOT_TESTABLE
 from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import Number, RowsOf, stated
-from fedlib.papers.head_to_head import tables
+from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
-    FLAT,
     LEARNED,
     best_baseline,
     strongest_baseline,
@@ -28,59 +26,133 @@ from fedlib.papers.head_to_head.numbers import (
     LESS,
     ROWS,
     STRONGEST,
+    control_of,
 )
-from fedlib.papers.head_to_head.quantities import benchmark_cells, per_run
-from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CONTESTANTS
+from fedlib.papers.head_to_head.quantities import (
+    AHEAD,
+    BEHIND,
+    EQUAL,
+    OPEN,
+    TOO_FEW,
+    benchmark_cells,
+    per_run,
+    standing_of,
+)
+from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS
+from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
 
 Telling = Callable[[Mapping[str, Mapping[str, Number]], RowsOf, str], list[str]]
-MARGIN = 0.5  # points: a smaller difference is no lead
-AHEAD = "Ahead"
-OTHERS = BEHIND, EQUAL, OPEN, TOO_FEW, NOT_COMPARED = (
-    "Behind", "Equal within half a point", "Undecided", "Too few seeds", "Not run",
-)  # fmt: skip
+NOT_COMPARED = "not run"
+PHRASES = {  # of a standing, before the rivals against which a method has it
+    AHEAD: "ahead of", EQUAL: "equal within half a point to", OPEN: "undecided against", BEHIND: "behind",
+    TOO_FEW: "run with too few seeds against", NOT_COMPARED: "without rows against",
+}  # fmt: skip
+BEST = "the best baseline"
+ONLINE = (
+    "FedDRL (online) has no run with permuted rewards: the control registered for it shuffles the clients' "
+    "reports, as in notebook 01."
+)
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Say who is ahead, in rounds and in simulated time, what the public benchmark says, what is open."""
+    """Say who is ahead, in rounds and in time, on which scale, what the benchmark says, what is open."""
     return [
-        *who_is_ahead(rows_of, _in_brief), *benchmark_answer(rows_of),
+        *comparison_in_brief(rows_of), *scale_in_brief(rows_of), *benchmark_answer(rows_of),
         *who_is_ahead_in_time(rows_of, _in_brief), *open_questions(rows_of),
     ]  # fmt: skip
 
 
-def comparison_answer(rows_of: RowsOf) -> list[str]:
-    """`who_is_ahead`; then sentences on the best baseline and on runs that diverged."""
-    rows = rows_of(ROWS)
-    ahead = who_is_ahead(rows_of, _by_rival)
-    if rows.empty:
-        return ahead
-    runs = per_run(rows)
-    return [*ahead, *_strongest(rows_of, runs, _seen(runs)), *filter(None, [tables.divergence_words(rows)])]
-
-
-def who_is_ahead(rows_of: RowsOf, told: Telling) -> list[str]:
-    """Sentences on each rival: which learned methods are ahead of it after as many rounds; told: how."""
+def comparison_in_brief(rows_of: RowsOf) -> list[str]:
+    """Where the learned methods stand after as many rounds, without effects."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
+    controls = {control_of(name)[0] for name in LESS}
+    numbers = {
+        LEARNED[name]: {rival: number for rival, number in LESS[name].items() if rival not in controls}
+        for name in _seen(runs)
+    }
+    return [words.replace(BEST, _best_words(runs)) for words in _in_brief(numbers, rows_of, _where(runs))]
+
+
+def scale_in_brief(rows_of: RowsOf) -> list[str]:
+    """On how few images the comparison stands, and how many of its curves still rise."""
+    rows = rows_of(ROWS)
+    return [] if rows.empty else [f"{scale.images_words(rows)} {scale.curves_in_brief(rows)}"]
+
+
+def comparison_answer(rows_of: RowsOf) -> list[str]:
+    """A sentence for each learned method; then on the best baseline and on runs that diverged."""
+    rows = rows_of(ROWS)
+    if rows.empty:
+        return ["No rows of the comparison are stored."]
+    runs = per_run(rows)
+    names = _seen(runs)
+    told = [_of_method(name, rows_of, _where(runs)) for name in names]
+    told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
+    online = [ONLINE] * ("feddrl" in names)
+    others = [tables.ahead_words(rows), tables.divergence_words(rows)]
+    return [*told, *online, *_strongest(rows_of, runs, names), *filter(None, others)]
+
+
+def comparison_evidence(rows_of: RowsOf) -> list[str]:
+    """Paragraphs on what the answer rests on: images and curves; the agents' training and the machines."""
+    rows = rows_of(ROWS)
+    if rows.empty:
+        return []
+    trained = " ".join(all_training_words(rows, LEARNED))
+    told = [f"{scale.images_words(rows)} {scale.curves_words(rows)}", trained, scale.machines_words(rows)]
+    return [words for words in told if words]
+
+
+def _where(runs: pd.DataFrame) -> str:
     settings = runs.groupby(["dataset", "cell"]).ngroups
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
-    where = f"Over {settings} setting{'s' * (settings > 1)} ({seeds}), of {{}} learned method{{}}"
-    return told({LEARNED[name]: LESS[name] for name in _seen(runs)}, rows_of, where)
+    return f"Over {settings} setting{'s' * (settings > 1)} ({seeds})"
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:
     return [name for name in LESS if name in set(runs.contestant)]
 
 
+def _baselines(runs: pd.DataFrame) -> set[str]:
+    return set(BASELINES) & set(runs.contestant)
+
+
+def _best(runs: pd.DataFrame) -> str:
+    return method_style(best_baseline(runs)).label
+
+
+def _best_words(runs: pd.DataFrame) -> str:
+    return f"{BEST} ({_best(runs)}, chosen on held-back images)" if _baselines(runs) else BEST
+
+
+def _of_method(name: str, rows_of: RowsOf, where: str) -> str:
+    """Where one learned method stands against each rival, with the effects."""
+    found: dict[str, list[str]] = {}
+    for rival, number in LESS[name].items():
+        standing, effect = _standing(number, rows_of)
+        found.setdefault(standing, []).append(f"{rival} ({effect})")
+    parts = [
+        f"{words} {_listed(found[standing])}" for standing, words in PHRASES.items() if standing in found
+    ]
+    return f"{where} {LEARNED[name]} is {'; '.join(parts)}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, or `a, b and c`."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
     """Sentences for each rival: which methods are ahead of it, behind, or neither, with the effects.
 
-    numbers: method -> rival -> number. where: its beginning, with places for how many methods.
+    numbers: method -> rival -> number. where: its beginning.
     """
-    told, head = [], where.format(len(numbers), "s" * (len(numbers) > 1))
+    told, head = [], f"{where}, of {len(numbers)} methods that learn whom to wait for"
     for rival, standings in _standings(numbers, rows_of).items():
         alike = {
             standing: [f"{method} ({effect})" for method, effect in found.items()]
@@ -89,26 +161,23 @@ def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
         ahead = alike.pop(AHEAD, [])
         are = "are" if len(ahead) > 1 else "is"
         leaders = f": {', '.join(ahead)}" if ahead else ""
-        others = [f" {standing}: {', '.join(alike[standing])}." for standing in OTHERS if standing in alike]
+        others = [f" {one.capitalize()}: {', '.join(alike[one])}." for one in PHRASES if one in alike]
         told.append(f"{head} {len(ahead) or 'none'} {are} ahead of {rival}{leaders}.{''.join(others)}")
     return told
 
 
 def _in_brief(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
-    """`_by_rival` in one sentence: how many are ahead of each rival and behind it, and which, no effects."""
+    """Name the methods, and who of them is ahead of each rival, behind it or neither, without effects."""
 
-    def counted(found: Mapping[str, Mapping[str, str]], standing: str) -> str:
-        methods = found.get(standing, {})
-        if len(methods) in (0, len(numbers)):
-            return f"{'all' if methods else 'none'} {standing.lower()}"
-        return f"{len(methods)} {standing.lower()} ({', '.join(methods)})"
+    def named(methods: Mapping[str, str]) -> str:
+        return "all" if len(methods) == len(numbers) else ", ".join(methods)
 
-    told = [
-        f"against {rival} {counted(found, AHEAD)}, {counted(found, BEHIND)}"
-        for rival, found in _standings(numbers, rows_of).items()
-    ]
-    head = where.format(len(numbers), "s" * (len(numbers) > 1))
-    return [f"{head}: {'; '.join(told)}."] * bool(told)
+    told = []
+    for rival, found in _standings(numbers, rows_of).items():
+        parts = [f"{standing}: {named(found[standing])}" for standing in PHRASES if standing in found]
+        told.append(f" Against {rival} {'; '.join(parts)}.")
+    compared = f"{where[0].lower()}{where[1:]}"
+    return [f"Compared {compared}: {_listed(list(numbers))}.{''.join(told)}"] * bool(told)
 
 
 def _standings(
@@ -142,13 +211,12 @@ def who_is_ahead_in_time(rows_of: RowsOf, told: Telling) -> list[str]:
         return []
     runs = per_device_run(named(rows))
     seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
-    where = f"After equal simulated time ({seeds}), of {{}} method{{}} that learn whom to wait for"
-    return told(IN_TIME, rows_of, where)
+    return told(IN_TIME, rows_of, f"After equal simulated time ({seeds})")
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Which is the best baseline, and the learned methods against the one that the test data put first."""
-    if not (there := set(BASELINES) & set(runs.contestant)):
+    if not (there := _baselines(runs)):
         return []
     gaps = [f"{LEARNED[name]} {_standing(STRONGEST[name], rows_of)[1]}" for name in names]
     best, strongest = (method_style(choose(runs)).label for choose in (best_baseline, strongest_baseline))
@@ -162,35 +230,9 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
 
 
 def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
-    """`AHEAD`, or one of `OTHERS`; and the effect in words."""
+    """One of `PHRASES`, and the effect in words."""
     found = number.value(rows_of)
-    if found is None:
-        return NOT_COMPARED, "no rows"
-    effect = stated(number, rows_of)
-    if found.n < 2 or np.isnan(found.low):
-        return TOO_FEW, effect
-    if found.low > 0:
-        return AHEAD, effect
-    if found.high < 0:
-        return BEHIND, effect
-    return EQUAL if max(-found.low, found.high) < MARGIN else OPEN, effect
-
-
-def scale_words(rows_of: RowsOf) -> str:
-    """Say how far the rows of the comparison reach, and who has none in them, in a sentence or two."""
-    rows = rows_of(ROWS)
-    if rows.empty:
-        return "No rows of the comparison are stored."
-    runs, length = per_run(rows), int(rows["round"].max())
-    counts = {
-        "data set": runs.dataset.nunique(), "division": runs.cell.nunique(), "seed": runs.seed.nunique(),
-        "round": length,
-    }  # fmt: skip
-    told = ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items())
-    absent = [method_style(name).label for name in CONTESTANTS if name not in set(runs.contestant)]
-    without = f" No rows at this length: {'; '.join(absent)}." if absent else ""
-    _, curves = FLAT.check(rows)
-    return f"The comparison has {told}; {curves}.{without}"
+    return (NOT_COMPARED, "no rows") if found is None else (standing_of(found), stated(number, rows_of))
 
 
 def open_questions(rows_of: RowsOf) -> list[str]:
@@ -220,4 +262,5 @@ def benchmark_answer(rows_of: RowsOf) -> list[str]:
         for line in judged.itertuples()
     ]
     counts = f"{stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)}"
-    return [f"Ours agree with the public benchmark in {counts} cells run whole: {'; '.join(cells)}."]
+    whole = f"cells run for all {BENCHMARK_ROUNDS} rounds"
+    return [f"Ours agree with the public benchmark in {counts} {whole}: {'; '.join(cells)}."]

@@ -21,6 +21,17 @@ def twin_of(name: str) -> str:
     return next(twin for twin, one in CONTESTANTS.items() if one.twin_of == name)
 
 
+def control_of(name: str) -> tuple[str, str]:
+    """Words and name of the control of a learned method that learns without its signal."""
+    words = {"permuted": "itself with permuted rewards", "shuffled": "itself with clients shuffled"}
+    found = (
+        (words[one.options["agent"]], twin)
+        for twin, one in CONTESTANTS.items()
+        if one.twin_of == name and one.options["agent"] in words
+    )
+    return next(found)
+
+
 def _less(name: str, rival: str, words: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(ROWS)
@@ -84,6 +95,7 @@ LESS = {
         for words, rival in (
             ("FedAvg", "fedavg"),
             ("its untrained policy", twin_of(name)),
+            control_of(name),
             ("the best baseline", "best"),
         )
     }

@@ -17,6 +17,10 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_ROUNDS, C
 WORST = 0.1  # share of the clients that count as badly served
 SETTING = ["dataset", "cell"]
 POINTS = 1.0  # least margin of the equivalence with the public benchmark, in points
+MARGIN = 0.5  # points: a smaller difference is no lead
+STANDINGS = AHEAD, EQUAL, OPEN, BEHIND, TOO_FEW = (
+    "ahead", "equal within half a point", "undecided", "behind", "too few seeds",
+)  # fmt: skip
 
 
 def contestant_of(method: str, options: str) -> str:
@@ -76,6 +80,17 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     )
     runs.loc[runs.diverged, ["level", "worst_tenth", "validation"]] = 0.0
     return runs.reset_index()
+
+
+def standing_of(found: Interval) -> str:
+    """One of `STANDINGS`, of a difference in points."""
+    if found.n < 2 or np.isnan(found.low):
+        return TOO_FEW
+    if found.low > 0:
+        return AHEAD
+    if found.high < 0:
+        return BEHIND
+    return EQUAL if max(-found.low, found.high) < MARGIN else OPEN
 
 
 def levels_by_seed(runs: pd.DataFrame) -> pd.DataFrame:

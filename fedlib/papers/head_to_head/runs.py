@@ -27,6 +27,7 @@ CELLS: dict[str, tuple[str, dict[str, Any]]] = {
     "two labels": ("equal_shards", {"shards_per_client": 2}),
     "volume and labels": ("label_volume", {"label_skew": "balanced", "volume_skew": True}),
 }
+CELL_WORDS = {"Dirichlet 0.1": "Dirichlet shares"}  # in sentences, where the name has a number
 RATES = (0.01, 0.03, 0.1, 0.3)  # of local SGD
 TUNING_SEEDS = (100, 101)
 CHOSEN = "settings.json"
@@ -90,12 +91,17 @@ class Scale:
     trials: int | None = None  # of each contestant's trials the first so many; None: all
 
 
-# `extended` has the protocol's rounds, on as many images as `reduced`; `paper` is the whole protocol
+# `extended` has the protocol's rounds, on as many images as `reduced`; `paper` is the protocol (HEAD-A12)
 SCALES = {
     "smoke": Scale(("fmnist-embedded",), ("cluster skew",), 3, 120, 20, "mlp", 40, trials=1),
-    "reduced": Scale(("fmnist", "mnist"), ("cluster skew", "Dirichlet 0.1"), 80, 1000, 300),
+    "reduced": Scale(("fmnist",), ("cluster skew", "Dirichlet 0.1"), 80, 1000, 300),
     "extended": Scale(("fmnist",), ("cluster skew", "Dirichlet 0.1", "two labels"), 300, 1000, 300),
     "paper": Scale(("fmnist", "mnist", "cifar10"), tuple(CELLS), 300, None, None),
+}
+PROFILE_WORDS = {  # what a profile of the head to head is, on the first screen
+    "reduced": "80 rounds of the comparison, 60 in simulated time, on a sixth of the training images",
+    "extended": f"the protocol's {SCALES['extended'].rounds} rounds on a sixth of the training images",
+    "paper": "the whole protocol",
 }
 
 

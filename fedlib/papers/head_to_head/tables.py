@@ -7,24 +7,27 @@ import pandas as pd
 
 from fedlib.analysis.aggregates import (
     interquartile_mean,
-    mean_ranks,
     probability_of_improvement,
+    rank_intervals,
     stratified_interval,
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
-from fedlib.analysis.intervals import effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, effect_words, mean_interval
 from fedlib.papers.head_to_head.quantities import (
+    AHEAD,
     SETTING,
     benchmark_cells,
     levels_by_seed,
     per_run,
     score_matrix,
     shared_runs,
+    standing_of,
 )
 from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
+NO_INTERVAL = Interval(np.nan, np.nan, np.nan, 0)  # of FedAvg against itself
 AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
     SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too few runs",
 }  # fmt: skip
@@ -61,16 +64,17 @@ def search(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def levels(rows: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy (%) over the last tenth of the rounds: one line per contestant, one column per setting.
+    """Accuracy (%) over the last tenth of the rounds, and of the best round: a line per contestant.
 
-    Diverged runs count as 0 %.
+    Two columns per setting. A diverged run's level counts as 0 %, its best round is what it had.
     """
     runs = per_run(rows)
-    runs["setting"] = "test accuracy (%): " + runs[SETTING].agg(", ".join, axis=1)
-    table = runs.pivot_table(
-        index="contestant", columns="setting", values="level", aggfunc="mean", sort=False
-    )
-    return table.reindex(_present(runs)).round(1).rename_axis(columns=None).reset_index()
+    runs["setting"] = runs[SETTING].agg(", ".join, axis=1)
+    table = runs.groupby(["contestant", "setting"], sort=False)[["level", "best"]].mean().unstack("setting")
+    settings = runs.setting.unique()
+    table = table[[(measure, setting) for setting in settings for measure in ("level", "best")]]
+    table.columns = [f"{setting} (%): {measure}" for measure, setting in table.columns]
+    return table.reindex(_present(runs)).round(1).rename_axis("contestant").reset_index()
 
 
 def differences(rows: pd.DataFrame) -> pd.DataFrame:
@@ -86,6 +90,43 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
             found = mean_interval(gap.mean(axis=1).to_numpy())
             lines.append((name, found.mean, found.low, found.high, found.n))
     return pd.DataFrame(lines, columns=["contestant", "mean", "low", "high", "n"])
+
+
+def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
+    """Who is ahead of FedAvg, by how much, at what cost: megabytes a round, rounds to the target.
+
+    Sorted by the difference. The target is 95 % of FedAvg's level (`costs`).
+    """
+    found = differences(rows)
+    bounds = zip(found["mean"], found.low, found.high, found.n, strict=True)
+    table = pd.DataFrame(
+        {
+            "contestant": found.contestant, "less FedAvg (points)": found["mean"], "low": found.low,
+            "high": found.high, "standing": [standing_of(Interval(*one)) for one in bounds],
+        }
+    )  # fmt: skip
+    reference = pd.DataFrame({"contestant": [REFERENCE]})
+    table = pd.concat([table.sort_values("less FedAvg (points)", ascending=False), reference])
+    megabytes = per_run(rows).groupby("contestant").megabytes.mean().rename("MB a round")
+    spent = costs(rows)
+    reached = spent.reached.astype(str) + " of " + spent.runs.astype(str)
+    spent = spent.assign(reached=reached).rename(columns={"median_rounds": "median rounds to 95 %"})
+    table = table.merge(megabytes, on="contestant").merge(spent.drop(columns="runs"), on="contestant")
+    return table.fillna({"standing": ""}).round(2)
+
+
+def ahead_words(rows: pd.DataFrame) -> str:
+    """Name who is ahead of FedAvg, with the effects, the largest first."""
+    found = differences(rows).sort_values("mean", ascending=False)
+    bounds = {
+        line.contestant: Interval(line.mean, line.low, line.high, line.n) for line in found.itertuples()
+    }
+    ahead = {name: one for name, one in bounds.items() if standing_of(one) == AHEAD}
+    told = [f"{method_style(name).label} ({effect_words(one, 'points')})" for name, one in ahead.items()]
+    learns = sum(CONTESTANTS[name].learns for name in ahead)
+    if not told:
+        return "Nobody is ahead of FedAvg."
+    return f"Ahead of FedAvg: {', '.join(told)}; {learns or 'none'} of them by reinforcement learning."
 
 
 def diverged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +148,7 @@ def divergence_words(rows: pd.DataFrame) -> str:
 
 
 def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
-    """Over all settings: interquartile mean, P(better than FedAvg), mean rank, worst tenth, cost.
+    """Over all settings: interquartile mean, P(better than FedAvg), mean rank, worst tenth, diverged runs.
 
     Over the settings and seeds that all contestants have; no line if there are none.
     """
@@ -116,17 +157,18 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame()
     names = _present(runs)
     scores = {name: score_matrix(runs, name) for name in names}
-    ranks = mean_ranks(np.stack([scores[name] for name in names]))
+    ranks = rank_intervals(np.stack([scores[name] for name in names]))
     lines = []
     for name, rank in zip(names, ranks, strict=True):
         own = runs[runs.contestant == name]
         middle = stratified_interval(interquartile_mean, scores[name])
-        better = float(probability_of_improvement(scores[name], scores[REFERENCE]))
+        better = NO_INTERVAL
+        if name != REFERENCE:
+            better = stratified_interval(probability_of_improvement, scores[name], scores[REFERENCE])
         lines.append(
             {
-                "contestant": name, **middle.columns("IQM (%)", ""),
-                "P(> FedAvg)": np.nan if name == REFERENCE else better, "mean rank": rank,
-                "worst tenth (%)": own.worst_tenth.mean(), "MB a round": own.megabytes.mean(),
+                "contestant": name, **middle.columns("IQM (%)"), **better.columns("P(> FedAvg)"),
+                **rank.columns("mean rank"), "worst tenth (%)": own.worst_tenth.mean(),
                 "diverged": int(own.diverged.sum()), "runs": len(own),
             }
         )  # fmt: skip
@@ -156,13 +198,13 @@ def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
 
     Where FedAvg diverged there is no such level: nobody reaches it.
     """
-    from_fedavg = per_run(rows).query("contestant == @REFERENCE").set_index([*SETTING, "seed"]).level
-    lines = []
-    for name, part in per_run(rows).groupby("contestant", sort=False):
-        counts = []
-        for run in part.itertuples():
-            goal = share * from_fedavg.loc[(run.dataset, run.cell, run.seed)] / 100
-            own = rows[(rows["run"] == run.run) & (rows.test_accuracy >= goal)]
-            counts += [own["round"].min()] if len(own) and goal > 0 else []
-        lines.append((name, float(np.median(counts)) if counts else np.nan, len(counts), len(part)))
+    runs = per_run(rows).set_index("run")
+    levels = runs[runs.contestant == REFERENCE].set_index([*SETTING, "seed"]).level
+    goals = runs.join(share * levels.rename("goal") / 100, on=[*SETTING, "seed"]).goal
+    goal = rows["run"].map(goals[goals > 0])
+    first = rows[rows.test_accuracy >= goal].groupby("run")["round"].min()
+    lines = [
+        (name, float(first.reindex(own).median()), int(own.isin(first.index).sum()), len(own))
+        for name, own in runs.reset_index().groupby("contestant", sort=False).run
+    ]
     return pd.DataFrame(lines, columns=["contestant", "median_rounds", "reached", "runs"])

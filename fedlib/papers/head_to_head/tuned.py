@@ -17,6 +17,7 @@ from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 from fedlib.papers.head_to_head.runs import CHOSEN, CONTESTANTS
 from fedlib.papers.head_to_head.runs import chosen as settings
 from fedlib.papers.head_to_head.tables import trials
+from fedlib.plotting.style import method_style
 
 
 def choose(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -30,6 +31,23 @@ def choose(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
         own = {key: value for key, value in given.items() if key not in one.options}
         chosen[name] = {"rate": float(best.loc[name, "rate"]), "options": own}
     return chosen
+
+
+def answer(rows: pd.DataFrame) -> list[str]:
+    """Say which rates the search chose, which options, and how many trials had a diverged run."""
+    rates: dict[float, list[str]] = {}
+    for name, one in settings().items():
+        rates.setdefault(one["rate"], []).append(method_style(name).label)
+    most = max(rates, key=lambda rate: len(rates[rate]))
+    others = "; ".join(f"{', '.join(rates[rate])} {rate:g}" for rate in sorted(rates) if rate != most)
+    told = [
+        f"{len(rates[most])} of {len(settings())} methods get the rate {most:g}{others and f'; {others}'}."
+    ]
+    if len(rows):
+        found = trials(rows)
+        lost = int((found.diverged > 0).sum())
+        told.append(f"{lost} of {len(found)} trials had a run that diverged.")
+    return told
 
 
 def chosen_table() -> pd.DataFrame:

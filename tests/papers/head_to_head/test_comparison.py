@@ -11,7 +11,7 @@ from fedlib import papers
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import expand
-from fedlib.papers.head_to_head import claims, figures, headline, quantities, runs, tables, tuned
+from fedlib.papers.head_to_head import claims, figures, headline, quantities, runs, scale, tables, tuned
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 
 
@@ -25,7 +25,10 @@ def lines(contestant, seed, accuracies, *, rate=0.1, options=None, clients=None,
         method_options=json.dumps({**one.options, **(options or {})}), partition=partition,
         partition_options=json.dumps(wanted), local_learning_rate=rate, uplink_bytes=3e6, downlink_bytes=1e6,
         client_test_accuracy_mean=accuracies, status="ok",
-        client_test_accuracies=json.dumps(clients or [0.5] * 10),
+        client_test_accuracies=json.dumps(clients or [0.5] * 10), num_clients=40, batch_size=10,
+        dataset_options=json.dumps(
+            {"train_per_class": 120, "test_per_class": 20, "local_test": 0.1, "server_share": 0.1}
+        ),
     )  # fmt: skip
 
 
@@ -138,7 +141,9 @@ def test_the_comparison_counts_runs_that_diverged():
     assert comparison.counts_failed
     assert "diverged" in [table.path.rpartition(".")[2] for table in comparison.tables]
     rows = failing(table_of(fedavg=[0.6, 0.6], fednova=[0.7, 0.7]), "fednova", 1)
-    assert dict(tables.levels(rows).itertuples(index=False)) == {"fedavg": 60, "fednova": 35}
+    shown = tables.levels(rows).set_index("contestant")
+    assert shown["fmnist, cluster skew (%): level"].to_dict() == {"fedavg": 60, "fednova": 35}
+    assert shown["fmnist, cluster skew (%): best"].to_dict() == {"fedavg": 60, "fednova": 70}
     (line,) = tables.differences(rows).to_dict("records")
     assert (line["mean"], line["n"]) == (pytest.approx(-25), 2)
     found = tables.aggregates(rows).set_index("contestant")
@@ -164,6 +169,10 @@ def test_captions_and_claims_say_what_diverged():
     assert claims.less(rows, "feddrl", "fedavg").to_numpy().ravel().tolist() == pytest.approx([-60, 10])
     (line,) = (one for one in figures.plot_curves(rows).axes[0].lines if one.get_label() == "FedDRL")
     assert line.get_ydata()[[13, -1]] == pytest.approx([70, 35])
+    lost = failing(rows, "feddrl", 1)  # no run of FedDRL is left: its curve still ends in the last round
+    (line,) = (one for one in figures.plot_curves(lost).axes[0].lines if one.get_label() == "FedDRL")
+    assert line.get_xdata()[-1] == 20
+    assert line.get_ydata()[-1] == 0
 
 
 def test_rounds_to_a_level_that_fedavg_lost():
@@ -186,6 +195,25 @@ def test_aggregates_of_one_setting():
     assert found.loc["fedprox", "P(> FedAvg)"] == pytest.approx((1.5 + 1.5 + 3) / 9)
     assert found.loc["fedprox", "mean rank"] < found.loc["fedavg", "mean rank"]
     assert np.isnan(found.loc["fedavg", "P(> FedAvg)"])
+    for column in ("IQM (%)", "P(> FedAvg)", "mean rank"):
+        low, value, high = found.loc["fedprox", [f"{column} low", column, f"{column} high"]]
+        assert low <= value <= high
+
+
+def test_who_is_ahead_at_what_cost():
+    """FedProx 10, 11 and 12 points ahead at 4 MB a round; FedDRL 1, -1 and 0; all reach the target."""
+    rows = table_of(fedavg=[0.5, 0.6, 0.7], fedprox=[0.6, 0.71, 0.82], feddrl=[0.51, 0.59, 0.7])
+    found = tables.ahead_of_fedavg(rows)
+    assert found.contestant.tolist() == ["fedprox", "feddrl", "fedavg"]
+    assert found["less FedAvg (points)"].tolist()[:2] == [11, 0]
+    assert found.standing.tolist() == ["ahead", "undecided", ""]
+    assert found["MB a round"].tolist() == [4, 4, 4]
+    assert found["median rounds to 95 %"].tolist() == [1, 1, 1]
+    assert found.reached.tolist() == ["3 of 3"] * 3
+    assert tables.ahead_words(rows) == (
+        "Ahead of FedAvg: FedProx (+11.0 [+8.5, +13.5] points); none of them by reinforcement learning."
+    )
+    assert tables.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
 
 
 def test_rounds_to_the_level_of_fedavg():
@@ -235,7 +263,8 @@ def test_the_benchmark_is_told_in_words():
         [benchmark_rows("fedavg", [0.879, 0.881, 0.882]), benchmark_rows("fedprox", [0.7, 0.7, 0.71])]
     )
     (told,) = headline.benchmark_answer(lambda artifact: rows)
-    assert told.startswith("Ours agree with the public benchmark in 1 of 2 cells run whole: FedAvg, fmnist")
+    head = "Ours agree with the public benchmark in 1 of 2 cells run for all 50 rounds: FedAvg, fmnist"
+    assert told.startswith(head)
     assert "points: differs" in told
     (told,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.8, 0.8], rounds=2))
     assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
@@ -281,7 +310,7 @@ def test_questions_without_rows_beyond_smoke_are_called_open():
 
 def test_the_limits_name_the_scale_and_who_is_missing():
     """Two contestants of 24, two seeds, 20 flat rounds of the protocol's 300."""
-    told = headline.scale_words(lambda name: table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
+    told = scale.scale_words(lambda name: table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
     head, missing = told.split(" No rows at this length: ")
     assert head == (
         "The comparison has 1 data set, 1 division, 2 seeds, 20 rounds; curves flat: up to 0.0 points in the "
@@ -299,21 +328,40 @@ def test_the_best_baseline_is_chosen_among_those_with_rows():
     assert "The best baseline, FedAdam, is chosen among 2 on held-back images; " in told
 
 
-def test_the_answer_is_by_rival_and_names_who_is_ahead_first():
+def test_the_answer_is_a_sentence_for_each_method():
     """FedDRL 10 points ahead of FedAvg in three seeds, its untrained policy level with it; FAVOR behind."""
     rows = table_of(
-        fedavg=[0.50, 0.51, 0.52], feddrl=[0.60, 0.612, 0.621], feddrl_untrained=[0.60, 0.611, 0.622],
+        fedavg=[0.50, 0.51, 0.52], feddrl=[0.60, 0.612, 0.621], feddrl_untrained=[0.60, 0.611, 0.623],
         favor=[0.40, 0.412, 0.421],
     )  # fmt: skip
     told = headline.comparison_answer(lambda name: rows)
-    head = "Over 1 setting (3 seeds), of 2 learned methods "
-    assert told[0].startswith(f"{head}1 is ahead of FedAvg: FedDRL (online) (+10.1")
-    assert " points). Behind: FAVOR (−9.9" in told[0]
-    assert told[1].startswith(
-        f"{head}none is ahead of its untrained policy. Equal within half a point: FedDRL"
+    assert told[0].startswith("Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
+    assert " points) and the best baseline, FedAvg (+10.1" in told[0]
+    assert "; equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
+    assert told[0].endswith("; without rows against itself with clients shuffled (no rows).")
+    assert told[1].startswith("Over 1 setting (3 seeds) FAVOR is behind FedAvg (−9.9")
+    assert told[2] == headline.ONLINE
+    (brief,) = headline.comparison_in_brief(lambda name: rows)
+    assert brief == (
+        "Compared over 1 setting (3 seeds): FedDRL (online) and FAVOR. "
+        "Against FedAvg ahead: FedDRL (online); behind: FAVOR. "
+        "Against its untrained policy equal within half a point: FedDRL (online); not run: FAVOR. "
+        "Against the best baseline (FedAvg, chosen on held-back images) ahead: FedDRL (online); "
+        "behind: FAVOR."
     )
-    assert told[1].endswith(" Not run: FAVOR (no rows).")
-    assert told[2].startswith(f"{head}1 is ahead of the best baseline: FedDRL (online) (")
+
+
+def test_the_search_is_answered_in_words():
+    """FedAvg's trials: at 0.3 one of two runs diverges; FedProx's one trial is sound."""
+    rows = pd.concat(
+        [lines("fedavg", seed, [0.5] * 20, rate=rate) for seed in (0, 1) for rate in (0.1, 0.3)]
+        + [lines("fedprox", 0, [0.5] * 20, options={"mu": 0.01})]
+    )
+    lost = (rows["run"] == "fedavg-cluster skew-1-0.3-None") & (rows["round"] == 20)
+    rows = rows.assign(status=rows.status.where(~lost, "failed: nan"))
+    rates, diverged = tuned.answer(rows)
+    assert rates.startswith("13 of 16 methods get the rate 0.1; ")  # settings.json
+    assert diverged == "1 of 3 trials had a run that diverged."
 
 
 def test_contestants_are_compared_on_common_seeds(monkeypatch):

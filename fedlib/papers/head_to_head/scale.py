@@ -1,0 +1,192 @@
+"""Scale of the comparison in sentences: images, curves that still rise, machines."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fedlib import seeds
+from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
+from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import machine_words
+from fedlib.experiments.results import finished_rows
+from fedlib.papers.head_to_head.claims import FLAT
+from fedlib.papers.head_to_head.numbers import ROWS
+from fedlib.papers.head_to_head.quantities import SETTING, labelled, per_run
+from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
+from fedlib.partition import make_partition
+from fedlib.partition.noise import split_within_clients
+from fedlib.plotting.style import method_style
+
+CLASSES = 10  # of every data set of the protocol
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Images of a setting's clients: each client's training images and held-back ones."""
+
+    trained: tuple[int, ...]
+    held: tuple[int, ...]
+    batch: int
+
+    @property
+    def steps(self) -> list[int]:
+        """Local steps of a client in a round of one epoch."""
+        return [-(-size // self.batch) for size in self.trained]
+
+    @property
+    def total(self) -> int:
+        return sum(self.trained) + sum(self.held)
+
+
+def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
+    """Cell -> images of its clients, from the settings that rows have; no cell without a number of images.
+
+    The first images of each class are divided, as many of each, so the sizes follow without the images.
+    """
+    found = {}
+    for cell, part in labelled(rows).groupby("cell", sort=False):
+        first = part.iloc[0]
+        given = json.loads(first.dataset_options)
+        if "train_per_class" not in given:
+            continue
+        lists = make_partition(
+            first.partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]),
+            num_classes=CLASSES, num_clients=int(first.num_clients),
+            rng=seeds.rng(int(first.seed), "partition"), **json.loads(first.partition_options),
+        )  # fmt: skip
+        own, held = split_within_clients(
+            lists, 1 - given["local_test"], seeds.rng(int(first.seed), "local_test")
+        )
+        found[str(cell)] = Sizes(tuple(map(len, own)), tuple(map(len, held)), int(first.batch_size))
+    return found
+
+
+def images_words(rows: pd.DataFrame) -> str:
+    """Say on how many images the comparison trains and tests, and how many a client has."""
+    given = json.loads(rows.dataset_options.iloc[0])
+    if not {"train_per_class", "test_per_class"} <= set(given):
+        return "The comparison trains and tests on all images."
+    train, test = (CLASSES * given[f"{part}_per_class"] for part in ("train", "test"))
+    server = round(given["server_share"] * test)
+    head = (
+        f"The comparison has {train:,} training images of {_joined(rows.dataset.unique())}, "
+        f"{test - server:,} test images and {server:,} for the server."
+    )
+    parts = [_client_words(one, cells) for one, cells in _alike(client_sizes(rows))]
+    return " ".join([head, *parts])
+
+
+def _client_words(one: Sizes, cells: Sequence[str]) -> str:
+    where = _joined([CELL_WORDS.get(cell, cell) for cell in cells])
+    steps = f"{_span(one.steps)} local step{'s' * (max(one.steps) > 1)}"
+    return (
+        f"In {where} a client trains on {_span(one.trained)} images in {steps} a round and holds "
+        f"{_span(one.held)} back; all clients have {one.total:,}."
+    )
+
+
+def worst_tenth_words(rows: pd.DataFrame) -> str:
+    """Say on how few images the worst tenth of the clients rests."""
+    held: dict[str, list[str]] = {}
+    for cell, one in client_sizes(rows).items():
+        held.setdefault(_span(one.held), []).append(cell)
+    counts = " and ".join(f"{count} ({', '.join(cells)})" for count, cells in held.items())
+    return f"The worst tenth rests on {counts} held-back images a client, after the last round only." * bool(
+        held
+    )
+
+
+def rising_curves(rows: pd.DataFrame) -> pd.Series:
+    """Rise (points) over the last quarter of each setting's and contestant's curve, without diverged runs.
+
+    No line for a curve with fewer than three evaluated rounds there.
+    """
+    rise = last_quarter_rise(finished_rows(labelled(rows)), [*SETTING, "contestant"], "test_accuracy")
+    return rise[np.isfinite(rise)]
+
+
+def curves_in_brief(rows: pd.DataFrame) -> str:
+    """Say how many curves still rise."""
+    rise = rising_curves(rows)
+    if rise.empty:
+        return "The curves are too short for a slope."
+    still = f"{(rise > TOLERANCE).sum()} of {len(rise)} curves still rise"
+    return f"{still} by more than {TOLERANCE:g} point over the last quarter."
+
+
+def curves_words(rows: pd.DataFrame) -> str:
+    """`curves_in_brief`; then FedAvg's steepest curve, and what the claims' gate asks instead."""
+    rise, length = rising_curves(rows), SCALES["extended"].rounds
+    told = ["A curve is the mean of a method in a setting, without diverged runs.", curves_in_brief(rows)]
+    if "fedavg" in rise.index.get_level_values("contestant"):
+        own = rise.xs("fedavg", level="contestant")
+        told.append(f"FedAvg's rises most in {own.idxmax()[-1]}, by {own.max():.1f} points.")
+    if rows["round"].max() >= length:
+        told.append(f"The claims' gate is passed by their {length} rounds alone, as registered.")
+    return " ".join(told)
+
+
+def machines_words(rows: pd.DataFrame) -> str:
+    """Name the settings in which contestants ran on different devices, and who ran where; empty if none."""
+    rows, told = labelled(rows.drop_duplicates("run")), []
+    for cell, part in rows.groupby("cell", sort=False):
+        groups = sorted((own for _, own in part.groupby(["device_name", "torch"])), key=len)
+        if len(groups) < 2:
+            continue
+        *few, most = (_machine(own) for own in groups)
+        parts = [f"{_named(own)} on {where}" for own, where in zip(groups, few, strict=False)]
+        others = f"the other {groups[-1].contestant.nunique()} on {most}"
+        told.append(f"In {cell} ran {'; '.join([*parts, others])}.")
+    if told:
+        told.append(
+            "Pairs across devices differ in the last digits of float32 too, which training amplifies."
+        )
+    return " ".join(told)
+
+
+def scale_words(rows_of: RowsOf) -> str:
+    """Say how far the rows of the comparison reach, and who has none in them, in a sentence or two."""
+    rows = rows_of(ROWS)
+    if rows.empty:
+        return "No rows of the comparison are stored."
+    runs, length = per_run(rows), int(rows["round"].max())
+    counts = {
+        "data set": runs.dataset.nunique(), "division": runs.cell.nunique(), "seed": runs.seed.nunique(),
+        "round": length,
+    }  # fmt: skip
+    told = ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items())
+    absent = [method_style(name).label for name in CONTESTANTS if name not in set(runs.contestant)]
+    without = f" No rows at this length: {'; '.join(absent)}." if absent else ""
+    _, curves = FLAT.check(rows)
+    return f"The comparison has {told}; {curves}.{without}"
+
+
+def _machine(rows: pd.DataFrame) -> str:
+    return f"{machine_words(rows)} (torch {', '.join(sorted(set(rows.torch)))})"
+
+
+def _named(rows: pd.DataFrame) -> str:
+    names = set(rows.contestant)
+    labels = "; ".join(method_style(name).label for name in CONTESTANTS if name in names)
+    return f"{len(names)} contestant{'s' * (len(names) > 1)} ({labels})"
+
+
+def _alike(sizes: dict[str, Sizes]) -> list[tuple[Sizes, list[str]]]:
+    """Each distinct size with the cells that have it."""
+    found: dict[Sizes, list[str]] = {}
+    for cell, one in sizes.items():
+        found.setdefault(one, []).append(cell)
+    return list(found.items())
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(names)
+
+
+def _span(values: Sequence[int]) -> str:
+    """`29`, or `20 to 40`."""
+    low, high = min(values), max(values)
+    return f"{low}" if low == high else f"{low} to {high}"

@@ -1,0 +1,53 @@
+"""What the agents of the comparison have learned from, in sentences computed from rows."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from fedlib.papers.head_to_head.quantities import labelled
+
+MOVED = 1.5  # factor by which a concentration has to change before we say that a policy moved
+
+
+def training_words(rows: pd.DataFrame, name: str, label: str) -> str:
+    """Say how far the agent of one contestant was trained; empty without its rows. label: its name."""
+    own = labelled(rows)
+    own = own[own.contestant == name]
+    return f"{label}{_TOLD[name](own)}" if len(own) else ""
+
+
+def _buffer(own: pd.DataFrame) -> str:
+    last = own.drop_duplicates("run", keep="last").buffer_length.astype(int)
+    return f"'s buffer ends with {_span(last)} transitions of the run"
+
+
+def _before_round_1(own: pd.DataFrame) -> str:
+    made = own[own["round"] == 0].local_trainings.astype(int)
+    return f"'s agent is trained by {_span(made)} local trainings before round 1, and learns nothing later"
+
+
+def _concentrations(own: pd.DataFrame) -> str:
+    first, last = own[own["round"] == 1], own.drop_duplicates("run", keep="last")
+    start, low, high = (
+        first.concentration_max.max(),
+        last.concentration_min.min(),
+        last.concentration_max.max(),
+    )
+    hardly = ": its policy hardly moved" if max(start / low, high / start) < MOVED else ""
+    return f"'s concentrations, all {start:g} at the start, end between {low:.1f} and {high:.1f}{hardly}"
+
+
+def all_training_words(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[str]:
+    """`training_words` of every contestant that learns, a sentence each. labels: name -> label."""
+    told = (training_words(rows, name, label) for name, label in labels.items())
+    return [f"{words}." for words in told if words]
+
+
+_TOLD = {
+    "feddrl": _buffer, "repaired": _buffer, "favor": _before_round_1, "auto_fedrl": _concentrations,
+}  # fmt: skip
+
+
+def _span(values: pd.Series) -> str:
+    low, high = values.min(), values.max()
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
