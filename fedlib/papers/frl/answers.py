@@ -108,8 +108,8 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     return [
         f"Up to the stop of its training (A17) the probability of the fastest tenth of the workers is "
         f"{effect_words(ahead, 'points')} above the mean of all: {prefers} ({ahead.n} seeds).",
-        f"From the first to the second half of SchedulerFL's decisions before its training stops (A17) a "
-        f"round's maximum time falls by a factor of {_factor(fall)}; {why} (theirs divided out: {_factor(net)}).",
+        f"From the first to the second half of SchedulerFL's decisions before that stop a round's maximum "
+        f"time falls by a factor of {_factor(fall)}; {why} (theirs divided out: {_factor(net)}).",
     ]
 
 

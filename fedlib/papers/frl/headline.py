@@ -1,12 +1,14 @@
 """Findings about the report's agents in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.papers.frl.answers import does_it_prefer_the_fast, does_the_rate_decide
+from fedlib.papers.frl.answers import does_the_rate_decide
 from fedlib.papers.frl.numbers import (
     BEHIND_FEDAVG,
+    FALL,
     FIRST_ROUND,
     LESS_RANDOM,
     MEAN_ROUND,
+    NET_FALL,
     NUMBERS,
     OTHER_ROUNDS,
 )
@@ -25,7 +27,9 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn, and "
         f"{stated(OTHER_ROUNDS, rows_of)} in the others.",
         *does_the_rate_decide(rows_of),
-        *does_it_prefer_the_fast(rows_of)[1:],
+        "While SchedulerFL trains (C12), a round's maximum time falls by "
+        f"{stated(FALL, rows_of)} (100 log); less the fall of as many workers at random that is "
+        f"{stated(NET_FALL, rows_of)}.",
         f"SchedulerFL's mean round up to the threshold accuracy, the time of its slowest worker, is "
         f"{stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster; "
         "few rounds, since both get there early).",

@@ -1,8 +1,13 @@
 """Numbers of the first screen of 04_frl_report."""
 
-from fedlib.analysis.intervals import Interval
+from collections.abc import Callable
+
+import pandas as pd
+
+from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
 from fedlib.papers.frl.claims import CLAIMS
+from fedlib.papers.frl.estimands import maximum_time_falls, net_fall
 from fedlib.papers.frl.questions import less_rule, state_and_reward
 from fedlib.papers.frl.tables import evaluator_gaps
 
@@ -20,6 +25,16 @@ def _reward(when: str, name: str, tolerance: float) -> Number:
     )  # fmt: skip
 
 
+def _while_it_trains(measure: Callable[[pd.DataFrame], pd.Series], name: str, what: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval:
+        return mean_interval(measure(rows_of("frl/fig26")).to_numpy())
+
+    return Number(
+        id=f"frl-{name}", what=f"{what}, first to second half of SchedulerFL's training (C12)",
+        unit="%", artifacts=("frl/fig26",), compute=compute, places=(NOTEBOOK,),
+    )  # fmt: skip
+
+
 def _mean_round(rows_of: RowsOf) -> Interval:
     return less_rule(rows_of, "learned_rate")["IID", "max_seconds"]
 
@@ -28,7 +43,7 @@ def _less_random(rows_of: RowsOf) -> Interval | None:
     return evaluator_gaps(rows_of("frl/sec5")).get("evaluatorfl_shuffled")
 
 
-BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, MEAN_ROUND = NUMBERS = (
+BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUND = NUMBERS = (
     of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=(README, NOTEBOOK)),
     Number(
         id="frl-less-random",
@@ -37,6 +52,8 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, MEAN_ROUND = NUMBERS = (
     ),
     _reward("round 1 of an episode", "first-round", 0.05),
     _reward("its other rounds", "other-rounds", 0.01),
+    _while_it_trains(maximum_time_falls, "fall", "fall of the maximum time of a round (100 log)"),
+    _while_it_trains(net_fall, "net-fall", "that fall less the fall of as many workers at random (100 log)"),
     Number(
         id="frl-mean-round",
         what="SchedulerFL's mean round up to the threshold accuracy (its slowest worker's time, IID) less "
