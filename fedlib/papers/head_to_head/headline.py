@@ -64,7 +64,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def comparison_in_brief(rows_of: RowsOf) -> list[str]:
-    """Where the learned methods stand after as many rounds, without effects."""
+    """Say where the learned methods stand after as many rounds, without effects."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
@@ -130,7 +130,7 @@ def _best_words(runs: pd.DataFrame) -> str:
 
 
 def _of_method(name: str, rows_of: RowsOf, where: str) -> str:
-    """Where one learned method stands against each rival, with the effects."""
+    """Say where one learned method stands against each rival, with the effects."""
     found: dict[str, list[str]] = {}
     for rival, number in LESS[name].items():
         standing, effect = _standing(number, rows_of)
@@ -230,7 +230,7 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
 
 
 def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
-    """One of `PHRASES`, and the effect in words."""
+    """Name a number's standing, one of `PHRASES`, and its effect in words."""
     found = number.value(rows_of)
     return (NOT_COMPARED, "no rows") if found is None else (standing_of(found), stated(number, rows_of))
 

@@ -83,7 +83,7 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def standing_of(found: Interval) -> str:
-    """One of `STANDINGS`, of a difference in points."""
+    """Name the standing of a difference in points, one of `STANDINGS`."""
     if found.n < 2 or np.isnan(found.low):
         return TOO_FEW
     if found.low > 0:
