@@ -93,7 +93,7 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
-    """Who is ahead of FedAvg, by how much, at what cost: megabytes a round, rounds to the target.
+    """Table of leads over FedAvg and their cost: megabytes a round, rounds to the target.
 
     Sorted by the difference. The target is 95 % of FedAvg's level (`costs`).
     """

@@ -1,4 +1,4 @@
-"""What the agents of the comparison have learned from, in sentences computed from rows."""
+"""Sentences on the training of the comparison's agents, computed from rows."""
 
 from collections.abc import Mapping
 
