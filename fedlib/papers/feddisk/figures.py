@@ -39,7 +39,8 @@ def panels(
 def finish(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
     """Add a legend at the top and the provenance below."""
     title = note.replace("\n", " ")
-    plotting.one_legend(fig, fig.axes, 5, counts=True, title=title, title_fontsize=8)
+    columns = 5 if len(fig.axes) > 1 else 3
+    plotting.one_legend(fig, fig.axes, columns, counts=True, title=title, title_fontsize=8)
     return plotting.caption(fig, rows)
 
 
