@@ -152,7 +152,8 @@ def gain_sentence(rows: pd.DataFrame) -> str:
     """
     if rows.empty:
         return "No agents were trained."
-    rows, data = quantities.real_images(rows)
+    trained = rows[rows["dataset"].isin(rows["dataset"][rows["method"] == "fedddrl"])]
+    rows, data = quantities.real_images(trained if len(trained) else rows)
     table = at_learned_rate(rows)
     own = table[table["method"] == "fedddrl"]
     by_seed = own.groupby("seed")[[name for name in own if " - " in name]].mean()

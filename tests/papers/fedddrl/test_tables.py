@@ -233,6 +233,8 @@ def test_what_learning_adds_is_told_of_real_images_only():
     assert told == tables.gain_sentence(real)
     assert told.startswith("On MNIST, at as many uploads, ")
     assert tables.gain_sentence(generated).startswith("On CrisisIBD (stand-in), at as many uploads, ")
+    alone = frame({("fedavg_mixup", "CIFAR-10"): 0.4})  # no agent was trained there
+    assert tables.gain_sentence(pd.concat([real, alone], ignore_index=True)) == told
 
 
 @pytest.mark.parametrize(
