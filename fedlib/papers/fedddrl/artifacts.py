@@ -108,8 +108,8 @@ ARTIFACTS = (
     ),
     _Artifact(
         "fedddrl/full-size", "C and D with clients of the paper's size", "figure",
-        runs=further_runs.full_size, plot=figures.plot_controls,
-        tables=(tables.gain_over_rules, return_tables.return_table, return_tables.agent_table),
+        runs=further_runs.full_size, plot=figures.plot_full_size,
+        tables=(further_tables.full_size_gain, further_tables.full_size_return, return_tables.agent_table),
         profiles=("extended",), seeds=_FIVE,
     ),
     _Artifact(

@@ -122,6 +122,11 @@ def of_common_seeds(rows: pd.DataFrame, by: str = "variant") -> pd.DataFrame:
     return rows[kept == rows.groupby("role")[by].transform("nunique")]
 
 
+def of_agents(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the data sets and seeds that have an agent of FedDdrl, so that all means compare."""
+    return rows.merge(rows.loc[rows.method == "fedddrl", ["dataset", "seed"]].drop_duplicates())
+
+
 def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """Record of Algorithm 1 for a run: `CELL`, episode and t with the columns dA, B, H.
 

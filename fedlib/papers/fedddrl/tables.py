@@ -152,7 +152,7 @@ def gain_sentence(rows: pd.DataFrame) -> str:
     """
     if rows.empty:
         return "No agents were trained."
-    trained = rows[rows["dataset"].isin(rows["dataset"][rows["method"] == "fedddrl"])]
+    trained = quantities.of_agents(rows)
     rows, data = quantities.real_images(trained if len(trained) else rows)
     table = at_learned_rate(rows)
     own = table[table["method"] == "fedddrl"]

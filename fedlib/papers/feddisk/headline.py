@@ -20,6 +20,7 @@ from fedlib.papers.feddisk.numbers import (
     LAST_AGAINST_FEDAVG,
     ROUNDS_SAVED,
 )
+from fedlib.papers.feddisk.phase_one import only_smoke
 from fedlib.papers.feddisk.quantities import (
     alpha_agreement,
     best_rival,
@@ -142,6 +143,8 @@ _INFORMS = {
 def two_epochs_answer(rows_of: RowsOf) -> list[str]:
     """Sentences on `feddisk/two_epochs`: FedDisk against FedAvg and FedProx; none without rows."""
     rows = rows_of("feddisk/two_epochs")
+    if only_smoke(rows):
+        return ["With two epochs a round only `smoke` was run, which shows that the code runs and no more."]
     if not {"feddisk", "fedavg", "fedprox"} <= set(rows.get("method", ())):
         return []
     ahead, saved, traffic = (

@@ -71,8 +71,15 @@ def phase_one_answer(rows_of: RowsOf) -> list[str]:
     told = ratio_words(rows_of("feddisk/fig3"), "In short runs")
     for artifact, where in LONGER.items():
         rows = rows_of(artifact)
+        if only_smoke(rows):
+            continue
         told += [*ratio_words(rows, where), *made_words(rows, where)]
     return told
+
+
+def only_smoke(rows: pd.DataFrame) -> bool:
+    """Whether there are rows and all of them are of the profile `smoke`, which is no result."""
+    return set(rows.get("profile", ())) == {"smoke"}
 
 
 def ablations_caveat(rows: pd.DataFrame) -> list[str]:

@@ -71,6 +71,8 @@ def test_two_epochs_against_two_competitors_by_hand():
     assert traffic.endswith("100 times the logarithm, is +0.00 [+0.00, +0.00] %.")
     assert headline.two_epochs_answer(of()) == []
     assert headline.two_epochs_answer(of(two_epochs=three[three.method != "fedprox"])) == []
+    (smoke,) = headline.two_epochs_answer(of(two_epochs=three.assign(profile="smoke")))
+    assert "only `smoke` was run" in smoke
 
 
 def test_x_rays_without_noise_stand_beside_those_with_it():
