@@ -82,6 +82,8 @@ class Artifact:
     plot: "Callable[[pd.DataFrame], Figure] | None" = None
     tables: "tuple[Callable[[pd.DataFrame], pd.DataFrame], ...]" = ()
     counts_failed: bool = False  # whether what is shown sees the rows of failed runs, too
+    # rows -> those that are shown, where others of the grid compare with none of them
+    keep: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None
     profiles: tuple[str, ...] = USUAL_PROFILES
     # profile -> names of data sets; those of the runs if absent
     datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

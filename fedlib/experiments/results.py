@@ -113,9 +113,10 @@ def finished_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
 def rows_to_show(
     artifact: Artifact, *, profile: str, store: Store | Path | str | None = None, source: str = "all"
 ) -> "pd.DataFrame":
-    """`load_rows` without the runs that failed, unless the artifact counts them."""
+    """`load_rows` without failed runs, unless the artifact counts them, and without rows it does not keep."""
     rows = load_rows(artifact, profile=profile, store=store, source=source)
-    return rows if artifact.counts_failed else finished_rows(rows)
+    rows = rows if artifact.counts_failed else finished_rows(rows)
+    return artifact.keep(rows) if artifact.keep and len(rows) else rows
 
 
 def _measured(measurement: Measurement, profile: str, store: Store, source: str) -> "pd.DataFrame":

@@ -124,7 +124,7 @@ class Session:
                 f"Inconclusive: {', '.join(parts)}. In brackets the seeds of the rows, and those that decide "
                 "a claim at 80 % power if its true effect is the printed one (twice the margin where none is "
                 "printed; [docs/claims.md](../docs/claims.md)). Where the rows have as many, the true effect "
-                "is likely to be smaller."
+                "may be smaller."
             )
 
     def weak_rules(self) -> None:

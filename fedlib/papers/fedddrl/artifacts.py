@@ -13,6 +13,7 @@ from fedlib.papers.fedddrl import further_runs, runs
 
 _paper = Deferred("fedlib.papers.fedddrl")
 figures, further_tables, measurements = _paper.figures, _paper.further_tables, _paper.measurements
+quantities = _paper.quantities
 return_plots, return_tables, tables = _paper.return_plots, _paper.return_tables, _paper.tables
 
 _TEN_EXTENDED = {"smoke": 1, "reduced": 3, "extended": 10, "paper": 3}
@@ -108,8 +109,8 @@ ARTIFACTS = (
     ),
     _Artifact(
         "fedddrl/full-size", "C and D with clients of the paper's size", "figure",
-        runs=further_runs.full_size, plot=figures.plot_full_size,
-        tables=(further_tables.full_size_gain, further_tables.full_size_return, return_tables.agent_table),
+        runs=further_runs.full_size, keep=quantities.of_agents, plot=figures.plot_controls,
+        tables=(tables.gain_over_rules, return_tables.return_table, return_tables.agent_table),
         profiles=("extended",), seeds=_FIVE,
     ),
     _Artifact(

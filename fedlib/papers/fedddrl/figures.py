@@ -135,11 +135,6 @@ def plot_controls(rows: pd.DataFrame) -> Figure:
     return _finish(fig, rows, f"all with Balanced-MixUp; {MEAN}")
 
 
-def plot_full_size(rows: pd.DataFrame) -> Figure:
-    """`plot_controls` of the data sets and seeds with agents."""
-    return plot_controls(quantities.of_agents(rows))
-
-
 def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
     for rule in (tables.RANDOM, tables.FASTEST):
         own = table[table.variant.str.startswith(rule) | (table.variant == "fedavg_mixup")]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
-from fedlib.papers.fedddrl import quantities, return_tables, runs, tables
+from fedlib.papers.fedddrl import quantities, return_tables, runs
 from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
 
@@ -166,16 +166,6 @@ def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
                 line |= mean_interval(one.to_numpy()).columns(name) if len(one) else {}
             lines.append(line | {"seeds": len(own)})
     return pd.DataFrame(lines)
-
-
-def full_size_gain(rows: pd.DataFrame) -> pd.DataFrame:
-    """`tables.gain_over_rules` of the data sets and seeds with agents."""
-    return tables.gain_over_rules(quantities.of_agents(rows))
-
-
-def full_size_return(rows: pd.DataFrame) -> pd.DataFrame:
-    """`return_tables.return_table` of the data sets and seeds with agents."""
-    return return_tables.return_table(quantities.of_agents(rows))
 
 
 def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:

@@ -29,10 +29,9 @@ def return_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Every setting, rule and control by falling return: return, accuracy, latency and uploads."""
     found = measured(rows)
     by = ["role", "variant"]
-    table = summarise_seeds(found, by, "return").rename(columns={"mean": "return"})
+    table = summarise_seeds(found, by, "return").rename(columns={"mean": "return", "n": "seeds"})
     means = found.groupby(by)[["accuracy", "latency %", "uploads %"]].mean().reset_index()
-    seeds = table.pop("n")
-    table = table.assign(seeds=seeds).merge(means, on=by)
+    table = table.merge(means, on=by)
     place = table.role.map(list(runs.ALPHAS).index)
     table = table.assign(place=place).sort_values(["place", "return"], ascending=[True, False])
     table.insert(1, "method", table.variant.map(lambda name: runs.SETTINGS[name].label))

@@ -152,8 +152,7 @@ def gain_sentence(rows: pd.DataFrame) -> str:
     """
     if rows.empty:
         return "No agents were trained."
-    trained = quantities.of_agents(rows)
-    rows, data = quantities.real_images(trained if len(trained) else rows)
+    rows, data = quantities.real_images(rows)
     table = at_learned_rate(rows)
     own = table[table["method"] == "fedddrl"]
     by_seed = own.groupby("seed")[[name for name in own if " - " in name]].mean()
