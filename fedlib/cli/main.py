@@ -9,6 +9,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from fedlib import __version__
@@ -248,6 +249,7 @@ def _add_figures(parser: argparse.ArgumentParser) -> None:
     either.add_argument(
         "--check", action="store_true", help="draw nothing; name committed figures out of date"
     )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="default: the repository's figures/")
     _add_store(parser)
 
 
@@ -261,7 +263,8 @@ def figures_command(arguments: argparse.Namespace) -> int:
         stale = list(stale_figures(arguments.papers, store=arguments.store))
         print("\n".join(stale) or "every figure is as it is drawn now")
         return EXIT_FAILED if stale else 0
-    for line in draw_figures(arguments.papers, profile=arguments.profile, store=arguments.store):
+    options = {"profile": arguments.profile, "store": arguments.store, "folder": arguments.out}
+    for line in draw_figures(arguments.papers, **options):
         print(line)
     return 0
 

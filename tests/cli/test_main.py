@@ -218,11 +218,16 @@ def without_notebook_packages(*arguments: str) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize(
-    "command", ["figures start --profile paper", "show start/curves --profile reduced --out {}/a.png"]
+    "command",
+    [
+        "figures start --profile reduced --out {}",
+        "show start/curves --profile reduced --out {}/start/curves.png",
+    ],
 )
 def test_figures_and_tables_need_no_notebook_package(command, tmp_path):
     done = without_notebook_packages(*command.format(tmp_path).split(), "--store", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "start" / "curves.png").exists()
 
 
 @pytest.mark.parametrize("command", ["report", "notebooks", "reproduce"])

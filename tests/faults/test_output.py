@@ -102,6 +102,6 @@ def test_figures_need_no_window(tmp_path, monkeypatch):
     fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
     monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
     assert main(["run", "fake/grid"]) == 0
-    for command in ("figures fake", f"show fake/grid --out '{tmp_path}/grid.png'"):
+    for command in (f"figures fake --out '{tmp_path}'", f"show fake/grid --out '{tmp_path}/grid.png'"):
         done = shell(f"fake {command}", tmp_path, MPLBACKEND="nonsense")
         assert (done.returncode, done.stderr) == (0, "")
