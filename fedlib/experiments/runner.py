@@ -172,10 +172,11 @@ class _Suite:
         busy = [left for members in groups if (left := self._work_on(members))]
         if not wait:
             return
-        if busy:
-            waiting = sum(len(members) for members in busy)
-            self.context.progress.say(f"waiting for another process at work on {count_of_runs(waiting)}")
+        told = 0
         while busy:
+            if (waiting := sum(map(len, busy))) != told:
+                told = waiting
+                self.context.progress.say(f"waiting for another process at work on {count_of_runs(waiting)}")
             if not self.context.budget.allows_step(_POLL_SECONDS):
                 raise BudgetExhausted(
                     f"the time budget of {self.context.budget.minutes:g} minutes is used up"

@@ -324,6 +324,16 @@ def test_a_locked_run_is_left_out_and_then_waited_for(store, tmp_path, monkeypat
     assert compute(TRIPLE).computed == 1
 
 
+def test_waiting_names_how_many_runs_are_still_held_elsewhere(store, monkeypatch, capsys):
+    locks = [store.try_lock(run) for run in TRIPLE[:2]]
+    turns = iter(range(100))
+    monkeypatch.setattr(runner.time, "sleep", lambda _: next(turns) % 2 or locks.pop().release())
+    other = Store(store.root)
+    assert runner.run_runs(TRIPLE, device="cpu", store=other, progress=Progress(sys.stdout)).computed == 3
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("waiting")]
+    assert told == [f"waiting for another process at work on {count}" for count in ("2 runs", "1 run")]
+
+
 def test_a_run_with_nan_is_failed_and_the_others_go_on(store, straight, tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_NAN_SEED", "1")
     outcome = compute(TRIPLE)
