@@ -200,6 +200,8 @@ CLAIMS = (
             ),
         ),
         gates=(flat("singleset", *THREE),),
+        how="The paper calls SingleSet a reference that can be the best (sec. 4.1, footnote 4); the bound is "
+        "read off its tables.",
     ),
     Claim(
         "FEDDRL-C9",

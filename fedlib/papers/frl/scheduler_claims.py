@@ -172,7 +172,7 @@ NO_SHORTER = Part(
 
 SCHEDULER_CLAIMS = (
     _scheduler(
-        10, "the scheduler's reward tends to zero as the fastest workers are chosen", "sec. IV.iv.3, fig. 26",
+        10, "the scheduler's reward tends to zero as the fastest workers are chosen", "sec. IV.iv.2, fig. 26",
         "fig26", REWARD_SHRINKS, AHEAD,
         how=UP_TO_THE_STOP + FURTHER_READINGS + TO_THE_END + DRAW_REWARDED + REWARD_OF_THE_DRAW,
         supplements=(
@@ -183,7 +183,7 @@ SCHEDULER_CLAIMS = (
         ),
     ),
     _scheduler(
-        11, "selection probabilities concentrate on the fastest workers", "sec. IV.iv.3, figs. 27, 28",
+        11, "selection probabilities concentrate on the fastest workers", "sec. IV.iv.2, figs. 27, 28",
         "fig27", AHEAD,
         how=UP_TO_THE_STOP + FURTHER_READINGS + DRAW_REWARDED,
         supplements=(
@@ -192,7 +192,7 @@ SCHEDULER_CLAIMS = (
         ),
     ),
     _scheduler(
-        12, "the maximum time falls over the experiments", "sec. IV.iv.3, fig. 29", "fig29", TIME_FALLS,
+        12, "the maximum time falls over the experiments", "sec. IV.iv.2, fig. 29", "fig29", TIME_FALLS,
         how=UP_TO_THE_STOP + FEWER + NEITHER_REWARD,
         supplements=(
             supplement(
