@@ -124,16 +124,16 @@ def _handles(effects: pd.DataFrame) -> list[Line2D]:
 def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
-    effects: `reporting.verdicts.effects`; parts without a published value are left out. An arrow marks an
-    interval that leaves its panel; a number, a ratio that does. titles: of papers, by the prefix of their
-    claims.
+    effects: `reporting.verdicts.effects`; parts without a published value are left out. The part's name
+    stands above its line, cut where it is long. An arrow marks an interval that leaves its panel; a number,
+    a ratio that does. titles: of papers, by the prefix of their claims.
     """
     use_style()
     known = effects[effects.ratio.notna()]
     papers = {str(name): part for name, part in known.groupby(known.claim.str.split("-").str[0], sort=False)}
     columns = [list(papers)[:2], list(papers)[2:4]]
     lines = max(sum(len(papers[name]) for name in names) for names in columns)
-    fig = plt.figure(figsize=(WIDTH_INCHES, 0.24 * lines + 2.6), layout="constrained")
+    fig = plt.figure(figsize=(WIDTH_INCHES, _RATIO_LINE * lines + 2.6), layout="constrained")
     for column, names in zip(fig.subfigures(1, 2, squeeze=False)[0], columns, strict=True):
         _ratio_column(column, {titles.get(name, name): papers[name] for name in names})
     fig.suptitle("Published against ours: 1 as published, 0 no effect")
@@ -144,6 +144,8 @@ def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 _EDGES = (-2.5, 3.5)
+_PANEL_LETTERS = 48  # of a line of small text as wide as a panel
+_RATIO_LINE = 0.34  # inches of a line and the name above it
 
 
 def _ratio_column(fig: SubFigure, parts: Mapping[str, pd.DataFrame]) -> None:
@@ -158,7 +160,10 @@ def _ratio_column(fig: SubFigure, parts: Mapping[str, pd.DataFrame]) -> None:
 
 
 def _ratio_panel(ax: Axes, part: pd.DataFrame) -> None:
-    for place, row in enumerate(part.itertuples()):
+    of_names = {"va": "bottom", "fontsize": "small", "bbox": _WHITE, "transform": ax.get_yaxis_transform()}
+    for place, (name, row) in enumerate(zip(_names(part), part.itertuples(), strict=True)):
+        short = textwrap.shorten(name, _PANEL_LETTERS, placeholder=" …")
+        ax.text(0.01, place - 0.2, short, **of_names).set_in_layout(False)
         look, (left, right) = _look(row.part_verdict), _EDGES
         ax.plot([row.low, row.high], [place, place], color=look["color"], linewidth=2)
         low, high = min(row.ratio, row.low), max(row.ratio, row.high)  # NaN ends: one seed
@@ -174,6 +179,7 @@ def _ratio_panel(ax: Axes, part: pd.DataFrame) -> None:
             ax.plot(row.ratio, place, "o", **look)
     ax.axvline(0, color="black", linewidth=0.8, zorder=0.5)
     ax.axvline(1, color="black", linewidth=0.8, linestyle=":", zorder=0.5)
-    ax.set_yticks(range(len(part)), part.claim.str.split("-").str[1])
-    ax.set_ylim(len(part) - 0.4, -0.6)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.set_ylim(len(part) - 0.6, -0.9)
     ax.set_xlim(*_EDGES)

@@ -22,7 +22,8 @@ from fedlib.reporting.session import Session
 from fedlib.run import Run
 
 LABEL, LINES = 30, 3  # characters and lines of a method's name beside its interval
-_COLOURS, _MARKERS = plt.get_cmap("tab10").colors, ("o", "s", "^", "v", "D", "P", "X")
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777")
+_MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 _IDENTITY = ("paper", "artifact", "profile", "seed", "method", "method_options")
 
 
@@ -115,7 +116,7 @@ def draw_results(
 def _styles(names: list[str]) -> dict[str, MethodStyle]:
     """Colour and marker of each method by its place in the cell, so that no two look alike."""
     return {
-        name: MethodStyle(_COLOURS[at % 10], _MARKERS[at % 7], _label(name), "-")
+        name: MethodStyle(_COLOURS[at % 8], _MARKERS[at % 7], _label(name), "-")
         for at, name in enumerate(names)
     }
 

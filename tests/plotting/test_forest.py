@@ -82,11 +82,20 @@ def test_names_stand_above_their_lines_and_a_long_one_makes_room_for_itself(axis
     plt.close(figure)
 
 
+def test_a_long_name_is_cut_where_a_panel_has_no_room():
+    ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=0.5, low=0.2, high=0.8, part="rounds " * 20)
+    figure = plot_published(ratios, {})
+    names = [text.get_text() for ax in figure.axes for text in ax.texts]
+    assert all(len(name) <= 48 and name.endswith("rounds …") for name in names)
+    plt.close(figure)
+
+
 def test_published_against_ours_has_a_panel_per_paper():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=[0.5, 9.0], low=[0.2, 8.0], high=[0.8, 10.0])
     figure = plot_published(ratios, {"FEDDRL": "FedDRL", "FRL": "FRL report"})
     assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL", "FRL report"]
     marks = [(line.get_marker(), line.get_xdata()[0]) for ax in figure.axes for line in ax.lines]
     assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.5), (">", 3.5)]
-    assert [text.get_text() for ax in figure.axes for text in ax.texts] == ["9.00"]  # beyond the panel
+    texts = [text.get_text() for ax in figure.axes for text in ax.texts]
+    assert texts == ["C1 ours - theirs", "C2 one seed only", "9.00"]
     plt.close(figure)

@@ -53,7 +53,9 @@ def term_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Clients kept and return of every trained agent, and how its accuracy varies beside a rule's.
+    """Clients kept and return of the trained agents, and how their accuracy varies beside a rule's.
+
+    clients kept, return: of the agent with the least and of that with the most; the figures show each agent.
 
     spread: standard deviation over seeds of the accuracy less FedAvg's with Balanced-MixUp on the same
     partition (points), so that the partition's share is gone; `rule spread` is that of random dropping,
@@ -67,14 +69,15 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
         rules = [f"random_drop_{share:.0%}" for share in runs.SHARES]
         spreads = [(quantities.cell(accuracy, role, name) - fedavg).std() for name in rules]
         for variant, name in AGENTS.items():
-            own = found[(found.role == role) & (found.variant == variant)].sort_values("seed")
+            own = found[(found.role == role) & (found.variant == variant)]
             if len(own):
+                least, most = own["return"].min(), own["return"].max()
                 lines.append(
                     {
                         "role": shown[role],
                         "agent": name,
-                        "clients kept, by seed": ", ".join(f"{kept:.1f}" for kept in own.kept),
-                        "return, by seed": ", ".join(f"{value:+.2f}" for value in own["return"]),
+                        "clients kept": f"{own.kept.min():.1f} to {own.kept.max():.1f}",
+                        "return": f"{least:+.2f} to {most:+.2f}".replace("-", "−"),
                         "spread": (own.set_index("seed").accuracy - fedavg).std(),
                         "rule spread": pd.Series(spreads).mean(),
                     }

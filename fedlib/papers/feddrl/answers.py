@@ -1,6 +1,6 @@
 """Answers of 01_feddrl's sections 5, 6, 8 and 9 in sentences computed from rows.
 
-Each function takes `session.rows` or the like. It returns one to four sentences, none without rows.
+Each function takes `session.rows` or the like. It returns a few sentences, none without rows.
 """
 
 import math
@@ -27,8 +27,9 @@ def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
     if not found:
         return []
     told = [
-        f"{_of_cells(named, ('feddrl',))} FedDRL's factors for clients of the small groups, after a quarter "
-        f"of the rounds, are {_tally(found, 'larger than for the main group', 'smaller')}."
+        "Compared are FedDRL's factors for clients of small groups and of the main group after a quarter of "
+        "the rounds.",
+        f"{_of_cells(named, ('feddrl',))} the small groups' are {_tally(found, 'larger', 'smaller')}.",
     ]
     needs = ("feddrl", "untrained")
     own, chance = (_pooled(named, needs, lambda p, v=v: estimands.factor_gap(p, v)) for v in needs)
@@ -58,9 +59,9 @@ def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
     low, high = (from_text(f"crossover_round_{end}") for end in ("low", "high"))
     rounds, cells = int(rows["rounds"].max()), _of_cells(quantities.named(rows), THREE)
     told = [
-        f"{cells} FedDRL's mean loss over the clients after a quarter of the rounds is, against the "
-        f"baselines', {_tally(later, 'lower', 'higher')}; its variance is "
-        f"{_tally(variance, 'lower', 'higher')}."
+        "Compared is the loss over the clients, FedDRL's with the baselines', after a quarter of the rounds.",
+        f"{cells} FedDRL's mean is {_tally(later, 'lower', 'higher')}.",
+        f"Its variance is {_tally(variance, 'lower', 'higher')}.",
     ]
     if early:
         told.append(
@@ -86,8 +87,8 @@ def is_it_faster(rows_of: RowsOf) -> list[str]:
     if not found:
         return []
     told = [
-        f"{_of_cells(named, THREE)} FedDRL needs, to the accuracy that all three reach, "
-        f"{_tally(found, 'fewer rounds than FedAvg', 'more')}."
+        "Counted are the rounds to the accuracy that FedAvg, FedProx and FedDRL all reach.",
+        f"{_of_cells(named, THREE)} FedDRL needs {_tally(found, 'fewer than FedAvg', 'more')}.",
     ]
     equal = _by_cell(named, (*THREE, "uniform"), lambda part: _rounds_over(part, "uniform"))
     missed = sum(1 for _ in quantities.cells(named, needs=(*THREE, "uniform"))) - len(equal)
@@ -128,17 +129,23 @@ def does_the_lead_grow(rows_of: RowsOf) -> list[str]:
 
 
 def _by_share(named: pd.DataFrame) -> list[str]:
-    """FedDRL's lead at the least and the largest share of the main cluster, in a sentence; or none."""
-    if named.empty:
-        return []
-    shares = [quantities.partition_setting(text, "delta") for text in named.partition_options]
-    if not (words := _ends(named.assign(delta=shares), "delta", "delta = {:g}")):
+    """FedDRL's lead at the least and the largest share of the main cluster, and the paper's; or nothing."""
+    if not (words := lead_by_share(named)):
         return []
     low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
-    return [
-        f"By the main cluster's share the lead, mean over the partitions, {words}. The paper gains "
-        f"{low:g} to {high:g} % at delta = {estimands.DELTA:g}."
-    ]
+    return [f"{words} The paper gains {low:g} to {high:g} % at delta = {estimands.DELTA:g}."]
+
+
+def lead_by_share(named: pd.DataFrame) -> str:
+    """FedDRL's lead at the least and the largest share of the main cluster, and its change; or nothing.
+
+    named: `quantities.named` of runs that differ in delta, the share.
+    """
+    if named.empty:
+        return ""
+    shares = [quantities.partition_setting(text, "delta") for text in named.partition_options]
+    words = _ends(named.assign(delta=shares), "delta", "delta = {:g}")
+    return f"By the main cluster's share FedDRL's lead, mean over the partitions, {words}." if words else ""
 
 
 def _ends(named: pd.DataFrame, column: str, at: str) -> str:
@@ -152,14 +159,14 @@ def _ends(named: pd.DataFrame, column: str, at: str) -> str:
     if change.empty:
         return ""
     says = by_sign(
-        mean_interval(change.to_numpy()), above="it grows", below="it shrinks", undecided="no clear change"
+        mean_interval(change.to_numpy()), above="it grows", below="it shrinks", undecided="undecided"
     )
     first, last = (
         f"{_effect(lead.loc[change.index, both].mean(axis=1), 'points')} at {at.format(end(parts))}"
         for lead, end in ((few, min), (many, max))
     )
     data = ", ".join(dict.fromkeys(name.split("/")[0] for name in both))
-    return f"is {first} and {last} ({data}): {says} ({_effect(change, 'points')})"
+    return f"is {first} and {last} ({data}). The change is {_effect(change, 'points')}: {says}"
 
 
 def _leads(named: pd.DataFrame) -> pd.DataFrame:
@@ -184,8 +191,8 @@ def does_it_lead_as_run(rows_of: RowsOf) -> list[str]:
         apart = mixes.groupby("made_from").label_distance.mean()
         told = [
             f"As run, the label mixes' distance from uniform is {apart['as run']:.2f}, of a random deal "
-            f"{apart['random deal']:.2f}, on CIFAR-10's own labels {apart['own labels']:.2f}: "
-            f"{100 * apart['as run'] / apart['own labels']:.0f} % of the skew is left."
+            f"{apart['random deal']:.2f}, on CIFAR-10's own labels {apart['own labels']:.2f}.",
+            f"So {100 * apart['as run'] / apart['own labels']:.0f} % of the skew is left.",
         ]
     return [*told, *_lead_over_cells(_named(rows_of("feddrl/cifar10_as_run")))]
 
@@ -212,8 +219,8 @@ def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
         undecided="That averaging uniformly changes FedProx's accuracy does not show",
     )  # fmt: skip
     return [
-        f"FedProx's best accuracy is {_effect(term, 'points')} against FedAvg with the same weights, and "
-        f"averaged uniformly {_effect(weights, 'points')} against that. {says}. The paper has it "
+        f"FedProx's best accuracy is {_effect(term, 'points')} against FedAvg with the same weights. "
+        f"Averaged uniformly it is {_effect(weights, 'points')} against that. {says}. The paper has it "
         f"{_signed(printed.FedProx - printed.FedAvg)} points against FedAvg."
     ]
 
@@ -234,11 +241,12 @@ def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
             for measure in (quantities.best, last_rounds)
         )
         seeds = part.seed.nunique()
-        found.append(
-            f"Up to round {common} of {part['rounds'].max()} FedDRL is {best} points against FedAvg and "
-            f"FedProx in the best round (printed, of all rounds: {paper}) and {late} points in the mean of "
-            f"the last {LAST_ROUNDS} ({seeds} seed{'s' * (seeds > 1)})."
-        )
+        found += [
+            f"Up to round {common} of {part['rounds'].max()} ({seeds} seed{'s' * (seeds > 1)}) FedDRL's best "
+            f"round less FedAvg's and FedProx's is {best} points.",
+            f"The paper prints {paper}, of all rounds.",
+            f"The mean of the last {LAST_ROUNDS} rounds less theirs is {late} points.",
+        ]
     return found
 
 

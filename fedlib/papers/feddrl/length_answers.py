@@ -16,6 +16,7 @@ from fedlib.analysis.tables import listed
 from fedlib.experiments.durations import Timings, minutes
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import estimands, quantities
+from fedlib.papers.feddrl.answers import lead_by_share
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.estimands import DELTA, ROUNDS, by_cell
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, LENGTH_CELLS
@@ -193,7 +194,7 @@ def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
 
 
 def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
-    """Answer fig. 8 at the paper's length: what a larger main cluster costs, and FedDRL's gain there."""
+    """Answer fig. 8 at the paper's length: what a larger main cluster costs, FedDRL's lead and its gain."""
     ends, skewed = _of_length(rows_of(ENDS)), _of_length(rows_of(AT_LENGTH))
     falls = estimands.fall_with_delta(ends).dropna() if len(ends) else pd.DataFrame()
     told = []
@@ -203,11 +204,13 @@ def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
             f"After {ROUNDS} rounds the best accuracy of the three methods at delta = {low:g} less that at "
             f"{DELTA:g} is {_effect(falls.mean(axis=1))} points."
         )
+        if words := lead_by_share(quantities.named(ends)):
+            told.append(words)
     gains = by_cell(estimands.gain_over_best, partition=CLUSTERED)(skewed) if len(skewed) else pd.DataFrame()
     if len(gains):
         printed = [from_text(f"gain_at_delta_{DELTA:g}_{end}") for end in ("low", "high")]
         told.append(
-            f"FedDRL's gain over the better baseline at {DELTA:g} is there "
+            f"At {DELTA:g} FedDRL's gain over the better baseline is "
             f"{_effect(gains.dropna().mean(axis=1))} % of its accuracy (printed: {printed[0]:g} to "
             f"{printed[1]:g})."
         )

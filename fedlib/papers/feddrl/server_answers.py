@@ -34,7 +34,7 @@ def _times(rows: pd.DataFrame, device: str) -> str:
     ]
     return (
         f"On the {device.upper()} a decision takes {_span(decision.median_ms)} ms (printed: "
-        f"{from_text('drl_time'):g}), averaging ten models {' and '.join(told)}; medians."
+        f"{from_text('drl_time'):g}), the median. Averaging ten models takes {' and '.join(told)}."
     )
 
 
@@ -46,7 +46,7 @@ def _share(shares: pd.DataFrame) -> str:
     parts = {name: shares[shares.model == name][f"{max(lengths)} in D_%"].dropna() for name in TIMED}
     told = [f"{_span(parts[name])} % to {words}" for name, words in TIMED.items() if len(parts[name])]
     return (
-        f"The decision alone adds {_span(shares['decision_%'])} % to a round; with learning from "
+        f"The decision alone adds {_span(shares['decision_%'])} % to a round. With learning from "
         f"{max(lengths)} experiences the agent adds {' and '.join(told)} round."
     )
 

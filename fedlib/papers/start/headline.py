@@ -23,7 +23,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{level} accuracy, {cost} against training on the union of the data.",
         f"A proximal term that holds clients close to the global model (FedProx) changes that by {proximal}.",
     ] + [
-        f"In a cell of FedDRL's table 3 with 100 clients (an MLP) FedAvg's accuracy in the last of {ROUNDS} "
-        f"rounds is {union_at_length} against that of {epochs} epochs of training on the union, and "
-        f"FedProx's {proximal_at_length} against FedAvg's."
+        f"In a cell of FedDRL's table 3 (100 clients, an MLP, {ROUNDS} rounds) FedAvg's last accuracy is "
+        f"{union_at_length} against {epochs} epochs of training on the union. FedProx's is "
+        f"{proximal_at_length} against FedAvg's."
     ] * bool(union_at_length and proximal_at_length)

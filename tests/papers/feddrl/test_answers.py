@@ -51,13 +51,13 @@ def test_a_grid_that_has_just_begun_says_nothing(answer):
     [
         (
             0.42,
-            "larger than for the main group in 1, smaller in 0, undecided in 0",
+            "larger in 1, smaller in 0, undecided in 0",
             "+71 [+60, +81]",
             "adds to it",
         ),
         (
             0.8,
-            "larger than for the main group in 0, smaller in 1, undecided in 0",
+            "larger in 0, smaller in 1, undecided in 0",
             "−88 [−98, −77]",
             "takes from it",
         ),
@@ -65,11 +65,8 @@ def test_a_grid_that_has_just_begun_says_nothing(answer):
 )
 def test_factors_of_the_groups(main, tally, mean, training):
     """A share s for six of ten: 1000 ((1 - s) / 4 - s / 6) %, for 0.43 70.8; +- 4.3027 * 4.17 / sqrt(3)."""
-    first, second = answers.do_small_groups_get_more(giving(with_weights(main)))
-    assert first == (
-        "Of 1 cell FedDRL's factors for clients of the small groups, after a quarter of the rounds, are "
-        f"{tally}."
-    )
+    _, first, second = answers.do_small_groups_get_more(giving(with_weights(main)))
+    assert first == f"Of 1 cell the small groups' are {tally}."
     assert second.startswith(f"The mean difference over the cells is {mean} % of a ")
     assert "uniform factor, the untrained policy's +0.00 [" in second
     assert second.endswith(f": training {training}.")
@@ -89,8 +86,9 @@ def test_losses_early_and_late(later, at_first, early, late):
     rows = rows.assign(client_loss_mean=rows.client_loss_mean * noise)
     told = answers.does_it_lower_the_losses(giving(marked(rows)))
     assert told == [
-        "Of 3 cells (all with the generated stand-in) FedDRL's mean loss over the clients after a quarter of "
-        f"the rounds is, against the baselines', {late}; its variance is {late}.",
+        "Compared is the loss over the clients, FedDRL's with the baselines', after a quarter of the rounds.",
+        f"Of 3 cells (all with the generated stand-in) FedDRL's mean is {late}.",
+        f"Its variance is {late}.",
         f"In the first 2 of 8 rounds the mean is {early}.",
         "In the paper the mean is above the baselines' for 200 to 300 of 1000 rounds; then mean and variance "
         "are below.",
@@ -107,8 +105,9 @@ def test_rounds_to_the_common_accuracy():
     """Two cells with MNIST's turned round: 3 rounds against 5, and 5 against 3; uniform weights as FedDRL."""
     rows = pd.concat([raced(3, 5, 3), raced(5, 3, 5, dataset="mnist")], ignore_index=True)
     assert answers.is_it_faster(giving(rows.assign(stand_in=rows.dataset == "mnist"))) == [
-        "Of 2 cells (1 with the generated stand-in) FedDRL needs, to the accuracy that all three reach, "
-        "fewer rounds than FedAvg in 1 (Fashion-MNIST/CE/N=10), more in 1 (MNIST/CE/N=10), undecided in 0.",
+        "Counted are the rounds to the accuracy that FedAvg, FedProx and FedDRL all reach.",
+        "Of 2 cells (1 with the generated stand-in) FedDRL needs fewer than FedAvg in 1 "
+        "(Fashion-MNIST/CE/N=10), more in 1 (MNIST/CE/N=10), undecided in 0.",
         "It needs fewer than uniform weights in 0, more in 0, undecided in 2.",
         "Mean rounds of FedDRL, FedAvg and uniform weights where it needs fewer: 3.0, 5.0 and 3.0 in "
         "Fashion-MNIST/CE/N=10.",
@@ -121,11 +120,11 @@ def test_equal_weights_that_miss_the_accuracy_are_counted():
     equal = low.method_options.str.contains("uniform")
     low = low.assign(test_accuracy=low.test_accuracy.where(~equal, 0.98 * low.test_accuracy))
     told = answers.is_it_faster(giving(pd.concat([raced(3, 5, 3), low], ignore_index=True)))
-    assert told[1] == (
+    assert told[2] == (
         "It needs fewer than uniform weights in 0, more in 0, undecided in 1; in 1 further cells these miss "
         "the accuracy in some seed."
     )
-    assert "MNIST/CE/N=10" not in told[2].replace("Fashion-MNIST", "")
+    assert "MNIST/CE/N=10" not in told[3].replace("Fashion-MNIST", "")
 
 
 def leads(rows, few, many, column):
@@ -135,7 +134,9 @@ def leads(rows, few, many, column):
     return rows.assign(test_accuracy=rows.test_accuracy + own * more / 100)
 
 
-@pytest.mark.parametrize(("many", "says"), [(3.0, "it grows (+2.20 ["), (-3.0, "it shrinks (−4.40 [")])
+@pytest.mark.parametrize(
+    ("many", "says"), [(3.0, ("+2.20 [", "it grows")), (-3.0, ("−4.40 [", "it shrinks"))]
+)
 def test_the_lead_over_participants(many, says):
     """Leads of 1, 1.1 and 1.2 points with ten, of `many` times the same with fifty: 2.2 more, 4.4 less."""
     rows = leads(over_k(0, 0, (5, 5)), 1.0, many, "cohort_size")
@@ -143,11 +144,13 @@ def test_the_lead_over_participants(many, says):
     (told,) = answers.does_the_lead_grow(by_artifact.get)
     assert told.startswith("FedDRL's lead over the better baseline is +1.10 [")
     assert "points at K = 10 and" in told
-    assert f"points at K = 50 (CIFAR-100 stand-in): {says}" in told
-    assert told.endswith("points). The paper has it ahead at every K.")
+    assert f"points at K = 50 (CIFAR-100 stand-in). The change is {says[0]}" in told
+    assert told.endswith(f"points: {says[1]}. The paper has it ahead at every K.")
 
 
-@pytest.mark.parametrize(("many", "says"), [("0.6", "it grows (+2.20 ["), ("0.2", "it shrinks (−2.20 [")])
+@pytest.mark.parametrize(
+    ("many", "says"), [("0.6", ("+2.20 [", "it grows")), ("0.2", ("−2.20 [", "it shrinks"))]
+)
 def test_the_lead_over_the_clusters_share(many, says):
     """Three times the lead at delta = 0.6, or at 0.2, in both partitions."""
     rows = over_delta(5, 0)
@@ -155,9 +158,9 @@ def test_the_lead_over_the_clusters_share(many, says):
     rows = leads(rows, 1.0, 3.0, "at").drop(columns="at")
     by_artifact = {"feddrl/fig7": pd.DataFrame(), "feddrl/fig8": rows}
     (told,) = answers.does_the_lead_grow(by_artifact.get)
-    assert told.startswith("By the main cluster's share the lead, mean over the partitions, is +")
-    assert f"points at delta = 0.6 (Fashion-MNIST): {says}" in told
-    assert told.endswith("points). The paper gains 2 to 3 % at delta = 0.6.")
+    assert told.startswith("By the main cluster's share FedDRL's lead, mean over the partitions, is +")
+    assert f"points at delta = 0.6 (Fashion-MNIST). The change is {says[0]}" in told
+    assert told.endswith(f"points: {says[1]}. The paper gains 2 to 3 % at delta = 0.6.")
 
 
 def test_server_times_beside_the_printed_ones():
@@ -165,8 +168,8 @@ def test_server_times_beside_the_printed_ones():
     rows = timings({"mlp": 9.0, "cnn-feddrl": 0.3, "vgg11": 0.4}, 45).assign(threads=1)
     (told,) = server_answers.what_the_server_spends(giving(rows))
     assert told == (
-        "On the CPU a decision takes 0.31 to 0.43 ms (printed: 3), averaging ten models 3 ms with the CNN "
-        "(printed: 3) and 45 ms with VGG-11 (printed: 45); medians."
+        "On the CPU a decision takes 0.31 to 0.43 ms (printed: 3), the median. Averaging ten models takes "
+        "3 ms with the CNN (printed: 3) and 45 ms with VGG-11 (printed: 45)."
     )
 
 
@@ -178,7 +181,7 @@ def test_what_the_agent_adds_to_a_round():
     ).assign(model="cnn-feddrl", data="fmnist", timed_on="cpu", cohort_size=10, threads=1)
     told = server_answers.what_the_server_spends(giving(pd.concat([rows, whole], ignore_index=True)))
     assert told[1] == (
-        "The decision alone adds 1 % to a round; with learning from 1000 experiences the agent adds 30 % to "
+        "The decision alone adds 1 % to a round. With learning from 1000 experiences the agent adds 30 % to "
         "the CNN's round."
     )
 
@@ -228,12 +231,13 @@ def test_the_skew_that_is_left_as_run():
     )
     rows = cell("cifar10-jpeg", feddrl=[52.0, 52.2, 52.1], fedavg=[50] * 3, fedprox=[49] * 3)
     told = answers.does_it_lead_as_run({"feddrl/label_mix": mixes, "feddrl/cifar10_as_run": rows}.get)
-    assert told[:2] == [
+    assert told[:3] == [
         "As run, the label mixes' distance from uniform is 0.16, of a random deal 0.20, on CIFAR-10's own "
-        "labels 1.60: 10 % of the skew is left.",
+        "labels 1.60.",
+        "So 10 % of the skew is left.",
         "Of 1 cell FedDRL is ahead of the better baseline in 1, behind in 0, undecided in 0.",
     ]
-    assert told[2].startswith(
+    assert told[3].startswith(
         "Its mean lead in best accuracy is +2.10 [+1.85, +2.35] points (printed: +2.26)"
     )
 
@@ -248,7 +252,7 @@ def test_the_lead_on_the_authors_lists():
         {"feddrl/authors_partitions": own, "feddrl/authors_deltas": deltas}.get
     )
     assert told[1] == "Its mean lead in best accuracy is −0.90 [−1.15, −0.65] points (printed: +0.0700)."
-    assert told[2].startswith("By the main cluster's share the lead, mean over the partitions, is +")
+    assert told[2].startswith("By the main cluster's share FedDRL's lead, mean over the partitions, is +")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +267,7 @@ def test_weights_of_fedprox(level, effect, says):
     assert told.startswith(
         "FedProx's best accuracy is +1.00 [+1.00, +1.00] points against FedAvg with the same"
     )
-    assert f"averaged uniformly {effect} points against that. " in told
+    assert f"Averaged uniformly it is {effect} points against that. " in told
     assert f" Averaging uniformly {says} FedProx's accuracy. " in told
     assert told.endswith("The paper has it +7.65 points against FedAvg.")
 
@@ -273,11 +277,12 @@ def test_the_lead_at_full_scale_up_to_the_common_rounds():
     values = {"fedavg": [80, 80], "fedprox": [79, 79], "feddrl_online": [81, 82]}
     rows = cell(num_clients=100, early=dict.fromkeys(values, 1), **values)
     rows = rows[(rows.method != "feddrl") | (rows["round"] <= 5) | (rows.seed == 1)]
-    five, all_of_them = answers.does_it_lead_at_full_scale(giving(rows))
+    told = answers.does_it_lead_at_full_scale(giving(rows))
     last, both = rows["round"].max(), "+1.5 [−4.9, +7.9] and +2.5 [−3.9, +8.9] points"
-    assert five == (
-        f"Up to round 5 of {last} FedDRL is {both} against FedAvg and FedProx in the best round (printed, of "
-        f"all rounds: +1.83 and +1.93) and {both} in the mean of the last 50 (2 seeds)."
-    )
-    assert all_of_them.startswith(f"Up to round {last} of {last} FedDRL is +2.0 and +3.0 points against")
-    assert all_of_them.endswith("(1 seed).")
+    assert told[:3] == [
+        f"Up to round 5 of {last} (2 seeds) FedDRL's best round less FedAvg's and FedProx's is {both}.",
+        "The paper prints +1.83 and +1.93, of all rounds.",
+        f"The mean of the last 50 rounds less theirs is {both}.",
+    ]
+    assert told[3].startswith(f"Up to round {last} of {last} (1 seed) FedDRL's best round less ")
+    assert told[3].endswith(" is +2.0 and +3.0 points.")
