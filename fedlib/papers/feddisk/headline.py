@@ -9,7 +9,7 @@ from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
-from fedlib.analysis.tables import dataset_words
+from fedlib.analysis.tables import dataset_words, listed
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
@@ -22,10 +22,12 @@ from fedlib.papers.feddisk.numbers import (
 )
 from fedlib.papers.feddisk.phase_one import only_smoke
 from fedlib.papers.feddisk.quantities import (
+    Measure,
     alpha_agreement,
     best_rival,
     gap,
     gap_to_those_run,
+    loss_saved,
     reduction_of_those_run,
     rounds_saved,
     rounds_saved_of_those_run,
@@ -158,6 +160,44 @@ def two_epochs_answer(rows_of: RowsOf) -> list[str]:
         f"The quicker competitor's rounds less those of FedDisk's two phases are {_words(saved, 'rounds')}.",
         f"The cheaper one's traffic over FedDisk's, 100 times the logarithm, is {_words(traffic, '%')}.",
     ]
+
+
+def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
+    """Sentences that answer a section: a comparison on each data set, then where FedDisk is ahead.
+
+    measure: `gap`, `rounds_saved` or `loss_saved`; positive where FedDisk is ahead.
+    """
+    found = {}
+    for _, own in rows.groupby("dataset", sort=False):
+        (name,) = dataset_words(own)
+        if len(values := measure(own)):
+            found[name] = mean_interval(values.to_numpy())
+    if not found:
+        return []
+    subject, lead = _COMPARED[measure]
+    signs: dict[str, list[str]] = {}
+    for name, interval in found.items():
+        signs.setdefault(by_sign(interval, **_SIGNS), []).append(name)
+    told = "; ".join(f"{sign} on {listed(names)}" for sign, names in signs.items())
+    leads = ", ".join(f"{_words(interval, '')} on {name}" for name, interval in found.items())
+    return [f"{subject}: {told}.", f"{lead}: {leads}."]
+
+
+_SIGNS = {"above": "ahead", "below": "behind", "undecided": "not decided"}
+_COMPARED = {
+    gap: (
+        "FedDisk's best round against the best competitor's",
+        "Its accuracy less that competitor's in points",
+    ),
+    rounds_saved: (
+        "FedDisk's rounds, both phases, against the quickest competitor's",
+        "That competitor's rounds less FedDisk's",
+    ),
+    loss_saved: (
+        "FedDisk's mean training loss against the lowest of the competitors'",
+        "100 times the logarithm of that competitor's over FedDisk's",
+    ),
+}  # fmt: skip
 
 
 def without_noise_answer(rows_of: RowsOf) -> list[str]:

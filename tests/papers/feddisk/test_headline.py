@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from fedlib.papers.feddisk import headline
+from fedlib.papers.feddisk.quantities import gap
 from fedlib.papers.feddisk.runs import ABLATIONS
 from tests.papers.feddisk.test_claims import rows
 from tests.papers.feddisk.test_figures import run
@@ -86,6 +87,18 @@ def test_x_rays_without_noise_stand_beside_those_with_it():
     )
     assert beside.endswith("its last round is +5.00 [+5.00, +5.00] points from FedAvg's.")
     assert headline.without_noise_answer(of(fig3=noisy)) == []
+
+
+def test_each_data_set_is_compared_and_stand_ins_are_marked():
+    """Best rounds 70 and 90 % against FedAvg's 80."""
+    behind = rows([0.5, 0.7], [0.5, 0.8], dataset="mnist")
+    ahead = rows([0.5, 0.9], [0.5, 0.8], dataset="standin-xray").assign(stand_in=True)
+    both = pd.concat([behind.assign(stand_in=False), ahead])
+    sign, lead = headline.each_data_set(both, gap)
+    assert sign.endswith("competitor's: behind on mnist; ahead on standin-xray (stand-in).")
+    first, second = "−10.00 [−10.00, −10.00] on mnist", "+10.00 [+10.00, +10.00] on standin-xray (stand-in)"
+    assert lead == f"Its accuracy less that competitor's in points: {first}, {second}."
+    assert headline.each_data_set(behind[behind.method != "fedbn"], gap) == []
 
 
 def test_sentences_have_at_most_25_words(at_length, ablations):
