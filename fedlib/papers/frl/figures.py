@@ -179,6 +179,6 @@ def plot_embedding(rows: pd.DataFrame, *, method: str) -> Figure:
         colour = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")[which]
         ax.scatter(*points[at].T, marker=marker, color=colour, label=f"cluster {which + 1}")
     ends = dict.fromkeys(f"{own['rand_index'].agg(end):.2f}" for end in ("min", "max"))
-    ax.set(title=EMBEDDINGS[method][1], xlabel="first", ylabel="second")
+    ax.set(title=EMBEDDINGS[method][1], xlabel="first dimension", ylabel="second dimension")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     return caption(fig, own, f"Seed 0; adjusted Rand index over all seeds: {' to '.join(ends)}.")
