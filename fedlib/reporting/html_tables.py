@@ -131,6 +131,12 @@ def _decimals(values: pd.Series) -> int:
     return min(4, max(0, 2 - math.floor(math.log10(max(finite)))))
 
 
+def _first_decimal(widths: pd.Series) -> int:
+    """Decimals that show half of the narrowest width with one significant digit."""
+    found = [width / 2 for width in widths.dropna() if 0 < width < math.inf]
+    return max(0, -math.floor(math.log10(min(found)))) if found else 0
+
+
 def _number(value: object, decimals: int | None, signed: bool) -> str:
     if pd.isna(value):
         return "–"
@@ -149,8 +155,8 @@ def _with_interval(values: pd.Series, low: pd.Series, high: pd.Series, signed: b
 
     The second where some interval is not symmetric, by more than rounded numbers can be.
     """
-    decimals = _decimals(values)
     up, down = high - values, values - low
+    decimals = min(_decimals(values), max(_decimals(pd.concat([low, high])), _first_decimal(high - low)))
     known = up.notna() & down.notna()
     off = (up - down).abs() > np.maximum(1.5 * 10**-decimals, 0.02 * np.maximum(up.abs(), down.abs()))
     brackets = (known & off).any()

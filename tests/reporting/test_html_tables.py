@@ -25,7 +25,14 @@ def test_low_and_high_are_merged_into_the_value_left_of_them():
 
 def test_an_interval_that_is_not_symmetric_shows_both_ends():
     frame = pd.DataFrame({"method": ["a"], "gain": [0.5], "gain low": [0.1], "gain high": [2.0]})
-    assert cells(html_table(frame, name="t")) == ["a", "+0.500 [+0.100, +2.000]"]
+    assert cells(html_table(frame, name="t")) == ["a", "+0.50 [+0.10, +2.00]"]
+
+
+def test_a_wide_interval_takes_decimals_from_a_column_and_a_narrow_one_keeps_them():
+    frame = pd.DataFrame({"gain": [0.783, 0.5], "gain low": [-13.62, -10.0], "gain high": [15.186, 11.0]})
+    assert cells(html_table(frame, name="t")) == ["+0.8 ± 14.4", "+0.5 ± 10.5"]
+    frame.loc[1, ["gain low", "gain high"]] = 0.46, 0.54
+    assert cells(html_table(frame, name="t")) == ["+0.78 ± 14.40", "+0.50 ± 0.04"]
 
 
 def test_intervals_of_a_column_have_one_form():
