@@ -91,7 +91,8 @@ def own_module(tmp_path_factory):
 def run_of(**changes):
     settings = {
         "paper": "own", "artifact": "own", "profile": "smoke", "dataset": "fmnist-embedded",
-        "method": "fedavg", "partition": "hers:stripes", "model": "hers:linear", "num_clients": 4, "rounds": 1,
+        "method": "fedavg", "partition": "hers:stripes", "model": "hers:linear", "num_clients": 4,
+        "rounds": 1,
         "dataset_options": {"train_per_class": 4, "test_per_class": 4}, "client_eval": "none",
     }  # fmt: skip
     return Run(**{**settings, **changes})
