@@ -92,7 +92,7 @@ def _one_round(
 
 
 def _played(method: Method, found: Any, cohort: Cohort) -> tuple[ServerState, RoundReport]:
-    """What `apply` returned; UsageError unless it is the state after this round and its report."""
+    """State and report that `apply` returned; UsageError unless they are of this round."""
     name = type(method).__name__
     pair = isinstance(found, tuple) and list(map(type, found)) == [ServerState, RoundReport]
     check(pair, f"{name}.apply returned {type(found).__name__}; allowed: (ServerState, RoundReport)")
