@@ -185,7 +185,7 @@ def _check_filters(store: "Store", wanted: Mapping[str, Sequence[Any]]) -> None:
     from fedlib.experiments.artifact import PROFILES
     from fedlib.experiments.stored_runs import find_runs
     from fedlib.methods import METHODS, method_class
-    from fedlib.partition import PARTITIONS
+    from fedlib.partition import PARTITIONS, partition_function
 
     names = {
         "profile": ("profile", PROFILES),
@@ -193,11 +193,12 @@ def _check_filters(store: "Store", wanted: Mapping[str, Sequence[Any]]) -> None:
         "partition": ("partition", PARTITIONS),
         "method": ("method", METHODS),
     }
+    imported: dict[str, Any] = {"method": method_class, "partition": partition_function}
     for field, (kind, known) in names.items():
         stored = {getattr(found.run, field): None for found in find_runs(store)} if field in wanted else {}
         for given in wanted.get(field, ()):
-            if field == "method" and ":" in given and given not in stored:
-                method_class(given)
+            if field in imported and ":" in given and given not in stored:
+                imported[field](given)
             else:
                 check_name(kind, given, dict.fromkeys([*known, *stored]))
 

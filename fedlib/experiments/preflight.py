@@ -14,8 +14,14 @@ from fedlib.experiments.validation import as_number, check_option
 from fedlib.federation.client_data import TASK_OPTIONS
 from fedlib.federation.task import check_run_numbers
 from fedlib.methods import make_method, method_class, method_options
-from fedlib.models import MODELS, model_options
-from fedlib.partition import PARTITIONS, add_client_noise, check_options, check_ranges, partition_options
+from fedlib.models import model_builder, model_options
+from fedlib.partition import (
+    add_client_noise,
+    check_options,
+    check_ranges,
+    partition_function,
+    partition_options,
+)
 from fedlib.run import Run
 
 _OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that are no options
@@ -27,13 +33,13 @@ def check_run_names(run: Run) -> None:
     check_dataset_options(run.dataset, run.dataset_options)
     check_options(run.partition, dict(run.partition_options))
     makers = (
-        ("partition", PARTITIONS[run.partition], partition_options(run.partition)),
+        ("partition", partition_function(run.partition), partition_options(run.partition)),
         ("method", method_class(run.method), method_options(run.method)),
-        ("model", MODELS[check_name("model", run.model, MODELS)], model_options(run.model)),
+        ("model", model_builder(run.model), model_options(run.model)),
     )
     for kind, maker, defaults in makers:
         _check_values(kind, getattr(run, kind), getattr(run, f"{kind}_options"), maker, defaults)
-    check_ranges(run.partition, PARTITIONS[run.partition], run.partition_options)
+    check_ranges(run.partition, partition_function(run.partition), run.partition_options)
     make_method(run.method, run.method_options).check(run)
     for option, value in run.local_optimizer_options.items():
         hint = OPTION_TYPES.get(option, float)
@@ -50,7 +56,7 @@ def with_numbers_as_annotated(run: Run, settings: Iterable[str]) -> Run:
     As `selection.override` has fields: 1 where a float belongs is 1.0.
     """
     makers: dict[str, Any] = {
-        "partition": PARTITIONS.get(run.partition), "model": MODELS.get(run.model),
+        "partition": partition_function(run.partition), "model": model_builder(run.model),
         "method": method_class(run.method),
     }  # fmt: skip
     options = {kind: dict(getattr(run, f"{kind}_options")) for kind in makers}

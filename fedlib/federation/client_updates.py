@@ -24,10 +24,11 @@ LOCAL_MODELS_BYTES = 4 << 30
 
 
 def initial_state(task: Task) -> ServerState:
-    """Fresh global models: replica r's initial weights depend on its seed only."""
+    """Fresh global models: replica r's weights depend on its seed only, or are `Task.starts_with`'s."""
     run = task.run
     models = [
-        make_model(
+        task.starts_with
+        or make_model(
             run.model, image_shape=task.dataset.image_shape, num_classes=task.dataset.num_classes,
             generator_seed=(seed, "weights"), **run.model_options,
         ).to(task.device)

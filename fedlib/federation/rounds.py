@@ -12,6 +12,7 @@ from torch import Tensor
 
 from fedlib.engine import Evaluation, evaluate_rows, evaluate_segments
 from fedlib.engine.hardware.device import to_host
+from fedlib.errors import check
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.method import Method
 from fedlib.federation.state import RoundReport, ServerState
@@ -77,7 +78,7 @@ def _one_round(
     cohort = next_cohort(task, server.round + 1)
     if server.round > 0 and run.episode(cohort.round)[1] == 1:
         server = method.restart(task, server)
-    server, report = method.apply(task, server, cohort)
+    server, report = _played(method, method.apply(task, server, cohort), cohort)
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
     rows = _report_rows(task, method, server, cohort, report, evaluates)
     _note_memory(task)
@@ -88,6 +89,20 @@ def _one_round(
             new[replica] = row["status"] = reason
     keep = [replica not in failed and (evaluates or replica in new) for replica in range(len(rows))]
     return server, [[row] if wanted else [] for row, wanted in zip(rows, keep, strict=True)], new
+
+
+def _played(method: Method, found: Any, cohort: Cohort) -> tuple[ServerState, RoundReport]:
+    """State and report that `apply` returned; UsageError unless they are of this round."""
+    name = type(method).__name__
+    pair = isinstance(found, tuple) and list(map(type, found)) == [ServerState, RoundReport]
+    check(pair, f"{name}.apply returned {type(found).__name__}; allowed: (ServerState, RoundReport)")
+    server, report = found
+    check(
+        server.round == cohort.round,
+        f"{name}.apply returned the state of round {server.round} in round {cohort.round}; allowed: the "
+        "round counted up, as `finish_round` and `ServerState.advance` do",
+    )
+    return server, report
 
 
 def _note_memory(task: Task) -> None:

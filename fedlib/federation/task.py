@@ -43,7 +43,8 @@ class Task:
     `local_test`); None: the clients have none. server: the part of the test data that the server
     measures its rewards on, disjoint from `test` (option `server_share`, FEDDDRL-A9); None: it has
     none. facts: provenance that is known once the task is built (parameters, backend, client
-    sizes). max_clients_per_pass: what was asked for, see `prepare`.
+    sizes). max_clients_per_pass: what was asked for, see `prepare`. starts_with: a module whose weights all
+    global models have before round 1; None: drawn by the model's name and each seed.
     """
 
     runs: tuple[Run, ...]
@@ -58,6 +59,7 @@ class Task:
     held_out: list[Partition] | None = None
     server: Samples | None = None
     max_clients_per_pass: int | None = None
+    starts_with: nn.Module | None = None
 
     @property
     def run(self) -> Run:

@@ -6,7 +6,6 @@ its `init` and `apply` are pure functions over the server's state. A class of yo
 """
 
 import dataclasses
-import pkgutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,6 +37,7 @@ from fedlib.methods.feddrl.heuristics import HeuristicWeights
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.methods.frl.evaluatorfl import EvaluatorFL
 from fedlib.methods.frl.schedulerfl import SchedulerFL
+from fedlib.registry import find_named
 from fedlib.run import Run
 
 METHODS: dict[str, type[Method]] = {
@@ -74,26 +74,25 @@ METHODS: dict[str, type[Method]] = {
 
 def method_class(name: str) -> type[Method]:
     """The class behind a method's name, or at `package.module:Class`; UsageError for an unknown one."""
-    return _imported(name) if ":" in name else METHODS[check_name("method", name, METHODS)]
-
-
-def _imported(entry: str) -> type[Method]:
-    try:
-        found = pkgutil.resolve_name(entry)
-    except (ImportError, ValueError, AttributeError) as error:
-        raise UsageError(
-            f"method {entry!r} cannot be imported ({error}); allowed: a name of `fedlib.methods.METHODS`, or "
-            "package.module:Class of a module on Python's path"
-        ) from error
+    found = find_named("method", name, METHODS, "fedlib.methods.METHODS")
     fits = isinstance(found, type) and issubclass(found, Method) and dataclasses.is_dataclass(found)
-    check(fits, f"method {entry!r} given; allowed: a dataclass that is a `Method`, see docs/adding.md")
+    check(fits, f"method {name!r} given; allowed: a dataclass that is a `Method`, see docs/adding.md")
+    lacking = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+    check(not lacking, f"method {name!r} given without {lacking}; a `Method` needs init and apply")
     return found
 
 
 def method_options(name: str) -> dict[str, Any]:
-    """The options of a method and their defaults; fields that its constructor does not take are none."""
-    found: Any = method_class(name)  # a dataclass, as `_imported` checks
-    return {f.name: f.default for f in dataclasses.fields(found) if f.init}
+    """The options of a method and their defaults, `dataclasses.MISSING` where required.
+
+    Fields that its constructor does not take are none.
+    """
+    found: Any = method_class(name)  # a dataclass, as `method_class` checks
+    return {
+        f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
+        for f in dataclasses.fields(found)
+        if f.init
+    }
 
 
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
@@ -103,6 +102,9 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
         if not allowed:
             raise UsageError(f"method {name!r} has no options, but {option!r} was given")
         check_name(f"option of method {name!r}", option, allowed)
+    for option, default in allowed.items():
+        required = default is dataclasses.MISSING
+        check(not required or option in (options or {}), f"method {name!r} needs the option {option!r}")
     return method_class(name)(**(options or {}))
 
 

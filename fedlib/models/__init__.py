@@ -1,7 +1,8 @@
 """The networks that clients train, by name; initial weights are a function of the seed alone.
 
 `MODELS` maps a name to its builder, `builder(image_shape, num_classes, **options)`. All models take
-[batch, channels, height, width] and return logits [batch, classes].
+[batch, channels, height, width] and return logits [batch, classes]. A builder of your own goes by
+`package.module:function`, or in a session by a name that you put into `MODELS`.
 """
 
 import inspect
@@ -17,6 +18,7 @@ from fedlib.models import cnn
 from fedlib.models.layers import number_dropouts
 from fedlib.models.mobilenet import make_mobilenetv2
 from fedlib.models.vgg import make_vgg11
+from fedlib.registry import find_named
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlp": cnn.make_mlp,
@@ -47,7 +49,7 @@ def make_model(
     Global random state is neither used nor changed. Raises UsageError for an unknown name or
     option, a value out of range, or images that do not fit the model.
     """
-    builder = MODELS[check_name("model", name, MODELS)]
+    builder = model_builder(name)
     allowed = model_options(name)
     for option in options:
         check(bool(allowed), f"model {name} has no options, but {option!r} was given")
@@ -61,9 +63,14 @@ def make_model(
     return number_dropouts(model)
 
 
+def model_builder(name: str) -> Callable[..., nn.Module]:
+    """The builder of a model's name, or at `package.module:function`; UsageError for an unknown one."""
+    return find_named("model", name, MODELS, "fedlib.models.MODELS")
+
+
 def model_options(name: str) -> dict[str, Any]:
     """The options of a model and their defaults."""
-    parameters = inspect.signature(MODELS[check_name("model", name, MODELS)]).parameters.values()
+    parameters = inspect.signature(model_builder(name)).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 

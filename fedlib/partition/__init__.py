@@ -2,7 +2,8 @@
 
 Every partition is a pure function of labels, parameters and a random generator. It returns one
 int64 index array per client, sorted, disjoint and never empty (a UsageError names the client that
-would be). `make_partition` builds one by name and checks the options' names and values.
+would be). `make_partition` builds one by name and checks the options' names and values. A function of your
+own goes by `package.module:function`, or in a session by a name that you put into `PARTITIONS`.
 
 | name | rule | used by |
 |---|---|---|
@@ -24,7 +25,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fedlib.errors import UsageError, check, check_name
+from fedlib.errors import UsageError, check
 from fedlib.partition.cluster_skew import partition_ce, partition_cn, partition_pa
 from fedlib.partition.dirichlet import partition_dirichlet, partition_dirichlet_balanced
 from fedlib.partition.from_file import partition_from_file
@@ -39,9 +40,10 @@ from fedlib.partition.majority_label import partition_majority
 from fedlib.partition.mismatched_labels import partition_foreign_labels
 from fedlib.partition.natural import partition_natural, partition_sources
 from fedlib.partition.noise import add_client_noise, split_within_clients
-from fedlib.partition.sampling import Partition, check_int, check_ranges
+from fedlib.partition.sampling import Partition, check_int, check_ranges, finish
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
 from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties
+from fedlib.registry import find_named
 
 PARTITIONS: dict[str, Callable[..., Partition]] = {
     "iid": partition_iid,
@@ -63,9 +65,14 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
 _GIVEN = ("labels", "num_classes", "num_clients", "rng", "groups")  # all other parameters are options
 
 
+def partition_function(name: str) -> Callable[..., Partition]:
+    """The function of a partition's name, or at `package.module:function`; UsageError for an unknown one."""
+    return find_named("partition", name, PARTITIONS, "fedlib.partition.PARTITIONS")
+
+
 def partition_options(name: str) -> dict[str, object]:
     """The options of a partition with their defaults (`inspect.Parameter.empty` where required)."""
-    parameters = inspect.signature(PARTITIONS[check_name("partition", name, PARTITIONS)]).parameters
+    parameters = inspect.signature(partition_function(name)).parameters
     return {key: parameter.default for key, parameter in parameters.items() if key not in _GIVEN}
 
 
@@ -99,7 +106,8 @@ def make_partition(
     data that cannot be divided as asked.
     """
     check_options(name, options)
-    check_ranges(name, PARTITIONS[name], options)
+    function = partition_function(name)
+    check_ranges(name, function, options)
     labels = np.asarray(labels)
     check(
         labels.ndim == 1 and np.issubdtype(labels.dtype, np.integer) and len(labels) > 0,
@@ -112,5 +120,20 @@ def make_partition(
         )
     check_int(name, "num_clients", num_clients, 1, len(labels))
     given = dict(num_classes=num_classes, num_clients=num_clients, rng=rng, groups=groups)
-    accepted = inspect.signature(PARTITIONS[name]).parameters
-    return PARTITIONS[name](labels, **{key: given[key] for key in given if key in accepted}, **options)
+    accepted = inspect.signature(function).parameters
+    lists = function(labels, **{key: given[key] for key in given if key in accepted}, **options)
+    return _checked(name, lists, len(labels)) if ":" in name else lists
+
+
+def _checked(name: str, lists: Partition, images: int) -> Partition:
+    """Sorted index lists of a function of the user's; UsageError unless they are ones of `images`."""
+    made = finish(name, lists)
+    joined = np.concatenate(made) if made else np.zeros(0, np.int64)
+    check(len(joined) > 0, f"partition {name!r} made no clients; allowed: a list of indices for each")
+    low, high = joined.min(), joined.max()
+    check(
+        low >= 0 and high < images,
+        f"partition {name!r} made indices from {low} to {high}; allowed: 0 to {images - 1}",
+    )
+    check(len(np.unique(joined)) == len(joined), f"partition {name!r} gave an image out twice; allowed: once")
+    return made

@@ -1,17 +1,20 @@
 """Agents without fedlib's round loop, as docs/adding.md shows them."""
 
+import numpy as np
 import pytest
 import torch
 
+from fedlib.errors import UsageError
+from fedlib.methods.feddrl.agent import AggregationAgent
 from fedlib.paths import project_root
 
 
-def example(heading: str) -> dict:
-    """The names that the example of a section leaves."""
+def example(heading: str, number: int = 1) -> dict:
+    """The names that an example of a section leaves, the first one unless another is asked for."""
     page = (project_root() / "docs" / "adding.md").read_text()
     _, _, section = page.partition(f"## {heading}")
     names: dict = {}
-    exec(section.split("```python\n")[1].split("```")[0], names)
+    exec(section.split("\n## ")[0].split("```python\n")[number].split("```")[0], names)
     return names
 
 
@@ -24,9 +27,49 @@ def test_feddrls_agent_decides_and_learns():
 
 
 def test_auto_fedrl_and_favor_decide_and_learn():
-    names = example("Other agents in a loop of yours")
+    names = example("Other agents in a loop of yours", 2)
     assert names["weights"].sum().item() == pytest.approx(1)
     assert names["agent"].steps == 2  # the first round has nothing to compare its reward with
     assert names["seen"].shape == (1, 11, 4)
     assert names["chosen"].shape == (1, 3)
     assert torch.isfinite(names["loss"]).all()
+
+
+def test_the_reports_agents_and_the_value_networks_decide_and_learn():
+    names = example("Other agents in a loop of yours")
+    assert names["weights"].sum().item() == pytest.approx(1)
+    assert names["agent"].steps == 8  # from the third round on, with a full moving batch
+    assert names["took"].shape == (12,)
+    assert names["kept"].sum() >= 2
+    assert set(names["epochs"].flatten().tolist()) <= {3, 5, 7}
+    assert [team.steps for team in names["teams"]] == [6, 6]  # nine transitions, four needed
+    assert torch.isfinite(names["loss"]).all()
+
+
+def test_scaffold_trains_a_model_of_ones_own():
+    names = example("A method with your model and tensors")
+    assert names["row"]["round"] == 10
+    assert torch.equal(names["model"][0].weight, names["result"].state["params"]["0.weight"][0])
+
+
+def test_runs_need_no_artifact(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = example("An artifact of your own")["rows"]
+    assert rows.groupby(["method", "seed"])["round"].max().tolist() == [2] * 4
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda x: x[:, :2], r"before given: torch.float32 \(1, 2\); allowed: .* \[1, 3\]"),
+        (lambda x: x[0], r"before given: torch.float32 \(3,\)"),
+        (lambda x: x.double(), "before given: torch.float64"),
+        (lambda x: x.numpy(), "before given: float32"),
+        (lambda x: x.tolist(), "allowed: a float32 tensor"),
+    ],
+)
+def test_reports_of_the_wrong_form_are_refused(change, says):
+    agent, reports = AggregationAgent(), torch.ones(1, 3)
+    state = agent.start([torch.Generator().manual_seed(0)], slots=3)
+    with pytest.raises(UsageError, match=says):
+        agent.step(state, change(reports), reports, reports, lambda name: [np.random.default_rng(0)])

@@ -171,6 +171,14 @@ class AggregationAgent:
         Lines 17 and 18 are those of the round before. Also returns the columns of the row. Within, all is
         by slot; reports come and factors go by client.
         """
+        shape = (len(learner.replay.rewards), learner.slots)
+        for name, reports in (("before", before), ("after", after), ("sizes", sizes)):
+            fits = isinstance(reports, Tensor) and tuple(reports.shape) == shape
+            told = f"{reports.dtype} {tuple(reports.shape)}" if hasattr(reports, "dtype") else repr(reports)
+            check(
+                fits and (name == "sizes" or reports.dtype == torch.float32),
+                f"{name} given: {told}; allowed: a float32 tensor [R, K] = {list(shape)}",
+            )
         order = self._slots(len(before), learner.slots, streams)
         before, after, sizes = (reports.gather(1, order) for reports in (before, after, sizes))
         state = mdp.observe(before, after, sizes, self.state)  # line 13

@@ -1,0 +1,68 @@
+"""Methods on a model and tensors of the caller, without the runner."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from fedlib.errors import UsageError
+from fedlib.federation import rounds, task_of
+from fedlib.methods import make_method
+
+CLIENTS = [(torch.randn(20 + k, 4), torch.arange(20 + k) % 3) for k in range(4)]
+
+
+def network():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def test_a_step_of_fedavg_is_that_of_the_joined_data():
+    """One full batch a client, weighted by size, is one step along the gradient of all samples."""
+    task = task_of(network(), CLIENTS, CLIENTS[0], local_learning_rate=0.5, batch_size=64)
+    *_, last = rounds(task, make_method("fedavg"))
+    model = network()
+    inputs, labels = (torch.cat(parts) for parts in zip(*CLIENTS, strict=True))
+    cross_entropy(model(inputs), labels).backward()
+    for name, weight in model.named_parameters():
+        expected = (weight - 0.5 * weight.grad).detach()
+        torch.testing.assert_close(last.state["params"][name][0], expected)
+
+
+@pytest.mark.parametrize(
+    "method", ["scaffold", "feddyn", "fednova", "fedyogi", "feddrl", "evaluatorfl", "fedavgm"]
+)
+def test_methods_train_it(method):
+    task = task_of(network(), CLIENTS, CLIENTS[0], rounds=2, client_eval="none")
+    *_, last = rounds(task, make_method(method))
+    assert last.round == 2
+    assert last.rows[0][0]["status"] == "ok"
+    first = network().state_dict()
+    assert any(not torch.equal(last.state["params"][n][0], first[n]) for n in first)
+    assert all(torch.equal(w, first[n]) for n, w in task.model.state_dict().items()), "hers is unchanged"
+
+
+X, Y = CLIENTS[0]
+
+
+@pytest.mark.parametrize(
+    ("clients", "says"),
+    [
+        ([], "no clients given; allowed: one or more"),
+        ([(X, Y), (X[:0], Y[:0])], "client 1 has 0 inputs and 0 labels; allowed: 1 or more of each"),
+        ([(X, Y[1:])], "client 0 has 20 inputs and 19 labels"),
+        ([(X * torch.nan, Y)], "client 0 has inputs of torch.float32 that are not all finite"),
+        ([(X.long(), Y)], "client 0 has inputs of torch.int64"),
+        ([(X, Y.float())], r"client 0 has labels torch.float32 \(20,\); allowed: int64"),
+        ([(X, Y - 1)], "client 0 has labels"),
+    ],
+)
+def test_data_that_cannot_be_trained_on_are_refused(clients, says):
+    with pytest.raises(UsageError, match=says):
+        task_of(network(), clients, (X, Y))
+
+
+def test_settings_are_those_of_a_run():
+    with pytest.raises(UsageError, match="cohort_size=9 given; allowed: 1 to num_clients=4"):
+        task_of(network(), CLIENTS, (X, Y), cohort_size=9)

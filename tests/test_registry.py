@@ -1,0 +1,155 @@
+"""Methods, partitions and models of a module of the user's."""
+
+import numpy as np
+import pytest
+
+from fedlib.errors import UsageError
+from fedlib.experiments.preflight import check_run_names
+from fedlib.federation import prepare, rounds
+from fedlib.methods import make_method
+from fedlib.models import model_options
+from fedlib.partition import make_partition
+from fedlib.run import Run
+
+MODULE = """
+from dataclasses import dataclass, replace
+
+import numpy as np
+from torch import nn
+
+from fedlib.federation import Method, finish_round, initial_state, sample_shares, train_cohort
+
+number = 3
+
+
+def stripes(labels, *, num_clients, start=0):
+    return [np.arange(start, len(labels))[k::num_clients] for k in range(num_clients)]
+
+
+def lost(labels, *, num_clients):
+    return [np.arange(len(labels))] + [[]] * (num_clients - 1)
+
+
+def beyond(labels, *, num_clients):
+    return [[k, len(labels)] for k in range(num_clients)]
+
+
+def twice(labels, *, num_clients):
+    return [[0]] * num_clients
+
+
+def linear(image_shape, num_classes, *, bias=True):
+    return nn.Sequential(nn.Flatten(), nn.Linear(int(np.prod(image_shape)), num_classes, bias=bias))
+
+
+@dataclass(frozen=True)
+class Plain(Method):
+    rate: float
+
+    def init(self, task):
+        return initial_state(task)
+
+    def apply(self, task, state, cohort):
+        trained = train_cohort(task, state, cohort)
+        return finish_round(task, state, cohort, trained, sample_shares(task, cohort))
+
+
+@dataclass(frozen=True)
+class Half(Method):
+    def init(self, task):
+        return initial_state(task)
+
+
+@dataclass(frozen=True)
+class StateAlone(Plain):
+    rate: float = 0.0
+
+    def apply(self, task, state, cohort):
+        return super().apply(task, state, cohort)[0]
+
+
+@dataclass(frozen=True)
+class Stuck(Plain):
+    rate: float = 0.0
+
+    def apply(self, task, state, cohort):
+        after, report = super().apply(task, state, cohort)
+        return replace(after, round=state.round), report
+"""
+GIVEN = {"labels": np.arange(12) % 3, "num_classes": 3, "num_clients": 4, "rng": np.random.default_rng(0)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_module(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "hers.py").write_text(MODULE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield
+
+
+def run_of(**changes):
+    settings = {
+        "paper": "own", "artifact": "own", "profile": "smoke", "dataset": "fmnist-embedded",
+        "method": "fedavg", "partition": "hers:stripes", "model": "hers:linear", "num_clients": 4,
+        "rounds": 1,
+        "dataset_options": {"train_per_class": 4, "test_per_class": 4}, "client_eval": "none",
+    }  # fmt: skip
+    return Run(**{**settings, **changes})
+
+
+def test_a_partition_and_a_model_of_the_users_train():
+    run = run_of(partition_options={"start": 4}, model_options={"bias": False})
+    check_run_names(run)
+    task = prepare([run])
+    assert [own.tolist()[0] for own in task.clients[0]] == [4, 5, 6, 7]
+    assert sum(len(own) for own in task.clients[0]) == 36
+    assert [tuple(w.shape) for w in task.model.parameters()] == [(10, 784)]
+    *_, last = rounds(task, make_method("fedavg"))
+    assert last.rows[0][0]["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        ("lost", "leaves client 1 of 4 without images"),
+        ("beyond", "made indices from 0 to 12; allowed: 0 to 11"),
+        ("twice", "gave an image out twice"),
+        ("number", "given; allowed: a class or function"),
+        ("nothing", "cannot be imported .*; allowed: a name of `fedlib.partition.PARTITIONS`"),
+    ],
+)
+def test_a_partition_of_the_users_that_cannot_be_is_refused(function, says):
+    with pytest.raises(UsageError, match=says):
+        make_partition(f"hers:{function}", **GIVEN)
+
+
+def test_an_option_that_a_model_of_the_users_lacks_is_refused():
+    assert model_options("hers:linear") == {"bias": True}
+    with pytest.raises(UsageError, match="unknown option of model 'hers:linear' 'bais'"):
+        check_run_names(run_of(model_options={"bais": True}))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Half", "method 'hers:Half' given without apply; a `Method` needs init and apply"),
+        ("Plain", "method 'hers:Plain' needs the option 'rate'"),
+    ],
+)
+def test_a_method_that_cannot_be_made_is_refused(name, says):
+    with pytest.raises(UsageError, match=says):
+        check_run_names(run_of(method=f"hers:{name}"))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("StateAlone", "StateAlone.apply returned ServerState; allowed: "),
+        ("Stuck", "Stuck.apply returned the state of round 0 in round 1"),
+    ],
+)
+def test_what_apply_has_to_return_is_checked(name, says):
+    method = make_method(f"hers:{name}")
+    with pytest.raises(UsageError, match=says):
+        list(rounds(prepare([run_of()]), method))
