@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import tables
-from fedlib.analysis.claims import ABSENT
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.estimands import kept_by_bias
@@ -140,7 +139,7 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
         line: dict[str, object] = {"role": shown[role], "method": method}
         line["seeds"] = max(map(len, gains.values()))
         for words, values in gains.items():
-            line |= (mean_interval(values) if len(values) else ABSENT).columns(words)
+            line |= (mean_interval(values) if len(values) else NO_INTERVAL).columns(words)
         lines += [line] * bool(line["seeds"])
     return pd.DataFrame(lines)
 
