@@ -75,8 +75,7 @@ def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.Da
     names = {"accuracy_std": "published s.d.", "std": "ours s.d.", "n": "seeds"}
     columns = [*on, "published", "published s.d.", "ours", "low", "high", "ours s.d.", "difference", "seeds"]
     table = table.rename(columns=names)[columns].dropna(subset="ours")
-    place = list(runs.ALPHAS).index
-    return table.sort_values("dataset", key=lambda d: d.map(place), kind="stable", ignore_index=True)
+    return quantities.in_papers_order(table, "dataset")
 
 
 def costs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -90,10 +89,10 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     joined = cells.mean().assign(seeds=cells.size()).reset_index()
     order = {name: place for place, name in enumerate(runs.SETTINGS)}
     joined = joined.sort_values("variant", key=lambda names: names.map(order), kind="stable")
-    joined = joined.sort_values("role", key=lambda names: names.map(list(runs.ALPHAS).index), kind="stable")
+    joined = quantities.in_papers_order(joined)
     joined.insert(1, "method", joined.variant.map(lambda name: runs.SETTINGS[name].label))
     joined = joined.assign(role=joined.role.map(quantities.shown_roles(rows)))
-    return joined.drop(columns="variant").round(1).reset_index(drop=True)
+    return joined.drop(columns="variant").round(1)
 
 
 def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
