@@ -59,9 +59,9 @@ def mean_ranks(scores: np.ndarray) -> np.ndarray:
     return stats.rankdata(-scores, axis=0).mean(axis=(-1, -2))
 
 
-def rank_intervals(scores: np.ndarray, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Interval]:
+def rank_intervals(scores: np.ndarray) -> list[Interval]:
     """Mean rank of each method with its `stratified_interval`; scores [methods, settings, seeds]."""
-    drawn = mean_ranks(np.stack([_resampled(one, resamples, seed) for one in scores]))
+    drawn = mean_ranks(np.stack([_resampled(one, RESAMPLES, 0) for one in scores]))
     low, high = np.quantile(drawn, [0.025, 0.975], axis=-1)
     found = zip(mean_ranks(scores).tolist(), low.tolist(), high.tolist(), strict=True)
     return [Interval(*one, scores.shape[-1]) for one in found]

@@ -22,14 +22,13 @@ from fedlib.analysis.decisions import (
     SUPPORTED,
     VERDICTS,
 )
-from fedlib.analysis.intervals import Interval, interval_words, mean_interval, number_words
+from fedlib.analysis.intervals import NO_INTERVAL, Interval, interval_words, mean_interval, number_words
 from fedlib.errors import check, check_name
 
 # Smallest effect of interest where the paper prints none, by unit: half a point of accuracy, 5 % of a
 # time or a cost
 DEFAULT_MARGINS = {"points": 0.5, "% of accuracy": 0.5, "%": 5.0}
 MOST_PARTS = 3
-ABSENT = Interval(math.nan, math.nan, math.nan, 0)  # of a part without rows
 
 Printed = Callable[[], float | Mapping[str, float]]
 
@@ -316,7 +315,7 @@ def samples_of(part: Part, rows: pd.DataFrame) -> pd.DataFrame:
 def effect_of(part: Part, table: pd.DataFrame) -> Effect:
     """Decide one part from its samples: one line per seed, one column per cell; none: not testable here."""
     if table.empty:
-        return Effect(part.what, part.unit, part.kind, NOT_TESTABLE, ABSENT, math.nan, math.nan)
+        return Effect(part.what, part.unit, part.kind, NOT_TESTABLE, NO_INTERVAL, math.nan, math.nan)
     names, values = [str(name) for name in table.columns], table.to_numpy(dtype=float)
     cells = {name: mean_interval(values[:, i]) for i, name in enumerate(names)}
     margin, printed = part.margin_over(names), part.printed_over(names)

@@ -36,6 +36,9 @@ class Interval:
         return {name: self.mean, f"{start}low": self.low, f"{start}high": self.high}
 
 
+NO_INTERVAL = Interval(math.nan, math.nan, math.nan, 0)  # of no values
+
+
 def mean_interval(values: np.ndarray) -> Interval:
     """Mean and 95 % t interval, `mean +- t(n-1) * s / sqrt(n)`; NaN values are an error."""
     values = np.asarray(values, dtype=float)

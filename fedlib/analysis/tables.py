@@ -101,7 +101,7 @@ def provenance_line(rows: pd.DataFrame) -> str:
 def seed_words(seeds: Sequence[int]) -> str:
     """`3 seeds (0 to 2)`, `2 seeds (0, 4)`, `1 seed (0)`."""
     seeds = sorted(int(seed) for seed in seeds)
-    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+    count = counted(len(seeds), "seed")
     run = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
     return f"{count} ({seeds[0]} to {seeds[-1]})" if run else f"{count} ({', '.join(map(str, seeds))})"
 
@@ -124,6 +124,17 @@ def dataset_words(rows: pd.DataFrame) -> list[str]:
 def listed(words: Sequence[str]) -> str:
     """Words as a sentence lists them: `A, B and C`."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def span_words(values: Sequence[int]) -> str:
+    """`29`, or `20 to 1,040`."""
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _size_words(rows: pd.DataFrame) -> str:

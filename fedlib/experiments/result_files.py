@@ -24,9 +24,9 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionEr
 _DIGITS = 6  # of floats
 
 
-def results_file(place: str, profile: str, folder: Path | None = None) -> Path:
+def results_file(place: str, profile: str) -> Path:
     """The file of rows that are filed under `<paper>/<name>`."""
-    return (folder or results_folder()) / f"{place}-{profile}.parquet"
+    return results_folder() / f"{place}-{profile}.parquet"
 
 
 def read_rows(path: Path) -> "pd.DataFrame":

@@ -182,6 +182,6 @@ def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:
         frames.append(accuracy.assign(**{"lambda": words}))
     found = quantities.of_common_seeds(pd.concat(frames, ignore_index=True), "lambda")
     table = summarise_seeds(found, ["role", "lambda"], "accuracy").rename(columns={"mean": "accuracy (%)"})
-    table = table.sort_values("role", key=lambda d: d.map(list(runs.ALPHAS).index), kind="stable")
+    table = quantities.in_papers_order(table)
     shown = table.role.map(quantities.shown_roles(rows))
-    return table.assign(role=shown).rename(columns={"n": "seeds"}).reset_index(drop=True)
+    return table.assign(role=shown).rename(columns={"n": "seeds"})

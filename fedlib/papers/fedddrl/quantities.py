@@ -35,6 +35,12 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def in_papers_order(table: pd.DataFrame, column: str = "role") -> pd.DataFrame:
+    """The lines sorted by the paper's data set in a column; those of a data set stay in their order."""
+    place = list(runs.ALPHAS).index
+    return table.sort_values(column, key=lambda names: names.map(place), kind="stable", ignore_index=True)
+
+
 _PLACES = {"fmnist-embedded": " (in its place Fashion-MNIST)"}  # real images of another set, at `smoke`
 
 

@@ -31,13 +31,12 @@ def return_table(rows: pd.DataFrame) -> pd.DataFrame:
     by = ["role", "variant"]
     table = summarise_seeds(found, by, "return").rename(columns={"mean": "return", "n": "seeds"})
     means = found.groupby(by)[["accuracy", "latency %", "uploads %"]].mean().reset_index()
-    table = table.merge(means, on=by)
-    place = table.role.map(list(runs.ALPHAS).index)
-    table = table.assign(place=place).sort_values(["place", "return"], ascending=[True, False])
+    table = table.merge(means, on=by).sort_values("return", ascending=False, kind="stable")
+    table = quantities.in_papers_order(table)
     table.insert(1, "method", table.variant.map(lambda name: runs.SETTINGS[name].label))
     table = table.assign(role=table.role.map(quantities.shown_roles(rows)))
     table = table[[*(name for name in table if name != "seeds"), "seeds"]]
-    return table.drop(columns=["variant", "place"]).reset_index(drop=True)
+    return table.drop(columns="variant")
 
 
 def term_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -143,9 +142,9 @@ def saved_by_rule(rows: pd.DataFrame) -> pd.DataFrame:
         frames.append(summarise_seeds(saved, "role", "saved").assign(rule=words))
     table = pd.concat(frames).rename(columns={"mean": "latency saved (%)", "n": "seeds"})
     names = quantities.shown_roles(rows)
-    table = table.sort_values("role", key=lambda role: role.map(list(runs.ALPHAS).index), kind="stable")
+    table = quantities.in_papers_order(table)
     columns = ["role", "rule", "latency saved (%)", "low", "high", "seeds"]
-    return table.assign(role=table.role.map(names))[columns].reset_index(drop=True)
+    return table.assign(role=table.role.map(names))[columns]
 
 
 def price_sentence(rows: pd.DataFrame) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import tables
-from fedlib.analysis.claims import ABSENT
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.estimands import kept_by_bias
@@ -76,8 +75,7 @@ def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.Da
     names = {"accuracy_std": "published s.d.", "std": "ours s.d.", "n": "seeds"}
     columns = [*on, "published", "published s.d.", "ours", "low", "high", "ours s.d.", "difference", "seeds"]
     table = table.rename(columns=names)[columns].dropna(subset="ours")
-    place = list(runs.ALPHAS).index
-    return table.sort_values("dataset", key=lambda d: d.map(place), kind="stable", ignore_index=True)
+    return quantities.in_papers_order(table, "dataset")
 
 
 def costs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -91,10 +89,10 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     joined = cells.mean().assign(seeds=cells.size()).reset_index()
     order = {name: place for place, name in enumerate(runs.SETTINGS)}
     joined = joined.sort_values("variant", key=lambda names: names.map(order), kind="stable")
-    joined = joined.sort_values("role", key=lambda names: names.map(list(runs.ALPHAS).index), kind="stable")
+    joined = quantities.in_papers_order(joined)
     joined.insert(1, "method", joined.variant.map(lambda name: runs.SETTINGS[name].label))
     joined = joined.assign(role=joined.role.map(quantities.shown_roles(rows)))
-    return joined.drop(columns="variant").round(1).reset_index(drop=True)
+    return joined.drop(columns="variant").round(1)
 
 
 def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +138,7 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
         line: dict[str, object] = {"role": shown[role], "method": method}
         line["seeds"] = max(map(len, gains.values()))
         for words, values in gains.items():
-            line |= (mean_interval(values) if len(values) else ABSENT).columns(words)
+            line |= (mean_interval(values) if len(values) else NO_INTERVAL).columns(words)
         lines += [line] * bool(line["seeds"])
     return pd.DataFrame(lines)
 

@@ -9,7 +9,7 @@ from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
-from fedlib.analysis.tables import dataset_words, listed
+from fedlib.analysis.tables import counted, dataset_words, listed
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
@@ -234,8 +234,7 @@ def _length(rows: pd.DataFrame) -> str:
 
 def _trials(rows: pd.DataFrame) -> str:
     """`3 trials`, `1 trial`."""
-    count = rows.seed.nunique()
-    return f"{count} trial{'s' * (count > 1)}"
+    return counted(rows.seed.nunique(), "trial")
 
 
 def _whole_trials(rows_of: RowsOf) -> pd.DataFrame:
@@ -259,8 +258,8 @@ def at_length(rows_of: RowsOf) -> list[str]:
     ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
     last = _last_lead(rows)
     told = [
-        f"After {rows['rounds'].max()} rounds of two mini-batches on {name} ({trials} trial"
-        f"{'s' * (trials > 1)}) the best rounds of the five methods lie between {min(best.values()):.1f} and "
+        f"After {rows['rounds'].max()} rounds of two mini-batches on {name} ({_trials(rows)}) "
+        f"the best rounds of the five methods lie between {min(best.values()):.1f} and "
         f"{max(best.values()):.1f} %. The paper has {printed['FedDisk']:g} % for FedDisk and "
         f"{printed['best other']:g} % for the best of the others.",
         f"FedDisk's is {_words(ahead)} from that of the best competitor, {rival}: {_ahead(ahead)}. "

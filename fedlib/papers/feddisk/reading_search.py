@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
+from fedlib.analysis.tables import counted
 from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 
@@ -90,10 +91,9 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
     run, near = int(table["of rounds"].max()), table["points off"].abs() <= POINTS
     images = int(table["images a class"].max())
     absent = "" if (table.work == EPOCHS).any() else f" None with {EPOCHS} was run."
-    count, seeds = len(table), rows.seed.nunique()
     told = (
-        f"Of {count} reading{'s' * (count > 1)} with up to {images} training images a class "
-        f"({seeds} seed{'s' * (seeds > 1)}) {int(near.sum()) or 'none'} "
+        f"Of {counted(len(table), 'reading')} with up to {images} training images a class "
+        f"({counted(rows.seed.nunique(), 'seed')}) {int(near.sum()) or 'none'} "
         f"come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the printed {level:g} %"
     )
     told += (

@@ -11,6 +11,7 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import counted
 from fedlib.papers.feddrl import estimands, quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
@@ -22,8 +23,8 @@ MOST_NAMES = 4  # of cells in a sentence; more are only counted
 
 def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
     """Answer whether FedDRL gives the small groups larger factors, and whether training is the reason."""
-    named = _named(rows_of("feddrl/impact_factors"))
-    found = _by_cell(named, ("feddrl",), estimands.factor_difference)
+    named = quantities.named(rows_of("feddrl/impact_factors"))
+    found = _by_cell(named, ("feddrl",), estimands.factor_gap)
     if not found:
         return []
     told = [
@@ -82,7 +83,7 @@ def _by_partition(rows: pd.DataFrame, value: str, late: bool) -> pd.DataFrame:
 
 def is_it_faster(rows_of: RowsOf) -> list[str]:
     """Answer fig. 10: rounds to the accuracy that all reach, of FedDRL, of FedAvg and of uniform weights."""
-    named = _named(rows_of("feddrl/fig10"))
+    named = quantities.named(rows_of("feddrl/fig10"))
     found = _by_cell(named, THREE, lambda part: _rounds_over(part, "fedavg"))
     if not found:
         return []
@@ -123,9 +124,9 @@ def _rounds_there(named: pd.DataFrame, names: list[str]) -> str:
 def does_the_lead_grow(rows_of: RowsOf) -> list[str]:
     """Answer figs. 7 and 8: FedDRL's lead at the ends, over participants and over the cluster's share."""
     told = []
-    if words := _ends(_named(rows_of("feddrl/fig7")), "cohort_size", "K = {:g}"):
+    if words := _ends(quantities.named(rows_of("feddrl/fig7")), "cohort_size", "K = {:g}"):
         told.append(f"FedDRL's lead over the better baseline {words}. The paper has it ahead at every K.")
-    return [*told, *_by_share(_named(rows_of("feddrl/fig8")))]
+    return [*told, *_by_share(quantities.named(rows_of("feddrl/fig8")))]
 
 
 def _by_share(named: pd.DataFrame) -> list[str]:
@@ -181,7 +182,7 @@ def _leads(named: pd.DataFrame) -> pd.DataFrame:
 
 def does_it_lead_on_shards(rows_of: RowsOf) -> list[str]:
     """Answer table 4: FedDRL less the better baseline, and less its untrained policy, over the cells."""
-    return _lead_over_cells(_named(rows_of("feddrl/table4")))
+    return _lead_over_cells(quantities.named(rows_of("feddrl/table4")))
 
 
 def does_it_lead_as_run(rows_of: RowsOf) -> list[str]:
@@ -194,18 +195,19 @@ def does_it_lead_as_run(rows_of: RowsOf) -> list[str]:
             f"{apart['random deal']:.2f}, on CIFAR-10's own labels {apart['own labels']:.2f}.",
             f"So {100 * apart['as run'] / apart['own labels']:.0f} % of the skew is left.",
         ]
-    return [*told, *_lead_over_cells(_named(rows_of("feddrl/cifar10_as_run")))]
+    return [*told, *_lead_over_cells(quantities.named(rows_of("feddrl/cifar10_as_run")))]
 
 
 def does_it_lead_on_their_lists(rows_of: RowsOf) -> list[str]:
     """Answer whether FedDRL leads on the authors' index lists, and more so in a larger main cluster."""
-    told = _lead_over_cells(_named(rows_of("feddrl/authors_partitions")))
-    return [*told, *_by_share(_named(rows_of("feddrl/authors_deltas")))]
+    told = _lead_over_cells(quantities.named(rows_of("feddrl/authors_partitions")))
+    return [*told, *_by_share(quantities.named(rows_of("feddrl/authors_deltas")))]
 
 
 def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
     """Answer whether the proximal term or uniform weights set FedProx off from FedAvg."""
-    named, needs = _named(rows_of("feddrl/fedprox_weights")), ("fedavg", "fedprox", "fedprox_uniform")
+    named = quantities.named(rows_of("feddrl/fedprox_weights"))
+    needs = ("fedavg", "fedprox", "fedprox_uniform")
     term, weights = (
         _pooled(named, needs, estimands.less(own, other))
         for own, other in (("fedprox", "fedavg"), ("fedprox_uniform", "fedprox"))
@@ -240,10 +242,10 @@ def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
             )
             for measure in (quantities.best, last_rounds)
         )
-        seeds = part.seed.nunique()
+        seeds = counted(part.seed.nunique(), "seed")
         found += [
-            f"Up to round {common} of {part['rounds'].max()} ({seeds} seed{'s' * (seeds > 1)}) FedDRL's best "
-            f"round less FedAvg's and FedProx's is {best} points.",
+            f"Up to round {common} of {part['rounds'].max()} ({seeds}) FedDRL's best round less "
+            f"FedAvg's and FedProx's is {best} points.",
             f"The paper prints {paper}, of all rounds.",
             f"The mean of the last {LAST_ROUNDS} rounds less theirs is {late} points.",
         ]
@@ -279,10 +281,6 @@ def _lead_over_cells(named: pd.DataFrame) -> list[str]:
 
 def _effect(values: pd.Series, unit: str) -> str:
     return effect_words(mean_interval(values.dropna().to_numpy()), unit)
-
-
-def _named(rows: pd.DataFrame) -> pd.DataFrame:
-    return quantities.named(rows) if len(rows) else rows
 
 
 def _by_cell(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> dict[str, Interval]:
@@ -321,5 +319,4 @@ def _of_cells(named: pd.DataFrame, needs: tuple[str, ...]) -> str:
     parts = [part for _, part in quantities.cells(named, needs=needs)]
     generated = sum("stand_in" in part and bool(part.stand_in.any()) for part in parts)
     which = generated if generated < len(parts) else "all"
-    cells = f"{len(parts)} cell{'s' * (len(parts) != 1)}"
-    return f"Of {cells}{f' ({which} with the generated stand-in)' if generated else ''}"
+    return f"Of {counted(len(parts), 'cell')}{f' ({which} with the generated stand-in)' if generated else ''}"

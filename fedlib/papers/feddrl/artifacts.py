@@ -41,6 +41,14 @@ def _measured(
     return Artifact(found.id, title, measurement=found, plot=plot, tables=shown, datasets=_data(*data))
 
 
+def _one_cell(name: str, title: str, *, shown: tuple[Callable, ...] = LENGTH_TABLES) -> Artifact:
+    """One of `length_runs.LENGTH_CELLS`."""
+    return Artifact(
+        f"feddrl/{name}", title, runs=partial(length_runs.paper_length, artifact=name),
+        plot=figures.plot_length, tables=shown, profiles=LONG,
+    )  # fmt: skip
+
+
 ARTIFACTS = (
     Artifact(
         "feddrl/table1", "The agent's settings", compute=measurements.table1, datasets=_data()
@@ -56,25 +64,10 @@ ARTIFACTS = (
         runs=runs.table3, plot=figures.plot_table3, profiles=PROFILES,
         tables=(tables.accuracies_run, tables.gain_table, tables.control_table),
     ),
-    Artifact(
-        "feddrl/paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100",
-        runs=length_runs.paper_length, plot=figures.plot_length, tables=LENGTH_TABLES, profiles=LONG,
-    ),
-    Artifact(
-        "feddrl/paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100",
-        runs=partial(length_runs.paper_length, artifact="paper_length_cn"), plot=figures.plot_length,
-        tables=LENGTH_TABLES, profiles=LONG,
-    ),
-    Artifact(
-        "feddrl/paper_length_pa", "The same under PA: Fashion-MNIST, PA, N = 100",
-        runs=partial(length_runs.paper_length, artifact="paper_length_pa"), plot=figures.plot_length,
-        tables=LENGTH_TABLES[:2], profiles=LONG,
-    ),
-    Artifact(
-        "feddrl/paper_length_mnist", "The same on MNIST: CE, N = 100",
-        runs=partial(length_runs.paper_length, artifact="paper_length_mnist"), plot=figures.plot_length,
-        tables=LENGTH_TABLES, profiles=LONG,
-    ),
+    _one_cell("paper_length", "One cell of table 3 at the paper's length: Fashion-MNIST, CE, N = 100"),
+    _one_cell("paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100"),
+    _one_cell("paper_length_pa", "The same under PA: Fashion-MNIST, PA, N = 100", shown=LENGTH_TABLES[:2]),
+    _one_cell("paper_length_mnist", "The same on MNIST: CE, N = 100"),
     Artifact(
         "feddrl/early_lead", "The repaired agent in the first 100 rounds: Fashion-MNIST, CN, N = 100",
         runs=length_runs.early_lead, plot=partial(figures.plot_curves, columns=1), profiles=LONG,

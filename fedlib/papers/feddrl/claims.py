@@ -74,7 +74,7 @@ LEAD_IN_TABLE_4 = Part(
 )  # fmt: skip
 FACTORS = Part(
     "factor of small groups - of the main group, after a quarter of the rounds",
-    by_cell(estimands.factor_difference, needs=("feddrl",), partition=("ce", "cn")), unit="%",
+    by_cell(estimands.factor_gap, needs=("feddrl",), partition=("ce", "cn")), unit="%",
 )  # fmt: skip
 FACTORS_IN_SLOT = Part(
     "the same among clients in the same slot (A5)",

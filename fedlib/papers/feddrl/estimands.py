@@ -133,13 +133,8 @@ def loss_ratio(value: str, *, late: bool) -> Callable[[pd.DataFrame], pd.DataFra
     return by_cell(measure, data=("CIFAR-100",), num_clients=10)
 
 
-def factor_difference(part: pd.DataFrame) -> pd.Series:
+def factor_gap(part: pd.DataFrame, variant: str = "feddrl") -> pd.Series:
     """Mean factor of small groups' clients less the main group's, later rounds, in % of a uniform factor."""
-    return factor_gap(part, "feddrl")
-
-
-def factor_gap(part: pd.DataFrame, variant: str) -> pd.Series:
-    """`factor_difference` of any variant that decides factors."""
     factors = quantities.group_factors(part[part.variant == variant])
     later = factors[factors["round"] > EARLY * factors["round"].max()].groupby("seed")
     return 100 * part.cohort_size.iloc[0] * (later.others.mean() - later.main.mean())

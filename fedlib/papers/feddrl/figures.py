@@ -1,7 +1,6 @@
 """FedDRL's figures, from stored rows."""
 
 import textwrap
-from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -196,15 +195,6 @@ def _time_bars(rows: pd.DataFrame, ax: Axes) -> None:
         at = [places[setting] + shift for setting in zip(part.model, part.data, strict=True)]
         ax.bar(at, part.median_ms, 0.4, yerr=_deciles(part), color=colour, label=what, capsize=3)
     ax.set_xticks(range(len(places)), [f"{model}\n{data}" for model, data in places], fontsize=7)
-
-
-def _labels(rows: pd.DataFrame, cells: Iterable[tuple[str, str, int]]) -> list[str]:
-    """`CIFAR-100 stand-in/CE/N=10` for cells that go by the paper's names."""
-    names = {
-        quantities.PAPER_DATA[d]: quantities.cell_name((d, "pa", 0)).split("/")[0]
-        for d in rows.dataset.unique()
-    }
-    return [f"{names[data]}/{partition}/N={clients}" for data, partition, clients in cells]
 
 
 def plot_fig10(rows: pd.DataFrame) -> Figure:

@@ -129,7 +129,7 @@ def _lead_words(leads: list[_LateLead]) -> list[str]:
 
 def _learning_words(rows: pd.DataFrame) -> list[str]:
     """Rewards of the printed and of the repaired agent over those of uniform weights, in one sentence."""
-    named = quantities.named(rows) if len(rows) else rows
+    named = quantities.named(rows)
     if named.empty or not {"feddrl", "repaired", "uniform"} <= set(named.variant):
         return []
     parts = dict(iter(named.groupby("dataset")))

@@ -136,5 +136,7 @@ def learning_costs() -> pd.DataFrame:
     rounds = scale_of(SMALL).small_rounds
     for words, options in (("small setting", {}), ("the same, repaired", REPAIRED)):
         found[f"{words}, {SMALL}"] = count_updates(FedDRL(**options), rounds)
-    updates = {name: own["offline updates"] + own["online updates"] for name, own in found.items()}
-    return pd.DataFrame([{"runs": name, **own, "updates": updates[name]} for name, own in found.items()])
+    return pd.DataFrame(
+        {"runs": name, **own, "updates": own["offline updates"] + own["online updates"]}
+        for name, own in found.items()
+    )

@@ -12,7 +12,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.decisions import NOT_TESTABLE
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import listed
+from fedlib.analysis.tables import counted, listed
 from fedlib.experiments.durations import Timings, minutes
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import estimands, quantities
@@ -38,7 +38,7 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     One sentence where runs are missing. Levels, controls and factors of the groups are in the tables below.
     """
     rows = rows_of(artifact)
-    named = quantities.named(rows) if len(rows) else rows
+    named = quantities.named(rows)
     if rows.empty or rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
         return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
     late = quantities.late(named)
@@ -133,7 +133,7 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
     found: dict[str, list[str]] = {}
     for name in LENGTH_CELLS:
         rows = rows_of(f"feddrl/{name}")
-        named = quantities.named(rows) if len(rows) else rows
+        named = quantities.named(rows)
         if rows.empty or rows["rounds"].max() < ROUNDS or "fedavg" not in set(named.variant):
             continue
         dataset, scheme = named[["dataset", "partition"]].iloc[0]
@@ -181,7 +181,7 @@ def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
     if leads.empty:
         return []
     lead = mean_interval(leads.mean(axis=1).to_numpy())
-    cells = f"{leads.shape[1]} cell{'s' * (leads.shape[1] > 1)}"
+    cells = counted(leads.shape[1], "cell")
     says = by_sign(
         lead, above="FedDRL is faster", below="FedDRL is slower",
         undecided="That either is faster does not show",

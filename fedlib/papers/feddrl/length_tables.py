@@ -1,24 +1,15 @@
 """Tables of FedDRL's cells at the paper's length: levels, leads, and the factors of small groups' clients."""
 
-import math
-
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.analysis.intervals import NO_INTERVAL, mean_interval
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.tables import PRINTED, line_key, name_cell, over
 
-AGENTS = (
-    "feddrl",
-    "feddrl_online",
-    "untrained",
-    "repaired",
-    "drawn",
-)  # policies that decide a client's factor
-NO_INTERVAL = Interval(math.nan, math.nan, math.nan, 0)
+AGENTS = ("feddrl", "feddrl_online", "untrained", "repaired", "drawn")  # policies that decide a factor
 
 
 def length_table(rows: pd.DataFrame) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from fedlib.papers.feddrl.small_setting import EXTRA
 
 BASELINES = ("fedavg", "fedprox")
 THREE = (*BASELINES, "feddrl")
+LATE = 0.05  # share of the rounds, the last ones, over which `late` averages
 # The first that fits names a row: those with more options first
 _REPAIRS = {
     "repaired" if name == FROZEN else name: ("feddrl", options)
@@ -52,8 +53,10 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     """Finished rows with a column `variant`, the method's name in our tables, in their order.
 
     Cells cut by labels that are not the images' own, or by the authors' files, count under the scheme
-    that cut them.
+    that cut them. A frame without columns stays as it is.
     """
+    if rows.columns.empty:
+        return rows
     found = with_variant(finished_rows(rows), _NAMES)
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
     found = found.sort_values("variant", key=lambda names: names.map(ranks), kind="stable")
@@ -116,14 +119,14 @@ def over_rounds(part: pd.DataFrame, variant: str) -> pd.Series:
     return own.groupby("seed").test_accuracy.mean() * 100
 
 
-def late(part: pd.DataFrame, last: float = 0.05) -> pd.DataFrame:
+def late(part: pd.DataFrame) -> pd.DataFrame:
     """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
 
     Unlike the best round (FEDDRL-A34) it is not chosen with the test data. SingleSet's last are of its own
     epochs.
     """
     length = part.groupby("variant")["round"].transform("max")
-    last_rows = part[(part["round"] > (1 - last) * length) & part.test_accuracy.notna()]
+    last_rows = part[(part["round"] > (1 - LATE) * length) & part.test_accuracy.notna()]
     return 100 * last_rows.groupby(["seed", "variant"]).test_accuracy.mean().unstack("variant")
 
 

@@ -13,6 +13,7 @@ from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
+from fedlib.papers.feddrl.estimands import EARLY
 from fedlib.papers.feddrl.runs import CONTROLS
 from fedlib.plotting.style import method_style
 
@@ -234,7 +235,7 @@ def over(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def factor_table(rows: pd.DataFrame, early: float = 0.25) -> pd.DataFrame:
+def factor_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean impact factor (%) of a main-group client and of another, later rounds, mean over seeds.
 
     With ten equal clients every factor is 10 % under FedAvg (CE).
@@ -242,7 +243,7 @@ def factor_table(rows: pd.DataFrame, early: float = 0.25) -> pd.DataFrame:
     named, found = quantities.named(rows), []
     for cell, part in quantities.cells(named):
         factors = quantities.group_factors(part)
-        later = factors[factors["round"] > early * factors["round"].max()]
+        later = factors[factors["round"] > EARLY * factors["round"].max()]
         for variant in quantities.variant_order(later):
             seeds = later[later.variant == variant].groupby("seed")[["main", "others"]].mean() * 100
             interval = contrasts.paired(seeds.others, seeds.main)

@@ -7,6 +7,7 @@ import pandas as pd
 from fedlib.analysis.decisions import NOT_TESTABLE
 from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import Number, RowsOf, stated
+from fedlib.analysis.tables import counted, listed
 from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
@@ -109,8 +110,7 @@ def comparison_evidence(rows_of: RowsOf) -> list[str]:
 
 def _where(runs: pd.DataFrame) -> str:
     settings = runs.groupby(["dataset", "cell"]).ngroups
-    seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
-    return f"Over {settings} setting{'s' * (settings > 1)} ({seeds})"
+    return f"Over {counted(settings, 'setting')} ({counted(runs.seed.nunique(), 'seed')})"
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:
@@ -135,16 +135,8 @@ def _of_method(name: str, rows_of: RowsOf, where: str) -> str:
     for rival, number in LESS[name].items():
         standing, effect = _standing(number, rows_of)
         found.setdefault(standing, []).append(f"{rival} ({effect})")
-    parts = [
-        f"{words} {_listed(found[standing])}" for standing, words in PHRASES.items() if standing in found
-    ]
+    parts = [f"{words} {listed(found[standing])}" for standing, words in PHRASES.items() if standing in found]
     return f"{where} {LEARNED[name]} is {'; '.join(parts)}."
-
-
-def _listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, or `a, b and c`."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
@@ -177,7 +169,7 @@ def _in_brief(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
         parts = [f"{standing}: {named(found[standing])}" for standing in PHRASES if standing in found]
         told.append(f" Against {rival} {'; '.join(parts)}.")
     compared = f"{where[0].lower()}{where[1:]}"
-    return [f"Compared {compared}: {_listed(list(numbers))}.{''.join(told)}"] * bool(told)
+    return [f"Compared {compared}: {listed(list(numbers))}.{''.join(told)}"] * bool(told)
 
 
 def _standings(
@@ -210,7 +202,7 @@ def who_is_ahead_in_time(rows_of: RowsOf, told: Telling) -> list[str]:
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
     runs = per_device_run(named(rows))
-    seeds = f"{runs.seed.nunique()} seed{'s' * (runs.seed.nunique() > 1)}"
+    seeds = counted(runs.seed.nunique(), "seed")
     return told(IN_TIME, rows_of, f"After equal simulated time ({seeds})")
 
 

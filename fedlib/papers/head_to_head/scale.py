@@ -10,7 +10,7 @@ import pandas as pd
 from fedlib import seeds
 from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import machine_words
+from fedlib.analysis.tables import counted, listed, machine_words, span_words
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.claims import FLAT
 from fedlib.papers.head_to_head.numbers import ROWS
@@ -72,7 +72,7 @@ def images_words(rows: pd.DataFrame) -> str:
     train, test = (CLASSES * given[f"{part}_per_class"] for part in ("train", "test"))
     server = round(given["server_share"] * test)
     head = (
-        f"The comparison has {train:,} training images of {_joined(rows.dataset.unique())}, "
+        f"The comparison has {train:,} training images of {listed(rows.dataset.unique())}, "
         f"{test - server:,} test images and {server:,} for the server."
     )
     parts = [_client_words(one, cells) for one, cells in _alike(client_sizes(rows))]
@@ -80,11 +80,11 @@ def images_words(rows: pd.DataFrame) -> str:
 
 
 def _client_words(one: Sizes, cells: Sequence[str]) -> str:
-    where = _joined([CELL_WORDS.get(cell, cell) for cell in cells])
-    steps = f"{_span(one.steps)} local step{'s' * (max(one.steps) > 1)}"
+    where = listed([CELL_WORDS.get(cell, cell) for cell in cells])
+    steps = f"{span_words(one.steps)} local step{'s' * (max(one.steps) > 1)}"
     return (
-        f"In {where} a client trains on {_span(one.trained)} images in {steps} a round and holds "
-        f"{_span(one.held)} back; all clients have {one.total:,}."
+        f"In {where} a client trains on {span_words(one.trained)} images in {steps} a round and holds "
+        f"{span_words(one.held)} back; all clients have {one.total:,}."
     )
 
 
@@ -92,7 +92,7 @@ def worst_tenth_words(rows: pd.DataFrame) -> str:
     """Say on how few images the worst tenth of the clients rests."""
     held: dict[str, list[str]] = {}
     for cell, one in client_sizes(rows).items():
-        held.setdefault(_span(one.held), []).append(cell)
+        held.setdefault(span_words(one.held), []).append(cell)
     counts = " and ".join(f"{count} ({', '.join(cells)})" for count, cells in held.items())
     return f"The worst tenth rests on {counts} held-back images a client, after the last round only." * bool(
         held
@@ -157,7 +157,7 @@ def scale_words(rows_of: RowsOf) -> str:
         "data set": runs.dataset.nunique(), "division": runs.cell.nunique(), "seed": runs.seed.nunique(),
         "round": length,
     }  # fmt: skip
-    told = ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items())
+    told = ", ".join(counted(count, name) for name, count in counts.items())
     absent = [method_style(name).label for name in CONTESTANTS if name not in set(runs.contestant)]
     without = f" No rows at this length: {'; '.join(absent)}." if absent else ""
     _, curves = FLAT.check(rows)
@@ -171,7 +171,7 @@ def _machine(rows: pd.DataFrame) -> str:
 def _named(rows: pd.DataFrame) -> str:
     names = set(rows.contestant)
     labels = "; ".join(method_style(name).label for name in CONTESTANTS if name in names)
-    return f"{len(names)} contestant{'s' * (len(names) > 1)} ({labels})"
+    return f"{counted(len(names), 'contestant')} ({labels})"
 
 
 def _alike(sizes: dict[str, Sizes]) -> list[tuple[Sizes, list[str]]]:
@@ -180,13 +180,3 @@ def _alike(sizes: dict[str, Sizes]) -> list[tuple[Sizes, list[str]]]:
     for cell, one in sizes.items():
         found.setdefault(one, []).append(cell)
     return list(found.items())
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join(names)
-
-
-def _span(values: Sequence[int]) -> str:
-    """`29`, or `20 to 40`."""
-    low, high = min(values), max(values)
-    return f"{low}" if low == high else f"{low} to {high}"

@@ -12,7 +12,7 @@ from fedlib.analysis.aggregates import (
     stratified_interval,
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
-from fedlib.analysis.intervals import Interval, effect_words, mean_interval
+from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
     SETTING,
@@ -27,7 +27,6 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
-NO_INTERVAL = Interval(np.nan, np.nan, np.nan, 0)  # of FedAvg against itself
 AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
     SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too few runs",
 }  # fmt: skip
@@ -162,7 +161,7 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
     for name, rank in zip(names, ranks, strict=True):
         own = runs[runs.contestant == name]
         middle = stratified_interval(interquartile_mean, scores[name])
-        better = NO_INTERVAL
+        better = NO_INTERVAL  # of FedAvg against itself
         if name != REFERENCE:
             better = stratified_interval(probability_of_improvement, scores[name], scores[REFERENCE])
         lines.append(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from fedlib.analysis.tables import span_words
 from fedlib.papers.head_to_head.quantities import labelled
 
 MOVED = 1.5  # factor by which a concentration has to change before we say that a policy moved
@@ -18,12 +19,12 @@ def training_words(rows: pd.DataFrame, name: str, label: str) -> str:
 
 def _buffer(own: pd.DataFrame) -> str:
     last = own.drop_duplicates("run", keep="last").buffer_length.astype(int)
-    return f"'s buffer ends with {_span(last)} transitions of the run"
+    return f"'s buffer ends with {span_words(last)} transitions of the run"
 
 
 def _before_round_1(own: pd.DataFrame) -> str:
-    made = own[own["round"] == 0].local_trainings.astype(int)
-    return f"'s agent is trained by {_span(made)} local trainings before round 1, and learns nothing later"
+    made = span_words(own[own["round"] == 0].local_trainings.astype(int))
+    return f"'s agent is trained by {made} local trainings before round 1, and learns nothing later"
 
 
 def _concentrations(own: pd.DataFrame) -> str:
@@ -46,8 +47,3 @@ def all_training_words(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[st
 _TOLD = {
     "feddrl": _buffer, "repaired": _buffer, "favor": _before_round_1, "auto_fedrl": _concentrations,
 }  # fmt: skip
-
-
-def _span(values: pd.Series) -> str:
-    low, high = values.min(), values.max()
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from fedlib.experiments.results import load_rows
-from fedlib.experiments.store import write_atomically
+from fedlib.files import write_atomically
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 from fedlib.papers.head_to_head.runs import CHOSEN, CONTESTANTS
 from fedlib.papers.head_to_head.runs import chosen as settings
