@@ -36,7 +36,8 @@ def task_of(
         **{**fixed, "model": "own", "method": "own", **settings}, num_clients=len(clients), rounds=rounds
     )
     check_run_numbers(run)
-    samples = Samples(*(torch.cat(parts) for parts in zip(*clients, strict=True)))
+    inputs, labels = (torch.cat(parts) for parts in zip(*clients, strict=True))
+    samples = Samples(inputs, labels)
     device, classes = samples.device, 1 + int(max(samples.labels.max(), test[1].max()))
     split = Split(np.zeros((0, 1, 1), np.uint8), np.zeros(0, np.int64))
     names = tuple(str(label) for label in range(classes))
