@@ -117,6 +117,8 @@ def run_runs(
     sees every round's rows beside the store (`fedlib.experiments.tracking`).
     """
     check_command_numbers(max_replicas, max_clients_per_pass, checkpoint_seconds)
+    for run in runs:
+        selection.check_fields(run)
     for members in selection.group(runs):
         check_run_names(members[0])
     where = resolve_device(device)

@@ -99,7 +99,14 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
 
 def _check_type(field: str, value: Any) -> None:
     hint = _TYPES[field]
-    check(fits(value, hint), f"{field}={json.dumps(value)} given; allowed: {words_of(hint)}")
+    given = shortened(json.dumps(value, default=repr))
+    check(fits(value, hint), f"{field}={given} given; allowed: {words_of(hint)}")
+
+
+def check_fields(run: Run) -> None:
+    """UsageError for a field of a wrong type in a run that was built in Python."""
+    for field in _TYPES:
+        _check_type(field, getattr(run, field))
 
 
 def narrow(runs: Sequence[Run], field: str, name: str) -> list[Run]:

@@ -1,5 +1,6 @@
 """The suite on the fake round loop: nothing stored is computed twice, what is killed resumes exactly."""
 
+import math
 import os
 import signal
 import subprocess
@@ -322,6 +323,21 @@ def test_a_locked_run_is_left_out_and_then_waited_for(store, tmp_path, monkeypat
     lock.release()
     assert {line.split()[1] for line in logged(tmp_path)} == {"1,2"}
     assert compute(TRIPLE).computed == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("rounds", "3", 'rounds="3" given; allowed: a whole number'),
+        ("local_learning_rate", math.nan, "local_learning_rate=NaN given; allowed: a number"),
+        ("method", BASE, 'method="Run('),
+        ("seed", True, "seed=true given; allowed: a whole number"),
+    ],
+)
+def test_a_run_of_ones_own_with_a_field_of_a_wrong_type_is_refused_in_words(field, value, told):
+    with pytest.raises(UsageError) as error:
+        compute([replace(BASE, **{field: value})])
+    assert str(error.value).startswith(told)
 
 
 def test_waiting_names_how_many_runs_are_still_held_elsewhere(store, monkeypatch, capsys):

@@ -42,7 +42,7 @@ def _measured(
 
 
 def _one_cell(name: str, title: str, *, shown: tuple[Callable, ...] = LENGTH_TABLES) -> Artifact:
-    """One of `length_runs.LENGTH_CELLS`."""
+    """Artifact of one of `length_runs.LENGTH_CELLS`."""
     return Artifact(
         f"feddrl/{name}", title, runs=partial(length_runs.paper_length, artifact=name),
         plot=figures.plot_length, tables=shown, profiles=LONG,

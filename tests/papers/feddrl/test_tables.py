@@ -288,8 +288,7 @@ def test_a_joined_group_gives_each_method_its_own_members(tmp_path):
 
 
 def test_figures_call_a_stand_in_a_stand_in():
-    rows = cell("standin-cifar100", feddrl=[50])
-    assert figures._labels(rows, [("CIFAR-100", "CE", 10)]) == ["CIFAR-100 stand-in/CE/N=10"]
+    assert quantities.cell_name(("standin-cifar100", "ce", 10)) == "CIFAR-100 stand-in/CE/N=10"
 
 
 # --- without training ---------------------------------------------------------------------------
