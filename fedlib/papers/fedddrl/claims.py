@@ -85,7 +85,7 @@ CLAIMS = (
         "sec. 5.1.1, table 4", "fedddrl/table4",
         parts=(_accuracy("FedDdrl - mean of FedAvg+, FedProx+, FedMarl+", RIVALS, HARD),),
         gates=TRAINED, supplements=(supplements.FEDAVG_ALONE,),
-        how=f"{C_LAST} FedAvg+ alone as rival, with both agents of each partition: {ADDED}.",
+        how=f"{C_LAST} FedAvg+ alone as rival, with all agents of each partition: {ADDED}.",
     ),
     Claim(
         "FEDDDRL-C2", "on MNIST FedProx is best, and FedDdrl second, above FedAvg and FedMarl",
@@ -153,9 +153,9 @@ CLAIMS = (
             ),
         ),
         gates=TRAINED, supplements=supplements.KEPT_LATER,
-        how="The means of the data sets go opposite ways. With the second agent of every partition the "
-        f"interval is wider than the margin. The numbers of single data sets and of two agents were {ADDED}. "
-        f"{LATER_SEEDS}",
+        how="The means of the data sets go opposite ways. With further agents on every partition the "
+        "interval is wider than the margin. The numbers of single data sets and of further agents were "
+        f"{ADDED}. {LATER_SEEDS}",
     ),
     Claim(
         "FEDDDRL-C8", "kept clients have lower probing loss and shorter probing latency",

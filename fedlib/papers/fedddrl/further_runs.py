@@ -23,20 +23,21 @@ def _learned(run: Run, artifact: str, **options: Any) -> Run:
 
 
 def agents(profile: str) -> list[Run]:
-    """Two agents of FedDdrl on each partition, and what a rule makes of the number of clients they keep.
+    """Three agents of FedDdrl on each partition, and what a rule makes of the number of clients they keep.
 
     random, fastest: an agent whose number of clients in each round is kept and whose choice is not. Each
     run trains its agent anew, and agent 0's own runs are table 4's: on another machine the training differs,
-    and the control has another agent (`further_tables.deployments`). FedAvg and the two dropping rules
-    beside them. With five seeds ten agents.
+    and the control has another agent (`further_tables.deployments`). Agent 2 was added for that when 20 of
+    40 controls of the others had one. FedAvg and the two dropping rules beside them.
     """
     among = real_roles(profile)
     found = runs.table4(profile, ("fedavg_mixup", "fedddrl"), among)
     learned = [run for run in found if run.method == "fedddrl"]
     for run in learned:
         found += [_learned(run, "agents", deployed=rule) for rule in DEPLOYED]
-        other = _learned(run, "agents", agent=1)
-        found += [other, *(_learned(other, "agents", deployed=rule) for rule in DEPLOYED)]
+        for agent in (1, 2):
+            other = _learned(run, "agents", agent=agent)
+            found += [other, *(_learned(other, "agents", deployed=rule) for rule in DEPLOYED)]
     rules = [name for name in runs.CONTROLS if name != "fewest_epochs"]
     return found + runs.control_runs(profile, among, rules)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
-from fedlib.analysis.tables import summarise_seeds
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.tables import counted, summarise_seeds
 from fedlib.papers.fedddrl import quantities, return_tables, runs
 from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
@@ -22,13 +22,24 @@ SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
 class Choice:
     """Gain of the agents' choice of clients on a data set over a rule's choice of as many.
 
-    gaps: `QUANTITIES` of each agent less those of its control. left_out: controls of other agents.
+    gaps: `QUANTITIES` of each agent less those of its control, by (seed, agent). left_out: controls of
+    other agents.
     """
 
     role: str
     rule: str
     gaps: pd.DataFrame
     left_out: int
+
+    def gain(self, quantity: str) -> Interval:
+        """Over partitions: agents of one partition share its data and are averaged first."""
+        return mean_interval(self.gaps[quantity].groupby("seed").mean().to_numpy())
+
+    @property
+    def agents(self) -> str:
+        """How many agents on how many partitions, in words."""
+        partitions = self.gaps.index.get_level_values("seed").nunique()
+        return f"{counted(len(self.gaps), 'agent')} on {counted(partitions, 'partition')}"
 
 
 def by_agent(rows: pd.DataFrame) -> pd.DataFrame:
@@ -54,7 +65,7 @@ def _rewards(rows: pd.DataFrame) -> pd.Series:
 
 
 def deployments(rows: pd.DataFrame) -> pd.DataFrame:
-    """FedDdrl's choice less other choices of as many clients, by data set: mean over agents.
+    """FedDdrl's choice less other choices of as many clients, by data set: mean over partitions.
 
     random: any of them; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
     same number of clients in the same state. Each run trains its agent anew; a control whose agent did not
@@ -64,7 +75,7 @@ def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     for choice in _choices(rows):
         line: dict[str, object] = {"role": choice.role, "FedDdrl less": choice.rule}
         for column, words in QUANTITIES.items():
-            line |= mean_interval(choice.gaps[column].to_numpy()).columns(words)
+            line |= choice.gain(column).columns(words)
         lines.append(line | {"agents": len(choice.gaps), "left out": choice.left_out})
     return pd.DataFrame(lines)
 
@@ -74,10 +85,10 @@ def choice_sentence(rows: pd.DataFrame) -> str:
     told: dict[str, list[str]] = {}
     choices = list(_choices(rows))
     for choice in choices:
-        gain = mean_interval(choice.gaps["return"].to_numpy())
+        gain = choice.gain("return")
         says = by_sign(gain, above="ahead", below="behind", undecided="undecided")
         whom = "at random" if choice.rule == "random" else "with the shortest probing epochs"
-        told.setdefault(f"{choice.role} ({len(choice.gaps)} agents)", []).append(
+        told.setdefault(f"{choice.role} ({choice.agents})", []).append(
             f"{effect_words(gain)} against as many {whom} ({says})"
         )
     if not told:

@@ -17,11 +17,11 @@ from fedlib.papers.fedddrl.quantities import smoothness, steadiness
 
 Estimand = Callable[[pd.DataFrame], pd.DataFrame | pd.Series]
 ADDED = "added on 2026-11-25, after the rows had been looked at"  # said in `Claim.how`
-TWO_AGENTS = "two agents a partition"
+ALL_AGENTS = "three agents a partition"
 SAVED_SECONDS = contrasts((("fedavg_mixup", "fedddrl"),), values=estimands.share_of_fedavg("latency_seconds"))
 
 
-def of_both_agents(
+def of_all_agents(
     estimand: Callable[[pd.DataFrame], pd.DataFrame],
 ) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """An estimand on rows of `fedddrl/agents`: mean over the agents of each partition, by seed.
@@ -112,8 +112,8 @@ def _mixup_with(words: str, local: runs.Local) -> Supplement:
 FEDAVG_ALONE = supplement(  # of C1
     "fedddrl/agents",
     Part(
-        f"FedDdrl - FedAvg+, {TWO_AGENTS}",
-        of_both_agents(contrasts(against("fedddrl", "fedavg_mixup"), HARD)),
+        f"FedDdrl - FedAvg+, {ALL_AGENTS}",
+        of_all_agents(contrasts(against("fedddrl", "fedavg_mixup"), HARD)),
     ),
 )
 FEDPROX_OVER_FEDAVG = supplement(  # of C2
@@ -126,13 +126,13 @@ def _later(what: str, estimand: Estimand) -> Part:
     return Part(words, estimand, unit="clients", margin=0.5)  # 5 % of a cohort of ten
 
 
-_OF_BOTH = of_both_agents(of_fedddrl(estimands.later_than_first))
+_OF_ALL = of_all_agents(of_fedddrl(estimands.later_than_first))
 KEPT_LATER = (  # of C7
     supplement("fedddrl/fig10", *(_later(role, on(estimands.later_than_first, role)) for role in ROLES)),
     supplement(
         "fedddrl/agents",
-        _later(TWO_AGENTS, _OF_BOTH),
-        *(_later(f"{TWO_AGENTS}, {role}", on(_OF_BOTH, role)) for role in ROLES),
+        _later(ALL_AGENTS, _OF_ALL),
+        *(_later(f"{ALL_AGENTS}, {role}", on(_OF_ALL, role)) for role in ROLES),
     ),
 )
 PROBING_SECONDS = by_both_units(  # of C8

@@ -178,6 +178,18 @@ def test_agents_are_held_to_as_many_clients_at_random():
     assert line["latency (% of FedAvg's)"] == 0
 
 
+def test_agents_of_one_partition_count_once():
+    """+2 and +8 points on one partition, +2 on another: mean 3.5 of two partitions, not 4 of three agents."""
+    first = agents_by_hand()
+    second = first[~first.method_options.str.contains('"agent": 1')]
+    rows = pd.concat([first, second.assign(seed=1, run=second.run + "1")], ignore_index=True)
+    (line,) = further_tables.deployments(rows).to_dict("records")
+    assert line["agents"] == 3
+    assert line["accuracy (points)"] == pytest.approx(3.5)
+    assert line["accuracy (points) high"] == pytest.approx(3.5 + 12.7062 * 1.5, abs=1e-3)
+    assert "on MNIST (3 agents on 2 partitions)" in further_tables.choice_sentence(rows)
+
+
 @pytest.mark.parametrize("trained", [json.dumps([0.3]), None])
 def test_a_control_with_another_agent_is_left_out(trained):
     """The first agent's control trained to other rewards, or to none that are stored: +8 points remain."""
@@ -194,13 +206,14 @@ def test_a_control_with_another_agent_is_left_out(trained):
     assert further_tables.choice_sentence(none).startswith("No agents")
 
 
-def test_half_of_the_stored_controls_have_the_agent_that_they_replace():
-    """Those of the second agent on each partition; the first one's own runs are table 4's."""
+def test_stored_controls_of_further_agents_have_the_agent_that_they_replace():
+    """Two further agents on each of five partitions; the first one's own runs are table 4's."""
     rows = fedlib.load_results("fedddrl/agents", "reduced")
     table = further_tables.deployments(rows)
     assert len(table) == 4
-    assert table[["agents", "left out"]].eq(5).all(axis=None)
-    assert "20 of 40 control runs are left out" in further_tables.choice_sentence(rows)
+    assert table["agents"].eq(10).all()
+    assert table["left out"].eq(5).all()
+    assert "20 of 60 control runs are left out" in further_tables.choice_sentence(rows)
 
 
 def test_savings_by_the_unit_of_h():
@@ -247,7 +260,7 @@ def test_longer_training_by_hand():
 
 def test_what_the_choice_earns_is_told_with_its_agents():
     told = further_tables.choice_sentence(agents_by_hand())
-    assert "(2 agents) " in told
+    assert "(2 agents on 1 partition) " in told
     assert told.count("against as many at random") == 1
     assert "shortest probing epochs" not in told  # not run
     assert "left out" not in told
