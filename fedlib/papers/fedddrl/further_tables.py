@@ -37,7 +37,7 @@ class Choice:
 
     @property
     def agents(self) -> str:
-        """How many agents on how many partitions, in words."""
+        """Number of agents and of their partitions, in words."""
         partitions = self.gaps.index.get_level_values("seed").nunique()
         return f"{counted(len(self.gaps), 'agent')} on {counted(partitions, 'partition')}"
 

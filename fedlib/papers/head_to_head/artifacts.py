@@ -4,7 +4,8 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
 from fedlib.papers.head_to_head import device_runs, runs
 
 _paper = Deferred("fedlib.papers.head_to_head")
-device_time, figures, tables = _paper.device_time, _paper.figures, _paper.tables
+beyond, device_time = _paper.beyond, _paper.device_time
+figures, tables = _paper.figures, _paper.tables
 
 ARTIFACTS = (
     Artifact(
@@ -16,6 +17,11 @@ ARTIFACTS = (
         "head_to_head/tuning", "Search of every method's settings on held-back training images", "check",
         runs=runs.tuning, tables=(tables.search,), counts_failed=True, profiles=PROFILES,
         seeds={"smoke": (100,), **dict.fromkeys(("reduced", "extended", "paper"), runs.TUNING_SEEDS)},
+    ),
+    Artifact(
+        "head_to_head/beyond_search", "Settings beyond the ends of the search, at full length", "check",
+        runs=runs.beyond_search, tables=(beyond.further_settings,), counts_failed=True,
+        profiles=("extended", "paper"), seeds={"extended": 5, "paper": 5},
     ),
     Artifact(
         "head_to_head/comparison", "Learned methods against strong baselines", "figure",

@@ -30,6 +30,19 @@ CELLS: dict[str, tuple[str, dict[str, Any]]] = {
 CELL_WORDS = {"Dirichlet 0.1": "Dirichlet shares"}  # in sentences, where the name has a number
 RATES = (0.01, 0.03, 0.1, 0.3)  # of local SGD
 TUNING_SEEDS = (100, 101)
+# The next value of each option whose chosen one is an end of its grid, and a rate at which SCAFFOLD may not
+# diverge (HEAD-A13); the other settings as chosen
+BEYOND: dict[str, dict[str, Any]] = {
+    "scaffold": {"rate": 0.01},
+    "fedprox": {"options": {"mu": 0.001}},
+    "fedavgm": {"options": {"beta": 0.97}},
+    "fedadam": {"options": {"learning_rate": 0.03}},
+    "fedyogi": {"options": {"learning_rate": 0.03}},
+    "feddyn": {"options": {"alpha": 1.0}},
+    "power_of_choice": {"options": {"candidates": 45}},
+    "auto_fedrl": {"options": {"agent_rate": 0.001}},
+    "favor": {"options": {"agent_rate": 0.01}},
+}
 CHOSEN = "settings.json"
 
 
@@ -162,6 +175,22 @@ def comparison(profile: str) -> list[Run]:
         for cell in scale.cells
         for name, one in CONTESTANTS.items()
     ]
+
+
+def beyond_search(profile: str) -> list[Run]:
+    """Each contestant of `BEYOND` with its chosen setting and with the further one; FedAvg beside them.
+
+    In the setting of the search; SCAFFOLD in all of the comparison's settings on that data set.
+    """
+    scale, settings = scale_of(profile), chosen()
+    found = []
+    for cell in scale.cells:
+        names = ("scaffold",) if found else tuple(BEYOND)
+        shared = base_run(profile, "comparison", scale.datasets[0], cell)
+        found += [with_settings(shared, name, **settings[name]) for name in ("fedavg", *names)]
+        own = replace(shared, artifact="beyond_search")
+        found += [with_settings(own, name, **(settings[name] | BEYOND[name])) for name in names]
+    return found
 
 
 # NIID-Bench: its cells, methods and one setting for all of them

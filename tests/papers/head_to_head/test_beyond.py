@@ -1,0 +1,85 @@
+"""Settings beyond the ends of the search."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from fedlib.papers import find_artifact
+from fedlib.papers.head_to_head import beyond, runs
+from fedlib.papers.head_to_head.quantities import contestant_of
+
+from .test_comparison import lines
+
+
+def two_settings(name, chosen, further, cell="cluster skew"):
+    """Flat runs of a contestant with its chosen setting and the further one; a level per seed."""
+    settings, more = runs.chosen()[name], runs.BEYOND[name]
+    return [
+        lines(name, seed, [level] * 20, cell=cell, **setting)
+        for setting, levels in ((settings, chosen), (settings | more, further))
+        for seed, level in enumerate(levels)
+    ]
+
+
+def by_hand():
+    """FedAvg 50 %; FedYogi 60 and 62 % as chosen, two points more beyond; SCAFFOLD 0 against 50 and 51 %."""
+    fedavg = [lines("fedavg", seed, [0.5] * 20) for seed in (0, 1)]
+    yogi = two_settings("fedyogi", (0.60, 0.62), (0.62, 0.64))
+    scaffold = pd.concat(two_settings("scaffold", (0.4, 0.4), (0.50, 0.51)))
+    lost = scaffold.local_learning_rate != runs.BEYOND["scaffold"]["rate"]
+    scaffold = scaffold.assign(status=scaffold.status.mask(lost, "failed: test_loss is nan"))
+    return pd.concat([*fedavg, *yogi, scaffold], ignore_index=True)
+
+
+def test_gains_by_hand():
+    scaffold, yogi = beyond.gains(by_hand())
+    assert (yogi.contestant, yogi.held) == ("fedyogi", pytest.approx((61, 63)))
+    assert (yogi.over_chosen.mean, yogi.over_fedavg.mean) == pytest.approx((2, 13))
+    assert (scaffold.contestant, scaffold.held) == ("scaffold", pytest.approx((0, 50.5)))
+    assert scaffold.over_chosen.mean == pytest.approx(50.5)
+    table = beyond.further_settings(by_hand())
+    assert table.setting.tolist() == ["rate 0.01", "learning_rate 0.03"]
+    assert table["less FedAvg (points)"].tolist() == pytest.approx([0.5, 13])
+    assert table.diverged.tolist() == ["0 of 2", "0 of 2"]
+
+
+def test_answer_by_hand():
+    told = " ".join(beyond.answer(by_hand()))
+    assert "helps: SCAFFOLD (rate 0.01) +50" in told
+    assert "FedYogi (learning_rate 0.03) +2.00 [+2.00, +2.00] points" in told
+    assert "For 0 of 2 no clear difference shows." in told
+    assert "chosen it for SCAFFOLD (rate 0.01) and FedYogi (learning_rate 0.03), under cluster skew" in told
+    assert "FedYogi (learning_rate 0.03) is +13" in told
+    assert "SCAFFOLD (rate 0.01) is" not in told  # +0.5 [-5.9, +6.9]: not ahead of FedAvg
+    assert "Diverged" not in told
+    assert beyond.answer(by_hand().iloc[:0]) == ["Not run: settings beyond the ends of the search."]
+
+
+def test_a_further_setting_that_diverges_counts_as_zero_and_is_named():
+    rows = by_hand()
+    lost = (rows.method == "fedyogi") & rows.method_options.str.contains("0.03") & (rows.seed == 0)
+    rows["status"] = rows.status.mask(lost, "failed: test_loss is nan")
+    gain = beyond.gains(rows)[1]
+    assert gain.held[1] == pytest.approx(32)
+    assert "Diverged: FedYogi (learning_rate 0.03) 1 of 2 (cluster skew)." in beyond.answer(rows)
+
+
+@pytest.mark.parametrize("profile", find_artifact("head_to_head/beyond_search").profiles)
+def test_each_further_setting_lies_outside_the_search(profile):
+    """An option beyond all tried ones, at its chosen rate; SCAFFOLD's rate was tried, in short runs."""
+    settings = runs.chosen()
+    new = [run for run in runs.beyond_search(profile) if run.artifact == "beyond_search"]
+    for run in new:
+        name = contestant_of(run.method, json.dumps(run.method_options))
+        if name == "scaffold":
+            assert run.local_learning_rate < settings[name]["rate"]
+            continue
+        assert run.local_learning_rate == settings[name]["rate"]
+        ((option, value),) = runs.BEYOND[name]["options"].items()
+        tried = [options[option] for _, options in runs.CONTESTANTS[name].trials]
+        assert not min(tried) <= value <= max(tried)
+        ends = (min(tried), max(tried))
+        assert settings[name]["options"][option] == ends[value > ends[1]]
+    compared = runs.comparison(profile)
+    assert all(run in compared for run in runs.beyond_search(profile) if run.artifact == "comparison")
