@@ -13,14 +13,13 @@ from matplotlib.lines import Line2D
 
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, NOT_TESTABLE
 from fedlib.analysis.intervals import Interval, effect_words, number_words
-from fedlib.plotting.style import use_style
+from fedlib.plotting.style import WHITE, use_style
 
 WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unreadable
 LINEAR_WITHIN = 2  # smallest effects of interest
 _MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are dots
 _LETTERS = 80  # of a line of text as wide as the figure
 _LOGARITHM = " (100 log)"  # of parts whose effect is 100 times the logarithm of a ratio
-_WHITE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5}  # behind a name
 
 VERDICT_COLOURS = {
     "supported": "#0072B2",
@@ -48,7 +47,7 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
     for place, (name, row) in enumerate(zip(names, effects.itertuples(), strict=True)):
         _draw_line(ax, place, row)
         above = place - 0.1 / line_inches
-        label = ax.text(0, above, name, transform=ax.get_yaxis_transform(), va="bottom", bbox=_WHITE)
+        label = ax.text(0, above, name, transform=ax.get_yaxis_transform(), va="bottom", bbox=WHITE)
         label.set_in_layout(False)
     _label(ax, effects)
     ax.set_ylim(len(effects) - 0.6, -0.3 / line_inches - 0.5)
@@ -160,7 +159,7 @@ def _ratio_column(fig: SubFigure, parts: Mapping[str, pd.DataFrame]) -> None:
 
 
 def _ratio_panel(ax: Axes, part: pd.DataFrame) -> None:
-    of_names = {"va": "bottom", "fontsize": "small", "bbox": _WHITE, "transform": ax.get_yaxis_transform()}
+    of_names = {"va": "bottom", "fontsize": "small", "bbox": WHITE, "transform": ax.get_yaxis_transform()}
     for place, (name, row) in enumerate(zip(_names(part), part.itertuples(), strict=True)):
         short = textwrap.shorten(name, _PANEL_LETTERS, placeholder=" …")
         ax.text(0.01, place - 0.2, short, **of_names).set_in_layout(False)

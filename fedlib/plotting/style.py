@@ -29,6 +29,7 @@ FIGURE_FILES: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
 }
 _LETTERS_PER_INCH = 18  # of captions
+WHITE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5}  # box behind words in a figure
 # columns of tables: names of methods, names with underscores, and other headers
 _METHOD_COLUMNS = ("variant", "method", "contestant", "policy", "control", "less", "FedDRL less")
 _PLAIN_COLUMNS = ("quantity", "metric", "compared", "reading")
@@ -86,16 +87,16 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "feddisk_raw": MethodStyle("#882255", "x", "FedDisk, raw odds", "--"),
     "feddisk_2_steps": MethodStyle("#882255", "1", "FedDisk, 2 steps a round", ":"),
     "fedavg_2_steps": MethodStyle("#0072B2", "1", "FedAvg, 2 steps a round", ":"),
-    "evaluatorfl_code": MethodStyle("#AA4499", "H", "EvaluatorFL as coded", "--"),
-    "evaluatorfl_old": MethodStyle("#AA4499", "v", "old global model rewarded", "-."),
-    "evaluatorfl_local": MethodStyle("#AA4499", "^", "workers' own models rewarded", "--"),
-    "evaluatorfl_initial": MethodStyle("#AA4499", "s", "average starts at theta_G^0's accuracy", ":"),
-    "evaluatorfl_shuffled": MethodStyle("#AA4499", "2", "as many, at random", ":"),
-    "schedulerfl_unit": MethodStyle("#999933", "s", "SchedulerFL, state as coded", "--"),
-    "schedulerfl_draws": MethodStyle("#999933", "P", "SchedulerFL, draws stored", ":"),
-    "schedulerfl_literal": MethodStyle("#999933", "p", "SchedulerFL, draw rewarded", "-."),
-    "schedulerfl_undecayed": MethodStyle("#999933", "v", "SchedulerFL, no weight decay", "-."),
-    "schedulerfl_explores": MethodStyle("#999933", "^", "SchedulerFL, noise and memory", ":"),
+    "evaluatorfl_code": MethodStyle("#332288", "H", "EvaluatorFL as coded", "--"),
+    "evaluatorfl_old": MethodStyle("#44AA99", "v", "old global model rewarded", "-."),
+    "evaluatorfl_local": MethodStyle("#117733", "^", "workers' own models rewarded", "--"),
+    "evaluatorfl_initial": MethodStyle("#CC6677", "s", "average starts at theta_G^0's accuracy", ":"),
+    "evaluatorfl_shuffled": MethodStyle("#777777", "2", "as many, at random", ":"),
+    "schedulerfl_unit": MethodStyle("#332288", "s", "SchedulerFL, state as coded", "--"),
+    "schedulerfl_draws": MethodStyle("#44AA99", "P", "SchedulerFL, draws stored", ":"),
+    "schedulerfl_literal": MethodStyle("#CC6677", "p", "SchedulerFL, draw rewarded", "-."),
+    "schedulerfl_undecayed": MethodStyle("#117733", "v", "SchedulerFL, no weight decay", "-."),
+    "schedulerfl_explores": MethodStyle("#882255", "^", "SchedulerFL, noise and memory", ":"),
     "fedavg_uniform": MethodStyle("#0072B2", "+", "FedAvg, uniform weights", "-."),
     # controls: greys and thin lines, so that they stand back
     "random": MethodStyle("#777777", "x", "random policy", ":"),

@@ -91,11 +91,11 @@ def _setting_words(value: object) -> str:
 
 
 def show_claims(found: Sequence[Record]) -> None:
-    """Display each claim in a line with its verdict; the evidence opens below it."""
+    """Display each claim in a line with its verdict; evidence, scale and caveats open below it."""
     items = [
         (
             f"{one['claim']} · {one['verdict']} · {one['statement']}",
-            "; ".join(filter(None, [one["evidence"], scale_of(one)])),
+            "; ".join(filter(None, [one["evidence"], scale_of(one), one["how"]])),
         )
         for one in found
     ]
@@ -104,14 +104,27 @@ def show_claims(found: Sequence[Record]) -> None:
 
 def show_findings(sentences: Sequence[str], found: Sequence[Record], *, paper: str) -> None:
     """Display a list: sentences, the count of a paper's verdicts, and the data and scale they rest on."""
-    by_runs = [one for one in found if one["kind"] != ARITHMETIC]
-    counts = Counter(one["verdict"] for one in by_runs)
-    held = Counter(one["verdict"] for one in found if one["kind"] == ARITHMETIC)
-    apart = f" By computation without training: {_counted(held)}." if held else ""
-    meant = [f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in counts if word in _MEANINGS]
-    verdicts = f"Of {len(by_runs)} claims that runs decide: {_counted(counts)}.{''.join(meant)}{apart}"
+    words = [word for word in counts_of(found)[0] if word in _MEANINGS]
+    meant = "".join(f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in words)
+    verdicts = f"{verdicts_words(found)}{meant}"
     lines = [*sentences, verdicts, _scale_sentence(found, PAPERS[paper].profile_words)]
     display(Markdown("\n".join(f"- {line}" for line in lines)))
+
+
+def counts_of(found: Sequence[Record]) -> tuple[Counter[str], Counter[str]]:
+    """Verdicts of the claims that runs decide, and of those that are recomputed without training."""
+    by_runs, computed = (
+        Counter(one["verdict"] for one in found if (one["kind"] == ARITHMETIC) == arithmetic)
+        for arithmetic in (False, True)
+    )
+    return by_runs, computed
+
+
+def verdicts_words(found: Sequence[Record]) -> str:
+    """`Of 11 claims that runs decide: 6 not supported; ... By computation without training: 1 supported.`"""
+    by_runs, computed = counts_of(found)
+    apart = f" By computation without training: {_counted(computed)}." if computed else ""
+    return f"Of {by_runs.total()} claims that runs decide: {_counted(by_runs)}.{apart}"
 
 
 def _counted(verdicts: Counter[str]) -> str:

@@ -7,7 +7,6 @@ tried, and why the pages are templates of ours, filled by Jinja.
 import html
 import io
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ from fedlib.papers import PAPERS, claims
 from fedlib.paths import project_root
 from fedlib.plotting.forest import plot_claims
 from fedlib.plotting.style import DPI
-from fedlib.reporting.display import CSS_DPI, SHARP, scale_of
+from fedlib.reporting.display import CSS_DPI, SHARP, counts_of, scale_of, verdicts_words
 from fedlib.reporting.html_tables import html_parts, html_table
 from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, picture_html, prose_of
 from fedlib.reporting.notebook_runner import NotebookResult, notebooks_folder, output_folder, paper_key
@@ -117,19 +116,22 @@ def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _S
     """A claim's page: verdict, effects beside the printed value, evidence, figure and command."""
     claim = {claim.id: claim for claim in claims()}[one["claim"]]
     table = html_table(effects[_EFFECTS].rename(columns=_HEADERS), name=one["claim"]) if len(effects) else ""
-    figure = project_root() / "figures" / f"{claim.artifact}.png"
+    artifact = one["artifact"] or claim.artifact  # that decided: the claim's own, or one that decides for it
+    figure = project_root() / "figures" / f"{artifact}.png"
     address = PAPERS[claim.paper].address
     place = html.escape(one["place"])
     place = f'<a href="{address}">{place}</a>' if address and not place.startswith("ours") else place
-    command = "run" if one["verdict"] == NOT_RUN else "show"
+    command = f"{'run' if one['verdict'] == NOT_RUN else 'show'} {artifact}"
+    command += f" --profile {one['profile']}" if one["profile"] else ""
     statement = one["statement"][:1].upper() + one["statement"][1:]
     link = f' · <a href="../{notebook.href}">{html.escape(notebook.title)}</a>' if notebook else ""
     body = f"""<h1>{one["claim"]} {_badge(one["verdict"])}</h1>
 <p><b>{html.escape(statement)}</b></p><p class=mute>{place}{link}</p>
 <div class="scroll parts">{table}</div>
 <h2>Evidence</h2>{html_parts(one["evidence"])}<p class=mute>{html.escape(scale_of(one) or "no rows")}</p>
-<h2>Rows</h2><p><code>python -m fedlib {command} {claim.artifact}</code></p>
-{_drawn(figure, claim.artifact)}"""
+{f"<p>{html.escape(one['how'])}</p>" if one["how"] else ""}
+<h2>Rows</h2><p><code>python -m fedlib {command}</code></p>
+{_drawn(figure, artifact)}"""
     href = f"claims/{one['claim']}.html"
     return _SitePage(one["claim"], body, href=href, entries=[(one["claim"], href, statement, "")])
 
@@ -154,15 +156,14 @@ def _index(
     boxes = [
         _paper_box(page, [one for one in found if _paper_of(one) == _paper(page)], effects) for page in pages
     ]
-    counts = Counter(one["verdict"] for one in found)
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) or "none decided"
+    told = html.escape(verdicts_words(found))
     ended = pd.DataFrame([(r.name, r.status, r.seconds, r.error or "–") for r in results])
     names = ["notebook", "status", "seconds", "error"]
     runs = html_table(ended.set_axis(names, axis=1), name="runs") if results else ""
     table = html_table(artifacts, name="artifacts")
     body = f"""<h1>Reproduction report</h1>
 <p>Four papers on learning inside federated learning: every table and figure, published beside ours.
-{len(found)} claims: {html.escape(told)}.</p>{"".join(boxes)}
+{told}</p>{"".join(boxes)}
 {f"<h2 id=runs>Last run of the notebooks</h2>{runs}" if runs else ""}
 <h2 id=artifacts>Artifacts</h2><div class="scroll">{table}</div>"""
     entries = [(row.artifact, "index.html#artifacts", row.title, "") for row in artifacts.itertuples()]
@@ -182,13 +183,14 @@ def _effects_of(effects: pd.DataFrame, found: Sequence[Record]) -> pd.DataFrame:
 
 
 def _paper_box(page: _SitePage, found: Sequence[Record], effects: pd.DataFrame) -> str:
-    counts = Counter(one["verdict"] for one in found)
-    badges = " ".join(_badge(verdict, count) for verdict, count in counts.most_common())
+    by_runs, computed = counts_of(found)
+    told = [_badge(verdict, count) for verdict, count in by_runs.most_common()]
+    told += [f"{_badge(verdict, count)} by computation" for verdict, count in computed.most_common()]
     links = " · ".join(
         f'<a href="claims/{one["claim"]}.html" title="{html.escape(one["statement"])}">{one["claim"]}</a>'
         for one in found
     )
-    head = f'<h2><a href="{page.href}">{html.escape(page.title)}</a></h2>{page.idea}<p>{badges}</p>'
+    head = f'<h2><a href="{page.href}">{html.escape(page.title)}</a></h2>{page.idea}<p>{" ".join(told)}</p>'
     forest = _forest(_effects_of(effects, found))
     return f"<section class=paper>{head}{forest}<p class=mute>{links}</p></section>"
 

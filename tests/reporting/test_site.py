@@ -24,6 +24,12 @@ $$\\sigma_k \\le \\beta \\mu_k \\tag{6}$$
 """
 
 
+NOT_RUN = {
+    "verdict": "not run", "evidence": "no <rows>", "place": "sec. 1", "profile": "", "data": "",
+    "artifact": "", "kind": "difference", "how": "",
+}  # fmt: skip
+
+
 @pytest.fixture
 def notebook(tmp_path):
     shown = new_output("display_data", {"text/html": "<table><tr><td>3.5</td></tr></table>"})
@@ -36,8 +42,7 @@ def notebook(tmp_path):
 
 @pytest.fixture
 def site(notebook, tmp_path):
-    plain = {"verdict": "not run", "evidence": "no <rows>", "place": "sec. 1", "profile": "", "data": ""}
-    found = [{"claim": c.id, "statement": c.statement, **plain} for c in claims("start")]
+    found = [{**NOT_RUN, "claim": c.id, "statement": c.statement} for c in claims("start")]
     rows = [("start/curves", "figure", "Curves & bands", "none")]
     artifacts = pd.DataFrame(rows, columns=["artifact", "kind", "title", "stored"])
     write_site(
@@ -93,14 +98,28 @@ def test_search_finds_prose_but_not_tables_and_keeps_pages_of_claims_small(site)
 
 def test_a_claim_leads_to_its_paper_and_its_notebook(notebook, tmp_path):
     one = next(claim for claim in claims("feddrl"))
-    record = {"claim": one.id, "statement": "s", "verdict": "not run", "evidence": "", "place": "table 3",
-              "profile": "", "data": ""}  # fmt: skip
+    record = {**NOT_RUN, "claim": one.id, "statement": "s", "place": "table 3"}
     own = notebook.rename(notebook.with_name("01_feddrl.ipynb"))
     given = {"effects": pd.DataFrame(), "artifacts": pd.DataFrame({"artifact": [], "title": []})}
     write_site(tmp_path / "site", found=[record], notebooks=[own], **given)
     text = (tmp_path / "site" / "claims" / f"{one.id}.html").read_text()
     assert '<a href="https://doi.org/10.1145/3545008.3545085">table 3</a>' in text
     assert '<a href="../notebooks/01_feddrl.html">01. Tiny</a>' in text
+
+
+def test_a_claim_shows_the_rows_that_decided_and_its_caveats(notebook, tmp_path):
+    """FEDDRL-C1 names table 3; where runs of the paper's length decide, its page has those."""
+    one = next(claim for claim in claims("feddrl") if claim.fallback)
+    record = {**NOT_RUN, "claim": one.id, "statement": "s", "verdict": "supported", "profile": "extended",
+              "artifact": one.fallback[0], "how": "Looked at <twice>."}  # fmt: skip
+    proof = {**NOT_RUN, "claim": "FEDDRL-C4", "statement": "s", "verdict": "supported", "kind": "arithmetic"}
+    given = {"effects": pd.DataFrame(), "artifacts": pd.DataFrame({"artifact": [], "title": []})}
+    write_site(tmp_path / "site", found=[record, proof], notebooks=[notebook], **given)
+    text = (tmp_path / "site" / "claims" / f"{one.id}.html").read_text()
+    assert f"python -m fedlib show {one.fallback[0]} --profile extended" in text
+    assert "Looked at &lt;twice&gt;." in text
+    index = (tmp_path / "site" / "index.html").read_text()
+    assert "Of 1 claims that runs decide: 1 supported. By computation without training: 1 supported." in index
 
 
 def test_mathematics_is_mathml_and_code_is_left_alone():

@@ -63,7 +63,7 @@ def plot_bandit(rows: pd.DataFrame) -> Figure:
     """The agent alone: mean mu of both groups over its updates, a panel for each offset and settings."""
     panels = list(rows.groupby(["settings", "offset"], sort=False))
     amplitudes = sorted(rows.amplitude.unique())
-    size = (2.2 * len(panels), 2.0 * len(amplitudes) + 1.2)
+    size = (min(2.2 * len(panels), 9.2), 2.0 * len(amplitudes) + 1.2)
     fig, axes = plotting.subplots(
         len(amplitudes), len(panels), figsize=size, squeeze=False, sharex=True, sharey=True
     )
@@ -77,9 +77,12 @@ def plot_bandit(rows: pd.DataFrame) -> Figure:
             ax.set_ylim(0, 1)
     for ax, amplitude in zip(axes[:, 0], amplitudes, strict=True):
         ax.set_ylabel("constant reward" if amplitude == 0 else f"{amplitude:g} nats a unit of tilt")
-    axes[-1, 0].set_xlabel("updates")
+    for ax in axes[-1]:
+        ax.set_xlabel("updates")
+    fig.supylabel("mean $\\mu$ of a group's clients", fontsize="medium")
     plotting.one_legend(fig, axes[:1, 0], 2)
     note = (
-        f"Mean mu over {rows.seed.nunique()} agents; an agent that learns leaves 1/2 in the lower row only."
+        f"Means over {rows.seed.nunique()} agents. The offset is a constant in every reward, which changes "
+        "no best answer: an agent that learns leaves 1/2 in the lower row only."
     )
     return plotting.caption(fig, rows.drop(columns="seed"), note)

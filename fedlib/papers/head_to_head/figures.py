@@ -3,6 +3,7 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from fedlib import plotting
 from fedlib.analysis.intervals import Interval, effect_words
@@ -10,7 +11,7 @@ from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES
 from fedlib.papers.head_to_head.quantities import SETTING, benchmark_cells, labelled, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
-from fedlib.plotting.style import method_style
+from fedlib.plotting.style import WHITE, method_style
 
 FAR = 3.0  # Tukey's fence of far outliers, in quartile ranges
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
@@ -42,11 +43,14 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     for ax in axes.flat[len(parts) :]:
         ax.axis("off")
     axes[0, 0].set_yticks(range(len(order)), [method_style(name).label for name in order])
+    kinds = {"learns by reinforcement": LEARNS, "its controls": CONTROL, "baselines": BASELINE}
+    handles = [Line2D([], [], color=colour, marker="o", label=kind) for kind, colour in kinds.items()]
+    fig.legend(handles=handles, loc="outside upper right", ncols=3)
     n = int(tables.differences(rows).n.max())
     note = f"Mean and 95 % interval over {n} seeds. {tables.divergence_words(rows)}".rstrip()
     told = (
-        "Level less FedAvg's; orange learns by reinforcement, grey its controls, blue baselines. Every panel "
-        "has its own scale; an arrow marks what lies beyond it, with mean and interval."
+        "Level less FedAvg's. Every panel has its own scale; an arrow marks what lies beyond it, with mean "
+        "and interval."
     )
     return plotting.caption(fig, rows, note, above=told)
 
@@ -65,7 +69,7 @@ def _plot_intervals(ax: Axes, found: pd.DataFrame, order: list[str], diverged: s
         if left or right:
             words = effect_words(Interval(line.mean, line.low, line.high, line.n))
             edge, side = (low, "left") if left else (high, "right")
-            ax.text(edge, at + 0.12, f" {words} ", ha=side, va="bottom", fontsize="small")
+            ax.text(edge, at + 0.12, f" {words} ", ha=side, va="bottom", fontsize="small", bbox=WHITE)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_xlim(low, high)
 
@@ -100,7 +104,7 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
             own_line = lines.get(name)
             others = "controls" if CONTESTANTS[name].twin_of else "other baselines"
             label = method_style(name).label if own_line else others
-            look = own_line or {"color": _colour(name), "linewidth": 0.6}
+            look = own_line or {"color": _colour(name), "linewidth": 0.6, "zorder": 1}
             ax.plot(curve.index, 100 * curve, label=label, **look)
         ax.set_title(f"{dataset}, {cell}")
         ax.set_xlabel("round")
@@ -121,7 +125,7 @@ def _lines(rows: pd.DataFrame) -> dict[str, dict[str, object]]:
         for name, style in zip(strong, ("--", ":"), strict=False)
     }
     lines |= {name: {"color": method_style(name).colour} for name, one in CONTESTANTS.items() if one.learns}
-    return {tables.REFERENCE: {"color": "black"}} | lines
+    return {tables.REFERENCE: {"color": "black", "zorder": 3}} | lines
 
 
 def plot_benchmark(rows: pd.DataFrame) -> Figure:
