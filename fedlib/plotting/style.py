@@ -89,7 +89,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "fedavg_2_steps": MethodStyle("#0072B2", "1", "FedAvg, 2 steps a round", ":"),
     "evaluatorfl_code": MethodStyle("#332288", "H", "EvaluatorFL as coded", "--"),
     "evaluatorfl_old": MethodStyle("#44AA99", "v", "old global model rewarded", "-."),
-    "evaluatorfl_local": MethodStyle("#117733", "^", "workers' own models rewarded", "--"),
+    "evaluatorfl_local": MethodStyle("#117733", "^", "workers' own models rewarded", "-."),
     "evaluatorfl_initial": MethodStyle("#CC6677", "s", "average starts at theta_G^0's accuracy", ":"),
     "evaluatorfl_shuffled": MethodStyle("#777777", "2", "as many, at random", ":"),
     "schedulerfl_unit": MethodStyle("#332288", "s", "SchedulerFL, state as coded", "--"),
