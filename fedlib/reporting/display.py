@@ -158,7 +158,7 @@ def show_errata(paper: str) -> None:
     """Display the paper's statements that were recomputed from its own tables, printed beside recomputed."""
     items = [
         (
-            f"{row.erratum} · {row.statement}{' · agrees after rounding' if row.agrees else ''}",
+            f"{row.erratum} · {row.statement} · {'agrees after rounding' if row.agrees else 'does not agree'}",
             f"printed: {row.printed}; recomputed: {row.recomputed}",
         )
         for row in errata_table(paper).itertuples()
