@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fedlib.errors import check, shortened
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
-from fedlib.experiments.validation import check_command_numbers
 from fedlib.run import count_of_runs
+from fedlib.validation import check_command_numbers
 
 if TYPE_CHECKING:
     from fedlib.experiments.artifact import Artifact

@@ -2,7 +2,7 @@
 
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,9 @@ from fedlib.data import dataset_names
 from fedlib.engine import PRECISIONS, SAMPLE_ORDERS, make_optimizer
 from fedlib.engine.optimizers import OPTION_TYPES
 from fedlib.errors import check, check_name
-from fedlib.experiments.validation import as_number, check_option
 from fedlib.federation.client_data import TASK_OPTIONS
 from fedlib.federation.task import check_run_numbers
-from fedlib.methods import make_method, method_class, method_options
+from fedlib.methods import make_method, method_class
 from fedlib.models import model_builder, model_options
 from fedlib.partition import (
     add_client_noise,
@@ -23,6 +22,7 @@ from fedlib.partition import (
     partition_options,
 )
 from fedlib.run import Run
+from fedlib.validation import as_number, check_value, typed_options
 
 _OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that are no options
 
@@ -34,16 +34,16 @@ def check_run_names(run: Run) -> None:
     check_options(run.partition, dict(run.partition_options))
     makers = (
         ("partition", partition_function(run.partition), partition_options(run.partition)),
-        ("method", method_class(run.method), method_options(run.method)),
         ("model", model_builder(run.model), model_options(run.model)),
     )
     for kind, maker, defaults in makers:
-        _check_values(kind, getattr(run, kind), getattr(run, f"{kind}_options"), maker, defaults)
+        owner = f"{kind} {getattr(run, kind)!r}"
+        typed_options(owner, getattr(run, f"{kind}_options"), maker, defaults)
     check_ranges(run.partition, partition_function(run.partition), run.partition_options)
     make_method(run.method, run.method_options).check(run)
     for option, value in run.local_optimizer_options.items():
         hint = OPTION_TYPES.get(option, float)
-        check_option(f"local optimizer {run.local_optimizer!r}", option, value, hint)
+        check_value(f"local optimizer {run.local_optimizer!r}: {option}", value, hint)
     make_optimizer(run.local_optimizer, run.local_optimizer_options)
     check_run_numbers(run)
     check_name("precision", run.precision, PRECISIONS)
@@ -69,23 +69,10 @@ def with_numbers_as_annotated(run: Run, settings: Iterable[str]) -> Run:
     return replace(run, **fields)
 
 
-def _check_values(
-    kind: str, name: str, given: Mapping[str, Any], maker: Callable[..., Any], defaults: Mapping[str, Any]
-) -> None:
-    """Options must exist and have a type that the maker's annotations allow; null only where these do."""
-    hints = typing.get_type_hints(maker)
-    for option, value in given.items():
-        check(bool(defaults), f"{kind} {name!r} has no options, but {option!r} was given")
-        check_name(f"option of {kind} {name!r}", option, defaults)
-        default = defaults[option]
-        told = "" if default is inspect.Parameter.empty else f" (default {default})"
-        check_option(f"{kind} {name!r}", option, value, hints.get(option, Any), told)
-
-
 def check_dataset_options(name: str, options: Mapping[str, Any]) -> None:
     """UsageError for a `TASK_OPTIONS` value that no data set can be used with."""
     for option in TASK_OPTIONS.keys() & options.keys():
-        check_option(f"data set {name!r}", option, options[option], TASK_OPTIONS[option])
+        check_value(f"data set {name!r}: {option}", options[option], TASK_OPTIONS[option])
     for option in {"mean", "std"} & options.keys():
         given = options[option]
         channels = len(given) in (1, 3) and (option == "mean" or min(given) > 0)
@@ -103,5 +90,5 @@ def _check_noise(name: str, noise: Mapping[str, Any]) -> None:
     known = [option for option in inspect.signature(add_client_noise).parameters if option not in _OF_NOISE]
     for option, value in noise.items():
         check_name(f"option of client_noise of data set {name!r}", option, known)
-        check_option(f"data set {name!r}, client_noise", option, value, hints[option])
+        check_value(f"data set {name!r}, client_noise: {option}", value, hints[option])
     check("strength" in noise, f"data set {name!r}: client_noise={dict(noise)} given; it needs strength")

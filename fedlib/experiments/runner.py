@@ -29,8 +29,8 @@ from fedlib.experiments.preflight import check_run_names
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import FAILED, Store, StoredRun
 from fedlib.experiments.tracking import Tracker
-from fedlib.experiments.validation import check_command_numbers
 from fedlib.run import Run, count_of_runs
+from fedlib.validation import check_command_numbers, check_fields
 
 _POLL_SECONDS = 0.5
 
@@ -118,7 +118,7 @@ def run_runs(
     """
     check_command_numbers(max_replicas, max_clients_per_pass, checkpoint_seconds)
     for run in runs:
-        selection.check_fields(run)
+        check_fields(run)
     for members in selection.group(runs):
         check_run_names(members[0])
     where = resolve_device(device)

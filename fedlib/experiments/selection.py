@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from fedlib.errors import UsageError, check, check_name, shortened
 from fedlib.experiments.artifact import Artifact
-from fedlib.experiments.validation import as_number, fits, words_of
 from fedlib.run import Run
+from fedlib.validation import as_number, check_value
 
 # Fields that say where a run belongs; the artifact, --profile and --seeds decide them.
 _IDENTITY = ("paper", "artifact", "profile", "seed")
@@ -88,25 +88,13 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
             continue
         keys = [*FIELDS, *(f"{name}.<option>" for name in OPTIONS)]
         check_name("setting", key, keys)
-        _check_type(key, value)
+        check_value(key, value, _TYPES[key])
     fields = {key: as_number(value, _TYPES[key]) for key, value in settings.items() if "." not in key}
     for name, options in OPTIONS.items():
         kept = {} if fields.get(name, getattr(run, name)) != getattr(run, name) else getattr(run, options)
         given = {key.partition(".")[2]: v for key, v in settings.items() if key.startswith(f"{name}.")}
         fields[options] = {**kept, **given}
     return dataclasses.replace(run, **fields)
-
-
-def _check_type(field: str, value: Any) -> None:
-    hint = _TYPES[field]
-    given = shortened(json.dumps(value, default=repr))
-    check(fits(value, hint), f"{field}={given} given; allowed: {words_of(hint)}")
-
-
-def check_fields(run: Run) -> None:
-    """UsageError for a field of a wrong type in a run that was built in Python."""
-    for field in _TYPES:
-        _check_type(field, getattr(run, field))
 
 
 def narrow(runs: Sequence[Run], field: str, name: str) -> list[Run]:

@@ -12,6 +12,7 @@ from fedlib.federation.cohort import Cohort
 from fedlib.federation.state import RoundReport, ServerState
 from fedlib.federation.task import Task
 from fedlib.run import Run
+from fedlib.validation import check_fields
 
 
 def refuse_mixup(name: str, run: Run) -> None:
@@ -43,6 +44,10 @@ class Method(ABC):
     A method is a frozen dataclass: its fields are the options of a run. A part of the model that is
     not in the state's `params` and `buffers` belongs to the clients: it is neither sent nor averaged.
     """
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a field of a wrong type; a method with checks of its own calls this first."""
+        check_fields(self)
 
     @abstractmethod
     def init(self, task: Task) -> ServerState:

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedlib.errors import UsageError, check, check_name
+from fedlib.errors import check
 from fedlib.federation import Method
 from fedlib.methods.auto_fedrl import AutoFedRL
 from fedlib.methods.baselines.centralized import SingleSet
@@ -39,6 +39,7 @@ from fedlib.methods.frl.evaluatorfl import EvaluatorFL
 from fedlib.methods.frl.schedulerfl import SchedulerFL
 from fedlib.registry import find_named
 from fedlib.run import Run
+from fedlib.validation import typed_options
 
 METHODS: dict[str, type[Method]] = {
     "singleset": SingleSet,
@@ -97,15 +98,12 @@ def method_options(name: str) -> dict[str, Any]:
 
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
     """The method with its options set; UsageError for a wrong name, option or value."""
-    allowed = method_options(name)
-    for option in options or {}:
-        if not allowed:
-            raise UsageError(f"method {name!r} has no options, but {option!r} was given")
-        check_name(f"option of method {name!r}", option, allowed)
+    maker, allowed = method_class(name), method_options(name)
+    given = typed_options(f"method {name!r}", options or {}, maker, allowed)
     for option, default in allowed.items():
         required = default is dataclasses.MISSING
-        check(not required or option in (options or {}), f"method {name!r} needs the option {option!r}")
-    return method_class(name)(**(options or {}))
+        check(not required or option in given, f"method {name!r} needs the option {option!r}")
+    return maker(**given)
 
 
 def method_of(runs: Sequence[Run]) -> Method:

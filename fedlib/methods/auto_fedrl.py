@@ -50,6 +50,7 @@ class AutoFedRL(Method):
     window: int = 5  # Z
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_name("agent of method 'auto_fedrl'", self.agent, AGENTS)
         self.search()  # checks the rest
 

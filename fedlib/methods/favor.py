@@ -69,6 +69,7 @@ class Favor(Method):
     capacity: int = 300  # transitions
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_name("agent of method 'favor'", self.agent, AGENTS)
         for name, least in (("episodes", 0), ("components", 1), ("hidden_size", 1)):
             given = getattr(self, name)

@@ -25,6 +25,7 @@ from torch import Tensor
 from fedlib.errors import check, check_name
 from fedlib.rl.networks import Layers, Mlp, adam_, one_thread, soft_update_
 from fedlib.rl.replay import Replay, sample_proportional
+from fedlib.validation import check_fields
 
 SAMPLINGS = ("proportional", "uniform")
 
@@ -68,6 +69,7 @@ class Ddpg:
     sampling: str = "proportional"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name("sampling", self.sampling, SAMPLINGS)
         for name in ("discount", "rho"):
             value = getattr(self, name)

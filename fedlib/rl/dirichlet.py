@@ -17,6 +17,7 @@ from torch import Tensor
 
 from fedlib.errors import check
 from fedlib.rl.networks import adam_
+from fedlib.validation import check_fields
 
 BETAS = (0.7, 0.7)  # of Adam, in the authors' code
 FLOOR = 0.1  # least concentration: it has to stay above 0 (HEAD-A9)
@@ -68,6 +69,7 @@ class WeightSearch:
     window: int = 5  # Z, rounds
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check(self.rate > 0, f"rate={self.rate} given for a search of weights; allowed: above 0")
         check(self.window >= 2, f"window={self.window} given for a search of weights; allowed: 2 or more")
         check(

@@ -28,6 +28,7 @@ from torch import Tensor
 
 from fedlib.errors import check, check_name
 from fedlib.rl.networks import Mlp, adam_, one_thread
+from fedlib.validation import check_fields
 
 RETURNS = ("to_go", "immediate")
 LIKELIHOODS = ("bernoulli", "code")
@@ -96,6 +97,7 @@ class Reinforce:
     min_selected: int | None = None  # None: k // 10 + 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name("returns of REINFORCE", self.returns, RETURNS)
         check_name("likelihood of REINFORCE", self.likelihood, LIKELIHOODS)
         check(self.batch_rounds >= 1, f"batch_rounds={self.batch_rounds} given; allowed: 1 or more")

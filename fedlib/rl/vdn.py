@@ -23,6 +23,7 @@ from torch import Tensor
 
 from fedlib.errors import check
 from fedlib.rl.networks import Mlp, adam_, one_thread
+from fedlib.validation import check_fields
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Vdn:
     epsilon_rounds: int = 600  # 40 episodes of 15 rounds
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check(
             1 <= self.batch_size <= self.capacity,
             f"batch_size={self.batch_size} given for a VDN; allowed: 1 to capacity={self.capacity}",

@@ -328,7 +328,7 @@ def test_a_locked_run_is_left_out_and_then_waited_for(store, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("rounds", "3", 'rounds="3" given; allowed: a whole number'),
+        ("rounds", "3", "rounds='3' given; allowed: a whole number"),
         ("local_learning_rate", math.nan, "local_learning_rate=NaN given; allowed: a number"),
         ("method", BASE, 'method="Run('),
         ("seed", True, "seed=true given; allowed: a whole number"),
@@ -337,7 +337,7 @@ def test_a_locked_run_is_left_out_and_then_waited_for(store, tmp_path, monkeypat
 def test_a_run_of_ones_own_with_a_field_of_a_wrong_type_is_refused_in_words(field, value, told):
     with pytest.raises(UsageError) as error:
         compute([replace(BASE, **{field: value})])
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(f"Run: {told}")
 
 
 def test_waiting_names_how_many_runs_are_still_held_elsewhere(store, monkeypatch, capsys):

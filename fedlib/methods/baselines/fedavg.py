@@ -20,6 +20,7 @@ class FedAvg(Method):
     weights: str = "samples"  # or "uniform": 1 / K, the control without sample counts
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_name("weights of method 'fedavg'", self.weights, WEIGHTS)
 
     def init(self, task: Task) -> ServerState:

@@ -26,6 +26,7 @@ class FedAvgM(Method):
     learning_rate: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(0 <= self.beta < 1, f"beta={self.beta} given for method 'fedavgm'; allowed: 0 to below 1")
         check(
             self.learning_rate > 0,

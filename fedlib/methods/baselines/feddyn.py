@@ -37,6 +37,7 @@ class FedDyn(Method):
     alpha: float = 0.01  # the paper searches over 0.1, 0.01, 0.001
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(self.alpha > 0, f"alpha={self.alpha} given for method 'feddyn'; allowed: above 0")
 
     def init(self, task: Task) -> ServerState:

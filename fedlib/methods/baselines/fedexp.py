@@ -37,6 +37,7 @@ class FedExP(Method):
     epsilon: float = 1e-3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(self.epsilon >= 0, f"epsilon={self.epsilon} given for method 'fedexp'; allowed: 0 or more")
 
     def init(self, task: Task) -> ServerState:

@@ -50,6 +50,7 @@ class FedLAW(Method):
     proxy_images: int = 200
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("server_epochs", "server_batch_size", "proxy_images"):
             check(getattr(self, name) >= 1, f"{name}={getattr(self, name)} given; allowed: 1 or more")
         rate = self.server_learning_rate

@@ -32,6 +32,7 @@ class FedAdam(Method):
     tau: float = 1e-3  # adaptivity: large values come close to FedAvgM
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("learning_rate", "tau"):
             check(getattr(self, name) > 0, f"{name}={getattr(self, name)} given; allowed: above 0")
         for name in ("beta_1", "beta_2"):

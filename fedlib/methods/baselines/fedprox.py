@@ -25,6 +25,7 @@ class FedProx(Method):
     weights: str = "samples"  # "uniform" reproduces FedDRL's table 3 (FEDDRL-A36)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(self.mu >= 0, f"mu={self.mu} given for method 'fedprox'; allowed: 0 or more")
         check_name("weights of method 'fedprox'", self.weights, WEIGHTS)
 

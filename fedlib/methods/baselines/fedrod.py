@@ -81,6 +81,7 @@ class FedROD(Method):
     personal_trains_body: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(self.mu >= 0, f"mu={self.mu} given for method 'fedrod'; allowed: 0 or more")
         check_name("evaluate of method 'fedrod'", self.evaluate, ("generic", "personalised"))
 

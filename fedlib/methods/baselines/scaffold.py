@@ -66,6 +66,7 @@ class Scaffold(Method):
     learning_rate: float = 1.0  # eta_g
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_name("option of method 'scaffold'", self.option, OPTIONS)
         rate = self.learning_rate
         check(rate > 0, f"learning_rate={rate} given for method 'scaffold'; allowed: above 0")

@@ -33,6 +33,7 @@ class Rule(FedDdrl, ABC):
     keep_share: float = 1.0  # of the selected clients; never fewer than two (FEDDDRL-A25)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(0 < self.keep_share <= 1, f"keep_share={self.keep_share} given; allowed: above 0, at most 1")
 
     def vdns(self, episode_rounds: int = 15) -> list[Vdn]:

@@ -90,6 +90,7 @@ class FedDdrl(Method):
     adjust_epochs: ClassVar[bool] = True  # False: the run's local epochs for every client that is kept
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("w1", "w2", "w3"):
             value = getattr(self, name)
             check(value is not None and value >= 0, f"{name}={value} given; allowed: 0 or more")

@@ -77,6 +77,7 @@ class FedDisk(Method):
     control: str = "none"  # or "shuffled", "mean"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for option, allowed in _CHOICES.items():
             check_name(f"{option} of method 'feddisk'", getattr(self, option), allowed)
         for option in _COUNTS:

@@ -20,6 +20,7 @@ from fedlib.methods.feddrl import mdp
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
 from fedlib.rl.networks import one_thread
 from fedlib.rl.replay import permute_rewards
+from fedlib.validation import check_fields
 
 Streams = Callable[[str], list[np.random.Generator]]  # a name -> one generator per replica
 
@@ -86,6 +87,7 @@ class AggregationAgent:
     hidden_size: int = 256  # table 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, allowed in CHOICES.items():
             check_name(f"{name} of method 'feddrl'", getattr(self, name), allowed)
         for name, least in (("noise", 0), ("batch_size", 1), ("capacity", 1), ("hidden_size", 1)):

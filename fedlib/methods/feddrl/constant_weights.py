@@ -59,6 +59,7 @@ class BestConstant(Method):
     discount: float = 0.99  # gamma of eq. (2)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in (("candidates", 2), ("generations", 1), ("elite", 2), ("search_rounds", 2)):
             given = getattr(self, name)
             valid = given is None or given >= least

@@ -28,6 +28,7 @@ class HeuristicWeights(Method):
     largest: int = 4  # clients with mu = 1 under "largest_losses"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_name("rule of method 'heuristic_weights'", self.rule, RULES)
         check(
             self.largest >= 1,

@@ -36,8 +36,8 @@ class FedDRL(TwoStageAgent, Method):
     mode: str = "two_stage"  # or "online": no pre-training (A23)
 
     def __post_init__(self) -> None:
-        check_name("mode of method 'feddrl'", self.mode, MODES)
         super().__post_init__()
+        check_name("mode of method 'feddrl'", self.mode, MODES)
 
     @property
     def has_workers(self) -> bool:

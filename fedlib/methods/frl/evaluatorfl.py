@@ -72,6 +72,7 @@ class EvaluatorFL(Method):
     first_average: str = "zero"  # delta before round 1; "initial": the accuracy of theta_G^0 (the code; F1)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(
             self.approach in (1, 2), f"approach={self.approach} given for method 'evaluatorfl'; allowed: 1, 2"
         )

@@ -31,6 +31,7 @@ from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.methods.frl.workers import Workers, draw_workers, mean_workers, worker_times
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
 from fedlib.rl.networks import one_thread
+from fedlib.validation import check_fields
 
 CHOICES = {
     "reward": ("difference", "printed", "positive"),
@@ -68,6 +69,7 @@ class Scheduler:
     critic_decay: float = 0.1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, allowed in CHOICES.items():
             check_name(f"{name} of SchedulerFL", getattr(self, name), allowed)
         check(0 < self.share <= 1, f"share={self.share} given for SchedulerFL; allowed: above 0 to 1")
