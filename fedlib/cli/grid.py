@@ -1,8 +1,8 @@
 """The grid that a command works on: the options that choose its runs, and what they would take."""
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import check, shortened
 from fedlib.experiments.artifact import PROFILES
@@ -88,12 +88,16 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
         plans = _only(plans, arguments.only)
     if arguments.skip_committed:
         plans = _uncommitted(plans)
+    return _checked(plans, options["settings"]) if options["names"] or options["settings"] else plans
+
+
+def _checked(plans: Plans, settings: Mapping[str, Any]) -> Plans:
+    """Runs that options changed, checked before any work. Those of an artifact's own grid pass by test."""
     # imports torch: only once the names are known
+    from fedlib.experiments import selection
     from fedlib.experiments.preflight import check_run_names, with_numbers_as_annotated
 
-    if options["settings"]:
-        given = tuple(options["settings"])
-        plans = {a: [with_numbers_as_annotated(run, given) for run in runs] for a, runs in plans.items()}
+    plans = {a: [with_numbers_as_annotated(run, settings) for run in runs] for a, runs in plans.items()}
     for runs in plans.values():
         for members in selection.group(runs):
             check_run_names(members[0])

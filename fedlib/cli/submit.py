@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def submit_command(arguments: argparse.Namespace) -> int:
     """Submit what is missing; with `local`, wait for it. Returns the exit status."""
-    from fedlib.experiments import cluster, selection
+    from fedlib.experiments import selection
     from fedlib.experiments.store import Store
 
     store = Store(arguments.store)
@@ -39,6 +39,8 @@ def submit_command(arguments: argparse.Namespace) -> int:
         grid.show_groups(plans, store)
         grid.show_times(plans, arguments.profile, store)
         return 0
+    from fedlib.experiments import cluster  # imports torch
+
     jobs = cluster.submit(
         [run for runs in plans.values() for run in runs],
         store,

@@ -246,9 +246,12 @@ def test_an_absent_package_that_every_command_needs_asks_for_no_extra(monkeypatc
     assert capsys.readouterr().err == f"fedlib: error: list needs filelock, which is not installed; {way}\n"
 
 
-def test_list_data_list_and_errors_import_no_large_package():
+def test_list_data_list_dry_runs_and_errors_import_no_large_package(tmp_path):
     code = "import sys; from fedlib.cli.main import main; main(['list']); main(['run', 'x'])\n"
     code += "main(['data', 'list'])\n"
+    dry = ["--dry-run", "--store", str(tmp_path)]
+    code += f"assert main(['run', 'start', 'feddrl', *{dry}]) == 0\n"
+    code += f"assert main(['submit', 'frl', *{dry}]) == 0\n"
     code += "print([name for name in ('torch', 'pandas', 'matplotlib') if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
