@@ -467,7 +467,7 @@ def test_when_the_only_run_fails_it_stops():
         ({"beta": 1.2}, r"beta=1.2 given for method 'feddrl'; allowed: 0 to 1 \(eq. \(6\)\)"),
         ({"beta": -0.1}, "beta=-0.1 given"),
         ({"capacity": 3}, "capacity=3 given for method 'feddrl'; allowed: at least batch_size=4"),
-        ({"beta": float("nan")}, "beta=nan given"),
+        ({"beta": float("nan")}, "beta=NaN given"),
         ({"mode": "offline"}, "unknown mode of method 'feddrl' 'offline'.*allowed: two_stage, online"),
         ({"state": "log"}, "unknown state of method 'feddrl' 'log'; allowed: shares, raw"),
         ({"centring": 1.5}, "centring=1.5 given for method 'feddrl'; allowed: 0 to 1"),
