@@ -52,8 +52,8 @@ def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
     """Answer fig. 6: losses in early rounds, in later ones, and the paper's description of them."""
     rows = rows_of("feddrl/fig6")
     early, later, variance = (
-        _intervals(_by_partition(rows, f"client_loss_{value}", late)) if len(rows) else {}
-        for value, late in (("mean", False), ("mean", True), ("variance", True))
+        _intervals(_by_partition(rows, f"client_loss_{value}", initial)) if len(rows) else {}
+        for value, initial in (("mean", True), ("mean", False), ("variance", False))
     )
     if not later:
         return []
@@ -66,7 +66,7 @@ def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
     ]
     if early:
         told.append(
-            f"In the first {int(estimands.EARLY * rounds)} of {rounds} rounds the mean is "
+            f"In the first {int(estimands.INITIAL * rounds)} of {rounds} rounds the mean is "
             f"{_tally(early, 'higher', 'lower')}."
         )
     return [
@@ -76,9 +76,9 @@ def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
     ]
 
 
-def _by_partition(rows: pd.DataFrame, value: str, late: bool) -> pd.DataFrame:
+def _by_partition(rows: pd.DataFrame, value: str, initial: bool) -> pd.DataFrame:
     """`loss_ratio` of fig. 6's cells, which differ in the partition only: a column per partition."""
-    return estimands.loss_ratio(value, late=late)(rows).rename(columns=lambda name: name.split("/")[1])
+    return estimands.loss_ratio(value, initial=initial)(rows).rename(columns=lambda name: name.split("/")[1])
 
 
 def is_it_faster(rows_of: RowsOf) -> list[str]:
@@ -235,7 +235,7 @@ def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
     for common, part in full_scale_stages(rows) if len(rows) else ():
         if not {"fedavg", "fedprox", "feddrl_online"} <= set(part.variant):
             continue
-        best, late = (
+        best, last = (
             " and ".join(
                 _effect(measure(part, "feddrl_online") - measure(part, other), "")
                 for other in ("fedavg", "fedprox")
@@ -247,7 +247,7 @@ def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
             f"Up to round {common} of {part['rounds'].max()} ({seeds}) FedDRL's best round less "
             f"FedAvg's and FedProx's is {best} points.",
             f"The paper prints {paper}, of all rounds.",
-            f"The mean of the last {LAST_ROUNDS} rounds less theirs is {late} points.",
+            f"The mean of the last {LAST_ROUNDS} rounds less theirs is {last} points.",
         ]
     return found
 

@@ -20,7 +20,7 @@ def accuracies(table: str = "feddrl_table3") -> pd.DataFrame:
     return rows.pivot_table(index=["dataset", "partition", "n_clients"], columns="method", values="value")
 
 
-def gains(table: str = "feddrl_table3") -> pd.DataFrame:
+def relative_gains(table: str = "feddrl_table3") -> pd.DataFrame:
     """Relative gain (%) of FedDRL over the best and over the worst baseline, impr.(a) and impr.(b)."""
     values = accuracies(table)
     best, worst = values[BASELINES].max(axis=1), values[BASELINES].min(axis=1)
@@ -40,7 +40,7 @@ def from_text(metric: str, **where: str) -> float:
 
 
 def _e1() -> Answer:
-    table = gains()
+    table = relative_gains()
     as_printed = pd.DataFrame({over: printed_gains(over) for over in table})
     agree = (table - as_printed).abs() <= ROUNDING
     printed, ours = (found.loc["CIFAR-100", "PA", 10].worst for found in (as_printed, table))
@@ -50,13 +50,13 @@ def _e1() -> Answer:
 
 def _e2() -> Answer:
     printed = from_text("mean_relative_gain_over_worst_baseline", n_clients="10")
-    ours = gains().loc["CIFAR-100", :, 10].worst.mean()
+    ours = relative_gains().loc["CIFAR-100", :, 10].worst.mean()
     return f"{printed:.2f} %", f"{ours:.2f} %", bool(abs(printed - ours) <= ROUNDING)
 
 
 def _e3() -> Answer:
     low, high = (from_text(f"gain_over_best_baseline_{end}") for end in ("low", "high"))
-    table = gains("feddrl_table4").sort_index(level=["n_clients", "partition"])
+    table = relative_gains("feddrl_table4").sort_index(level=["n_clients", "partition"])
     over_best, over_worst = (", ".join(f"{v:.2f}" for v in table[name]) for name in ("best", "worst"))
     agrees = abs(table.best.min() - low) <= ROUNDING and abs(table.best.max() - high) <= ROUNDING
     return f"{low:.2f} to {high:.2f} %", f"{over_best} % (over the worst: {over_worst})", bool(agrees)
@@ -65,7 +65,7 @@ def _e3() -> Answer:
 def _e4() -> Answer:
     printed, values = from_text("max_absolute_gain"), accuracies()
     absolute = (values.FedDRL - values[BASELINES].min(axis=1)).max()
-    relative = gains().worst.max()
+    relative = relative_gains().worst.max()
     return (
         f"{printed:g} % absolute",
         f"{absolute:.2f} points; {relative:.2f} % relative",
@@ -130,14 +130,14 @@ def _e7() -> Answer:
 
 
 def _e8() -> Answer:
-    means = gains().best.groupby(level=["dataset", "n_clients"]).mean().unstack()
+    means = relative_gains().best.groupby(level=["dataset", "n_clients"]).mean().unstack()
     words = [f"{name}: {row[10]:.2f} to {row[100]:.2f} %" for name, row in means.iterrows()]
     return "larger for N = 100", "; ".join(words), bool((means[100] > means[10]).all())
 
 
 def _e9() -> Answer:
     printed = from_text("gap_to_best_baseline")
-    best = gains().best.loc[["MNIST", "Fashion-MNIST"]]
+    best = relative_gains().best.loc[["MNIST", "Fashion-MNIST"]]
     large = best[best.round() > printed].sort_values()
     words = [f"{value:.2f} % ({'/'.join(map(str, cell))})" for cell, value in large.items()]
     return f"around {printed:g} %", "up to " + ", ".join(words), large.empty
@@ -150,7 +150,7 @@ def _e10() -> Answer:
     )
     printed = [re.search(r"row label printed (\w+)", notes)[1], *re.findall(r"printed (\d+,\d+%)", notes)]
     target = accuracies().loc[("CIFAR-100", "CE", 10), [*BASELINES, "FedDRL"]].min()
-    ours = ["SingleSet", f"{gains().worst.max():.2f} %", f"{target:.2f} %"]
+    ours = ["SingleSet", f"{relative_gains().worst.max():.2f} %", f"{target:.2f} %"]
     return "; ".join(printed), "; ".join(ours), printed == ours
 
 

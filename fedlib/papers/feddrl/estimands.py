@@ -15,12 +15,12 @@ from fedlib.analysis.claims import Gate
 from fedlib.analysis.gates import curves_flat
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
-from fedlib.papers.feddrl.errata import accuracies, gains
+from fedlib.papers.feddrl.errata import accuracies, relative_gains
 from fedlib.papers.feddrl.learning import updates
 from fedlib.papers.feddrl.quantities import BASELINES, THREE
 from fedlib.papers.feddrl.runs import DELTA
 
-EARLY = 0.25  # share of the rounds that is the "initial phase": 200 to 300 of 1000
+INITIAL = 0.25  # share of the rounds that is the "initial phase": 200 to 300 of 1000
 ROUNDS = 1000  # T of the paper
 
 
@@ -87,7 +87,7 @@ Level = Callable[[pd.DataFrame, str], pd.Series]  # accuracy of a variant by see
 
 def late(part: pd.DataFrame, variant: str) -> pd.Series:
     """A variant's mean accuracy (%) of the last 50 of 1000 rounds, by seed."""
-    return quantities.late(part)[variant]
+    return quantities.late_levels(part)[variant]
 
 
 def below_pareto(rows: pd.DataFrame, level: Level = quantities.best) -> pd.DataFrame:
@@ -120,15 +120,15 @@ def growth(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def loss_ratio(value: str, *, late: bool) -> Callable[[pd.DataFrame], pd.DataFrame]:
+def loss_ratio(value: str, *, initial: bool) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """100 x log of the baselines' `value` over FedDRL's after the initial phase; in it, the inverse."""
 
     def measure(part: pd.DataFrame) -> pd.Series:
         ratios = quantities.loss_ratios(part, value, window=1)
         own = ratios[ratios.variant.isin(BASELINES)]
-        own = own[(own["round"] > EARLY * part["round"].max()) == late]
+        own = own[(own["round"] > INITIAL * part["round"].max()) != initial]
         logs = own.ratio.map(math.log).groupby(own.seed).mean()
-        return 100 * logs if late else -100 * logs
+        return -100 * logs if initial else 100 * logs
 
     return by_cell(measure, data=("CIFAR-100",), num_clients=10)
 
@@ -136,7 +136,7 @@ def loss_ratio(value: str, *, late: bool) -> Callable[[pd.DataFrame], pd.DataFra
 def factor_gap(part: pd.DataFrame, variant: str = "feddrl") -> pd.Series:
     """Mean factor of small groups' clients less the main group's, later rounds, in % of a uniform factor."""
     factors = quantities.group_factors(part[part.variant == variant])
-    later = factors[factors["round"] > EARLY * factors["round"].max()].groupby("seed")
+    later = factors[factors["round"] > INITIAL * factors["round"].max()].groupby("seed")
     return 100 * part.cohort_size.iloc[0] * (later.others.mean() - later.main.mean())
 
 
@@ -148,7 +148,7 @@ def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
     """
     rows = part[(part.variant == variant) & part.weights.notna()]
     found = {}
-    for seed, own in rows[rows["round"] > EARLY * rows["round"].max()].groupby("seed"):
+    for seed, own in rows[rows["round"] > INITIAL * rows["round"].max()].groupby("seed"):
         clients, factors = (np.array([json.loads(text) for text in own[c]]) for c in ("clients", "weights"))
         small = clients >= quantities.main_group(own.num_clients.iloc[0])
         x, y = (values - values.mean(axis=0) for values in (small, factors))
@@ -173,7 +173,7 @@ def _fig7(rows: pd.DataFrame) -> pd.DataFrame:
 
 def across_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
     """Best accuracy with the most participants less that with the fewest (points), by method."""
-    few, many = _ends(rows)
+    few, many = _fewest_and_most(rows)
     return pd.DataFrame(
         {name: quantities.best(many, name) - quantities.best(few, name) for name in few.attrs["of"]}
     )
@@ -181,7 +181,7 @@ def across_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
 
 def speed_of_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
     """100 x log ratio of the rounds to what both reach, fewest over most participants, by method."""
-    few, many = _ends(rows)
+    few, many = _fewest_and_most(rows)
     found = {}
     for name in few.attrs["of"]:
         target = quantities.best(few, name).combine(quantities.best(many, name), min)
@@ -190,7 +190,7 @@ def speed_of_cohorts(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _ends(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _fewest_and_most(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows of the fewest and of the most participants; `attrs['of']`: the methods, if both are there."""
     parts = {size: part for (size,), part in quantities.cells(_fig7(rows), ("cohort_size",), needs=THREE)}
     sizes = sorted(parts)
@@ -226,14 +226,14 @@ def speed_lead(part: pd.DataFrame) -> pd.Series:
 # The same of the printed tables, by cell
 
 
-def printed_gains(
+def gains_from_printed(
     over: str, data: tuple[str, ...], clients: tuple[int, ...], schemes: tuple[str, ...]
 ) -> Callable[[], Mapping[str, float]]:
     """Relative gain over the best or worst baseline in these cells, computed from the printed accuracies."""
 
     def compute() -> Mapping[str, float]:
         names = [(d, quantities.PAPER_PARTITIONS[p], n) for d in data for n in clients for p in schemes]
-        return _by_name(gains().loc[names, over])
+        return _by_name(relative_gains().loc[names, over])
 
     return compute
 
@@ -270,7 +270,7 @@ def printed_below_pareto() -> Mapping[str, float]:
 
 
 def printed_growth() -> Mapping[str, float]:
-    best = gains().best.unstack("n_clients")
+    best = relative_gains().best.unstack("n_clients")
     return {f"{data}/{scheme}": float(row[100] - row[10]) for (data, scheme), row in best.iterrows()}
 
 

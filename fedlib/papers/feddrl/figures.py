@@ -12,9 +12,9 @@ from fedlib.analysis.intervals import mean_interval
 from fedlib.papers.feddrl import quantities, tables
 
 # Thin lines: four curves have bands, eight would hide them
-CONTROLS = ("uniform", "untrained", "shuffled", "repaired_untrained")
-CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "drawn", "repaired", *CONTROLS)
-EARLY = 0.1  # share of the rounds in which curves may start below the panel of `plot_length`
+THIN = ("uniform", "untrained", "shuffled", "repaired_untrained")
+CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "drawn", "repaired", *THIN)
+FIRST = 0.1  # share of the rounds in which curves may start below the panel of `plot_length`
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
 
@@ -50,7 +50,7 @@ def plot_curves(rows: pd.DataFrame, *, columns: int, size: tuple[float, float] =
 def _thin_words(named: pd.DataFrame) -> str:
     return (
         "; thin lines: controls, without bands; a hidden curve coincides with another"
-        if named.variant.isin(CONTROLS).any()
+        if named.variant.isin(THIN).any()
         else ""
     )
 
@@ -67,7 +67,7 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
         lambda values: values.rolling(window, min_periods=1).mean()
     )
     shown = part.assign(test_accuracy=100 * smooth)
-    plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=CONTROLS)
+    plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=THIN)
 
 
 def plot_length(rows: pd.DataFrame) -> Figure:
@@ -77,10 +77,10 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     fig, (levels, leads) = plotting.subplots(2, 1, figsize=(6.6, 6.4), sharex=True)
     _accuracy_curves(named, levels)
     levels.set(xlabel="")
-    _start_near_late_curves(levels)
+    _start_below_later_curves(levels)
     shown, window = _over_fedavg(named)
     if len(shown):
-        thin = CONTROLS[1:]
+        thin = THIN[1:]
         plotting.plot_curves(
             shown, leads, y="lead", by="variant", y_label="less FedAvg's (points)", thin=thin
         )
@@ -89,16 +89,16 @@ def plot_length(rows: pd.DataFrame) -> Figure:
         leads.set_axis_off()  # nothing beside FedAvg was run
     plotting.one_legend(fig, (levels, leads))
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
-    first = f"Above: lower accuracies of the first {100 * EARLY:g} % of the rounds are off the panel"
+    first = f"Above: lower accuracies of the first {100 * FIRST:g} % of the rounds are off the panel"
     bands = f"Mean over seeds, band = 95 % t interval. {first}"
     equal = "; uniform weights are FedAvg's here" * quantities.equal_amounts(named)
     return plotting.caption(fig, named, f"{bands}. {note}{equal}.")
 
 
-def _start_near_late_curves(ax: Axes) -> None:
+def _start_below_later_curves(ax: Axes) -> None:
     """Start the y axis just below the lowest point of the curves after the first rounds."""
     at, height = np.concatenate([line.get_xydata() for line in ax.lines]).T
-    low, top = height[at >= EARLY * at.max()].min(), height.max()
+    low, top = height[at >= FIRST * at.max()].min(), height.max()
     pad = 0.1 * (top - low) or 1.0
     ax.set_ylim(low - pad, top + pad)
 
@@ -141,9 +141,7 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
             ratios = quantities.loss_ratios(part, value, window)
             shown = pd.concat([ratios[ratios.variant == v] for v in quantities.variant_order(ratios)])
             shown = shown[shown.variant != "feddrl"]
-            plotting.plot_curves(
-                shown, ax, y="ratio", by="variant", y_label=f"{name} / FedDRL's", thin=CONTROLS
-            )
+            plotting.plot_curves(shown, ax, y="ratio", by="variant", y_label=f"{name} / FedDRL's", thin=THIN)
             ax.axhline(1, color="black", linewidth=0.8)
             ax.set_title(quantities.cell_name(cell))
     plotting.one_legend(fig, axes.flat)

@@ -28,7 +28,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of table 3 are stored."]
     judged = rows_of("feddrl/repair_judged")
-    leads = [" ".join(_lead_words(part)) for part in _by_data(_late_leads(rows_of))]
+    leads = [" ".join(_late_lead_words(part)) for part in _by_data(_late_leads(rows_of))]
     again = [" ".join(repaired(judged, ["Section 3 repairs the agent."]))] if len(judged) else []
     return [" ".join(_best_rounds(rows)), *([" ".join(leads)] if leads else []), *again]
 
@@ -36,14 +36,14 @@ def headline(rows_of: RowsOf) -> list[str]:
 def conclusion(rows_of: RowsOf) -> list[str]:
     """Three answers: FedDRL's lead at the paper's length, what is left of it, and whether agents learn."""
     first = next(_by_data(_late_leads(rows_of)), [])
-    return [*(_lead_words(first) if first else []), *_learning_words(rows_of("feddrl/repair_judged"))]
+    return [*(_late_lead_words(first) if first else []), *_learning_words(rows_of("feddrl/repair_judged"))]
 
 
 def _best_rounds(rows: pd.DataFrame) -> list[str]:
     """FedDRL's best accuracy over table 3's cells, of real images first, against FedAvg and controls."""
     real = real_rows(rows)
     part = real if len(real) else rows
-    pooled = _pooled(part)
+    pooled = _pooled_leads(part)
     told = [
         f"Over {_cells(part)} cells of table 3 with {'real' if len(real) else 'generated'} images, in runs "
         f"of {part['rounds'].max()} rounds or fewer, FedDRL's best accuracy is "
@@ -52,12 +52,12 @@ def _best_rounds(rows: pd.DataFrame) -> list[str]:
         f"before any training {effect_words(pooled['untrained'], 'points')}.",
     ]
     if 0 < len(real) < len(rows):
-        more = effect_words(_pooled(rows)["fedavg"], "points")
+        more = effect_words(_pooled_leads(rows)["fedavg"], "points")
         told.append(f"With the generated stand-in ({_cells(rows)} cells) it is {more} against FedAvg.")
     return told
 
 
-def _pooled(rows: pd.DataFrame) -> dict[str, Interval]:
+def _pooled_leads(rows: pd.DataFrame) -> dict[str, Interval]:
     """FedDRL less each control in best accuracy (points), pooled over the cells."""
     named = quantities.named(rows)
     return {control: pooled_lead(named, control) for control in ("fedavg", "uniform", "untrained")}
@@ -91,7 +91,7 @@ def _late_lead(rows: pd.DataFrame) -> _LateLead | None:
     """The late lead of a cell; None for shorter runs and where no control was run."""
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return None
-    late, cell = quantities.late(named := quantities.named(rows)), named.iloc[0]
+    late, cell = quantities.late_levels(named := quantities.named(rows)), named.iloc[0]
     if not {"feddrl", "fedavg"} <= set(late):
         return None
     pairs = {"drawn": ("drawn", "fedavg"), "untrained": ("feddrl", "untrained")}
@@ -113,7 +113,7 @@ def _by_data(leads: list[_LateLead]) -> Iterator[list[_LateLead]]:
         yield [lead for lead in leads if lead.data == data]
 
 
-def _lead_words(leads: list[_LateLead]) -> list[str]:
+def _late_lead_words(leads: list[_LateLead]) -> list[str]:
     """Late leads on one data set, and what is left of each, in a sentence each."""
     all_of_it = [f"{effect_words(one.lead)} ({one.scheme})" for one in leads]
     left = []

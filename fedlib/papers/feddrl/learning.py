@@ -19,7 +19,7 @@ from fedlib.papers.feddrl.runs import COHORT, scale_of
 
 TREND_RATE = 0.3  # of the running mean that is removed, as `centring` does
 SMALL = "reduced"  # profile at which the small setting has rounds of its own
-LATE = 0.1  # share of the rounds, the last, over which `mean_gaps` averages
+LAST_TENTH = 0.1  # share of the rounds, the last, over which `mean_gaps` averages
 
 
 def gains(rows: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +98,7 @@ def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
 def mean_gaps(part: pd.DataFrame, variant: str) -> pd.Series:
     """Mean mu of small groups' clients less that of the main group's in the last rounds, by seed."""
     own = part[(part.variant == variant) & part.get("mu", pd.Series(index=part.index)).notna()]
-    own = own[own["round"] > (1 - LATE) * own["rounds"]]
+    own = own[own["round"] > (1 - LAST_TENTH) * own["rounds"]]
     if own.empty:
         return pd.Series(dtype=float)
     mu, clients = (np.array([json.loads(text) for text in own[name]]) for name in ("mu", "clients"))

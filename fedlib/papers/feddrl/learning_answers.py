@@ -198,6 +198,6 @@ def _separation(rows: pd.DataFrame) -> list[str]:
         else:
             says = "that it separates them does not show"
         told.append(f"Of {words} it is {effects}: {says}.")
-    rounds = round(learning.LATE * named["rounds"].max())
+    rounds = round(learning.LAST_TENTH * named["rounds"].max())
     first = f"Compared is the mean mu of small groups less the main group's in the last {rounds} rounds."
     return [first, *told] if told else []

@@ -41,8 +41,8 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     named = quantities.named(rows)
     if rows.empty or rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
         return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
-    late = quantities.late(named)
-    told = [_lead_words(named, late)]
+    late = quantities.late_levels(named)
+    told = [_over_fedavg_words(named, late)]
     if "uniform" in late and not quantities.equal_amounts(named):
         told.append(_uniform_words(named, late))
     if "untrained" in late:
@@ -75,7 +75,7 @@ def in_the_first_rounds(rows_of: RowsOf) -> list[str]:
     ]
 
 
-def _lead_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
+def _over_fedavg_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     """FedDRL against FedAvg: the best round beside what is printed, and the last rounds."""
     dataset, scheme = named[["dataset", "partition"]].iloc[0]
     printed = accuracies().loc[quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme], 100]
@@ -139,7 +139,7 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
         dataset, scheme = named[["dataset", "partition"]].iloc[0]
         data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
         gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, 100].FedAvg
-        found.setdefault(data, []).append(f"{_effect(gap)} ({partition})")
+        found.setdefault(data, []).append(f"{_interval_words(gap)} ({partition})")
     return [
         f"After {ROUNDS} rounds FedAvg's best accuracy on {data} is {listed(words)} points from the "
         "published one."
@@ -162,10 +162,10 @@ def do_small_groups_get_more_at_length(rows_of: RowsOf) -> list[str]:
     )  # fmt: skip
     told = [
         f"After {ROUNDS} rounds under CE and CN a small group's factor less the main group's is "
-        f"{_effect(gaps['feddrl'])} % of a uniform one: {says}."
+        f"{_interval_words(gaps['feddrl'])} % of a uniform one: {says}."
     ]
     beside = {"among clients in the same slot": slot, "for the untrained policy": gaps["untrained"]}
-    words = [f"{_effect(values)} % {where}" for where, values in beside.items() if len(values)]
+    words = [f"{_interval_words(values)} % {where}" for where, values in beside.items() if len(values)]
     return [*told, *([f"It is {' and '.join(words)}."] if words else [])]
 
 
@@ -202,7 +202,7 @@ def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
         low = min(quantities.partition_setting(text, "delta") for text in ends.partition_options.unique())
         told.append(
             f"After {ROUNDS} rounds the best accuracy of the three methods at delta = {low:g} less that at "
-            f"{DELTA:g} is {_effect(falls.mean(axis=1))} points."
+            f"{DELTA:g} is {_interval_words(falls.mean(axis=1))} points."
         )
         if words := lead_by_share(quantities.named(ends)):
             told.append(words)
@@ -211,7 +211,7 @@ def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
         printed = [from_text(f"gain_at_delta_{DELTA:g}_{end}") for end in ("low", "high")]
         told.append(
             f"At {DELTA:g} FedDRL's gain over the better baseline is "
-            f"{_effect(gains.dropna().mean(axis=1))} % of its accuracy (printed: {printed[0]:g} to "
+            f"{_interval_words(gains.dropna().mean(axis=1))} % of its accuracy (printed: {printed[0]:g} to "
             f"{printed[1]:g})."
         )
     return told
@@ -262,5 +262,5 @@ def _of_length(rows: pd.DataFrame) -> pd.DataFrame:
     return rows if len(rows) and rows["rounds"].max() >= ROUNDS else rows.iloc[:0]
 
 
-def _effect(values: pd.Series) -> str:
+def _interval_words(values: pd.Series) -> str:
     return effect_words(mean_interval(values.to_numpy()))

@@ -9,14 +9,14 @@ from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.tables import PRINTED, line_key, name_cell, over
 
-AGENTS = ("feddrl", "feddrl_online", "untrained", "repaired", "drawn")  # policies that decide a factor
+DECIDING = ("feddrl", "feddrl_online", "untrained", "repaired", "drawn")  # policies that decide a factor
 
 
 def length_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Table with a line per variant of one cell: accuracy (%) published, best and late (`late`)."""
     named, found = quantities.named(rows), []
     for cell, part in quantities.cells(named, needs=("feddrl",)):
-        published, late = accuracies().loc[line_key(name_cell(cell))], quantities.late(part)
+        published, late = accuracies().loc[line_key(name_cell(cell))], quantities.late_levels(part)
         for variant in quantities.variant_order(part):
             best = quantities.best(part, variant)
             line = {"variant": variant, "published": published.get(PRINTED.get(variant))}
@@ -30,7 +30,7 @@ def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
     """Each variant of one cell less FedAvg, and FedDRL less each (points), in best and in late accuracy."""
     named, found = quantities.named(rows), []
     for _, part in quantities.cells(named, needs=("feddrl", "fedavg")):
-        late = quantities.late(part)
+        late = quantities.late_levels(part)
         best = {name: quantities.best(part, name) for name in quantities.variant_order(part)}
         for variant in best:
             line: dict[str, object] = {"variant": variant}
@@ -64,7 +64,7 @@ def length_factors(rows: pd.DataFrame) -> pd.DataFrame:
     """
     named, found = quantities.named(rows), []
     for variant in quantities.variant_order(named):
-        if variant not in AGENTS:
+        if variant not in DECIDING:
             continue
         line: dict[str, object] = {"variant": variant}
         for words, gap in (("all clients", factor_gap), ("in the same slot", factor_gap_in_slot)):

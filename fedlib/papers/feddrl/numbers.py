@@ -11,8 +11,7 @@ from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
-from fedlib.papers.feddrl.quantities import late as late_by_seed
-from fedlib.papers.feddrl.quantities import named, over_rounds
+from fedlib.papers.feddrl.quantities import late_levels, named, over_rounds
 from fedlib.papers.feddrl.runs import CLUSTERED
 
 TABLE3 = "feddrl/table3"
@@ -20,7 +19,7 @@ LENGTH = {  # by cell: Fashion-MNIST under a partition, and MNIST under CE
     "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
     "mnist": "feddrl/paper_length_mnist",
 }  # fmt: skip
-EARLY = "feddrl/early_lead"
+EARLY_LEAD = "feddrl/early_lead"
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
 OF_README = (
@@ -36,13 +35,13 @@ OF_README = (
     "feddrl-length-mnist-fedavg", "feddrl-length-mnist-late-fedavg", "feddrl-updates-length",
     *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
-CONTROLS = {
+RIVALS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
 ONLY_PAGE = ("uniform", "feddrl")  # rivals of the repaired agent that the notebook's sentences leave out
-AGENTS = {
+AGENT_WORDS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
     "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
     "small_groups": "the rule that gives small groups e times the weight",
@@ -59,13 +58,13 @@ CURVES, METHODS = (
 REACHED = 526  # rounds of the cell at full scale that three seeds have of all three methods
 
 
-def _less(control: str, scheme: str = "", stand_in: bool = False) -> Number:
+def _in_table3(control: str, scheme: str = "", stand_in: bool = False) -> Number:
     """FedDRL's best accuracy less a control's, mean over table 3's cells, all or those under a partition."""
     where = ({"partition": scheme} if scheme else {}) | ({} if stand_in else {"stand_in": False})
     cells = f"its cells{' of real images' * (not stand_in)}{f' under {scheme.upper()}' * bool(scheme)}"
     return Number(
         id="-".join(filter(None, ("feddrl-table3", scheme or "real" * (not stand_in), control))),
-        what=f"FedDRL's best accuracy less that of {CONTROLS[control]}, mean over {cells}", unit="points",
+        what=f"FedDRL's best accuracy less that of {RIVALS[control]}, mean over {cells}", unit="points",
         artifacts=(TABLE3,),
         compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(TABLE3)), **where), control),
         places=(PAGE,) if scheme else (NOTEBOOK,),
@@ -82,7 +81,7 @@ def _at_length(
         cell = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
         if not len(cell) or not {own, control} <= set(cell.variant):
             return None
-        levels = late_by_seed(cell) if late else {name: best_by_seed(cell, name) for name in (own, control)}
+        levels = late_levels(cell) if late else {name: best_by_seed(cell, name) for name in (own, control)}
         return paired(levels[own], levels[control])
 
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
@@ -90,7 +89,7 @@ def _at_length(
     parts = ("feddrl-length", scheme * (scheme != "ce"), own * (own != "feddrl"), "late" * late, twin)
     return Number(
         id="-".join(filter(None, parts)),
-        what=f"{OWN[own]} {what} less that of {(CONTROLS | OF_REPAIRED)[control]}, {_cell(scheme)}",
+        what=f"{OWN[own]} {what} less that of {(RIVALS | OF_REPAIRED)[control]}, {_cell(scheme)}",
         unit="points", artifacts=(LENGTH[scheme],), compute=compute,
         places=places,
     )  # fmt: skip
@@ -126,7 +125,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     against = [
         _at_length(name, scheme, late=late, places=BOTH if name in shown else (PAGE,))
         for late in (False, True)
-        for name in CONTROLS
+        for name in RIVALS
     ]
     against += [
         _at_length(name, scheme, "repaired", late=late, places=(PAGE,) if name in ONLY_PAGE else BOTH)
@@ -147,7 +146,7 @@ def _early(rival: str, words: str) -> Number:
     """The repaired agent less a rival in the mean accuracy over the first rounds under CN."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of(EARLY)
+        rows = rows_of(EARLY_LEAD)
         if rows.empty or rows["rounds"].max() < EARLY_ROUNDS:
             return None
         cell = named(rows)
@@ -156,7 +155,7 @@ def _early(rival: str, words: str) -> Number:
     return Number(
         id=f"feddrl-early-{rival.removeprefix('repaired_')}",
         what=f"the repaired agent's mean accuracy over the first {EARLY_ROUNDS} rounds under CN less that of "
-        f"{words}", unit="points", artifacts=(EARLY,), compute=compute, places=(README, *BOTH),
+        f"{words}", unit="points", artifacts=(EARLY_LEAD,), compute=compute, places=(README, *BOTH),
     )  # fmt: skip
 
 
@@ -237,13 +236,13 @@ def _full_scale(variant: str, best: bool, less: str = "") -> Number:
 
 
 _OWN = (
-    _less("fedavg", stand_in=True),
-    *(_less(control) for control in ("fedavg", "uniform", "untrained")),
-    *(_less(control, scheme) for control in CONTROLS for scheme in ("pa", "ce", "cn")),
+    _in_table3("fedavg", stand_in=True),
+    *(_in_table3(control) for control in ("fedavg", "uniform", "untrained")),
+    *(_in_table3(control, scheme) for control in RIVALS for scheme in ("pa", "ce", "cn")),
     *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
     _early("uniform", "uniform weights"),
     _early("repaired_untrained", "its untrained policy"),
-    *(_repair(data, variant, what) for variant, what in AGENTS.items() for data in DATA),
+    *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in DATA),
     _updates("length", LENGTH["ce"], "a run of the paper's length"),
     _updates("table3", TABLE3, "a short run of table 3"),
     _updates("printed", "feddrl/repair_judged", "the small setting, as printed"),

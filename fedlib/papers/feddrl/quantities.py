@@ -20,7 +20,7 @@ from fedlib.papers.feddrl.small_setting import EXTRA
 
 BASELINES = ("fedavg", "fedprox")
 THREE = (*BASELINES, "feddrl")
-LATE = 0.05  # share of the rounds, the last ones, over which `late` averages
+LATE = 0.05  # share of the rounds, the last ones, over which `late_levels` averages
 # The first that fits names a row: those with more options first
 _REPAIRS = {
     "repaired" if name == FROZEN else name: ("feddrl", options)
@@ -119,7 +119,7 @@ def over_rounds(part: pd.DataFrame, variant: str) -> pd.Series:
     return own.groupby("seed").test_accuracy.mean() * 100
 
 
-def late(part: pd.DataFrame) -> pd.DataFrame:
+def late_levels(part: pd.DataFrame) -> pd.DataFrame:
     """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
 
     Unlike the best round (FEDDRL-A34) it is not chosen with the test data. SingleSet's last are of its own

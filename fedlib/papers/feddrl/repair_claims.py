@@ -23,14 +23,14 @@ ROOM = 0.25  # share of the room that is worth the trouble of an agent
 Quantity = Callable[[pd.DataFrame, str], pd.Series]
 
 
-def lead(quantity: Quantity, over: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+def repaired_less(quantity: Quantity, over: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """Estimand: the repaired agent's quantity less that of `over`, by seed and data set."""
-    return lambda rows: _by_data(rows, ("repaired", over), lambda own, other: own - other, quantity)
+    return lambda rows: _over_data_sets(rows, ("repaired", over), lambda own, other: own - other, quantity)
 
 
 def above_share_of_room(rows: pd.DataFrame) -> pd.DataFrame:
     """Its gain in reward over uniform weights less ROOM of what the rule on the groups gains."""
-    return _by_data(
+    return _over_data_sets(
         rows,
         ("repaired", "uniform", "small_groups"),
         lambda own, uniform, rule: own - uniform - ROOM * (rule - uniform),
@@ -38,7 +38,7 @@ def above_share_of_room(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _by_data(
+def _over_data_sets(
     rows: pd.DataFrame, variants: tuple[str, ...], combine: Callable, quantity: Quantity
 ) -> pd.DataFrame:
     """Table with a row per seed and a column per data set that has all of these variants."""
@@ -50,7 +50,7 @@ def _by_data(
 
 
 def _reward(over: str, words: str) -> Part:
-    return Part(what=f"mean reward, repaired - {words}", estimand=lead(quantities.rewards, over),
+    return Part(what=f"mean reward, repaired - {words}", estimand=repaired_less(quantities.rewards, over),
                 unit="nats", margin=NATS, cells=2)  # fmt: skip
 
 
@@ -61,7 +61,7 @@ CLAIMS = (
         parts=(
             _reward("uniform", "uniform"),
             Part(
-                "best accuracy, repaired - uniform", lead(quantities.best, "uniform"), cells=2,
+                "best accuracy, repaired - uniform", repaired_less(quantities.best, "uniform"), cells=2,
                 gates=(flat("repaired", "uniform"),),
             ),
         ),

@@ -15,11 +15,11 @@ def what_the_server_spends(rows_of: RowsOf) -> list[str]:
     rows = rows_of("feddrl/fig9")
     if rows.empty:
         return []
-    told = [_times(own, str(device)) for device, own in rows.groupby("timed_on", sort=False)]
+    told = [_times_words(own, str(device)) for device, own in rows.groupby("timed_on", sort=False)]
     return [*filter(None, [*told, _share(agent_share(rows))])]
 
 
-def _times(rows: pd.DataFrame, device: str) -> str:
+def _times_words(rows: pd.DataFrame, device: str) -> str:
     """Median times with ten participants on a device and the printed ones, in a sentence."""
     ten = rows[(rows.cohort_size == 10) & rows.model.isin(NETWORKS)]
     decision, averaging = (ten[ten.what == what] for what in ("decision", "averaging"))

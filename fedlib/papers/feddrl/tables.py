@@ -13,7 +13,7 @@ from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
-from fedlib.papers.feddrl.estimands import EARLY
+from fedlib.papers.feddrl.estimands import INITIAL
 from fedlib.papers.feddrl.runs import CONTROLS
 from fedlib.plotting.style import method_style
 
@@ -77,7 +77,7 @@ def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """
     named, found = quantities.named(rows), []
     for cell, part in quantities.cells(named):
-        line, late = name_cell(cell), quantities.late(part)
+        line, late = name_cell(cell), quantities.late_levels(part)
         for variant in (name for name in PRINTED if (part.variant == name).any()):
             line[f"{PRINTED[variant]} best"] = quantities.best(part, variant).mean()
             line[f"{PRINTED[variant]} late"] = late[variant].mean()
@@ -243,7 +243,7 @@ def factor_table(rows: pd.DataFrame) -> pd.DataFrame:
     named, found = quantities.named(rows), []
     for cell, part in quantities.cells(named):
         factors = quantities.group_factors(part)
-        later = factors[factors["round"] > EARLY * factors["round"].max()]
+        later = factors[factors["round"] > INITIAL * factors["round"].max()]
         for variant in quantities.variant_order(later):
             seeds = later[later.variant == variant].groupby("seed")[["main", "others"]].mean() * 100
             interval = contrasts.paired(seeds.others, seeds.main)
@@ -282,11 +282,11 @@ def full_scale_table(rows: pd.DataFrame) -> pd.DataFrame:
     printed, found = accuracies().loc["Fashion-MNIST", "CE", 100], []
     for common, part in full_scale_stages(rows):
         for variant in quantities.variant_order(part):
-            ours, late = quantities.best(part, variant), last_rounds(part, variant)
+            ours, last = quantities.best(part, variant), last_rounds(part, variant)
             paper = printed[PRINTED[variant.removesuffix("_online")]]
             line = {"to round": common, "seeds": part.seed.nunique(), "variant": variant, "published": paper}
             line |= {"best": ours.mean(), "difference": ours.mean() - paper}
-            line |= {f"mean of the last {LAST_ROUNDS}": late.mean(), "its difference": late.mean() - paper}
+            line |= {f"mean of the last {LAST_ROUNDS}": last.mean(), "its difference": last.mean() - paper}
             found.append(line)
     return pd.DataFrame(found)
 

@@ -73,13 +73,13 @@ def test_factors_of_the_groups(main, tally, mean, training):
 
 
 @pytest.mark.parametrize(
-    ("later", "at_first", "early", "late"),
+    ("later", "at_first", "in_initial", "after_it"),
     [
         (1.2, 0.9, "higher in 3, lower in 0, undecided in 0", "lower in 3, higher in 0, undecided in 0"),
         (0.8, 1.1, "higher in 0, lower in 3, undecided in 0", "lower in 0, higher in 3, undecided in 0"),
     ],
 )
-def test_losses_early_and_late(later, at_first, early, late):
+def test_losses_in_the_initial_phase_and_after(later, at_first, in_initial, after_it):
     """The baselines' losses are `at_first` and `later` times FedDRL's in every seed, with noise."""
     rows = with_losses(later, at_first)
     noise = 1 + 0.001 * rows.seed * (rows.method == "fedavg")
@@ -87,9 +87,9 @@ def test_losses_early_and_late(later, at_first, early, late):
     told = answers.does_it_lower_the_losses(giving(marked(rows)))
     assert told == [
         "Compared is the loss over the clients, FedDRL's with the baselines', after a quarter of the rounds.",
-        f"Of 3 cells (all with the generated stand-in) FedDRL's mean is {late}.",
-        f"Its variance is {late}.",
-        f"In the first 2 of 8 rounds the mean is {early}.",
+        f"Of 3 cells (all with the generated stand-in) FedDRL's mean is {after_it}.",
+        f"Its variance is {after_it}.",
+        f"In the first 2 of 8 rounds the mean is {in_initial}.",
         "In the paper the mean is above the baselines' for 200 to 300 of 1000 rounds; then mean and variance "
         "are below.",
     ]

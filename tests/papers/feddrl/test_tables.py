@@ -120,7 +120,7 @@ def test_levels_start_below_the_curves_of_later_rounds(monkeypatch):
 def test_late_accuracies_of_a_seed_by_hand():
     """Twenty rounds: 5 % of them is the last one, which is not the best."""
     part = pd.DataFrame({"round": range(1, 21), "test_accuracy": [0.9] + 18 * [0.1] + [0.5]})
-    late = quantities.late(part.assign(seed=0, variant="fedavg"))
+    late = quantities.late_levels(part.assign(seed=0, variant="fedavg"))
     assert late.fedavg.tolist() == [50.0]
 
 
@@ -192,8 +192,8 @@ def test_full_scale_accuracies_are_compared_at_the_rounds_that_seeds_have_of_all
     assert table.published.tolist() == [84.88, 86.71] * 2
     assert table.best.tolist() == pytest.approx([30, 30, 80, 96])
     assert table.difference.tolist() == pytest.approx([-54.88, -56.71, -4.88, 9.29])
-    late = [17.5, 17.5, 27.5, 33.0]  # means of rounds 1 to 6, and to 8
-    assert table["mean of the last 50"].tolist() == pytest.approx(late)
+    last = [17.5, 17.5, 27.5, 33.0]  # means of rounds 1 to 6, and to 8
+    assert table["mean of the last 50"].tolist() == pytest.approx(last)
     assert table["its difference"].tolist() == pytest.approx([-67.38, -69.21, -57.38, -53.71])
 
 
