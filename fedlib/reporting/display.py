@@ -156,9 +156,10 @@ def show_sentences(*sentences: str) -> None:
 
 def show_errata(paper: str) -> None:
     """Display the paper's statements that were recomputed from its own tables, printed beside recomputed."""
+    ends = {True: "agrees after rounding", False: "does not agree"}
     items = [
         (
-            f"{row.erratum} · {row.statement} · {'agrees after rounding' if row.agrees else 'does not agree'}",
+            f"{row.erratum} · {row.statement} · {ends[bool(row.agrees)]}",
             f"printed: {row.printed}; recomputed: {row.recomputed}",
         )
         for row in errata_table(paper).itertuples()
