@@ -38,8 +38,9 @@ def fits(value: Any, hint: Any) -> bool:
     if (origin or hint) is Mapping:
         return isinstance(value, Mapping)
     if hint in (int, float):
-        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
-        return number and (hint is float or float(value).is_integer())
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        limit = math.inf if hint is float and isinstance(value, float) else LARGEST
+        return number and abs(value) < limit and (hint is float or float(value).is_integer())
     if hint in (str, Path):
         return isinstance(value, str | Path)
     return isinstance(value, hint) if hint in _WORDS else value is not None or hint is Any

@@ -29,8 +29,8 @@ from fedlib.validation import check_value, fits
 @pytest.mark.parametrize(
     ("hint", "good", "bad"),
     [
-        (int, [3, 5.0], [2.5, "3", True, None, [3]]),
-        (float, [3, 0.5], ["3", False, None]),
+        (int, [3, 5.0], [2.5, 1e30, 10**30, "3", True, None, [3]]),
+        (float, [3, 0.5, 1e30], [float("nan"), float("inf"), 10**400, "3", False, None]),
         (bool, [True, False], [1, "true", None]),
         (str, ["a"], [3, None, ["a"]]),
         (int | None, [3, None], ["null", 2.5]),

@@ -93,7 +93,7 @@ class FedDdrl(Method):
         super().__post_init__()
         for name in ("w1", "w2", "w3"):
             value = getattr(self, name)
-            check(value is not None and value >= 0, f"{name}={value} given; allowed: 0 or more")
+            check(value >= 0, f"{name}={value} given; allowed: 0 or more")
         check(
             self.bias is None or self.bias >= 0,
             f"bias={self.bias} given; allowed: 0 or more, or None for 0.3 of the mean penalty of FedAvg",

@@ -379,7 +379,7 @@ def test_bad_input_is_one_line():
         make_method("random_drop", {"episodes": 3})
     with pytest.raises(UsageError, match=r"w2=-0\.1 given; allowed: 0 or more"):
         FedDdrl(w2=-0.1)
-    with pytest.raises(UsageError, match=r"w1=None given; allowed: 0 or more"):
+    with pytest.raises(UsageError, match="FedDdrl: w1=null given; allowed: a number"):
         FedDdrl(w1=None)
     with pytest.raises(UsageError, match=r"bias=-1 given; allowed: 0 or more, or None for 0.3 of the mean"):
         FedMarl(bias=-1)

@@ -380,7 +380,7 @@ def test_a_small_client_is_one_line():
         ({"feed": "locl"}, "unknown feed of method 'feddisk' 'locl'.*allowed: local, global"),
         ({"scale": "max"}, "unknown scale of method 'feddisk' 'max'.*allowed: mean1, raw, minmax"),
         ({"made_patience": 0}, "made_patience=0 given for method 'feddisk'; allowed: 1 or more"),
-        ({"ratio_learning_rate": 0}, "ratio_learning_rate=0 given for method 'feddisk'; allowed: above 0"),
+        ({"ratio_learning_rate": 0}, "ratio_learning_rate=0.0 given for method 'feddisk'; allowed: above 0"),
     ],
 )
 def test_wrong_options_are_one_line(options, message):

@@ -476,7 +476,7 @@ def test_when_the_only_run_fails_it_stops():
         ({"worker_rounds": 1}, "worker_rounds=1 given for method 'feddrl'; allowed: 2 or more"),
         ({"workers": 0}, "workers=0 given"),
         ({"batch_size": 0}, "batch_size=0 given"),
-        ({"rho": 2}, "rho=2 given; allowed: 0 to 1"),
+        ({"rho": 2}, "rho=2.0 given; allowed: 0 to 1"),
         ({"gamma": 0.9}, "unknown option of method 'feddrl' 'gamma'"),
     ],
 )
