@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +89,16 @@ def effect_words(interval: Interval, unit: str = "") -> str:
 def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> str:
     """The words for an interval above 0, below 0, or around it; one value decides nothing."""
     return above if interval.low > 0 else below if interval.high < 0 else undecided
+
+
+def by_side(
+    found: Mapping[str, Interval], *, above: str, below: str, undecided: str = "undecided"
+) -> dict[str, list[str]]:
+    """Names under the words of `by_sign` for their intervals; a side may have none."""
+    sides: dict[str, list[str]] = {above: [], below: [], undecided: []}
+    for name, interval in found.items():
+        sides[by_sign(interval, above=above, below=below, undecided=undecided)].append(name)
+    return sides
 
 
 def decimals(scale: float) -> int:

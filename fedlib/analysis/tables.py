@@ -1,11 +1,12 @@
 """Tables and captions that notebooks, terminal and report share."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.intervals import Interval, by_side, effect_words, mean_interval
+from fedlib.data.titles import title_of
 
 
 def format_table(frame: pd.DataFrame, width: int | None = None) -> str:
@@ -116,14 +117,31 @@ def machine_words(rows: pd.DataFrame) -> str:
 
 
 def dataset_words(rows: pd.DataFrame) -> list[str]:
-    """Names of the data sets, each generated one marked."""
+    """Names of the data sets, as commands take them, each generated one marked."""
     stand_ins = set(rows.dataset[rows.stand_in.fillna(False).astype(bool)]) if "stand_in" in rows else set()
     return [f"{name} (stand-in)" if name in stand_ins else name for name in rows.dataset.dropna().unique()]
+
+
+def dataset_titles(rows: pd.DataFrame) -> list[str]:
+    """Titles of the data sets, for a sentence."""
+    return [title_of(name) for name in rows.dataset.dropna().unique()]
 
 
 def listed(words: Sequence[str]) -> str:
     """Words as a sentence lists them: `A, B and C`."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def side_words(
+    found: Mapping[str, Interval], above: str, below: str, unit: str = "", undecided: str = "undecided"
+) -> str:
+    """`ahead, +1.0 [+0.5, +1.5] on A; undecided, ...`: effects by the side of 0 of their intervals."""
+    sides = by_side(found, above=above, below=below, undecided=undecided)
+    told = {
+        side: [f"{effect_words(found[name], unit)} on {name}" for name in names]
+        for side, names in sides.items()
+    }
+    return "; ".join(f"{side}, {listed(effects)}" for side, effects in told.items() if effects)
 
 
 def counted(count: int, noun: str) -> str:

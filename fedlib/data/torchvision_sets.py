@@ -20,6 +20,7 @@ from fedlib._torchvision import load_torchvision
 from fedlib.data.build import make_dataset
 from fedlib.data.class_names import CENTRED_COLOUR, CIFAR10_CLASSES, DIGITS, FMNIST_CLASSES, GREY_DIGITS
 from fedlib.data.dataset import Dataset, Split
+from fedlib.data.titles import TITLES
 from fedlib.errors import DataError
 from fedlib.paths import data_folder
 
@@ -65,7 +66,6 @@ class Known:
     kind: str  # name of the class in torchvision.datasets
     folder: str  # where the class keeps its files, and which it needs: as torchvision has them,
     files: tuple[str, ...]  # which takes seconds to import
-    title: str
     classes: tuple[str, ...] | None  # None: named in the data set's own files
     scale: dict
     licence: str
@@ -81,19 +81,18 @@ class Known:
 
 _IDX = tuple(f"{part}-{what}-ubyte" for part in ("train", "t10k") for what in ("images-idx3", "labels-idx1"))
 KNOWN = {
-    "mnist": Known("MNIST", "MNIST/raw", _IDX, "MNIST", DIGITS, GREY_DIGITS, "CC BY-SA 3.0"),
+    "mnist": Known("MNIST", "MNIST/raw", _IDX, DIGITS, GREY_DIGITS, "CC BY-SA 3.0"),
     "fmnist": Known(
-        "FashionMNIST", "FashionMNIST/raw", _IDX, "Fashion-MNIST", FMNIST_CLASSES, GREY_DIGITS,
+        "FashionMNIST", "FashionMNIST/raw", _IDX, FMNIST_CLASSES, GREY_DIGITS,
         "MIT, Copyright 2017 Zalando SE",
     ),
     "cifar10": Known(
         "CIFAR10", "cifar-10-batches-py",
         (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch", "batches.meta"),
-        "CIFAR-10", CIFAR10_CLASSES, CENTRED_COLOUR, "none stated",
+        CIFAR10_CLASSES, CENTRED_COLOUR, "none stated",
     ),
     "cifar100": Known(
-        "CIFAR100", "cifar-100-python", ("train", "test", "meta"),
-        "CIFAR-100", None, CENTRED_COLOUR, "none stated",
+        "CIFAR100", "cifar-100-python", ("train", "test", "meta"), None, CENTRED_COLOUR, "none stated",
     ),
 }  # fmt: skip
 
@@ -138,7 +137,7 @@ def build_set(name: str, root: Path | None = None, origin: str = "through torchv
         name,
         *(Split(np.asarray(part.data), np.asarray(part.targets, dtype=np.int64)) for part in parts),
         class_names=known.classes or parts[0].classes,
-        origin=f"{known.title} {origin}",
+        origin=f"{TITLES[name]} {origin}",
         licence=known.licence,
         **known.scale,
     )

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE
 from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
+from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import PAPERS, errata_table
 from fedlib.plotting.style import labelled
@@ -137,7 +138,8 @@ def _scale_sentence(found: Sequence[Record], words: Mapping[str, str]) -> str:
     meant = {**_PROFILE_WORDS, **words}
     profiles = [f"`{name}` ({what})" for name, what in meant.items() if name in used]
     named = [one["data"] for one in found if not one["data"].startswith("timed on")]
-    data = sorted({name for names in named for name in names.split(", ") if name})
+    names = {name.removesuffix(" (stand-in)") for several in named for name in several.split(", ") if name}
+    data = sorted(map(title_of, names))
     if not profiles:
         return "No rows are stored, so nothing is decided yet."
     return f"Scale: {', '.join(profiles)}. Data: {', '.join(data)}."

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import tables
+from fedlib.analysis.intervals import Interval, by_side
 
 
 def test_format_table_by_hand():
@@ -78,3 +79,19 @@ def test_provenance_line_says_how_much_of_the_data_was_used():
 
 def test_json_columns_become_lists():
     assert tables.json_column(pd.Series(["[1, 2]", None])).tolist() == [[1, 2], None]
+
+
+def test_effects_by_their_side_of_0():
+    effects = {"A": (1.0, 0.5, 1.5), "B": (0.1, -0.5, 0.7), "C": (2.0, 1.0, 3.0)}
+    found = {name: Interval(*bounds, 5) for name, bounds in effects.items()}
+    assert by_side(found, above="ahead", below="behind") == {
+        "ahead": ["A", "C"], "behind": [], "undecided": ["B"]
+    }  # fmt: skip
+    told = tables.side_words(found, "ahead", "behind", "nats")
+    ahead = "ahead, +1.00 [+0.50, +1.50] nats on A and +2.0 [+1.0, +3.0] nats on C"
+    assert told == f"{ahead}; undecided, +0.10 [−0.50, +0.70] nats on B"
+
+
+def test_sentences_have_titles_of_data_sets():
+    rows = pd.DataFrame({"dataset": ["fmnist", "standin-xray", "fmnist"]})
+    assert tables.dataset_titles(rows) == ["Fashion-MNIST", "chest X-rays (stand-in)"]

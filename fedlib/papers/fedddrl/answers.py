@@ -8,6 +8,7 @@ import pandas as pd
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
+from fedlib.analysis.tables import listed, side_words
 from fedlib.papers.fedddrl import estimands, quantities, runs
 
 ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
@@ -27,14 +28,13 @@ def _how_many(rows: pd.DataFrame) -> list[str]:
         return []
     first = kept[kept.t <= estimands.EARLY].groupby("role").uploads.mean()
     shown = quantities.shown_roles(rows)
-    told = ", ".join(f"{first[role]:.1f} on {shown[role]}" for role in change)
+    told = listed([f"{first[role]:.1f} on {shown[role]}" for role in change])
     printed = printed_value("fedddrl_text", metric="clients_completing_t1_t2")
-    later = _sides(change, shown, "more", "fewer")
     return [
-        f"In rounds 1 and 2 our agents keep, of {rows.cohort_size.max():.0f} clients, {told}; the paper's "
+        f"In rounds 1 and 2 our agents keep {told}, of {rows.cohort_size.max():.0f} clients. The paper's "
         f"run keeps {printed:g}.",
-        f"From round {estimands.EARLY + 1} on they keep: {later}. The paper's run keeps "
-        f"{estimands.printed_later():.1f} more.",
+        f"From round {estimands.EARLY + 1} on the change is {_sides(change, shown, 'more', 'fewer')}. The "
+        f"paper's run keeps {estimands.printed_later():.1f} more.",
     ]
 
 
@@ -92,8 +92,8 @@ def _ablation(accuracy: pd.Series, role: str, name: str) -> str:
     paper = pd.Series({variant: printed[runs.TABLE4[variant].label] for variant in ABLATION})
     high, low = (estimands.SHORT[of] for of in (paper.idxmax(), paper.idxmin()))
     return (
-        f"{name}: {ends[0]} has the highest mean accuracy of A to D, {ends[1]} the lowest (printed: {high} "
-        f"and {low}); {_steps(steps)}."
+        f"On {name} {ends[0]} has the highest mean accuracy of A to D, {ends[1]} the lowest (printed: {high} "
+        f"and {low}). {_steps(steps)}."
     )
 
 
@@ -106,17 +106,13 @@ def _steps(steps: dict[str, Interval]) -> str:
     ]
     if not decided:
         largest = max(steps, key=lambda name: abs(steps[name].mean))
-        return f"no step is decided, the largest is {largest}: {effect_words(steps[largest], 'points')}"
+        return f"No step is decided, the largest is {largest}: {effect_words(steps[largest], 'points')}"
     return "; ".join(decided) + "; no other step is decided" * (len(decided) < len(steps))
 
 
 def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below: str, unit: str = "") -> str:
-    """`more on MNIST (+1.0 [+0.5, +1.5]); undecided on ...`: data sets by the side of 0 of their interval."""
-    sides: dict[str, list[str]] = {above: [], below: [], "undecided": []}
-    for role, interval in found.items():
-        words = f"{shown[role]} ({effect_words(interval, unit)})"
-        sides[by_sign(interval, above=above, below=below, undecided="undecided")].append(words)
-    return "; ".join(f"{words} on {', '.join(names)}" for words, names in sides.items() if names)
+    """`side_words` of the paper's data sets, as they are shown."""
+    return side_words({shown[role]: interval for role, interval in found.items()}, above, below, unit)
 
 
 def _by_role(table: pd.DataFrame) -> dict[str, Interval]:

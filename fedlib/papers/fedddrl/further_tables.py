@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
-from fedlib.analysis.tables import counted, summarise_seeds
+from fedlib.analysis.tables import counted, side_words, summarise_seeds
 from fedlib.papers.fedddrl import quantities, return_tables, runs
 from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
@@ -82,19 +82,14 @@ def deployments(rows: pd.DataFrame) -> pd.DataFrame:
 
 def choice_sentence(rows: pd.DataFrame) -> str:
     """Sentences on what the agents' choice of clients earns, their number left as it is, in return (15)."""
-    told: dict[str, list[str]] = {}
     choices = list(_choices(rows))
-    for choice in choices:
-        gain = choice.gain("return")
-        says = by_sign(gain, above="ahead", below="behind", undecided="undecided")
-        whom = "at random" if choice.rule == "random" else "with the shortest probing epochs"
-        told.setdefault(f"{choice.role} ({choice.agents})", []).append(
-            f"{effect_words(gain)} against as many {whom} ({says})"
-        )
-    if not told:
+    if not choices:
         return "No agents whose choice is replaced are stored."
-    gains = "; on ".join(f"{role} {', '.join(words)}" for role, words in told.items())
-    found = f"With each agent's number of clients left as it is, its choice changes the return: on {gains}."
+    found = "Each agent's choice of clients is replaced, their number is kept. Compared is the return."
+    for rule, whom in (("random", "as many at random"), ("fastest", "the shortest probing epochs")):
+        gains = {f"{c.role} ({c.agents})": c.gain("return") for c in choices if c.rule == rule}
+        if gains:
+            found += f" Against {whom} the agent's choice is {side_words(gains, 'ahead', 'behind')}."
     left_out = sum(choice.left_out for choice in choices)
     if not left_out:
         return found
@@ -151,9 +146,9 @@ def episodes_sentence(rows: pd.DataFrame) -> str:
                 reward, above="it helps", below="it harms", undecided="that it helps does not show"
             )
             told.append(
-                f"{episodes:.0f} episodes of training instead of {fewest:.0f} change the return by "
-                f"{effect_words(reward)} and the accuracy by {effect_words(points, 'points')} on "
-                f"{shown[role]} ({reward.n} agents): {says}."
+                f"On {shown[role]} {episodes:.0f} episodes of training instead of {fewest:.0f} change the "
+                f"return by {effect_words(reward)} ({reward.n} agents): {says}. They change the accuracy by "
+                f"{effect_words(points, 'points')}."
             )
     return " ".join(told) or "No agents were trained for longer."
 

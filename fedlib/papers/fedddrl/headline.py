@@ -15,10 +15,9 @@ def headline(rows_of: RowsOf) -> list[str]:
     _, data = real_images(rows)
     seconds, uploads, accuracy = (stated(number, rows_of) for number in PROMISED)
     promised = [
-        f"On MNIST and CIFAR-10, against FedAvg with Balanced-MixUp FedDdrl saves {seconds} of the "
-        f"latency and {uploads} of the uploads, and its accuracy is {accuracy} against it; the abstract "
-        "has about three tenths of both, "
-        "at a higher accuracy."
+        f"FedDdrl saves {seconds} of the latency and {uploads} of the uploads of FedAvg with Balanced-MixUp, "
+        f"on MNIST and CIFAR-10. Its accuracy is {accuracy} against it. The abstract has about three tenths "
+        "of both, at a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
     return promised + [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
 
@@ -29,6 +28,6 @@ def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     alone = {role: stated(number, rows_of) for role, number in BY_DATA[rule].items()}
     split = ", ".join(f"{role} {words}" for role, words in alone.items() if words)
     return (
-        f"On {data}, at as many uploads as {_RULES[rule]}, FedDdrl's return is {gain} and its accuracy {gap} "
-        f"against it ({split})."
+        f"FedDdrl's return is {gain} against {_RULES[rule]} at as many uploads, on {data}. Its accuracy is "
+        f"{gap} against that ({split})."
     ) * bool(gain and gap)

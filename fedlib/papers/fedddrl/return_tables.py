@@ -87,33 +87,17 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
 def maximises(rows: pd.DataFrame) -> list[str]:
     """Do the agents maximise their return better than one-line rules of the same cost, and is it accuracy?
 
-    Differences at as many uploads, pooled over the data sets with real images; the ranks are over all
-    settings and rules of each.
+    The ranks are over all settings and rules of each data set.
     """
-    real, data = quantities.real_images(rows)
-    table, lines = tables.at_learned_rate(real), []
-    words = {tables.RANDOM: "random dropping", tables.FASTEST: "keeping the fastest"}
-    for method, name in (("fedddrl", "FedDdrl"), ("fedmarl", "FedMarl+")):
-        own = table[table.method == method]
-        parts = []
-        for rule, rule_words in words.items():
-            found = {
-                what: own.dropna(subset=f"{what} - {rule}").groupby("seed")[f"{what} - {rule}"].mean()
-                for what in ("return", "accuracy")
-            }
-            if all(len(values) for values in found.values()):
-                reward, points = (effect_words(mean_interval(values.to_numpy())) for values in found.values())
-                parts.append(f"{reward} return and {points} points against {rule_words}")
-        if parts:
-            lines.append(f"On {data}, at as many uploads, {name} has {' and '.join(parts)}.")
-    return [*lines, rank_sentence(rows)]
+    return [*(tables.gain_sentence(rows, method) for method in tables.NAMES), rank_sentence(rows)]
 
 
 def rank_sentence(rows: pd.DataFrame) -> str:
     """Compare the policies' orders by return and by accuracy, with Spearman's correlation per data set."""
     units = {"largest": "by its largest value", "cohort": "by the cohort's sum"}
-    told = [f"with H {words} {_rank_words(rows, unit)}" for unit, words in units.items()]
-    return f"Rank correlation of return and accuracy over policies with Balanced-MixUp: {'; '.join(told)}."
+    told = [f"With H {words} it is {_rank_words(rows, unit)}." for unit, words in units.items()]
+    first = "Compared is the rank correlation of return and accuracy over policies with Balanced-MixUp."
+    return " ".join([first, *told])
 
 
 def _rank_words(rows: pd.DataFrame, unit: str) -> str:
@@ -158,7 +142,7 @@ def price_sentence(rows: pd.DataFrame) -> str:
     saved = (fewest[["uploads", "latency"]] - everyone[["uploads", "latency"]]).sum()
     lost = everyone.gain - fewest.gain
     return (
-        f"One point of final accuracy is worth {POINT:.3f} of return in an episode, one client kept in all "
+        f"One point of final accuracy is worth {POINT:.3f} of return in an episode. One client kept in all "
         f"{rounds} rounds costs {client:.2f} in uploads alone, as much as {client / POINT:.1f} points. "
         f"Keeping the fastest fifth saves {saved:.2f} of uploads and latency and gives up {lost:.2f} of "
         f"accuracy gain (mean over {data})."
@@ -176,8 +160,8 @@ def telescoping_sentence(rows: pd.DataFrame) -> str:
     rounds, bonus = (own.dA > 0).groupby([own[k] for k in keys]).sum().mean(), own.groupby(keys).bonus.sum()
     return (
         f"In an episode on {data} FedDdrl's accuracy rises by {100 * ups.up.mean():.0f} points in some "
-        f"rounds and falls by {-100 * ups.down.mean():.0f} in others; the reward of a round sees each of "
-        f"these, the return their sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays "
+        f"rounds and falls by {-100 * ups.down.mean():.0f} in others. The reward of a round counts each of "
+        f"these; the return counts their sum of {net:.0f} points, worth {net * POINT:.2f}. The bonus pays "
         f"{rounds:.1f} rounds with a gain and charges none with a loss: {bonus.mean():.2f}."
     )
 
@@ -189,12 +173,12 @@ def spread_sentence(rows: pd.DataFrame) -> str:
     own = found[found.variant.isin(AGENTS)]
     table = agent_table(rows)
     agents, rules = (np.sqrt((table[name] ** 2).mean()) for name in ("spread", "rule spread"))
-    says = "the agents' more than the data's" if agents > rules else "the data's at least as much"
+    says = "more to the agents than" if agents > rules else "at least as much"
     return (
         f"On {data} agents keep {own.kept.min():.1f} to {own.kept.max():.1f} of "
-        f"{rows.cohort_size.max():.0f} clients. Their accuracy less FedAvg's on the same partition has a "
-        f"standard deviation of {agents:.1f} points over seeds, that of random dropping at a fixed rate one "
-        f"of {rules:.1f}: the spread that makes claims about agents inconclusive is {says}."
+        f"{rows.cohort_size.max():.0f} clients. The standard deviation over seeds of their accuracy less "
+        f"FedAvg's on the same partition is {agents:.1f} points. For random dropping at a fixed rate it is "
+        f"{rules:.1f}. So the spread that makes claims about agents inconclusive is due {says} to the data."
     )
 
 
@@ -206,9 +190,9 @@ def learning_sentence(rows: pd.DataFrame) -> str:
     rise = effect_words(mean_interval(gain.to_numpy()))
     levels = over_data_sets(returns(quantities.labelled(rows)))
     return (
-        f"From the first to the last five training episodes FedDdrl's return rises by {rise}, while its "
-        f"exploration falls from 1 to 0.1, which alone may raise it. In "
-        f"the evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
+        f"FedDdrl's return rises by {rise} from the first to the last five training episodes. Its "
+        "exploration falls from 1 to 0.1 meanwhile, which alone may raise it. In the "
+        f"evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
         f"of the fastest 20 % {levels['drop_slowest_20%']:+.2f} "
     ).replace("-", "−") + f"(means over {data})."
 

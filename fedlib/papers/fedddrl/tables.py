@@ -8,14 +8,15 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis import tables
-from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import NO_INTERVAL, by_side, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
+from fedlib.analysis.tables import compare, listed, summarise_seeds
 from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.estimands import kept_by_bias
 from fedlib.papers.fedddrl.returns import measured
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
+NAMES = {"fedddrl": "FedDdrl", "fedmarl": "FedMarl+"}
 COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"}  # a difference: its column
 
 
@@ -60,7 +61,7 @@ def accuracies4(rows: pd.DataFrame) -> pd.DataFrame:
 def _spread(values: pd.Series, by: list[str]) -> pd.DataFrame:
     """Mean, standard deviation, 95 % interval and number of seeds by `by`."""
     long = values.rename("value").reset_index()
-    summary = tables.summarise_seeds(long, by, "value")
+    summary = summarise_seeds(long, by, "value")
     spread = long.groupby(by, sort=False).value.std().rename("std").reset_index()
     return summary.merge(spread, on=by)
 
@@ -70,7 +71,7 @@ def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.Da
     wide = published.pivot(index=on, columns="metric", values="value").reset_index()
     order = published[published.metric == "accuracy_mean"][on]
     wide = order.merge(wide, on=on).astype({"accuracy_mean": float, "accuracy_std": float})
-    table = tables.compare(wide, ours.rename(columns={"role": "dataset"}), on, value="accuracy_mean")
+    table = compare(wide, ours.rename(columns={"role": "dataset"}), on, value="accuracy_mean")
     table = table.merge(wide[[*on, "accuracy_std"]], on=on)
     names = {"accuracy_std": "published s.d.", "std": "ours s.d.", "n": "seeds"}
     columns = [*on, "published", "published s.d.", "ours", "low", "high", "ours s.d.", "difference", "seeds"]
@@ -143,41 +144,44 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def gain_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on what FedDdrl adds to the dropping rules at as many uploads, on real images.
+def gain_sentence(rows: pd.DataFrame, method: str = "fedddrl") -> str:
+    """Sentences on what an agent adds to each dropping rule at as many uploads, on real images.
 
-    Mean over the data sets of a seed.
+    Mean over the data sets of a seed. method: key of `NAMES`.
     """
     if rows.empty:
         return "No agents were trained."
     rows, data = quantities.real_images(rows)
     table = at_learned_rate(rows)
-    own = table[table["method"] == "fedddrl"]
+    own, name = table[table["method"] == method], NAMES[method]
     by_seed = own.groupby("seed")[[name for name in own if " - " in name]].mean()
     if own.empty or by_seed.isna().any(axis=None):
-        return "Not every rule was run at as many uploads as FedDdrl's agents take."
-    found = {name: mean_interval(values.to_numpy()) for name, values in by_seed.items()}
-    ahead = {"above": "ahead", "below": "behind", "undecided": "undecided"}
-    told = [
-        f"{words} {effect_words(found[f'return - {rule}'])} of return "
-        f"({by_sign(found[f'return - {rule}'], **ahead)}) and "
-        f"{effect_words(found[f'accuracy - {rule}'], 'points')} of accuracy "
-        f"({by_sign(found[f'accuracy - {rule}'], **ahead)}{_by_role(own, f'accuracy - {rule}', ahead)})"
-        for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest"))
-    ]
-    return (
-        f"On {data}, at as many uploads, FedDdrl's learned decisions are worth, against "
-        f"{'; against '.join(told)} ({len(by_seed)} seeds)."
-    )
+        return f"Not every rule was run at as many uploads as {name}'s agents take."
+    told = [f"Compared is {name} with rules at as many uploads ({data}, {len(by_seed)} seeds)."]
+    for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest")):
+        reward, points = f"return - {rule}", f"accuracy - {rule}"
+        told += [
+            f"Against {words} its return is {_standing(by_seed[reward])}.",
+            f"Its accuracy is {_standing(by_seed[points], 'points')}{_by_role(own, points)}.",
+        ]
+    return " ".join(told)
 
 
-def _by_role(own: pd.DataFrame, name: str, words: dict[str, str]) -> str:
-    """`; alone: behind on MNIST, undecided on CIFAR-10`, of several data sets; empty for one."""
-    sides = [
-        f"{by_sign(mean_interval(part[name].to_numpy()), **words)} on {role}"
-        for role, part in own.groupby("role", sort=False)
-    ]
-    return f"; alone: {', '.join(sides)}" * (len(sides) > 1)
+def _standing(values: pd.Series, unit: str = "") -> str:
+    """`ahead, +0.46 [+0.23, +0.69]`: the side of 0 of an interval, and the interval."""
+    found = mean_interval(values.to_numpy())
+    says = by_sign(found, above="ahead", below="behind", undecided="undecided")
+    return f"{says}, {effect_words(found, unit)}"
+
+
+def _by_role(own: pd.DataFrame, name: str) -> str:
+    """`; alone behind on MNIST, undecided on CIFAR-10`, of several data sets; empty for one."""
+    found = {
+        str(role): mean_interval(part[name].to_numpy()) for role, part in own.groupby("role", sort=False)
+    }
+    sides = by_side(found, above="ahead", below="behind")
+    told = ", ".join(f"{side} on {listed(roles)}" for side, roles in sides.items() if roles)
+    return f"; alone {told}" * (len(found) > 1)
 
 
 def local_search(rows: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,8 @@ from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
-from fedlib.analysis.tables import counted, dataset_words, listed
+from fedlib.analysis.tables import counted, dataset_titles, side_words
+from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
@@ -75,7 +76,7 @@ def _scale(rows: pd.DataFrame) -> str:
     """Data sets of rows, each with what was trained: `MNIST, 600 training images a class, ...`."""
     told = []
     for _, own in rows.groupby("dataset"):
-        (data,) = dataset_words(own)
+        (data,) = dataset_titles(own)
         told.append(f"{data}, {_size(own, own.seed.nunique())}")
     return "; ".join(told)
 
@@ -118,8 +119,8 @@ def answer(rows_of: RowsOf) -> list[str]:
         mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved, alpha_agreement)
     )
     told = [
-        f"On {rows.dataset.iloc[0]} FedDisk's best of {rows['rounds'].max()} rounds is {_words(ahead)} "
-        f"from the best competitor's: {_ahead(ahead)}.",
+        f"On {title_of(rows.dataset.iloc[0])} FedDisk's best of {rows['rounds'].max()} rounds is "
+        f"{_words(ahead)} from the best competitor's: {_ahead(ahead)}.",
         f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
         f"{_words(saved, '')}.",
     ]
@@ -163,41 +164,22 @@ def two_epochs_answer(rows_of: RowsOf) -> list[str]:
 
 
 def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
-    """Sentences that answer a section: a comparison on each data set, then where FedDisk is ahead.
+    """Sentences that answer a section: where FedDisk is ahead and by how much, then what is compared.
 
     measure: `gap`, `rounds_saved` or `loss_saved`; positive where FedDisk is ahead.
     """
-    found = {}
-    for _, own in rows.groupby("dataset", sort=False):
-        (name,) = dataset_words(own)
-        if len(values := measure(own)):
-            found[name] = mean_interval(values.to_numpy())
+    values = {title_of(str(name)): measure(own) for name, own in rows.groupby("dataset", sort=False)}
+    found = {name: mean_interval(own.to_numpy()) for name, own in values.items() if len(own)}
     if not found:
         return []
-    subject, lead = _COMPARED[measure]
-    signs: dict[str, list[str]] = {}
-    for name, interval in found.items():
-        signs.setdefault(by_sign(interval, **_SIGNS), []).append(name)
-    told = "; ".join(f"{sign} on {listed(names)}" for sign, names in signs.items())
-    leads = ", ".join(f"{_words(interval, '')} on {name}" for name, interval in found.items())
-    return [f"{subject}: {told}.", f"{lead}: {leads}."]
+    return [f"FedDisk is {side_words(found, 'ahead', 'behind')}.", f"Compared: {_COMPARED[measure]}."]
 
 
-_SIGNS = {"above": "ahead", "below": "behind", "undecided": "not decided"}
 _COMPARED = {
-    gap: (
-        "FedDisk's best round against the best competitor's",
-        "Its accuracy less that competitor's in points",
-    ),
-    rounds_saved: (
-        "FedDisk's rounds, both phases, against the quickest competitor's",
-        "That competitor's rounds less FedDisk's",
-    ),
-    loss_saved: (
-        "FedDisk's mean training loss against the lowest of the competitors'",
-        "100 times the logarithm of that competitor's over FedDisk's",
-    ),
-}  # fmt: skip
+    gap: "its accuracy in the best round less the best competitor's, in points",
+    rounds_saved: "the quickest competitor's rounds less those of its two phases",
+    loss_saved: "100 times the logarithm of the lowest mean training loss of a competitor over its own",
+}
 
 
 def without_noise_answer(rows_of: RowsOf) -> list[str]:
@@ -207,7 +189,7 @@ def without_noise_answer(rows_of: RowsOf) -> list[str]:
         return []
     (name,), ahead = rows.dataset.unique(), mean_interval(gap(rows).to_numpy())
     told = [
-        f"On {name} without noise FedDisk's last round is {_words(_last_lead(rows))} from FedAvg's "
+        f"On {title_of(name)} without noise FedDisk's last round is {_words(_last_lead(rows))} from FedAvg's "
         f"({_trials(rows)}).",
         f"Its best round is {_words(ahead)} from that of the best competitor, "
         f"{PAPER_NAMES[best_rival(rows)]}: {_ahead(ahead)}.",
@@ -258,9 +240,9 @@ def at_length(rows_of: RowsOf) -> list[str]:
     ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
     last = _last_lead(rows)
     told = [
-        f"After {rows['rounds'].max()} rounds of two mini-batches on {name} ({_trials(rows)}) "
-        f"the best rounds of the five methods lie between {min(best.values()):.1f} and "
-        f"{max(best.values()):.1f} %. The paper has {printed['FedDisk']:g} % for FedDisk and "
+        f"The best rounds of the five methods lie between {min(best.values()):.1f} and "
+        f"{max(best.values()):.1f} % ({title_of(name)}, {rows['rounds'].max()} rounds of two mini-batches, "
+        f"{_trials(rows)}). The paper has {printed['FedDisk']:g} % for FedDisk and "
         f"{printed['best other']:g} % for the best of the others.",
         f"FedDisk's is {_words(ahead)} from that of the best competitor, {rival}: {_ahead(ahead)}. "
         f"After the last round it is {_words(last)} from FedAvg's accuracy: {_ahead(last)}.",
@@ -283,7 +265,7 @@ def _agreement(rows_of: RowsOf) -> list[str]:
     for artifact in (AT_LENGTH, "feddisk/fig3"):
         rows = rows_of(artifact)
         for dataset, own in rows.groupby("dataset", sort=False) if "alpha_agreement" in rows else ():
-            found.setdefault(str(dataset), alpha_agreement(own).mean())
+            found.setdefault(title_of(str(dataset)), alpha_agreement(own).mean())
     signed = ", ".join(f"{value:+.2f}".replace("-", "−") + f" on {name}" for name, value in found.items())
     told = f"Alpha's rank correlation with the MADEs' log ratio is {signed} (1: the same order)."
     return [told] if found else []

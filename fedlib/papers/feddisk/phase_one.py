@@ -5,6 +5,7 @@ import json
 import pandas as pd
 
 from fedlib.analysis.numbers import RowsOf
+from fedlib.data.titles import title_of
 from fedlib.methods.feddisk.method import FedDisk
 
 LONGER = {  # artifact: in words
@@ -33,7 +34,7 @@ def endings(rows: pd.DataFrame) -> pd.DataFrame:
         patience = int(given.get("made_patience", FedDisk.made_patience))
         found.append(
             {
-                "dataset": dataset, "trials": own.seed.nunique(),
+                "dataset": title_of(str(dataset)), "trials": own.seed.nunique(),
                 "classifiers": len(ratio), "cut": int((ratio >= most).sum()), "most": most,
                 "least": int(ratio.min()), "longest": int(ratio.max()),
                 "mades": len(local), "mades_cut": int((local + patience > made_most).sum()),
@@ -49,7 +50,7 @@ def ratio_words(rows: pd.DataFrame, where: str) -> list[str]:
     """Counts of ratio classifiers that their cap ended: a sentence a data set."""
     return [
         f"{where} on {line.dataset} {line.cut} of {line.classifiers} ratio classifiers were cut off at "
-        f"{line.most} epochs" + (f"; they took {line.least} to {line.longest}." if line.cut == 0 else ".")
+        f"{line.most} epochs." + (f" They took {line.least} to {line.longest}." if line.cut == 0 else "")
         for line in endings(rows).itertuples()
     ]
 

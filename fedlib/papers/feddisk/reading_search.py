@@ -92,23 +92,24 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
     images = int(table["images a class"].max())
     absent = "" if (table.work == EPOCHS).any() else f" None with {EPOCHS} was run."
     told = (
-        f"Of {counted(len(table), 'reading')} with up to {images} training images a class "
-        f"({counted(rows.seed.nunique(), 'seed')}) {int(near.sum()) or 'none'} "
+        f"{int(near.sum()) or 'None'} of {counted(len(table), 'reading')} "
         f"come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the printed {level:g} %"
     )
-    told += (
-        f" ({'; '.join(_words(line, images) for _, line in table[near].iterrows())})" if near.any() else ""
-    )
-    levels = f"they reach {table.best.min():.1f} to {table.best.max():.1f} % within {run} rounds"
+    if near.any():
+        told += f": {'; '.join(_words(line, images) for _, line in table[near].iterrows())}"
     if run < at:
-        beyond = (
-            f"The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."
+        also = (
+            f" The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."
         )
-        return [f"{told}; {levels}. {beyond}{absent}"]
-    both = int((table.fits == "yes").sum())
-    own = f" {both} of these have their" if both > 1 else f" {both or 'None'} of these has its"
-    also = f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}." * bool(near.any())
-    return [f"{told}; {levels}.{also}{absent}"]
+    else:
+        both = int((table.fits == "yes").sum())
+        own = f" {both} of these have their" if both > 1 else f" {both or 'None'} of these has its"
+        also = f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}." * bool(near.any())
+    scale = (
+        f" With up to {images} training images a class ({counted(rows.seed.nunique(), 'seed')}) the readings "
+        f"reach {table.best.min():.1f} to {table.best.max():.1f} % within {run} rounds."
+    )
+    return [f"{told}.{also}{scale}{absent}"]
 
 
 def _words(line: pd.Series, images: int) -> str:

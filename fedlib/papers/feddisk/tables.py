@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedlib.analysis.published import printed_value, printed_values
 from fedlib.analysis.tables import json_column, summarise_seeds
+from fedlib.data.titles import title_of
 from fedlib.experiments.result_files import committed_runs
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.runs import CASES, METHODS, case_of
@@ -253,9 +254,9 @@ def best_mu_words(rows: pd.DataFrame, fig3: pd.DataFrame) -> list[str]:
         others = {method: 100 * trial_mean(fig3, dataset, method).iloc[-1] for method in METHODS}
         first = max(others, key=others.__getitem__)
         told.append(
-            f"On {dataset} FedROD ends at {best[LAST_ACCURACY]:.1f} % with mu = {best.mu}, chosen on the "
-            f"same test parts; of fig. 3's methods {PAPER_NAMES[first]} ends highest, at "
-            f"{others[first]:.1f} %, and FedDisk at {others['feddisk']:.1f} %."
+            f"On {title_of(dataset)} FedROD ends at {best[LAST_ACCURACY]:.1f} % with mu = {best.mu}, chosen "
+            f"on the same test parts. Of fig. 3's methods {PAPER_NAMES[first]} ends highest, at "
+            f"{others[first]:.1f} %; FedDisk ends at {others['feddisk']:.1f} %."
         )
     return told
 

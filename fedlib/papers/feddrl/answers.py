@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.intervals import Interval, by_side, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted
 from fedlib.papers.feddrl import estimands, quantities
@@ -94,8 +94,8 @@ def is_it_faster(rows_of: RowsOf) -> list[str]:
     equal = _by_cell(named, (*THREE, "uniform"), lambda part: _rounds_over(part, "uniform"))
     missed = sum(1 for _ in quantities.cells(named, needs=(*THREE, "uniform"))) - len(equal)
     if equal:
-        short = f"; in {missed} further cells these miss the accuracy in some seed" if missed else ""
-        told.append(f"It needs {_tally(equal, 'fewer than uniform weights', 'more')}{short}.")
+        short = f" In {counted(missed, 'further cell')} uniform weights miss the accuracy in some seed."
+        told.append(f"It needs {_tally(equal, 'fewer than uniform weights', 'more')}.{short * bool(missed)}")
     faster = [name for name, interval in found.items() if interval.low > 0 and name in equal]
     return [*told, _rounds_there(named, faster)] if 0 < len(faster) <= MOST_NAMES else told
 
@@ -167,7 +167,7 @@ def _ends(named: pd.DataFrame, column: str, at: str) -> str:
         for lead, end in ((few, min), (many, max))
     )
     data = ", ".join(dict.fromkeys(name.split("/")[0] for name in both))
-    return f"is {first} and {last} ({data}). The change is {_effect(change, 'points')}: {says}"
+    return f"is {first} and {last}, on {data}. The change is {_effect(change, 'points')}: {says}"
 
 
 def _leads(named: pd.DataFrame) -> pd.DataFrame:
@@ -303,15 +303,12 @@ def _pooled(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> pd
 
 
 def _tally(found: Mapping[str, Interval], above: str, below: str) -> str:
-    """`faster in 2 (A, B), slower in 0, undecided in 16`: cells by the side of 0 of their intervals."""
-    sides: dict[str, list[str]] = {above: [], below: [], "undecided": []}
-    for name, interval in found.items():
-        sides[by_sign(interval, above=above, below=below, undecided="undecided")].append(name)
-    told = []
-    for words, names in sides.items():
-        few = words != "undecided" and 0 < len(names) <= MOST_NAMES and len(names) < len(found)
-        told.append(f"{words} in {len(names)}" + f" ({', '.join(names)})" * few)
-    return ", ".join(told)
+    """`faster in 2, slower in 0, undecided in 16. Faster: A, B`: cells by their interval's side of 0."""
+    sides = by_side(found, above=above, below=below)
+    most = min(MOST_NAMES, len(found) - 1)
+    few = [side for side in (above, below) if 0 < len(sides[side]) <= most]
+    counts = ", ".join(f"{side} in {len(names)}" for side, names in sides.items())
+    return ". ".join([counts, *(f"{side[0].upper()}{side[1:]}: {', '.join(sides[side])}" for side in few)])
 
 
 def _of_cells(named: pd.DataFrame, needs: tuple[str, ...]) -> str:

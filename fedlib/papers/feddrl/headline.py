@@ -45,9 +45,9 @@ def _best_rounds(rows: pd.DataFrame) -> list[str]:
     part = real if len(real) else rows
     pooled = _pooled_leads(part)
     told = [
-        f"Over {_cells(part)} cells of table 3 with {'real' if len(real) else 'generated'} images, in runs "
-        f"of {part['rounds'].max()} rounds or fewer, FedDRL's best accuracy is "
-        f"{effect_words(pooled['fedavg'], 'points')} against FedAvg.",
+        f"FedDRL's best accuracy is {effect_words(pooled['fedavg'], 'points')} against FedAvg over "
+        f"{_cells(part)} cells of table 3 with {'real' if len(real) else 'generated'} images, in runs of "
+        f"{part['rounds'].max()} rounds or fewer.",
         f"Against uniform weights it is {effect_words(pooled['uniform'], 'points')}, against its own policy "
         f"before any training {effect_words(pooled['untrained'], 'points')}.",
     ]

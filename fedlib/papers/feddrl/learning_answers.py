@@ -10,7 +10,7 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import dataset_words, listed
+from fedlib.analysis.tables import dataset_titles, listed
 from fedlib.papers.feddrl import learning, quantities
 from fedlib.papers.feddrl.repair import FROZEN, SEARCHED, SINGLE
 from fedlib.papers.feddrl.small_setting import SEARCH_SEEDS
@@ -84,7 +84,7 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
     )
     told = [
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy "
-        f"({', '.join(dataset_words(rows))}, {gain.n} seeds): {says}."
+        f"({', '.join(dataset_titles(rows))}, {gain.n} seeds): {says}."
     ]
     words = [f"{effect_words(reward_gain(named, 'feddrl', 'uniform'), 'nats')} against uniform weights"]
     if "permuted" in set(named.variant):

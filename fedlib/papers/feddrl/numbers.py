@@ -6,6 +6,7 @@ from dataclasses import replace
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, single
+from fedlib.data.titles import title_of
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
@@ -50,7 +51,6 @@ OWN = {
     "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,", "repaired": "the repaired agent's",
 }  # fmt: skip
 AGENT_IDS = {"feddrl": "printed"}
-DATA = {"fmnist": "Fashion-MNIST", "mnist": "MNIST"}
 CURVES, METHODS = (
     "feddrl/full_scale_curves",
     {"fedavg": "FedAvg", "fedprox": "FedProx", "feddrl_online": "FedDRL"},
@@ -167,7 +167,7 @@ def _repair(data: str, variant: str, what: str) -> Number:
 
     return Number(
         id=f"feddrl-{AGENT_IDS.get(variant, variant).replace('_', '-')}-{data}",
-        what=f"mean reward of {what} less that of uniform weights, {DATA[data]}", unit="nats",
+        what=f"mean reward of {what} less that of uniform weights, {title_of(data)}", unit="nats",
         artifacts=("feddrl/repair_judged",), compute=compute, places=(PAGE,),
     )  # fmt: skip
 
@@ -242,7 +242,7 @@ _OWN = (
     *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
     _early("uniform", "uniform weights"),
     _early("repaired_untrained", "its untrained policy"),
-    *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in DATA),
+    *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in ("fmnist", "mnist")),
     _updates("length", LENGTH["ce"], "a run of the paper's length"),
     _updates("table3", TABLE3, "a short run of table 3"),
     _updates("printed", "feddrl/repair_judged", "the small setting, as printed"),

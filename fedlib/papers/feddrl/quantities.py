@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.variants import with_variant
+from fedlib.data.titles import title_of
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.feddrl.repair import FROZEN, REPAIRED, SEARCHED
 from fedlib.papers.feddrl.runs import CONTROLS, DELTA, DRAWN, PAPER_METHODS, VARIANTS
@@ -40,9 +41,6 @@ PAPER_DATA = {
     "cifar100": "CIFAR-100", "standin-cifar100": "CIFAR-100", "cifar10": "CIFAR-100",
     "cifar10-jpeg": "CIFAR-100", "fmnist": "Fashion-MNIST", "fmnist-embedded": "Fashion-MNIST",
     "mnist": "MNIST", "mnist-5k": "MNIST",
-}  # fmt: skip
-_OTHER_NAMES = {
-    "standin-cifar100": "CIFAR-100 stand-in", "cifar10": "CIFAR-10", "cifar10-jpeg": "CIFAR-10 (JPEG)"
 }  # fmt: skip
 PAPER_PARTITIONS = {
     "pa": "PA", "ce": "CE", "cn": "CN", "equal_shards": "Equal", "nonequal_shards": "Non-equal"
@@ -97,10 +95,9 @@ def _place(cell: tuple) -> tuple:
 
 
 def cell_name(cell: tuple) -> str:
-    """`Fashion-MNIST/CE/N=100`; a data set that stands in for the paper's is called so."""
+    """`Fashion-MNIST/CE/N=100`, with the title of the data set that was run."""
     dataset, partition, clients = cell
-    name = _OTHER_NAMES.get(dataset, PAPER_DATA[dataset])
-    return f"{name}/{PAPER_PARTITIONS[partition]}/N={clients}"
+    return f"{title_of(dataset)}/{PAPER_PARTITIONS[partition]}/N={clients}"
 
 
 def best(part: pd.DataFrame, variant: str) -> pd.Series:

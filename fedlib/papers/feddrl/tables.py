@@ -11,6 +11,7 @@ from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
+from fedlib.data.titles import title_of
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
 from fedlib.papers.feddrl.estimands import INITIAL
@@ -87,10 +88,7 @@ def late_accuracies(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _marked(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """The table with data sets that stand in for the paper's called so."""
-    names = {
-        quantities.PAPER_DATA[d]: quantities.cell_name((d, "pa", 0)).split("/")[0]
-        for d in rows.dataset.unique()
-    }
+    names = {quantities.PAPER_DATA[name]: title_of(name) for name in rows.dataset.unique()}
     return table.assign(data=table.data.map(lambda name: names.get(name, name)))
 
 

@@ -43,14 +43,14 @@ def keeping(first, later):
 
 @pytest.mark.parametrize(
     ("later", "words"),
-    [(8.0, "more on MNIST (+4.10 [+3.85, +4.35])"),
-     (2.0, "fewer on MNIST (−1.90 [−2.15, −1.65])")],
+    [(8.0, "more, +4.10 [+3.85, +4.35] on MNIST"),
+     (2.0, "fewer, −1.90 [−2.15, −1.65] on MNIST")],
 )  # fmt: skip
 def test_clients_kept_early_and_late(later, words):
     """4 clients, then 8, 8.1, 8.2: 4.1 more, +- 4.3027 * 0.1 / sqrt(3) = 0.25. The paper's: 3, then 5.9."""
     assert answers.whom_it_keeps(giving(keeping(4.0, later))) == [
-        "In rounds 1 and 2 our agents keep, of 10 clients, 4.0 on MNIST; the paper's run keeps 3.",
-        f"From round 3 on they keep: {words}. The paper's run keeps 2.9 more.",
+        "In rounds 1 and 2 our agents keep 4.0 on MNIST, of 10 clients. The paper's run keeps 3.",
+        f"From round 3 on the change is {words}. The paper's run keeps 2.9 more.",
     ]
 
 
@@ -63,15 +63,15 @@ def test_whom_the_agents_drop(kept, slower, loss):
     rows = decided(kept, [5] * 4, [1.0, 1.0, 2.0, 2.0], [10.0, 11.0, 20.0, 22.0])
     noisy = rows.probing_seconds.where(rows.seed > 0, json.dumps([10.0, 11.0, 20.0, 23.0]))
     (told,) = answers.whom_it_keeps(giving(rows.assign(probing_seconds=noisy)))[2:]
-    assert f"the probing latency of dropped ones is {slower} on MNIST (" in told
-    assert f"Their loss is {loss} on MNIST (" in told
+    assert f"the probing latency of dropped ones is {slower}, " in told
+    assert f"Their loss is {loss}, " in told
     assert told.endswith("In the paper it is longer and higher.")
 
 
 @pytest.mark.parametrize(
     ("epochs", "words"),
-    [([7, 5, 3, 3], "longer on MNIST (+4.3 [+2.9, +5.8] epochs)"),
-     ([3, 5, 7, 7], "shorter on MNIST (−3.7 [−5.1, −2.2] epochs)")],
+    [([7, 5, 3, 3], "longer, +4.3 [+2.9, +5.8] epochs on MNIST"),
+     ([3, 5, 7, 7], "shorter, −3.7 [−5.1, −2.2] epochs on MNIST")],
 )  # fmt: skip
 def test_who_trains_longer(epochs, words):
     """The fastest less the slowest: 4 epochs, in one seed 5, or minus 4 and in one seed minus 3."""
@@ -94,8 +94,8 @@ def test_steps_of_the_ablation():
     """D less C: 79, 80, 81 % less 80.5 %; B and C raise the accuracy by 2 and lower it by 1.5 points."""
     (told,) = answers.which_step_helps(giving(ablation(0.80, 0.82, 0.805, 0.80, sway=2.5)))
     assert told.startswith(
-        "MNIST: B (82.0 %) has the highest mean accuracy of A to D, A (80.0 %) the lowest (printed: D and "
-        "A); B − A raises it (+2."
+        "On MNIST B (82.0 %) has the highest mean accuracy of A to D, A (80.0 %) the lowest (printed: D and "
+        "A). B − A raises it (+2."
     )
     assert "; C − B lowers it (−1.5" in told
     assert told.endswith("; no other step is decided.")
@@ -111,4 +111,4 @@ def test_steps_turned_round():
 def test_no_step_is_decided_by_one_seed():
     rows = ablation(0.80, 0.82, 0.81, 0.80)
     (told,) = answers.which_step_helps(giving(rows[rows.seed == 1]))
-    assert told.endswith("; no step is decided, the largest is B − A: +2.0 points.")
+    assert told.endswith(" No step is decided, the largest is B − A: +2.0 points.")

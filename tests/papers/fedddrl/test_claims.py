@@ -305,7 +305,7 @@ def test_traces_start_at_the_initial_model():
         own, point = summary[summary.H_by == unit], (2.9, 0.1, 0.2)
         counts = [sum(one is not None and np.allclose(one, point) for one in own[name])
                   for name in ("smallest_R", "largest_R")]  # fmt: skip
-        assert f"of our 3 runs, has the smallest R in {counts[0]}, the largest in {counts[1]}." in told
+        assert f"of our 3 runs. It has the smallest R in {counts[0]}, the largest in {counts[1]}." in told
 
 
 def test_emd_and_utility():

@@ -250,18 +250,19 @@ def test_longer_training_by_hand():
     rows = pd.concat([rows, rows.assign(seed=1, run=rows.run + "1")], ignore_index=True)
     told = further_tables.episodes_sentence(rows)
     gain = f"{0.06 * SLOPE:+.2f}"
-    assert told.startswith(
-        f"100 episodes of training instead of 40 change the return by {gain} [{gain}, {gain}]"
+    assert told == (
+        "On MNIST 100 episodes of training instead of 40 change the return by "
+        f"{gain} [{gain}, {gain}] (2 agents): it helps. They change the accuracy by "
+        "+6.00 [+6.00, +6.00] points."
     )
-    assert "the accuracy by +6.00 [+6.00, +6.00] points on MNIST (2 agents): it helps." in told
     none = further_tables.episodes_sentence(rows[rows.method == "fedavg"].iloc[:0])
     assert none == "No agents were trained for longer."
 
 
 def test_what_the_choice_earns_is_told_with_its_agents():
     told = further_tables.choice_sentence(agents_by_hand())
-    assert "(2 agents on 1 partition) " in told
-    assert told.count("against as many at random") == 1
+    assert "(2 agents on 1 partition)" in told
+    assert told.count("Against as many at random") == 1
     assert "shortest probing epochs" not in told  # not run
     assert "left out" not in told
     assert further_tables.choice_sentence(agents_by_hand().iloc[:0]).startswith("No agents")

@@ -40,7 +40,7 @@ def ablations():
 def test_the_answer_has_three_sentences(at_length, ablations):
     ahead, saved, weights = headline.answer(of(converged=at_length, ablations=ablations))
     assert ahead == (
-        "On mnist FedDisk's best of 10 rounds is +10.00 [+10.00, +10.00] points from the best "
+        "On MNIST FedDisk's best of 10 rounds is +10.00 [+10.00, +10.00] points from the best "
         "competitor's: it is ahead."
     )
     assert saved.startswith("It saves rounds: ")
@@ -54,8 +54,8 @@ def test_the_conclusion_begins_at_the_papers_length_and_takes_its_correlation(at
     short = pd.concat([at_length, at_length.assign(dataset="standin-xray")])
     short["alpha_agreement"] = short.alpha_agreement.map({"[0.4, 0.6]": "[-0.1]"})
     told = headline.conclusion(of(converged=at_length, ablations=ablations, fig3=short))
-    assert told[0].startswith("After 10 rounds of two mini-batches on mnist")
-    assert "log ratio is +0.50 on mnist, −0.10 on standin-xray (1" in told[-1]
+    assert "(MNIST, 10 rounds of two mini-batches" in told[0]
+    assert "log ratio is +0.50 on MNIST, −0.10 on chest X-rays (stand-in) (1" in told[-1]
     assert headline.conclusion(of())[-1] == "No rows of the ablations are stored."
 
 
@@ -94,10 +94,10 @@ def test_each_data_set_is_compared_and_stand_ins_are_marked():
     behind = rows([0.5, 0.7], [0.5, 0.8], dataset="mnist")
     ahead = rows([0.5, 0.9], [0.5, 0.8], dataset="standin-xray").assign(stand_in=True)
     both = pd.concat([behind.assign(stand_in=False), ahead])
-    sign, lead = headline.each_data_set(both, gap)
-    assert sign.endswith("competitor's: behind on mnist; ahead on standin-xray (stand-in).")
-    first, second = "−10.00 [−10.00, −10.00] on mnist", "+10.00 [+10.00, +10.00] on standin-xray (stand-in)"
-    assert lead == f"Its accuracy less that competitor's in points: {first}, {second}."
+    found, compared = headline.each_data_set(both, gap)
+    first, second = "+10.00 [+10.00, +10.00] on chest X-rays (stand-in)", "−10.00 [−10.00, −10.00] on MNIST"
+    assert found == f"FedDisk is ahead, {first}; behind, {second}."
+    assert compared.endswith("less the best competitor's, in points.")
     assert headline.each_data_set(behind[behind.method != "fedbn"], gap) == []
 
 

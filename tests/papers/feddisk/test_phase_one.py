@@ -35,9 +35,9 @@ def test_the_answer_names_each_length():
     stored = {"feddisk/fig3": short, "feddisk/converged": long}
     told = phase_one_answer(lambda name: stored.get(name, pd.DataFrame()))
     assert told == [
-        "In short runs on mnist 1 of 2 ratio classifiers were cut off at 200 epochs.",
-        "At the paper's length on mnist 0 of 2 ratio classifiers were cut off at 200 epochs; "
-        "they took 42 to 169.",
+        "In short runs on MNIST 1 of 2 ratio classifiers were cut off at 200 epochs.",
+        "At the paper's length on MNIST 0 of 2 ratio classifiers were cut off at 200 epochs. "
+        "They took 42 to 169.",
         "At the paper's length the global MADE was best in rounds 40 to 40; "
         "the cap ended it in 0 of 1 trials.",
         "Of 2 local MADEs 0 had not stopped by epoch 500.",
@@ -48,6 +48,6 @@ def test_the_answer_names_each_length():
 def test_the_ablations_carry_a_caveat_where_a_cap_ended_their_classifiers():
     variant = start(0, [200, 200], artifact="ablations", control="shuffled")
     (told,) = ablations_caveat(pd.DataFrame([*start(0, [200, 60]), *variant]))
-    assert told.startswith("On mnist 1 of the 2 classifiers behind these weights were cut off at 200 epochs.")
+    assert told.startswith("On MNIST 1 of the 2 classifiers behind these weights were cut off at 200 epochs.")
     assert ablations_caveat(pd.DataFrame([*start(0, [60, 60]), *variant])) == []
     assert ablations_caveat(pd.DataFrame()) == []

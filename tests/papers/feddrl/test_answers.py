@@ -106,8 +106,8 @@ def test_rounds_to_the_common_accuracy():
     rows = pd.concat([raced(3, 5, 3), raced(5, 3, 5, dataset="mnist")], ignore_index=True)
     assert answers.is_it_faster(giving(rows.assign(stand_in=rows.dataset == "mnist"))) == [
         "Counted are the rounds to the accuracy that FedAvg, FedProx and FedDRL all reach.",
-        "Of 2 cells (1 with the generated stand-in) FedDRL needs fewer than FedAvg in 1 "
-        "(Fashion-MNIST/CE/N=10), more in 1 (MNIST/CE/N=10), undecided in 0.",
+        "Of 2 cells (1 with the generated stand-in) FedDRL needs fewer than FedAvg in 1, more in 1, "
+        "undecided in 0. Fewer than FedAvg: Fashion-MNIST/CE/N=10. More: MNIST/CE/N=10.",
         "It needs fewer than uniform weights in 0, more in 0, undecided in 2.",
         "Mean rounds of FedDRL, FedAvg and uniform weights where it needs fewer: 3.0, 5.0 and 3.0 in "
         "Fashion-MNIST/CE/N=10.",
@@ -121,8 +121,8 @@ def test_equal_weights_that_miss_the_accuracy_are_counted():
     low = low.assign(test_accuracy=low.test_accuracy.where(~equal, 0.98 * low.test_accuracy))
     told = answers.is_it_faster(giving(pd.concat([raced(3, 5, 3), low], ignore_index=True)))
     assert told[2] == (
-        "It needs fewer than uniform weights in 0, more in 0, undecided in 1; in 1 further cells these miss "
-        "the accuracy in some seed."
+        "It needs fewer than uniform weights in 0, more in 0, undecided in 1. In 1 further cell uniform "
+        "weights miss the accuracy in some seed."
     )
     assert "MNIST/CE/N=10" not in told[3].replace("Fashion-MNIST", "")
 
@@ -144,7 +144,7 @@ def test_the_lead_over_participants(many, says):
     (told,) = answers.does_the_lead_grow(by_artifact.get)
     assert told.startswith("FedDRL's lead over the better baseline is +1.10 [")
     assert "points at K = 10 and" in told
-    assert f"points at K = 50 (CIFAR-100 stand-in). The change is {says[0]}" in told
+    assert f"points at K = 50, on CIFAR-100 (stand-in). The change is {says[0]}" in told
     assert told.endswith(f"points: {says[1]}. The paper has it ahead at every K.")
 
 
@@ -159,7 +159,7 @@ def test_the_lead_over_the_clusters_share(many, says):
     by_artifact = {"feddrl/fig7": pd.DataFrame(), "feddrl/fig8": rows}
     (told,) = answers.does_the_lead_grow(by_artifact.get)
     assert told.startswith("By the main cluster's share FedDRL's lead, mean over the partitions, is +")
-    assert f"points at delta = 0.6 (Fashion-MNIST). The change is {says[0]}" in told
+    assert f"points at delta = 0.6, on Fashion-MNIST. The change is {says[0]}" in told
     assert told.endswith(f"points: {says[1]}. The paper gains 2 to 3 % at delta = 0.6.")
 
 

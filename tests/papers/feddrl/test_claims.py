@@ -590,7 +590,7 @@ def test_the_head_has_three_findings_at_most():
         "feddrl/repair_judged": judged.assign(client_loss_min=1.0, client_loss_max=1.0),
     }
     first, length, repaired = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
-    assert first.startswith("Over 1 cells of table 3")
+    assert " against FedAvg over 1 cells of table 3 with real images" in first
     assert length.startswith("After 1000 rounds FedDRL's mean accuracy")
     assert repaired.startswith(
         "Section 3 repairs the agent. On Fashion-MNIST (2 seeds) the repaired agent's "

@@ -81,7 +81,7 @@ def small_rows(**levels):
 def test_whether_the_agent_learns_is_said_as_its_rewards_say(feddrl, says):
     rows = {"feddrl/small_setting": small_rows(feddrl=feddrl, untrained=-2.0, uniform=-2.1)}
     training, uniform = learning_answers.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
-    assert training.endswith(f" against its untrained policy (fmnist, 2 seeds): {says}.")
+    assert training.endswith(f" against its untrained policy (Fashion-MNIST, 2 seeds): {says}.")
     assert uniform.endswith(" nats against uniform weights.")
 
 

@@ -237,7 +237,7 @@ def test_printed_times_stand_beside_ours():
 
 def test_cells_come_in_the_papers_order():
     order = tables.accuracy_table(three(52.0))[["data", "N", "partition"]].drop_duplicates()
-    assert order.iloc[0].tolist() == ["CIFAR-100 stand-in", 10, "PA"]
+    assert order.iloc[0].tolist() == ["CIFAR-100 (stand-in)", 10, "PA"]
     ours = tables.best_accuracies(three(52.0)).drop_duplicates(["data", "N", "partition"])
     assert ours[["data", "N", "partition"]].iloc[[0, 3, 17]].to_numpy().tolist() == [
         ["CIFAR-100", 10, "PA"], ["CIFAR-100", 100, "PA"], ["MNIST", 100, "CN"]
@@ -288,7 +288,7 @@ def test_a_joined_group_gives_each_method_its_own_members(tmp_path):
 
 
 def test_figures_call_a_stand_in_a_stand_in():
-    assert quantities.cell_name(("standin-cifar100", "ce", 10)) == "CIFAR-100 stand-in/CE/N=10"
+    assert quantities.cell_name(("standin-cifar100", "ce", 10)) == "CIFAR-100 (stand-in)/CE/N=10"
 
 
 # --- without training ---------------------------------------------------------------------------
