@@ -77,13 +77,13 @@ def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
     if not runs:
         return []
     settled = [(at, own) for own in runs if not math.isnan(at := quantities.settled_from(own))]
-    told = f"{len(settled)} of {len(runs)} runs of approach 1 settle"
+    told = f"{len(settled)} of {len(runs)} runs of approach 1 settle."
     if settled:
         first = [at for at, _ in settled]
         shares = [100 * quantities.share_selected(own) for _, own in settled]
-        told += f", from episode {min(first):.0f} to {max(first):.0f} on, "
-        told += f"on {min(shares):.0f} to {max(shares):.0f} % of the workers"
-    return [f"{_EARLY_CODE}, {told}."]
+        told += f" They settle from episode {min(first):.0f} to {max(first):.0f} on, "
+        told += f"on {min(shares):.0f} to {max(shares):.0f} % of the workers."
+    return [f"{_EARLY_CODE}, {told}"]
 
 
 def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
@@ -97,19 +97,19 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
         for measured in (estimands.maximum_time_falls, estimands.net_fall)
     )
     prefers = by_sign(
-        ahead, above="it prefers them", below="it avoids them", undecided="that it prefers them does not show"
+        ahead, above="It prefers them", below="It avoids them", undecided="That it prefers them does not show"
     )
     why = by_sign(
         net,
-        above="it falls further than that of as many workers at random",
-        below="it falls less than that of as many workers at random",
-        undecided="that of as many workers at random falls as much, as far as these seeds tell",
+        above="It falls further than that of as many workers at random",
+        below="It falls less than that of as many workers at random",
+        undecided="That of as many workers at random falls as much, as far as these seeds tell",
     )
     return [
-        f"Up to the stop of its training (A17) the probability of the fastest tenth of the workers is "
-        f"{effect_words(ahead, 'points')} above the mean of all: {prefers} ({ahead.n} seeds).",
-        f"From the first to the second half of SchedulerFL's decisions before that stop a round's maximum "
-        f"time falls by a factor of {_factor(fall)}; {why} (theirs divided out: {_factor(net)}).",
+        "SchedulerFL's probability of the fastest tenth of the workers less the mean of all is "
+        f"{effect_words(ahead, 'points')}, up to the stop of training (A17, {ahead.n} seeds). {prefers}.",
+        f"A round's maximum time falls by a factor of {_factor(fall)} from the first to the second half of "
+        f"its decisions before that stop. {why} (theirs divided out: {_factor(net)}).",
     ]
 
 
@@ -129,8 +129,8 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
         longer = by_sign(seconds, above="longer", below="shorter", undecided="no clear difference")
         told.append(
             f"On {case} data SchedulerFL needs {_factor(rounds)} times the rounds of random selection to the "
-            f"threshold of A19 ({more}), of {_factor(seconds)} times the maximum time ({longer}), and ends "
-            f"{effect_words(final, 'points')} against it ({final.n} seeds)."
+            f"threshold of A19 ({more}, {final.n} seeds). These rounds have {_factor(seconds)} times the "
+            f"maximum time ({longer}). It ends {effect_words(final, 'points')} against random selection."
         )
     return told
 

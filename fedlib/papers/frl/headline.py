@@ -20,17 +20,17 @@ def headline(rows_of: RowsOf) -> list[str]:
         return ["Not all rows of both agents are stored."]
     return [
         f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}, "
-        "the mean over both approaches and both numbers of workers (C7, below, is the weakest cell); "
+        "the mean over both approaches and both numbers of workers (C7, below, is the weakest cell). "
         "EvaluatorFL's less that of as many workers chosen at random is "
         f"{stated(LESS_RANDOM, rows_of)}.",
         "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "
-        f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn, and "
-        f"{stated(OTHER_ROUNDS, rows_of)} in the others.",
+        f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn. In the "
+        f"others it is {stated(OTHER_ROUNDS, rows_of)}.",
         *does_the_rate_decide(rows_of),
         "While SchedulerFL trains (C12), a round's maximum time falls by "
         f"{stated(FALL, rows_of)} (100 log); less the fall of as many workers at random that is "
         f"{stated(NET_FALL, rows_of)}.",
-        f"SchedulerFL's mean round up to the threshold accuracy, the time of its slowest worker, is "
-        f"{stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster; "
-        "few rounds, since both get there early).",
+        f"SchedulerFL's mean round up to the threshold accuracy is {stated(MEAN_ROUND, rows_of)} against as "
+        "many workers drawn at random (IID; below 0 is faster). A round takes its slowest worker's time; few "
+        "rounds count, since both get there early.",
     ]

@@ -66,8 +66,8 @@ def maximises(rows_of: RowsOf) -> list[str]:
     ahead = {name: int((table[f"{name} low"] > 0).sum()) for name in ("reward gain", "accuracy gain")}
     told = [
         f"EvaluatorFL has more rewarded accuracy than as many workers at random in {ahead['reward gain']} of "
-        f"{len(table)} cells (approach by number of workers), more test accuracy in "
-        f"{ahead['accuracy gain']}, by their intervals (second table)."
+        f"{len(table)} cells (approach by number of workers), by their intervals (second table). It has more "
+        f"test accuracy in {ahead['accuracy gain']}."
     ]
     for rule, words in RULES.items():
         seconds, points = (
@@ -75,8 +75,8 @@ def maximises(rows_of: RowsOf) -> list[str]:
             for quantity in QUANTITIES
         )
         told.append(
-            f"SchedulerFL's mean round up to the threshold less that of {words} is {seconds} s, its final "
-            f"accuracy less theirs {points} points."
+            f"SchedulerFL's mean round up to the threshold less that of {words} is {seconds} s. Its final "
+            f"accuracy less theirs is {points} points."
         )
     return told
 

@@ -116,13 +116,13 @@ def readings_sentence(rows: pd.DataFrame) -> str:
     for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False):
         always = own.groupby("method")["found"].mean() == 1
         names = [READINGS[name][0] for name in READINGS if always.get(name, False)]
-        static.append(f"among {world.split()[0]} workers {'; '.join(names) or 'none'}")
+        static.append(f"Among {world.split()[0]} workers: {'; '.join(names) or 'none'}.")
     ours = int(table["reading"].str.startswith("ours").sum())
     return (
-        f"Of {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) these beat "
-        "chance up to the stop, by their intervals: in the probability of the fastest tenth of the workers "
-        f"over the mean, {ahead}; in time, against as many workers at random, {quick}. Where times never "
-        f"change these find the fast workers in every run: {', '.join(static)}."
+        f"Of {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) {ahead} beat "
+        "chance up to the stop, by the interval of the fastest tenth's probability over the mean. "
+        f"In time, against as many workers at random, {quick} beat chance. Where times never change, these "
+        f"find the fast workers in every run. {' '.join(static)}"
     )
 
 
@@ -201,11 +201,11 @@ def credit_sentence(rows: pd.DataFrame) -> str:
     """Sentence on the information in the decisions of a training, in the untrained actor's world."""
     own = rows[rows["chance"] == 0.5].set_index("workers")
     parts = [
-        f"of {k} workers {k - own.loc[k, 'never_slowest']:.0f} were ever the slowest in {one.decisions:.0f} "
-        f"decisions, and the fast half decided {100 * one.decided_by_fast_half:.0f} % of the rewards"
+        f"Of {k} workers {k - own.loc[k, 'never_slowest']:.0f} were ever the slowest in {one.decisions:.0f} "
+        f"decisions; the fast half decided {100 * one.decided_by_fast_half:.0f} % of the rewards."
         for k, one in own.iterrows()
     ]
-    return f"The literal reward depends on one worker a decision, the slowest drawn: {'; '.join(parts)}."
+    return f"The literal reward depends on one worker a decision, the slowest drawn. {' '.join(parts)}"
 
 
 def credit_table(rows: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published
-from fedlib.analysis.tables import compare, summarise_seeds
+from fedlib.analysis.tables import compare, listed, summarise_seeds
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.errata import times
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS, SCHEDULERS
@@ -163,13 +163,13 @@ def help_sentence(rows: pd.DataFrame) -> str:
     if not found:
         return "No runs of EvaluatorFL stand beside its controls."
     says = by_sign(
-        found["evaluatorfl_shuffled"], above="its choice helps", below="its choice harms",
-        undecided="that its choice helps does not show",
+        found["evaluatorfl_shuffled"], above="Its choice helps", below="Its choice harms",
+        undecided="That its choice helps does not show",
     )  # fmt: skip
     return (
         f"EvaluatorFL ends {effect_words(found['fedavg'], 'points')} against FedAvg after as many rounds, "
         f"and {effect_words(found['evaluatorfl_shuffled'], 'points')} against as many workers at "
-        f"random: {says} (means over both approaches and sizes, {found['fedavg'].n} seeds)."
+        f"random (means over both approaches and sizes, {found['fedavg'].n} seeds). {says}."
     )
 
 
@@ -200,13 +200,15 @@ def first_round_sentence(rows: pd.DataFrame) -> str:
     """Sentence on C6: accuracy after an episode's first round of either model; empty without rows."""
     if rows.empty:
         return ""
-    told = [
-        f"with {line.workers} workers {line['global: %']:.1f} % and {line['rewarded: %']:.1f} %"
-        for _, line in first_rounds(rows).iterrows()
-    ]
+    lines = [line for _, line in first_rounds(rows).iterrows()]
+    ours, local = (
+        listed([f"{line[column]:.1f} % with {line.workers} workers" for line in lines])
+        for column in ("global: %", "rewarded: %")
+    )
     return (
-        "After the first round of an episode the new global model and the workers' own models, which the "
-        f"code rewards, have {', '.join(told)} at `{rows['profile'].iloc[0]}`; the report has about 85 %."
+        f"After the first round of an episode the new global model has {ours} at "
+        f"`{rows['profile'].iloc[0]}`. The workers' own models, which the code rewards, have {local}. The "
+        "report has about 85 %."
     )
 
 
@@ -284,12 +286,12 @@ def static_sentence(rows: pd.DataFrame) -> str:
         runs = same.groupby("method", sort=False).size()
         alone.append(f"{counts['schedulerfl']} of {runs['schedulerfl']} runs among {workers} workers")
         others = [
-            f"{method_style(str(name)).label} in {count} of {runs[name]}"
+            f"{method_style(str(name)).label.removeprefix('SchedulerFL, ')} ({count} of {runs[name]})"
             for name, count in counts.items()
             if count and name != "schedulerfl"
         ]
-        told.append(f"among {workers} workers {', '.join(others) or 'none does'}")
+        told.append(f"Changed agents that do among {workers} workers: {', '.join(others) or 'none'}.")
     return (
-        f"Where times never change, SchedulerFL finds the fast half of the workers in {', in '.join(alone)}. "
-        f"Of the changed agents, {'; '.join(told)}."
+        f"SchedulerFL finds the fast half of the workers, whose times never change, in {listed(alone)}. "
+        f"{' '.join(told)}"
     )

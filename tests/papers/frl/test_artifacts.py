@@ -243,10 +243,9 @@ def test_the_readings_sentence_names_those_ahead_of_chance():
     static = {"world": "10 static", "stops_after": 570}
     rows += [{**static, "method": name, "found": name == "unit"} for name in ("schedulerfl", "unit")]
     told = readings_sentence(pd.DataFrame(rows))
-    assert told.startswith("Of 2 agents (2 readings of the report, 0 of ours) these beat chance up to the ")
-    assert "over the mean, 1 (default: the report's state, the code's reward" in told
+    assert told.startswith("Of 2 agents (2 readings of the report, 0 of ours) 1 (default: the ")
     assert told.count("the report's state") == 2  # ahead, and quicker; the other reading is neither
-    assert told.endswith(f"in every run: among 10 workers {READINGS['unit'][0]}.")
+    assert told.endswith(f"in every run. Among 10 workers: {READINGS['unit'][0]}.")
 
 
 def test_a_decision_among_100_teaches_about_the_slowest_only():
@@ -267,9 +266,9 @@ def test_the_static_sentence_counts_the_runs_that_find_the_fast_workers():
         for name, counts in found.items() for at, workers in enumerate((10, 100)) for run in range(2)
     )  # fmt: skip
     assert tables.static_sentence(rows) == (
-        "Where times never change, SchedulerFL finds the fast half of the workers in 0 of 2 runs among 10 "
-        "workers, in 0 of 2 runs among 100 workers. Of the changed agents, among 10 workers SchedulerFL, no "
-        "weight decay in 1 of 2; among 100 workers none does."
+        "SchedulerFL finds the fast half of the workers, whose times never change, in 0 of 2 runs among 10 "
+        "workers and 0 of 2 runs among 100 workers. Changed agents that do among 10 workers: no weight decay "
+        "(1 of 2). Changed agents that do among 100 workers: none."
     )
     table = tables.static_kinds(rows)
     assert table.workers.tolist() == [10] * 3 + [100] * 3
@@ -312,7 +311,7 @@ def test_whether_choosing_helps_is_told_against_as_many_at_random():
         told = tables.help_sentence(rows)
     assert told.startswith("EvaluatorFL ends −9 [−22, +4] points against FedAvg")
     assert "+2 [−11, +15] points against as many workers at random" in told
-    assert "that its choice helps does not show (means over both approaches and sizes, 2 seeds)" in told
+    assert "(means over both approaches and sizes, 2 seeds). That its choice helps does not show." in told
     alone = rows[rows["variant"] != "evaluatorfl_shuffled"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables.quantities, "named", lambda rows: rows)

@@ -196,7 +196,8 @@ def test_first_round_needs_the_reports_network():
     assert table["rewarded: %"].tolist() == pytest.approx([90.1, 90.1])
     assert table["global: %"].tolist() == pytest.approx([85.2, 85.2])
     told = tables.first_round_sentence(real.assign(profile="paper"))
-    assert "with 20 workers 85.2 % and 90.1 %, with 100 workers 85.2 % and 90.1 % at `paper`" in told
+    assert "model has 85.2 % with 20 workers and 85.2 % with 100 workers at `paper`. " in told
+    assert "which the code rewards, have 90.1 % with 20 workers and 90.1 % with 100 workers." in told
     assert tables.first_round_sentence(pd.DataFrame()) == ""
 
 
@@ -220,7 +221,8 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
     scheduled = pd.concat(times).drop_duplicates(["method_options", "seed", "round"])
     stored = {"frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled}
     earned, random, fastest = questions.maximises(stored.__getitem__)
-    assert "at random in 2 of 2 cells (approach by number of workers), more test accuracy in 2" in earned
+    assert "at random in 2 of 2 cells (approach by number of workers), by their intervals" in earned
+    assert earned.endswith(" It has more test accuracy in 2.")
     assert "less that of as many at random is −150.0" in random
     assert "less that of the ten fastest workers is +10.0" in fastest
 
@@ -619,7 +621,7 @@ def test_the_answer_whether_it_settles_at_the_rate_of_its_code():
     assert say() == []
     start = "With the rate of Adam of an early version of the authors' code, ten times ours (A33), "
     rows["frl/evaluatorfl_rate"] = both(evaluator(20, None), evaluator(20, 11, options=RATE))
-    settled = "3 of 3 runs of approach 1 settle, from episode 11 to 11 on, on 50 to 50 % of the workers."
+    settled = "3 of 3 runs of approach 1 settle. They settle from episode 11 to 11 on, on 50 to 50 % of the workers."
     assert say() == [start + settled]
     rows["frl/evaluatorfl_rate"] = evaluator(20, None, options=RATE)
     assert say() == [start + "0 of 3 runs of approach 1 settle."]
@@ -646,8 +648,8 @@ def test_the_headline_sets_runs_as_read_beside_those_at_the_rate_of_the_code():
 @pytest.mark.parametrize(
     ("ahead", "random_end", "prefers", "why"),
     [
-        (0.5, 400.0, "it prefers them", "it falls further than"),
-        (-0.1, 50.0, "it avoids them", "it falls less than"),
+        (0.5, 400.0, "It prefers them", "It falls further than"),
+        (-0.1, 50.0, "It avoids them", "It falls less than"),
     ],
 )
 def test_the_answer_whether_it_prefers_the_fast_follows_from_the_rows(ahead, random_end, prefers, why):
@@ -656,8 +658,9 @@ def test_the_answer_whether_it_prefers_the_fast_follows_from_the_rows(ahead, ran
     late = rows.experiment > 15
     rows = rows.assign(same_number_seconds=np.where(late, random_end, 400.0) + rows.seed)
     first, second = answers.does_it_prefer_the_fast(lambda name: rows)
-    assert first.endswith(f"above the mean of all: {prefers} (3 seeds).")
-    assert f"falls by a factor of 3.97 [3.90, 4.04]; {why} that of as many workers at random" in second
+    assert first.endswith(f"up to the stop of training (A17, 3 seeds). {prefers}.")
+    assert "falls by a factor of 3.97 [3.90, 4.04] from the first to the second half" in second
+    assert f"before that stop. {why} that of as many workers at random" in second
     assert answers.does_it_prefer_the_fast(lambda name: rows[rows.seed == 0]) == []
 
 
@@ -676,5 +679,5 @@ def test_the_answer_whether_it_is_quicker_follows_from_the_rows(agent, seconds, 
     assert told.startswith("On non-IID data SchedulerFL ")
     assert more in told
     assert longer in told
-    assert told.endswith("and ends +0.00 [+0.00, +0.00] points against it (3 seeds).")
+    assert told.endswith("It ends +0.00 [+0.00, +0.00] points against random selection.")
     assert answers.is_it_quicker_than_random(lambda name: rows[rows.method_options == "{}"]) == []
