@@ -121,10 +121,10 @@ class Session:
         ]
         if parts:
             display.show_sentences(
-                f"Inconclusive: {', '.join(parts)}. In brackets the seeds of the rows, and those that decide "
-                "a claim at 80 % power if its true effect is the printed one (twice the margin where none is "
-                "printed; [docs/claims.md](../docs/claims.md)). Where the rows have as many, the true effect "
-                "may be smaller."
+                f"Inconclusive: {', '.join(parts)}. In brackets are the seeds of the rows, and those that "
+                "decide a claim at 80 % power ([docs/claims.md](../docs/claims.md)). The true effect is then "
+                "taken as the printed one, or as twice the margin where none is printed. Where the rows have "
+                "as many seeds, the true effect may be smaller."
             )
 
     def weak_rules(self) -> None:

@@ -33,8 +33,8 @@ def _how_many(rows: pd.DataFrame) -> list[str]:
     return [
         f"In rounds 1 and 2 our agents keep {told}, of {rows.cohort_size.max():.0f} clients. The paper's "
         f"run keeps {printed:g}.",
-        f"From round {estimands.EARLY + 1} on the change is {_sides(change, shown, 'more', 'fewer')}. The "
-        f"paper's run keeps {estimands.printed_later():.1f} more.",
+        f"The change from round {estimands.EARLY + 1} on: {_sides(change, shown, 'more', 'fewer')}. The paper's "
+        f"run keeps {estimands.printed_later():.1f} more.",
     ]
 
 
@@ -47,7 +47,7 @@ def _whom(rows: pd.DataFrame) -> list[str]:
         return []
     shown = quantities.shown_roles(rows)
     return [
-        "Against clients kept in the same round (100 log), the probing latency of dropped ones is "
+        "Compared are dropped clients with those kept in the same round (100 log). Their probing latency is "
         f"{_sides(seconds, shown, 'longer', 'shorter', '%')}. Their loss is "
         f"{_sides(loss, shown, 'higher', 'lower', '%')}. In the paper it is longer and higher."
     ]

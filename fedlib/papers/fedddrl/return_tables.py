@@ -192,8 +192,8 @@ def learning_sentence(rows: pd.DataFrame) -> str:
     return (
         f"FedDdrl's return rises by {rise} from the first to the last five training episodes. Its "
         "exploration falls from 1 to 0.1 meanwhile, which alone may raise it. In the "
-        f"evaluations it is {levels['fedddrl']:+.2f}, of random 20 % {levels['random_drop_20%']:+.2f}, "
-        f"of the fastest 20 % {levels['drop_slowest_20%']:+.2f} "
+        f"evaluations its return is {levels['fedddrl']:+.2f}, that of random 20 % "
+        f"{levels['random_drop_20%']:+.2f}, that of the fastest 20 % {levels['drop_slowest_20%']:+.2f} "
     ).replace("-", "−") + f"(means over {data})."
 
 

@@ -175,13 +175,13 @@ def _standing(values: pd.Series, unit: str = "") -> str:
 
 
 def _by_role(own: pd.DataFrame, name: str) -> str:
-    """`; alone behind on MNIST, undecided on CIFAR-10`, of several data sets; empty for one."""
+    """`; by data set behind on MNIST, undecided on CIFAR-10`, of several data sets; empty for one."""
     found = {
         str(role): mean_interval(part[name].to_numpy()) for role, part in own.groupby("role", sort=False)
     }
     sides = by_side(found, above="ahead", below="behind")
     told = ", ".join(f"{side} on {listed(roles)}" for side, roles in sides.items() if roles)
-    return f"; alone {told}" * (len(found) > 1)
+    return f"; by data set {told}" * (len(found) > 1)
 
 
 def local_search(rows: pd.DataFrame) -> pd.DataFrame:

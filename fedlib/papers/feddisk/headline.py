@@ -267,7 +267,7 @@ def _agreement(rows_of: RowsOf) -> list[str]:
         for dataset, own in rows.groupby("dataset", sort=False) if "alpha_agreement" in rows else ():
             found.setdefault(title_of(str(dataset)), alpha_agreement(own).mean())
     signed = ", ".join(f"{value:+.2f}".replace("-", "−") + f" on {name}" for name, value in found.items())
-    told = f"Alpha's rank correlation with the MADEs' log ratio is {signed} (1: the same order)."
+    told = f"Alpha's rank correlation with the MADEs' log ratio is {signed}. 1 is the same order."
     return [told] if found else []
 
 

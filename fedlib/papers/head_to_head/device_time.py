@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.analysis.intervals import Interval, by_sign, mean_interval
+from fedlib.analysis.intervals import Interval, by_side, mean_interval
 from fedlib.papers.head_to_head.device_quantities import SHARE, named, per_run
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED
 
@@ -21,7 +21,7 @@ COLOURS = dict(zip(("FedAvg", "drop", "FedDdrl", "FedMarl", "SchedulerFL", "Eval
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
-    """Sentence on whose simulated time to the target is shorter than FedAvg's with the same seed."""
+    """Paragraph on whose simulated time to the target is shorter than FedAvg's with the same seed."""
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return [
             "Open: the rows at hand are too short to tell; "
@@ -29,18 +29,20 @@ def answer(rows: pd.DataFrame) -> list[str]:
         ]
     runs = per_run(named(rows)).set_index(["contestant", "seed"])
     found = {name: _time_ratio(runs, name) for name in TIMED}
-    lost = "never reached or not run by"
-    groups: dict[str, list[str]] = {"shorter for": [], "longer for": [], "undecided for": [], lost: []}
-    for name, ratio in found.items():
-        if ratio is None:
-            groups[lost].append(name)
-            continue
-        side = by_sign(ratio, above="longer for", below="shorter for", undecided="undecided for")
+    known = {name: ratio for name, ratio in found.items() if ratio}
+    words = {}
+    for name, ratio in known.items():
         mean, low, high = (np.exp(x) for x in (ratio.mean, ratio.low, ratio.high))
         count = f"{ratio.n} of {len(runs.loc[name])} seeds"
-        groups[side].append(f"{name} ({mean:.2f} [{low:.2f}, {high:.2f}], {count})")
-    told = "; ".join(f"{side} {', '.join(names)}" for side, names in groups.items() if names)
-    return [f"Simulated time to {100 * SHARE:.0f} % of FedAvg's level, over FedAvg's own: {told}."]
+        words[name] = f"{name} ({mean:.2f} [{low:.2f}, {high:.2f}], {count})"
+    sides = by_side(known, above="Longer for", below="Shorter for", undecided="Undecided for")
+    sides["Never reached or not run by"] = [name for name in found if name not in known]
+    told = [
+        f"{side}: {', '.join(words.get(name, name) for name in names)}."
+        for side, names in sides.items() if names
+    ]  # fmt: skip
+    head = f"Compared is the simulated time to {100 * SHARE:.0f} % of FedAvg's level over FedAvg's own."
+    return [" ".join([head, *told])]
 
 
 def _time_ratio(runs: pd.DataFrame, name: str) -> Interval | None:

@@ -8,6 +8,7 @@ from fedlib.analysis.decisions import NOT_TESTABLE
 from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.analysis.tables import counted, listed
+from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
@@ -136,7 +137,7 @@ def _of_method(name: str, rows_of: RowsOf, where: str) -> str:
         standing, effect = _standing(number, rows_of)
         found.setdefault(standing, []).append(f"{rival} ({effect})")
     parts = [f"{words} {listed(found[standing])}" for standing, words in PHRASES.items() if standing in found]
-    return f"{where} {LEARNED[name]} is {'; '.join(parts)}."
+    return f"{where} {LEARNED[name]} is {'. It is '.join(parts)}."
 
 
 def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
@@ -144,7 +145,7 @@ def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
 
     numbers: method -> rival -> number. where: its beginning.
     """
-    told, head = [], f"{where}, of {len(numbers)} methods that learn whom to wait for"
+    told = [f"{where} {len(numbers)} methods that learn whom to wait for are compared."]
     for rival, standings in _standings(numbers, rows_of).items():
         alike = {
             standing: [f"{method} ({effect})" for method, effect in found.items()]
@@ -154,7 +155,8 @@ def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
         are = "are" if len(ahead) > 1 else "is"
         leaders = f": {', '.join(ahead)}" if ahead else ""
         others = [f" {one.capitalize()}: {', '.join(alike[one])}." for one in PHRASES if one in alike]
-        told.append(f"{head} {len(ahead) or 'none'} {are} ahead of {rival}{leaders}.{''.join(others)}")
+        count = f"{len(ahead) or 'None'} of {len(numbers)} {are}"
+        told.append(f"{count} ahead of {rival}{leaders}.{''.join(others)}")
     return told
 
 
@@ -239,7 +241,7 @@ def _profiles(rows: pd.DataFrame) -> list[str]:
 
 
 def benchmark_answer(rows_of: RowsOf) -> list[str]:
-    """Cells of the public benchmark with which ours agree, and the difference in each, in a sentence."""
+    """Cells of the public benchmark with which ours agree, and the difference in each, in one paragraph."""
     rows = rows_of(BENCHMARK)
     if rows.empty:
         return []
@@ -248,11 +250,15 @@ def benchmark_answer(rows_of: RowsOf) -> list[str]:
     if judged.empty:
         least = f"{BENCHMARK_ROUNDS} rounds and two seeds"
         return [f"The public benchmark needs {least}; ours stand at {found.rounds.max()} rounds."]
-    cells = [
-        f"{method_style(line.method).label}, {line.dataset}, {BENCHMARK_WORDS[line.cell]} "
-        f"({effect_words(line.difference, 'points')}: {tables.AGREEMENT[line.verdict]})"
-        for line in judged.itertuples()
+    told = [
+        f"Ours agree with the public benchmark in {stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)} "
+        f"cells run for all {BENCHMARK_ROUNDS} rounds."
     ]
-    counts = f"{stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)}"
-    whole = f"cells run for all {BENCHMARK_ROUNDS} rounds"
-    return [f"Ours agree with the public benchmark in {counts} {whole}: {'; '.join(cells)}."]
+    for (dataset, cell, verdict), lines in judged.groupby(["dataset", "cell", "verdict"], sort=False):
+        methods = [
+            f"{method_style(line.method).label} ({effect_words(line.difference, 'points')})"
+            for line in lines.itertuples()
+        ]
+        where = f"{title_of(dataset)}, {BENCHMARK_WORDS[cell]}"
+        told.append(f"{where}, {tables.AGREEMENT[verdict]}: {', '.join(methods)}.")
+    return [" ".join(told)]

@@ -10,7 +10,7 @@ import pandas as pd
 from fedlib import seeds
 from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed, machine_words, span_words
+from fedlib.analysis.tables import counted, dataset_titles, listed, machine_words, span_words
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.claims import FLAT
 from fedlib.papers.head_to_head.numbers import ROWS
@@ -72,7 +72,7 @@ def images_words(rows: pd.DataFrame) -> str:
     train, test = (CLASSES * given[f"{part}_per_class"] for part in ("train", "test"))
     server = round(given["server_share"] * test)
     head = (
-        f"The comparison has {train:,} training images of {listed(rows.dataset.unique())}, "
+        f"The comparison has {train:,} training images of {listed(dataset_titles(rows))}, "
         f"{test - server:,} test images and {server:,} for the server."
     )
     parts = [_client_words(one, cells) for one, cells in _alike(client_sizes(rows))]
@@ -84,7 +84,7 @@ def _client_words(one: Sizes, cells: Sequence[str]) -> str:
     steps = f"{span_words(one.steps)} local step{'s' * (max(one.steps) > 1)}"
     return (
         f"In {where} a client trains on {span_words(one.trained)} images in {steps} a round and holds "
-        f"{span_words(one.held)} back; all clients have {one.total:,}."
+        f"{span_words(one.held)} back. All clients have {one.total:,}."
     )
 
 
@@ -137,9 +137,8 @@ def machines_words(rows: pd.DataFrame) -> str:
         if len(groups) < 2:
             continue
         *few, most = (_machine(own) for own in groups)
-        parts = [f"{_named(own)} on {where}" for own, where in zip(groups, few, strict=False)]
-        others = f"the other {groups[-1].contestant.nunique()} on {most}"
-        told.append(f"In {cell} ran {'; '.join([*parts, others])}.")
+        told += [f"In {cell} {_ran(own, where)}." for own, where in zip(groups, few, strict=False)]
+        told.append(f"The other {groups[-1].contestant.nunique()} ran on {most}.")
     if told:
         told.append(
             "Pairs across devices differ in the last digits of float32 too, which training amplifies."
@@ -161,17 +160,17 @@ def scale_words(rows_of: RowsOf) -> str:
     absent = [method_style(name).label for name in CONTESTANTS if name not in set(runs.contestant)]
     without = f" No rows at this length: {'; '.join(absent)}." if absent else ""
     _, curves = FLAT.check(rows)
-    return f"The comparison has {told}; {curves}.{without}"
+    return f"The comparison has {told}. {curves[0].upper()}{curves[1:]}.{without}"
 
 
 def _machine(rows: pd.DataFrame) -> str:
     return f"{machine_words(rows)} (torch {', '.join(sorted(set(rows.torch)))})"
 
 
-def _named(rows: pd.DataFrame) -> str:
+def _ran(rows: pd.DataFrame, where: str) -> str:
     names = set(rows.contestant)
     labels = "; ".join(method_style(name).label for name in CONTESTANTS if name in names)
-    return f"{counted(len(names), 'contestant')} ({labels})"
+    return f"{counted(len(names), 'contestant')} ran on {where}: {labels}"
 
 
 def _alike(sizes: dict[str, Sizes]) -> list[tuple[Sizes, list[str]]]:

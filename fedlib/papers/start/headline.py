@@ -19,11 +19,11 @@ def headline(rows_of: RowsOf) -> list[str]:
     longer = rows_of(LONGER)
     epochs = longer.loc[longer.method == "singleset", "rounds"].max() if len(longer) else 0
     return [
-        "Under cluster skew (a large group of clients holds the same labels) FedAvg ends at "
-        f"{level} accuracy, {cost} against training on the union of the data.",
-        f"A proximal term that holds clients close to the global model (FedProx) changes that by {proximal}.",
+        f"FedAvg ends at {level} accuracy under cluster skew, where a large group of clients holds the same "
+        f"labels. That is {cost} against training on the union of the data.",
+        f"A proximal term that holds clients close to the global model (FedProx) changes FedAvg's accuracy "
+        f"by {proximal}.",
     ] + [
-        f"In a cell of FedDRL's table 3 (100 clients, an MLP, {ROUNDS} rounds) FedAvg's last accuracy is "
-        f"{union_at_length} against {epochs} epochs of training on the union. FedProx's is "
-        f"{proximal_at_length} against FedAvg's."
+        f"In a cell of FedDRL's table 3 (100 clients, an MLP, {ROUNDS} rounds) FedAvg ends {union_at_length} "
+        f"against {epochs} epochs of training on the union. FedProx ends {proximal_at_length} against FedAvg."
     ] * bool(union_at_length and proximal_at_length)

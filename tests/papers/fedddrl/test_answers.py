@@ -50,7 +50,7 @@ def test_clients_kept_early_and_late(later, words):
     """4 clients, then 8, 8.1, 8.2: 4.1 more, +- 4.3027 * 0.1 / sqrt(3) = 0.25. The paper's: 3, then 5.9."""
     assert answers.whom_it_keeps(giving(keeping(4.0, later))) == [
         "In rounds 1 and 2 our agents keep 4.0 on MNIST, of 10 clients. The paper's run keeps 3.",
-        f"From round 3 on the change is {words}. The paper's run keeps 2.9 more.",
+        f"The change from round 3 on: {words}. The paper's run keeps 2.9 more.",
     ]
 
 
@@ -63,7 +63,7 @@ def test_whom_the_agents_drop(kept, slower, loss):
     rows = decided(kept, [5] * 4, [1.0, 1.0, 2.0, 2.0], [10.0, 11.0, 20.0, 22.0])
     noisy = rows.probing_seconds.where(rows.seed > 0, json.dumps([10.0, 11.0, 20.0, 23.0]))
     (told,) = answers.whom_it_keeps(giving(rows.assign(probing_seconds=noisy)))[2:]
-    assert f"the probing latency of dropped ones is {slower}, " in told
+    assert f"Their probing latency is {slower}, " in told
     assert f"Their loss is {loss}, " in told
     assert told.endswith("In the paper it is longer and higher.")
 

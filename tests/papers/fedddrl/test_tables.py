@@ -219,7 +219,7 @@ def test_data_sets_that_differ_are_told_apart(monkeypatch):
     ]
     monkeypatch.setattr(tables, "at_learned_rate", lambda rows: pd.DataFrame(lines))
     told = tables.gain_sentence(frame({("fedavg_mixup", "MNIST"): 0.6, ("fedavg_mixup", "CIFAR-10"): 0.3}))
-    assert told.count(" points; alone ahead on MNIST, behind on CIFAR-10.") == 2
+    assert told.count(" points; by data set ahead on MNIST, behind on CIFAR-10.") == 2
 
 
 def test_what_learning_adds_is_told_of_real_images_only():

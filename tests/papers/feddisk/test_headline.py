@@ -55,7 +55,7 @@ def test_the_conclusion_begins_at_the_papers_length_and_takes_its_correlation(at
     short["alpha_agreement"] = short.alpha_agreement.map({"[0.4, 0.6]": "[-0.1]"})
     told = headline.conclusion(of(converged=at_length, ablations=ablations, fig3=short))
     assert "(MNIST, 10 rounds of two mini-batches" in told[0]
-    assert "log ratio is +0.50 on MNIST, −0.10 on chest X-rays (stand-in) (1" in told[-1]
+    assert "log ratio is +0.50 on MNIST, −0.10 on chest X-rays (stand-in). 1 is the same order." in told[-1]
     assert headline.conclusion(of())[-1] == "No rows of the ablations are stored."
 
 

@@ -621,7 +621,10 @@ def test_the_answer_whether_it_settles_at_the_rate_of_its_code():
     assert say() == []
     start = "With the rate of Adam of an early version of the authors' code, ten times ours (A33), "
     rows["frl/evaluatorfl_rate"] = both(evaluator(20, None), evaluator(20, 11, options=RATE))
-    settled = "3 of 3 runs of approach 1 settle. They settle from episode 11 to 11 on, on 50 to 50 % of the workers."
+    settled = (
+        "3 of 3 runs of approach 1 settle. They settle from episode 11 to 11 on, "
+        "on 50 to 50 % of the workers."
+    )
     assert say() == [start + settled]
     rows["frl/evaluatorfl_rate"] = evaluator(20, None, options=RATE)
     assert say() == [start + "0 of 3 runs of approach 1 settle."]

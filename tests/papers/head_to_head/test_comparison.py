@@ -263,9 +263,9 @@ def test_the_benchmark_is_told_in_words():
         [benchmark_rows("fedavg", [0.879, 0.881, 0.882]), benchmark_rows("fedprox", [0.7, 0.7, 0.71])]
     )
     (told,) = headline.benchmark_answer(lambda artifact: rows)
-    head = "Ours agree with the public benchmark in 1 of 2 cells run for all 50 rounds: FedAvg, fmnist"
+    head = "Ours agree with the public benchmark in 1 of 2 cells run for all 50 rounds. Fashion-MNIST, "
     assert told.startswith(head)
-    assert "points: differs" in told
+    assert ", differs: FedProx (" in told
     (told,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.8, 0.8], rounds=2))
     assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
 
@@ -313,7 +313,7 @@ def test_the_limits_name_the_scale_and_who_is_missing():
     told = scale.scale_words(lambda name: table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
     head, missing = told.split(" No rows at this length: ")
     assert head == (
-        "The comparison has 1 data set, 1 division, 2 seeds, 20 rounds; curves flat: up to 0.0 points in the "
+        "The comparison has 1 data set, 1 division, 2 seeds, 20 rounds. Curves flat: up to 0.0 points in the "
         "last quarter of 20 rounds (protocol: 300)."
     )
     assert len(missing.split("; ")) == len(runs.CONTESTANTS) - 2
@@ -337,8 +337,8 @@ def test_the_answer_is_a_sentence_for_each_method():
     told = headline.comparison_answer(lambda name: rows)
     assert told[0].startswith("Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
     assert " points) and the best baseline, FedAvg (+10.1" in told[0]
-    assert "; equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
-    assert told[0].endswith("; without rows against itself with clients shuffled (no rows).")
+    assert " It is equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
+    assert told[0].endswith(". It is without rows against itself with clients shuffled (no rows).")
     assert told[1].startswith("Over 1 setting (3 seeds) FAVOR is behind FedAvg (−9.9")
     assert told[2] == headline.ONLINE
     (brief,) = headline.comparison_in_brief(lambda name: rows)

@@ -58,19 +58,19 @@ def test_the_answer_by_hand():
     assert device_time.answer(rows.assign(rounds=2))[0].startswith("Open: ")
     (told,) = device_time.answer(rows.assign(rounds=60))
     assert told == (
-        "Simulated time to 95 % of FedAvg's level, over FedAvg's own: undecided for FedDdrl (0.35 [0.00, "
-        "28.90], 2 of 2 seeds); never reached or not run by FedMarl, SchedulerFL, EvaluatorFL."
+        "Compared is the simulated time to 95 % of FedAvg's level over FedAvg's own. Undecided for: FedDdrl "
+        "(0.35 [0.00, 28.90], 2 of 2 seeds). Never reached or not run by: FedMarl, SchedulerFL, EvaluatorFL."
     )
 
 
-@pytest.mark.parametrize(("seconds", "side"), [((1800, 1700), "shorter"), ((5400, 5500), "longer")])
+@pytest.mark.parametrize(("seconds", "side"), [((1800, 1700), "Shorter"), ((5400, 5500), "Longer")])
 def test_the_answer_names_the_side_of_fedavgs_time(seconds, side):
     """About half of FedAvg's time, or half as long again, in both seeds."""
     rows = rows_of(
         FedAvg=[(3600, [0.2, 0.5], "ok")] * 2, FedDdrl=[(time, [0.3, 0.5], "ok") for time in seconds]
     )
     (told,) = device_time.answer(rows.assign(rounds=60))
-    assert f"FedAvg's own: {side} for FedDdrl (" in told
+    assert f"FedAvg's own. {side} for: FedDdrl (" in told
 
 
 def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():

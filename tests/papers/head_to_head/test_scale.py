@@ -26,10 +26,10 @@ def test_images_of_the_protocol():
     """Shards: 10,000 / 100 = 100 a client. Cluster skew: 32 a client, of which 0.9 * 32 + 0.5 cuts to 29."""
     rows = pd.concat([curve("fedavg", [0.5] * 20), curve("fedavg", [0.5] * 20, cell="two labels")])
     assert scale.images_words(rows) == (
-        "The comparison has 10,000 training images of fmnist, 2,700 test images and 300 for the server. "
-        "In cluster skew a client trains on 29 images in 3 local steps a round and holds 3 back; all clients "
-        "have 3,200. In two labels a client trains on 90 images in 9 local steps a round and holds 10 back; "
-        "all clients have 10,000."
+        "The comparison has 10,000 training images of Fashion-MNIST, 2,700 test images and 300 for the "
+        "server. In cluster skew a client trains on 29 images in 3 local steps a round and holds 3 back. All "
+        "clients have 3,200. In two labels a client trains on 90 images in 9 local steps a round and holds 10 back. "
+        "All clients have 10,000."
     )
     assert scale.worst_tenth_words(rows) == (
         "The worst tenth rests on 3 (cluster skew) and 10 (two labels) held-back images a client, after the "
@@ -74,7 +74,7 @@ def test_machines_are_named_where_they_differ():
     ]
     assert scale.machines_words(pd.concat(one)) == ""
     assert scale.machines_words(pd.concat([*one, *other])) == (
-        "In two labels ran 1 contestant (FAVOR) on a CPU (torch 2.13); the other 2 on a GPU (torch 2.11). "
+        "In two labels 1 contestant ran on a CPU (torch 2.13): FAVOR. The other 2 ran on a GPU (torch 2.11). "
         "Pairs across devices differ in the last digits of float32 too, which training amplifies."
     )
 
