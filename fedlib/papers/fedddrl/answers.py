@@ -33,8 +33,8 @@ def _how_many(rows: pd.DataFrame) -> list[str]:
     return [
         f"In rounds 1 and 2 our agents keep {told}, of {rows.cohort_size.max():.0f} clients. The paper's "
         f"run keeps {printed:g}.",
-        f"The change from round {estimands.EARLY + 1} on: {_sides(change, shown, 'more', 'fewer')}. The paper's "
-        f"run keeps {estimands.printed_later():.1f} more.",
+        f"The change from round {estimands.EARLY + 1} on: {_sides(change, shown, 'more', 'fewer')}. The "
+        f"paper's run keeps {estimands.printed_later():.1f} more.",
     ]
 
 

@@ -107,7 +107,7 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     )
     return [
         "SchedulerFL's probability of the fastest tenth of the workers less the mean of all is "
-        f"{effect_words(ahead, 'points')}, up to the stop of training (A17, {ahead.n} seeds). {prefers}.",
+        f"{effect_words(ahead, 'points')}, up to the stop of A17 ({ahead.n} seeds). {prefers}.",
         f"A round's maximum time falls by a factor of {_factor(fall)} from the first to the second half of "
         f"its decisions before that stop. {why} (theirs divided out: {_factor(net)}).",
     ]
@@ -129,8 +129,9 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
         longer = by_sign(seconds, above="longer", below="shorter", undecided="no clear difference")
         told.append(
             f"On {case} data SchedulerFL needs {_factor(rounds)} times the rounds of random selection to the "
-            f"threshold of A19 ({more}, {final.n} seeds). These rounds have {_factor(seconds)} times the "
-            f"maximum time ({longer}). It ends {effect_words(final, 'points')} against random selection."
+            f"threshold of A19 ({more}, {final.n} seeds). A round's maximum time is {_factor(seconds)} times "
+            f"that of random selection ({longer}). It ends "
+            f"{effect_words(final, 'points')} against random selection."
         )
     return told
 

@@ -19,8 +19,8 @@ def headline(rows_of: RowsOf) -> list[str]:
     if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
         return ["Not all rows of both agents are stored."]
     return [
-        f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}, "
-        "the mean over both approaches and both numbers of workers (C7, below, is the weakest cell). "
+        f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}. "
+        "That is the mean over both approaches and both numbers of workers (C7, below, is the weakest cell). "
         "EvaluatorFL's less that of as many workers chosen at random is "
         f"{stated(LESS_RANDOM, rows_of)}.",
         "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "

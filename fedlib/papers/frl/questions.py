@@ -66,8 +66,8 @@ def maximises(rows_of: RowsOf) -> list[str]:
     ahead = {name: int((table[f"{name} low"] > 0).sum()) for name in ("reward gain", "accuracy gain")}
     told = [
         f"EvaluatorFL has more rewarded accuracy than as many workers at random in {ahead['reward gain']} of "
-        f"{len(table)} cells (approach by number of workers), by their intervals (second table). It has more "
-        f"test accuracy in {ahead['accuracy gain']}."
+        f"{len(table)} cells, more test accuracy in {ahead['accuracy gain']}, by their intervals. The second "
+        "table has the cells, by approach and number of workers."
     ]
     for rule, words in RULES.items():
         seconds, points = (

@@ -116,13 +116,13 @@ def readings_sentence(rows: pd.DataFrame) -> str:
     for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False):
         always = own.groupby("method")["found"].mean() == 1
         names = [READINGS[name][0] for name in READINGS if always.get(name, False)]
-        static.append(f"Among {world.split()[0]} workers: {'; '.join(names) or 'none'}.")
+        static.append(f"Among {world.split()[0]} workers, {'; '.join(names) or 'none'}.")
     ours = int(table["reading"].str.startswith("ours").sum())
     return (
-        f"Of {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) {ahead} beat "
-        "chance up to the stop, by the interval of the fastest tenth's probability over the mean. "
-        f"In time, against as many workers at random, {quick} beat chance. Where times never change, these "
-        f"find the fast workers in every run. {' '.join(static)}"
+        f"Compared are {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) with "
+        "chance up to the stop, by their intervals. Ahead in the probability of the fastest tenth of the "
+        f"workers over the mean: {ahead}. Ahead in time of as many workers at random: {quick}. Where times never "
+        f"change, these find the fast workers in every run. {' '.join(static)}"
     )
 
 

@@ -84,7 +84,7 @@ def _client_words(one: Sizes, cells: Sequence[str]) -> str:
     steps = f"{span_words(one.steps)} local step{'s' * (max(one.steps) > 1)}"
     return (
         f"In {where} a client trains on {span_words(one.trained)} images in {steps} a round and holds "
-        f"{span_words(one.held)} back. All clients have {one.total:,}."
+        f"{span_words(one.held)} back. All clients together have {one.total:,}."
     )
 
 

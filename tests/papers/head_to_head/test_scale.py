@@ -28,8 +28,8 @@ def test_images_of_the_protocol():
     assert scale.images_words(rows) == (
         "The comparison has 10,000 training images of Fashion-MNIST, 2,700 test images and 300 for the "
         "server. In cluster skew a client trains on 29 images in 3 local steps a round and holds 3 back. All "
-        "clients have 3,200. In two labels a client trains on 90 images in 9 local steps a round and holds 10 back. "
-        "All clients have 10,000."
+        "clients together have 3,200. In two labels a client trains on 90 images in 9 local steps a round "
+        "and holds 10 back. All clients together have 10,000."
     )
     assert scale.worst_tenth_words(rows) == (
         "The worst tenth rests on 3 (cluster skew) and 10 (two labels) held-back images a client, after the "
