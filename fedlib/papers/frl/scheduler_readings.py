@@ -121,8 +121,8 @@ def readings_sentence(rows: pd.DataFrame) -> str:
     return (
         f"Compared are {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) with "
         "chance up to the stop, by their intervals. Ahead in the probability of the fastest tenth of the "
-        f"workers over the mean: {ahead}. Ahead in time of as many workers at random: {quick}. Where times never "
-        f"change, these find the fast workers in every run. {' '.join(static)}"
+        f"workers over the mean: {ahead}. Ahead in time of as many workers at random: {quick}. Where times "
+        f"never change, these find the fast workers in every run. {' '.join(static)}"
     )
 
 
