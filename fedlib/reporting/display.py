@@ -108,8 +108,7 @@ def show_findings(sentences: Sequence[str], found: Sequence[Record], *, paper: s
     words = [word for word in counts_of(found)[0] if word in _MEANINGS]
     meant = "".join(f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in words)
     verdicts = f"{verdicts_words(found)}{meant}"
-    lines = [*sentences, verdicts, _scale_sentence(found, PAPERS[paper].profile_words)]
-    display(Markdown("\n".join(f"- {line}" for line in lines)))
+    show_points(*sentences, verdicts, _scale_sentence(found, PAPERS[paper].profile_words))
 
 
 def counts_of(found: Sequence[Record]) -> tuple[Counter[str], Counter[str]]:
@@ -154,6 +153,11 @@ def scale_of(one: Record) -> str:
 def show_sentences(*sentences: str) -> None:
     """Display sentences that are computed from rows, as one paragraph."""
     display(Markdown(" ".join(sentences)))
+
+
+def show_points(*sentences: str) -> None:
+    """Display sentences that are computed from rows, each as a point of one list."""
+    display(Markdown("\n".join(f"- {sentence}" for sentence in sentences)))
 
 
 def show_errata(paper: str) -> None:

@@ -161,17 +161,19 @@ def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
 
 
 def _in_brief(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
-    """Name the methods, and who of them is ahead of each rival, behind it or neither, without effects."""
-
-    def named(methods: Mapping[str, str]) -> str:
-        return "all" if len(methods) == len(numbers) else ", ".join(methods)
-
-    told = []
+    """Say who is ahead of each rival and who is not, without effects, in one paragraph; where: its start."""
+    told, count = [], len(numbers)
     for rival, found in _standings(numbers, rows_of).items():
-        parts = [f"{standing}: {named(found[standing])}" for standing in PHRASES if standing in found]
-        told.append(f" Against {rival} {'; '.join(parts)}.")
-    compared = f"{where[0].lower()}{where[1:]}"
-    return [f"Compared {compared}: {listed(list(numbers))}.{''.join(told)}"] * bool(told)
+        if len(found) == 1 and count > 1:
+            (standing,) = found
+            told.append(f"all {count} are {PHRASES[standing]} {rival}.")
+            continue
+        ahead = listed(list(found.get(AHEAD, {}))) or f"none{'' if told else f' of the {count} learned methods'}"
+        verb = "are" if len(found.get(AHEAD, {})) > 1 else "is"
+        others = [f"{one}: {', '.join(found[one])}" for one in PHRASES if one in found and one != AHEAD]
+        told.append(f"{ahead} {verb} ahead of {rival} ({'; '.join(others)}).")
+    first, *rest = told or [""]
+    return [" ".join([f"{where} {first}", *(f"{one[0].upper()}{one[1:]}" for one in rest)])] * bool(told)
 
 
 def _standings(

@@ -343,12 +343,18 @@ def test_the_answer_is_a_sentence_for_each_method():
     assert told[2] == headline.ONLINE
     (brief,) = headline.comparison_in_brief(lambda name: rows)
     assert brief == (
-        "Compared over 1 setting (3 seeds): FedDRL (online) and FAVOR. "
-        "Against FedAvg ahead: FedDRL (online); behind: FAVOR. "
-        "Against its untrained policy equal within half a point: FedDRL (online); not run: FAVOR. "
-        "Against the best baseline (FedAvg, chosen on held-back images) ahead: FedDRL (online); "
-        "behind: FAVOR."
+        "Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (behind: FAVOR). "
+        "None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
+        "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
+        "(behind: FAVOR)."
     )
+
+
+def test_a_rival_that_all_methods_trail_is_told_at_once():
+    rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
+    (brief,) = headline.comparison_in_brief(lambda name: rows)
+    assert brief.startswith("Over 1 setting (3 seeds) all 2 are behind FedAvg. ")
+    assert brief.endswith("All 2 are behind the best baseline (FedAvg, chosen on held-back images).")
 
 
 def test_the_search_is_answered_in_words():
