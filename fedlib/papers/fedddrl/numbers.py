@@ -4,8 +4,7 @@ from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim
 from fedlib.papers.fedddrl.claims import CLAIMS
-from fedlib.papers.fedddrl.quantities import CELL
-from fedlib.papers.fedddrl.returns import measured
+from fedlib.papers.fedddrl.returns import less_rule
 from fedlib.papers.fedddrl.supplements import SAVED_WAITING
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
 
@@ -40,11 +39,7 @@ def _less(rule: str, quantity: str, unit: str, role: str = "") -> Number:
 def _less_random_fifth(rows_of: RowsOf) -> Interval | None:
     """FedDdrl's return less that of keeping a fifth of the clients at random, mean over real data sets."""
     rows = real_rows(rows_of(ROWS))
-    if rows.empty:
-        return None
-    found = measured(rows).set_index(CELL)["return"].unstack("variant")
-    gaps = (found.fedddrl - found["random_drop_20%"]).dropna().groupby("seed").mean()
-    return mean_interval(gaps.to_numpy()) if len(gaps) else None
+    return None if rows.empty else less_rule(rows, "random_drop_20%")
 
 
 def _saved_waiting(rows_of: RowsOf) -> Interval | None:
@@ -76,6 +71,6 @@ NUMBERS = (
     Number(
         id="fedddrl-return-random-fifth",
         what="FedDdrl's return less that of keeping a fifth of the clients at random", unit="",
-        artifacts=(ROWS,), compute=_less_random_fifth, places=(README,),
+        artifacts=(ROWS,), compute=_less_random_fifth, places=PLACES,
     ),
 )  # fmt: skip

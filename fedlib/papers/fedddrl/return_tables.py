@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fedlib.analysis.intervals import effect_words, mean_interval
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities, runs, tables
@@ -16,6 +16,7 @@ from fedlib.papers.fedddrl.returns import (
     W2,
     episode_terms,
     learning_gain,
+    less_rule,
     measured,
     returns,
     reward_terms,
@@ -189,12 +190,17 @@ def learning_sentence(rows: pd.DataFrame) -> str:
     gain = gain[gain.variant == "fedddrl"].groupby("seed").gain.mean()
     rise = effect_words(mean_interval(gain.to_numpy()))
     levels = over_data_sets(returns(quantities.labelled(rows)))
+    less = less_rule(rows, "random_drop_20%")
+    paired = ""
+    if less:
+        says = by_sign(less, above="ahead", below="behind", undecided="which is ahead is not decided")
+        paired = f" By seed it is {effect_words(less)} from that of random 20 %: {says}."
     return (
         f"FedDdrl's return rises by {rise} from the first to the last five training episodes. Its "
         "exploration falls from 1 to 0.1 meanwhile, which alone may raise it. In the "
-        f"evaluations its return is {levels['fedddrl']:+.2f}, that of random 20 % "
-        f"{levels['random_drop_20%']:+.2f}, that of the fastest 20 % {levels['drop_slowest_20%']:+.2f} "
-    ).replace("-", "−") + f"(means over {data})."
+        f"evaluations its return is {levels['fedddrl']:+z.2f}, that of random 20 % "
+        f"{levels['random_drop_20%']:+z.2f}, that of the fastest 20 % {levels['drop_slowest_20%']:+z.2f} "
+    ).replace("-", "−") + f"(means over {data}).{paired}"
 
 
 def idle_sentence(rows: pd.DataFrame) -> str:

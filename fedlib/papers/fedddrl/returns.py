@@ -12,6 +12,7 @@ import json
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.errors import check
 from fedlib.methods.fedddrl.environment import BIAS_SHARE
 from fedlib.methods.fedddrl.method import GAIN
@@ -64,6 +65,15 @@ def measured(rows: pd.DataFrame) -> pd.DataFrame:
         "kept": quantities.evaluations(rows).groupby(quantities.CELL).uploads.mean(),
     }
     return pd.DataFrame(parts).reset_index()
+
+
+def less_rule(rows: pd.DataFrame, rule: str) -> Interval | None:
+    """FedDdrl's return less a rule's, mean over the data sets, by seed; None if no seed has both."""
+    found = measured(rows).set_index(quantities.CELL)["return"].unstack("variant")
+    if not {"fedddrl", rule} <= set(found):
+        return None
+    gaps = (found.fedddrl - found[rule]).dropna().groupby("seed").mean()
+    return mean_interval(gaps.to_numpy()) if len(gaps) else None
 
 
 def training_returns(rows: pd.DataFrame) -> pd.DataFrame:

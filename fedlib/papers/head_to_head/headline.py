@@ -9,7 +9,7 @@ from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import scale, tables
+from fedlib.papers.head_to_head import device_time, scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
     LEARNED,
@@ -168,7 +168,8 @@ def _in_brief(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, wher
             (standing,) = found
             told.append(f"all {count} are {PHRASES[standing]} {rival}.")
             continue
-        ahead = listed(list(found.get(AHEAD, {}))) or f"none{'' if told else f' of the {count} learned methods'}"
+        nobody = "none" if told else f"none of the {count} learned methods"
+        ahead = listed(list(found.get(AHEAD, {}))) or nobody
         verb = "are" if len(found.get(AHEAD, {})) > 1 else "is"
         others = [f"{one}: {', '.join(found[one])}" for one in PHRASES if one in found and one != AHEAD]
         told.append(f"{ahead} {verb} ahead of {rival} ({'; '.join(others)}).")
@@ -189,7 +190,7 @@ def _standings(
 
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
-    """`who_is_ahead_in_time`; then a sentence on runs that failed."""
+    """`who_is_ahead_in_time`; then sentences on leads at once (Holm) and on runs that failed."""
     told = who_is_ahead_in_time(rows_of, _by_rival)
     if not told:
         return []
@@ -197,7 +198,7 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     failed = runs[runs.diverged].contestant.value_counts(sort=False)
     words = "; ".join(f"{name} {count}" for name, count in failed.items())
     lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
-    return [*told, *[lost] * bool(words)]
+    return [*told, *filter(None, [device_time.corrected(rows_of(DEVICES)), lost if words else ""])]
 
 
 def who_is_ahead_in_time(rows_of: RowsOf, told: Telling) -> list[str]:

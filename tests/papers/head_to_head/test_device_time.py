@@ -48,6 +48,20 @@ def test_time_to_the_target_by_hand():
     assert found.failed.tolist() == [0, 0]
 
 
+def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
+    """FedDdrl +1, +2, +3 points in three seeds: p = 0.037, one-sided, no lead; +2 in each: a lead."""
+    none = [(3600, [0.4], "ok")] * 3
+    level = {name.replace(", ", "_"): none for name in device_runs.CONTESTANTS}
+
+    def told(gains):
+        return device_time.corrected(rows_of(**level | {"FedDdrl": [(3600, [0.4 + x], "ok") for x in gains]}))
+
+    first = "Corrected for 4 comparisons (Holm), "
+    assert told((0.01, 0.02, 0.03)) == f"{first}no lead shows over as many clients at random."
+    assert told((0.02, 0.0201, 0.0199)) == f"{first}FedDdrl leads over as many clients at random."
+    assert device_time.corrected(rows_of(FedAvg=none)) == ""
+
+
 def test_the_answer_by_hand():
     """Half of FedAvg's time in one seed, a quarter in the other: sqrt(1/8) = 0.35 as a geometric mean."""
     rows = rows_of(
