@@ -86,6 +86,13 @@ def effect_words(interval: Interval, unit: str = "") -> str:
     return f"{interval_words(interval)} {unit}".strip().replace("-", "−")
 
 
+def ratio_words(logarithm: Interval) -> str:
+    """100 times the logarithm of a ratio as the ratio: `1.24 [1.13, 1.35]`; one value has no interval."""
+    logs = (logarithm.mean, logarithm.low, logarithm.high)
+    mean, *bounds = (number_words(math.exp(x / 100)) for x in logs if not math.isnan(x))
+    return f"{mean} [{', '.join(bounds)}]" if bounds else mean
+
+
 def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> str:
     """The words for an interval above 0, below 0, or around it; one value decides nothing."""
     return above if interval.low > 0 else below if interval.high < 0 else undecided

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, by_side, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, by_side, effect_words, mean_interval, ratio_words
 from fedlib.data.titles import title_of
 
 
@@ -133,14 +133,15 @@ def listed(words: Sequence[str]) -> str:
 
 
 def side_words(
-    found: Mapping[str, Interval], above: str, below: str, unit: str = "", undecided: str = "undecided"
+    found: Mapping[str, Interval], above: str, below: str, unit: str = "", *, ratios: bool = False
 ) -> str:
-    """`ahead, +1.0 [+0.5, +1.5] on A; undecided, ...`: effects by the side of 0 of their intervals."""
-    sides = by_side(found, above=above, below=below, undecided=undecided)
-    told = {
-        side: [f"{effect_words(found[name], unit)} on {name}" for name in names]
-        for side, names in sides.items()
-    }
+    """`ahead, +1.0 [+0.5, +1.5] on A; undecided, ...`: effects by the side of 0 of their intervals.
+
+    ratios: whether they are 100 times logarithms of ratios, and shown as these.
+    """
+    sides = by_side(found, above=above, below=below)
+    words = {name: ratio_words(one) if ratios else effect_words(one, unit) for name, one in found.items()}
+    told = {side: [f"{words[name]} on {name}" for name in names] for side, names in sides.items()}
     return "; ".join(f"{side}, {listed(effects)}" for side, effects in told.items() if effects)
 
 

@@ -1,6 +1,5 @@
 """Forest plots: an effect and its interval per line, the published value as a mark."""
 
-import math
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, NOT_TESTABLE
-from fedlib.analysis.intervals import Interval, effect_words, number_words
+from fedlib.analysis.intervals import Interval, effect_words, number_words, ratio_words
 from fedlib.plotting.style import WHITE, use_style
 
 WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unreadable
@@ -103,10 +102,9 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
 
 def _numbers(row: "pd.core.frame.Pandas") -> str:
     """The effect with its interval and unit; a logarithm as the ratio that it stands for."""
-    if _LOGARITHM in row.part:
-        mean, *ends = (f"{math.exp(x / 100):.3g}" for x in (row.effect, row.effect_low, row.effect_high))
-        return f"× {mean}" if pd.isna(row.effect_low) else f"× {mean} [{', '.join(ends)}]"
     interval = Interval(row.effect, row.effect_low, row.effect_high, 1 if pd.isna(row.effect_low) else 2)
+    if _LOGARITHM in row.part:
+        return f"× {ratio_words(interval)}"
     return effect_words(interval, row.unit)
 
 

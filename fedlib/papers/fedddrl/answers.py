@@ -3,6 +3,8 @@
 Each function takes `session.rows` or the like. It returns one to three sentences, none without rows.
 """
 
+from typing import Any
+
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
@@ -47,9 +49,9 @@ def _whom(rows: pd.DataFrame) -> list[str]:
         return []
     shown = quantities.shown_roles(rows)
     return [
-        "Compared are dropped clients with those kept in the same round (100 log). Their probing latency is "
-        f"{_sides(seconds, shown, 'longer', 'shorter', '%')}. Their loss is "
-        f"{_sides(loss, shown, 'higher', 'lower', '%')}. In the paper it is longer and higher."
+        "Compared are dropped clients with those kept in the same round, as ratios. Their probing latency is "
+        f"{_sides(seconds, shown, 'longer', 'shorter', ratios=True)}. Their loss is "
+        f"{_sides(loss, shown, 'higher', 'lower', ratios=True)}. In the paper it is longer and higher."
     ]
 
 
@@ -61,8 +63,8 @@ def who_trains_longer(rows_of: RowsOf) -> list[str]:
         return []
     return [
         "Training of the fastest kept clients against the slowest: "
-        f"{_sides(found, quantities.shown_roles(rows), 'longer', 'shorter', 'epochs')}. In the paper they "
-        "train longer, with exceptions."
+        f"{_sides(found, quantities.shown_roles(rows), 'longer', 'shorter', unit='epochs')}. In the paper "
+        "they train longer, with exceptions."
     ]
 
 
@@ -110,9 +112,9 @@ def _steps(steps: dict[str, Interval]) -> str:
     return "; ".join(decided) + "; no other step is decided" * (len(decided) < len(steps))
 
 
-def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below: str, unit: str = "") -> str:
+def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below: str, **words: Any) -> str:
     """`side_words` of the paper's data sets, as they are shown."""
-    return side_words({shown[role]: interval for role, interval in found.items()}, above, below, unit)
+    return side_words({shown[role]: interval for role, interval in found.items()}, above, below, **words)
 
 
 def _by_role(table: pd.DataFrame) -> dict[str, Interval]:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows, samples_of
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
 from fedlib.analysis.tables import counted, dataset_titles, side_words
@@ -159,7 +159,7 @@ def two_epochs_answer(rows_of: RowsOf) -> list[str]:
         f"With two epochs a round ({_length(rows)}) FedDisk's best round is {_words(ahead)} from {rival}'s. "
         f"{_ahead(ahead).capitalize()}.",
         f"The quicker competitor's rounds less those of FedDisk's two phases are {_words(saved, 'rounds')}.",
-        f"The cheaper one's traffic over FedDisk's, 100 times the logarithm, is {_words(traffic, '%')}.",
+        f"The cheaper one's traffic is {ratio_words(traffic)} times FedDisk's.",
     ]
 
 
@@ -172,13 +172,14 @@ def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
     found = {name: mean_interval(own.to_numpy()) for name, own in values.items() if len(own)}
     if not found:
         return []
-    return [f"FedDisk is {side_words(found, 'ahead', 'behind')}.", f"Compared: {_COMPARED[measure]}."]
+    told = side_words(found, "ahead", "behind", ratios=measure is loss_saved)
+    return [f"FedDisk is {told}.", f"Compared: {_COMPARED[measure]}."]
 
 
 _COMPARED = {
     gap: "its accuracy in the best round less the best competitor's, in points",
     rounds_saved: "the quickest competitor's rounds less those of its two phases",
-    loss_saved: "100 times the logarithm of the lowest mean training loss of a competitor over its own",
+    loss_saved: "the lowest mean training loss of a competitor over its own",
 }
 
 

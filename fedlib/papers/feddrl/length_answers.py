@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.decisions import NOT_TESTABLE
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, number_words, ratio_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, listed
 from fedlib.experiments.durations import Timings, minutes
@@ -187,8 +187,8 @@ def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
         undecided="That either is faster does not show",
     )  # fmt: skip
     return [
-        f"After {ROUNDS} rounds ({cells}, {lead.n} seeds) the faster baseline's rounds to the common "
-        f"accuracy less FedDRL's are {effect_words(lead, '%')} (100 log).",
+        f"After {ROUNDS} rounds ({cells}, {lead.n} seeds) the faster baseline needs {ratio_words(lead)} "
+        "times FedDRL's rounds to the common accuracy.",
         f"{says}.",
     ]
 

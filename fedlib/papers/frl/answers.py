@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from fedlib.analysis.contrasts import by_seed
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, ratio_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.frl import estimands, quantities
 
@@ -108,8 +108,8 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     return [
         "SchedulerFL's probability of the fastest tenth of the workers less the mean of all is "
         f"{effect_words(ahead, 'points')}, up to the stop of A17 ({ahead.n} seeds). {prefers}.",
-        f"A round's maximum time falls by a factor of {_factor(fall)} from the first to the second half of "
-        f"its decisions before that stop. {why} (theirs divided out: {_factor(net)}).",
+        f"A round's maximum time falls by a factor of {ratio_words(fall)} from the first to the second half "
+        f"of its decisions before that stop. {why} (theirs divided out: {ratio_words(net)}).",
     ]
 
 
@@ -128,15 +128,9 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
         more = by_sign(rounds, above="more", below="fewer", undecided="no clear difference")
         longer = by_sign(seconds, above="longer", below="shorter", undecided="no clear difference")
         told.append(
-            f"On {case} data SchedulerFL needs {_factor(rounds)} times the rounds of random selection to the "
-            f"threshold of A19 ({more}, {final.n} seeds). A round's maximum time is {_factor(seconds)} times "
-            f"that of random selection ({longer}). It ends "
+            f"On {case} data SchedulerFL needs {ratio_words(rounds)} times the rounds of random selection to "
+            f"the threshold of A19 ({more}, {final.n} seeds). A round's maximum time is "
+            f"{ratio_words(seconds)} times that of random selection ({longer}). It ends "
             f"{effect_words(final, 'points')} against random selection."
         )
     return told
-
-
-def _factor(logarithm: Interval) -> str:
-    """100 times a logarithm as the factor that it stands for: `1.24 [1.13, 1.35]`."""
-    mean, low, high = (math.exp(x / 100) for x in (logarithm.mean, logarithm.low, logarithm.high))
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"

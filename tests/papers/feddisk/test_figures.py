@@ -146,5 +146,5 @@ def test_the_headline_tells_images_rounds_and_seeds():
     for options, images in (({"train_per_class": 600}, "600 training images a class, "), ({}, "")):
         stored = rows.assign(dataset_options=json.dumps(options), rounds=2)
         told = headline.headline(lambda name, stored=stored: stored if "ablations" in name else stored[:0])
-        assert f"points against FedAvg (mnist, {images}2 of 1500 rounds, 2 seeds)." in told[0]
+        assert f"points against FedAvg (MNIST, {images}2 of 1500 rounds, 2 seeds)." in told[0]
         assert headline._size(stored, 2) == f"{images}2 of 1500 rounds, 2 seeds"

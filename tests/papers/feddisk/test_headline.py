@@ -69,7 +69,7 @@ def test_two_epochs_against_two_competitors_by_hand():
         "+10.00 [+10.00, +10.00] points from FedAvg's. It is ahead."
     )
     assert "two phases are +6.00 [+6.00, +6.00] rounds." in saved
-    assert traffic.endswith("100 times the logarithm, is +0.00 [+0.00, +0.00] %.")
+    assert traffic == "The cheaper one's traffic is 1.00 [1.00, 1.00] times FedDisk's."
     assert headline.two_epochs_answer(of()) == []
     assert headline.two_epochs_answer(of(two_epochs=three[three.method != "fedprox"])) == []
     (smoke,) = headline.two_epochs_answer(of(two_epochs=three.assign(profile="smoke")))

@@ -678,7 +678,7 @@ def test_the_answer_whether_it_prefers_the_fast_follows_from_the_rows(ahead, ran
         (
             (2, 2, 2),
             125.0,
-            "needs 0.50 [0.50, 0.50] times the rounds",
+            "needs 0.500 [0.500, 0.500] times the rounds",
             "] times that of random selection (shorter)",
         ),
     ],
