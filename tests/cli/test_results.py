@@ -130,7 +130,7 @@ def test_show_names_methods_as_figures_do(tmp_path, capsys):
     """From the committed rows; where filters choose, the names are those that `--method` takes."""
     assert main(["show", "feddrl/paper_length", "--store", str(tmp_path), "--out", f"{tmp_path}/a.png"]) == 0
     printed = capsys.readouterr().out
-    assert "FedDRL, repaired" in printed
+    assert "repaired FedDRL" in printed
     assert "repaired_untrained" not in printed
     assert main(["show", "feddrl/table3", "--method", "fedprox", "--out", f"{tmp_path}/b.png"]) == 0
     assert "fedprox(mu=0.01)" in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """Findings about FedDdrl in sentences, for the head of notebook and report."""
 
+from fedlib.analysis.intervals import by_sign
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.papers.fedddrl.numbers import BY_DATA, LESS_RULE, PROMISED, ROWS
 from fedlib.papers.fedddrl.quantities import real_images
@@ -20,6 +21,18 @@ def headline(rows_of: RowsOf) -> list[str]:
         "of both, at a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
     return promised + [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
+
+
+def conclusion(rows_of: RowsOf) -> list[str]:
+    """Answer of the notebook's two questions: more return than rules of the same cost, and accuracy for it?"""
+    told = []
+    for rule, numbers in LESS_RULE.items():
+        found = [number.value(rows_of) for number in numbers]
+        if None in found:
+            continue
+        gain, gap = (by_sign(one, above="more", below="less", undecided="as yet undecided") for one in found)
+        told.append(f"Against {_RULES[rule]} at as many uploads: return {gain}, accuracy {gap}.")
+    return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)
 
 
 def _against(rule: str, data: str, rows_of: RowsOf) -> str:

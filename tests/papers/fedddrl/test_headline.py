@@ -1,0 +1,34 @@
+"""The answer of notebook 03 follows from the registered numbers."""
+
+import pandas as pd
+import pytest
+
+from fedlib.analysis.intervals import Interval
+from fedlib.papers.fedddrl import headline
+
+SIDES = {"more": Interval(1.0, 0.5, 1.5, 5), "less": Interval(-1.0, -1.5, -0.5, 5)}
+SIDES |= {"as yet undecided": Interval(0.1, -0.5, 0.7, 5)}
+
+
+class Fixed:
+    """A number that has its value without rows."""
+
+    def __init__(self, side):
+        self.side = side
+
+    def value(self, rows_of):
+        return SIDES.get(self.side)
+
+
+@pytest.mark.parametrize("gain", SIDES)
+@pytest.mark.parametrize("gap", SIDES)
+def test_the_conclusion_names_the_side_of_each_interval(monkeypatch, gain, gap):
+    monkeypatch.setattr(headline, "LESS_RULE", {"drop_slowest": (Fixed(gain), Fixed(gap))})
+    assert headline.conclusion(lambda name: pd.DataFrame()) == [
+        "Do the agents earn more return, and does it help accuracy?",
+        f"Against dropping the slowest clients at as many uploads: return {gain}, accuracy {gap}.",
+    ]
+
+
+def test_without_rows_there_is_no_conclusion():
+    assert headline.conclusion(lambda name: pd.DataFrame()) == []
