@@ -163,13 +163,13 @@ def help_sentence(rows: pd.DataFrame) -> str:
     if not found:
         return "No runs of EvaluatorFL stand beside its controls."
     says = by_sign(
-        found["evaluatorfl_shuffled"], above="Its choice helps", below="Its choice harms",
-        undecided="That its choice helps does not show",
+        found["evaluatorfl_shuffled"], above="its choice helps", below="its choice harms",
+        undecided="that its choice helps does not show",
     )  # fmt: skip
     return (
-        f"EvaluatorFL ends {effect_words(found['fedavg'], 'points')} against FedAvg after as many rounds, "
-        f"and {effect_words(found['evaluatorfl_shuffled'], 'points')} against as many workers at "
-        f"random (means over both approaches and sizes, {found['fedavg'].n} seeds). {says}."
+        f"EvaluatorFL ends {effect_words(found['fedavg'], 'points')} against FedAvg after as many rounds "
+        f"(mean over both approaches and sizes, {found['fedavg'].n} seeds). Against as many workers at random "
+        f"it ends {effect_words(found['evaluatorfl_shuffled'], 'points')}: {says}."
     )
 
 
