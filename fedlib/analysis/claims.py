@@ -23,6 +23,7 @@ from fedlib.analysis.decisions import (
     VERDICTS,
 )
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, interval_words, mean_interval, number_words
+from fedlib.data.titles import title_of
 from fedlib.errors import check, check_name
 
 # Smallest effect of interest where the paper prints none, by unit: half a point of accuracy, 5 % of a
@@ -188,7 +189,10 @@ class Effect:
         if len(self.cells) < 2:
             return missing
         low, high = (f(self.cells, key=lambda cell: self.cells[cell].mean) for f in (min, max))
-        ends = (f"{number_words(self.cells[cell].mean, signed=True)} in {cell}" for cell in (low, high))
+        ends = (
+            f"{number_words(self.cells[cell].mean, signed=True)} in {title_of(str(cell))}"
+            for cell in (low, high)
+        )
         return f" ({len(self.cells)} cells, {' to '.join(ends)}{missing})"
 
 

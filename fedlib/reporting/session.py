@@ -133,8 +133,8 @@ class Session:
         if found := [name for name in weak_rules() if name in own]:
             display.show_sentences(
                 f"Power below {100 * ENOUGH_POWER:.0f} % at an effect as printed, else at twice the margin "
-                f"([docs/claims.md](../docs/claims.md)): {', '.join(found)}. With the seeds at hand these would "
-                "rarely be *supported* even if the paper is right: *inconclusive* says nothing there."
+                f"([docs/claims.md](../docs/claims.md)): {', '.join(found)}. With the seeds at hand these "
+                "would rarely be *supported* even if the paper is right: *inconclusive* says nothing there."
             )
 
     def findings(self, *sentences: str) -> None:

@@ -24,7 +24,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Answer of the notebook's two questions: more return than rules of the same cost, and accuracy for it?"""
+    """Answer of the notebook's questions: more return than rules of the same cost, and accuracy for it?"""
     told = []
     for rule, numbers in LESS_RULE.items():
         found = [number.value(rows_of) for number in numbers]

@@ -14,6 +14,7 @@ from fedlib import plotting
 from fedlib.analysis import contrasts, tables
 from fedlib.analysis.intervals import Interval, effect_words, mean_interval
 from fedlib.analysis.variants import with_variant
+from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.runs import ABLATIONS, CASES, METHODS, case_of
 from fedlib.papers.feddisk.samples import unpack_images
 from fedlib.papers.feddisk.tables import ACCURACY, effective_costs
@@ -31,7 +32,7 @@ def panels(
     )
     pairs = []
     for ax, name in zip(axes[0], names, strict=True):
-        ax.set_title(f"{name}\npaper: {CASES[case_of(name)]}", fontsize=9)
+        ax.set_title(f"{title_of(name)}\npaper: {CASES[case_of(name)]}", fontsize=9)
         pairs.append((ax, rows[rows.dataset == name]))
     return fig, pairs
 
@@ -55,7 +56,7 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     points = rows[rows["round"] > 0].assign(**{ACCURACY: 100 * rows[ACCURACY]})
     points = points.sort_values("method", key=_order)
     plotting.plot_curves(points, levels, y=ACCURACY, y_label="mean client accuracy (%)")
-    levels.set(xlabel="", title=", ".join(rows.dataset.unique()))
+    levels.set(xlabel="", title=", ".join(map(title_of, rows.dataset.unique())))
     fedavg = points[points.method == "fedavg"].set_index(["seed", "round"])[ACCURACY].rename("fedavg")
     others = points[points.method != "fedavg"].join(fedavg, on=["seed", "round"], how="inner")
     if len(others):

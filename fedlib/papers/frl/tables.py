@@ -168,8 +168,8 @@ def help_sentence(rows: pd.DataFrame) -> str:
     )  # fmt: skip
     return (
         f"EvaluatorFL ends {effect_words(found['fedavg'], 'points')} against FedAvg after as many rounds "
-        f"(mean over both approaches and sizes, {found['fedavg'].n} seeds). Against as many workers at random "
-        f"it ends {effect_words(found['evaluatorfl_shuffled'], 'points')}: {says}."
+        f"(mean over both approaches and sizes, {found['fedavg'].n} seeds). Against as many workers at "
+        f"random it ends {effect_words(found['evaluatorfl_shuffled'], 'points')}: {says}."
     )
 
 

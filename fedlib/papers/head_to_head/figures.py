@@ -7,6 +7,7 @@ from matplotlib.lines import Line2D
 
 from fedlib import plotting
 from fedlib.analysis.intervals import Interval, effect_words
+from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES
 from fedlib.papers.head_to_head.quantities import SETTING, benchmark_cells, labelled, per_run
@@ -28,7 +29,7 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     Panels end where the contestants near FedAvg end; arrows mark what lies beyond, with its numbers.
     """
     rows = labelled(rows)
-    settings = dict(iter(rows.groupby(SETTING, sort=False)))
+    settings = {(title_of(data), cell): own for (data, cell), own in rows.groupby(SETTING, sort=False)}
     parts = {"mean over\nthe settings": rows} if len(settings) > 1 else {}
     parts |= {",\n".join(setting): part for setting, part in settings.items()}
     order = tables.differences(rows).sort_values("mean").contestant.tolist()
@@ -106,7 +107,7 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
             label = method_style(name).label if own_line else others
             look = own_line or {"color": _colour(name), "linewidth": 0.6, "zorder": 1}
             ax.plot(curve.index, 100 * curve, label=label, **look)
-        ax.set_title(f"{dataset}, {cell}")
+        ax.set_title(f"{title_of(dataset)}, {cell}")
         ax.set_xlabel("round")
         ax.set_ylabel("test accuracy (%)")
     for ax in axes.flat[len(settings) :]:
@@ -142,7 +143,8 @@ def plot_benchmark(rows: pd.DataFrame) -> Figure:
     ax.axvline(0, color="black", linewidth=1)
     words = zip(found.method, found.dataset, found.cell, strict=True)
     names = [
-        f"{method_style(method).label}, {dataset}, {BENCHMARK_WORDS[cell]}" for method, dataset, cell in words
+        f"{method_style(method).label}, {title_of(dataset)}, {BENCHMARK_WORDS[cell]}"
+        for method, dataset, cell in words
     ]
     ax.set_yticks(range(len(found)), names)
     ax.set_ylim(len(found) - 0.5, -0.5)

@@ -13,6 +13,7 @@ from fedlib.analysis.aggregates import (
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
+from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
     SETTING,
@@ -179,7 +180,7 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "method": method_style(line.method).label,
-            "data": f"{line.dataset}, {BENCHMARK_WORDS[line.cell]}",
+            "data": f"{title_of(line.dataset)}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}",
             "difference": effect_words(line.difference),

@@ -275,7 +275,9 @@ def test_figures_draw():
     assert len(figures.plot_differences(rows).axes[0].get_yticklabels()) == 2
     assert len(figures.plot_curves(rows).axes) == 1
     drawn = figures.plot_benchmark(benchmark_rows("fedavg", [0.88, 0.88]).assign(profile="smoke"))
-    assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == ["FedAvg, fmnist, Dirichlet shares"]
+    assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == [
+        "FedAvg, Fashion-MNIST, Dirichlet shares"
+    ]
 
 
 def test_a_contestant_far_below_the_others_is_an_arrow_with_its_numbers():
