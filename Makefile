@@ -51,7 +51,7 @@ unit: $(STAMP)  ## unit tests (WORKERS=2 processes, one thread each)
 
 notebooks: $(STAMP)  ## notebooks under nbval, with their default parameters
 	@echo "test: $(words $(NOTEBOOKS)) notebooks under nbval"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -p no:cacheprovider \
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -p no:cacheprovider -p tests.support.kernel_start \
 		--nbval-lax --nbval-current-env --nbval-cell-timeout=300 -W default $(NOTEBOOKS)
 
 lint: $(STAMP)  ## ruff, layers of imports, types, and the rules for committed notebook outputs

@@ -3,12 +3,17 @@
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import kernel_start
 import nbformat
+import pytest
 import yaml
+from jupyter_client.connect import LocalPortCache
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME
 from processes import PATIENCE
 from project_files import ROOT
 
@@ -116,6 +121,22 @@ def test_notebooks_runs_nbval_on_each(tmp_path):
     done = make("notebooks", f"NOTEBOOKS={good} {bad}")
     assert done.returncode != 0
     assert re.search(r"^1 failed, 1 passed", done.stdout, re.MULTILINE)
+
+
+def test_a_kernel_whose_port_was_taken_is_started_once_more(monkeypatch):
+    taken = socket.create_server(("127.0.0.1", 0))
+    find, found = LocalPortCache.find_available_port, []
+
+    def once_taken(cache, ip):
+        found.append(find(cache, ip) if found else taken.getsockname()[1])
+        return found[-1]
+
+    monkeypatch.setattr(LocalPortCache, "find_available_port", once_taken)
+    with taken, pytest.warns(UserWarning, match="died .* Address already in use.* started once more"):
+        manager, client = kernel_start.start_new_kernel(kernel_name=CURRENT_ENV_KERNEL_NAME)
+    assert manager.is_alive()
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
 
 
 def hook(name: str, *files: Path) -> subprocess.CompletedProcess:
