@@ -15,7 +15,7 @@ from fedlib.analysis.claims import Claim, real_rows, samples_of
 from fedlib.analysis.intervals import Interval, interval_words, mean_interval, number_words
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
-README = "README.md"
+README, FINDINGS = "README.md", "docs/findings.md"
 
 
 @dataclass(frozen=True, kw_only=True)

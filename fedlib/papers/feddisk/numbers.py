@@ -1,16 +1,17 @@
-"""Numbers of the first screen of 02_feddisk."""
+"""Numbers of README, of docs/findings.md and of the first screen of 02_feddisk."""
 
 import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval
-from fedlib.analysis.numbers import README, Number, RowsOf, of_claim
+from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.tables import ACCURACY
 
 ROWS, AT_LENGTH = "feddisk/ablations", "feddisk/converged"
 NOTEBOOK = "notebooks/02_feddisk.ipynb"
+PLACES = (FINDINGS, NOTEBOOK)
 AGAINST_BEST_CLAIM = "FEDDISK-C1"
 
 
@@ -39,12 +40,12 @@ def _of_feddisk(table: pd.DataFrame) -> Interval | None:
 
 AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLED = NUMBERS = (
     of_claim(
-        CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, NOTEBOOK), artifact=AT_LENGTH,
+        CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, *PLACES), artifact=AT_LENGTH,
     ),
-    of_claim(CLAIMS, "FEDDISK-C4", 0, id="feddisk-rounds", places=(README, NOTEBOOK), artifact=AT_LENGTH),
+    of_claim(CLAIMS, "FEDDISK-C4", 0, id="feddisk-rounds", places=PLACES, artifact=AT_LENGTH),
     Number(
         id="feddisk-length-fedavg", what="FedDisk's accuracy after the last of 1500 rounds less FedAvg's",
-        unit="points", artifacts=(AT_LENGTH,), compute=last_against_fedavg, places=(README, NOTEBOOK),
+        unit="points", artifacts=(AT_LENGTH,), compute=last_against_fedavg, places=PLACES,
     ),
     Number(
         id="feddisk-fedavg", what="FedDisk's accuracy after the last of 20 rounds less FedAvg's",
@@ -54,6 +55,6 @@ AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLE
     Number(
         id="feddisk-shuffled", what="FedDisk's less that with its weights on other samples, 20 rounds",
         unit="points",
-        artifacts=(ROWS,), compute=_against_shuffled, places=(README, NOTEBOOK),
+        artifacts=(ROWS,), compute=_against_shuffled, places=(README, *PLACES),
     ),
 )  # fmt: skip

@@ -1,11 +1,11 @@
-"""Numbers of the first screen of 04_frl_report."""
+"""Numbers of README, of docs/findings.md and of the first screen of 04_frl_report."""
 
 from collections.abc import Callable
 
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
+from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim, single
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.estimands import maximum_time_falls, net_fall
 from fedlib.papers.frl.questions import less_rule, state_and_reward
@@ -44,7 +44,7 @@ def _less_random(rows_of: RowsOf) -> Interval | None:
 
 
 BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUND = NUMBERS = (
-    of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=(README, NOTEBOOK)),
+    of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=(README, FINDINGS, NOTEBOOK)),
     Number(
         id="frl-less-random",
         what="EvaluatorFL's final accuracy less that of as many workers chosen at random", unit="points",
@@ -58,6 +58,6 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
         id="frl-mean-round",
         what="SchedulerFL's mean round up to the threshold accuracy (its slowest worker's time, IID) less "
         "that of as many drawn at random",
-        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_mean_round, places=(README, NOTEBOOK),
+        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_mean_round, places=(README, FINDINGS, NOTEBOOK),
     ),
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Numbers of the first screen of 05_head_to_head."""
+"""Numbers of docs/findings.md and of the first screen of 05_head_to_head."""
 
 from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import README, Number, RowsOf, single
+from fedlib.analysis.numbers import FINDINGS, Number, RowsOf, single
 from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.claims import CHOSEN, less
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time
@@ -11,7 +11,7 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_METHODS, 
 
 ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
-# Contrasts in simulated time that README states
+# Contrasts in simulated time that docs/findings.md states
 TOLD = (("FedDdrl", "FedDdrl, random"), ("FedDdrl", "FedAvg"), ("SchedulerFL", "SchedulerFL, random"))
 LEARNED = tuple(name for name, one in CONTESTANTS.items() if one.learns)
 
@@ -84,7 +84,7 @@ def _in_time(name: str, rival: str, words: str) -> Number:
     return Number(
         id=f"head-to-head-in-time-{name.lower()}-{words.split()[-1].lower()}",
         what=f"accuracy of {name} less that of {words}, after equal simulated time", unit="points",
-        artifacts=(DEVICES,), compute=compute, places=(*(README,) * ((name, rival) in TOLD), NOTEBOOK),
+        artifacts=(DEVICES,), compute=compute, places=(*(FINDINGS,) * ((name, rival) in TOLD), NOTEBOOK),
     )  # fmt: skip
 
 
