@@ -12,6 +12,7 @@ from fedlib.papers.frl.questions import less_rule, state_and_reward
 from fedlib.papers.frl.tables import evaluator_gaps
 
 NOTEBOOK = "notebooks/04_frl_report.ipynb"
+PLACES = (README, FINDINGS, NOTEBOOK)
 
 
 def _reward(when: str, name: str, tolerance: float) -> Number:
@@ -44,7 +45,7 @@ def _less_random(rows_of: RowsOf) -> Interval | None:
 
 
 BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUND = NUMBERS = (
-    of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=(README, FINDINGS, NOTEBOOK)),
+    of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=PLACES),
     Number(
         id="frl-less-random",
         what="EvaluatorFL's final accuracy less that of as many workers chosen at random", unit="points",
@@ -58,6 +59,6 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
         id="frl-mean-round",
         what="SchedulerFL's mean round up to the threshold accuracy (its slowest worker's time, IID) less "
         "that of as many drawn at random",
-        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_mean_round, places=(README, FINDINGS, NOTEBOOK),
+        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_mean_round, places=PLACES,
     ),
 )  # fmt: skip
