@@ -64,6 +64,54 @@ def _rewards(rows: pd.DataFrame) -> pd.Series:
     return own.reindex(columns=["training_reward_1"]).training_reward_1.rename("rewards")
 
 
+def apart(rows: pd.DataFrame) -> pd.DataFrame:
+    """How agents of one partition vary, and partitions, by data set and quantity: standard deviations.
+
+    Of partitions with equally many agents. `partitions` is the share of the partitions' means that is left
+    once that of the agents behind them is taken out, as in an analysis of variance with random effects; 0
+    where none is. Accuracies are less FedAvg's with Balanced-MixUp on the same partition.
+    """
+    found = by_agent(rows)
+    own = found[found.variant == "fedddrl"].copy()
+    fedavg = measured(rows[rows.method == "fedavg"])
+    fedavg = fedavg[fedavg.variant == "fedavg_mixup"].set_index(["role", "seed"]).accuracy
+    own["accuracy"] -= fedavg.reindex(pd.MultiIndex.from_frame(own[["role", "seed"]])).to_numpy()
+    shown, lines = quantities.shown_roles(rows), []
+    for role in (name for name in runs.ALPHAS if name in set(own.role)):
+        of_role = own[own.role == role]
+        agents = of_role.groupby("seed").agent.transform("count")
+        whole = of_role[agents == agents.max()]
+        for name, words in (("accuracy", "accuracy (points)"), ("kept", "clients kept")):
+            by_partition = whole.groupby("seed")[name]
+            within = by_partition.var().mean()
+            between = max(0.0, by_partition.mean().var() - within / agents.max())
+            lines.append(
+                {
+                    "role": shown[role],
+                    "quantity": words,
+                    "agents of one partition": within**0.5,
+                    "partitions": between**0.5,
+                    "agents": len(whole),
+                }
+            )
+    return pd.DataFrame(lines)
+
+
+def apart_sentence(rows: pd.DataFrame) -> str:
+    """Whether agents of one partition or partitions vary more, of `apart`."""
+    if rows.empty:
+        return "No further agents on a partition are stored."
+    table = apart(rows)
+    told = [
+        f"On {role} the standard deviation of accuracy is {accuracy['agents of one partition']:.1f} points "
+        f"between agents of one partition and {accuracy['partitions']:.1f} between partitions. For the "
+        f"clients kept it is {kept['agents of one partition']:.1f} and {kept['partitions']:.1f}."
+        for role, own in table.groupby("role", sort=False)
+        for accuracy, kept in [(own.iloc[0], own.iloc[1])]
+    ]
+    return " ".join(told)
+
+
 def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDdrl's choice less other choices of as many clients, by data set: mean over partitions.
 

@@ -103,6 +103,11 @@ def _with_unit(unit: str, words: str, part: Part) -> Supplement:
     return supplement("fedddrl/latency-unit", part, where=f"with {words}", chosen=choose)
 
 
+def at_full_size(*parts: Part) -> Supplement:
+    """Parts with clients of 500 to 600 images and larger networks: of C, D, FedAvg+ and rules."""
+    return supplement("fedddrl/full-size", *parts, where="with clients of the paper's size")
+
+
 def _mixup_with(words: str, local: runs.Local) -> Supplement:
     """Gain of Balanced-MixUp on CIFAR-10, ten clients a round, with one local SGD."""
     gain = Part("FedAvg+ - FedAvg on CIFAR-10, C = 10", contrasts(against("fedavg_mixup", "fedavg"), HARD))

@@ -190,6 +190,24 @@ def test_agents_of_one_partition_count_once():
     assert "on MNIST (3 agents on 2 partitions)" in further_tables.choice_sentence(rows)
 
 
+def test_agents_and_partitions_vary_apart():
+    """40 and 46 % on one partition, 60 and 66 % on the next: between agents the root of 18, between means of
+    43 and 63 that of 200 - 18 / 2. A third partition with one agent does not count."""
+    first = agents_by_hand()
+    later = first.test_accuracy + 0.2 * (first.method == "fedddrl")
+    second = first.assign(seed=1, run=first.run + "1", test_accuracy=later)
+    third = first[~first.method_options.str.contains('"agent": 1')]
+    rows = pd.concat([first, second, third.assign(seed=2, run=third.run + "2")], ignore_index=True)
+    accuracy, kept = further_tables.apart(rows).to_dict("records")
+    assert accuracy["agents"] == 4
+    assert accuracy["agents of one partition"] == pytest.approx(18**0.5)
+    assert accuracy["partitions"] == pytest.approx(191**0.5)
+    assert (kept["agents of one partition"], kept["partitions"]) == (0, 0)
+    told = further_tables.apart_sentence(rows)
+    assert "On MNIST the standard deviation of accuracy is 4.2 points between agents of one partition" in told
+    assert further_tables.apart_sentence(rows[:0]).startswith("No further agents")
+
+
 @pytest.mark.parametrize("trained", [json.dumps([0.3]), None])
 def test_a_control_with_another_agent_is_left_out(trained):
     """The first agent's control trained to other rewards, or to none that are stored: +8 points remain."""
