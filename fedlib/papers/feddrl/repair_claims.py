@@ -65,10 +65,13 @@ CLAIMS = (
                 gates=(flat("repaired", "uniform"),),
             ),
         ),
+        how="The gate of the accuracies was added on 2026-11-23, after the rows had been looked at.",
     ),
     Claim(
         "FEDDRL-R2", "the repaired agent earns more than itself without training", PLACE, ARTIFACT,
         parts=(_reward("repaired_untrained", "its untrained policy"),),
+        how="The control was the printed agent without training until 2026-11-23, after the rows had been "
+        "looked at.",
     ),
     Claim(
         "FEDDRL-R3", "the gain is learned: on permuted rewards the same agent earns less", PLACE, ARTIFACT,

@@ -187,8 +187,9 @@ CLAIMS = (
                 for workers in estimands.WORKERS
             ),
         ),
-        how=f"{ONE_FOR_EACH_SIZE} The report's 85 % come from its code, whose task model has a second softmax "
-        "that slows training. Ours ends in logits (A28), so that more is no surprise.", gates=(BOTH_SIZES, PAPER_TASK),
+        how=f"{ONE_FOR_EACH_SIZE} The report's 85 % come from its code, whose task model has a second "
+        "softmax that slows training. Ours ends in logits (A28), so that more is no surprise.",
+        gates=(BOTH_SIZES, PAPER_TASK),
         supplements=(
             supplement("frl/first-round", WORKERS_OWN),
             decided("frl/first-round", supplements.BOTH_SIZES_MEAN),
