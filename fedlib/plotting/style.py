@@ -73,6 +73,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     # variants of a learned method: its colour, another line and marker
     "feddrl_untrained": MethodStyle("#D55E00", "1", "FedDRL, untrained", ":"),
     "feddrl_shuffled": MethodStyle("#D55E00", "2", "FedDRL, clients shuffled", ":"),
+    "feddrl_permuted": MethodStyle("#D55E00", "3", "FedDRL, permuted rewards", ":"),
     "favor_untrained": MethodStyle("#A6761D", "1", "FAVOR, untrained", ":"),
     "favor_permuted": MethodStyle("#A6761D", "3", "FAVOR, permuted rewards", ":"),
     "auto_fedrl_untrained": MethodStyle("#6A3D9A", "1", "Auto-FedRL, untrained", ":"),

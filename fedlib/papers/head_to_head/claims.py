@@ -10,6 +10,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
 from fedlib.analysis.gates import at_scale, curves_flat
+from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
@@ -66,7 +67,11 @@ TWO_LABELS = (
     "registered before its own runs. In it FAVOR, the repaired agent and both with permuted rewards ran on a "
     "CPU, all others on a GPU with another version of torch, so that some pairs there cross devices."
 )
-NOTES = {"fedavg": EQUAL_SIZES}  # by rival
+PERMUTED_LATER = (
+    "FedDRL's control on permuted rewards was added on 2026-11-27, when all other rows had been looked at: "
+    "it stands beside, and decides no claim (HEAD-A14)."
+)
+NOTES = {"fedavg": EQUAL_SIZES, "feddrl_shuffled": PERMUTED_LATER}  # by rival
 NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 
 
@@ -85,9 +90,22 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
 
 
 def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
-    """Beside a comparison with FedAvg the same with FedNova (`EQUAL_SIZES`)."""
+    """Beside FedAvg the same with FedNova (`EQUAL_SIZES`), beside shuffled clients permuted rewards."""
+    if theirs == "feddrl_shuffled":
+        return (Supplement("head_to_head/comparison", permuted_words),)
     part = Part(f"{LEARNED[ours]} - FedNova", lambda rows: less(rows, ours, "fednova"))
     return (supplement("head_to_head/comparison", part),) * (theirs == "fedavg")
+
+
+def permuted_words(rows: pd.DataFrame) -> str:
+    """Say what FedDRL's online agent is worth against itself on permuted rewards; empty without its rows."""
+    if not {"feddrl", "feddrl_permuted"} <= set(per_run(rows).contestant):
+        return ""
+    gaps = less(rows, "feddrl", "feddrl_permuted").dropna(axis=1, how="all").dropna().mean(axis=1)
+    return (
+        f"{LEARNED['feddrl']} less itself with permuted rewards, a control that was added when the other "
+        f"rows had been looked at: {effect_words(mean_interval(gaps.to_numpy()), 'points')}."
+    )
 
 
 def _training(ours: str) -> Supplement:

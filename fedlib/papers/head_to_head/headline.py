@@ -14,6 +14,7 @@ from fedlib.papers.head_to_head.claims import (
     BASELINES,
     LEARNED,
     best_baseline,
+    permuted_words,
     strongest_baseline,
 )
 from fedlib.papers.head_to_head.device_quantities import named
@@ -94,7 +95,7 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     names = _seen(runs)
     told = [_of_method(name, rows_of, _where(runs)) for name in names]
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
-    online = [ONLINE] * ("feddrl" in names)
+    online = [permuted_words(rows) or ONLINE] * ("feddrl" in names)
     others = [tables.ahead_words(rows), tables.divergence_words(rows)]
     return [*told, *online, *_strongest(rows_of, runs, names), *filter(None, others)]
 

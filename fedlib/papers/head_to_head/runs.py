@@ -78,6 +78,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "feddrl": Contestant("feddrl", {"mode": "online"}, learns=True),
     "feddrl_untrained": Contestant("feddrl", {"agent": "untrained"}, twin_of="feddrl"),
     "feddrl_shuffled": Contestant("feddrl", {"mode": "online", "agent": "shuffled"}, twin_of="feddrl"),
+    "feddrl_permuted": Contestant("feddrl", {"mode": "online", "agent": "permuted"}, twin_of="feddrl"),  # A14
     "repaired": Contestant("feddrl", REPAIRED, learns=True),
     "repaired_untrained": Contestant("feddrl", {**REPAIRED, "agent": "untrained"}, twin_of="repaired"),
     "repaired_permuted": Contestant("feddrl", {**REPAIRED, "agent": "permuted"}, twin_of="repaired"),

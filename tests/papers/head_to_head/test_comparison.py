@@ -11,7 +11,17 @@ from fedlib import papers
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import expand
-from fedlib.papers.head_to_head import claims, figures, headline, quantities, runs, scale, tables, tuned
+from fedlib.papers.head_to_head import (
+    claims,
+    figures,
+    headline,
+    numbers,
+    quantities,
+    runs,
+    scale,
+    tables,
+    tuned,
+)
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 
 
@@ -311,7 +321,7 @@ def test_questions_without_rows_beyond_smoke_are_called_open():
 
 
 def test_the_limits_name_the_scale_and_who_is_missing():
-    """Two contestants of 24, two seeds, 20 flat rounds of the protocol's 300."""
+    """Two contestants of 25, two seeds, 20 flat rounds of the protocol's 300."""
     told = scale.scale_words(lambda name: table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
     head, missing = told.split(" No rows at this length: ")
     assert head == (
@@ -350,6 +360,21 @@ def test_the_answer_is_a_sentence_for_each_method():
         "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
         "(behind: FAVOR)."
     )
+
+
+def test_the_later_control_stands_beside_the_registered_one():
+    """FedDRL 1 point ahead of itself with clients shuffled, 3 and 4 ahead of itself on permuted rewards."""
+    own = {"feddrl": [0.60, 0.62], "feddrl_shuffled": [0.59, 0.61], "feddrl_permuted": [0.57, 0.58]}
+    rows = table_of(fedavg=[0.6, 0.6], **own)
+    assert numbers.control_of("feddrl") == ("itself with clients shuffled", "feddrl_shuffled")
+    number = numbers.LESS["feddrl"]["itself with clients shuffled"]
+    assert number.value(lambda _: rows).mean == pytest.approx(1)
+    claim = next(one for one in claims.CLAIMS if one.id == "HEAD-C3")
+    assert claims.less(rows, "feddrl", "feddrl_shuffled").to_numpy().ravel() == pytest.approx([1, 1])
+    told = claim.supplements[0].tell(rows)
+    assert told.endswith("had been looked at: +3.5 [−2.9, +9.9] points.")
+    assert told in headline.comparison_answer(lambda _: rows)
+    assert claim.supplements[0].tell(rows[rows["run"].str.startswith("feddrl-")]) == ""
 
 
 def test_a_rival_that_all_methods_trail_is_told_at_once():
