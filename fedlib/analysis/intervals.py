@@ -86,6 +86,11 @@ def effect_words(interval: Interval, unit: str = "") -> str:
     return f"{interval_words(interval)} {unit}".strip().replace("-", "−")
 
 
+def mean_words(values: pd.Series, unit: str = "") -> str:
+    """`effect_words` of the mean over a series by seed, without its NaN values."""
+    return effect_words(mean_interval(values.dropna().to_numpy()), unit)
+
+
 def ratio_words(logarithm: Interval) -> str:
     """100 times the logarithm of a ratio as the ratio: `1.24 [1.13, 1.35]`; one value has no interval."""
     logs = (logarithm.mean, logarithm.low, logarithm.high)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import by_sign, effect_words, mean_words
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities, runs, tables
@@ -187,7 +187,7 @@ def learning_sentence(rows: pd.DataFrame) -> str:
     rows, data = quantities.real_images(rows)
     gain = learning_gain(rows)
     gain = gain[gain.variant == "fedddrl"].groupby("seed").gain.mean()
-    rise = effect_words(mean_interval(gain.to_numpy()))
+    rise = mean_words(gain)
     levels = over_data_sets(returns(quantities.labelled(rows)))
     less = less_rule(rows, "random_drop_20%")
     paired = ""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval, by_side, by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.intervals import Interval, by_side, by_sign, mean_interval, mean_words, number_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted
 from fedlib.papers.feddrl import estimands, quantities
@@ -43,8 +43,8 @@ def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
     )  # fmt: skip
     return [
         *told,
-        f"The mean difference over the cells is {_effect(own, '%')} of a uniform factor, the untrained "
-        f"policy's {_effect(chance, '%')}: {says}.",
+        f"The mean difference over the cells is {mean_words(own, '%')} of a uniform factor, the untrained "
+        f"policy's {mean_words(chance, '%')}: {says}.",
     ]
 
 
@@ -163,11 +163,11 @@ def _ends(named: pd.DataFrame, column: str, at: str) -> str:
         mean_interval(change.to_numpy()), above="it grows", below="it shrinks", undecided="undecided"
     )
     first, last = (
-        f"{_effect(lead.loc[change.index, both].mean(axis=1), 'points')} at {at.format(end(parts))}"
+        f"{mean_words(lead.loc[change.index, both].mean(axis=1), 'points')} at {at.format(end(parts))}"
         for lead, end in ((few, min), (many, max))
     )
     data = ", ".join(dict.fromkeys(name.split("/")[0] for name in both))
-    return f"is {first} and {last}, on {data}. The change is {_effect(change, 'points')}: {says}"
+    return f"is {first} and {last}, on {data}. The change is {mean_words(change, 'points')}: {says}"
 
 
 def _leads(named: pd.DataFrame) -> pd.DataFrame:
@@ -221,8 +221,8 @@ def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
         undecided="That averaging uniformly changes FedProx's accuracy does not show",
     )  # fmt: skip
     return [
-        f"FedProx's best accuracy is {_effect(term, 'points')} against FedAvg with the same weights. "
-        f"Averaged uniformly it is {_effect(weights, 'points')} against that. {says}. The paper has it "
+        f"FedProx's best accuracy is {mean_words(term, 'points')} against FedAvg with the same weights. "
+        f"Averaged uniformly it is {mean_words(weights, 'points')} against that. {says}. The paper has it "
         f"{_signed(printed.FedProx - printed.FedAvg)} points against FedAvg."
     ]
 
@@ -237,7 +237,7 @@ def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
             continue
         best, last = (
             " and ".join(
-                _effect(measure(part, "feddrl_online") - measure(part, other), "")
+                mean_words(measure(part, "feddrl_online") - measure(part, other), "")
                 for other in ("fedavg", "fedprox")
             )
             for measure in (quantities.best, last_rounds)
@@ -266,7 +266,7 @@ def _lead_over_cells(named: pd.DataFrame) -> list[str]:
     tally = _tally(_by_cell(named, THREE, estimands.lead), "ahead of the better baseline", "behind")
     told = [
         f"{_of_cells(named, THREE)} FedDRL is {tally}.",
-        f"Its mean lead in best accuracy is {_effect(lead, 'points')} (printed: "
+        f"Its mean lead in best accuracy is {mean_words(lead, 'points')} (printed: "
         f"{_signed(sum(printed) / len(printed))}).",
     ]
     gain = _pooled(named, ("feddrl", "untrained"), estimands.less("feddrl", "untrained"))
@@ -276,11 +276,7 @@ def _lead_over_cells(named: pd.DataFrame) -> list[str]:
         mean_interval(gain.to_numpy()), above="training helps", below="training lowers it",
         undecided="that training changes it does not show",
     )  # fmt: skip
-    return [*told, f"Against its own policy before training it is {_effect(gain, 'points')}: {says}."]
-
-
-def _effect(values: pd.Series, unit: str) -> str:
-    return effect_words(mean_interval(values.dropna().to_numpy()), unit)
+    return [*told, f"Against its own policy before training it is {mean_words(gain, 'points')}: {says}."]
 
 
 def _by_cell(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> dict[str, Interval]:

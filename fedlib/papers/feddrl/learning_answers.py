@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, mean_words, number_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import dataset_titles, listed
 from fedlib.papers.feddrl import learning, quantities
@@ -99,8 +99,7 @@ def _alone(rows: pd.DataFrame) -> list[str]:
     last = rows[(rows.amplitude > 0) & (rows["round"] == rows["round"].max())]
     gaps = last.assign(gap=last.mu_small - last.mu_main).groupby(["settings", "offset", "seed"], sort=False)
     ends = {
-        key: effect_words(mean_interval(part.to_numpy()))
-        for key, part in gaps.gap.mean().groupby(["settings", "offset"], sort=False)
+        key: mean_words(part) for key, part in gaps.gap.mean().groupby(["settings", "offset"], sort=False)
     }
     ours = [at for name, at in ends if name == "printed"]
     printed = [f"{ends['printed', at]}{' with rewards' * (at == ours[0])} around {_level(at)}" for at in ours]

@@ -10,7 +10,14 @@ import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.decisions import NOT_TESTABLE
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, number_words, ratio_words
+from fedlib.analysis.intervals import (
+    by_sign,
+    effect_words,
+    mean_interval,
+    mean_words,
+    number_words,
+    ratio_words,
+)
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, listed
 from fedlib.experiments.durations import Timings, minutes
@@ -139,7 +146,7 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
         dataset, scheme = named[["dataset", "partition"]].iloc[0]
         data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
         gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, 100].FedAvg
-        found.setdefault(data, []).append(f"{_interval_words(gap)} ({partition})")
+        found.setdefault(data, []).append(f"{mean_words(gap)} ({partition})")
     return [
         f"After {ROUNDS} rounds FedAvg's best accuracy on {data} is {listed(words)} points from the "
         "published one."
@@ -162,10 +169,10 @@ def do_small_groups_get_more_at_length(rows_of: RowsOf) -> list[str]:
     )  # fmt: skip
     told = [
         f"After {ROUNDS} rounds under CE and CN a small group's factor less the main group's is "
-        f"{_interval_words(gaps['feddrl'])} % of a uniform one: {says}."
+        f"{mean_words(gaps['feddrl'])} % of a uniform one: {says}."
     ]
     beside = {"among clients in the same slot": slot, "for the untrained policy": gaps["untrained"]}
-    words = [f"{_interval_words(values)} % {where}" for where, values in beside.items() if len(values)]
+    words = [f"{mean_words(values)} % {where}" for where, values in beside.items() if len(values)]
     return [*told, *([f"It is {' and '.join(words)}."] if words else [])]
 
 
@@ -202,7 +209,7 @@ def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
         low = min(quantities.partition_setting(text, "delta") for text in ends.partition_options.unique())
         told.append(
             f"After {ROUNDS} rounds the best accuracy of the three methods at delta = {low:g} less that at "
-            f"{DELTA:g} is {_interval_words(falls.mean(axis=1))} points."
+            f"{DELTA:g} is {mean_words(falls.mean(axis=1))} points."
         )
         if words := lead_by_share(quantities.named(ends)):
             told.append(words)
@@ -211,7 +218,7 @@ def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
         printed = [from_text(f"gain_at_delta_{DELTA:g}_{end}") for end in ("low", "high")]
         told.append(
             f"At {DELTA:g} FedDRL's gain over the better baseline is "
-            f"{_interval_words(gains.dropna().mean(axis=1))} % of its accuracy (printed: {printed[0]:g} to "
+            f"{mean_words(gains.dropna().mean(axis=1))} % of its accuracy (printed: {printed[0]:g} to "
             f"{printed[1]:g})."
         )
     return told
@@ -260,7 +267,3 @@ def _needing(claims: list[str]) -> str:
 def _of_length(rows: pd.DataFrame) -> pd.DataFrame:
     """These rows if they are of the paper's length, else none of them."""
     return rows if len(rows) and rows["rounds"].max() >= ROUNDS else rows.iloc[:0]
-
-
-def _interval_words(values: pd.Series) -> str:
-    return effect_words(mean_interval(values.to_numpy()))
