@@ -185,6 +185,8 @@ def test_updates_of_the_papers_scheme():
         rounds=40, method_options=json.dumps({"worker_rounds": 20})))  # fmt: skip
     assert not passed
     assert "agent made 271 of the 371 updates" in told
+    whole = cell(feddrl=[50]).assign(rounds=1000, method_options="{}")
+    assert estimands.AGENT_TRAINED.check(whole) == (True, "130,451 updates, as in the paper's scheme")
 
 
 def with_losses(later, at_first):
