@@ -14,6 +14,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.intervals import decimals as decimals_of
+
 MAX_PIXELS = 826  # what JupyterLab shows in a window of 1000, by the widths below
 FOLD_FROM = 25  # rows
 _CHARACTER, _HEADER_CHARACTER, _PADDING = 6.6, 7.4, 16  # pixels at 12 px, in a wide font such as DejaVu Sans
@@ -153,7 +155,8 @@ def _number(value: object, decimals: int | None, signed: bool) -> str:
 def _with_interval(values: pd.Series, low: pd.Series, high: pd.Series, signed: bool) -> pd.Series:
     """Values with their intervals, all of a column in one form: `61.2 ± 1.4`, or `61.2 [59, 64]`.
 
-    The second where some interval is not symmetric, by more than rounded numbers can be.
+    The second where some interval is not symmetric, by more than rounded numbers can be. A wide interval
+    takes decimals from its line, as in a sentence (`intervals.interval_words`).
     """
     up, down = high - values, values - low
     decimals = min(_decimals(values), max(_decimals(pd.concat([low, high])), _first_decimal(high - low)))
@@ -165,9 +168,10 @@ def _with_interval(values: pd.Series, low: pd.Series, high: pd.Series, signed: b
 
 
 def _interval(value: float, low: float, high: float, decimals: int, signed: bool, brackets: bool) -> str:
-    text = _number(value, decimals, signed)
     if pd.isna(value) or pd.isna(low) or pd.isna(high):
-        return text
+        return _number(value, decimals, signed)
+    decimals = min(decimals, decimals_of((high - low) / 2))
+    text = _number(value, decimals, signed)
     if brackets:
         return f"{text} [{_number(low, decimals, signed)}, {_number(high, decimals, signed)}]"
     return f"{text} ± {_number((high - low) / 2, decimals, False)}"

@@ -28,11 +28,14 @@ def test_an_interval_that_is_not_symmetric_shows_both_ends():
     assert cells(html_table(frame, name="t")) == ["a", "+0.50 [+0.10, +2.00]"]
 
 
-def test_a_wide_interval_takes_decimals_from_a_column_and_a_narrow_one_keeps_them():
+def test_a_line_has_the_decimals_of_its_interval_and_at_most_those_of_its_column():
+    """As in `interval_words`: half a width of 14.4 deserves none, of 1.15 one, of 0.13 two."""
     frame = pd.DataFrame({"gain": [0.783, 0.5], "gain low": [-13.62, -10.0], "gain high": [15.186, 11.0]})
-    assert cells(html_table(frame, name="t")) == ["+0.8 ± 14.4", "+0.5 ± 10.5"]
+    assert cells(html_table(frame, name="t")) == ["+1 ± 14", "+0 ± 10"]
     frame.loc[1, ["gain low", "gain high"]] = 0.46, 0.54
-    assert cells(html_table(frame, name="t")) == ["+0.78 ± 14.40", "+0.50 ± 0.04"]
+    assert cells(html_table(frame, name="t")) == ["+1 ± 14", "+0.50 ± 0.04"]
+    lead = pd.DataFrame({"lead": [5.03, 0.23], "lead low": [3.88, 0.1], "lead high": [6.18, 0.36]})
+    assert cells(html_table(lead, name="t")) == ["+5.0 ± 1.1", "+0.23 ± 0.13"]
 
 
 def test_intervals_of_a_column_have_one_form():
