@@ -28,7 +28,7 @@ FIGURE_FILES: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
 }
-_LETTERS_PER_INCH = 18  # of captions
+_LETTERS_PER_INCH = 16  # of captions
 WHITE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5}  # box behind words in a figure
 # columns of tables: names of methods, names with underscores, and other headers
 _METHOD_COLUMNS = ("variant", "method", "contestant", "policy", "control", "less", "FedDRL less")
@@ -180,7 +180,7 @@ def write_caption(fig: Figure, *paragraphs: str) -> None:
     """Below the figure, in lines no wider than it: what is drawn, data, profile, seeds, device, commit."""
     width = int(_LETTERS_PER_INCH * fig.get_figwidth())
     lines = [line for text in paragraphs for line in textwrap.wrap(text, width)]
-    fig.supxlabel("\n".join(lines), fontsize=7)
+    fig.supxlabel("\n".join(lines), fontsize=8)
 
 
 def save_figure(fig: Figure, name: str, folder: str | Path = "figures", kind: str = "png") -> Path:

@@ -179,7 +179,7 @@ def plot_costs(rows: pd.DataFrame) -> Figure:
             if np.isfinite(row.formula):
                 ax.bar(at, row.formula / 1e6, color=style.colour, alpha=0.7)
             else:
-                ax.annotate("not\nreached", (at, 0), ha="center", va="bottom", fontsize=7)
+                ax.annotate("never", (at, 0), ha="center", va="bottom", fontsize=8)
         labels = [plotting.method_style(m).label for m in table.method]
         ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
         ax.set(ylabel="sent and received (MB)", xlim=(-0.7, len(table) - 0.3))

@@ -67,7 +67,7 @@ def draw_toy(frame: pd.DataFrame) -> Figure:
     fig, axes = plotting.subplots(1, 4, figsize=(9.2, 2.7), sharex=True, sharey=True)
     _draw_densities(axes[0], frame)
     own = frame[frame.client == 0]
-    titles = {"true": "client 0: true p / q_0", "local": "h on u_loc (paper)", "global": "h on u_glob (A3)"}
+    titles = {"true": "true alpha", "local": "FedDisk's alpha", "global": "alpha by u_glob (A3)"}
     for ax, (column, title) in zip(axes[1:], titles.items(), strict=True):
         shown = own[column] / own[column].mean()
         dots = ax.scatter(own.x1, own.x2, c=shown, s=8, cmap="viridis", vmin=0, vmax=3)
@@ -86,7 +86,7 @@ def _draw_densities(ax: Axes, frame: pd.DataFrame) -> None:
         ax.contour(grid[..., 0], grid[..., 1], densities[client], levels=3, colors=colour, linewidths=0.8)
     ax.contour(grid[..., 0], grid[..., 1], np.mean(densities, axis=0), levels=4, colors="k", linewidths=0.6)
     ax.set(title="q_0, q_1 and p (black)", xlabel="x_1", ylabel="x_2")
-    ax.legend(loc="upper left", fontsize=7)
+    ax.legend(loc="upper left", fontsize=8)
 
 
 def agreement(frame: pd.DataFrame) -> pd.DataFrame:
