@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fedlib import plotting
 from fedlib.analysis.intervals import mean_interval
@@ -28,8 +29,13 @@ def _grid(
     return fig, axes
 
 
-def plot_curves(rows: pd.DataFrame, *, columns: int, size: tuple[float, float] = (3.0, 2.4)) -> Figure:
-    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
+def plot_curves(
+    rows: pd.DataFrame, *, columns: int, size: tuple[float, float] = (3.0, 2.4), note: str = ""
+) -> Figure:
+    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval.
+
+    note: sentences that end the caption's description.
+    """
     named = quantities.named(rows)
     named = named[named.variant.isin(CURVES)]
     cells = list(quantities.cells(named))
@@ -42,9 +48,8 @@ def plot_curves(rows: pd.DataFrame, *, columns: int, size: tuple[float, float] =
     plotting.one_legend(fig, axes.flat[: len(cells)])
     window = max(_window(part) for _, part in cells)
     smooth = f" (Fashion-MNIST: of moving averages over {window} rounds)" if window > 1 else ""
-    return plotting.caption(
-        fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}."
-    )
+    words = f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}."
+    return plotting.caption(fig, named, f"{words} {note}".strip())
 
 
 def _thin_words(named: pd.DataFrame) -> str:
@@ -135,7 +140,7 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
     cells = list(quantities.cells(named, needs=("feddrl",)))
     fig, axes = _grid(2, len(cells))
     window = max(1, int(named["rounds"].max()) // SMOOTHED)
-    kinds = {"client_loss_mean": "mean loss", "client_loss_variance": "variance of the loss"}
+    kinds = {"client_loss_mean": "mean loss", "client_loss_variance": "variance"}
     for line, (value, name) in zip(axes, kinds.items(), strict=True):
         for ax, (cell, part) in zip(line, cells, strict=True):
             ratios = quantities.loss_ratios(part, value, window)
@@ -192,7 +197,7 @@ def _time_bars(rows: pd.DataFrame, ax: Axes) -> None:
         part = rows[rows.what == what]
         at = [places[setting] + shift for setting in zip(part.model, part.data, strict=True)]
         ax.bar(at, part.median_ms, 0.4, yerr=_deciles(part), color=colour, label=what, capsize=3)
-    ax.set_xticks(range(len(places)), [f"{model}\n{data}" for model, data in places], fontsize=7)
+    ax.set_xticks(range(len(places)), [f"{model}\n{data}" for model, data in places], fontsize=8)
 
 
 def plot_fig10(rows: pd.DataFrame) -> Figure:
@@ -219,6 +224,7 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
     for ax, kind in ((bars, "baselines"), (points, "controls and the other mode")):
         ax.axvline(1, color="black", linewidth=0.8, zorder=0.5)
         ax.set(title=kind, xlabel="rounds to the target, over FedDRL's")
+    points.xaxis.set_major_locator(MaxNLocator(4))
     plotting.one_legend(fig, [bars, points])
     note = (
         "Target: what FedAvg, FedProx and FedDRL all reach. Above 1: slower than FedDRL; stage 1 is not "
@@ -256,22 +262,20 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
 
 
 def plot_impact_factors(rows: pd.DataFrame) -> Figure:
-    """Mean impact factor of a main-group client and of another over the rounds."""
+    """Mean impact factor of a main-group client and of another over the rounds, trained and untrained."""
     named = quantities.named(rows)
-    shown = [
-        name for name in ("feddrl", "feddrl_online", "shuffled", "untrained") if name in set(named.variant)
-    ]
-    cells = list(quantities.cells(named))
-    fig, axes = _grid(len(cells), len(shown), (9.0 / len(shown), 1.7))
-    for column, variant in zip(axes.T, shown, strict=True):
-        for ax, (cell, part) in zip(column, cells, strict=True):
-            factors = quantities.group_factors(part[part.variant == variant])
-            for group, (colour, dash, label) in GROUPS.items():
-                by_round = 100 * factors.set_index("round")[group]
-                means = by_round.groupby("round").agg(lambda values: mean_interval(values.to_numpy()))
-                plotting.draw_band(ax, means.index, means, colour, linestyle=dash, label=label)
-            style = plotting.method_style(variant)
-            ax.set_title(f"{style.label}\n{quantities.cell_name(cell)}", fontsize=8)
+    shown = [name for name in ("feddrl", "untrained") if name in set(named.variant)]
+    panels = [(cell, part, name) for cell, part in quantities.cells(named) for name in shown]
+    fig, axes = _grid(-(-len(panels) // 4), 4, (2.25, 1.7))
+    for ax, (cell, part, variant) in zip(axes.flat, panels, strict=False):
+        factors = quantities.group_factors(part[part.variant == variant])
+        for group, (colour, dash, label) in GROUPS.items():
+            by_round = 100 * factors.set_index("round")[group]
+            means = by_round.groupby("round").agg(lambda values: mean_interval(values.to_numpy()))
+            plotting.draw_band(ax, means.index, means, colour, linestyle=dash, label=label)
+        ax.set_title(f"{plotting.method_style(variant).label}\n{quantities.cell_name(cell)}", fontsize=8)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
     for ax in axes[:, 0]:
         ax.set_ylabel("impact factor (%)")
     for ax in axes[-1]:
@@ -295,4 +299,20 @@ def plot_small_setting(rows: pd.DataFrame) -> Figure:
 
 def plot_full_scale(rows: pd.DataFrame) -> Figure:
     """The full-scale cell as far as it has got."""
-    return plot_curves(rows.assign(status="ok"), columns=1, size=(6.4, 3.4))
+    rows = rows.assign(status="ok")
+    return plot_curves(rows, columns=1, size=(6.4, 3.4), note=_ends_words(rows))
+
+
+def _ends_words(rows: pd.DataFrame) -> str:
+    """Rounds up to which every method has most seeds and after which none has more than the fewest.
+
+    Empty where all runs end in the same round.
+    """
+    ends = rows.groupby(["method", "seed"])["round"].max()
+    counts = rows.groupby(["method", "round"]).seed.nunique()
+    if ends.nunique() < 2:
+        return ""
+    most, few = counts.max(), counts.min()
+    whole = counts[counts == most].reset_index().groupby("method")["round"].max().min()
+    last = counts[counts > few].index.get_level_values("round").max()
+    return f"Seeds of a method: {most} up to round {whole}, {few} beyond round {last}."

@@ -12,6 +12,7 @@ from fedlib.papers.feddrl.runs import COHORT
 
 UNITS = (("nats", "mean reward (nats)"), ("points", "best accuracy (points)"))
 COLOURS = {"small": "#D55E00", "main": "#0072B2"}
+SETTINGS = {"printed": "as printed", "centring": "centred reward", "all": "five of the changes"}
 LEARNERS = ("untrained", "feddrl", "feddrl_online", "permuted", "repaired", "repaired_permuted")
 
 
@@ -68,7 +69,8 @@ def plot_bandit(rows: pd.DataFrame) -> Figure:
         len(amplitudes), len(panels), figsize=size, squeeze=False, sharex=True, sharey=True
     )
     for column, ((settings, offset), part) in enumerate(panels):
-        axes[0, column].set_title(f"{settings}, offset {offset:+g}", fontsize=8)
+        title = f"{SETTINGS[settings]}\nrewards around {offset:g}".replace("-", "−")
+        axes[0, column].set_title(title, fontsize=8)
         for ax, amplitude in zip(axes[:, column], amplitudes, strict=True):
             mine = part[part.amplitude == amplitude]
             for group, colour in COLOURS.items():
@@ -76,13 +78,13 @@ def plot_bandit(rows: pd.DataFrame) -> Figure:
                 ax.plot(mean.index, mean, color=colour, label=f"{group} group")
             ax.set_ylim(0, 1)
     for ax, amplitude in zip(axes[:, 0], amplitudes, strict=True):
-        ax.set_ylabel("constant reward" if amplitude == 0 else f"{amplitude:g} nats a unit of tilt")
+        ax.set_ylabel("constant reward" if amplitude == 0 else f"+{amplitude:g} nats per tilt")
     for ax in axes[-1]:
         ax.set_xlabel("updates")
     fig.supylabel("mean $\\mu$ of a group's clients", fontsize="medium")
     plotting.one_legend(fig, axes[:1, 0], 2)
     note = (
-        f"Means over {rows.seed.nunique()} agents. The offset is a constant in every reward, which changes "
-        "no best answer: an agent that learns leaves 1/2 in the lower row only."
+        f"Means over {rows.seed.nunique()} agents. The level of the rewards changes no best answer: an agent "
+        "that learns leaves 1/2 in the lower row only, where tilting to the small group pays."
     )
     return plotting.caption(fig, rows.drop(columns="seed"), note)

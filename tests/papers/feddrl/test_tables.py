@@ -442,3 +442,13 @@ def test_figure_is_written(name, tmp_path):
 
 def test_scales_are_for_all_profiles():
     assert tuple(runs.SCALES) == PROFILES
+
+
+def test_the_caption_of_the_full_scale_cell_says_where_seeds_end():
+    """FedAvg's second seed ends in round 3, FedDRL's in round 2; the first of either goes on to round 4."""
+    ends = [("fedavg", 0, 4), ("fedavg", 1, 3), ("feddrl", 0, 4), ("feddrl", 1, 2)]
+    rows = pd.DataFrame(
+        {"method": name, "seed": seed, "round": at} for name, seed, end in ends for at in range(end + 1)
+    )
+    assert figures._ends_words(rows) == "Seeds of a method: 2 up to round 2, 1 beyond round 3."
+    assert figures._ends_words(rows[rows.seed == 0]) == ""
