@@ -5,11 +5,14 @@ import json
 import pandas as pd
 
 from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.methods.feddisk.method import FedDisk
 
-LONGER = {  # artifact: in words
-    "feddisk/converged": "At the paper's length", "feddisk/two_epochs": "With two epochs a round",
+SHORT = "in short runs"
+LENGTHS = {  # artifact: in words
+    "feddisk/fig3": SHORT, "feddisk/converged": "at the paper's length",
+    "feddisk/two_epochs": "with two epochs a round",
 }  # fmt: skip
 
 
@@ -46,36 +49,46 @@ def endings(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def ratio_words(rows: pd.DataFrame, where: str) -> list[str]:
-    """Counts of ratio classifiers that their cap ended: a sentence a data set."""
-    return [
-        f"{where} on {line.dataset} {line.cut} of {line.classifiers} ratio classifiers were cut off at "
-        f"{line.most} epochs." + (f" They took {line.least} to {line.longest}." if line.cut == 0 else "")
-        for line in endings(rows).itertuples()
-    ]
+def _lengths(rows_of: RowsOf) -> dict[str, pd.DataFrame]:
+    """`endings` by length of the runs, in words; without lengths that have no rows or only smoke's."""
+    stored = {words: rows_of(artifact) for artifact, words in LENGTHS.items()}
+    return {
+        words: endings(rows)
+        for words, rows in stored.items()
+        if len(rows) and (words == SHORT or not only_smoke(rows))
+    }
 
 
-def made_words(rows: pd.DataFrame, where: str) -> list[str]:
-    """Best rounds of the global MADEs, and how many MADEs their cap ended: two sentences a data set."""
-    told = []
-    for line in endings(rows).itertuples():
-        told += [
-            f"{where} the global MADE was best in rounds {line.global_least} to {line.global_most}; the cap "
-            f"ended it in {line.global_cut} of {line.trials} trials.",
-            f"Of {line.mades} local MADEs {line.mades_cut} had not stopped by epoch {line.made_most}.",
-        ]
-    return told
+def phase_one_table(rows_of: RowsOf) -> pd.DataFrame:
+    """How phase 1 ended, a line for each length of runs and data set: models, those cut off, what they took.
+
+    Epochs and rounds are the least and the most over trials and clients, beside the cap.
+    """
+    return pd.DataFrame(
+        {
+            "runs": words,
+            "data": line.dataset,
+            "ratio classifiers: all": line.classifiers,
+            "ratio classifiers: cut off": line.cut,
+            "ratio classifiers: epochs": f"{line.least} to {line.longest} of {line.most}",
+            "local MADEs: all": line.mades,
+            "local MADEs: cut off": line.mades_cut,
+            "global MADE: trials": line.trials,
+            "global MADE: cut off": line.global_cut,
+            "global MADE: best round": f"{line.global_least} to {line.global_most}",
+        }
+        for words, found in _lengths(rows_of).items()
+        for line in found.itertuples()
+    )
 
 
 def phase_one_answer(rows_of: RowsOf) -> list[str]:
-    """Sentences on the ends of phase 1: in short runs, at the paper's length, with two epochs a round."""
-    told = ratio_words(rows_of("feddisk/fig3"), "In short runs")
-    for artifact, where in LONGER.items():
-        rows = rows_of(artifact)
-        if only_smoke(rows):
-            continue
-        told += [*ratio_words(rows, where), *made_words(rows, where)]
-    return told
+    """One sentence on the ratio classifiers that their cap ended, by length of runs; none without rows."""
+    counts = [
+        f"{found.cut.sum()} of {found.classifiers.sum()} {words}"
+        for words, found in _lengths(rows_of).items()
+    ]
+    return [f"A cap ended ratio classifiers before their stopping rule: {listed(counts)}."] if counts else []
 
 
 def only_smoke(rows: pd.DataFrame) -> bool:
