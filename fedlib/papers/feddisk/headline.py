@@ -9,7 +9,7 @@ from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
-from fedlib.analysis.tables import counted, dataset_titles, side_words
+from fedlib.analysis.tables import counted, dataset_titles, listed, side_words
 from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.figures import ablation_table, weights_worth
@@ -95,51 +95,32 @@ def _size(own: pd.DataFrame, seeds: int) -> str:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Sentences on the paper's length, then on the weights: information, step, density ratio?"""
-    rows, told = rows_of("feddisk/ablations"), at_length(rows_of)
-    if rows.empty:
-        return [*told, "No rows of the ablations are stored."]
-    worth = weights_worth(rows).set_index("variant")
-    against = ablation_table(rows).set_index("variant")
-    told += [_information(worth.loc["feddisk"])] if "feddisk" in worth.index else []
-    if "feddisk_raw" in worth.index:
-        told.append(_step(against.loc["feddisk_raw"], worth.loc["feddisk_raw"]))
-    return [*told, *_agreement(rows_of)]
-
-
-def answer(rows_of: RowsOf) -> list[str]:
-    """Three sentences: is FedDisk ahead at the paper's length, does it save rounds, are its weights worth it?
+    """Sentences: ahead at the paper's length, rounds saved, then the weights: information, step, order.
 
     Fewer where rows are missing.
     """
-    rows, ablations = _whole_trials(rows_of), rows_of("feddisk/ablations")
-    if rows.empty:
-        return []
-    ahead, saved, ratio = (
-        mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved, alpha_agreement)
-    )
-    told = [
-        f"On {title_of(rows.dataset.iloc[0])} FedDisk's best of {rows['rounds'].max()} rounds is "
-        f"{_words(ahead)} from the best competitor's: {_ahead(ahead)}.",
-        f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
-        f"{_words(saved, '')}.",
-    ]
-    worth = weights_worth(ablations).set_index("variant") if len(ablations) else ablations
-    if "feddisk" in worth.index:
-        told.append(
-            f"{by_sign(_interval(worth.loc['feddisk']), **_INFORMS)}: {_words(worth.loc['feddisk'])} against "
-            f"shuffled ones (short runs), rank correlation with the density ratio {_words(ratio, '')}."
-        )
-    return told
+    rows, ablations, told = _whole_trials(rows_of), rows_of("feddisk/ablations"), []
+    if len(rows):
+        ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
+        told = [
+            f"On {title_of(rows.dataset.iloc[0])} FedDisk's best of {rows['rounds'].max()} rounds is "
+            f"{_words(ahead)} from the best competitor's: {_ahead(ahead)}.",
+            f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
+            f"{_words(saved, '')}.",
+        ]
+    if ablations.empty:
+        return [*told, "No rows of the ablations are stored."]
+    worth = weights_worth(ablations).set_index("variant")
+    told += [_information(worth.loc["feddisk"])] if "feddisk" in worth.index else []
+    if "feddisk_raw" in worth.index:
+        against = ablation_table(ablations).set_index("variant")
+        told.append(_step(against.loc["feddisk_raw"], worth.loc["feddisk_raw"]))
+    return [*told, *agreement(rows_of)]
 
 
 _SAVES = {
     "above": "It saves rounds", "below": "It saves no rounds",
     "undecided": "Whether it saves rounds is not decided",
-}  # fmt: skip
-_INFORMS = {
-    "above": "Its weights carry information", "below": "Its weights do worse than shuffled ones",
-    "undecided": "Nothing shows that its weights carry information",
 }  # fmt: skip
 
 
@@ -260,15 +241,21 @@ def _ahead(interval: Interval) -> str:
     )
 
 
-def _agreement(rows_of: RowsOf) -> list[str]:
-    """Alpha against the densities by data set, in a sentence: at the paper's length where it was run."""
-    found: dict[str, float] = {}
+def agreement(rows_of: RowsOf) -> list[str]:
+    """Alpha against the densities by profile, in a sentence: at the paper's length, then in short runs."""
+    found = []
     for artifact in (AT_LENGTH, "feddisk/fig3"):
         rows = rows_of(artifact)
-        for dataset, own in rows.groupby("dataset", sort=False) if "alpha_agreement" in rows else ():
-            found.setdefault(title_of(str(dataset)), alpha_agreement(own).mean())
-    signed = ", ".join(f"{value:+.2f}".replace("-", "−") + f" on {name}" for name, value in found.items())
-    told = f"Alpha's rank correlation with the MADEs' log ratio is {signed}. 1 is the same order."
+        if "alpha_agreement" not in rows:
+            continue
+        means = {str(name): alpha_agreement(own).mean() for name, own in rows.groupby("dataset")}
+        low, high = (f"{end(means.values()):+.2f}".replace("-", "−") for end in (min, max))
+        if len(means) > 1:
+            words = f"{low} to {high} on {len(means)} data sets"
+        else:
+            words = f"{low} on {title_of(next(iter(means)))}"
+        found.append(f"{words} (`{rows['profile'].iloc[0]}`)")
+    told = f"Alpha's rank correlation with the MADEs' log ratio is {listed(found)}; 1 is the same order."
     return [told] if found else []
 
 
@@ -282,7 +269,7 @@ def _carries(line: pd.Series) -> str:
 
 
 def _information(line: pd.Series) -> str:
-    shuffled = "against the same weights shuffled over the samples"
+    shuffled = "against the same weights shuffled over the samples (short runs)"
     return f"FedDisk's weights are worth {_words(line)} {shuffled}: {_carries(line)}."
 
 

@@ -37,26 +37,31 @@ def ablations():
     return pd.DataFrame(found)
 
 
-def test_the_answer_has_three_sentences(at_length, ablations):
-    ahead, saved, weights = headline.answer(of(converged=at_length, ablations=ablations))
+def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_length, ablations):
+    short = pd.concat([at_length, at_length.assign(dataset="standin-xray")])
+    short["alpha_agreement"] = [
+        "[-0.1]" if data == "standin-xray" and isinstance(text, str) else text
+        for data, text in zip(short.dataset, short.alpha_agreement, strict=True)
+    ]
+    own = of(
+        converged=at_length.assign(profile="extended"), ablations=ablations,
+        fig3=short.assign(profile="reduced"),
+    )  # fmt: skip
+    ahead, saved, weights, order = headline.conclusion(own)
     assert ahead == (
         "On MNIST FedDisk's best of 10 rounds is +10.00 [+10.00, +10.00] points from the best "
         "competitor's: it is ahead."
     )
     assert saved.startswith("It saves rounds: ")
     assert saved.endswith("two phases are +6.00 [+6.00, +6.00].")
-    assert weights.startswith("Nothing shows that its weights carry information: +1.0 ")  # [-5.4, +7.4]
-    assert weights.endswith("rank correlation with the density ratio +0.50 [+0.50, +0.50].")
-    assert headline.answer(of()) == []
-
-
-def test_the_conclusion_begins_at_the_papers_length_and_takes_its_correlation(at_length, ablations):
-    short = pd.concat([at_length, at_length.assign(dataset="standin-xray")])
-    short["alpha_agreement"] = short.alpha_agreement.map({"[0.4, 0.6]": "[-0.1]"})
-    told = headline.conclusion(of(converged=at_length, ablations=ablations, fig3=short))
-    assert "(MNIST, 10 rounds of two mini-batches" in told[0]
-    assert "log ratio is +0.50 on MNIST, −0.10 on chest X-rays (stand-in). 1 is the same order." in told[-1]
-    assert headline.conclusion(of())[-1] == "No rows of the ablations are stored."
+    assert weights.startswith("FedDisk's weights are worth +1.0 ")  # [-5.4, +7.4]
+    assert weights.endswith(" (short runs): nothing shows that they carry information.")
+    assert order == (
+        "Alpha's rank correlation with the MADEs' log ratio is +0.50 on MNIST (`extended`) and "
+        "−0.10 to +0.50 on 2 data sets (`reduced`); 1 is the same order."
+    )
+    assert headline.agreement(own) == [order]
+    assert headline.conclusion(of()) == ["No rows of the ablations are stored."]
 
 
 def test_two_epochs_against_two_competitors_by_hand():
@@ -103,8 +108,11 @@ def test_each_data_set_is_compared_and_stand_ins_are_marked():
 
 def test_sentences_have_at_most_25_words(at_length, ablations):
     ablations = ablations.assign(dataset_options='{"train_per_class": 600}', rounds=20)
-    own = of(converged=at_length.assign(local_steps=2, dataset_options="{}"), ablations=ablations)
-    told = [*headline.headline(own), *headline.answer(own), *headline.conclusion(own)]
+    own = of(
+        converged=at_length.assign(local_steps=2, dataset_options="{}", profile="extended"),
+        ablations=ablations,
+    )
+    told = [*headline.headline(own), *headline.conclusion(own)]
     assert len(told) >= 6
     for sentence in re.split(r"\.\s+", " ".join(told)):
         assert len(sentence.split()) <= 25, sentence
