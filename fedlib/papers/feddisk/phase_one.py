@@ -60,7 +60,7 @@ def _lengths(rows_of: RowsOf) -> dict[str, pd.DataFrame]:
 
 
 def phase_one_table(rows_of: RowsOf) -> pd.DataFrame:
-    """How phase 1 ended, a line for each length of runs and data set: models, those cut off, what they took.
+    """Ends of phase 1, a line for each length of runs and data set: models cut off, and what all took.
 
     Epochs and rounds are the least and the most over trials and clients, beside the cap.
     """
@@ -68,13 +68,10 @@ def phase_one_table(rows_of: RowsOf) -> pd.DataFrame:
         {
             "runs": words,
             "data": line.dataset,
-            "ratio classifiers: all": line.classifiers,
-            "ratio classifiers: cut off": line.cut,
+            "ratio classifiers: cut off": f"{line.cut} of {line.classifiers}",
             "ratio classifiers: epochs": f"{line.least} to {line.longest} of {line.most}",
-            "local MADEs: all": line.mades,
-            "local MADEs: cut off": line.mades_cut,
-            "global MADE: trials": line.trials,
-            "global MADE: cut off": line.global_cut,
+            "local MADEs: cut off": f"{line.mades_cut} of {line.mades}",
+            "global MADE: cut off": f"{line.global_cut} of {line.trials}",
             "global MADE: best round": f"{line.global_least} to {line.global_most}",
         }
         for words, found in _lengths(rows_of).items()
@@ -83,7 +80,7 @@ def phase_one_table(rows_of: RowsOf) -> pd.DataFrame:
 
 
 def phase_one_answer(rows_of: RowsOf) -> list[str]:
-    """One sentence on the ratio classifiers that their cap ended, by length of runs; none without rows."""
+    """Sentence on the ratio classifiers that their cap ended, by length of runs; none without rows."""
     counts = [
         f"{found.cut.sum()} of {found.classifiers.sum()} {words}"
         for words, found in _lengths(rows_of).items()

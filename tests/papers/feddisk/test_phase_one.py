@@ -43,7 +43,7 @@ def test_answer_and_table_name_each_length():
     assert table.index.tolist() == ["in short runs", "at the paper's length"]
     last = table.loc["at the paper's length"]
     assert last["ratio classifiers: epochs"] == "42 to 169 of 200"
-    assert last["local MADEs: cut off"] == 0
+    assert last["local MADEs: cut off"] == "0 of 2"
     assert last["global MADE: best round"] == "40 to 40"
     assert phase_one_answer(lambda name: pd.DataFrame()) == []
     assert phase_one_table(lambda name: pd.DataFrame()).empty
