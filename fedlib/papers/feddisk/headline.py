@@ -115,7 +115,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     if "feddisk_raw" in worth.index:
         against = ablation_table(ablations).set_index("variant")
         told.append(_step(against.loc["feddisk_raw"], worth.loc["feddisk_raw"]))
-    return [*told, *agreement(rows_of)]
+    return [*told, *correlation_answer(rows_of)]
 
 
 _SAVES = {
@@ -241,7 +241,7 @@ def _ahead(interval: Interval) -> str:
     )
 
 
-def agreement(rows_of: RowsOf) -> list[str]:
+def correlation_answer(rows_of: RowsOf) -> list[str]:
     """Alpha against the densities by profile, in a sentence: at the paper's length, then in short runs."""
     found = []
     for artifact in (AT_LENGTH, "feddisk/fig3"):

@@ -60,7 +60,7 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
         "Alpha's rank correlation with the MADEs' log ratio is +0.50 on MNIST (`extended`) and "
         "−0.10 to +0.50 on 2 data sets (`reduced`); 1 is the same order."
     )
-    assert headline.agreement(own) == [order]
+    assert headline.correlation_answer(own) == [order]
     assert headline.conclusion(of()) == ["No rows of the ablations are stored."]
 
 
