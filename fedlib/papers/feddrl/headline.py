@@ -1,13 +1,13 @@
 """Findings about FedDRL in sentences, for the notebook's head and end, and the report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
-from fedlib.analysis.intervals import Interval, effect_words
+from fedlib.analysis.intervals import Interval, by_side, effect_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.papers.feddrl import quantities
@@ -22,6 +22,21 @@ WITHIN = {  # whose lead over FedAvg is what is left of FedDRL's
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _LateLead:
+    """FedDRL's lead over FedAvg in the last rounds of a cell of the paper's length, and what is left of it.
+
+    Left: with clients listed in drawn order; or over uniform weights where no order tells a group (PA);
+    else over the untrained policy.
+    """
+
+    data: str
+    scheme: str
+    lead: Interval
+    within: str  # key of `WITHIN`
+    left: Interval
+
+
 def headline(rows_of: RowsOf) -> list[str]:
     """Up to three findings: FedDRL against FedAvg and controls, at the paper's length, and repaired."""
     rows = rows_of("feddrl/table3")
@@ -34,9 +49,30 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Three answers: FedDRL's lead at the paper's length, what is left of it, and whether agents learn."""
+    """Answers without numbers: who leads at the paper's length, what is left of it, and which agents earn.
+
+    The numbers stand in `headline` and in the notebook's sections.
+    """
     first = next(_by_data(_late_leads(rows_of)), [])
-    return [*(_late_lead_words(first) if first else []), *_learning_words(rows_of("feddrl/repair_judged"))]
+    return [*(_who_leads(first) if first else []), *_who_earns(rows_of("feddrl/repair_judged"))]
+
+
+def _who_leads(leads: list[_LateLead]) -> list[str]:
+    """FedDRL's side of FedAvg in the last rounds by scheme, then the side of what is left."""
+    told = [
+        f"On {leads[0].data} FedDRL's mean accuracy of the last {LAST_ROUNDS} of {ROUNDS} rounds is "
+        f"{_sides({one.scheme: one.lead for one in leads}, 'under')}, against FedAvg."
+    ]
+    for within, words in WITHIN.items():
+        own = {one.scheme: one.left for one in leads if one.within == within}
+        told += [f"It is {_sides(own, 'under')}, {words}."] if own else []
+    return told
+
+
+def _sides(found: Mapping[str, Interval], word: str) -> str:
+    """`ahead under CE and PA, undecided under CN`: names by the side of 0 of their intervals."""
+    sides = by_side(found, above="ahead", below="behind")
+    return ", ".join(f"{side} {word} {listed(names)}" for side, names in sides.items() if names)
 
 
 def _best_rounds(rows: pd.DataFrame) -> list[str]:
@@ -65,21 +101,6 @@ def _pooled_leads(rows: pd.DataFrame) -> dict[str, Interval]:
 
 def _cells(rows: pd.DataFrame) -> int:
     return sum(1 for _ in quantities.cells(quantities.named(rows), needs=("feddrl", "fedavg")))
-
-
-@dataclass(frozen=True)
-class _LateLead:
-    """FedDRL's lead over FedAvg in the last rounds of a cell of the paper's length, and what is left of it.
-
-    Left: with clients listed in drawn order; or over uniform weights where no order tells a group (PA);
-    else over the untrained policy.
-    """
-
-    data: str
-    scheme: str
-    lead: Interval
-    within: str  # key of `WITHIN`
-    left: Interval
 
 
 def _late_leads(rows_of: RowsOf) -> list[_LateLead]:
@@ -127,18 +148,17 @@ def _late_lead_words(leads: list[_LateLead]) -> list[str]:
     ]
 
 
-def _learning_words(rows: pd.DataFrame) -> list[str]:
-    """Rewards of the printed and of the repaired agent over those of uniform weights, in one sentence."""
+def _who_earns(rows: pd.DataFrame) -> list[str]:
+    """Side of 0 of the printed and of the repaired agent's mean reward less uniform weights'."""
     named = quantities.named(rows)
     if named.empty or not {"feddrl", "repaired", "uniform"} <= set(named.variant):
         return []
-    parts = dict(iter(named.groupby("dataset")))
+    parts = {quantities.PAPER_DATA[str(name)]: part for name, part in named.groupby("dataset")}
     printed, again = (
-        listed([effect_words(reward_gain(part, own, "uniform")) for part in parts.values()])
+        _sides({name: reward_gain(part, own, "uniform") for name, part in parts.items()}, "on")
         for own in ("feddrl", "repaired")
     )
-    data = ", ".join(quantities.PAPER_DATA[str(name)] for name in parts)
     return [
-        f"In the small setting the printed agent's mean reward is {printed} nats against uniform weights "
-        f"({data}), the repaired one's {again}."
+        f"In the small setting the printed agent's mean reward is {printed}, against uniform weights.",
+        f"The repaired one's is {again}.",
     ]

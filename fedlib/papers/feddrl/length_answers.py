@@ -102,8 +102,8 @@ def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     best = contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "uniform"))
     last = contrasts.paired(late.feddrl, late.uniform)
     return (
-        f"It {by_sign(best, **LEADS)} uniform weights in the best round, {effect_words(best, 'points')}, and "
-        f"{by_sign(last, **LEADS)} them in these last rounds, {effect_words(last, 'points')}."
+        f"It {by_sign(best, **LEADS)} uniform weights in the best round and {by_sign(last, **LEADS)} them in "
+        "these last rounds."
     )
 
 
@@ -114,9 +114,8 @@ def _training_words(
     best = contrasts.paired(quantities.best(named, own), quantities.best(named, first))
     last = contrasts.paired(late[own], late[first])
     return (
-        f"Training{' the repaired agent' * (own == 'repaired')} {by_sign(last, **CHANGES)} the mean of the "
-        f"last {LAST_ROUNDS} rounds, {effect_words(last, 'points')} against the policy that it starts from. "
-        f"It {by_sign(best, **CHANGES)} the accuracy of the best round, {effect_words(best, 'points')}."
+        f"Training{' the repaired agent' * (own == 'repaired')} {by_sign(last, **CHANGES)} the mean of these "
+        f"last rounds and {by_sign(best, **CHANGES)} the best round, against the policy that it starts from."
     )
 
 

@@ -99,26 +99,25 @@ def test_the_printed_agent_stands_beside_itself_on_permuted_rewards(permuted, wo
 
 
 def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
-    """Alone the printed agents end 0.8 and 0.6 apart around -2.2, 0.1 and 0.3 around 0."""
+    """Alone the printed agents end 0.8 and 0.6 apart around -2.2; what they do around 0 is in the figure."""
     case = {"settings": "printed", "amplitude": 0.3, "seed": [0, 1], "round": 70, "updates": 595,
             "mu_main": 0.1}  # fmt: skip
     low = pd.DataFrame({**case, "offset": -2.2, "mu_small": [0.9, 0.7]})
     around_0 = pd.DataFrame({**case, "offset": 0.0, "mu_small": [0.2, 0.4]})
     centred = low.assign(settings="centring", mu_small=0.6)
-    told = learning_answers.does_it_learn(
-        stored(
-            repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0),
-            ddpg_bandit=pd.concat([low, around_0, centred]),
-        )
+    own = stored(
+        repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0),
+        ddpg_bandit=pd.concat([low, around_0, centred]),
     )
+    told = learning_answers.what_the_repair_changes(own)
     assert told[0].endswith("difference of 1 between the groups' means (2 agents, 595 updates).")
     assert told[1] == (
-        "With the printed settings the difference ends at +0.7 [−0.6, +2.0] with rewards around −2.20 and "
-        "+0.2 [−1.1, +1.5] around 0."
+        "Around −2.20 nats, where FedDRL's rewards lie, the printed settings end at +0.7 [−0.6, +2.0]."
     )
-    assert told[2] == "Around −2.20 a centred reward brings +0.50 [+0.50, +0.50]."
-    assert told[3:5] == learning_answers.CHANGES
-    assert told[5] == (
+    assert told[2] == "There a centred reward brings +0.50 [+0.50, +0.50]."
+    told = learning_answers.does_it_learn(own)
+    assert told[:2] == learning_answers.CHANGES
+    assert told[2] == (
         "On Fashion-MNIST (2 seeds) the repaired agent's mean reward is +0.50 [+0.50, +0.50] nats against "
         "uniform weights, +0.00 [+0.00, +0.00] where its rewards are permuted: it learns."
     )
@@ -154,12 +153,10 @@ def rows_with_untrained(rows):
 
 
 def test_signal_and_the_kept_buffer_are_told():
-    """Half of the raw variance (t = sqrt(29)); with the buffer kept 0.3 nats less."""
+    """Half of the raw variance; with the buffer kept 0.3 nats less."""
     rows = rows_with_untrained(small_rows(feddrl=-2.0, keep=-2.3, uniform=-2.0))
     signal, kept = learning_answers.why_not(stored(small_setting=rows))
-    assert signal.startswith(
-        "The tilt to small groups explains 50.0 % of the raw reward's variance (t 5.4) and "
-    )
+    assert signal.startswith("The tilt to small groups explains 50.0 % of the raw reward's variance and ")
     assert kept == (
         "Going on with the workers' experience, which is discarded, changes the mean reward by −0.30 "
         "[−0.30, −0.30] nats: it hurts."
