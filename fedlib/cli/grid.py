@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import check, shortened
+from fedlib.errors import check, check_name, shortened
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.run import count_of_runs
@@ -88,13 +88,27 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
         plans = _only(plans, arguments.only)
     if arguments.skip_committed:
         plans = _uncommitted(plans)
-    return _checked(plans, options["settings"]) if options["names"] or options["settings"] else plans
+    if options["names"] or options["settings"]:
+        plans = _checked(plans, arguments.profile, options["names"], options["settings"])
+    return plans
 
 
-def _checked(plans: Plans, settings: Mapping[str, Any]) -> Plans:
-    """Runs that options changed, checked before any work. Those of an artifact's own grid pass by test."""
-    # imports torch: only once the names are known
+def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Mapping[str, Any]) -> Plans:
+    """Runs that options changed, checked before any work. Those of an artifact's own grid pass by test.
+
+    So they do on another data set, whose name is checked: nothing else of a run depends on it.
+    """
+    from fedlib.data import dataset_names
     from fedlib.experiments import selection
+
+    data = {field: name for field, name in names.items() if field == "dataset"}
+    for name in data.values():
+        check_name("data set", name, dataset_names())
+    own = {selection.override(run, data).group_key for artifact in plans for run in artifact.runs(profile)}
+    groups = [members for runs in plans.values() for members in selection.group(runs)]
+    if all(members[0].group_key in own for members in groups):
+        return plans
+    # imports torch: the options that exist, and their types, are those of methods' and models' code
     from fedlib.experiments.preflight import check_run_names, with_numbers_as_annotated
 
     plans = {a: [with_numbers_as_annotated(run, settings) for run in runs] for a, runs in plans.items()}

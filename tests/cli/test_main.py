@@ -252,6 +252,8 @@ def test_list_data_list_dry_runs_and_errors_import_no_large_package(tmp_path):
     dry = ["--dry-run", "--store", str(tmp_path)]
     code += f"assert main(['run', 'start', 'feddrl', *{dry}]) == 0\n"
     code += f"assert main(['submit', 'frl', *{dry}]) == 0\n"
+    code += f"assert main(['run', 'start/curves', '--data', 'mnist-5k', '--method', 'fedavg', *{dry}]) == 0\n"
+    code += f"assert main(['run', 'start/curves', '--data', 'mnist', '--partition', 'ce', *{dry}]) == 0\n"
     code += "print([name for name in ('torch', 'pandas', 'matplotlib') if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
