@@ -65,15 +65,19 @@ def further_settings(rows: pd.DataFrame) -> pd.DataFrame:
             "contestant": gain.contestant, "setting": setting_words(gain.contestant), "data": gain.cell,
             "held-back (%): chosen": gain.held[0], "held-back (%): further": gain.held[1],
         }  # fmt: skip
-        line |= gain.over_chosen.columns("less the chosen one (points)", "less it ")
-        line |= gain.over_fedavg.columns("less FedAvg (points)", "less FedAvg ")
+        line |= gain.over_chosen.columns("less the chosen one (points)")
+        line |= gain.over_fedavg.columns("less FedAvg (points)")
         lines.append(line | {"diverged": f"{gain.diverged} of {gain.runs}"})
     return pd.DataFrame(lines)
 
 
 def gains(rows: pd.DataFrame) -> list[Gain]:
-    """Gains of each contestant and division with runs of both settings, in the order of `BEYOND`."""
+    """Gains of each contestant with runs of both settings, by division, in the order of `BEYOND`.
+
+    A division without FedAvg's runs has none (`without_fedavg`).
+    """
     runs = _by_seed(rows) if len(rows) else {}
+    absent = without_fedavg(rows)
     found = [
         Gain(
             contestant=name, cell=cell, held=(before.validation.mean(), own.validation.mean()),
@@ -82,16 +86,24 @@ def gains(rows: pd.DataFrame) -> list[Gain]:
             diverged=int(own.diverged.sum()), runs=len(own),
         )
         for (cell, name, as_chosen), own in runs.items()
-        if not as_chosen and (before := runs.get((cell, name, True))) is not None
+        if not as_chosen and cell not in absent and (before := runs.get((cell, name, True))) is not None
     ]  # fmt: skip
     return sorted(found, key=lambda gain: list(BEYOND).index(gain.contestant))
 
 
+def without_fedavg(rows: pd.DataFrame) -> list[str]:
+    """Divisions with further settings in which FedAvg has no runs to compare them with."""
+    runs = _by_seed(rows) if len(rows) else {}
+    cells = dict.fromkeys(cell for cell, _, as_chosen in runs if not as_chosen)
+    return [cell for cell in cells if (cell, REFERENCE, True) not in runs]
+
+
 def answer(rows: pd.DataFrame) -> list[str]:
     """Say whom the further settings help, which of them the search would choose, and who passes FedAvg."""
-    found = gains(rows)
+    found, absent = gains(rows), without_fedavg(rows)
+    missing = [f"Not run under {listed(absent)}: FedAvg, beside whom settings are compared."] * bool(absent)
     if not found:
-        return ["Not run: settings beyond the ends of the search."]
+        return missing or ["Not run: settings beyond the ends of the search."]
     first = [gain for gain in found if gain.cell == found[0].cell]
     told = []
     for standing, verb in ((AHEAD, "helps"), (BEHIND, "harms")):
@@ -115,4 +127,4 @@ def answer(rows: pd.DataFrame) -> list[str]:
     if lost:
         named = "; ".join(f"{gain.named} {gain.diverged} of {gain.runs} ({gain.cell})" for gain in lost)
         told.append(f"Diverged: {named}.")
-    return told
+    return told + missing

@@ -8,6 +8,7 @@ import pytest
 from fedlib.papers import find_artifact
 from fedlib.papers.head_to_head import beyond, runs
 from fedlib.papers.head_to_head.quantities import contestant_of
+from fedlib.reporting.html_tables import html_table
 
 from .test_comparison import lines
 
@@ -39,6 +40,7 @@ def test_gains_by_hand():
     assert (scaffold.contestant, scaffold.held) == ("scaffold", pytest.approx((0, 50.5)))
     assert scaffold.over_chosen.mean == pytest.approx(50.5)
     table = beyond.further_settings(by_hand())
+    assert html_table(table, name="t").count("<table") == 1
     assert table.setting.tolist() == ["rate 0.01", "learning_rate 0.03"]
     assert table["less FedAvg (points)"].tolist() == pytest.approx([0.5, 13])
     assert table.diverged.tolist() == ["0 of 2", "0 of 2"]
@@ -54,6 +56,17 @@ def test_answer_by_hand():
     assert "SCAFFOLD (rate 0.01) is" not in told  # +0.5 [-5.9, +6.9]: not ahead of FedAvg
     assert "Diverged" not in told
     assert beyond.answer(by_hand().iloc[:0]) == ["Not run: settings beyond the ends of the search."]
+
+
+def test_a_division_without_fedavgs_runs_is_left_out_and_named_as_not_run():
+    other = pd.concat(two_settings("fedyogi", (0.5, 0.5), (0.6, 0.6), cell="two labels"))
+    rows = pd.concat([by_hand(), other], ignore_index=True)
+    assert {gain.cell for gain in beyond.gains(rows)} == {"cluster skew"}
+    assert set(beyond.further_settings(rows)["data"]) == {"cluster skew"}
+    left_out = "Not run under two labels: FedAvg, beside whom settings are compared."
+    assert beyond.answer(rows) == [*beyond.answer(by_hand()), left_out]
+    assert beyond.answer(other) == [left_out]
+    assert beyond.further_settings(other).empty
 
 
 def test_a_further_setting_that_diverges_counts_as_zero_and_is_named():
