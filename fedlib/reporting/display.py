@@ -55,11 +55,15 @@ def make_tables(rows: pd.DataFrame, makers: Sequence[Maker]) -> dict[str, pd.Dat
     return {name: frame for name, frame in made.items() if len(frame)}
 
 
-def show_tables(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.DataFrame]) -> None:
-    """Display tables of an artifact's rows (`make_tables`)."""
+def show_tables(
+    artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.DataFrame], captions: Sequence[str] = ()
+) -> None:
+    """Display tables of an artifact's rows (`make_tables`), each below the caption of its maker."""
     for name, table in made.items():
         frame = _without_counts(labelled(table), rows)
-        display(HTML(html_table(frame, name=f"{artifact_id}-{name}")))
+        number = int(name.rpartition("-")[2])
+        caption = f"<p {_CAPTION}><em>{html.escape(captions[number])}</em></p>" if captions else ""
+        display(HTML(caption + html_table(frame, name=f"{artifact_id}-{name}")))
 
 
 def show_frame(frame: pd.DataFrame, name: str) -> None:
@@ -196,6 +200,7 @@ def show_line(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: st
 
 
 _SMALL = 'style="font-size: 12px; opacity: 0.8"'
+_CAPTION = 'style="font-size: 12px; max-width: 826px; margin: 0.6em 0 0"'
 
 
 def _linked(artifact: Artifact) -> str:

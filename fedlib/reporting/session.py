@@ -70,12 +70,16 @@ class Session:
             if len(rows):
                 display.show_figure(find_artifact(artifact_id).plot(rows), find_artifact(artifact_id).title)
 
-    def table(self, artifact_id: str, *makers: display.Maker, mine: bool = False) -> None:
-        """Display the tables that functions make of an artifact's rows."""
+    def table(
+        self, artifact_id: str, *makers: display.Maker, captions: Sequence[str] = (), mine: bool = False
+    ) -> None:
+        """Display the tables that functions make of an artifact's rows; captions: a line above each."""
+        if captions:
+            check(len(captions) == len(makers), f"{len(captions)} captions given for {len(makers)} tables")
         rows = self.rows(artifact_id, mine=mine)
         made = display.make_tables(rows, makers)
         self._announce(artifact_id, rows if made else rows.iloc[:0], mine)
-        display.show_tables(artifact_id, rows, made)
+        display.show_tables(artifact_id, rows, made, captions)
 
     def show(self, *artifact_ids: str, mine: bool = False) -> None:
         """Display the figure and the tables that artifacts have."""

@@ -7,6 +7,7 @@ import pandas as pd
 import PIL.Image
 import pytest
 
+from fedlib.errors import UsageError
 from fedlib.papers import find_artifact
 from fedlib.reporting import display, session, verdicts
 
@@ -120,6 +121,23 @@ def test_methods_go_by_their_labels_and_equal_counts_of_seeds_are_left_to_the_li
     assert "FedProx" in shown[1].data
     assert ">n<" not in shown[1].data
     assert ">n<" in shown[2].data
+
+
+def test_each_table_stands_below_its_own_caption(rows_at, shown):
+    """Also where a table before it has no lines and is left out."""
+    rows_at(reduced=(0, 1, 2))
+    table = pd.DataFrame({"policy": ["keep_all"], "mean": [2.0]})
+    makers = (lambda rows: table, lambda rows: table.iloc[:0], lambda rows: table)
+    mine = session.begin("frl")
+    mine.table("frl/fig14", *makers, captions=("One.", "Two.", "P(> FedAvg)."))
+    above = [one.data.split("<table")[0] for one in shown[1:]]
+    assert ["<em>One.</em>" in above[0], "<em>P(&gt; FedAvg).</em>" in above[1], len(above)] == [
+        True,
+        True,
+        2,
+    ]
+    with pytest.raises(UsageError, match="1 captions given for 3 tables"):
+        mine.table("frl/fig14", *makers, captions=("One.",))
 
 
 def test_a_reduced_picture_keeps_the_colour_of_a_small_mark():
