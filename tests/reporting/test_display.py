@@ -131,11 +131,9 @@ def test_each_table_stands_below_its_own_caption(rows_at, shown):
     mine = session.begin("frl")
     mine.table("frl/fig14", *makers, captions=("One.", "Two.", "P(> FedAvg)."))
     above = [one.data.split("<table")[0] for one in shown[1:]]
-    assert ["<em>One.</em>" in above[0], "<em>P(&gt; FedAvg).</em>" in above[1], len(above)] == [
-        True,
-        True,
-        2,
-    ]
+    first, last = above
+    assert "<em>One.</em>" in first
+    assert "<em>P(&gt; FedAvg).</em>" in last
     with pytest.raises(UsageError, match="1 captions given for 3 tables"):
         mine.table("frl/fig14", *makers, captions=("One.",))
 

@@ -1,6 +1,6 @@
 """Answers of 03_fedddrl's sections 6 and 8 in sentences computed from rows.
 
-Each function takes `session.rows` or the like. It returns one to three sentences, none without rows.
+Each function takes `session.rows` or the like. It returns a few points, none without rows.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ def _how_many(rows: pd.DataFrame) -> list[str]:
 
 
 def _whom(rows: pd.DataFrame) -> list[str]:
-    """Probing latency and loss of dropped clients over those of kept ones: a sentence or none."""
+    """Probing latency, and loss, of dropped clients over those of kept ones: two points or none."""
     seconds, loss = (
         _by_role(estimands.dropped_over_kept(column)(rows)) for column in ("probing_seconds", "probing_loss")
     )
@@ -49,9 +49,10 @@ def _whom(rows: pd.DataFrame) -> list[str]:
         return []
     shown = quantities.shown_roles(rows)
     return [
-        "Compared are dropped clients with those kept in the same round, as ratios. Their probing latency is "
-        f"{_sides(seconds, shown, 'longer', 'shorter', ratios=True)}. Their loss is "
-        f"{_sides(loss, shown, 'higher', 'lower', ratios=True)}. In the paper it is longer and higher."
+        "The probing latency of dropped clients over that of clients kept in the same round is "
+        f"{_sides(seconds, shown, 'longer', 'shorter', ratios=True)}. In the paper it is longer.",
+        f"Their loss over that of kept clients is {_sides(loss, shown, 'higher', 'lower', ratios=True)}. In "
+        "the paper it is higher.",
     ]
 
 

@@ -99,6 +99,7 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     prefers = by_sign(
         ahead, above="It prefers them", below="It avoids them", undecided="That it prefers them does not show"
     )
+    falls = by_sign(fall, above="falls", below="rises", undecided="does not clearly change")
     why = by_sign(
         net,
         above="It falls further than that of as many workers at random",
@@ -108,8 +109,8 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     return [
         "SchedulerFL's probability of the fastest tenth of the workers less the mean of all is "
         f"{effect_words(ahead, 'points')}, up to the stop of A17 ({ahead.n} seeds). {prefers}.",
-        f"A round's maximum time falls by a factor of {ratio_words(fall)} from the first to the second half "
-        f"of its decisions before that stop. {why} (theirs divided out: {ratio_words(net)}).",
+        f"A round's maximum time {falls} from the first to the second half of its decisions before that "
+        f"stop. {why} (C12; by how much: on the first screen).",
     ]
 
 

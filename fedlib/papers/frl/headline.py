@@ -28,8 +28,8 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"others it is {stated(OTHER_ROUNDS, rows_of)}.",
         *does_the_rate_decide(rows_of),
         "While SchedulerFL trains (C12), a round's maximum time falls by "
-        f"{stated(FALL, rows_of)} (100 log); less the fall of as many workers at random that is "
-        f"{stated(NET_FALL, rows_of)}.",
+        f"{stated(FALL, rows_of)}; less the fall of as many workers at random that is "
+        f"{stated(NET_FALL, rows_of)}. A per cent here is a hundredth of the ratio's logarithm.",
         f"SchedulerFL's mean round up to the threshold accuracy is {stated(MEAN_ROUND, rows_of)} against as "
         "many workers drawn at random (IID; below 0 is faster). A round takes its slowest worker's time; few "
         "rounds count, since both get there early.",

@@ -88,7 +88,7 @@ def test_tables_and_sentences_of_the_return():
     assert table.method.tolist() == ["fastest 20%", "FedAvg + Balanced-MixUp"], "by falling return"
     assert pytest.approx(0.050238, abs=1e-6) == return_tables.POINT
     words = return_tables.price_sentence(policies())
-    assert "costs 0.15 in uploads alone, as much as 3.0 points" in words
+    assert "costs 0.15 of return in uploads alone, as much as 3.0 points" in words
     assert "saves 3.00 of uploads and latency and gives up 0.75 of accuracy gain (mean over MNIST)." in words
 
 
