@@ -5,12 +5,16 @@ import json
 import pandas as pd
 
 from fedlib.analysis.contrasts import by_seed
-from fedlib.analysis.intervals import Interval, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.frl import quantities
 
 CASES = {"frl/table2": "IID", "frl/table3": "non-IID"}
 RULES = {"learned_rate": "as many at random", "fastest": "the ten fastest workers"}
+_SIDES = {
+    "max_seconds": {"above": "longer", "below": "shorter", "undecided": "undecided"},
+    "final": {"above": "higher", "below": "lower", "undecided": "undecided"},
+}
 QUANTITIES = {"max_seconds": "mean round up to the threshold (s)", "final": "final accuracy (points)"}
 
 
@@ -70,27 +74,25 @@ def maximises(rows_of: RowsOf) -> list[str]:
         "table has the cells, by approach and number of workers."
     ]
     for rule, words in RULES.items():
+        gaps = less_rule(rows_of, rule)
         seconds, points = (
-            " and ".join(f"{effect_words(gap)} ({case})" for case, gap in _by_case(rows_of, rule, quantity))
-            for quantity in QUANTITIES
+            " and ".join(f"{by_sign(gaps[case, name], **sides)} ({case})" for case in CASES.values())
+            for name, sides in _SIDES.items()
         )
         told.append(
-            f"SchedulerFL's mean round up to the threshold less that of {words} is {seconds} s. Its final "
-            f"accuracy less theirs is {points} points."
+            f"Against {words} SchedulerFL's mean round up to the threshold is {seconds}, its final accuracy "
+            f"{points}."
         )
     return told
 
 
-def _by_case(rows_of: RowsOf, rule: str, quantity: str) -> list[tuple[str, Interval]]:
-    gaps = less_rule(rows_of, rule)
-    return [(case, gaps[case, quantity]) for case in CASES.values()]
-
-
-def agent_less_random(rows_of: RowsOf) -> pd.DataFrame:
-    """The trained scheduler less as many at random, by case: mean and 95 % interval over seeds, in words."""
-    gaps = less_rule(rows_of, "learned_rate")
-    lines = [(case, QUANTITIES[name], effect_words(gap), gap.n) for (case, name), gap in gaps.items()]
-    return pd.DataFrame(lines, columns=["case", "quantity", "agent less random at its rate", "seeds"])
+def agent_less_rules(rows_of: RowsOf) -> pd.DataFrame:
+    """The trained scheduler less each rule, by case: mean and 95 % interval over seeds, in words."""
+    by_rule = {f"less {words}": less_rule(rows_of, rule) for rule, words in RULES.items()}
+    keys = [(case, name) for case in CASES.values() for name in QUANTITIES]
+    columns = {words: [effect_words(gaps[key]) for key in keys] for words, gaps in by_rule.items()}
+    cases, names = zip(*keys, strict=True)
+    return pd.DataFrame({"case": cases, "SchedulerFL's": [QUANTITIES[name] for name in names], **columns})
 
 
 def less_rule(rows_of: RowsOf, rule: str) -> dict[tuple[str, str], Interval]:

@@ -1,6 +1,7 @@
 """Findings in sentences, for the head of notebook and report."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -61,7 +62,7 @@ ONLINE = (
 def headline(rows_of: RowsOf) -> list[str]:
     """Say who is ahead, in rounds and in time, on which scale, what the benchmark says, what is open."""
     return [
-        *comparison_in_brief(rows_of), *scale_in_brief(rows_of), *benchmark_answer(rows_of),
+        *comparison_in_brief(rows_of), *scale_in_brief(rows_of), *benchmark_in_brief(rows_of),
         *who_is_ahead_in_time(rows_of, _in_brief), *open_questions(rows_of),
     ]  # fmt: skip
 
@@ -83,7 +84,7 @@ def comparison_in_brief(rows_of: RowsOf) -> list[str]:
 def scale_in_brief(rows_of: RowsOf) -> list[str]:
     """On how few images the comparison stands, and how many of its curves still rise."""
     rows = rows_of(ROWS)
-    return [] if rows.empty else [f"{scale.images_words(rows)} {scale.curves_in_brief(rows)}"]
+    return [] if rows.empty else [f"{scale.images_in_brief(rows)} {scale.curves_in_brief(rows)}"]
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
@@ -101,12 +102,12 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
 
 
 def comparison_evidence(rows_of: RowsOf) -> list[str]:
-    """Paragraphs on what the answer rests on: images and curves; the agents' training and the machines."""
+    """Points on what the answer rests on: images, curves, the agents' training and the machines."""
     rows = rows_of(ROWS)
     if rows.empty:
         return []
     trained = " ".join(all_training_words(rows, LEARNED))
-    told = [f"{scale.images_words(rows)} {scale.curves_words(rows)}", trained, scale.machines_words(rows)]
+    told = [scale.images_words(rows), scale.curves_words(rows), trained, scale.machines_words(rows)]
     return [words for words in told if words]
 
 
@@ -244,8 +245,20 @@ def _profiles(rows: pd.DataFrame) -> list[str]:
     return [] if rows.empty else list(rows["profile"].unique())
 
 
+def benchmark_in_brief(rows_of: RowsOf) -> list[str]:
+    """Number of cells of the public benchmark with which ours agree, and whose cells do not, if any."""
+    return _benchmark(rows_of, lambda line: method_style(line.method).label)
+
+
 def benchmark_answer(rows_of: RowsOf) -> list[str]:
-    """Cells of the public benchmark with which ours agree, and the difference in each, in one paragraph."""
+    """`benchmark_in_brief` with the difference in each cell, in one paragraph."""
+    return _benchmark(
+        rows_of, lambda line: f"{method_style(line.method).label} ({effect_words(line.difference, 'points')})"
+    )
+
+
+def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
+    """A paragraph on the benchmark's cells; told_of: a line of `benchmark_cells` in words."""
     rows = rows_of(BENCHMARK)
     if rows.empty:
         return []
@@ -258,11 +271,10 @@ def benchmark_answer(rows_of: RowsOf) -> list[str]:
         f"Ours agree with the public benchmark in {stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)} "
         f"cells run for all {BENCHMARK_ROUNDS} rounds."
     ]
-    for (dataset, cell, verdict), lines in judged.groupby(["dataset", "cell", "verdict"], sort=False):
-        methods = [
-            f"{method_style(line.method).label} ({effect_words(line.difference, 'points')})"
-            for line in lines.itertuples()
+    for (dataset, cell), lines in judged.groupby(["dataset", "cell"], sort=False):
+        parts = [
+            f"{tables.AGREEMENT[verdict]}: {', '.join(map(told_of, alike.itertuples()))}"
+            for verdict, alike in lines.groupby("verdict", sort=False)
         ]
-        where = f"{title_of(dataset)}, {BENCHMARK_WORDS[cell]}"
-        told.append(f"{where}, {tables.AGREEMENT[verdict]}: {', '.join(methods)}.")
+        told.append(f"On {title_of(dataset)} in {BENCHMARK_WORDS[cell]}, {'; '.join(parts)}.")
     return [" ".join(told)]

@@ -79,6 +79,18 @@ def images_words(rows: pd.DataFrame) -> str:
     return " ".join([head, *parts])
 
 
+def images_in_brief(rows: pd.DataFrame) -> str:
+    """Say on how many images the comparison trains, and for how many local steps a round."""
+    given, sizes = json.loads(rows.dataset_options.iloc[0]), client_sizes(rows)
+    if "train_per_class" not in given:
+        return "The comparison trains on all images."
+    steps = span_words([count for one in sizes.values() for count in one.steps])
+    return (
+        f"The comparison has {CLASSES * given['train_per_class']:,} training images of "
+        f"{listed(dataset_titles(rows))} and {steps} local steps a round."
+    )
+
+
 def _client_words(one: Sizes, cells: Sequence[str]) -> str:
     where = listed([CELL_WORDS.get(cell, cell) for cell in cells])
     steps = f"{span_words(one.steps)} local step{'s' * (max(one.steps) > 1)}"

@@ -222,8 +222,15 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
     stored = {"frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled}
     earned, random, fastest = questions.maximises(stored.__getitem__)
     assert "at random in 2 of 2 cells, more test accuracy in 2, by their intervals." in earned
-    assert "less that of as many at random is −150.0" in random
-    assert "less that of the ten fastest workers is +10.0" in fastest
+    assert random.startswith(
+        "Against as many at random SchedulerFL's mean round up to the threshold is shorter ("
+    )
+    assert fastest.startswith(
+        "Against the ten fastest workers SchedulerFL's mean round up to the threshold is longer"
+    )
+    table = questions.agent_less_rules(stored.__getitem__)
+    assert table["less as many at random"][0].startswith("−150.0")
+    assert table["less the ten fastest workers"][0].startswith("+10.0")
 
 
 @pytest.mark.parametrize(("level", "verdict"), [(0.4, "supported"), (0.7, "not supported")])

@@ -273,9 +273,11 @@ def test_the_benchmark_is_told_in_words():
         [benchmark_rows("fedavg", [0.879, 0.881, 0.882]), benchmark_rows("fedprox", [0.7, 0.7, 0.71])]
     )
     (told,) = headline.benchmark_answer(lambda artifact: rows)
-    head = "Ours agree with the public benchmark in 1 of 2 cells run for all 50 rounds. Fashion-MNIST, "
+    head = "Ours agree with the public benchmark in 1 of 2 cells run for all 50 rounds. On Fashion-MNIST "
     assert told.startswith(head)
-    assert ", differs: FedProx (" in told
+    assert "; differs: FedProx (−17.8 [" in told
+    (brief,) = headline.benchmark_in_brief(lambda artifact: rows)
+    assert brief.endswith("On Fashion-MNIST in Dirichlet shares, agrees: FedAvg; differs: FedProx.")
     (told,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.8, 0.8], rounds=2))
     assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
 

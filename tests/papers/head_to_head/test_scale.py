@@ -35,8 +35,12 @@ def test_images_of_the_protocol():
         "The worst tenth rests on 3 (cluster skew) and 10 (two labels) held-back images a client, after the "
         "last round only."
     )
+    assert scale.images_in_brief(rows) == (
+        "The comparison has 10,000 training images of Fashion-MNIST and 3 to 9 local steps a round."
+    )
     whole = rows.assign(dataset_options=json.dumps({"local_test": 0.1, "server_share": 0.1}))
     assert scale.images_words(whole) == "The comparison trains and tests on all images."
+    assert scale.images_in_brief(whole) == "The comparison trains on all images."
     assert scale.worst_tenth_words(whole) == ""
 
 
@@ -52,8 +56,7 @@ def test_curves_that_still_rise():
         "FedAvg's rises most in cluster skew, by 2.0 points."
     )
     assert scale_in_brief(lambda name: rows)[0].endswith(scale.curves_in_brief(rows))
-    (told,) = comparison_evidence(lambda name: rows)
-    assert told == f"{scale.images_words(rows)} {scale.curves_words(rows)}"
+    assert comparison_evidence(lambda name: rows) == [scale.images_words(rows), scale.curves_words(rows)]
     assert comparison_evidence(lambda name: rows[:0]) == scale_in_brief(lambda name: rows[:0]) == []
     short = curve("fedavg", [0.5] * 3)  # one round in the last quarter
     assert scale.curves_in_brief(short) == "The curves are too short for a slope."
