@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from fedlib.analysis.tables import span_words
+from fedlib.analysis.tables import listed, span_words
 from fedlib.papers.head_to_head.quantities import labelled
 
 MOVED = 1.5  # factor by which a concentration has to change before we say that a policy moved
@@ -39,9 +39,12 @@ def _concentrations(own: pd.DataFrame) -> str:
 
 
 def all_training_words(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[str]:
-    """`training_words` of every contestant that learns, a sentence each. labels: name -> label."""
-    told = (training_words(rows, name, label) for name, label in labels.items())
-    return [f"{words}." for words in told if words]
+    """`training_words` of the contestants that learn, a sentence for those trained alike. labels: by name."""
+    alike: dict[str, list[str]] = {}
+    for name, label in labels.items():
+        if words := training_words(rows, name, label):
+            alike.setdefault(words.removeprefix(label), []).append(label)
+    return [f"{listed(own)}{words}." for words, own in alike.items()]
 
 
 _TOLD = {

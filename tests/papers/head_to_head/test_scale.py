@@ -95,6 +95,10 @@ def test_training_of_the_agents():
         "FAVOR's agent is trained by 3,100 local trainings before round 1, and learns nothing later.",
         "Auto-FedRL's concentrations, all 5 at the start, end between 4.1 and 6.0: its policy hardly moved.",
     ]
+    alike = pd.concat([learned[0], curve("repaired", [0.5] * 3, buffer_length=[0.0, 1.0, 2.0])])
+    assert training.all_training_words(alike, claims.LEARNED) == [
+        "FedDRL (online) and Repaired FedDRL's buffer ends with 2 transitions of the run."
+    ]
     moved = weights.assign(concentration_max=[5.0, 6.0, 7.5])
     assert training.training_words(moved, "auto_fedrl", "Auto-FedRL").endswith("between 4.1 and 7.5")
 
