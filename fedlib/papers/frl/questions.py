@@ -76,7 +76,7 @@ def maximises(rows_of: RowsOf) -> list[str]:
     for rule, words in RULES.items():
         gaps = less_rule(rows_of, rule)
         seconds, points = (
-            " and ".join(f"{by_sign(gaps[case, name], **sides)} ({case})" for case in CASES.values())
+            _in_cases({case: by_sign(gaps[case, name], **sides) for case in CASES.values()})
             for name, sides in _SIDES.items()
         )
         told.append(
@@ -84,6 +84,13 @@ def maximises(rows_of: RowsOf) -> list[str]:
             f"{points}."
         )
     return told
+
+
+def _in_cases(sides: dict[str, str]) -> str:
+    """`longer in both cases`, or `longer (IID) and undecided (non-IID)`."""
+    if len(set(sides.values())) == 1:
+        return f"{next(iter(sides.values()))} in both cases"
+    return " and ".join(f"{side} ({case})" for case, side in sides.items())
 
 
 def agent_less_rules(rows_of: RowsOf) -> pd.DataFrame:

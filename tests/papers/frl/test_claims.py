@@ -222,12 +222,11 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
     stored = {"frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled}
     earned, random, fastest = questions.maximises(stored.__getitem__)
     assert "at random in 2 of 2 cells, more test accuracy in 2, by their intervals." in earned
-    assert random.startswith(
-        "Against as many at random SchedulerFL's mean round up to the threshold is shorter ("
-    )
-    assert fastest.startswith(
-        "Against the ten fastest workers SchedulerFL's mean round up to the threshold is longer"
-    )
+    assert random.startswith("Against as many at random SchedulerFL's mean round up to the threshold is ")
+    assert "is shorter in both cases, its final accuracy " in random
+    assert "the ten fastest workers SchedulerFL's mean round up to the threshold is longer in both" in fastest
+    sides = {"IID": "longer", "non-IID": "undecided"}
+    assert questions._in_cases(sides) == "longer (IID) and undecided (non-IID)"
     table = questions.agent_less_rules(stored.__getitem__)
     assert table["less as many at random"][0].startswith("−150.0")
     assert table["less the ten fastest workers"][0].startswith("+10.0")
