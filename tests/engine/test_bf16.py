@@ -1,7 +1,5 @@
 """Training with products in bfloat16: close to float32, repeatable, and only where it is faster."""
 
-import io
-
 import numpy as np
 import pytest
 import torch
@@ -14,7 +12,7 @@ from fedlib.models import make_model
 from tests.engine.test_backends import make_samples, start_state
 from tests.engine.test_engine import RATES, assert_equal, make_trainer, run
 from tests.federation.test_rounds import flat
-from tests.support.worlds import make_run, make_world
+from tests.support.worlds import make_run, make_world, through_a_file
 
 CPU = torch.device("cpu")
 SHARE = 0.2  # of the way from the start to the float32 model that the bf16 model may be off; found: 0.16
@@ -72,10 +70,7 @@ def bf16_world(**changes):
 
 def test_bf16_resumes_bit_for_bit():
     whole = [*rounds(bf16_world(rounds=4), make_method("fedavg"))]
-    saved = io.BytesIO()
-    torch.save(whole[2].state, saved)
-    saved.seek(0)
-    state = torch.load(saved, weights_only=True)
+    state = through_a_file(whole[2].state)
     resumed = [*rounds(bf16_world(rounds=4), make_method("fedavg"), state)]
     assert torch.equal(flat(resumed[-1].state), flat(whole[-1].state))
     exact = [*rounds(make_world(seeds=(0, 1), model="lenet", shape=(20, 20), cohort_size=2, rounds=4),

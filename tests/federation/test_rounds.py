@@ -1,13 +1,12 @@
 """The round loop: hand-worked FedAvg, FedSGD as gradient descent, replicas, resume, failure."""
 
-import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from worlds import make_run, make_world
+from worlds import make_run, make_world, through_a_file
 
 from fedlib.data.dataset import Split
 from fedlib.engine import Samples, Trainer, batches, evaluate_segments, make_optimizer
@@ -112,10 +111,7 @@ def test_resume_is_bit_for_bit(method):
     settings = {"rounds": 6, "local_optimizer": "sgd", "local_optimizer_options": {"momentum": 0.9}}
     task = make_world(seeds=(0, 1), cohort_size=2, **settings)
     whole = play(task, method)
-    saved = io.BytesIO()
-    torch.save(whole[2].state, saved)
-    saved.seek(0)
-    resumed = play(task, method, state=torch.load(saved, weights_only=True))
+    resumed = play(task, method, state=through_a_file(whole[2].state))
     assert [r.round for r in resumed] == [3, 4, 5, 6]
     assert torch.equal(flat(resumed[-1].state), flat(whole[-1].state))
     assert resumed[-1].rows == whole[-1].rows

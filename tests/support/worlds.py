@@ -1,5 +1,6 @@
 """Small hand-made worlds for the tests of the round loop."""
 
+import io
 from itertools import pairwise
 
 import numpy as np
@@ -53,3 +54,11 @@ def make_world(
     lists = [lists] * len(runs)
     server = samples if "server_share" in run.dataset_options else None
     return Task(runs, dataset, samples, samples, lists, template, trainer, device, server=server)
+
+
+def through_a_file(state):
+    """The state as a checkpoint gives it back."""
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    return torch.load(file, weights_only=True)

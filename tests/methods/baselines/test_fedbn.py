@@ -1,12 +1,11 @@
 """FedBN: against plain PyTorch, and what never leaves a client."""
 
 import copy
-import io
 
 import numpy as np
 import pytest
 import torch
-from worlds import make_world
+from worlds import make_world, through_a_file
 
 from fedlib.errors import UsageError
 from fedlib.federation import Cohort, ServerState, rounds
@@ -117,10 +116,7 @@ def test_one_client_is_fedavg_bit_for_bit():
 def test_resume_is_bit_for_bit():
     task = bn_world(cohort_size=2, rounds=4)
     whole = play(task)
-    saved = io.BytesIO()
-    torch.save(whole[2].state, saved)
-    saved.seek(0)
-    resumed = play(task, state=torch.load(saved, weights_only=True))
+    resumed = play(task, state=through_a_file(whole[2].state))
     assert resumed[-1].rows == whole[-1].rows
     for name, tensor in whole[-1].state["memory"]["batch_norm"].items():
         assert torch.equal(resumed[-1].state["memory"]["batch_norm"][name], tensor)

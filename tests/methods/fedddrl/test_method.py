@@ -1,13 +1,12 @@
 """FedDdrl and FedMarl: rewards and state by hand, FedAvg as a special case, exact resume."""
 
-import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from worlds import make_world
+from worlds import make_world, through_a_file
 
 from fedlib.errors import UsageError
 from fedlib.federation import next_cohort, rounds, sample_cohort
@@ -23,14 +22,6 @@ from fedlib.methods.fedddrl.fedmarl import FedMarl
 from fedlib.methods.fedddrl.heuristics import DropSlowest, FewestEpochs, RandomDrop
 from fedlib.methods.fedddrl.method import GAIN, FedDdrl, utility
 from fedlib.methods.pretraining_cache import forget
-from fedlib.rl.networks import one_thread
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Models this small lose more by waiting for a second thread than they gain."""
-    with one_thread():
-        yield
 
 
 def test_gain_and_rewards_by_hand():
@@ -231,10 +222,7 @@ def test_resume_is_exact_while_the_agents_learn():
     """Saved after round 5 of 7 training rounds, in the middle of an episode, with a pending transition."""
     task, method = world(rounds=7, local_epochs=1), QuickFedDdrl(episodes=1)
     whole = list(rounds(task, method))
-    saved = io.BytesIO()
-    torch.save(whole[5].state, saved)
-    saved.seek(0)
-    resumed = list(rounds(task, method, torch.load(saved, weights_only=True)))
+    resumed = list(rounds(task, method, through_a_file(whole[5].state)))
     assert [r.rows for r in resumed] == [r.rows for r in whole[6:]]
     first, last = (whole[i].state["memory"]["agents"][1]["team"] for i in (4, -1))
     assert last["steps"] > first["steps"] > 0

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from feddisk_fits import fit_local_mades, fit_ratio
-from worlds import make_world
+from worlds import make_world, through_a_file
 
 from fedlib.engine import Samples
 from fedlib.errors import UsageError
@@ -344,10 +344,7 @@ def test_replicas_equal_separate_runs_and_resume_is_bit_for_bit():
     alpha = together[-1].state["memory"]["alpha"]
     torch.testing.assert_close(alpha[1], alone[-1].state["memory"]["alpha"][0], rtol=1e-4, atol=1e-4)
     assert not torch.equal(alpha[0], alpha[1])
-    saved = io.BytesIO()
-    torch.save(saved_round.state, saved)
-    saved.seek(0)
-    state = torch.load(saved, weights_only=True)
+    state = through_a_file(saved_round.state)
     resumed = [*rounds(world(seeds=(0, 1), cohort_size=2), method, state)]
     assert resumed[-1].rows == together[-1].rows
 
@@ -441,10 +438,7 @@ def test_a_run_left_within_phase_1_ends_bit_for_bit_where_the_whole_one_does(uni
     task, results = uninterrupted
     forget()  # nothing is remembered by a new process
     left = [result for result in results if stage_of(result) == stage][1]
-    saved = io.BytesIO()
-    torch.save(left.state, saved)
-    saved.seek(0)
-    resumed = [*rounds(task, FedDisk(**STAGES), torch.load(saved, weights_only=True))]
+    resumed = [*rounds(task, FedDisk(**STAGES), through_a_file(left.state))]
     whole = {result.round: result for result in results}
     for result in resumed:
         assert result.rows == whole[result.round].rows

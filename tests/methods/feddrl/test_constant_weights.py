@@ -1,12 +1,11 @@
 """The search for constant impact factors: its step on a known optimum, its promises on small worlds."""
 
-import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from worlds import make_world
+from worlds import make_world, through_a_file
 
 from fedlib.errors import UsageError
 from fedlib.federation import ServerState, rounds, sample_cohort
@@ -97,10 +96,7 @@ def test_candidates_differ_in_their_weights_alone():
 def test_resumes_amid_the_search_bit_for_bit():
     task = grouped_world()
     whole = play(task)
-    file = io.BytesIO()
-    torch.save(whole[4].state, file)  # in the second generation
-    file.seek(0)
-    resumed = play(task, torch.load(file, weights_only=True))
+    resumed = play(task, through_a_file(whole[4].state))  # in the second generation
     for ours, theirs in zip(resumed, whole[5:], strict=True):
         assert ours.rows == theirs.rows
     end, other = resumed[-1].state["params"], whole[-1].state["params"]

@@ -1,6 +1,5 @@
 """Algorithm 2: timing, controls, a bandit with a known optimum, exact resume, failures."""
 
-import io
 import json
 import time
 from dataclasses import replace
@@ -8,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from worlds import make_run, make_world
+from worlds import make_run, make_world, through_a_file
 
 from fedlib import seeds
 from fedlib.engine import Samples
@@ -25,16 +24,9 @@ from fedlib.methods.feddrl.method import FedDRL
 from fedlib.methods.feddrl.online_round import losses_before
 from fedlib.methods.pretraining_cache import forget
 from fedlib.rl import Replay
-from fedlib.rl.networks import one_thread
 
 SMALL = {"hidden_size": 16}
 MODES = {"online": {"mode": "online"}, "two_stage": {"worker_rounds": 4, "offline_passes": 3}}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():  # worlds this small only lose by a second one
-        yield
 
 
 def play(task, saved=None, **options):
@@ -51,13 +43,6 @@ def flat(state):
 
 def column(results, name, replica=0):
     return [r.rows[replica][0].get(name) for r in results if r.round > 0]
-
-
-def through_a_file(state):
-    file = io.BytesIO()
-    torch.save(state, file)
-    file.seek(0)
-    return torch.load(file, weights_only=True)
 
 
 # --- one round ------------------------------------------------------------------------------

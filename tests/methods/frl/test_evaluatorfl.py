@@ -1,13 +1,12 @@
 """EvaluatorFL: state, value and reward by hand, FedAvg as a special case, episodes, controls, resume."""
 
-import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from worlds import make_world
+from worlds import make_world, through_a_file
 
 from fedlib.engine import correct_rows, evaluate_rows, evaluate_segments
 from fedlib.errors import UsageError
@@ -15,14 +14,7 @@ from fedlib.federation import rounds, sample_cohort, train_cohort
 from fedlib.methods.baselines.fedavg import FedAvg
 from fedlib.methods.frl.evaluatorfl import EvaluatorFL, mean_accuracy, worker_tests
 from fedlib.papers.frl.runs import CODE
-from fedlib.rl.networks import one_thread
 from fedlib.rl.reinforce import Draw
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def world(**changes):
@@ -233,10 +225,7 @@ def test_shuffled_control_aggregates_as_many_but_others():
 def test_resume_is_exact(approach):
     task, method = world(rounds=8, episode_rounds=4), EvaluatorFL(approach=approach)
     whole = list(rounds(task, method))
-    saved = io.BytesIO()
-    torch.save(whole[3].state, saved)
-    saved.seek(0)
-    resumed = list(rounds(task, method, torch.load(saved, weights_only=True)))
+    resumed = list(rounds(task, method, through_a_file(whole[3].state)))
     assert [r.rows for r in resumed] == [r.rows for r in whole[4:]]
 
 

@@ -1,12 +1,11 @@
 """SchedulerFL: state, reward and times by hand, a world with known fast workers, controls, resume."""
 
-import io
 import json
 
 import numpy as np
 import pytest
 import torch
-from worlds import make_world
+from worlds import make_world, through_a_file
 
 from fedlib import seeds
 from fedlib.errors import UsageError
@@ -20,13 +19,6 @@ from fedlib.methods.frl.schedulerfl import FIRST_TURN, SchedulerFL, participatio
 from fedlib.methods.frl.workers import mean_workers
 from fedlib.papers.frl.runs import DRAWS_STORED
 from fedlib.papers.frl.static_times import EXPLORES, StaticWorld, on_one_line
-from fedlib.rl.networks import one_thread
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def test_networks_have_the_reports_size():
@@ -234,10 +226,7 @@ def test_controls_share_the_world_and_the_learned_rate():
 def test_resume_is_exact():
     task, method = world(), SchedulerFL(**QUICK)
     whole = list(rounds(task, method))
-    saved = io.BytesIO()
-    torch.save(whole[2].state, saved)
-    saved.seek(0)
-    resumed = list(rounds(task, method, torch.load(saved, weights_only=True)))
+    resumed = list(rounds(task, method, through_a_file(whole[2].state)))
     assert [r.rows for r in resumed] == [r.rows for r in whole[3:]]
 
 
