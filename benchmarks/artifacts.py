@@ -6,13 +6,11 @@ Each one is computed in a store of its own that is thrown away. Profile smoke an
 number of seeds if not told. Artifacts that the budget of minutes does not reach are left out, and said.
 """
 
-import argparse
 import io
 import tempfile
 import time
-from pathlib import Path
 
-from benchmarks.common import RESULTS, default_device, write_results
+from benchmarks.common import default_device, make_parser, write_results
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.progress import Progress
 from fedlib.papers import run_artifact
@@ -35,10 +33,9 @@ def time_to_finish(name: str, minutes: float) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("artifacts", nargs="*", default=DEFAULT, metavar="ARTIFACT[:PROFILE[:SEEDS]]")
     parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     records, ends = [], time.monotonic() + 60 * args.minutes
     for name in args.artifacts:

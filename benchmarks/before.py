@@ -5,7 +5,6 @@
 Each commit trains in a process of its own, in float32; a ratio above 1 says that this checkout is faster.
 """
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.common import RESULTS, default_device, write_results
+from benchmarks.common import default_device, make_parser, write_results
 from benchmarks.networks import NETWORKS
 from benchmarks.peers.child import Child
 
@@ -45,11 +44,9 @@ def compare(folder: Path, model: str, count: int, repeats: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__, models=dict(CASES))
     parser.add_argument("commit")
-    parser.add_argument("--models", nargs="+", default=list(dict(CASES)), choices=list(dict(CASES)))
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     git = ["git", "-C", str(ROOT), "worktree"]
     with tempfile.TemporaryDirectory() as folder:

@@ -7,14 +7,12 @@ rows, in a store that is thrown away. On a GPU both methods and the partitions o
 computation (`experiments.runner.run_runs`). Asked for on a GPU at profile paper: within one 9-minute call.
 """
 
-import argparse
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from benchmarks.common import RESULTS, write_results
+from benchmarks.common import make_parser, write_results
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.runner import Budget, BudgetExhausted, resolve_device, run_runs
@@ -57,12 +55,11 @@ def time_to_finish(runs: Sequence[Run], minutes: float, device: str = "auto") ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--profile", default="paper", choices=PROFILES)
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--rounds", type=int, help="fewer rounds than the profile has")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     record = time_to_finish(cells(args.profile, args.rounds), args.minutes, args.device)
     print("{finished} of {runs} runs of {rounds} rounds in {seconds:.1f} s".format(**record), flush=True)

@@ -1,10 +1,11 @@
 """What the benchmarks share: networks, random clients, one row of settings, and where results go."""
 
+import argparse
 import json
 import re
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from fedlib.experiments.provenance import environment
 from fedlib.federation import slots_at_once
 from fedlib.files import write_atomically
 from fedlib.models import count_parameters, make_model
+from fedlib.models.layers import step_key
 
 RESULTS = Path(__file__).parent / "results"
 FIGURES = Path(__file__).parents[1] / "figures" / "benchmarks"
@@ -44,6 +46,15 @@ def default_device() -> torch.device:
 def make_network(name: str, **options: Any) -> nn.Module:
     """A network of the suite with ten classes."""
     return make_model(name, image_shape=NETWORKS[name].shape, num_classes=10, generator_seed=0, **options)
+
+
+def watch_layers(model: str, hook: Callable[..., None], wanted: Callable[[nn.Module], bool]) -> None:
+    """Call `hook(layer, inputs, output)` for each wanted layer in one forward pass of a mini-batch."""
+    network = make_network(model).eval()
+    for layer in filter(wanted, network.modules()):
+        layer.register_forward_hook(hook)
+    with torch.no_grad(), step_key(torch.tensor(0)):
+        network(torch.zeros(NETWORKS[model].batch, *NETWORKS[model].shape))
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,6 @@ def engine(
     clients: Clients,
     *,
     backend: str = "auto",
-    widest: int | None = None,
     device: torch.device | None = None,
     capture: bool | None = None,
     precision: str = "float32",
@@ -99,9 +109,10 @@ def engine(
         keep_freed_memory()  # as a run does; what else is timed in this process gains from it too
     network = make_network(model, **options).to(device)
     precision = choose_precision(precision, network, device, backend)
+    widest = None
     if backend == "auto":
         backend = choose_backend(network, device, rows=count, precision=precision)
-        widest = widest or pass_rows(count_parameters(network), backend, device)
+        widest = pass_rows(count_parameters(network), backend, device)
     optimizer = make_optimizer(local.optimizer, local.options)
     settings = {"max_rows": widest, "precision": precision, "capture": capture}
     trainer = change(Trainer(network, backend, optimizer, clients.batch, **settings))
@@ -164,6 +175,15 @@ def contest(runs: dict[str, Contestant], repeats: int = 7) -> dict[str, list[flo
 def times_as_fast(ours: list[float], theirs: list[float]) -> float:
     """The median over repeats of their seconds by ours."""
     return statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
+
+
+def make_parser(doc: str, *, models: Collection[str] = ()) -> argparse.ArgumentParser:
+    """Options of every benchmark: `--out`, and `--models` of these; doc: its first line is the help."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
+    if models:
+        parser.add_argument("--models", nargs="+", default=list(models), choices=list(models))
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    return parser
 
 
 def slug(name: str) -> str:

@@ -6,21 +6,19 @@ Ten clients; seconds until the first epoch is done (recording or compiling) and 
 after it. What is chosen once for all from this: `fedlib.engine.cuda_graphs`. Only where CUDA is.
 """
 
-import argparse
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
-from pathlib import Path
 
 import torch
 
 from benchmarks.common import (
-    RESULTS,
     Clients,
     Contestant,
     best_seconds,
     default_device,
     engine,
+    make_parser,
     seconds_of,
     write_results,
 )
@@ -49,13 +47,13 @@ def with_compiled_model(trainer: Trainer, compiler: Compiler = "inductor") -> Tr
     return plain
 
 
-def contestants(model: str, clients: Clients, compiler: Compiler = "inductor") -> dict[str, Contestant]:
+def contestants(model: str, clients: Clients) -> dict[str, Contestant]:
     """Eager steps, recorded steps and compiled ones."""
     eager = partial(engine, model, clients, backend="stacked", capture=False)
     return {
         "eager": eager(),
         "CUDA graphs": engine(model, clients, backend="stacked", capture=True),
-        "torch.compile": eager(change=lambda trainer: with_compiled_model(trainer, compiler)),
+        "torch.compile": eager(change=with_compiled_model),
     }
 
 
@@ -80,10 +78,8 @@ def compare(model: str, batch: int | None = None) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
+    parser = make_parser(__doc__, models=NETWORKS)
     parser.add_argument("--batch", type=int)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     if not torch.cuda.is_available():
         print(NO_GPU)

@@ -6,23 +6,13 @@ The table says for each layer shape of the suite's networks which form was faste
 engine's rule (`fedlib.engine.layers.stacked.prefers_products`) takes on this device.
 """
 
-import argparse
-from pathlib import Path
-
 import pandas as pd
 import torch
 from torch import nn
 
-from benchmarks.common import (
-    RESULTS,
-    best_seconds,
-    default_device,
-    make_network,
-    write_results,
-)
+from benchmarks.common import best_seconds, default_device, make_parser, watch_layers, write_results
 from benchmarks.networks import NETWORKS
 from fedlib.engine.layers.stacked import StackedConv2d, prefers_products
-from fedlib.models.layers import step_key
 
 
 def layer_shapes(model: str) -> list[tuple[nn.Conv2d, torch.Size]]:
@@ -32,12 +22,7 @@ def layer_shapes(model: str) -> list[tuple[nn.Conv2d, torch.Size]]:
     def note(layer: nn.Conv2d, inputs: tuple, _: torch.Tensor) -> None:
         found.setdefault((repr(layer), inputs[0].shape), (layer, inputs[0].shape))
 
-    network = make_network(model).eval()
-    for layer in network.modules():
-        if isinstance(layer, nn.Conv2d):
-            layer.register_forward_hook(note)
-    with torch.no_grad(), step_key(torch.tensor(0)):
-        network(torch.zeros(NETWORKS[model].batch, *NETWORKS[model].shape))
+    watch_layers(model, note, lambda layer: isinstance(layer, nn.Conv2d))
     return list(found.values())
 
 
@@ -86,12 +71,8 @@ def measure(model: str, clients: int) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__, models=[name for name in NETWORKS if name != "mlp"])
     parser.add_argument("--clients", type=int, default=10)
-    parser.add_argument(
-        "--models", nargs="+", default=[m for m in NETWORKS if m != "mlp"], choices=list(NETWORKS)
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     records = [record for model in args.models for record in measure(model, args.clients)]
     print(pd.DataFrame(records).to_string(index=False, float_format="{:.2f}".format))

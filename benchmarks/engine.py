@@ -19,7 +19,6 @@ batch size lie in a file of their own. A contestant that is not installed is lef
   simulation, one actor per core, without the first.
 """
 
-import argparse
 import importlib.util
 import json
 import multiprocessing
@@ -35,12 +34,12 @@ import pandas as pd
 import torch
 
 from benchmarks.common import (
-    RESULTS,
     Clients,
     Contestant,
     default_device,
     engine,
     make_network,
+    make_parser,
     results_path,
     seconds_of,
     write_results,
@@ -246,13 +245,11 @@ def with_earlier(records: list[dict], folder: Path, name: str = "engine") -> lis
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__, models=NETWORKS)
     parser.add_argument("--clients", type=int, nargs="+", default=[10, 100, 1000])
-    parser.add_argument("--models", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
     parser.add_argument("--batch", type=int, help="of all networks; default: each its own")
     parser.add_argument("--fedjax", default=os.environ.get("FEDLIB_BENCH_FEDJAX"), metavar="PYTHON")
     parser.add_argument("--flower", default=os.environ.get("FEDLIB_BENCH_FLOWER"), metavar="PYTHON")
-    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--keep", action="store_true", help="keep what the file has of other cases")
     args = parser.parse_args()
     if args.batch is not None and args.batch < 1:

@@ -13,14 +13,12 @@ The epsilon-greedy decisions come from named streams; the rows of both ways say 
 they made, so that it shows if a decision differed.
 """
 
-import argparse
 import itertools
 import statistics
 import time
 from dataclasses import replace
-from pathlib import Path
 
-from benchmarks.common import RESULTS, default_device, wait_for, write_results
+from benchmarks.common import default_device, make_parser, wait_for, write_results
 from fedlib.federation import prepare, rounds
 from fedlib.methods import make_method
 from fedlib.papers.fedddrl import runs as grid
@@ -66,11 +64,10 @@ def measure(role: str, num_seeds: int, repeats: int) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--roles", nargs="+", default=["MNIST", "CIFAR-10"], choices=list(grid.ALPHAS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     found = []
     for role in args.roles:

@@ -7,7 +7,6 @@ parameters (one hidden layer of growing width). Each point is the best of a few 
 engine and plain loop alternate, and the median of their ratios stands beside the engine's seconds.
 """
 
-import argparse
 import io
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pandas as pd
 
 from benchmarks.common import (
     FIGURES,
-    RESULTS,
     Clients,
     Contestant,
     best_seconds,
@@ -23,6 +21,7 @@ from benchmarks.common import (
     default_device,
     engine,
     make_network,
+    make_parser,
     slug,
     times_as_fast,
     write_results,
@@ -116,8 +115,7 @@ def draw(records: list[dict], folder: Path, caption: str) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser = make_parser(__doc__)
     parser.add_argument("--figures", type=Path, default=FIGURES)
     args = parser.parse_args()
     records = [*by_clients(), *by_rounds(), *by_parameters()]

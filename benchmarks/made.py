@@ -12,18 +12,14 @@ warm-up.
 - plain: PyTorch as one would write it for a single MADE, without any part of the engine.
 """
 
-import argparse
 import statistics
-import time
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.common import RESULTS, Contestant, default_device, wait_for, write_results
+from benchmarks.common import Contestant, contest, default_device, make_parser, wait_for, write_results
 from fedlib.engine import (
     Batch,
     Objective,
@@ -100,20 +96,12 @@ def plain(num_clients: int, images: int, batch: int) -> Contestant:
 def measure(num_clients: int, size: str, repeats: int) -> list[dict]:
     """One record per contestant; speed-up against the quicker of the two that go one after the other."""
     given = (num_clients, *SIZES[size])
-    makers: dict[str, Callable[[], Contestant]] = {
-        "stacked": lambda: engine("stacked", *given),
-        "loop": lambda: engine("loop", *given),
-        "plain": lambda: plain(*given),
+    runs = {
+        "stacked": engine("stacked", *given),
+        "loop": engine("loop", *given),
+        "plain": plain(*given),
     }
-    ready = {name: make() for name, make in makers.items()}
-    for run in ready.values():
-        run()
-    seconds: dict[str, list[float]] = {name: [] for name in ready}
-    for _ in range(repeats):
-        for name, run in ready.items():
-            began = time.perf_counter()
-            run()
-            seconds[name].append(time.perf_counter() - began)
+    seconds = contest(runs, repeats)
     median = {name: statistics.median(values) for name, values in seconds.items()}
     slow = min(median["loop"], median["plain"])
     common = {"size": size, "clients": num_clients, "images": given[1], "batch": given[2]}
@@ -124,10 +112,9 @@ def measure(num_clients: int, size: str, repeats: int) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--clients", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     records = []
     for size in SIZES:

@@ -6,13 +6,11 @@ FedAvg on the embedded part of Fashion-MNIST (cluster skew, LeNet-size network),
 precision that the device has. Evaluation is float32 throughout, so accuracies differ by what was learned.
 """
 
-import argparse
 import statistics
 import time
 from dataclasses import replace
-from pathlib import Path
 
-from benchmarks.common import RESULTS, default_device, write_results
+from benchmarks.common import default_device, make_parser, write_results
 from fedlib.engine import PRECISIONS, check_precision
 from fedlib.errors import UsageError
 from fedlib.federation import prepare, rounds
@@ -44,10 +42,9 @@ def measure(precision: str, num_rounds: int, seeds: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     records = [measure(name, args.rounds, args.seeds) for name in available()]
     exact = records[0]["test_accuracy"]

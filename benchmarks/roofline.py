@@ -18,24 +18,23 @@ exceed what the copy allows, and the more so that of the second floor. Engine an
 best repeat of each counts, and the median of their ratios stands beside them.
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 import torch
 from torch import nn
 
 from benchmarks.common import (
-    RESULTS,
     Clients,
     best_seconds,
     contest,
     default_device,
     engine,
     make_network,
+    make_parser,
     times_as_fast,
     wait_for,
+    watch_layers,
     write_results,
 )
 from benchmarks.networks import NETWORKS
@@ -43,7 +42,6 @@ from benchmarks.peers.plain import plain_loop
 from fedlib.engine import make_optimizer
 from fedlib.engine.hardware.precision import products_in
 from fedlib.models import count_parameters
-from fedlib.models.layers import step_key
 
 CLIENTS = 10
 PRODUCTS = {"cpu": (512, 1024, 2048, 4096), "cuda": (4096, 8192, 16384)}  # rows and columns
@@ -51,7 +49,7 @@ PRODUCTS = {"cpu": (512, 1024, 2048, 4096), "cuda": (4096, 8192, 16384)}  # rows
 
 def count_operations(model: str) -> int:
     """Floating-point operations of one client-step (one mini-batch), products only."""
-    network, total, first = make_network(model).eval(), 0, True
+    total, first = 0, True
 
     def count(layer: nn.Module, _: tuple, output: torch.Tensor) -> None:
         nonlocal total, first
@@ -59,11 +57,7 @@ def count_operations(model: str) -> int:
         total += 2 * products * (2 if first else 3)
         first = False
 
-    for layer in network.modules():
-        if isinstance(layer, nn.Linear | nn.Conv2d):
-            layer.register_forward_hook(count)
-    with torch.no_grad(), step_key(torch.tensor(0)):
-        network(torch.zeros(NETWORKS[model].batch, *NETWORKS[model].shape))
+    watch_layers(model, count, lambda layer: isinstance(layer, nn.Linear | nn.Conv2d))
     return total
 
 
@@ -77,18 +71,14 @@ def count_bytes(model: str) -> int:
 
 def count_activation_bytes(model: str) -> int:
     """Bytes of the activations of one client-step that no cache holds; views and layers in place: none."""
-    network, values = make_network(model).eval(), 0
+    values = 0
 
     def count(layer: nn.Module, inputs: tuple, output: torch.Tensor) -> None:
         nonlocal values
         if output.data_ptr() != inputs[0].data_ptr():
             values += output.numel()
 
-    for layer in network.modules():
-        if not [*layer.children()]:
-            layer.register_forward_hook(count)
-    with torch.no_grad(), step_key(torch.tensor(0)):
-        network(torch.zeros(NETWORKS[model].batch, *NETWORKS[model].shape))
+    watch_layers(model, count, lambda layer: not [*layer.children()])
     return 4 * 4 * values  # float32; outputs and gradients, each written and read
 
 
@@ -160,9 +150,7 @@ def measure(model: str, peak: float, stream: float) -> dict[str, float | str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser = make_parser(__doc__, models=NETWORKS)
     args = parser.parse_args()
     device = default_device()
     rates, stream = arithmetic_rates(device), bandwidth(device)

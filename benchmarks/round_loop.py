@@ -8,16 +8,14 @@ each with no further evaluation (what the 10 % of a CPU and the 5 % of a GPU are
 global model on the training data of the cohort and of all clients: 60,000 images more a round.
 """
 
-import argparse
 import statistics
 import tempfile
 import time
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
-from benchmarks.common import RESULTS, default_device, wait_for, write_results
+from benchmarks.common import default_device, make_parser, wait_for, write_results
 from fedlib.data.dataset import Dataset, Split
 from fedlib.engine import Samples, Trainer, make_optimizer, train
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
@@ -94,9 +92,8 @@ def measure(num_rounds: int, client_eval: str = PLAIN, **sizes: int) -> list[dic
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     records, shares = [], {}
     for kind in CLIENT_EVALS:
