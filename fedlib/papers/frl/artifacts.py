@@ -13,8 +13,7 @@ from fedlib.papers.frl import runs
 _paper = Deferred("fedlib.papers.frl")
 embedding, figures, measurements = _paper.embedding, _paper.figures, _paper.measurements
 scheduler_training, scheduler_readings = _paper.scheduler_training, _paper.scheduler_readings
-evaluator_readings, scheduler_figures = _paper.evaluator_readings, _paper.scheduler_figures
-static_times, tables = _paper.static_times, _paper.tables
+scheduler_figures, static_times, tables = _paper.scheduler_figures, _paper.static_times, _paper.tables
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
 SCHEDULER_SEEDS = {"smoke": 2, "reduced": 20, "paper": 5}  # single runs with a heavy tail (FRL-A31)
@@ -71,7 +70,7 @@ ARTIFACTS = (
     ),
     _trained(
         "frl/evaluatorfl_code", "EvaluatorFL 2: the code's reward, and its first average", "figure",
-        runs=runs.code_runs, plot=evaluator_readings.plot_code_readings, tables=(tables.first_rounds,),
+        runs=runs.code_runs, plot=figures.plot_code_readings, tables=(tables.first_rounds,),
     ),
     _trained(
         "frl/evaluatorfl_rate", "EvaluatorFL 1 with the rate of its code, Adam 0.01", "table",

@@ -1,6 +1,7 @@
 """The report's figures, from stored rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,10 @@ from fedlib.papers.frl.tables import evaluators
 AGENTS = (  # EvaluatorFL in all readings, without its control
     "evaluatorfl", "evaluatorfl_code", "evaluatorfl_old", "evaluatorfl_local", "evaluatorfl_initial",
 )  # fmt: skip
+_CODE_COLOURS = {  # readings of approach 2 (FRL-A8), which lie too close for line and marker alone
+    "evaluatorfl": "#AA4499", "evaluatorfl_initial": "#E69F00", "evaluatorfl_local": "#0072B2",
+    "evaluatorfl_code": "#009E73",
+}  # fmt: skip
 
 
 def caption(fig: Figure, rows: pd.DataFrame, note: str = "") -> Figure:
@@ -116,16 +121,48 @@ def plot_rewards(rows: pd.DataFrame) -> Figure:
     """Figs. 16, 21: the reward R and the accuracy Rhat that it is made of, mean over seeds."""
     rows = quantities.named(rows)
     rows = rows[rows["variant"].isin(AGENTS) & (rows["round"] > 0)]
-    sizes = sorted(set(rows["num_clients"]))
-    fig, axes = plotting.subplots(2, len(sizes), figsize=(9.2, 5.6), sharex=True, squeeze=False)
-    for column, workers in enumerate(sizes):
-        own = rows[rows["num_clients"] == workers]
-        for ax, value in zip(axes[:, column], ("reward", "value"), strict=True):
-            plotting.plot_curves(own, ax, y=value, by="variant")
-            ax.set(title=f"{workers} workers", ylabel={"reward": "R", "value": "$\\hat R$"}[value], xlabel="")
-        axes[1, column].set_xlabel("round")
+    fig, axes = _reward_panels(rows, "round", "round")
     plotting.legend_beside_last([*axes[1], *axes[0]])
     return caption(fig, rows)
+
+
+def plot_code_readings(rows: pd.DataFrame) -> Figure:
+    """R and Rhat over the rounds of an episode, mean of the 20 episodes, by reading of approach 2 (F1)."""
+    rows = quantities.named(rows)
+    rows = rows[rows["variant"].isin(_CODE_COLOURS) & (rows["round"] > 0)]
+    keys = ["num_clients", "variant", "seed", "episode_round"]
+    means = rows.groupby(keys, as_index=False)[["reward", "value"]].mean()
+    styles = {name: replace(plotting.method_style(name), colour=c) for name, c in _CODE_COLOURS.items()}
+    fig, axes = _reward_panels(means, "episode_round", "round of the episode", styles, sharey="row")
+    for ax in axes.flat:
+        ax.get_legend().remove()
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=2)
+    return caption(fig, rows)
+
+
+def _reward_panels(
+    rows: pd.DataFrame,
+    x: str,
+    x_label: str,
+    styles: dict[str, plotting.MethodStyle] | None = None,
+    *,
+    sharey: str = "none",
+) -> tuple[Figure, np.ndarray]:
+    """R above, Rhat below: a curve for each variant, a column for each number of workers."""
+    sizes = sorted(set(rows["num_clients"]))
+    fig, axes = plotting.subplots(
+        2, len(sizes), figsize=(9.2, 5.6), sharex=True, sharey=sharey, squeeze=False
+    )
+    for column, workers in enumerate(sizes):
+        own = rows[rows["num_clients"] == workers]
+        for ax, (value, label) in zip(
+            axes[:, column], (("reward", "R"), ("value", "$\\hat R$")), strict=True
+        ):
+            plotting.plot_curves(own, ax, x=x, y=value, by="variant", styles=styles)
+            ax.set(title=f"{workers} workers", ylabel=label, xlabel="")
+        axes[1, column].set_xlabel(x_label)
+    return fig, axes
 
 
 def plot_accuracies(rows: pd.DataFrame) -> Figure:
