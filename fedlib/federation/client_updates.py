@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedlib import seeds
-from fedlib.engine import LocalRule, LocalState, Trained, Trainer, make_work, stream_keys, train
+from fedlib.engine import LocalRule, LocalState, Trained, Trainer, Work, make_work, stream_keys, train
 from fedlib.engine.batches import on_device
 from fedlib.engine.hardware.memory import rows_of
 from fedlib.engine.mixup import BalancedMixUp
@@ -72,7 +72,18 @@ def train_cohort(
     its anchor is the download unless it has another one. work: overrides of `make_work` (epochs,
     learning_rate, steps_limit, first_epoch, order); scalars or one value per row.
     """
-    indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
+    plan = cohort_work(task, cohort, **work)
+    tensors = {**broadcast({**state.params, **state.buffers}, plan.replica), **(personal or {})}
+    params = {name: tensors[name] for name, _ in task.trainer.model.named_parameters()}
+    local = task.trainer.start(
+        params, {name: tensors[name] for name, _ in task.trainer.model.named_buffers()}
+    )
+    rule = None if rule is None else rule.at(params)
+    return train(local_trainer(task), task.train, local, plan, rule)
+
+
+def cohort_work(task: Task, cohort: Cohort, **work: Any) -> Work:
+    """The mini-batches of a round's clients, rows replica by replica; work: overrides of `make_work`."""
     run = task.run
     settings: dict[str, Any] = {
         "epochs": run.local_epochs,
@@ -81,17 +92,11 @@ def train_cohort(
         "steps_limit": run.local_steps,
     }
     settings |= work
+    indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
     key = stream_keys([task.seeds[r] for r in cohort.replica], cohort.round, cohort.client)
-    plan = make_work(
+    return make_work(
         indices, replica=cohort.replica, client=cohort.client, key=key, device=task.device, **settings
     )
-    tensors = {**broadcast({**state.params, **state.buffers}, plan.replica), **(personal or {})}
-    params = {name: tensors[name] for name, _ in task.trainer.model.named_parameters()}
-    local = task.trainer.start(
-        params, {name: tensors[name] for name, _ in task.trainer.model.named_buffers()}
-    )
-    rule = None if rule is None else rule.at(params)
-    return train(local_trainer(task), task.train, local, plan, rule)
 
 
 def local_trainer(task: Task) -> Trainer:

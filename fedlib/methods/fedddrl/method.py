@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlib.engine import Trained, make_work, stream_keys, train
+from fedlib.engine import Trained, train
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
 from fedlib.federation import (
@@ -39,6 +39,7 @@ from fedlib.federation import (
     server_evaluation,
 )
 from fedlib.federation.client_updates import (
+    cohort_work,
     finish_round,
     initial_state,
     local_trainer,
@@ -314,17 +315,7 @@ def reward_accuracy(task: Task, state: ServerState) -> np.ndarray:
 
 def continue_training(task: Task, cohort: Cohort, probe: Trained, epochs: np.ndarray) -> Trained:
     """The probe's models after `epochs` [R, N] in total; a client with 1 is done and keeps every bit."""
-    work = make_work(
-        [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)],
-        replica=cohort.replica,
-        client=cohort.client,
-        key=stream_keys([task.seeds[r] for r in cohort.replica], cohort.round, cohort.client),
-        epochs=epochs.ravel(),
-        first_epoch=1,
-        learning_rate=task.run.local_learning_rate,
-        order=task.run.sample_order,
-        device=task.device,
-    )
+    work = cohort_work(task, cohort, epochs=epochs.ravel(), first_epoch=1, steps_limit=None)
     return train(local_trainer(task), task.train, probe.state, work)
 
 
