@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, real_rows, samples_of
+from fedlib.analysis.claims import Claim, Part, real_rows, samples_of
 from fedlib.analysis.intervals import Interval, interval_words, mean_interval, number_words
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
@@ -62,14 +62,17 @@ def of_claim(
     claim = next(one for one in claims if one.id == claim_id)
     chosen, place = claim.parts[part], artifact or claim.artifact
 
+    return of_part(chosen, id=id, what=f"{chosen.what} ({claim_id})", artifact=place, places=places)
+
+
+def of_part(part: Part, *, id: str, what: str, artifact: str, places: tuple[str, ...]) -> Number:
+    """The effect of a part on an artifact's rows of real data, mean over the cells at hand."""
+
     def compute(rows_of: RowsOf) -> Interval | None:
-        samples = samples_of(chosen, real_rows(rows_of(place)))
+        samples = samples_of(part, real_rows(rows_of(artifact)))
         return None if samples.empty else mean_interval(samples.mean(axis=1).to_numpy())
 
-    return Number(
-        id=id, what=f"{chosen.what} ({claim_id})", unit=chosen.unit, artifacts=(place,),
-        compute=compute, places=places,
-    )  # fmt: skip
+    return Number(id=id, what=what, unit=part.unit, artifacts=(artifact,), compute=compute, places=places)
 
 
 def single(value: float) -> Interval:

@@ -1,14 +1,14 @@
 """Numbers of README, of docs/findings.md and of the first screen of 03_fedddrl."""
 
-from fedlib.analysis.claims import real_rows, samples_of
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim
+from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim, of_part
 from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.returns import less_rule
 from fedlib.papers.fedddrl.supplements import SAVED_WAITING
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
 
-ROWS, TABLE4 = "fedddrl/controls", "fedddrl/table4"
+ROWS = "fedddrl/controls"
 NOTEBOOK = "notebooks/03_fedddrl.ipynb"
 PLACES = (FINDINGS, NOTEBOOK)
 
@@ -45,12 +45,6 @@ def _less_random_fifth(rows_of: RowsOf) -> Interval | None:
     return None if rows.empty else less_rule(rows, "random_drop_20%")
 
 
-def _saved_waiting(rows_of: RowsOf) -> Interval | None:
-    """Latency saved (%) where the server waits for the probing of dropped clients (A2)."""
-    samples = samples_of(SAVED_WAITING, real_rows(rows_of(TABLE4)))
-    return None if samples.empty else mean_interval(samples.mean(axis=1).to_numpy())
-
-
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
@@ -64,10 +58,10 @@ SAVED_SECONDS, SAVED_UPLOADS, ACCURACY = PROMISED = tuple(
 )
 NUMBERS = (
     *PROMISED,
-    Number(
-        id="fedddrl-latency-saved-waiting",
-        what="latency saved by FedDdrl where the server waits for the probing of dropped clients", unit="%",
-        artifacts=(TABLE4,), compute=_saved_waiting, places=(FINDINGS,),
+    of_part(
+        SAVED_WAITING, id="fedddrl-latency-saved-waiting",
+        what="latency saved by FedDdrl where the server waits for the probing of dropped clients",
+        artifact="fedddrl/table4", places=(FINDINGS,),
     ),
     *(number for numbers in LESS_RULE.values() for number in numbers),
     *(number for numbers in BY_DATA.values() for number in numbers.values()),
