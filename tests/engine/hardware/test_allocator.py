@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from worlds import make_run
 
 from fedlib.engine.hardware.memory import SETTINGS
 from fedlib.federation import task
-from fedlib.run import Run
 
 GLIBC = platform.libc_ver()[0] == "glibc"
 BLOCKS, MIB, PAGE = 20, 64, 4096
@@ -52,19 +52,5 @@ def test_the_users_own_settings_stand(name):
 def test_a_prepared_run_keeps_freed_memory(monkeypatch):
     asked = []
     monkeypatch.setattr(task, "keep_freed_memory", lambda: asked.append(True))
-    task.prepare(
-        [
-            Run(
-                paper="test",
-                artifact="allocator",
-                profile="smoke",
-                dataset="fmnist-embedded",
-                method="fedavg",
-                partition="iid",
-                model="mlp",
-                num_clients=2,
-                rounds=1,
-            )
-        ]
-    )
+    task.prepare([make_run(dataset="fmnist-embedded", partition="iid", num_clients=2, rounds=1)])
     assert asked == [True]

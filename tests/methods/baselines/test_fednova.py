@@ -40,14 +40,18 @@ def test_accumulated_weight_is_what_momentum_sgd_does():
     assert -w.item() == pytest.approx(float(fednova.accumulated_weight(np.array(7), 0.9)), rel=1e-5)
 
 
-def test_equal_numbers_of_steps_are_fedavg():
-    task = make_world(sizes=(8, 8, 8))
-    cohort = sample_cohort(task.seeds, 1, 3, 3)
+def assert_is_fedavg(task, cohort):
     ours, plain = (make_method(name) for name in ("fednova", "fedavg"))
     first, _ = ours.apply(task, ours.init(task), cohort)
     second, _ = plain.apply(task, plain.init(task), cohort)
     for name, tensor in first.params.items():
         torch.testing.assert_close(tensor, second.params[name], rtol=1e-5, atol=1e-6)
+
+
+def test_equal_numbers_of_steps_are_fedavg():
+    task = make_world(sizes=(8, 8, 8))
+    cohort = sample_cohort(task.seeds, 1, 3, 3)
+    assert_is_fedavg(task, cohort)
 
 
 def test_a_limit_of_local_steps_counts():
@@ -55,11 +59,7 @@ def test_a_limit_of_local_steps_counts():
     task = make_world(sizes=(8, 2), batch_size=2, local_steps=1)
     cohort = sample_cohort(task.seeds, 1, 2, 2)
     assert fednova.local_steps(task, cohort).tolist() == [[1, 1]] * len(task.seeds)
-    ours, plain = (make_method(name) for name in ("fednova", "fedavg"))
-    first, _ = ours.apply(task, ours.init(task), cohort)
-    second, _ = plain.apply(task, plain.init(task), cohort)
-    for name, tensor in first.params.items():
-        torch.testing.assert_close(tensor, second.params[name], rtol=1e-5, atol=1e-6)
+    assert_is_fedavg(task, cohort)
 
 
 def test_other_local_optimizers_are_refused():
