@@ -26,10 +26,7 @@ from fedlib.reporting import agents
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch, tmp_path):
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+    fake_federation.install_for(monkeypatch, tmp_path)
 
 
 def test_an_absent_data_set_is_one_line_and_status_2(capsys, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 import fedlib
 from fedlib.cli import results
 from fedlib.cli.main import main
-from fedlib.experiments import result_files, stored_runs
+from fedlib.experiments import stored_runs
 from fedlib.experiments.store import Store
 from fedlib.plotting.style import method_style
 
@@ -224,11 +224,10 @@ def test_runs_with_other_settings_are_no_further_seeds(tmp_path, capsys, monkeyp
 @pytest.fixture
 def committed(monkeypatch, tmp_path):
     """Two methods, two seeds each, committed at `reduced`; `fake/curve` shows one of them. An empty store."""
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    fake_federation.install_for(monkeypatch, tmp_path)
     (grid,) = fake_federation.ARTIFACTS
     curve = replace(grid, id="fake/curve", runs=lambda profile: fake_federation.grid_runs(profile)[:1])
     monkeypatch.setattr(fake_federation, "ARTIFACTS", (grid, curve))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
     first = ["--profile", "reduced", "--store", str(tmp_path / "first")]
     assert main(["run", "fake/grid", *first]) == main(["export", "fake/grid", *first]) == 0
     return ["--store", str(tmp_path / "second")]

@@ -15,9 +15,7 @@ from fedlib.papers import find_artifact, run_artifact
 @pytest.fixture
 def committed(monkeypatch, tmp_path):
     """The fake grid of four runs, two seeds of each of two descriptions, 60 s a group, on two machines."""
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+    fake_federation.install_for(monkeypatch, tmp_path)
     run_artifact("fake/grid", profile="reduced", seeds=2)
     path = export_results(find_artifact("fake/grid"), "reduced")
     details = result_files.read_details(path)

@@ -41,10 +41,8 @@ BORROWED = Artifact("fake/curve", "one curve", "figure", runs=lambda p: grid_run
 @pytest.fixture(autouse=True)
 def world(monkeypatch, tmp_path):
     CALLS.clear()
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    fake_federation.install_for(monkeypatch, tmp_path)
     monkeypatch.setattr(fake_federation, "ARTIFACTS", (fake_federation.ARTIFACTS[0], KEPT, BORROWED, SHARED))
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "committed")
 
 
 def test_a_kept_computation_runs_once_and_loading_never_computes(tmp_path):

@@ -17,7 +17,7 @@ from processes import PATIENCE, deaf_to_interrupts, has_ended, usual_signals, wa
 
 import fedlib.federation
 from fedlib.errors import MemoryShortage, UsageError, WriteError
-from fedlib.experiments import group_training, result_files, results, runner
+from fedlib.experiments import group_training, results, runner
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.progress import Progress, Silent
 from fedlib.experiments.result_files import read_details, read_rows, write_rows
@@ -35,10 +35,8 @@ SECOND = [replace(run, method="fedprox", method_options={"mu": 0.1}) for run in 
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch, tmp_path):
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    fake_federation.install_for(monkeypatch, tmp_path)
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
 
 
 @pytest.fixture

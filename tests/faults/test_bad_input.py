@@ -37,7 +37,6 @@ from bad_files import (
 import fedlib.federation
 from fedlib.cli.main import main
 from fedlib.data import torchvision_sets
-from fedlib.experiments import result_files
 from fedlib.reporting import notebook_runner, reproduce, site
 
 
@@ -376,11 +375,8 @@ ROWS = [*FIRST, *COMMANDS, *SETTINGS, *PATHS, *DATA, *STORE]
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch, tmp_path):
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "data"))
+    fake_federation.install_for(monkeypatch, tmp_path)
     monkeypatch.setattr(torchvision_sets, "DEBIAN_FMNIST", tmp_path / "no-debian")
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
     for module in (notebook_runner, site, reproduce):
         monkeypatch.setattr(module, "project_root", lambda: tmp_path)
 

@@ -25,7 +25,7 @@ from fedlib import data, plotting
 from fedlib.cli.main import main
 from fedlib.data import cache, torchvision_sets
 from fedlib.errors import DataError, WriteError
-from fedlib.experiments import result_files, runner
+from fedlib.experiments import runner
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store, StoreWarning
 from fedlib.reporting import figure_files, notebook_runner, reproduce, site
@@ -35,10 +35,7 @@ REAL = {name: getattr(fedlib.federation, name) for name in ("prepare", "rounds")
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch, tmp_path):
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+    fake_federation.install_for(monkeypatch, tmp_path)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from fake_federation import BASE, Stop
 from fedlib.analysis.tables import provenance_line
 from fedlib.cli.main import main
 from fedlib.errors import UsageError
-from fedlib.experiments import provenance, result_files, runner
+from fedlib.experiments import provenance, runner
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.results import load_rows
 from fedlib.experiments.store import Store
@@ -24,9 +24,7 @@ A, B = "a" * 40, "b" * 40
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch, tmp_path):
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+    fake_federation.install_for(monkeypatch, tmp_path)
 
 
 @pytest.fixture

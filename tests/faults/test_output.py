@@ -99,8 +99,7 @@ def test_an_error_of_fedlib_shows_its_traceback_and_asks_for_a_report(tmp_path):
 
 
 def test_figures_need_no_window(tmp_path, monkeypatch):
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    fake_federation.install_for(monkeypatch, tmp_path)
     assert main(["run", "fake/grid"]) == 0
     for command in (f"figures fake --out '{tmp_path}'", f"show fake/grid --out '{tmp_path}/grid.png'"):
         done = shell(f"fake {command}", tmp_path, MPLBACKEND="nonsense")

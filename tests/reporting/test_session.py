@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.experiments import measurements, result_files
+from fedlib.experiments import measurements
 from fedlib.experiments.artifact import Artifact, Measurement
 from fedlib.experiments.durations import Expected
 from fedlib.experiments.store import FAILED, Store
@@ -19,9 +19,7 @@ LONG = Measurement("fake/search", lambda profile: pd.DataFrame({"value": [1.0]})
 
 @pytest.fixture(autouse=True)
 def world(monkeypatch, tmp_path):
-    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: tmp_path / "results")
+    fake_federation.install_for(monkeypatch, tmp_path)
 
 
 def put(monkeypatch, *own):

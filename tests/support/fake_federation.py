@@ -23,6 +23,7 @@ from processes import wait_for
 import fedlib.federation
 from fedlib.analysis.claims import Claim
 from fedlib.cli.main import main
+from fedlib.experiments import result_files
 from fedlib.experiments.artifact import Artifact, Deferred
 from fedlib.experiments.progress import Silent
 from fedlib.federation import RoundResult
@@ -151,6 +152,14 @@ def install(put=setattr, put_item=dict.__setitem__):
     put(fedlib.federation, "prepare", prepare)
     put(fedlib.federation, "rounds", rounds)
     put_item(PAPERS, "fake", FakePaper())
+
+
+def install_for(monkeypatch, folder):
+    """The fake for one test: runs, data sets and committed results are in its own folder."""
+    install(monkeypatch.setattr, monkeypatch.setitem)
+    monkeypatch.setenv("FEDLIB_STORE", str(folder / "runs"))
+    monkeypatch.setenv("FEDLIB_DATA", str(folder / "data"))
+    monkeypatch.setattr(result_files, "results_folder", lambda: folder / "results")
 
 
 if __name__ == "__main__":
