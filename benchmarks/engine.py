@@ -79,10 +79,7 @@ def steps_for(model: str, count: int) -> int:
 def builders(model: str, count: int, batch: int | None) -> dict[str, Callable[[], Contestant]]:
     """Name -> a function that gives the contestant, of those in this environment."""
     clients = Clients.of(model, count, steps_for(model, count), batch)
-    found = {
-        "plain loop": lambda: plain_loop(model, clients),
-        "engine": lambda: engine(model, clients),
-    }
+    found = {"plain loop": lambda: plain_loop(model, clients), "engine": lambda: engine(model, clients)}
     if count == 10:
         for backend in ("loop", "vmap", "stacked"):
             found[backend] = lambda backend=backend: engine(model, clients, backend=backend)

@@ -96,11 +96,7 @@ def plain(num_clients: int, images: int, batch: int) -> Contestant:
 def measure(num_clients: int, size: str, repeats: int) -> list[dict]:
     """One record per contestant; speed-up against the quicker of the two that go one after the other."""
     given = (num_clients, *SIZES[size])
-    runs = {
-        "stacked": engine("stacked", *given),
-        "loop": engine("loop", *given),
-        "plain": plain(*given),
-    }
+    runs = {"stacked": engine("stacked", *given), "loop": engine("loop", *given), "plain": plain(*given)}
     seconds = contest(runs, repeats)
     median = {name: statistics.median(values) for name, values in seconds.items()}
     slow = min(median["loop"], median["plain"])

@@ -32,10 +32,7 @@ def probability_of_improvement(ours: np.ndarray, theirs: np.ndarray) -> np.ndarr
 
 
 def stratified_interval(
-    statistic: Callable[..., np.ndarray],
-    *scores: np.ndarray,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    statistic: Callable[..., np.ndarray], *scores: np.ndarray, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
     """The statistic of scores [settings, seeds] with its 95 % percentile bootstrap interval.
 

@@ -17,29 +17,10 @@ FMNIST_CLASSES = (
 DIGITS = tuple(string.digits)
 # LEAF's order of FEMNIST's 62 classes: digits, capitals, small letters
 GLYPHS = tuple(string.digits + string.ascii_uppercase + string.ascii_lowercase)
-CIFAR10_CLASSES = (
-    "airplane",
-    "automobile",
-    "bird",
-    "cat",
-    "deer",
-    "dog",
-    "frog",
-    "horse",
-    "ship",
-    "truck",
-)
+CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 XRAY_CLASSES = ("normal", "abnormal")
 # CrisisIBD, task disaster types (FEDDDRL-A38), as written in the official TSV files
-CRISIS_CLASSES = (
-    "earthquake",
-    "fire",
-    "flood",
-    "hurricane",
-    "landslide",
-    "not_disaster",
-    "other_disaster",
-)
+CRISIS_CLASSES = ("earthquake", "fire", "flood", "hurricane", "landslide", "not_disaster", "other_disaster")
 
 # FEDDRL-A39: MNIST's constants for Fashion-MNIST too; CIFAR to [-1, 1]
 GREY_DIGITS = {"mean": (0.1307,), "std": (0.3081,)}

@@ -20,13 +20,7 @@ from fedlib.experiments import provenance
 from fedlib.experiments.artifact import Measurement
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.durations import expected_measurement, minutes
-from fedlib.experiments.store import (
-    Store,
-    StoreWarning,
-    read_csv_exactly,
-    set_aside,
-    to_json,
-)
+from fedlib.experiments.store import Store, StoreWarning, read_csv_exactly, set_aside, to_json
 from fedlib.files import read_json, write_atomically
 
 if TYPE_CHECKING:
@@ -39,12 +33,7 @@ def measurement_path(measurement: Measurement, profile: str, store: Store) -> Pa
 
 
 def compute_measurement(
-    measurement: Measurement,
-    profile: str,
-    store: Store,
-    *,
-    again: bool = False,
-    budget: Budget | None = None,
+    measurement: Measurement, profile: str, store: Store, *, again: bool = False, budget: Budget | None = None
 ) -> "pd.DataFrame":
     """Rows of a measurement, computed and stored unless they are there already.
 

@@ -16,12 +16,7 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Measurement
 from fedlib.experiments.measurements import details_beside, is_current, load_measurement, measurement_path
 from fedlib.experiments.provenance import of_finished_run
 from fedlib.experiments.result_files import current_run, read_details, read_rows, results_file, write_rows
-from fedlib.experiments.store import (
-    FINISHED,
-    Store,
-    StoreWarning,
-    plain,
-)
+from fedlib.experiments.store import FINISHED, Store, StoreWarning, plain
 from fedlib.run import Run, count_of_runs
 
 if TYPE_CHECKING:
@@ -179,11 +174,7 @@ def _from_results(
 
 
 def export_results(
-    artifact: Artifact,
-    profile: str,
-    *,
-    store: Store | Path | str | None = None,
-    every: int = 1,
+    artifact: Artifact, profile: str, *, store: Store | Path | str | None = None, every: int = 1
 ) -> Path:
     """Write an artifact's stored rows to the committed results; returns the file's path.
 

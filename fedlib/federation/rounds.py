@@ -140,12 +140,7 @@ def _initial_rows(task: Task, method: Method, server: ServerState) -> list[Row]:
 
 
 def _report_rows(
-    task: Task,
-    method: Method,
-    server: ServerState,
-    cohort: Cohort,
-    report: RoundReport,
-    evaluates: bool,
+    task: Task, method: Method, server: ServerState, cohort: Cohort, report: RoundReport, evaluates: bool
 ) -> list[Row]:
     found: dict[str, list[Evaluation]] = {}
     if evaluates:

@@ -9,11 +9,7 @@ from fedlib.errors import check
 
 
 def plot_images(
-    images: np.ndarray,
-    ax: Axes,
-    *,
-    columns: int = 10,
-    row_names: Sequence[str] | None = None,
+    images: np.ndarray, ax: Axes, *, columns: int = 10, row_names: Sequence[str] | None = None
 ) -> Axes:
     """Lay the images out in rows of `columns`, with a thin gap between them.
 

@@ -55,11 +55,7 @@ class KernelWatch:
     """
 
     def __init__(
-        self,
-        say: Callable[[str], None] | None = None,
-        *,
-        sample_every: float = 0.2,
-        say_every: float = 60.0,
+        self, say: Callable[[str], None] | None = None, *, sample_every: float = 0.2, say_every: float = 60.0
     ):
         self.peak_mib = 0.0
         self.execution = 0
@@ -168,9 +164,7 @@ class _Client(PapermillNotebookClient):
 
     def create_kernel_manager(self) -> AsyncKernelManager:
         self.km = QuietlyEnded(
-            kernel_name=self.kernel_name,
-            kernel_spec_manager=CurrentInterpreter(parent=self),
-            **_encryption(),
+            kernel_name=self.kernel_name, kernel_spec_manager=CurrentInterpreter(parent=self), **_encryption()
         )
         self.watch.manager = self.km
         return self.km

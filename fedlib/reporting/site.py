@@ -28,16 +28,7 @@ from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, pic
 from fedlib.reporting.notebook_runner import NotebookResult, notebooks_folder, output_folder, paper_key
 from fedlib.reporting.verdict_cache import Record
 
-_EFFECTS = [
-    "part",
-    "effect",
-    "effect_low",
-    "effect_high",
-    "unit",
-    "printed",
-    "margin",
-    "part_verdict",
-]
+_EFFECTS = ["part", "effect", "effect_low", "effect_high", "unit", "printed", "margin", "part_verdict"]
 _HEADERS = {"effect_low": "low", "effect_high": "high", "printed": "published", "part_verdict": "verdict"}
 _TEMPLATE = Path(__file__).parent / "templates" / "page.html"
 
@@ -71,11 +62,7 @@ def write_site(
     index = _index(pages, found, effects, artifacts, results)
     template = Environment(autoescape=False).from_string(_TEMPLATE.read_text(encoding="utf-8"))
     entries = [entry for page in (*pages, *judged, index) for entry in page.entries]
-    common = {
-        "pages": [index, *pages],
-        "provenance": html.escape(provenance),
-        "code_style": code_style(),
-    }
+    common = {"pages": [index, *pages], "provenance": html.escape(provenance), "code_style": code_style()}
     row = [index, *pages]
     for page in (*row, *judged):  # a claim's page, of which there are many, searches no prose
         places = json.dumps(entries if page in row else [(*entry[:3], "") for entry in entries])

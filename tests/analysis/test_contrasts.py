@@ -83,8 +83,7 @@ def test_variants_by_method_and_options():
         }
     )
     named = with_variant(
-        rows,
-        {"uniform": ("fedavg", {"weights": "uniform"}), "feddrl_online": ("feddrl", {"mode": "online"})},
+        rows, {"uniform": ("fedavg", {"weights": "uniform"}), "feddrl_online": ("feddrl", {"mode": "online"})}
     )
     assert named["variant"].tolist() == ["fedavg", "uniform", "feddrl_online", "fedprox"]
 

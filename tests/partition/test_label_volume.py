@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.partition import (
-    label_counts,
-    make_partition,
-    partition_by_shares,
-    partition_like,
-    volume_shares,
-)
+from fedlib.partition import label_counts, make_partition, partition_by_shares, partition_like, volume_shares
 
 TRAIN = np.repeat(np.arange(10), 600)
 TEST = np.repeat(np.arange(10), 100)

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from fedlib.papers.feddrl.runs import FILE_SETTINGS
-from fedlib.partition import (
-    label_counts,
-    label_emd,
-    make_partition,
-    skew_properties,
-    split_within_clients,
-)
+from fedlib.partition import label_counts, label_emd, make_partition, skew_properties, split_within_clients
 
 MNIST = np.repeat(np.arange(10), [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949])
 FASHION = np.repeat(np.arange(10), 6000)

@@ -80,11 +80,7 @@ def build_femnist(writers: int = 100) -> Dataset:
     groups = np.repeat(np.arange(writers), [len(part) for part in labels])
     whole = Split(np.concatenate(images), np.concatenate(labels), groups)
     return _held_out(
-        "standin-femnist",
-        whole,
-        GLYPHS,
-        [f"writer {writer}" for writer in range(writers)],
-        "handwriting",
+        "standin-femnist", whole, GLYPHS, [f"writer {writer}" for writer in range(writers)], "handwriting"
     )
 
 
@@ -130,11 +126,7 @@ STAND_INS: dict[str, tuple[str, Callable[..., Dataset], tuple[str, ...]]] = {
         ("train_per_class", "test_per_class"),
     ),
     "standin-femnist": ("stand-in for FEMNIST: 62 glyphs by writer, 28×28 grey", build_femnist, ("writers",)),
-    "standin-xray": (
-        "stand-in for chest X-rays: three styles, 32×32 grey",
-        build_xray,
-        ("images", "spread"),
-    ),
+    "standin-xray": ("stand-in for chest X-rays: three styles, 32×32 grey", build_xray, ("images", "spread")),
     "standin-crisis": (
         "stand-in for CrisisIBD: 7 classes, colour",
         build_crisis,

@@ -22,11 +22,7 @@ class PrefixStep:
     """
 
     def __init__(
-        self,
-        trainer: Trainer,
-        part: LocalState,
-        rule: LocalRule | None,
-        rate: float | Tensor,
+        self, trainer: Trainer, part: LocalState, rule: LocalRule | None, rate: float | Tensor
     ) -> None:
         self.trainer, self.part, self.rule, self.rate = trainer, part, rule, rate
         self.params = {name: tensor.detach() for name, tensor in part.params.items()}

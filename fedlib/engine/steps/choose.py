@@ -11,12 +11,7 @@ from fedlib.engine.steps.mlp import ChainStep, chain_of
 from fedlib.engine.trainer import Trainer
 
 
-def make_step(
-    trainer: Trainer,
-    part: LocalState,
-    rule: LocalRule | None,
-    rate: float | Tensor,
-) -> PrefixStep:
+def make_step(trainer: Trainer, part: LocalState, rule: LocalRule | None, rate: float | Tensor) -> PrefixStep:
     """The fastest step for this trainer: a fixed rule."""
     return _step_class(trainer, rule, rate)(trainer, part, rule, rate)
 

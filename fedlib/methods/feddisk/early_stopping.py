@@ -59,12 +59,7 @@ class EarlyStopping:
     """
 
     def __init__(
-        self,
-        rows: int,
-        patience: int,
-        device: torch.device,
-        least: float = 0.0,
-        state: Tensors | None = None,
+        self, rows: int, patience: int, device: torch.device, least: float = 0.0, state: Tensors | None = None
     ) -> None:
         self.patience, self.least = patience, least
         self.state = state or {

@@ -21,9 +21,7 @@ ALL_AGENTS = "three agents a partition"
 SAVED_SECONDS = contrasts((("fedavg_mixup", "fedddrl"),), values=estimands.share_of_fedavg("latency_seconds"))
 
 
-def of_all_agents(
-    estimand: Callable[[pd.DataFrame], pd.DataFrame],
-) -> Callable[[pd.DataFrame], pd.DataFrame]:
+def of_all_agents(estimand: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """An estimand on rows of `fedddrl/agents`: mean over the agents of each partition, by seed.
 
     Of the seeds that have every agent.
@@ -117,8 +115,7 @@ def _mixup_with(words: str, local: runs.Local) -> Supplement:
 FEDAVG_ALONE = supplement(  # of C1
     "fedddrl/agents",
     Part(
-        f"FedDdrl - FedAvg+, {ALL_AGENTS}",
-        of_all_agents(contrasts(against("fedddrl", "fedavg_mixup"), HARD)),
+        f"FedDdrl - FedAvg+, {ALL_AGENTS}", of_all_agents(contrasts(against("fedddrl", "fedavg_mixup"), HARD))
     ),
 )
 FEDPROX_OVER_FEDAVG = supplement(  # of C2

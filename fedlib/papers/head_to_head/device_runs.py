@@ -51,9 +51,7 @@ def runs(profile: str) -> list[Run]:
     trained = {"episodes": TRAINING_EPISODES[profile]}
     return [
         replace(
-            base,
-            method=method,
-            method_options={**options, **(trained if method in LEARN_BEFORE else {})},
+            base, method=method, method_options={**options, **(trained if method in LEARN_BEFORE else {})}
         )
         for method, options in CONTESTANTS.values()
     ]

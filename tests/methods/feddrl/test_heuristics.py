@@ -23,8 +23,7 @@ def weights_of(task, **options):
 
 
 @pytest.mark.parametrize(
-    ("rule", "mu"),
-    [("largest_losses", [1.0, 0.0, 1.0, 0.0]), ("proportional", [0.5, 0.25, 1.0, 0.125])],
+    ("rule", "mu"), [("largest_losses", [1.0, 0.0, 1.0, 0.0]), ("proportional", [0.5, 0.25, 1.0, 0.125])]
 )
 def test_rules_on_the_losses_by_hand(rule, mu):
     assert HeuristicWeights(rule=rule, largest=2).by_losses(LOSSES).tolist() == [mu]

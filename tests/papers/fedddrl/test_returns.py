@@ -10,14 +10,7 @@ from fedddrl_by_hand import ROUNDS, frame
 import fedlib
 from fedlib.errors import UsageError
 from fedlib.methods.fedddrl.devices import draw_devices
-from fedlib.papers.fedddrl import (
-    further_tables,
-    quantities,
-    return_tables,
-    returns,
-    tables,
-    weight_search,
-)
+from fedlib.papers.fedddrl import further_tables, quantities, return_tables, returns, tables, weight_search
 from fedlib.papers.fedddrl.latencies import latencies
 
 SLOPE = 2.9 * (10 - 20 / (1 + np.exp(0.35)))  # w1 (U(1) - U(0)), U(1) = 0

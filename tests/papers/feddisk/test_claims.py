@@ -270,8 +270,7 @@ def test_trials_that_lack_a_method_say_nothing_at_length():
 
 
 @pytest.mark.parametrize(
-    ("last", "verdict"),
-    [(20, "supported"), (10, "supported, smaller than printed"), (5, "not supported")],
+    ("last", "verdict"), [(20, "supported"), (10, "supported, smaller than printed"), (5, "not supported")]
 )
 def test_traffic_is_held_to_half_the_printed_factor(last, verdict):
     """MNIST: 1.6 times. FedDisk costs 400 * 2 + 100 = 900 per direction, the competitor 100 a round."""

@@ -22,15 +22,7 @@ from fedlib.papers.feddrl import figures, length_tables, measurements, quantitie
 from fedlib.papers.feddrl.quantities import named
 from fedlib.processors import cores
 from fedlib.reporting.figure_files import draw_figure
-from tests.papers.feddrl.test_claims import (
-    ROUNDS,
-    at_length,
-    cell,
-    over_delta,
-    over_k,
-    three,
-    with_weights,
-)
+from tests.papers.feddrl.test_claims import ROUNDS, at_length, cell, over_delta, over_k, three, with_weights
 
 
 def finished(rows, **more):
