@@ -3,7 +3,9 @@
 R. Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021,
 https://arxiv.org/abs/2108.13264. Scores are [settings, seeds]; bootstraps resample the seeds of each
 setting by themselves (stratified), so that every resample has all settings. A statistic takes scores
-[..., settings, seeds] and gives [...]: all resamples are one computation.
+[..., settings, seeds] and gives [...]: all resamples are one computation. The authors' library, rliable,
+has the same formulas. It is no dependency, as its last release (1.2.0) excludes arch 8 and brings seaborn
+and absl-py for few lines; the tests hold these to its published examples.
 """
 
 from collections.abc import Callable
@@ -32,22 +34,35 @@ def probability_of_improvement(ours: np.ndarray, theirs: np.ndarray) -> np.ndarr
 
 
 def stratified_interval(
-    statistic: Callable[..., np.ndarray], *scores: np.ndarray, resamples: int = RESAMPLES, seed: int = 0
+    statistic: Callable[..., np.ndarray],
+    *scores: np.ndarray,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    independent: bool = False,
 ) -> Interval:
     """The statistic of scores [settings, seeds] with its 95 % percentile bootstrap interval.
 
-    The same seeds are drawn for all `scores`, whose seeds share data and initial model. Simulated with
-    normal scores of two settings, it covers the true value in 82 % with three seeds, 89 % with five and
-    93 % with ten.
+    The same seeds are drawn for all `scores`, whose seeds share data and initial model; independent: seeds
+    of their own for each, as rliable does for `probability_of_improvement`, which pairs any seed with any.
+    Simulated with normal scores of two settings, an interquartile mean's interval covers the true value in
+    83 % with three seeds, 90 % with five and 93 % with ten; that of an improvement, drawn independently, in
+    88 to 97 %, 93 to 98 % and 93 to 98 %, the more the more both methods' seeds have in common.
     """
-    values = statistic(*(_resampled(one, resamples, seed) for one in scores))
+    places = range(len(scores)) if independent else [0] * len(scores)
+    values = statistic(
+        *(_resampled(one, resamples, seed, place) for one, place in zip(scores, places, strict=True))
+    )
     low, high = np.quantile(values, [0.025, 0.975])
     return Interval(float(statistic(*scores)), float(low), float(high), scores[0].shape[1])
 
 
-def _resampled(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """[resamples, settings, seeds] of scores [settings, seeds]: the same seeds whatever the scores are."""
-    picks = np.random.default_rng(seed).integers(0, scores.shape[1], size=(resamples, *scores.shape))
+def _resampled(scores: np.ndarray, resamples: int, seed: int, place: int = 0) -> np.ndarray:
+    """[resamples, settings, seeds] of scores [settings, seeds]: the same seeds whatever the scores are.
+
+    place: another gives other seeds.
+    """
+    rng = np.random.default_rng([seed, place] if place else seed)
+    picks = rng.integers(0, scores.shape[1], size=(resamples, *scores.shape))
     return np.take_along_axis(scores[None], picks, axis=2)
 
 

@@ -53,6 +53,19 @@ def test_pairs_stay_together():
     assert together.high == pytest.approx(1)
 
 
+def test_improvement_draws_the_seeds_of_both_by_themselves():
+    """A method against itself, two seeds: the same draws give one half always, own draws 0 to 1.
+
+    Of the 16 equally likely pairs of draws two give 0 (1, 1 against 2, 2) or 1: an eighth in all, so that
+    the 2.5 % and 97.5 % quantiles are 0 and 1.
+    """
+    scores, statistic = np.array([[1.0, 2.0]]), aggregates.probability_of_improvement
+    together = aggregates.stratified_interval(statistic, scores, scores)
+    apart = aggregates.stratified_interval(statistic, scores, scores, independent=True)
+    assert (together.low, together.mean, together.high) == (0.5, 0.5, 0.5)
+    assert (apart.low, apart.mean, apart.high) == (0, 0.5, 1)
+
+
 def test_ranks():
     scores = np.array([[[3.0, 1.0]], [[2.0, 1.0]], [[1.0, 5.0]]])
     assert aggregates.mean_ranks(scores).tolist() == [(1 + 2.5) / 2, (2 + 2.5) / 2, (3 + 1) / 2]

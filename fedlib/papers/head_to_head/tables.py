@@ -164,7 +164,9 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
         middle = stratified_interval(interquartile_mean, scores[name])
         better = NO_INTERVAL  # of FedAvg against itself
         if name != REFERENCE:
-            better = stratified_interval(probability_of_improvement, scores[name], scores[REFERENCE])
+            better = stratified_interval(
+                probability_of_improvement, scores[name], scores[REFERENCE], independent=True
+            )
         lines.append(
             {
                 "contestant": name, **middle.columns("IQM (%)"), **better.columns("P(> FedAvg)"),
