@@ -115,15 +115,20 @@ def score_matrix(runs: pd.DataFrame, contestant: str) -> np.ndarray:
 
 
 def benchmark_levels(rows: pd.DataFrame) -> pd.DataFrame:
-    """Best accuracy (%) over the rounds, one line per run: dataset, cell, method, seed, rounds, best."""
+    """Best accuracy (%) over the rounds, a line per run: dataset, cell, method, seed, rounds, best, diverged.
+
+    A run that diverged is whole, with the rounds that it was to have, and the best accuracy until then.
+    """
     lines = []
     for _, part in rows.groupby("run", sort=False):
         first = part.iloc[0]
+        diverged = part.status.iloc[-1] != "ok"
         cell = cell_of(first.partition, first.partition_options, BENCHMARK_CELLS)
         lines.append(
             {
                 "dataset": first.dataset, "cell": cell, "method": first.method, "seed": first.seed,
-                "rounds": int(part["round"].max()), "best": 100 * part.test_accuracy.max(),
+                "rounds": int(first.rounds if diverged else part["round"].max()),
+                "best": 100 * part.test_accuracy.max(), "diverged": diverged,
             }
         )  # fmt: skip
     return pd.DataFrame(lines)
@@ -134,7 +139,8 @@ def benchmark_cells(rows: pd.DataFrame) -> pd.DataFrame:
 
     difference: `Interval` over seeds of ours less the public mean. margin: two public standard
     deviations, at least one point. verdict: of equivalence within it, *not testable here* with fewer
-    than the protocol's 50 rounds or without a public number.
+    than the protocol's 50 rounds or without a public number. Runs that diverged count by their best
+    accuracy, as the public means have such runs too; diverged: how many.
     """
     public = load_published("benchmarks").query("benchmark == 'niid_bench'")
     public = public.set_index(["dataset", "cell", "method"])[["accuracy", "sd"]]
@@ -148,6 +154,7 @@ def benchmark_cells(rows: pd.DataFrame) -> pd.DataFrame:
         lines.append(
             dict(zip(("dataset", "cell", "method"), key, strict=True))
             | {"public": accuracy, "sd": sd, "ours": part.best.mean(), "difference": difference}
-            | {"margin": margin, "verdict": verdict, "rounds": int(part.rounds.min()), "seeds": len(part)}
+            | {"margin": margin, "verdict": verdict, "rounds": int(part.rounds.min())}
+            | {"seeds": len(part), "diverged": int(part.diverged.sum())}
         )
     return pd.DataFrame(lines)

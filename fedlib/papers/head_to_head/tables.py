@@ -190,6 +190,7 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
             "verdict": AGREEMENT[line.verdict],
             "rounds": line.rounds,
             "seeds": line.seeds,
+            "diverged": line.diverged,
         }
         for line in benchmark_cells(rows).itertuples()
     )

@@ -240,6 +240,7 @@ def benchmark_rows(method, accuracies, rounds=50):
         [
             pd.DataFrame({"round": [1, rounds], "test_accuracy": [0.1, value]}).assign(
                 run=f"{method}{seed}", dataset="fmnist", partition=run.partition, method=method, seed=seed,
+                status="ok", rounds=rounds,
                 partition_options=json.dumps(run.partition_options),
             )
             for seed, value in enumerate(accuracies)
@@ -266,6 +267,24 @@ def test_equivalence_with_the_public_benchmark(accuracies, rounds, verdict):
     assert shown["method"] == "FedAvg"
     assert shown["public (%)"] == "88.09 ± 0.29"
     assert shown["verdict"] == tables.AGREEMENT[verdict]
+
+
+def test_the_benchmark_counts_runs_that_diverged():
+    """One of three diverges in round 3 at its best, 30 %: the mean is (88 + 88 + 30) / 3 = 68.67."""
+    (benchmark,) = (one for one in ARTIFACTS if one.name == "benchmark")
+    assert benchmark.counts_failed
+    rows = benchmark_rows("scaffold", [0.88, 0.88, 0.3])
+    last = (rows["run"] == "scaffold2") & (rows["round"] == 50)
+    rows = rows.assign(
+        status=rows.status.where(~last, "failed: test_loss is nan in round 3"),
+        round=rows["round"].where(~last, 3),
+    )
+    (line,) = quantities.benchmark_cells(rows).to_dict("records")
+    assert line["ours"] == pytest.approx(68.67, abs=0.01)
+    assert (line["rounds"], line["seeds"], line["diverged"]) == (50, 3, 1)
+    assert line["verdict"] == "inconclusive"  # of three runs: were it dropped, two would agree
+    (shown,) = tables.benchmark(rows).to_dict("records")
+    assert shown["diverged"] == 1
 
 
 def test_the_benchmark_is_told_in_words():
