@@ -52,12 +52,25 @@ BY_DATA = {
     rule: {role: _less(rule, "accuracy", "points", role) for role in ("MNIST", "CIFAR-10")}
     for rule in LESS_RULE
 }
+NAMES = ("latency-saved", "uploads-saved", "accuracy-fedavg")  # of C16's parts
 SAVED_SECONDS, SAVED_UPLOADS, ACCURACY = PROMISED = tuple(
     of_claim(CLAIMS, "FEDDDRL-C16", part, id=f"fedddrl-{name}", places=(README, *PLACES))
-    for part, name in enumerate(("latency-saved", "uploads-saved", "accuracy-fedavg"))
+    for part, name in enumerate(NAMES)
+)
+AT_FULL_SIZE = tuple(
+    of_claim(
+        CLAIMS,
+        "FEDDDRL-C16",
+        part,
+        id=f"fedddrl-full-{name}",
+        places=(FINDINGS,),
+        artifact="fedddrl/full-size",
+    )
+    for part, name in enumerate(NAMES)
 )
 NUMBERS = (
     *PROMISED,
+    *AT_FULL_SIZE,
     of_part(
         SAVED_WAITING, id="fedddrl-latency-saved-waiting",
         what="latency saved by FedDdrl where the server waits for the probing of dropped clients",
