@@ -1,7 +1,8 @@
 """REINFORCE on a Dirichlet distribution over weights, for R replicas at once: Auto-FedRL's agent.
 
 P. Guo et al., "Auto-FedRL: Federated Hyperparameter Optimization for Multi-institutional Medical Image
-Segmentation", ECCV 2022, https://arxiv.org/abs/2203.06338:
+Segmentation", ECCV 2022, https://arxiv.org/abs/2203.06338. The update as we read it from the authors' code;
+the paper's own equation was not checked (HEAD-A8):
 
     alpha <- alpha + rate sum over the last Z rounds of (r_t - mean r) grad log P(x_t | alpha_t)
 

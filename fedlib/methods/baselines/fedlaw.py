@@ -1,7 +1,8 @@
 """FedLAW: aggregation weights are learned on the server's own images, by gradient descent.
 
 Z. Li et al., "Revisiting Weighted Aggregation in Federated Learning with Neural Networks", ICML 2023,
-https://arxiv.org/abs/2302.10911, eq. (3): in every round
+https://arxiv.org/abs/2302.10911. In every round, by the authors' code (the paper's equations were not
+checked, HEAD-A1):
 
     minimise over gamma, lambda   L_proxy(gamma sum_i lambda_i w_i),   gamma > 0, sum lambda_i = 1
 
