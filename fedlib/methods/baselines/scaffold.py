@@ -13,7 +13,8 @@ and then renews its control variate c_i:
     x <- x + eta_g mean(y_i - x),   c <- c + (|S| / N) mean(c_i+ - c_i)   (line 16, 17)
 
 Departure: with local momentum, which the paper lacks, K_i in option II is the weight that the local steps
-give to a constant gradient (FedNova's ||a_i||_1). So c_i stays an estimate of the gradient.
+give to a constant gradient (FedNova's ||a_i||_1). So c_i stays an estimate of the gradient. c - c_i passes
+through the momentum, like the gradient; Flower's code (niid_bench) adds it to each step outside of it.
 """
 
 from dataclasses import dataclass, replace

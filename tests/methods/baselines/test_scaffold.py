@@ -51,6 +51,30 @@ def test_option_two_is_the_mean_gradient_of_the_local_steps(limit, length):
         torch.testing.assert_close(after.memory["c"][name], mean_c, rtol=1e-4, atol=1e-6)
 
 
+def test_variates_under_momentum_are_the_gradients():
+    """Four full-batch steps so short that g_i is constant; momentum 0.9 gives them 1, 1.9, 2.71 and 3.439.
+
+    Round 1, c_i = c = 0: x - y_i = eta 9.049 g_i. In round 2 c - c_i is not 0, and gathers like g_i:
+    x - y_i = eta 9.049 (g_i - c_i + c) = eta 9.049 c. Both rounds leave c_i = g_i.
+    """
+    eta = 1e-4
+    task = make_world(
+        sizes=(8, 8), batch_size=8, local_epochs=4, local_learning_rate=eta,
+        local_optimizer_options={"momentum": 0.9},
+    )  # fmt: skip
+    method = make_method("scaffold")
+    state = method.init(task)
+    for t in (1, 2):
+        found = gradients(task, state, everybody(task))
+        after, _ = method.apply(task, state, everybody(task, t))
+        for name, g in found.items():
+            near = {"rtol": 0.02, "atol": 0.02 * float(g.abs().max())}
+            torch.testing.assert_close(after.memory["clients"][name][0], g, **near)
+            moved = (state.params[name] - after.params[name])[0] / (9.049 * eta)
+            torch.testing.assert_close(moved, g.mean(dim=0), **near)
+        state = after
+
+
 def test_option_one_is_the_gradient_at_the_global_model():
     task = make_world(**PLAIN)
     state = initial_state(task)
