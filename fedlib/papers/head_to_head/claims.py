@@ -60,7 +60,8 @@ FAVOR_TRAINED = (
     "FAVOR's agent is trained in ten episodes of the run's length with one client a round, at 300 rounds in "
     "less than a third of the steps of the public reproduction (HEAD-A6). No gate on that was registered: "
     "the verdict speaks of FAVOR so trained. A run that diverged counts as 0 %: one of 15 of FAVOR, of its "
-    "untrained policy and of FAVOR with permuted rewards each. Without their seeds the verdicts are the same."
+    "untrained policy and of FAVOR with permuted rewards each. Without the seeds in which either of the pair "
+    "diverged the verdicts are the same."
 )
 TWO_LABELS = (
     "The setting of two labels a client joined after the verdicts over the other two were known; it was "
