@@ -14,6 +14,7 @@ from fedlib.analysis.aggregates import (
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
 from fedlib.data.titles import title_of
+from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
     SETTING,
@@ -93,7 +94,7 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table of leads over FedAvg and their cost: megabytes a round, rounds to the target.
+    """Table of leads over FedAvg and their cost: MB a round, trainings before round 1, rounds to the target.
 
     Sorted by the difference. The target is 95 % of FedAvg's level (`costs`).
     """
@@ -108,10 +109,12 @@ def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
     reference = pd.DataFrame({"contestant": [REFERENCE]})
     table = pd.concat([table.sort_values("less FedAvg (points)", ascending=False), reference])
     megabytes = per_run(rows).groupby("contestant").megabytes.mean().rename("MB a round")
+    before = local_trainings(rows).rename("local trainings before round 1")
     spent = costs(rows)
     reached = spent.reached.astype(str) + " of " + spent.runs.astype(str)
     spent = spent.assign(reached=reached).rename(columns={"median_rounds": "median rounds to 95 %"})
-    table = table.merge(megabytes, on="contestant").merge(spent.drop(columns="runs"), on="contestant")
+    for cost in (megabytes, before, spent.drop(columns="runs")):
+        table = table.merge(cost, on="contestant")
     return table.fillna({"standing": ""}).round(2)
 
 

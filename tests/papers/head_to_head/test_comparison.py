@@ -36,6 +36,7 @@ def lines(contestant, seed, accuracies, *, rate=0.1, options=None, clients=None,
         partition_options=json.dumps(wanted), local_learning_rate=rate, uplink_bytes=3e6, downlink_bytes=1e6,
         client_test_accuracy_mean=accuracies, status="ok",
         client_test_accuracies=json.dumps(clients or [0.5] * 10), num_clients=40, batch_size=10,
+        rounds=len(accuracies), cohort_size=10,
         dataset_options=json.dumps(
             {"train_per_class": 120, "test_per_class": 20, "local_test": 0.1, "server_share": 0.1}
         ),
@@ -224,6 +225,17 @@ def test_who_is_ahead_at_what_cost():
         "Ahead of FedAvg: FedProx (+11.0 [+8.5, +13.5] points); none of them by reinforcement learning."
     )
     assert tables.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
+
+
+def test_local_trainings_before_round_1_are_a_cost():
+    """Two workers, 20 rounds, 10 clients each: 400. FAVOR's row has its own, an untrained agent none."""
+    names = ("fedavg", "feddrl", "repaired", "repaired_untrained", "favor")
+    rows = table_of(**{name: [0.5, 0.6] for name in names})
+    rows["local_trainings"] = np.where((rows.method == "favor") & (rows["round"] == 1), 310.0, np.nan)
+    found = tables.ahead_of_fedavg(rows).set_index("contestant")["local trainings before round 1"]
+    assert found.to_dict() == {
+        "fedavg": 0, "feddrl": 0, "repaired": 400, "repaired_untrained": 0, "favor": 310
+    }  # fmt: skip
 
 
 def test_rounds_to_the_level_of_fedavg():
