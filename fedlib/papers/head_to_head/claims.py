@@ -65,8 +65,9 @@ FAVOR_TRAINED = (
 )
 TWO_LABELS = (
     "The setting of two labels a client joined after the verdicts over the other two were known; it was "
-    "registered before its own runs. In it FAVOR, the repaired agent and both with permuted rewards ran on a "
-    "CPU, all others on a GPU with another version of torch, so that some pairs there cross devices."
+    "registered before its own runs. In it FAVOR, the repaired agent, both with permuted rewards and FedDRL "
+    "with them ran on a CPU, all others on a GPU with another version of torch, so that some pairs there "
+    "cross devices."
 )
 PERMUTED_LATER = (
     "FedDRL's control on permuted rewards was added on 2026-11-27, when all other rows had been looked at: "
