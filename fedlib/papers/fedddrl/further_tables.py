@@ -65,7 +65,7 @@ def _rewards(rows: pd.DataFrame) -> pd.Series:
 
 
 def apart(rows: pd.DataFrame) -> pd.DataFrame:
-    """How agents of one partition vary, and partitions, by data set and quantity: standard deviations.
+    """Standard deviations between agents of one partition and between partitions, by data set and quantity.
 
     Of partitions with equally many agents. `partitions` is the share of the partitions' means that is left
     once that of the agents behind them is taken out, as in an analysis of variance with random effects; 0
@@ -98,7 +98,7 @@ def apart(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def apart_sentence(rows: pd.DataFrame) -> str:
-    """Whether agents of one partition or partitions vary more, of `apart`."""
+    """Sentences on the spread of agents of one partition and of partitions, of `apart`."""
     if rows.empty:
         return "No further agents on a partition are stored."
     table = apart(rows)

@@ -49,24 +49,25 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Answers without numbers: who leads at the paper's length, what is left of it, and which agents earn.
+    """Answers without numbers: does the agent learn, why not, what repairs it, and does it matter at length.
 
     The numbers stand in `headline` and in the notebook's sections.
     """
     first = next(_by_data(_late_leads(rows_of)), [])
-    return [*(_who_leads(first) if first else []), *_who_earns(rows_of("feddrl/repair_judged"))]
+    return [*_who_learns(rows_of("feddrl/repair_judged")), *(_who_leads(first) if first else [])]
 
 
 def _who_leads(leads: list[_LateLead]) -> list[str]:
     """FedDRL's side of FedAvg in the last rounds by scheme, then the side of what is left."""
     told = [
-        f"On {leads[0].data} FedDRL's mean accuracy of the last {LAST_ROUNDS} of {ROUNDS} rounds is "
-        f"{_sides({one.scheme: one.lead for one in leads}, 'under')}, against FedAvg."
+        f"**Does it matter at the paper's length?** On {leads[0].data} FedDRL's mean accuracy of the last "
+        f"{LAST_ROUNDS} of {ROUNDS} rounds is {_sides({one.scheme: one.lead for one in leads}, 'under')}, "
+        "against FedAvg."
     ]
     for within, words in WITHIN.items():
         own = {one.scheme: one.left for one in leads if one.within == within}
         told += [f"It is {_sides(own, 'under')}, {words}."] if own else []
-    return told
+    return [" ".join(told)]
 
 
 def _sides(found: Mapping[str, Interval], word: str) -> str:
@@ -148,17 +149,24 @@ def _late_lead_words(leads: list[_LateLead]) -> list[str]:
     ]
 
 
-def _who_earns(rows: pd.DataFrame) -> list[str]:
+def _who_learns(rows: pd.DataFrame) -> list[str]:
     """Side of 0 of the printed and of the repaired agent's mean reward less uniform weights'."""
     named = quantities.named(rows)
     if named.empty or not {"feddrl", "repaired", "uniform"} <= set(named.variant):
         return []
     parts = {quantities.PAPER_DATA[str(name)]: part for name, part in named.groupby("dataset")}
     printed, again = (
-        _sides({name: reward_gain(part, own, "uniform") for name, part in parts.items()}, "on")
+        {name: reward_gain(part, own, "uniform") for name, part in parts.items()}
         for own in ("feddrl", "repaired")
     )
+    why = (
+        "**Why not?** The level of the loss moves its reward more than its own action does, and a state of "
+        "shares hides that level from the critic (section 3)."
+    )
     return [
-        f"In the small setting the printed agent's mean reward is {printed}, against uniform weights.",
-        f"The repaired one's is {again}.",
+        "**Does the agent learn?** In the small setting the printed agent's mean reward is "
+        f"{_sides(printed, 'on')}, against uniform weights.",
+        *([] if all(gain.low > 0 for gain in printed.values()) else [why]),
+        "**Does a repair?** With a centred reward, the losses themselves as state and five further changes "
+        f"it is {_sides(again, 'on')}.",
     ]

@@ -540,14 +540,19 @@ def test_the_end_answers_without_numbers():
     }
     two = "+2.00 [+2.00, +2.00]"
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
-        "On Fashion-MNIST FedDRL's mean accuracy of the last 50 of 1000 rounds is ahead under CN and PA, "
-        "against FedAvg.",
-        "It is ahead under CN, with its clients listed in drawn order.",
-        "It is ahead under PA, against uniform weights.",
-        "In the small setting the printed agent's mean reward is behind on Fashion-MNIST and MNIST, against "
-        "uniform weights.",
-        "The repaired one's is ahead on Fashion-MNIST and MNIST.",
+        "**Does the agent learn?** In the small setting the printed agent's mean reward is behind on "
+        "Fashion-MNIST and MNIST, against uniform weights.",
+        "**Why not?** The level of the loss moves its reward more than its own action does, and a state of "
+        "shares hides that level from the critic (section 3).",
+        "**Does a repair?** With a centred reward, the losses themselves as state and five further changes "
+        "it is ahead on Fashion-MNIST and MNIST.",
+        "**Does it matter at the paper's length?** On Fashion-MNIST FedDRL's mean accuracy of the last 50 of "
+        "1000 rounds is ahead under CN and PA, against FedAvg. It is ahead under CN, with its clients listed "
+        "in drawn order. It is ahead under PA, against uniform weights.",
     ]
+    learns = judged.assign(client_loss_mean=judged.client_loss_mean.replace(2.5, 1.7))
+    told = headline.conclusion(lambda name: learns if name == "feddrl/repair_judged" else pd.DataFrame())
+    assert [answer[:20] for answer in told] == ["**Does the agent lea", "**Does a repair?** W"]
     del stored["feddrl/repair_judged"]
     stored["feddrl/table3"] = cell(**dict.fromkeys(("feddrl", "fedavg", "uniform", "untrained"), (50, 50.2)))
     _, length = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
