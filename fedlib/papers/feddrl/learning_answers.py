@@ -82,6 +82,7 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
     says = by_sign(
         gain, above="it learns", below="training lowers it", undecided="that it learns does not show"
     )
+    says += ", at the very end of the interval" * _barely_decided(gain)
     told = [
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy "
         f"({', '.join(dataset_titles(rows))}, {gain.n} seeds): {says}."
@@ -92,6 +93,11 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
         clear = by_sign(permuted, above="better", below="worse", undecided="no clear difference")
         words.append(f"{effect_words(permuted)} against itself on permuted rewards ({clear})")
     return [*told, f"It is {' and '.join(words)}."]
+
+
+def _barely_decided(gain: Interval) -> bool:
+    """Whether 0 lies outside the interval by less than a twentieth of its width."""
+    return 0 < max(gain.low, -gain.high) < (gain.high - gain.low) / 20
 
 
 def _alone(rows: pd.DataFrame) -> list[str]:

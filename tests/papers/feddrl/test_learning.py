@@ -74,6 +74,19 @@ def small_rows(**levels):
     )
 
 
+@pytest.mark.parametrize(("apart", "barely"), [(0.02, False), (0.078, True), (0.09, False)])
+def test_a_gain_that_is_barely_decided_is_told_as_such(apart, barely):
+    """-0.5 from the untrained policy, two seeds this far apart: the half-width is 12.706 / 2 times that,
+    0.13, 0.496 and 0.57."""
+    rows = [
+        made_rows(name, [reward] * 3, seed=seed)
+        for seed, sign in enumerate((-1, 1))
+        for name, reward in (("feddrl", -2.5 + sign * apart / 2), ("untrained", -2.0), ("uniform", -2.0))
+    ]
+    told, _ = learning_answers.does_it_learn(stored(small_setting=pd.concat(rows)))
+    assert told.endswith("at the very end of the interval.") == barely
+
+
 @pytest.mark.parametrize(
     ("feddrl", "says"),
     [(-1.5, "it learns"), (-2.5, "training lowers it"), (-2.0, "that it learns does not show")],
