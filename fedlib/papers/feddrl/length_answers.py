@@ -101,10 +101,9 @@ def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     """FedDRL against uniform weights where these are not FedAvg's, in both accuracies."""
     best = contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "uniform"))
     last = contrasts.paired(late.feddrl, late.uniform)
-    return (
-        f"It {by_sign(best, **LEADS)} uniform weights in the best round and {by_sign(last, **LEADS)} them in "
-        "these last rounds."
-    )
+    in_best, in_last = by_sign(best, **LEADS), by_sign(last, **LEADS)
+    again = "" if in_best == in_last else f"{in_last} them "
+    return f"It {in_best} uniform weights in the best round and {again}in these last rounds."
 
 
 def _training_words(
@@ -113,9 +112,11 @@ def _training_words(
     """FedDRL, or the repaired agent, against the policy that it starts from, in both accuracies."""
     best = contrasts.paired(quantities.best(named, own), quantities.best(named, first))
     last = contrasts.paired(late[own], late[first])
+    of_last, of_best = by_sign(last, **CHANGES), by_sign(best, **CHANGES)
+    again = "" if of_last == of_best else f"{of_best} "
     return (
-        f"Training{' the repaired agent' * (own == 'repaired')} {by_sign(last, **CHANGES)} the mean of these "
-        f"last rounds and {by_sign(best, **CHANGES)} the best round, against the policy that it starts from."
+        f"Training{' the repaired agent' * (own == 'repaired')} {of_last} the mean of these last rounds and "
+        f"{again}the best round, against the policy that it starts from."
     )
 
 

@@ -513,14 +513,16 @@ def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, train
     assert f" points (printed: +1.83; 1000 rounds, 3 seeds). It {leads} FedAvg in the mean of the " in lead
     assert lead.endswith(" points.")
     assert training == (
-        f"Training {trains} the mean of these last rounds and {trains} the best round, against the policy "
+        f"Training {trains} the mean of these last rounds and the best round, against the policy "
         "that it starts from."
     )
     _, uniform, _ = length_answers.at_the_papers_length(lambda name: at_length(drl).assign(partition="pa"))
-    assert uniform == f"It {leads} uniform weights in the best round and {leads} them in these last rounds."
+    assert uniform == f"It {leads} uniform weights in the best round and in these last rounds."
     rows = at_length(drl, repaired_untrained=[49.0, 49.2, 49.1])
     *_, repaired = length_answers.at_the_papers_length(lambda name: rows)
-    assert repaired.startswith("Training the repaired agent raises the mean of these last rounds and raises ")
+    assert repaired.startswith(
+        "Training the repaired agent raises the mean of these last rounds and the best round"
+    )
 
 
 def test_the_end_answers_without_numbers():
