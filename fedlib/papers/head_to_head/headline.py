@@ -53,10 +53,6 @@ PHRASES = {  # of a standing, before the rivals against which a method has it
     TOO_FEW: "run with too few seeds against", NOT_COMPARED: "without rows against",
 }  # fmt: skip
 BEST = "the best baseline"
-ONLINE = (
-    "FedDRL (online) has no run with permuted rewards: the control registered for it shuffles the clients' "
-    "reports, as in notebook 01."
-)
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -96,9 +92,9 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     names = _seen(runs)
     told = [_of_method(name, rows_of, _where(runs)) for name in names]
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
-    online = [permuted_words(rows) or ONLINE] * ("feddrl" in names)
     others = [tables.ahead_words(rows), tables.divergence_words(rows)]
-    return [*told, *online, *_strongest(rows_of, runs, names), *filter(None, others)]
+    beside = [permuted_words(rows), *_strongest(rows_of, runs, names), *others]
+    return [*told, *filter(None, beside)]
 
 
 def comparison_evidence(rows_of: RowsOf) -> list[str]:

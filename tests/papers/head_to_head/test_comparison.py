@@ -385,7 +385,7 @@ def test_the_answer_is_a_sentence_for_each_method():
     assert " It is equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
     assert told[0].endswith(". It is without rows against itself with clients shuffled (no rows).")
     assert told[1].startswith("Over 1 setting (3 seeds) FAVOR is behind FedAvg (−9.9")
-    assert told[2] == headline.ONLINE
+    assert not any("less itself with permuted" in sentence for sentence in told)
     (brief,) = headline.comparison_in_brief(lambda name: rows)
     assert brief == (
         "Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (behind: FAVOR). "
