@@ -38,7 +38,6 @@ RIVALS = {
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
-ONLY_PAGE = ("uniform", "feddrl")  # rivals of the repaired agent that the notebook's sentences leave out
 AGENT_WORDS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
     "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
@@ -119,14 +118,16 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
 
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of this cell of the paper's length, as far as it has rows."""
-    shown = ("fedavg", "untrained") + ("uniform",) * (scheme in ("cn", "pa"))  # by the notebook's sentences
+    explains = {"pa": "uniform", "mnist": "untrained"}.get(scheme)  # the late lead, on the first screen
     against = [
-        _at_length(name, scheme, late=late, places=BOTH if name in shown else (PAGE,))
+        _at_length(
+            name, scheme, late=late, places=BOTH if name == "fedavg" or (late and name == explains) else (PAGE,)
+        )
         for late in (False, True)
         for name in RIVALS
     ]
     against += [
-        _at_length(name, scheme, "repaired", late=late, places=(PAGE,) if name in ONLY_PAGE else BOTH)
+        _at_length(name, scheme, "repaired", late=late, places=(PAGE,))
         for late in (False, True)
         for name in ("uniform", *OF_REPAIRED)
     ]
