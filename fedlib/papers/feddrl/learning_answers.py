@@ -10,7 +10,7 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, mean_words, number_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import dataset_titles, listed
+from fedlib.analysis.tables import dataset_titles, listed, span_words
 from fedlib.papers.feddrl import learning, quantities
 from fedlib.papers.feddrl.repair import FROZEN, SEARCHED, SINGLE
 from fedlib.papers.feddrl.small_setting import SEARCH_SEEDS
@@ -172,15 +172,22 @@ def _kept_buffer(rows: pd.DataFrame) -> list[str]:
 
 
 def _searched(rows: pd.DataFrame) -> list[str]:
-    """Name the variants that the search has rows of, and say whether a change was tried alone."""
-    ours = {FROZEN: "repaired", "printed": "feddrl"}
-    ran = set(quantities.named(rows).variant)
-    found = [name for name in SEARCHED if ours.get(name, name) in ran]
-    seeds, alone = rows.seed.nunique(), [name for name in found if name in SINGLE]
+    """Count the variants that the search ran, and the single changes that earn more than uniform weights."""
+    ours, named = {FROZEN: "repaired", "printed": "feddrl"}, quantities.named(rows)
+    seeds = named.groupby("variant").seed.nunique()
+    found = [name for name in SEARCHED if ours.get(name, name) in seeds]
+    alone = {name: reward_gain(named, name, "uniform") for name in found if name in SINGLE}
     single = f"{len(alone)} of them a single change" if alone else "none of them a single change"
+    searched = span_words(seeds[[ours.get(name, name) for name in found]].tolist())
+    ahead = [f"`{name}`" for name, gain in alone.items() if gain.low > 0]
+    earned = (
+        f"{len(ahead) or 'None'} of {len(alone)} single changes earns clearly more than uniform weights"
+        f"{f': {listed(ahead)}' if ahead else ''}."
+    )
     return [
-        f"The search ran {len(found)} of {len(SEARCHED)} variants on {seeds} of {len(SEARCH_SEEDS)} seeds, "
-        f"{single}: {listed([f'`{name}`' for name in found])}."
+        f"The search ran {len(found)} of {len(SEARCHED)} variants on {searched} of {len(SEARCH_SEEDS)} "
+        f"seeds, {single}.",
+        *([earned] if alone else []),
     ]
 
 
