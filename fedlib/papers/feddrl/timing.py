@@ -4,8 +4,6 @@ FEDDRL-A44: `perf_counter` around state -> alpha and around eq. (4), 100 calls a
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +14,8 @@ import torch
 from fedlib import seeds
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
-from fedlib.federation import ServerState, Task, aggregate, prepare, sample_cohort
+from fedlib.experiments.stopwatch import cpu_threads, round_player, timed
+from fedlib.federation import aggregate, prepare
 from fedlib.methods.feddrl.agent import AgentState
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.models import make_model
@@ -70,35 +69,11 @@ def fig9(profile: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@contextmanager
-def cpu_threads(count: int) -> Iterator[None]:
-    """Set the number of torch's CPU threads within a context."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def _row(what: str, model: str, data: str, size: int, seconds: list[float]) -> dict[str, Any]:
     ms = 1000 * np.array(seconds)
     names = {"p10_ms": 10, "p25_ms": 25, "median_ms": 50, "p75_ms": 75, "p90_ms": 90}
     spread = {name: float(np.percentile(ms, level)) for name, level in names.items()}
     return {"what": what, "model": model, "data": data, "cohort_size": size, "calls": len(ms), **spread}
-
-
-def timed(call: Callable[[], Any], calls: int, warm_ups: int) -> list[float]:
-    """Seconds of each call after the warm-ups; a GPU is waited for."""
-    seconds = []
-    for number in range(warm_ups + calls):
-        began = time.perf_counter()
-        call()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        if number >= warm_ups:
-            seconds.append(time.perf_counter() - began)
-    return seconds
 
 
 def time_learning(size: int, length: int, calls: int) -> list[float]:
@@ -163,7 +138,7 @@ def time_rounds(run: Run, device: str, calls: int, warm_ups: int) -> list[float]
             return decided
 
     task, method = prepare([run], device=device), Timed(mode="online", agent="untrained")
-    timed(_player(task, method, method.init(task)), calls, warm_ups)
+    timed(round_player(task, method, method.init(task)), calls, warm_ups)
     return decisions[warm_ups:]
 
 
@@ -182,21 +157,9 @@ def time_whole_rounds(run: Run, device: str, calls: int) -> dict[str, list[float
         state = method.init(task)
         learner = _filled(AgentState.unpack(state.memory["learner"]), length)
         what = f"round, {length} in D" if length else "round"
-        players[what] = _player(task, method, replace(state, memory={"learner": learner.pack()}))
+        players[what] = round_player(task, method, replace(state, memory={"learner": learner.pack()}))
     found: dict[str, list[float]] = {what: [] for what in players}
     for number in range(1 + calls):
         for what, play in players.items():
             found[what] += timed(play, min(number, 1), 1 - min(number, 1))
     return found
-
-
-def _player(task: "Task", method: "FedDRL", state: "ServerState") -> Callable[[], None]:
-    """Return a function that plays the next round of a run at each call."""
-    states = [state]
-
-    def play() -> None:
-        number = states[-1].round + 1
-        cohort = sample_cohort(task.seeds, number, task.run.num_clients, task.cohort_size)
-        states[:] = [method.apply(task, states[-1], cohort)[0]]
-
-    return play

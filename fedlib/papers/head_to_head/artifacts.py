@@ -1,11 +1,11 @@
 """The artifacts of notebook 05: the public benchmark, the search of settings, the comparison."""
 
-from fedlib.experiments.artifact import PROFILES, Artifact, Deferred
+from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.head_to_head import device_runs, runs
 
 _paper = Deferred("fedlib.papers.head_to_head")
 beyond, device_time = _paper.beyond, _paper.device_time
-figures, tables = _paper.figures, _paper.tables
+figures, server_time, tables = _paper.figures, _paper.server_time, _paper.tables
 
 ARTIFACTS = (
     Artifact(
@@ -28,6 +28,12 @@ ARTIFACTS = (
         runs=runs.comparison, plot=figures.plot_differences, counts_failed=True,
         tables=(tables.levels, tables.aggregates, tables.diverged), profiles=PROFILES,
         seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
+    ),
+    Artifact(
+        "head_to_head/server_time", "What a round costs on the server", "check",
+        measurement=Measurement("head_to_head/server_time", server_time.server_time, alone=True),
+        tables=(server_time.table,), profiles=PROFILES,
+        datasets={profile: runs.scale_of(profile).datasets[:1] for profile in PROFILES},
     ),
     Artifact(
         "head_to_head/devices", "Accuracy in simulated time", "figure",

@@ -1,0 +1,122 @@
+"""Cost of the server's own work in a round, for every contestant, on this machine (HEAD-A15).
+
+Clients train on one mini-batch each, so that little but the server's work is left. Rounds of all contestants
+take turns, and each is compared with FedAvg's of the same turn: a slower minute is slower for all. What
+the difference holds beside the server's work: what real clients would do, their losses (FedDRL,
+Power-of-Choice) and their control variates (SCAFFOLD, FedDyn).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from fedlib.analysis.tables import listed
+from fedlib.experiments.stopwatch import cpu_threads, round_player, timed
+from fedlib.federation import prepare
+from fedlib.methods import make_method
+from fedlib.papers.head_to_head.runs import CONTESTANTS, base_run, chosen, scale_of, with_settings
+from fedlib.plotting.style import method_style
+from fedlib.run import Run
+
+REFERENCE = "fedavg"
+# in place of what comes before round 1; the rounds of the run proper cost the same
+WITHOUT_PRETRAINING: dict[str, Mapping[str, Any]] = {
+    "repaired": {"mode": "online"}, "favor": {"agent": "untrained"},
+}  # fmt: skip
+SLOW = 1.0  # ms over FedAvg's round from which a contestant is named
+
+
+def timed_runs(profile: str) -> dict[str, Run]:
+    """Contestant -> its run with ten images, one mini-batch, in each of the clients. Controls are left out."""
+    scale, settings = scale_of(profile), chosen()
+    shared = base_run(profile, "server_time", scale.datasets[0], scale.cells[0])
+    images = {name: value for name, value in shared.dataset_options.items() if name != "local_test"}
+    shared = replace(
+        shared, partition="iid", partition_options={},
+        dataset_options={**images, "train_per_class": shared.num_clients * shared.batch_size // 10},
+    )  # fmt: skip
+    found = {}
+    for name, one in CONTESTANTS.items():
+        if not one.twin_of:
+            run = with_settings(shared, name, **settings[name])
+            options = {**run.method_options, **WITHOUT_PRETRAINING.get(name, {})}
+            found[name] = replace(run, method_options=options)
+    return found
+
+
+def server_time(profile: str) -> pd.DataFrame:
+    """Table of contestants: milliseconds of a round, and over FedAvg's of the same turn; one CPU thread.
+
+    Medians over the run's rounds, with quartiles; late: the median over the last tenth of the rounds,
+    where an agent has most to learn from.
+    """
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    with cpu_threads(1):
+        ms = {name: 1000 * np.array(found) for name, found in _seconds(timed_runs(profile), device).items()}
+    rows = []
+    for name, own in ms.items():
+        over = own - ms[REFERENCE]
+        late = over[-max(1, len(over) // 10) :]
+        quartiles = np.percentile(over, [25, 75])
+        rows.append(
+            {
+                "contestant": name, "rounds": len(own), "threads": 1, "timed_on": device,
+                "round_ms": np.median(own), "over_ms": np.median(over), "over_p25_ms": quartiles[0],
+                "over_p75_ms": quartiles[1], "over_late_ms": np.median(late),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _seconds(runs: Mapping[str, Run], device: str) -> dict[str, list[float]]:
+    """Seconds of every round of all runs, which take turns; two rounds each before as warm-ups."""
+    players = {}
+    for name, run in runs.items():
+        task, method = prepare([run], device=device), make_method(run.method, run.method_options)
+        players[name] = round_player(task, method, method.init(task))
+    found: dict[str, list[float]] = {name: timed(play, 0, 2) for name, play in players.items()}
+    for _ in range(max(1, runs[REFERENCE].rounds - 2)):
+        for name, play in players.items():
+            found[name] += timed(play, 1, 0)
+    return found
+
+
+def table(rows: pd.DataFrame) -> pd.DataFrame:
+    """`server_time` for readers: the most expensive first, FedAvg last."""
+    order = rows.sort_values("over_ms", ascending=False)
+    order = pd.concat([order[order.contestant != REFERENCE], order[order.contestant == REFERENCE]])
+    return pd.DataFrame(
+        {
+            "contestant": order.contestant,
+            "ms a round over FedAvg's": order.over_ms, "lower quartile": order.over_p25_ms,
+            "upper quartile": order.over_p75_ms, "in the last tenth of the rounds": order.over_late_ms,
+        }
+    ).round(2)  # fmt: skip
+
+
+def answer(rows: pd.DataFrame) -> list[str]:
+    """Sentences on what the learned methods' own work costs a round, beside the other contestants'."""
+    if rows.empty:
+        return []
+    over = rows.set_index("contestant").over_ms
+    late = rows.set_index("contestant").over_late_ms
+    learned = [name for name, one in CONTESTANTS.items() if one.learns and name in over.index]
+    told = [
+        f"{method_style(name).label} {over[name]:.3g} ms ({late[name]:.3g} in the last tenth of the rounds)"
+        for name in learned
+    ]
+    others = over.drop([REFERENCE, *learned])
+    dear = others[others >= SLOW].sort_values(ascending=False)
+    named = listed([f"{method_style(name).label} {ms:.3g}" for name, ms in dear.items()])
+    count = int(rows["rounds"].iloc[0])
+    return [
+        f"The server's own work a round, over FedAvg's, on one core (medians of {count} rounds): "
+        f"{listed(told)}.",
+        f"Of the baselines {named} ms; the others less than {SLOW:.0f} ms."
+        if len(dear)
+        else f"Every baseline adds less than {SLOW:.0f} ms.",
+    ]
