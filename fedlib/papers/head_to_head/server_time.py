@@ -31,7 +31,7 @@ SLOW = 1.0  # ms over FedAvg's round from which a contestant is named
 
 
 def timed_runs(profile: str) -> dict[str, Run]:
-    """Contestant -> its run with ten images, one mini-batch, in each of the clients. Controls are left out."""
+    """Contestant -> its run, with one mini-batch of images in each client; controls are left out."""
     scale, settings = scale_of(profile), chosen()
     shared = base_run(profile, "server_time", scale.datasets[0], scale.cells[0])
     images = {name: value for name, value in shared.dataset_options.items() if name != "local_test"}
