@@ -16,6 +16,7 @@ from fedlib.analysis.intervals import Interval, interval_words, mean_interval, n
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
 README, FINDINGS = "README.md", "docs/findings.md"
+TIMES = 3.0  # factor within which another machine's times count as the same
 
 
 @dataclass(frozen=True, kw_only=True)

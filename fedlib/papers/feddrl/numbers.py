@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import README, Number, RowsOf, single
+from fedlib.analysis.numbers import README, TIMES, Number, RowsOf, single
 from fedlib.data.titles import title_of
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
@@ -183,9 +183,6 @@ def _updates(name: str, artifact: str, what: str, variant: str = "feddrl") -> Nu
 
     return Number(id=f"feddrl-updates-{name}", what=f"updates of the agent in {what}", unit="",
                   artifacts=(artifact,), compute=compute, places=(PAGE,), tolerance=0.5)  # fmt: skip
-
-
-TIMES = 3.0  # factor within which another machine's times count as the same
 
 
 def _timed(name: str, what: str, unit: str, column: str, *, model: str = "mlp", alone: bool = True) -> Number:

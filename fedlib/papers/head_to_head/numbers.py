@@ -2,7 +2,7 @@
 
 from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import FINDINGS, Number, RowsOf, single
+from fedlib.analysis.numbers import FINDINGS, TIMES, Number, RowsOf, single
 from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.claims import CHOSEN, less
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time
@@ -10,6 +10,7 @@ from fedlib.papers.head_to_head.quantities import benchmark_cells, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_METHODS, BENCHMARK_WORDS, CONTESTANTS
 
 ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
+SERVER = "head_to_head/server_time"
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
 # Contrasts in simulated time that docs/findings.md states
 TOLD = (("FedDdrl", "FedDdrl, random"), ("FedDdrl", "FedAvg"), ("SchedulerFL", "SchedulerFL, random"))
@@ -88,6 +89,18 @@ def _in_time(name: str, rival: str, words: str) -> Number:
     )  # fmt: skip
 
 
+def _server_time(name: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        over = rows_of(SERVER).set_index("contestant").over_ms
+        return single(over[name]) if name in over.index else None
+
+    return Number(
+        id=f"head-to-head-server-{name}", unit="ms", artifacts=(SERVER,), compute=compute,
+        what=f"median time of a round of {name} over FedAvg's, clients of one mini-batch",
+        places=(FINDINGS,), factor=TIMES,
+    )  # fmt: skip
+
+
 # contestant -> its numbers, by the rival's words
 LESS = {
     name: {
@@ -112,6 +125,7 @@ NUMBERS = (
     *STRONGEST.values(),
     *(number for each in IN_TIME.values() for number in each.values()),
     *(_benchmark_difference(method, cell) for method in BENCHMARK_METHODS for cell in BENCHMARK_CELLS),
+    *(_server_time(name) for name in LEARNED),
     AGREE,
     JUDGED,
 )
