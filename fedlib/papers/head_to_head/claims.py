@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
 from fedlib.analysis.gates import at_scale, curves_flat
-from fedlib.analysis.intervals import effect_words, mean_interval
+from fedlib.analysis.intervals import interval_words, mean_interval
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
@@ -105,8 +105,9 @@ def permuted_words(rows: pd.DataFrame) -> str:
         return ""
     gaps = less(rows, "feddrl", "feddrl_permuted").dropna(axis=1, how="all").dropna().mean(axis=1)
     return (
-        f"{LEARNED['feddrl']} less itself with permuted rewards, a control that was added when the other "
-        f"rows had been looked at: {effect_words(mean_interval(gaps.to_numpy()), 'points')}."
+        f"{LEARNED['feddrl']} less itself with permuted rewards: "
+        f"{interval_words(mean_interval(gaps.to_numpy()))} points (a control that was added when the other "
+        "rows had been looked at)"
     )
 
 
