@@ -93,7 +93,8 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     told = [_of_method(name, rows_of, _where(runs)) for name in names]
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
     others = [tables.ahead_words(rows), tables.divergence_words(rows)]
-    beside = [permuted_words(rows), *_strongest(rows_of, runs, names), *others]
+    permuted = permuted_words(rows).replace("-", "−")
+    beside = [permuted and f"{permuted}.", *_strongest(rows_of, runs, names), *others]
     return [*told, *filter(None, beside)]
 
 

@@ -406,7 +406,7 @@ def test_the_later_control_stands_beside_the_registered_one():
     assert claims.less(rows, "feddrl", "feddrl_shuffled").to_numpy().ravel() == pytest.approx([1, 1])
     told = claim.supplements[0].tell(rows)
     assert "permuted rewards: +3.5 [-2.9, +9.9] points (a control" in told
-    assert told in headline.comparison_answer(lambda _: rows)
+    assert f"{told}.".replace("-", "−") in headline.comparison_answer(lambda _: rows)
     assert claim.supplements[0].tell(rows[rows["run"].str.startswith("feddrl-")]) == ""
 
 
