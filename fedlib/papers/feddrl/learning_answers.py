@@ -172,23 +172,39 @@ def _kept_buffer(rows: pd.DataFrame) -> list[str]:
 
 
 def _searched(rows: pd.DataFrame) -> list[str]:
-    """Count the variants that the search ran, and the single changes that earn more than uniform weights."""
+    """Count the variants that ran and those that earn more than uniform weights; place the frozen one."""
     ours, named = {FROZEN: "repaired", "printed": "feddrl"}, quantities.named(rows)
     seeds = named.groupby("variant").seed.nunique()
-    found = [name for name in SEARCHED if ours.get(name, name) in seeds]
-    alone = {name: reward_gain(named, name, "uniform") for name in found if name in SINGLE}
-    single = f"{len(alone)} of them a single change" if alone else "none of them a single change"
-    searched = span_words(seeds[[ours.get(name, name) for name in found]].tolist())
-    ahead = [f"`{name}`" for name, gain in alone.items() if gain.low > 0]
-    earned = (
-        f"{len(ahead) or 'None'} of {len(alone)} single changes earns clearly more than uniform weights"
-        f"{f': {listed(ahead)}' if ahead else ''}."
-    )
+    found = {name: ours.get(name, name) for name in SEARCHED if ours.get(name, name) in seeds}
+    gains = {name: reward_gain(named, variant, "uniform") for name, variant in found.items()}
+    alone = [name for name in gains if name in SINGLE]
+    combined = [name for name in gains if name not in SINGLE and name != "printed"]
+    searched = f"{span_words(seeds[list(found.values())].tolist())} of {len(SEARCH_SEEDS)} seeds"
     return [
-        f"The search ran {len(found)} of {len(SEARCHED)} variants on {searched} of {len(SEARCH_SEEDS)} "
-        f"seeds, {single}.",
-        *([earned] if alone else []),
-    ]
+        f"The search ran {len(found)} of {len(SEARCHED)} variants on {searched}.",
+        *(_earning(f"{len(some)} {words}", {name: gains[name] for name in some})
+          for some, words in ((alone, "single changes"), (combined, "combinations")) if some),
+        *_place_of_frozen(named, {name: found[name] for name in combined}, gains),
+    ]  # fmt: skip
+
+
+def _earning(of: str, gains: dict[str, Interval]) -> str:
+    """Name those whose gain in reward is clear."""
+    ahead = [f"`{name}`" for name, gain in gains.items() if gain.low > 0]
+    names = f": {listed(ahead)}" if ahead else ""
+    verb = "earn" if len(ahead) > 1 else "earns"
+    return f"{len(ahead) or 'None'} of {of} {verb} clearly more than uniform weights{names}."
+
+
+def _place_of_frozen(named: pd.DataFrame, variants: dict[str, str], gains: dict[str, Interval]) -> list[str]:
+    """Compare the frozen variant with the combination of the highest mean reward."""
+    if FROZEN not in variants or len(variants) < 2:
+        return []
+    best = max(variants, key=lambda name: gains[name].mean)
+    if best == FROZEN:
+        return ["No combination has a higher mean reward than the frozen one."]
+    less = effect_words(reward_gain(named, variants[FROZEN], variants[best]), "nats")
+    return [f"The frozen one's mean reward less the highest, that of `{best}`, is {less}."]
 
 
 def _separation(rows: pd.DataFrame) -> list[str]:

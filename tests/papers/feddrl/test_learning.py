@@ -177,15 +177,22 @@ def test_signal_and_the_kept_buffer_are_told():
 
 
 def test_the_search_names_what_it_has_run():
-    rows = small_rows(repaired=-1.5, uniform=-2.0)
-    told = learning_answers.what_the_repair_changes(stored(repair_search=rows))
-    searched = f"of {len(repair.SEARCHED)} variants on 2 of 5 seeds,"
-    assert told == [f"The search ran 1 {searched} none of them a single change."]
+    searched = f"of {len(repair.SEARCHED)} variants on 2 of 5 seeds."
     rows = small_rows(keep=-1.5, feddrl=-2.1, uniform=-2.0)
     assert learning_answers.what_the_repair_changes(stored(repair_search=rows)) == [
-        f"The search ran 2 {searched} 1 of them a single change.",
+        f"The search ran 2 {searched}",
         "1 of 1 single changes earns clearly more than uniform weights: `keep`.",
     ]
+    rows = small_rows(repaired=-1.5, all=-1.4, all_but_losses=-2.2, uniform=-2.0)
+    assert learning_answers.what_the_repair_changes(stored(repair_search=rows)) == [
+        f"The search ran 3 {searched}",
+        f"2 of 3 combinations earn clearly more than uniform weights: `all` and `{repair.FROZEN}`.",
+        "The frozen one's mean reward less the highest, that of `all`, is −0.10 [−0.10, −0.10] nats.",
+    ]
+    rows = small_rows(repaired=-1.5, all=-2.1, uniform=-2.0)
+    assert learning_answers.what_the_repair_changes(stored(repair_search=rows))[-1] == (
+        "No combination has a higher mean reward than the frozen one."
+    )
 
 
 def test_separation_of_the_groups_in_the_last_rounds_by_hand():
