@@ -34,6 +34,7 @@ def made_rows(variant, rewards, *, seed=0, tilts=None, accuracy=0.5, **more):
         "permuted": ("feddrl", {"agent": "permuted"}),
         "repaired": ("feddrl", REPAIRED), "repaired_permuted": ("feddrl", {**REPAIRED, "agent": "permuted"}),
         "repaired_untrained": ("feddrl", {**REPAIRED, "agent": "untrained"}),
+        "all": ("feddrl", repair.ALL), "all_but_losses": ("feddrl", repair.SEARCHED["all_but_losses"]),
     }[variant]  # fmt: skip
     logs = np.zeros((len(rewards), 10))
     logs[:, 6:] = np.zeros((len(rewards), 1)) if tilts is None else np.array(tilts)[:, None]
@@ -183,11 +184,11 @@ def test_the_search_names_what_it_has_run():
         f"The search ran 2 {searched}",
         "1 of 1 single changes earns clearly more than uniform weights: `keep`.",
     ]
-    rows = small_rows(repaired=-1.5, all=-1.4, all_but_losses=-2.2, uniform=-2.0)
+    rows = small_rows(repaired=-1.5, all=-1.25, all_but_losses=-2.25, uniform=-2.0)
     assert learning_answers.what_the_repair_changes(stored(repair_search=rows)) == [
         f"The search ran 3 {searched}",
         f"2 of 3 combinations earn clearly more than uniform weights: `all` and `{repair.FROZEN}`.",
-        "The frozen one's mean reward less the highest, that of `all`, is −0.10 [−0.10, −0.10] nats.",
+        "The frozen one's mean reward less the highest, that of `all`, is −0.25 [−0.25, −0.25] nats.",
     ]
     rows = small_rows(repaired=-1.5, all=-2.1, uniform=-2.0)
     assert learning_answers.what_the_repair_changes(stored(repair_search=rows))[-1] == (
