@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fedlib.cli import grid
 from fedlib.cli.output import tell
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from fedlib.experiments.store import Store
     from fedlib.run import Run
 
-_CELL = 60  # characters of a cell that are printed
 STARTED = time.monotonic()  # a time budget counts from here, imports included
 
 
@@ -113,7 +112,7 @@ def _run_plans(plans: grid.Plans, arguments: argparse.Namespace, store: "Store",
             if found and found.id not in measured:
                 measured[found.id] = _could_measure(found, arguments, store)
             if not found or measured[found.id]:
-                _show_rows(artifact, arguments, store)
+                _print_rows_found(artifact, arguments, store)
             continue
         outcome = _compute(runs, arguments, store)
         now = missing & {stored.run.key for stored in outcome.runs}
@@ -149,17 +148,13 @@ def _compute(
     )
 
 
-def _show_rows(artifact: "Artifact", arguments: argparse.Namespace, store: "Store") -> None:
-    """Print the rows of an artifact without training."""
+def _print_rows_found(artifact: "Artifact", arguments: argparse.Namespace, store: "Store") -> None:
+    """Count the rows of an artifact without training, and name the command that shows them."""
     from fedlib.experiments.results import load_rows
 
-    rows = load_rows(artifact, profile=arguments.profile, store=store)
-    print(rows.map(_shorten).to_string(index=False, max_rows=40))
-
-
-def _shorten(value: Any) -> Any:
-    """A cell as a terminal can show it: pictures and long lists only begin."""
-    return f"{value[:_CELL]}..." if isinstance(value, str) and len(value) > _CELL else value
+    found = len(load_rows(artifact, profile=arguments.profile, store=store))
+    print(f"{artifact.id}: {found} row{'' if found == 1 else 's'}")
+    print(f"next: python -m fedlib show {artifact.id}{_given(arguments, 'profile', 'store')}")
 
 
 def _measure(measurement: "Measurement", arguments: argparse.Namespace, store: "Store") -> None:
@@ -181,9 +176,13 @@ def _could_measure(measurement: "Measurement", arguments: argparse.Namespace, st
 
 def options_of_runs(arguments: argparse.Namespace) -> str:
     """The options that choose runs as a command line has them: `show` takes those of `run`."""
-    names = ("profile", "data", "partition", "method", "seeds", "store")
-    given = [name for name in names if getattr(arguments, name) is not None]
-    return "".join(f" --{name} {getattr(arguments, name)}" for name in given)
+    return _given(arguments, "profile", "data", "partition", "method", "seeds", "store")
+
+
+def _given(arguments: argparse.Namespace, *names: str) -> str:
+    """The options of these names that were given, as a command line has them."""
+    values = {name: getattr(arguments, name) for name in names}
+    return "".join(f" --{name} {value}" for name, value in values.items() if value is not None)
 
 
 def _print_outcome(

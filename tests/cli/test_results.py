@@ -115,6 +115,16 @@ def test_failed_runs_are_counted_and_not_averaged(tmp_path, capsys, monkeypatch)
     assert only["accuracy"] == "1 of 1 failed"
 
 
+def test_run_of_an_artifact_without_training_names_the_command_that_shows_it(capsys, tmp_path):
+    """A choice of seeds, which such an artifact has not, is not repeated."""
+    given = ["--profile", "smoke", "--store", str(tmp_path)]
+    assert main(["run", "feddrl/table1", "--seeds", "3", *given]) == 0
+    told, following = capsys.readouterr().out.splitlines()[-2:]
+    assert re.fullmatch(r"feddrl/table1: \d+ rows", told)
+    assert following == f"next: python -m fedlib show feddrl/table1 {' '.join(given)}"
+    assert main(following.removeprefix("next: python -m fedlib ").split()) == 0
+
+
 def test_show_prints_what_an_artifact_computes_on_demand_and_draws_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(results, "_MOST_LINES", 3)
     monkeypatch.setenv("COLUMNS", "80")
