@@ -33,7 +33,11 @@ class Gain:
     @property
     def named(self) -> str:
         """`FedYogi (learning_rate 0.03)`."""
-        return f"{method_style(self.contestant).label} ({setting_words(self.contestant)})"
+        return _named(self.contestant)
+
+
+def _named(contestant: str) -> str:
+    return f"{method_style(contestant).label} ({setting_words(contestant)})"
 
 
 def setting_words(name: str) -> str:
@@ -72,36 +76,55 @@ def further_settings(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def gains(rows: pd.DataFrame) -> list[Gain]:
-    """Gains of each contestant with runs of both settings, by division, in the order of `BEYOND`.
+    """Gains of each contestant, by division, in the order of `BEYOND`.
 
-    A division without FedAvg's runs has none (`without_fedavg`).
+    A further setting that shares no seed with the chosen one, or with FedAvg, has none (`not_compared`).
     """
-    runs = _by_seed(rows) if len(rows) else {}
-    absent = without_fedavg(rows)
-    found = [
+    return [
         Gain(
             contestant=name, cell=cell, held=(before.validation.mean(), own.validation.mean()),
-            over_chosen=paired(own.level, before.level),
-            over_fedavg=paired(own.level, runs[cell, REFERENCE, True].level),
+            over_chosen=paired(own.level, before.level), over_fedavg=paired(own.level, fedavg.level),
             diverged=int(own.diverged.sum()), runs=len(own),
         )
-        for (cell, name, as_chosen), own in runs.items()
-        if not as_chosen and cell not in absent and (before := runs.get((cell, name, True))) is not None
+        for (name, cell), (own, before, fedavg) in _beside(rows).items()
+        if _share_seed(own, before) and _share_seed(own, fedavg)
     ]  # fmt: skip
-    return sorted(found, key=lambda gain: list(BEYOND).index(gain.contestant))
 
 
-def without_fedavg(rows: pd.DataFrame) -> list[str]:
-    """Divisions with further settings in which FedAvg has no runs to compare them with."""
-    runs = _by_seed(rows) if len(rows) else {}
-    cells = dict.fromkeys(cell for cell, _, as_chosen in runs if not as_chosen)
-    return [cell for cell in cells if (cell, REFERENCE, True) not in runs]
+def _beside(rows: pd.DataFrame) -> dict[tuple[str, str], tuple[pd.DataFrame, ...]]:
+    """(contestant, cell) -> runs of its further setting, of its chosen one and of FedAvg, maybe none."""
+    runs, none = _by_seed(rows) if len(rows) else {}, pd.DataFrame(index=pd.Index([]))
+    further = [(name, cell) for cell, name, as_chosen in runs if not as_chosen]
+    return {
+        (name, cell): (
+            runs[cell, name, False], runs.get((cell, name, True), none),
+            runs.get((cell, REFERENCE, True), none),
+        )
+        for name, cell in sorted(further, key=lambda one: list(BEYOND).index(one[0]))
+    }  # fmt: skip
+
+
+def _share_seed(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    return len(one.index.intersection(other.index)) > 0
+
+
+def not_compared(rows: pd.DataFrame) -> list[str]:
+    """Sentences on the divisions without FedAvg's runs, and on settings that share no seed with a rival."""
+    found = _beside(rows)
+    absent = list(dict.fromkeys(cell for (_, cell), (*_, fedavg) in found.items() if fedavg.empty))
+    apart = [
+        f"{_named(name)} with {rival} ({cell})"
+        for (name, cell), (own, before, fedavg) in found.items()
+        for rival, other in (("its chosen setting", before), ("FedAvg", fedavg))
+        if cell not in absent and not _share_seed(own, other)
+    ]
+    told = [f"Not run under {listed(absent)}: FedAvg, beside whom settings are compared."] * bool(absent)
+    return told + [f"Not compared, as no seed is in common: {'; '.join(apart)}."] * bool(apart)
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
     """Say whom the further settings help, which of them the search would choose, and who passes FedAvg."""
-    found, absent = gains(rows), without_fedavg(rows)
-    missing = [f"Not run under {listed(absent)}: FedAvg, beside whom settings are compared."] * bool(absent)
+    found, missing = gains(rows), not_compared(rows)
     if not found:
         return missing or ["Not run: settings beyond the ends of the search."]
     first = [gain for gain in found if gain.cell == found[0].cell]

@@ -69,6 +69,28 @@ def test_a_division_without_fedavgs_runs_is_left_out_and_named_as_not_run():
     assert beyond.further_settings(other).empty
 
 
+def test_a_further_setting_without_a_common_seed_is_left_out_and_named():
+    """FedYogi's further setting has seed 2 alone; SCAFFOLD's chosen one, of other seeds than its further."""
+    rows = by_hand()
+    further = rows.method_options.str.contains("0.03") & (rows.method == "fedyogi")
+    yogi = rows.assign(seed=rows.seed.mask(further, 2))
+    (gain,) = beyond.gains(yogi)
+    assert gain.contestant == "scaffold"
+    assert beyond.further_settings(yogi).contestant.tolist() == ["scaffold"]
+    named = "FedYogi (learning_rate 0.03)"
+    assert beyond.answer(yogi)[-1] == (
+        f"Not compared, as no seed is in common: {named} with its chosen setting (cluster skew); "
+        f"{named} with FedAvg (cluster skew)."
+    )
+    as_chosen = (rows.method == "scaffold") & (rows.local_learning_rate != runs.BEYOND["scaffold"]["rate"])
+    assert [gain.contestant for gain in beyond.gains(rows[~as_chosen])] == ["fedyogi"]
+    told = beyond.answer(rows.assign(seed=rows.seed.mask(as_chosen, rows.seed + 2)))
+    assert told[-1] == (
+        "Not compared, as no seed is in common: SCAFFOLD (rate 0.01) with its chosen setting (cluster skew)."
+    )
+    assert "chosen it for FedYogi (learning_rate 0.03), under cluster skew" in " ".join(told)
+
+
 def test_a_further_setting_that_diverges_counts_as_zero_and_is_named():
     rows = by_hand()
     lost = (rows.method == "fedyogi") & rows.method_options.str.contains("0.03") & (rows.seed == 0)
