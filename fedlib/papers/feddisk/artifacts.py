@@ -28,7 +28,8 @@ from fedlib.papers.feddisk.runs import (
 from fedlib.run import Run
 
 _paper = Deferred("fedlib.papers.feddisk")
-figures, leakage_bound, made_width = _paper.figures, _paper.leakage_bound, _paper.made_width
+ablation_tables, figures = _paper.ablation_tables, _paper.figures
+leakage_bound, made_width = _paper.leakage_bound, _paper.made_width
 measurements, reading_search, samples = _paper.measurements, _paper.reading_search, _paper.samples
 tables = _paper.tables
 
@@ -96,7 +97,8 @@ ARTIFACTS = (
     ),
     _trained(
         "feddisk/ablations", "FedDisk with one thing changed at a time (ours)",
-        runs=ablations, plot=figures.plot_ablations, tables=(figures.ablations_shown, figures.worth_shown),
+        runs=ablations, plot=figures.plot_ablations,
+        tables=(ablation_tables.ablations_shown, ablation_tables.worth_shown),
     ),
     _trained(
         "feddisk/readings", "Which reading of the MNIST setting gives the printed level (FedAvg alone)",
@@ -111,7 +113,7 @@ ARTIFACTS = (
     ),
     _trained(
         "feddisk/converged_weights", "FedDisk of that length beside its weights on other samples (ours)",
-        runs=converged_weights, tables=(figures.weights_worth_at_length,),
+        runs=converged_weights, tables=(ablation_tables.weights_worth_at_length,),
         profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
     ),
     _trained(

@@ -11,8 +11,8 @@ from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
 from fedlib.analysis.tables import counted, dataset_titles, listed, side_words
 from fedlib.data.titles import title_of
+from fedlib.papers.feddisk.ablation_tables import ablation_table, weights_worth
 from fedlib.papers.feddisk.claims import CLAIMS
-from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import (
     AGAINST_BEST,

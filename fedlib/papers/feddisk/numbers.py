@@ -5,8 +5,8 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim
+from fedlib.papers.feddisk.ablation_tables import ablation_table, weights_worth
 from fedlib.papers.feddisk.claims import CLAIMS
-from fedlib.papers.feddisk.figures import ablation_table, weights_worth
 from fedlib.papers.feddisk.tables import ACCURACY
 
 ROWS, AT_LENGTH = "feddisk/ablations", "feddisk/converged"

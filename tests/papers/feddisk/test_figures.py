@@ -1,4 +1,4 @@
-"""FedDisk's drawings on rows made by hand, and the table of the ablations."""
+"""FedDisk's drawings on rows made by hand, and the sentences beside them."""
 
 import json
 
@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedlib.analysis.variants import with_variant
 from fedlib.papers import find_artifact
 from fedlib.papers.feddisk import figures, headline
 from fedlib.papers.feddisk.leakage_bound import check_bound
@@ -86,44 +85,6 @@ def test_figures_without_runs_are_written(tmp_path):
         draw_figure(find_artifact("feddisk/sec5-privacy"), check_bound("smoke"), tmp_path).stat().st_size
         > 8_000
     )
-
-
-def test_ablations_are_held_to_fedavg_by_trial(tmp_path):
-    """FedAvg: 50 and 54 % (its trials differ); FedDisk: 2 points more in each, all others one less.
-
-    Those of two steps are held to each other: no difference.
-    """
-    found = []
-    for seed, base in enumerate((0.50, 0.54)):
-        found += [*run("fedavg", seed, accuracy=base), *run("feddisk", seed, accuracy=base + 0.02)]
-        for method, options in ABLATIONS.values():
-            found += run(method, seed, options, base - 0.01)
-    rows = pd.DataFrame(found)
-    table = figures.ablation_table(rows).set_index("variant")
-    assert list(table.index) == ["feddisk", *(name for name in ABLATIONS if name != "fedavg_2_steps")]
-    assert table.accuracy["feddisk"] == pytest.approx(54)
-    np.testing.assert_allclose(table["mean"], [2, -1, -1, -1, -1, 0], atol=1e-9)
-    np.testing.assert_allclose(table.high - table.low, 0, atol=1e-9)
-    shown = figures.ablations_shown(rows).set_index("variant")
-    assert shown["less FedAvg's (points)"]["feddisk"] == pytest.approx(2)
-    assert shown["FedAvg's of as many steps (%)"]["feddisk"] == pytest.approx(52)
-    assert figures.worth_shown(rows)["difference (points)"].tolist() == pytest.approx([3, 0])
-    worth = figures.weights_worth(rows)
-    assert worth.less.tolist() == ["feddisk_shuffled", "feddisk_mean"]
-    np.testing.assert_allclose(worth["mean"], [3, 0], atol=1e-9)  # 2 more less one less; both one less
-    longer = pd.DataFrame(
-        [
-            row
-            for options, accuracy in (({}, 0.6), ({"control": "shuffled"}, 0.57))
-            for row in run("feddisk", 0, {**options, "run.local_steps": 2}, accuracy)
-        ]
-    )
-    at_length = figures.weights_worth_at_length(longer)
-    assert at_length.less.tolist() == ["feddisk_shuffled"]
-    np.testing.assert_allclose(at_length["mean"], [3], atol=1e-9)
-    half = with_variant(rows, ABLATIONS).query("variant != 'feddisk_mean'")
-    assert figures.weights_worth(half).variant.tolist() == ["feddisk"]
-    assert draw_figure(find_artifact("feddisk/ablations"), rows, tmp_path).stat().st_size > 8_000
 
 
 @pytest.mark.parametrize(
