@@ -9,8 +9,7 @@ from fedlib.papers import find_artifact
 from fedlib.papers.head_to_head import beyond, runs
 from fedlib.papers.head_to_head.quantities import contestant_of
 from fedlib.reporting.html_tables import html_table
-
-from .test_comparison import lines
+from tests.support.head_to_head_rows import lines
 
 
 def two_settings(name, chosen, further, cell="cluster skew"):

@@ -6,6 +6,7 @@ import pandas as pd
 
 from fedlib.papers.head_to_head import claims, runs, scale, training
 from fedlib.papers.head_to_head.headline import comparison_evidence, scale_in_brief
+from tests.support.head_to_head_rows import table_of
 
 
 def curve(contestant, accuracies, *, seed=0, cell="cluster skew", device="a CPU", torch="2.13", **columns):
@@ -107,3 +108,15 @@ def test_claims_carry_the_training_of_their_agent():
     claim = next(one for one in claims.CLAIMS if one.id == "HEAD-C1")
     rows = curve("feddrl", [0.5] * 3, buffer_length=[0.0, 1.0, 2.0])
     assert claim.supplements[-1].tell(rows) == "FedDRL (online)'s buffer ends with 2 transitions of the run"
+
+
+def test_the_limits_name_the_scale_and_who_is_missing():
+    """Two contestants of 25, two seeds, 20 flat rounds of the protocol's 300."""
+    told = scale.scale_words(lambda name: table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
+    head, missing = told.split(" No rows at this length: ")
+    assert head == (
+        "The comparison has 1 data set, 1 division, 2 seeds, 20 rounds. Curves flat: up to 0.0 points in the "
+        "last quarter of 20 rounds (protocol: 300)."
+    )
+    assert len(missing.split("; ")) == len(runs.CONTESTANTS) - 2
+    assert "FAVOR" in missing.split("; ")

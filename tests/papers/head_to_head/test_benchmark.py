@@ -1,0 +1,62 @@
+"""Our baselines beside the public benchmark: verdicts, diverged runs, sentences."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.papers.head_to_head import headline, quantities, tables
+from fedlib.papers.head_to_head.artifacts import ARTIFACTS
+from tests.support.head_to_head_rows import benchmark_rows
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "rounds", "verdict"),
+    [
+        ([0.879, 0.881, 0.882], 50, "supported"),  # 88.09 public, margin 1
+        ([0.80, 0.81, 0.80], 50, "not supported"),
+        ([0.86, 0.88, 0.88], 50, "inconclusive"),
+        ([0.879, 0.881, 0.882], 5, "not testable here"),
+        ([0.881], 50, "not testable here"),
+    ],
+)
+def test_equivalence_with_the_public_benchmark(accuracies, rounds, verdict):
+    rows = benchmark_rows("fedavg", accuracies, rounds)
+    (line,) = quantities.benchmark_cells(rows).to_dict("records")
+    assert (line["public"], line["margin"], line["verdict"]) == (88.09, 1.0, verdict)
+    assert line["difference"].mean == pytest.approx(100 * np.mean(accuracies) - 88.09)
+    (shown,) = tables.benchmark(rows).to_dict("records")
+    assert shown["method"] == "FedAvg"
+    assert shown["public (%)"] == "88.09 ± 0.29"
+    assert shown["verdict"] == tables.AGREEMENT[verdict]
+
+
+def test_the_benchmark_counts_runs_that_diverged():
+    """One of three diverges in round 3 at its best, 30 %: the mean is (88 + 88 + 30) / 3 = 68.67."""
+    (benchmark,) = (one for one in ARTIFACTS if one.name == "benchmark")
+    assert benchmark.counts_failed
+    rows = benchmark_rows("scaffold", [0.88, 0.88, 0.3])
+    last = (rows["run"] == "scaffold2") & (rows["round"] == 50)
+    rows = rows.assign(
+        status=rows.status.where(~last, "failed: test_loss is nan in round 3"),
+        round=rows["round"].where(~last, 3),
+    )
+    (line,) = quantities.benchmark_cells(rows).to_dict("records")
+    assert line["ours"] == pytest.approx(68.67, abs=0.01)
+    assert (line["rounds"], line["seeds"], line["diverged"]) == (50, 3, 1)
+    assert line["verdict"] == "inconclusive"  # of three runs: were it dropped, two would agree
+    (shown,) = tables.benchmark(rows).to_dict("records")
+    assert shown["diverged"] == 1
+
+
+def test_the_benchmark_is_told_in_words():
+    rows = pd.concat(
+        [benchmark_rows("fedavg", [0.879, 0.881, 0.882]), benchmark_rows("fedprox", [0.7, 0.7, 0.71])]
+    )
+    (told,) = headline.benchmark_answer(lambda artifact: rows)
+    head = "Ours agree with the public benchmark in 1 of 2 cells run for all 50 rounds. On Fashion-MNIST "
+    assert told.startswith(head)
+    assert "; differs: FedProx (−17.8 [" in told
+    (brief,) = headline.benchmark_in_brief(lambda artifact: rows)
+    assert brief.endswith("On Fashion-MNIST in Dirichlet shares, agrees: FedAvg; differs: FedProx.")
+    (told,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.8, 0.8], rounds=2))
+    assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."

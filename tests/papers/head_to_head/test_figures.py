@@ -1,0 +1,44 @@
+"""Figures of the comparison and the benchmark, from rows made by hand."""
+
+import pytest
+
+from fedlib.papers.head_to_head import claims, figures, headline
+from tests.support.head_to_head_rows import benchmark_rows, failing, table_of
+
+
+def test_captions_and_claims_say_what_diverged():
+    rows = failing(table_of(fedavg=[0.6, 0.6], feddrl=[0.7, 0.7]), "feddrl", 0).assign(profile="smoke")
+    words = "Diverged runs count as zero: 1 of 4 (FedDRL 1)."
+    for plot in (figures.plot_differences, figures.plot_curves):
+        assert words in " ".join(plot(rows)._supxlabel.get_text().split())
+    assert words in headline.comparison_answer(
+        lambda artifact: rows if artifact == headline.ROWS else rows[:0]
+    )
+    assert claims.less(rows, "feddrl", "fedavg").to_numpy().ravel().tolist() == pytest.approx([-60, 10])
+    (line,) = (one for one in figures.plot_curves(rows).axes[0].lines if one.get_label() == "FedDRL")
+    assert line.get_ydata()[[13, -1]] == pytest.approx([70, 35])
+    lost = failing(rows, "feddrl", 1)  # no run of FedDRL is left: its curve still ends in the last round
+    (line,) = (one for one in figures.plot_curves(lost).axes[0].lines if one.get_label() == "FedDRL")
+    assert line.get_xdata()[-1] == 20
+    assert line.get_ydata()[-1] == 0
+
+
+def test_figures_draw():
+    rows = table_of(fedavg=[0.5, 0.6], fedprox=[0.6, 0.6], feddrl=[0.4, 0.7]).assign(profile="smoke")
+    assert len(figures.plot_differences(rows).axes[0].get_yticklabels()) == 2
+    assert len(figures.plot_curves(rows).axes) == 1
+    drawn = figures.plot_benchmark(benchmark_rows("fedavg", [0.88, 0.88]).assign(profile="smoke"))
+    assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == [
+        "FedAvg, Fashion-MNIST, Dirichlet shares"
+    ]
+
+
+def test_a_contestant_far_below_the_others_is_an_arrow_with_its_numbers():
+    """Means 1, 2, 3, 4 and -40: quartiles 1 and 3, so that the fence stands at 1 - 3 x 2 = -5."""
+    near = {"fedprox": [0.61] * 2, "fednova": [0.62] * 2, "fedadam": [0.63] * 2, "fedyogi": [0.64] * 2}
+    rows = table_of(fedavg=[0.6] * 2, favor=[0.1, 0.3], **near).assign(profile="smoke")
+    axes = figures.plot_differences(rows).axes[0]
+    assert axes.get_xlim() == pytest.approx((-0.06 * 4, 1.06 * 4))
+    assert [text.get_text().strip() for text in axes.texts] == ["−40 [−167, +87]"]
+    arrows = [line.get_marker() for line in axes.lines if line.get_marker() in "<>"]
+    assert arrows == ["<", ">"]

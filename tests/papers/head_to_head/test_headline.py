@@ -1,0 +1,79 @@
+"""Sentences on the comparison, and the claims and controls behind them."""
+
+import pandas as pd
+import pytest
+
+from fedlib.errors import UsageError
+from fedlib.papers.head_to_head import claims, headline, numbers
+from tests.support.head_to_head_rows import table_of
+
+
+def test_the_answer_is_a_sentence_for_each_method():
+    """FedDRL 10 points ahead of FedAvg in three seeds, its untrained policy level with it; FAVOR behind."""
+    rows = table_of(
+        fedavg=[0.50, 0.51, 0.52], feddrl=[0.60, 0.612, 0.621], feddrl_untrained=[0.60, 0.611, 0.623],
+        favor=[0.40, 0.412, 0.421],
+    )  # fmt: skip
+    told = headline.comparison_answer(lambda name: rows)
+    assert told[0].startswith("Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
+    assert " points) and the best baseline, FedAvg (+10.1" in told[0]
+    assert " It is equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
+    assert told[0].endswith(". It is without rows against itself with clients shuffled (no rows).")
+    assert told[1].startswith("Over 1 setting (3 seeds) FAVOR is behind FedAvg (−9.9")
+    assert not any("less itself with permuted" in sentence for sentence in told)
+    (brief,) = headline.comparison_in_brief(lambda name: rows)
+    assert brief == (
+        "Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (behind: FAVOR). "
+        "None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
+        "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
+        "(behind: FAVOR)."
+    )
+
+
+def test_the_later_control_stands_beside_the_registered_one():
+    """FedDRL 1 point ahead of itself with clients shuffled, 3 and 4 ahead of itself on permuted rewards."""
+    own = {"feddrl": [0.60, 0.62], "feddrl_shuffled": [0.59, 0.61], "feddrl_permuted": [0.57, 0.58]}
+    rows = table_of(fedavg=[0.6, 0.6], **own)
+    assert numbers.control_of("feddrl") == ("itself with clients shuffled", "feddrl_shuffled")
+    number = numbers.LESS["feddrl"]["itself with clients shuffled"]
+    assert number.value(lambda _: rows).mean == pytest.approx(1)
+    claim = next(one for one in claims.CLAIMS if one.id == "HEAD-C3")
+    assert claims.less(rows, "feddrl", "feddrl_shuffled").to_numpy().ravel() == pytest.approx([1, 1])
+    told = claim.supplements[0].tell(rows)
+    assert "permuted rewards: +3.5 [-2.9, +9.9] points (a control" in told
+    assert f"{told}.".replace("-", "−") in headline.comparison_answer(lambda _: rows)
+    assert claim.supplements[0].tell(rows[rows["run"].str.startswith("feddrl-")]) == ""
+
+
+def test_a_rival_that_all_methods_trail_is_told_at_once():
+    rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
+    (brief,) = headline.comparison_in_brief(lambda name: rows)
+    assert brief.startswith("Over 1 setting (3 seeds) all 2 are behind FedAvg. ")
+    assert brief.endswith("All 2 are behind the best baseline (FedAvg, chosen on held-back images).")
+
+
+def test_the_best_baseline_is_chosen_among_those_with_rows():
+    rows = table_of(fedavg=[0.5, 0.6], fedadam=[0.6, 0.7], feddrl=[0.4, 0.5])
+    told = " ".join(
+        headline.comparison_answer(lambda name: rows if name.endswith("comparison") else pd.DataFrame())
+    )
+    assert "The best baseline, FedAdam, is chosen among 2 on held-back images; " in told
+
+
+def test_a_contestant_without_rows_leaves_its_claims_not_run():
+    """As after a run of the comparison that was interrupted."""
+    rows = table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.7])
+    with pytest.raises(UsageError, match="no rows of favor"):
+        claims.less(rows, "favor", "fedavg")
+
+
+def test_questions_without_rows_beyond_smoke_are_called_open():
+    """The benchmark has rows at `reduced`, the devices at `smoke` only: the second stays open."""
+    rows = {
+        headline.BENCHMARK: pd.DataFrame({"profile": ["smoke", "reduced"]}),
+        headline.DEVICES: pd.DataFrame({"profile": ["smoke"]}),
+    }
+    assert headline.open_questions(rows.get) == [
+        "Still open, for want of runs longer than smoke: who gets there first in simulated time?"
+    ]
+    assert headline.open_questions(lambda name: rows[headline.BENCHMARK]) == []

@@ -1,0 +1,47 @@
+"""Who plays in the head to head, and with which settings."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from fedlib import papers
+from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.selection import expand
+from fedlib.papers.head_to_head import quantities, runs
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_contestant_has_as_many_trials_and_meets_all_settings(profile):
+    tried = Counter(
+        quantities.contestant_of(run.method, json.dumps(run.method_options)) for run in runs.tuning(profile)
+    )
+    assert len(set(tried.values())) == 1
+    assert set(tried) == {name for name, one in runs.CONTESTANTS.items() if not one.twin_of}
+    cells = Counter((run.dataset, run.partition) for run in runs.comparison(profile))
+    assert set(cells.values()) == {len(runs.CONTESTANTS)}
+
+
+def test_runs_of_the_comparison_differ_in_method_and_rate_only():
+    for one in runs.comparison("reduced"):
+        twin = runs.base_run("reduced", "comparison", one.dataset, quantities.cell_of(
+            one.partition, json.dumps(one.partition_options)))  # fmt: skip
+        left = {k: v for k, v in one.describe().items() if v != twin.describe()[k]}
+        assert set(left) <= {"method", "method_options", "local_learning_rate"}
+
+
+def test_every_smoke_run_is_valid():
+    for name in ("benchmark", "tuning", "comparison"):
+        assert expand(papers.find_artifact(f"head_to_head/{name}"), "smoke")
+
+
+def test_settings_are_those_of_a_trial():
+    for name, setting in runs.chosen().items():
+        tried = [(rate, dict(options)) for rate, options in runs.CONTESTANTS[name].trials]
+        assert (setting["rate"], setting["options"]) in tried
+
+
+def test_twins_take_the_settings_of_their_original():
+    for run in runs.comparison("reduced"):
+        if run.method == "feddrl":
+            assert run.local_learning_rate == runs.chosen()["feddrl"]["rate"]

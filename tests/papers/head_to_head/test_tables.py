@@ -1,0 +1,122 @@
+"""Tables of the comparison, from rows made by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedlib.papers.head_to_head import quantities, tables
+from fedlib.papers.head_to_head.artifacts import ARTIFACTS
+from tests.support.head_to_head_rows import failing, lines, table_of
+
+
+def test_level_is_the_mean_of_the_last_tenth():
+    rows = lines("fedavg", 0, [0.1] * 18 + [0.4, 0.6], clients=[0.9] * 18 + [0.1, 0.3])
+    (run,) = quantities.per_run(rows).to_dict("records")
+    assert run["level"] == pytest.approx(50)
+    assert run["best"] == pytest.approx(60)
+    assert run["worst_tenth"] == pytest.approx(20)
+    assert run["megabytes"] == pytest.approx(4)
+
+
+def test_the_comparison_counts_runs_that_diverged():
+    """Of the survivors alone FedNova would be 10 points ahead; with its diverged run it is 25 behind."""
+    (comparison,) = (one for one in ARTIFACTS if one.name == "comparison")
+    assert comparison.counts_failed
+    assert "diverged" in [table.path.rpartition(".")[2] for table in comparison.tables]
+    rows = failing(table_of(fedavg=[0.6, 0.6], fednova=[0.7, 0.7]), "fednova", 1)
+    shown = tables.levels(rows).set_index("contestant")
+    assert shown["fmnist, cluster skew (%): level"].to_dict() == {"fedavg": 60, "fednova": 35}
+    assert shown["fmnist, cluster skew (%): best"].to_dict() == {"fedavg": 60, "fednova": 70}
+    (line,) = tables.differences(rows).to_dict("records")
+    assert (line["mean"], line["n"]) == (pytest.approx(-25), 2)
+    found = tables.aggregates(rows).set_index("contestant")
+    assert found.diverged.to_dict() == {"fedavg": 0, "fednova": 1}
+    assert found.loc["fednova", "worst tenth (%)"] == pytest.approx(25)
+    assert found.loc["fednova", "P(> FedAvg)"] == pytest.approx(0.5)
+    (told,) = tables.diverged(rows).to_dict("records")
+    assert told == {
+        "contestant": "fednova", "dataset": "fmnist", "cell": "cluster skew", "seed": 1, "round": 15,
+        "level before": 70, "best": 70,
+    }  # fmt: skip
+    assert tables.diverged(table_of(fedavg=[0.6, 0.6])).empty
+
+
+def test_rounds_to_a_level_that_fedavg_lost():
+    rows = failing(table_of(fedavg=[0.6], fedprox=[0.6]), "fedavg", 0)
+    assert tables.costs(rows).reached.tolist() == [0, 0]
+
+
+def test_differences_are_paired_by_seed():
+    rows = table_of(fedavg=[0.5, 0.7], fedprox=[0.52, 0.72], feddrl=[0.4, 0.7])
+    found = tables.differences(rows).set_index("contestant")
+    assert found.loc["fedprox", "mean"] == pytest.approx(2)
+    assert found.loc["fedprox", "low"] == pytest.approx(2)
+    assert found.loc["feddrl", "mean"] == pytest.approx(-5)
+    assert found.loc["feddrl", "low"] < -60  # two seeds, 0 and -10: a wide interval
+
+
+def test_aggregates_of_one_setting():
+    rows = table_of(fedavg=[0.5, 0.6, 0.7], fedprox=[0.6, 0.6, 0.8])
+    found = tables.aggregates(rows).set_index("contestant")
+    assert found.loc["fedprox", "P(> FedAvg)"] == pytest.approx((1.5 + 1.5 + 3) / 9)
+    assert found.loc["fedprox", "mean rank"] < found.loc["fedavg", "mean rank"]
+    assert np.isnan(found.loc["fedavg", "P(> FedAvg)"])
+    for column in ("IQM (%)", "P(> FedAvg)", "mean rank"):
+        low, value, high = found.loc["fedprox", [f"{column} low", column, f"{column} high"]]
+        assert low <= value <= high
+
+
+def test_who_is_ahead_at_what_cost():
+    """FedProx 10, 11 and 12 points ahead at 4 MB a round; FedDRL 1, -1 and 0; all reach the target."""
+    rows = table_of(fedavg=[0.5, 0.6, 0.7], fedprox=[0.6, 0.71, 0.82], feddrl=[0.51, 0.59, 0.7])
+    found = tables.ahead_of_fedavg(rows)
+    assert found.contestant.tolist() == ["fedprox", "feddrl", "fedavg"]
+    assert found["less FedAvg (points)"].tolist()[:2] == [11, 0]
+    assert found.standing.tolist() == ["ahead", "undecided", ""]
+    assert found["MB a round"].tolist() == [4, 4, 4]
+    assert found["median rounds to 95 %"].tolist() == [1, 1, 1]
+    assert found.reached.tolist() == ["3 of 3"] * 3
+    assert tables.ahead_words(rows) == (
+        "Ahead of FedAvg: FedProx (+11.0 [+8.5, +13.5] points); none of them by reinforcement learning."
+    )
+    assert tables.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
+
+
+def test_local_trainings_before_round_1_are_a_cost():
+    """Two workers, 20 rounds, 10 clients each: 400. FAVOR's row has its own, an untrained agent none."""
+    names = ("fedavg", "feddrl", "repaired", "repaired_untrained", "favor")
+    rows = table_of(**{name: [0.5, 0.6] for name in names})
+    rows["local_trainings"] = np.where((rows.method == "favor") & (rows["round"] == 1), 310.0, np.nan)
+    found = tables.ahead_of_fedavg(rows).set_index("contestant")["local trainings before round 1"]
+    assert found.to_dict() == {
+        "fedavg": 0, "feddrl": 0, "repaired": 400, "repaired_untrained": 0, "favor": 310
+    }  # fmt: skip
+
+
+def test_rounds_to_the_level_of_fedavg():
+    rows = pd.concat([lines("fedavg", 0, [0.1, 0.2] + [0.5] * 18), lines("fedprox", 0, [0.1] * 20)])
+    found = tables.costs(rows).set_index("contestant")
+    assert found.loc["fedavg"].tolist() == [3.0, 1, 1]
+    assert np.isnan(found.loc["fedprox", "median_rounds"])
+    assert found.loc["fedprox", "reached"] == 0
+
+
+def test_contestants_are_compared_on_common_seeds(monkeypatch):
+    """FedProx has seeds 2 and 3, FedAvg 0 to 2: one pair, 3 points. All three have seed 2 alone."""
+    seeds = {"fedavg": (0, 1, 2), "fedprox": (2, 3), "fedexp": (0, 2)}
+    runs = pd.DataFrame(
+        [
+            {
+                "dataset": "fmnist", "cell": "cluster skew", "contestant": name, "seed": seed,
+                "level": 50.0 + seed + 3 * (name == "fedprox"), "worst_tenth": 1.0, "megabytes": 1.0,
+                "diverged": False,
+            }
+            for name, own in seeds.items()
+            for seed in own
+        ]
+    )  # fmt: skip
+    monkeypatch.setattr(tables, "per_run", lambda rows: rows)
+    found = tables.differences(runs).set_index("contestant")
+    assert found["mean"].to_dict() == {"fedprox": 3.0, "fedexp": 0.0}
+    assert found.n.to_dict() == {"fedprox": 1, "fedexp": 2}
+    assert tables.aggregates(runs).set_index("contestant")["runs"].to_dict() == dict.fromkeys(seeds, 1)
