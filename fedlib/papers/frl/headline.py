@@ -29,7 +29,8 @@ def headline(rows_of: RowsOf) -> list[str]:
         *does_the_rate_decide(rows_of),
         "While SchedulerFL trains (C12), a round's maximum time falls by "
         f"{stated(FALL, rows_of)}; less the fall of as many workers at random that is "
-        f"{stated(NET_FALL, rows_of)}. Per cent are hundredths of the logarithm of C12's ratio.",
+        f"{stated(NET_FALL, rows_of)}. Both are 100 times the natural logarithm of a ratio; the figure of "
+        "claims shows C12's as that ratio (×).",
         f"SchedulerFL's mean round up to the threshold accuracy is {stated(MEAN_ROUND, rows_of)} against as "
         "many workers drawn at random (IID; below 0 is faster). A round takes its slowest worker's time; few "
         "rounds count, since both get there early.",
