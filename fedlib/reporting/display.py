@@ -185,18 +185,22 @@ def _without_counts(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return frame.drop(columns=told)
 
 
-def show_line(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: str) -> None:
-    """Display which artifact follows, what was asked for and what is shown; its provenance opens below."""
+def line_of(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: str) -> str:
+    """HTML line: which artifact follows, what was asked for, what is shown; its provenance opens below."""
     label = _linked(artifact)
     if rows.empty:
         words = (
             f"asked: {asked}; shown: nothing, no such rows are stored. <code>{html.escape(command)}</code>"
         )
-        display(HTML(f"<div {_SMALL}><b>{label}</b> {words}</div>"))
-        return
+        return f"<div {_SMALL}><b>{label}</b> {words}</div>"
     words = html.escape(f"asked: {asked}; shown: {scale_words(rows)}")
     told = html_parts(provenance_line(rows))
-    display(HTML(f"<details {_SMALL}><summary><b>{label}</b> {words}</summary>{told}</details>"))
+    return f"<details {_SMALL}><summary><b>{label}</b> {words}</summary>{told}</details>"
+
+
+def show_line(line: str) -> None:
+    """Display a line (`line_of`)."""
+    display(HTML(line))
 
 
 _SMALL = 'style="font-size: 12px; opacity: 0.8"'

@@ -43,6 +43,12 @@ def cells_before() -> list[str]:
     return [] if shell is None else list(shell.user_ns.get("In", []))[:-1]
 
 
+def cell_number() -> int | None:
+    """Number that IPython gives the present execution of a cell, None outside of a notebook."""
+    shell = get_ipython()
+    return None if shell is None else shell.execution_count
+
+
 def check_parameter_names(cells: Sequence[str]) -> None:
     """Refuse a name that is no parameter, in the parameters cell or in the one that papermill injected."""
     for source in reversed(cells):

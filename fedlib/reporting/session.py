@@ -26,7 +26,13 @@ from fedlib.papers import artifacts, find_artifact
 from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
 from fedlib.reporting.claims_page import ENOUGH_POWER, stored_seeds, weak_rules
-from fedlib.reporting.parameters import cells_before, check_parameter_names, seed_list, time_budget
+from fedlib.reporting.parameters import (
+    cell_number,
+    cells_before,
+    check_parameter_names,
+    seed_list,
+    time_budget,
+)
 from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import effects, largest, loader, records
 from fedlib.run import Run, count_of_runs
@@ -48,6 +54,7 @@ class Session:
     budget: Budget = field(default_factory=Budget)
     live: tuple[str, ...] = ()  # artifacts that are trained here at the parameters, whatever is shown
     store: Store = field(default_factory=Store)
+    announced: list[tuple[int | None, str]] = field(default_factory=list, compare=False, repr=False)
 
     def rows(self, artifact_id: str, *, mine: bool = False) -> pd.DataFrame:
         """Finished rows of an artifact: of the largest profile, or of this session's parameters only.
@@ -63,7 +70,10 @@ class Session:
         return "largest profile stored"
 
     def figure(self, *artifact_ids: str, mine: bool = False) -> None:
-        """Display the figures of artifacts, each below the line of what is asked and shown."""
+        """Display the figures of artifacts, each below the line of what is asked and shown.
+
+        A table of the same rows, next in the same cell, shares the line.
+        """
         for artifact_id in artifact_ids:
             rows = self.rows(artifact_id, mine=mine)
             self._announce(artifact_id, rows, mine)
@@ -91,12 +101,16 @@ class Session:
             display.show_tables(artifact_id, rows, display.make_tables(rows, artifact.tables))
 
     def _announce(self, artifact_id: str, rows: pd.DataFrame, mine: bool) -> None:
+        """Display the line of what is asked and shown, unless this cell displayed it as its last one."""
         artifact = find_artifact(artifact_id)
         profile = self.profile if self.profile in artifact.profiles else artifact.profiles[0]
         given = self.seeds and artifact.runs(profile)
         seeds = f" --seeds {','.join(map(str, self.seeds))}" if given else ""
         command = f"python -m fedlib run {artifact_id} --profile {profile}{seeds}"
-        display.show_line(artifact, rows, self.asked(mine=mine), command=command)
+        line, cell = display.line_of(artifact, rows, self.asked(mine=mine), command=command), cell_number()
+        if cell is None or self.announced != [(cell, line)]:
+            display.show_line(line)
+        self.announced[:] = [(cell, line)]
 
     def verdicts(self) -> list[Record]:
         """Every claim of the paper with its verdict as plain values, from stored rows."""

@@ -8,6 +8,7 @@ import PIL.Image
 import pytest
 
 from fedlib.errors import UsageError
+from fedlib.experiments.artifact import Deferred
 from fedlib.papers import find_artifact
 from fedlib.reporting import display, session, verdicts
 
@@ -81,6 +82,35 @@ def test_absent_rows_are_one_line_with_the_command_that_makes_them(rows_at, show
     session.begin("frl", profile="smoke", seeds=2).figure("frl/fig14")
     assert len(shown) == 1
     assert "python -m fedlib run frl/fig14 --profile smoke --seeds 0,1" in shown[0].data
+
+
+def test_a_line_stands_once_above_what_a_cell_shows_of_the_same_rows(rows_at, shown, monkeypatch):
+    """A table's line is left out below its own figure, not in another cell, of other rows, or outside."""
+    rows_at(reduced=(0, 1))
+    mine, table = session.begin("frl"), pd.DataFrame({"policy": ["keep_all"]})
+    monkeypatch.setattr(display, "show_figure", lambda figure, title: shown.append(display.HTML("figure")))
+    monkeypatch.setattr(Deferred, "__call__", lambda plot, rows: None)
+
+    def kinds(cell, *steps):
+        shown.clear()
+        monkeypatch.setattr(session, "cell_number", lambda: cell)
+        for step in steps:
+            step()
+        found = [one.data for one in shown]
+        return ["line" if "asked:" in data else "table" if "<table" in data else data for data in found]
+
+    def figure():
+        mine.figure("frl/fig14")
+
+    def tabulate(artifact="frl/fig14", made=table):
+        mine.table(artifact, lambda rows: made)
+
+    assert kinds(4, figure, tabulate, tabulate) == ["line", "figure", "table", "table"]
+    assert kinds(5, tabulate) == ["line", "table"]
+    between = kinds(6, figure, lambda: tabulate("frl/fig15"), tabulate)
+    assert between == ["line", "figure", "line", "table", "line", "table"]
+    assert kinds(7, figure, lambda: tabulate(made=table.iloc[:0])) == ["line", "figure", "line"]
+    assert kinds(None, figure, tabulate) == ["line", "figure", "line", "table"]
 
 
 def test_smoke_rows_are_shown_only_without_others(rows_at):
