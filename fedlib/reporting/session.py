@@ -54,6 +54,7 @@ class Session:
     budget: Budget = field(default_factory=Budget)
     live: tuple[str, ...] = ()  # artifacts that are trained here at the parameters, whatever is shown
     store: Store = field(default_factory=Store)
+    # cell and line that were displayed last
     announced: list[tuple[int | None, str]] = field(default_factory=list, compare=False, repr=False)
 
     def rows(self, artifact_id: str, *, mine: bool = False) -> pd.DataFrame:
