@@ -123,8 +123,9 @@ CLAIMS = (
             )
         ),
         gates=(TEN_ROUNDS,),
-        how="At `paper` figs. 10 to 12 are of an NVIDIA H100, and so are rounds 1 to 5 of three seeds of fig. "
-        "13. Its others are of a CPU. Pairs share clients and initial models, and differ in rounding besides.",
+        how="At `paper` figs. 10 to 12 are of an NVIDIA H100, and so are rounds 1 to 5 of three seeds of "
+        "fig. 13. Its others are of a CPU. Pairs share clients and initial models, and differ in rounding "
+        "besides.",
     ),
     Claim(
         "FRL-C2",
