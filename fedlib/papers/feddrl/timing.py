@@ -14,7 +14,7 @@ import torch
 from fedlib import seeds
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
-from fedlib.experiments.stopwatch import cpu_threads, round_player, timed
+from fedlib.experiments.stopwatch import cpu_threads, round_player, timed, timed_in_turns
 from fedlib.federation import aggregate, prepare
 from fedlib.methods.feddrl.agent import AgentState
 from fedlib.methods.feddrl.method import FedDRL
@@ -48,12 +48,12 @@ def fig9(profile: str) -> pd.DataFrame:
     for device in ("cpu", *(["cuda"] if torch.cuda.is_available() else [])):
         found = []
         for model, data in TRAINED[profile]:
-            decisions = time_rounds(one_batch_run(profile, model, data, 10), device, *calls)
+            decisions = time_decisions(one_batch_run(profile, model, data, 10), device, *calls)
             found.append(_row("decision", model, data, 10, decisions))
         for model, data in SETTINGS:
             found.append(_row("averaging", model, data, 10, time_averaging(model, 10, device, *calls)))
         for size in COHORTS[profile]:
-            decisions = time_rounds(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
+            decisions = time_decisions(one_batch_run(profile, "mlp", "fmnist", size), device, *calls)
             found.append(_row("decision", "mlp", "fmnist", size, decisions))
         found = [row | {"threads": torch.get_num_threads()} for row in found]
         for threads in sorted({1, cores()}):
@@ -83,7 +83,7 @@ def time_learning(size: int, length: int, calls: int) -> list[float]:
     return timed(lambda: method.learn(learner, [rng]), calls, 1)
 
 
-def _filled(learner: "AgentState", length: int) -> "AgentState":
+def _filled(learner: AgentState, length: int) -> AgentState:
     """A learner with `length` random experiences in its buffers."""
     rng, replay, slots = np.random.default_rng(0), learner.replay, learner.slots
     replicas = len(replay.rewards)
@@ -123,7 +123,7 @@ def whole_run(profile: str, model: str) -> Run:
     return replace(run, model=model, model_options={}, local_epochs=5)
 
 
-def time_rounds(run: Run, device: str, calls: int, warm_ups: int) -> list[float]:
+def time_decisions(run: Run, device: str, calls: int, warm_ups: int) -> list[float]:
     """Seconds of the decisions in rounds of a run whose agent does not learn.
 
     The decision is all from the clients' reports to alpha: lines 13 to 15 of Algorithm 2.
@@ -145,7 +145,7 @@ def time_rounds(run: Run, device: str, calls: int, warm_ups: int) -> list[float]
 def time_whole_rounds(run: Run, device: str, calls: int) -> dict[str, list[float]]:
     """Seconds of rounds whose agent never learns, and learns from each of `LENGTHS` experiences.
 
-    A round of each in turn, after one of each as a warm-up: a slower minute is slower for all.
+    A round of each in turn, after one of each as a warm-up.
     """
     task, players = prepare([run], device=device), {}
     for length in (0, *LENGTHS):
@@ -158,8 +158,4 @@ def time_whole_rounds(run: Run, device: str, calls: int) -> dict[str, list[float
         learner = _filled(AgentState.unpack(state.memory["learner"]), length)
         what = f"round, {length} in D" if length else "round"
         players[what] = round_player(task, method, replace(state, memory={"learner": learner.pack()}))
-    found: dict[str, list[float]] = {what: [] for what in players}
-    for number in range(1 + calls):
-        for what, play in players.items():
-            found[what] += timed(play, min(number, 1), 1 - min(number, 1))
-    return found
+    return timed_in_turns(players, calls, 1)

@@ -1,9 +1,8 @@
 """Cost of the server's own work in a round, for every contestant, on this machine (HEAD-A15).
 
-Clients train on one mini-batch each, so that little but the server's work is left. Rounds of all contestants
-take turns, and each is compared with FedAvg's of the same turn: a slower minute is slower for all. What
-the difference holds beside the server's work: what real clients would do, their losses (FedDRL,
-Power-of-Choice) and their control variates (SCAFFOLD, FedDyn).
+Clients train on one mini-batch each, so that little but the server's work is left. Contestants play a round
+each in turn, and FedAvg's of the same turn is subtracted. The rest holds more than the server's work: losses
+(FedDRL, Power-of-Choice) and control variates (SCAFFOLD, FedDyn), which real clients would compute.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ import pandas as pd
 import torch
 
 from fedlib.analysis.tables import listed
-from fedlib.experiments.stopwatch import cpu_threads, round_player, timed
+from fedlib.experiments.stopwatch import cpu_threads, round_player, timed_in_turns
 from fedlib.federation import prepare
 from fedlib.methods import make_method
 from fedlib.papers.head_to_head.runs import CONTESTANTS, base_run, chosen, scale_of, with_settings
@@ -27,11 +26,13 @@ REFERENCE = "fedavg"
 WITHOUT_PRETRAINING: dict[str, Mapping[str, Any]] = {
     "repaired": {"mode": "online"}, "favor": {"agent": "untrained"},
 }  # fmt: skip
-SLOW = 1.0  # ms over FedAvg's round from which a contestant is named
+WARM_UPS = 2  # rounds of each contestant
+SLOW = 1.0  # ms over FedAvg's round from which a baseline is named
+WHERE = {"cpu": "one CPU core", "cuda": "one CPU core and a GPU"}
 
 
 def timed_runs(profile: str) -> dict[str, Run]:
-    """Contestant -> its run, with one mini-batch of images in each client; controls are left out."""
+    """Contestant -> its run with its chosen settings and one mini-batch in each client; without controls."""
     scale, settings = scale_of(profile), chosen()
     shared = base_run(profile, "server_time", scale.datasets[0], scale.cells[0])
     images = {name: value for name, value in shared.dataset_options.items() if name != "local_test"}
@@ -73,16 +74,12 @@ def server_time(profile: str) -> pd.DataFrame:
 
 
 def _seconds(runs: Mapping[str, Run], device: str) -> dict[str, list[float]]:
-    """Seconds of every round of all runs, which take turns; two rounds each before as warm-ups."""
+    """Seconds of the rounds of all runs, which take turns; those of the first turns are warm-ups."""
     players = {}
     for name, run in runs.items():
         task, method = prepare([run], device=device), make_method(run.method, run.method_options)
         players[name] = round_player(task, method, method.init(task))
-    found: dict[str, list[float]] = {name: timed(play, 0, 2) for name, play in players.items()}
-    for _ in range(max(1, runs[REFERENCE].rounds - 2)):
-        for name, play in players.items():
-            found[name] += timed(play, 1, 0)
-    return found
+    return timed_in_turns(players, runs[REFERENCE].rounds - WARM_UPS, WARM_UPS)
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,13 +107,13 @@ def answer(rows: pd.DataFrame) -> list[str]:
         for name in learned
     ]
     others = over.drop([REFERENCE, *learned])
-    dear = others[others >= SLOW].sort_values(ascending=False)
-    named = listed([f"{method_style(name).label} {ms:.3g}" for name, ms in dear.items()])
-    count = int(rows["rounds"].iloc[0])
+    slow = others[others >= SLOW].sort_values(ascending=False)
+    named = listed([f"{method_style(name).label} {ms:.3g} ms" for name, ms in slow.items()])
+    first = rows.iloc[0]
     return [
-        f"The server's own work a round, over FedAvg's, on one core (medians of {count} rounds): "
-        f"{listed(told)}.",
-        f"Of the baselines {named} ms; the others less than {SLOW:.0f} ms."
-        if len(dear)
+        f"The server's own work a round, over FedAvg's, on {WHERE[first.timed_on]} (medians of "
+        f"{first['rounds']} rounds): {listed(told)}.",
+        f"Of the baselines: {named}; each other less than {SLOW:.0f} ms."
+        if len(slow)
         else f"Every baseline adds less than {SLOW:.0f} ms.",
     ]

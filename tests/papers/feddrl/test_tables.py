@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from fedlib.data.synthetic import natural_images
 from fedlib.experiments import provenance, runner
@@ -325,12 +324,6 @@ def timed():
         patch.setattr(timing, "LENGTHS", (40, 80))
         patch.setattr(timing, "cpu_threads", lambda count: nullcontext())
         yield timing.fig9("smoke")
-
-
-def test_so_many_threads_for_a_while():
-    with timing.cpu_threads(2):
-        assert torch.get_num_threads() == 2
-    assert torch.get_num_threads() == 1
 
 
 def test_timings_have_every_row_of_the_figure(timed):
