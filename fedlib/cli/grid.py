@@ -1,7 +1,8 @@
 """The grid that a command works on: the options that choose its runs, and what they would take."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import check, check_name, shortened
@@ -96,7 +97,8 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
 def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Mapping[str, Any]) -> Plans:
     """Runs that options changed, checked before any work. Those of an artifact's own grid pass by test.
 
-    So they do on another data set, whose name is checked: nothing else of a run depends on it.
+    So they do on another data set, whose name is checked, and with another partition, which is: nothing
+    else of a run depends on them.
     """
     from fedlib.data import dataset_names
     from fedlib.experiments import selection
@@ -108,6 +110,9 @@ def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Map
     groups = [members for runs in plans.values() for members in selection.group(runs)]
     if all(members[0].group_key in own for members in groups):
         return plans
+    changed = {*(names.keys() - data), *(key.partition(".")[0] for key in settings)}
+    if changed <= {"partition"}:
+        return {a: [_with_partition_checked(run, settings) for run in runs] for a, runs in plans.items()}
     # imports torch: the options that exist, and their types, are those of methods' and models' code
     from fedlib.experiments.preflight import check_run_names, with_numbers_as_annotated
 
@@ -116,6 +121,16 @@ def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Map
         for members in selection.group(runs):
             check_run_names(members[0])
     return plans
+
+
+def _with_partition_checked(run: "Run", settings: Iterable[str]) -> "Run":
+    """The run, the numbers of its partition's options that were set as annotated; imports no torch."""
+    from fedlib.partition import check_partition
+
+    options = run.partition_options
+    typed = check_partition(run.partition, options)
+    given = {key.removeprefix("partition.") for key in settings} & typed.keys()
+    return replace(run, partition_options={**options, **{option: typed[option] for option in given}})
 
 
 def _trained(plans: Plans) -> Plans:

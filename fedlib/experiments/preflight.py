@@ -14,13 +14,7 @@ from fedlib.federation.client_data import TASK_OPTIONS
 from fedlib.federation.task import check_run_numbers
 from fedlib.methods import make_method, method_class
 from fedlib.models import model_builder, model_options
-from fedlib.partition import (
-    add_client_noise,
-    check_options,
-    check_ranges,
-    partition_function,
-    partition_options,
-)
+from fedlib.partition import add_client_noise, check_partition, partition_function
 from fedlib.run import Run
 from fedlib.validation import as_number, check_value, typed_options
 
@@ -31,15 +25,9 @@ def check_run_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
     check_name("data set", run.dataset, dataset_names())
     check_dataset_options(run.dataset, run.dataset_options)
-    check_options(run.partition, dict(run.partition_options))
-    makers = (
-        ("partition", partition_function(run.partition), partition_options(run.partition)),
-        ("model", model_builder(run.model), model_options(run.model)),
-    )
-    for kind, maker, defaults in makers:
-        owner = f"{kind} {getattr(run, kind)!r}"
-        typed_options(owner, getattr(run, f"{kind}_options"), maker, defaults)
-    check_ranges(run.partition, partition_function(run.partition), run.partition_options)
+    check_partition(run.partition, run.partition_options)
+    builder, defaults = model_builder(run.model), model_options(run.model)
+    typed_options(f"model {run.model!r}", run.model_options, builder, defaults)
     make_method(run.method, run.method_options).check(run)
     for option, value in run.local_optimizer_options.items():
         hint = OPTION_TYPES.get(option, float)

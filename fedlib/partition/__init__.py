@@ -21,7 +21,8 @@ own goes by `package.module:function`, or in a session by a name that you put in
 
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from fedlib.partition.sampling import Partition, check_int, check_ranges, finish
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
 from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties
 from fedlib.registry import find_named
+from fedlib.validation import typed_options
 
 PARTITIONS: dict[str, Callable[..., Partition]] = {
     "iid": partition_iid,
@@ -76,7 +78,7 @@ def partition_options(name: str) -> dict[str, object]:
     return {key: parameter.default for key, parameter in parameters.items() if key not in _GIVEN}
 
 
-def check_options(name: str, options: dict[str, object]) -> None:
+def check_options(name: str, options: Mapping[str, object]) -> None:
     """A UsageError unless `options` are options of the partition and the required ones are there."""
     allowed = partition_options(name)
     listed = ", ".join(allowed) or "none"
@@ -87,6 +89,15 @@ def check_options(name: str, options: dict[str, object]) -> None:
     for option, default in allowed.items():
         required = default is inspect.Parameter.empty
         check(not required or option in options, f"partition {name!r} needs the option {option!r}")
+
+
+def check_partition(name: str, options: Mapping[str, object]) -> dict[str, Any]:
+    """The options, numbers as annotated; UsageError for a name, an option or a value that is not allowed."""
+    check_options(name, options)
+    function = partition_function(name)
+    typed = typed_options(f"partition {name!r}", options, function, partition_options(name))
+    check_ranges(name, function, options)
+    return typed
 
 
 def make_partition(

@@ -1,5 +1,6 @@
 """Commands: what they print, and one line with exit status 2 for every kind of bad input."""
 
+import argparse
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from processes import PATIENCE
 from project_files import ROOT
 
+from fedlib.cli import grid
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
@@ -251,6 +253,9 @@ def test_list_data_list_dry_runs_and_errors_import_no_large_package(tmp_path):
     code += f"assert main(['submit', 'frl', *{dry}]) == 0\n"
     code += f"assert main(['run', 'start/curves', '--data', 'mnist-5k', '--method', 'fedavg', *{dry}]) == 0\n"
     code += f"assert main(['run', 'start/curves', '--data', 'mnist', '--partition', 'ce', *{dry}]) == 0\n"
+    for partition in (["--set", "partition.delta=0.4"], ["--partition", "iid", "--data", "mnist-5k"]):
+        code += f"assert main(['run', 'start/curves', *{partition}, *{dry}]) == 0\n"
+    code += f"assert main(['run', 'start/curves', '--set', 'partition.delta=2', *{dry}]) == 2\n"
     code += "print([name for name in ('torch', 'pandas', 'matplotlib') if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
@@ -311,6 +316,22 @@ def test_numbers_of_a_setting_are_those_of_the_option():
         override(base, {"method": "feddrl", "method.workers": 2.0}), ["method", "method.workers"]
     )
     assert isinstance(agent.method_options["workers"], int)
+
+
+@pytest.mark.parametrize("delta", ["1", "1.0"])
+def test_numbers_of_a_partition_are_those_of_the_option_without_torch_too(delta):
+    """The same runs as where another setting, at the value that it has, asks for all of a run's checks."""
+    parser = argparse.ArgumentParser()
+    grid.add_selection(parser)
+    grid.add_training(parser)
+    quick, whole = (
+        grid.planned_runs(
+            parser.parse_args(["start/curves", "--set", f"partition.delta={delta}", *more])
+        ).popitem()[1]
+        for more in ([], ["--set", "rounds=7"])
+    )
+    assert [run.key for run in quick] == [run.key for run in whole]
+    assert isinstance(quick[0].partition_options["delta"], float)
 
 
 def test_runs_that_are_given_twice_are_one():
