@@ -96,7 +96,10 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
         f"come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the printed {level:g} %"
     )
     if near.any():
-        told += f": {'; '.join(_words(line, images) for _, line in table[near].iterrows())}"
+        best = (
+            f"{_words(one, images)} (best in round {one['best round']})" for _, one in table[near].iterrows()
+        )
+        told += f": {'; '.join(best)}"
     if run < at:
         also = (
             f" The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."

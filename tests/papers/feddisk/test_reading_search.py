@@ -92,7 +92,7 @@ def test_the_answer_names_the_readings_that_come_near():
     )
     (told,) = reading_search.reading_answer(lambda name: rows)
     assert told.startswith("2 of 3 readings come within 3 points of the printed 51.7 %: 2 epochs, 30 times ")
-    assert "2 mini-batches, 100 times the noise, not clipped" in told
+    assert "2 mini-batches, 100 times the noise, not clipped (best in round 900)" in told
     assert " 1 of these has its best within 150 rounds of the printed 500. " in told
     scale = "With up to 6000 training images a class (1 seed) the readings reach"
     assert told.endswith(f"{scale} 50.0 to 83.0 % within 1000 rounds.")
