@@ -43,10 +43,13 @@ def cells_before() -> list[str]:
     return [] if shell is None else list(shell.user_ns.get("In", []))[:-1]
 
 
-def cell_number() -> int | None:
-    """Number that IPython gives the present execution of a cell, None outside of a notebook."""
-    shell = get_ipython()
-    return None if shell is None else shell.execution_count
+def execution_id() -> str | None:
+    """Id of the message that executes the present cell, None outside of a notebook.
+
+    IPython's count of executions stays the same where a client keeps no history, as nbval does.
+    """
+    parent = getattr(get_ipython(), "get_parent", None)
+    return None if parent is None else parent()["header"]["msg_id"]
 
 
 def check_parameter_names(cells: Sequence[str]) -> None:

@@ -27,9 +27,9 @@ from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
 from fedlib.reporting.claims_page import ENOUGH_POWER, stored_seeds, weak_rules
 from fedlib.reporting.parameters import (
-    cell_number,
     cells_before,
     check_parameter_names,
+    execution_id,
     seed_list,
     time_budget,
 )
@@ -54,8 +54,8 @@ class Session:
     budget: Budget = field(default_factory=Budget)
     live: tuple[str, ...] = ()  # artifacts that are trained here at the parameters, whatever is shown
     store: Store = field(default_factory=Store)
-    # cell and line that were displayed last
-    announced: list[tuple[int | None, str]] = field(default_factory=list, compare=False, repr=False)
+    # execution of a cell, and the line that it displayed last
+    announced: list[tuple[str | None, str]] = field(default_factory=list, compare=False, repr=False)
 
     def rows(self, artifact_id: str, *, mine: bool = False) -> pd.DataFrame:
         """Finished rows of an artifact: of the largest profile, or of this session's parameters only.
@@ -108,7 +108,7 @@ class Session:
         given = self.seeds and artifact.runs(profile)
         seeds = f" --seeds {','.join(map(str, self.seeds))}" if given else ""
         command = f"python -m fedlib run {artifact_id} --profile {profile}{seeds}"
-        line, cell = display.line_of(artifact, rows, self.asked(mine=mine), command=command), cell_number()
+        line, cell = display.line_of(artifact, rows, self.asked(mine=mine), command=command), execution_id()
         if cell is None or self.announced != [(cell, line)]:
             display.show_line(line)
         self.announced[:] = [(cell, line)]

@@ -93,7 +93,7 @@ def test_a_line_stands_once_above_what_a_cell_shows_of_the_same_rows(rows_at, sh
 
     def kinds(cell, *steps):
         shown.clear()
-        monkeypatch.setattr(session, "cell_number", lambda: cell)
+        monkeypatch.setattr(session, "execution_id", lambda: cell)
         for step in steps:
             step()
         found = [one.data for one in shown]
@@ -105,11 +105,11 @@ def test_a_line_stands_once_above_what_a_cell_shows_of_the_same_rows(rows_at, sh
     def tabulate(artifact="frl/fig14", made=table):
         mine.table(artifact, lambda rows: made)
 
-    assert kinds(4, figure, tabulate, tabulate) == ["line", "figure", "table", "table"]
-    assert kinds(5, tabulate) == ["line", "table"]
-    between = kinds(6, figure, lambda: tabulate("frl/fig15"), tabulate)
+    assert kinds("4", figure, tabulate, tabulate) == ["line", "figure", "table", "table"]
+    assert kinds("5", tabulate) == ["line", "table"]
+    between = kinds("6", figure, lambda: tabulate("frl/fig15"), tabulate)
     assert between == ["line", "figure", "line", "table", "line", "table"]
-    assert kinds(7, figure, lambda: tabulate(made=table.iloc[:0])) == ["line", "figure", "line"]
+    assert kinds("7", figure, lambda: tabulate(made=table.iloc[:0])) == ["line", "figure", "line"]
     assert kinds(None, figure, tabulate) == ["line", "figure", "line", "table"]
 
 
