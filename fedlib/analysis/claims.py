@@ -23,6 +23,7 @@ from fedlib.analysis.decisions import (
     VERDICTS,
 )
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, interval_words, mean_interval, number_words
+from fedlib.analysis.memo import kept_per_frame
 from fedlib.data.titles import title_of
 from fedlib.errors import check, check_name
 
@@ -240,6 +241,7 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
     return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects)
 
 
+@kept_per_frame
 def real_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that are not of generated stand-ins; the frame itself where none are."""
     if "stand_in" not in rows:

@@ -9,21 +9,35 @@ import pandas as pd
 Table = Callable[..., pd.DataFrame]
 
 
-def once_per_frame(table: Table) -> Table:
+def kept_per_frame(table: Table) -> Table:
     """Decorate `table(rows, *options)`: computed once per frame and options, kept as long as the frame.
 
-    For frames that nobody changes in place, as those of a loader; each call returns a copy of its own.
+    For frames that nobody changes in place, as those of a loader. Every call returns the same frame, so
+    that what is kept for it is found again; nobody may change it either.
     """
     kept: dict[int, dict[tuple, pd.DataFrame]] = {}
 
     @functools.wraps(table)
     def found(rows: pd.DataFrame, *options: object) -> pd.DataFrame:
-        if id(rows) not in kept:
-            kept[id(rows)] = {}
-            weakref.finalize(rows, kept.pop, id(rows)).atexit = False
-        own = kept[id(rows)]
-        if options not in own:
-            own[options] = table(rows, *options)
-        return own[options].copy(deep=False)
+        own = kept.get(id(rows), {})
+        if options in own:
+            return own[options]
+        made = table(rows, *options)
+        if made is not rows:  # else it would keep itself
+            if id(rows) not in kept:
+                weakref.finalize(rows, kept.pop, id(rows)).atexit = False
+            kept.setdefault(id(rows), {})[options] = made
+        return made
+
+    return found
+
+
+def once_per_frame(table: Table) -> Table:
+    """`kept_per_frame`, with a copy of its own for each call."""
+    shared = kept_per_frame(table)
+
+    @functools.wraps(table)
+    def found(rows: pd.DataFrame, *options: object) -> pd.DataFrame:
+        return shared(rows, *options).copy(deep=False)
 
     return found

@@ -102,7 +102,8 @@ def finished_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Without the runs that failed."""
     if rows.empty or "status" not in rows or "run" not in rows:
         return rows
-    return rows[rows.groupby("run")["status"].transform("last") == "ok"]
+    finished = rows.groupby("run")["status"].transform("last") == "ok"
+    return rows if finished.all() else rows[finished]
 
 
 def rows_to_show(
@@ -167,7 +168,8 @@ def _from_results(
         )
     keys = {key: run.key for key, run in current.items() if run.key not in known}
     groups = {key: current[key].group_key for key in keys}
-    rows = rows[rows["run"].isin(list(keys))]
+    wanted_rows = rows["run"].isin(list(keys))
+    rows = rows if wanted_rows.all() else rows[wanted_rows]
     numbers, runs = pd.factorize(rows["run"])
     own, group = (pd.Series([of[run] for run in runs], dtype="str").take(numbers) for of in (keys, groups))
     return [rows.assign(run=own.array, group=group.array, source="results")]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fedlib.experiments.provenance import source_digest
+from fedlib.experiments.store import RUN, SUMMARY
 from fedlib.files import write_atomically
 from fedlib.papers import paper_names
 from fedlib.paths import default_root, project_root, published_folder, results_folder
@@ -35,6 +36,8 @@ def fingerprint(paper: str, profile: str | None, store: Path | str | None) -> st
     root = Path(store).expanduser() if store else default_root()
     digest = hashlib.sha256(repr((paper, profile, source_digest())).encode())
     for folder, path in _files(paper, root):
+        if profile is None and _shows_no_result(path):
+            continue
         digest.update(f"{path.relative_to(folder)}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:24]
@@ -46,10 +49,17 @@ def _files(paper: str, store: Path) -> Iterator[tuple[Path, Path]]:
     for folder, pattern in (
         *((results_folder(), f"{name}/*.*") for name in own),
         (published_folder(), "*.csv"),
-        *((store, f"{name}/*/*/summary.json") for name in own),
+        *((store, f"{name}/*/*/{SUMMARY}") for name in own),
         *((store, f"{name}/*/*.csv") for name in own),
     ):
         yield from ((folder, path) for path in sorted(folder.glob(pattern)))
+
+
+def _shows_no_result(path: Path) -> bool:
+    """Whether this vouches for rows of `smoke`, which decide nothing unless that profile is asked for."""
+    if path.name == SUMMARY:
+        return _load(path.with_name(RUN), {}).get("profile") == "smoke"
+    return path.name == "kept-smoke.csv"
 
 
 def read(key: str) -> list[Record] | None:

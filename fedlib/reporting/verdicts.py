@@ -35,9 +35,10 @@ def decide_claims(
 ) -> list[tuple[Claim, Verdict]]:
     """Every claim with its verdict, at one profile or at the largest whose grid is complete, else begun.
 
+    Rows of `smoke` show no result and decide where that profile is asked for, not else.
     load: reads the rows instead of a loader of `store`, so that what follows need not read them again.
     """
-    profiles = [profile] if profile else list(reversed(PROFILES))
+    profiles = [profile] if profile else list(PROFILES[:0:-1])
     load = load or loader(store)
     return [(claim, decide(claim, profiles, load)) for claim in claims(paper)]
 
@@ -88,20 +89,12 @@ def deciding_rows(claim: Claim, profiles: list[str], load: Load) -> Iterator[tup
     """Artifact and profile of rows that may decide a claim, best first, and whether their grid is complete.
 
     Complete grids come first, the largest profile first: a finished cell of a larger grid must not speak
-    for the whole. Grids that are merely begun count where none is complete, and smoke rows where there
-    is nothing else.
+    for the whole. Grids that are merely begun count where none is complete.
     """
     names = (claim.artifact, *claim.fallback)
     there = [(name, profile) for profile in profiles for name in names if len(load(name, profile))]
     whole = [pair for pair in there if is_whole(*pair, load(*pair))]
-    for group in (
-        [pair for pair in whole if pair[1] != "smoke"],
-        [pair for pair in there if pair[1] != "smoke"],
-        there,
-    ):
-        if group:
-            yield from ((*pair, pair in whole) for pair in group)
-            return
+    yield from ((*pair, pair in whole) for pair in whole or there)
 
 
 def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Load) -> Verdict:

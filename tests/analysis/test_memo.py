@@ -5,7 +5,7 @@ import weakref
 
 import pandas as pd
 
-from fedlib.analysis.memo import once_per_frame
+from fedlib.analysis.memo import kept_per_frame, once_per_frame
 
 
 def test_once_per_frame_and_options_and_no_longer_than_the_frame():
@@ -34,3 +34,21 @@ def test_a_callers_changes_stay_its_own():
     mine.loc[0, "a"] = 7
     mine["b"] = 0
     assert plain(rows).to_dict("list") == {"a": [1, 2]}
+
+
+def test_what_is_kept_is_the_same_frame_and_does_not_hold_its_own_rows():
+    asked = []
+
+    @kept_per_frame
+    def small(rows):
+        asked.append(len(rows))
+        return rows[rows.a < 5] if (rows.a >= 5).any() else rows
+
+    rows, all_small = pd.DataFrame({"a": [1, 7]}), pd.DataFrame({"a": [1]})
+    assert small(rows) is small(rows)
+    assert asked == [2]
+    assert small(all_small) is all_small
+    alive = weakref.ref(all_small)
+    del all_small
+    gc.collect()
+    assert alive() is None

@@ -549,10 +549,10 @@ def test_smoke_rows_are_never_exported():
 
 
 def test_verdicts_name_their_profile_and_data():
-    (claim, verdict), *_ = decide_claims("fake")
+    (claim, verdict), *_ = decide_claims("fake", profile="smoke")
     assert (claim.id, verdict.verdict) == ("FAKE-C1", "not run")
     compute(TRIPLE[:2])
-    ((_, verdict),) = decide_claims("fake")
+    ((_, verdict),) = decide_claims("fake", profile="smoke")
     assert (verdict.verdict, verdict.evidence, verdict.profile) == ("supported", "2 seeds", "smoke")
     assert verdict.data == "fmnist-embedded (stand-in)"
 
@@ -570,9 +570,10 @@ def test_a_cell_of_a_larger_grid_does_not_speak_for_the_whole():
     assert seen_by_verdicts() == ("paper", "1 seeds")
 
 
-def test_a_complete_smoke_grid_does_not_hide_a_reduced_one_that_has_begun():
+def test_smoke_rows_decide_nothing_unless_asked_for():
     compute([replace(run, seed=seed) for run in grid_runs("smoke") for seed in (0, 1)])
-    assert seen_by_verdicts() == ("smoke", "2 seeds")
+    assert decide_claims("fake")[0][1].verdict == "not run"
+    assert decide_claims("fake", profile="smoke")[0][1].verdict == "supported"
     compute([grid_runs("reduced")[0]])
     assert seen_by_verdicts() == ("reduced", "1 seeds")
 
@@ -585,11 +586,11 @@ def test_an_incomplete_grid_that_lacks_what_a_claim_compares_decides_nothing(mon
 
     claim = replace(fake_federation.CLAIMS[0], recompute=needs_both)
     monkeypatch.setattr(fake_federation, "CLAIMS", (claim,))
-    compute([grid_runs("smoke")[0]])
+    compute([grid_runs("reduced")[0]])
     ((_, verdict),) = decide_claims("fake")
     assert verdict.verdict == "not run"
     assert "no seed in common" in verdict.evidence
-    compute([grid_runs("smoke")[1]])
+    compute([replace(run, seed=seed) for run in grid_runs("reduced") for seed in (0, 1)])
     assert decide_claims("fake")[0][1].verdict == "supported"
 
 

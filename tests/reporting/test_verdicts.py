@@ -41,8 +41,18 @@ def test_the_cache_follows_rows_profile_and_store(tmp_path):
     run = tmp_path / "store" / "feddrl" / "table3" / "abc"
     run.mkdir(parents=True)
     (run / "summary.json").write_text("{}")
-    assert verdict_cache.fingerprint("feddrl", None, tmp_path / "store") != second
+    third = verdict_cache.fingerprint("feddrl", None, tmp_path / "store")
+    assert third != second
     assert verdict_cache.fingerprint("frl", None, tmp_path / "store") == other
+    smoke = run.with_name("of smoke")
+    smoke.mkdir()
+    (smoke / "run.json").write_text('{"profile": "smoke"}')
+    (smoke / "summary.json").write_text("{}")
+    (run.parent / "kept-smoke.csv").write_text("round\n")
+    assert verdict_cache.fingerprint("feddrl", None, tmp_path / "store") == third  # they decide nothing
+    at_smoke = verdict_cache.fingerprint("feddrl", "smoke", tmp_path / "store")
+    (run.parent / "kept-smoke.csv").write_text("round\n1\n")
+    assert verdict_cache.fingerprint("feddrl", "smoke", tmp_path / "store") != at_smoke
 
 
 def test_the_records_of_all_papers_are_those_of_each(monkeypatch, tmp_path):
@@ -129,13 +139,13 @@ def rows_of(*values):
 def decided(monkeypatch, frames, whole):
     monkeypatch.setattr(verdicts, "is_whole", lambda name, profile, rows: (name, profile) in whole)
     load = lambda name, profile: frames.get((name, profile), pd.DataFrame())  # noqa: E731
-    return verdicts.decide(CLAIM, ["paper", "reduced", "smoke"], load)
+    return verdicts.decide(CLAIM, ["paper", "reduced"], load)
 
 
 def test_the_largest_complete_grid_decides_and_a_fallback_where_it_cannot(monkeypatch):
     good = rows_of(1.0, 1.1, 1.2)
-    frames = {("fake/first", "paper"): good, ("fake/first", "reduced"): -good, ("fake/first", "smoke"): good}
-    whole = {("fake/first", "reduced"), ("fake/first", "smoke")}
+    frames = {("fake/first", "paper"): good, ("fake/first", "reduced"): -good}
+    whole = {("fake/first", "reduced")}
     found = decided(monkeypatch, frames, whole)
     assert (found.profile, found.verdict) == ("reduced", "not supported")
     assert decided(monkeypatch, frames, {*whole, ("fake/first", "paper")}).profile == "paper"

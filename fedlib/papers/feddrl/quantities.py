@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import contrasts
+from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.variants import with_variant
 from fedlib.data.titles import title_of
 from fedlib.experiments.results import finished_rows
@@ -47,6 +48,7 @@ PAPER_PARTITIONS = {
 }  # fmt: skip
 
 
+@once_per_frame
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """Finished rows with a column `variant`, the method's name in our tables, in their order.
 

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.variants import name_distinct, with_variant
 from fedlib.papers.frl.runs import VARIANTS
 
@@ -17,6 +18,7 @@ LATE = 5  # episodes or experiments at the beginning and the end that are compar
 LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held fixed is chosen alike
 
 
+@once_per_frame
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """With the column `variant`, and `case`: IID or non-IID data."""
     if "variant" in rows:
