@@ -13,6 +13,8 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -38,9 +40,9 @@ def pytorch_pins(entries: list[str]) -> list[str]:
 
 
 def hashed_entries(entries: list[str], *, cuda: bool) -> list[str]:
-    """All entries but PyTorch's, those of the CUDA libraries only with `cuda`."""
+    """The entries of the CUDA libraries, or all others but PyTorch's."""
     hashed = [entry for entry in entries if name_of(entry) not in BUILT_APART]
-    return [entry for entry in hashed if cuda or not CUDA.match(name_of(entry))]
+    return [entry for entry in hashed if cuda == bool(CUDA.match(name_of(entry)))]
 
 
 def pip_install(*arguments: str) -> None:
@@ -67,14 +69,24 @@ def compile_packages() -> None:
     compileall.compile_dir(packages, quiet=2, workers=0, rx=re.compile(r"[/\\]tests?[/\\]"))
 
 
+def install_hashed(entries: Sequence[str], folder: Path) -> None:
+    """Install these entries with their hashes checked."""
+    chosen = folder / f"{name_of(entries[0])}.txt"
+    chosen.write_text("\n".join(entries))
+    pip_install("--require-hashes", "-r", str(chosen))
+
+
 def main(path: Path) -> None:
+    """Two of pip at a time, as one waits for downloads and the disk half of its time."""
     entries = locked_entries(path.read_text())
-    pip_install(*pytorch_pins(entries))
-    cuda = any(CUDA.match(requirement) for requirement in requires("torch") or ())
-    with tempfile.TemporaryDirectory() as folder:
-        chosen = Path(folder) / "constraints.txt"
-        chosen.write_text("\n".join(hashed_entries(entries, cuda=cuda)))
-        pip_install("--require-hashes", "-r", str(chosen))
+    others = hashed_entries(entries, cuda=False)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        pytorch = pool.submit(pip_install, *pytorch_pins(entries))
+        halves = [pool.submit(install_hashed, others[i::2], Path(folder)) for i in range(2)]
+        for installing in (pytorch, *halves):
+            installing.result()
+        if any(CUDA.match(requirement) for requirement in requires("torch") or ()):
+            install_hashed(hashed_entries(entries, cuda=True), Path(folder))
     compile_packages()
 
 

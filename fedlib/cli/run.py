@@ -73,21 +73,15 @@ def run_command(arguments: argparse.Namespace) -> int:
     if arguments.processes > 1:
         import torch
 
-        missing = _missing_keys(plans, store, retry_failed=arguments.retry_failed)
+        if arguments.retry_failed:
+            runner.forget_failed(store, [run for runs in plans.values() for run in runs])
+            arguments.retry_failed = False
+        missing = {run.key for runs in plans.values() for run in runs if store.get(run) is None}
         threads = worker_processes.threads_of_each(arguments.processes)
         torch.set_num_threads(threads)
         with worker_processes.Companions(arguments.processes - 1, arguments.command_line, threads):
             _work_through(plans, arguments, store)
-        arguments.retry_failed = False  # done by now
     return _run_plans(plans, arguments, store, missing)
-
-
-def _missing_keys(plans: grid.Plans, store: "Store", *, retry_failed: bool) -> set[str]:
-    """Keys of the runs that are to be computed. retry_failed: those that failed, too."""
-    from fedlib.experiments.store import FAILED
-
-    found = {run.key: store.get(run) for runs in plans.values() for run in runs}
-    return {key for key, run in found.items() if run is None or (retry_failed and run.status == FAILED)}
 
 
 def _work_through(plans: grid.Plans, arguments: argparse.Namespace, store: "Store") -> int:

@@ -161,6 +161,20 @@ def refuse_other_code(store: Store, runs: Sequence[Run]) -> None:
             )
 
 
+def forget_failed(store: Store, runs: Sequence[Run]) -> None:
+    """Take failed runs out of the store, so that whichever process comes to them first computes them again.
+
+    One that another process is at work on stays.
+    """
+    for run in runs:
+        stored = store.get(run)
+        if stored is not None and stored.status == FAILED and (lock := store.try_lock(run)):
+            try:
+                store.forget(run)
+            finally:
+                lock.release()
+
+
 @dataclass
 class _Suite:
     context: Context
