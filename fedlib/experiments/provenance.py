@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"  # the commit of a checkout that git refuses to read
 THEN = " then "  # between the commits of a run that was resumed under another one
 _MACHINE = ("device", "device_name")
+ORIGIN = (*_MACHINE, "torch", "fedlib", "commit", "dirty")  # columns of machine and code
 _PACKAGES = ("torch", "torchvision", "numpy", "pandas")
 
 

@@ -28,22 +28,24 @@ _FILE_OF = ("paper", "artifact", "profile")
 
 
 def columns_of(run: Run, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns that describe a run in each of its rows; options as JSON text."""
+    """Columns that describe a finished run in each of its rows."""
     dataset = provenance["dataset"]
-    options = {
-        f"{name}_options": json.dumps(getattr(run, f"{name}_options"), sort_keys=True) for name in _OPTIONS
-    }
-    described = {k: v for k, v in run.describe().items() if k not in options}
     return {
-        **described,
-        **options,
-        "run": run.key,
-        "group": run.group_key,
+        **described(run),
         "dataset_origin": dataset["origin"],
         "dataset_checksum": dataset["checksum"],
         "stand_in": dataset["stand_in"],
         **of_finished_run(provenance),
     }
+
+
+def described(run: Run) -> dict[str, Any]:
+    """Columns of a run's own fields and keys; options as JSON text."""
+    options = {
+        f"{name}_options": json.dumps(getattr(run, f"{name}_options"), sort_keys=True) for name in _OPTIONS
+    }
+    fields = {k: v for k, v in run.describe().items() if k not in options}
+    return {**fields, **options, "run": run.key, "group": run.group_key}
 
 
 def load_rows(

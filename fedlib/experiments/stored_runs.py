@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from fedlib.errors import UsageError
 from fedlib.experiments import labels
 from fedlib.experiments.artifact import Artifact
-from fedlib.experiments.results import columns_of, rows_to_show
+from fedlib.experiments.checkpoints import unfinished_groups
+from fedlib.experiments.provenance import machine_and_code
+from fedlib.experiments.results import columns_of, described, rows_to_show
 from fedlib.experiments.store import FAILED, FINISHED, Store, StoredRun
+from fedlib.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +47,33 @@ def rows_of(runs: Iterable[StoredRun]) -> "pd.DataFrame":
         if stored.status != FAILED
     ]
     frames = [frame for frame in frames if len(frame)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def rows_as_far_as_run(runs: Iterable[Run], store: Store) -> "pd.DataFrame":
+    """Rows of these descriptions whatever their seeds, of finished runs and of what checkpoints hold.
+
+    Machine and code are those of the runs. Without runs the frame is empty.
+    """
+    import pandas as pd
+
+    frames = []
+    for run in runs:
+        found = {
+            stored.run.seed: (stored.rows(), stored.run, stored.provenance["segments"])
+            for stored in store.scan(run.id)
+            if stored.run.group_key == run.group_key
+        }
+        for folder in unfinished_groups(store, run.id, run.group_key):
+            if (saved := folder.load()) is None:
+                continue
+            for member, rows in zip(folder.runs, saved.rows, strict=True):
+                if member.group_key == run.group_key:
+                    found.setdefault(member.seed, (pd.DataFrame(rows), member, saved.segments))
+        frames += [
+            rows.assign(**described(member), **machine_and_code(segments))
+            for rows, member, segments in found.values()
+        ]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

@@ -145,7 +145,7 @@ def power_for(claim: Claim, verdict: Verdict, load: Load) -> Power | None:
         found = power_with(claim, [effect.samples for effect in verdict.effects])
         if found is not None:
             return found
-    pairs = [pair for *pair, _ in deciding_rows(claim, list(reversed(PROFILES)), load)]
+    pairs = [pair for *pair, _ in deciding_rows(claim, list(PROFILES[:0:-1]), load)]
     pairs.sort(key=[verdict.artifact, verdict.profile].__ne__)
     for artifact, profile in pairs:
         rows = load(artifact, profile)

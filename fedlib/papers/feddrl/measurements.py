@@ -1,16 +1,14 @@
 """FedDRL's artifacts without training: settings, partitions measured, label mixes, how far long runs got."""
 
-import json
-
 import numpy as np
 import pandas as pd
 
 from fedlib import seeds
 from fedlib.analysis.published import load_published, printed_rows
 from fedlib.data import Dataset, load_dataset
-from fedlib.experiments import provenance
-from fedlib.experiments.checkpoints import unfinished_groups
+from fedlib.experiments.provenance import ORIGIN
 from fedlib.experiments.store import Store
+from fedlib.experiments.stored_runs import rows_as_far_as_run
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl.author_files import at_hand, authors_file
 from fedlib.papers.feddrl.runs import CLIENTS, DATA, PARTITIONS, full_scale_cell, partition_options, scale_of
@@ -153,26 +151,8 @@ def full_scale_curves(profile: str, store: Store) -> pd.DataFrame:
 
     Machine and code are those of the runs, not of this measurement.
     """
-    rows = []
-    for run in full_scale_cell(profile):
-        about = {"method": run.method, "method_options": json.dumps(dict(run.method_options))}
-        about |= {"dataset": run.dataset, "partition": run.partition, "num_clients": run.num_clients}
-        found = {
-            s.run.seed: (s.rows().to_dict("records"), s.provenance["segments"])
-            for s in store.scan(run.id)
-            if s.run.group_key == run.group_key
-        }
-        for folder in unfinished_groups(store, run.id, run.group_key):
-            saved = folder.load()
-            for member, partial in zip(folder.runs, saved.rows if saved else [], strict=False):
-                if member.group_key == run.group_key:
-                    found.setdefault(member.seed, (partial, saved.segments))
-        for seed, (records, segments) in found.items():
-            origin = provenance.machine_and_code(segments)
-            rows += [
-                {**about, "seed": seed, "rounds": run.rounds, "round": r["round"],
-                 "test_accuracy": r["test_accuracy"], **origin}
-                for r in records if r.get("test_accuracy") is not None
-            ]  # fmt: skip
-    columns = ["method", "method_options", "dataset", "seed", "rounds", "round", "test_accuracy"]
-    return pd.DataFrame(rows, columns=None if rows else columns).assign(stand_in=False)
+    rows = rows_as_far_as_run(full_scale_cell(profile), store)
+    kept = ["method", "method_options", "dataset", "partition", "num_clients", "seed", "rounds", "round",
+            "test_accuracy", *ORIGIN]  # fmt: skip
+    rows = rows.dropna(subset="test_accuracy") if len(rows) else rows
+    return rows.reindex(columns=kept).assign(stand_in=False)

@@ -12,6 +12,7 @@ from fedlib.papers.frl import runs
 
 _paper = Deferred("fedlib.papers.frl")
 embedding, figures, measurements = _paper.embedding, _paper.figures, _paper.measurements
+full_scale = _paper.full_scale
 scheduler_training, scheduler_readings = _paper.scheduler_training, _paper.scheduler_readings
 scheduler_figures, static_times, tables = _paper.scheduler_figures, _paper.static_times, _paper.tables
 
@@ -59,6 +60,11 @@ ARTIFACTS = (
             ("fig22", "fig19", figures.plot_accuracies, "EvaluatorFL 2, 20 workers: accuracy by round"),
             ("fig23", "fig20", figures.plot_accuracies, "EvaluatorFL 2, 100 workers: accuracy by round"),
         )
+    ),
+    Artifact(
+        "frl/full_scale", "EvaluatorFL 1, 20 workers, at the report's own scale, as far as run", "figure",
+        measurement=Measurement("frl/full_scale", full_scale.as_far_as_run, reads_store=True),
+        plot=figures.plot_selections, tables=(full_scale.by_episode,), datasets=_MNIST,
     ),
     _trained(
         "frl/fig16", "EvaluatorFL 1: rewards, 20 and 100 workers",
