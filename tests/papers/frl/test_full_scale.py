@@ -17,8 +17,8 @@ KEPT, OTHER = [0.5, 0.5, 0.0, 0.0], [0.0, 0.5, 0.5, 0.0]  # two of four workers 
 def rounds(reached, *, settles=2):
     """Rows of runs {seed: rounds} in episodes of three rounds; the selection is kept from `settles` on.
 
-    Accuracy 0.5 + 0.1 * episode after an episode's last round, 0.01 * episode more with seed 1; the first reward of an
-    episode is 0.9, the others alternate around 0.
+    Accuracy 0.5 + 0.1 * episode after an episode's last round, 0.01 * episode more with seed 1. The first
+    reward of an episode is 0.9, the others alternate around 0.
     """
     rows = []
     for seed, last in reached.items():
@@ -28,8 +28,8 @@ def rounds(reached, *, settles=2):
             rows.append(
                 {
                     "method": "evaluatorfl", "method_options": "{}", "seed": seed, "round": number,
-                    "rounds": 200, "episode_rounds": 3, "episode": episode, "episode_round": turn, "num_clients": 4,
-                    "local_epochs": 3, "selected": 2, "weights": json.dumps(OTHER if changes else KEPT),
+                    "rounds": 200, "episode_rounds": 3, "episode": episode, "episode_round": turn,
+                    "num_clients": 4, "local_epochs": 3, "selected": 2, "weights": json.dumps(OTHER if changes else KEPT),
                     "test_accuracy": 0.5 + (0.1 + 0.01 * seed) * episode if turn == 3 else 0.4,
                     "reward": 0.9 if turn == 1 else 0.02 * (-1) ** turn,
                 }
