@@ -29,7 +29,8 @@ def rounds(reached, *, settles=2):
                 {
                     "method": "evaluatorfl", "method_options": "{}", "seed": seed, "round": number,
                     "rounds": 200, "episode_rounds": 3, "episode": episode, "episode_round": turn,
-                    "num_clients": 4, "local_epochs": 3, "selected": 2, "weights": json.dumps(OTHER if changes else KEPT),
+                    "num_clients": 4, "local_epochs": 3, "selected": 2,
+                    "weights": json.dumps(OTHER if changes else KEPT),
                     "test_accuracy": 0.5 + (0.1 + 0.01 * seed) * episode if turn == 3 else 0.4,
                     "reward": 0.9 if turn == 1 else 0.02 * (-1) ** turn,
                 }
