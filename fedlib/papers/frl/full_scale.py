@@ -62,7 +62,7 @@ def by_episode(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def full_scale_sentence(rows: pd.DataFrame) -> str:
-    """Sentence: how far the runs are, whether they have settled, accuracy by then; empty without episodes."""
+    """How far the runs are, whether they settled, their accuracy beside FedAvg's; empty without episodes."""
     whole = _whole_episodes(rows) if len(rows) else rows
     if whole.empty:
         return ""
@@ -73,16 +73,26 @@ def full_scale_sentence(rows: pd.DataFrame) -> str:
     settled = int((by_seed(last, _alike) >= quantities.SETTLED).sum())
     told = (
         f"At the report's own scale (its CNN, {agent['local_epochs'].iloc[0]:.0f} epochs), "
-        f"{span_words(rounds.tolist())} of {agent['rounds'].iloc[0]} rounds of approach 1 are run with "
-        f"{counted(len(rounds), 'seed')} among {agent['num_clients'].iloc[0]} workers. "
+        f"{span_words(rounds.tolist())} of {agent['rounds'].iloc[0]:.0f} rounds of approach 1 are run with "
+        f"{counted(len(rounds), 'seed')} among {agent['num_clients'].iloc[0]:.0f} workers. "
         f"{settled} of {len(rounds)} runs keep their selection in episode {common}, the last that all have "
         "whole; the report has them settled within one."
     )
-    if common == 1:
-        return told
-    gain = mean_interval((by_seed(last, _at_its_end) - by_seed(first, _at_its_end)).to_numpy())
-    words = by_sign(gain, above="higher", below="lower", undecided="no clear difference")
-    return f"{told} Its accuracy ends {effect_words(gain, 'points')} against that of episode 1 ({words})."
+    ends = by_seed(last, _at_its_end)
+    if common > 1:
+        told += f" Its accuracy ends {_against(ends, by_seed(first, _at_its_end))} against that of episode 1."
+    fedavg = rows[rows["method"] == "fedavg"]
+    fedavg = fedavg[fedavg.groupby("seed")["round"].transform("max") == fedavg["rounds"]]
+    if set(ends.index) <= set(fedavg["seed"]):
+        gap = _against(ends, by_seed(fedavg, _at_its_end))
+        told += f" It ends {gap} against FedAvg after as many rounds on the same workers."
+    return told
+
+
+def _against(ours: pd.Series, other: pd.Series) -> str:
+    gap = mean_interval((ours - other).dropna().to_numpy())
+    words = by_sign(gap, above="higher", below="lower", undecided="no clear difference")
+    return f"{effect_words(gap, 'points')} ({words})"
 
 
 def _whole_episodes(rows: pd.DataFrame) -> pd.DataFrame:
