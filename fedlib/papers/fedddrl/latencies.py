@@ -12,6 +12,7 @@ import pandas as pd
 
 from fedlib.methods.fedddrl.devices import Devices, draw_devices, round_latency
 
+_NEEDED = ("clients", "seed", "num_clients", "partition_options", "local_epochs", "kept", "epochs")
 RULES = {"printed": "as printed (1)", "fedmarl": "as FedMarl"}
 
 
@@ -21,7 +22,8 @@ def latencies(rows: pd.DataFrame) -> pd.DataFrame:
     rows: of evaluation rounds, all clients of one size (`images_per_client`). Columns printed, fedmarl,
     cohort_share; index of the rows.
     """
-    found = [_of_round(row) for row in rows.to_dict("records")]
+    own = rows[[column for column in _NEEDED if column in rows]]
+    found = [_of_round(row) for row in own.to_dict("records")]
     return pd.DataFrame(found, columns=[*RULES, "cohort_share"], index=rows.index)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.claims import real_rows
+from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.variants import name_distinct
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import runs
@@ -133,6 +134,7 @@ def of_agents(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.merge(rows.loc[rows.method == "fedddrl", ["dataset", "seed"]].drop_duplicates())
 
 
+@once_per_frame
 def traces(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """Record of Algorithm 1 for a run: `CELL`, episode and t with the columns dA, B, H.
 

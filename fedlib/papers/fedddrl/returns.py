@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.analysis.memo import once_per_frame
 from fedlib.errors import check
 from fedlib.methods.fedddrl.environment import BIAS_SHARE
 from fedlib.methods.fedddrl.method import GAIN
@@ -48,6 +49,7 @@ def returns(rows: pd.DataFrame, unit: str = "largest") -> pd.Series:
     return episode_terms(rows, unit).sum(axis=1).rename("return")
 
 
+@once_per_frame
 def episode_terms(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """The four terms of the return, mean over evaluation episodes, by `CELL`."""
     sums = reward_terms(rows, unit).groupby([*quantities.CELL, "episode"])[list(TERMS)].sum()
