@@ -24,7 +24,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="papers, and claims whose evidence to print in full; default: all",
     )
-    parser.add_argument("--profile", help="rows of this profile only (default: the largest that is complete)")
+    parser.add_argument(
+        "--profile", help="rows of this profile only (default: the largest above smoke that is complete)"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="every field of every claim, as JSON")
     form.add_argument("--csv", action="store_true", help="the table with evidence, as CSV")
