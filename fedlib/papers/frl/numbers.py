@@ -49,7 +49,7 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
     Number(
         id="frl-less-random",
         what="EvaluatorFL's final accuracy less that of as many workers chosen at random", unit="points",
-        artifacts=("frl/sec5",), compute=_less_random, places=(NOTEBOOK,),
+        artifacts=("frl/sec5",), compute=_less_random, places=PLACES,
     ),
     _reward("round 1 of an episode", "first-round", 0.05),
     _reward("its other rounds", "other-rounds", 0.01),

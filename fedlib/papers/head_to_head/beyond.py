@@ -133,9 +133,17 @@ def answer(rows: pd.DataFrame) -> list[str]:
         own = [gain for gain in first if standing_of(gain.over_chosen) == standing]
         if own:
             named = "; ".join(f"{gain.named} {effect_words(gain.over_chosen, 'points')}" for gain in own)
-            told.append(f"At full length a setting beyond the end of the search {verb}: {named}.")
+            told.append(
+                f"At full length a setting beyond the search's end {verb} under {first[0].cell}: {named}."
+            )
     clear = sum(standing_of(gain.over_chosen) in (AHEAD, BEHIND) for gain in first)
-    told.append(f"For {len(first) - clear} of {len(first)} no clear difference shows.")
+    told.append(f"For {len(first) - clear} of {len(first)} no clear difference shows there.")
+    told += [
+        f"Under {gain.cell} {gain.named} {verb}: {effect_words(gain.over_chosen, 'points')}."
+        for standing, verb in ((AHEAD, "helps"), (BEHIND, "harms"))
+        for gain in found
+        if gain.cell != first[0].cell and standing_of(gain.over_chosen) == standing
+    ]
     better = [gain.named for gain in first if gain.held[1] > gain.held[0]]
     told.append(
         f"Held-back images would have chosen it for {listed(better) if better else 'none'}, "

@@ -47,14 +47,24 @@ def test_gains_by_hand():
 
 def test_answer_by_hand():
     told = " ".join(beyond.answer(by_hand()))
-    assert "helps: SCAFFOLD (rate 0.01) +50" in told
+    assert "helps under cluster skew: SCAFFOLD (rate 0.01) +50" in told
     assert "FedYogi (learning_rate 0.03) +2.00 [+2.00, +2.00] points" in told
-    assert "For 0 of 2 no clear difference shows." in told
+    assert "For 0 of 2 no clear difference shows there." in told
     assert "chosen it for SCAFFOLD (rate 0.01) and FedYogi (learning_rate 0.03), under cluster skew" in told
     assert "FedYogi (learning_rate 0.03) is +13" in told
     assert "SCAFFOLD (rate 0.01) is" not in told  # +0.5 [-5.9, +6.9]: not ahead of FedAvg
     assert "Diverged" not in told
     assert beyond.answer(by_hand().iloc[:0]) == ["Not run: settings beyond the ends of the search."]
+
+
+def test_gains_in_the_other_divisions_are_told_apart():
+    """Under two labels FedYogi loses 20 points by the further setting."""
+    cell = "two labels"
+    fedavg = [lines("fedavg", seed, [0.5] * 20, cell=cell) for seed in (0, 1)]
+    yogi = two_settings("fedyogi", (0.60, 0.62), (0.40, 0.42), cell=cell)
+    told = beyond.answer(pd.concat([by_hand(), *fedavg, *yogi], ignore_index=True))
+    assert "Under two labels FedYogi (learning_rate 0.03) harms: −20.00 [−20.00, −20.00] points." in told
+    assert "For 0 of 2 no clear difference shows there." in told
 
 
 def test_a_division_without_fedavgs_runs_is_left_out_and_named_as_not_run():
