@@ -9,9 +9,11 @@ from collections.abc import Iterator
 import pandas as pd
 
 from fedlib.analysis.contrasts import by_seed
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, ratio_words
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, mean_words, ratio_words
 from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import counted, listed
 from fedlib.papers.frl import estimands, quantities
+from fedlib.papers.frl.runs import EMBEDDINGS
 
 _CODE = "evaluatorfl_code"
 _RATE = "evaluatorfl_rate"  # approach 1 with the rate of Adam of its code (A33)
@@ -134,4 +136,44 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
             f"{ratio_words(seconds)} times that of random selection ({longer}). It ends "
             f"{effect_words(final, 'points')} against random selection."
         )
+    return told
+
+
+def do_updates_separate(rows: pd.DataFrame) -> list[str]:
+    """Answer figs. 24, 25, 31 to 34: the index of the clusters in two dimensions, for each embedding."""
+    if rows.empty:
+        return []
+    means = rows.groupby("method", sort=False)["rand_index"].mean()
+    told = listed([f"{mean:.2f} ({EMBEDDINGS[method][1]})" for method, mean in means.items()])
+    seeds = counted(rows["seed"].nunique(), "seed")
+    return [f"Two dimensions separate the four clusters with an index of {told}, means over {seeds}."]
+
+
+def do_signs_decide(rows: pd.DataFrame) -> list[str]:
+    """Answer C15's figure: where rewards of one sign drive the mean probability."""
+    told = []
+    for share, sign in ((1.0, "positive"), (0.0, "negative")):
+        moved = estimands.one_sign(share)(rows).mean(axis=1) if len(rows) else pd.Series(dtype=float)
+        if len(moved):
+            told.append(
+                f"Where all rewards are {sign} the mean probability moves {mean_words(moved, 'points')} "
+                f"towards {share:.0f}, of the 50 that it could (C15)."
+            )
+    return told
+
+
+def is_it_fair(rows: pd.DataFrame) -> list[str]:
+    """Answer table 1's measure: variance of participation at the end, and workers who never took part."""
+    told = []
+    for case, own in quantities.named(rows).groupby("case", sort=False) if len(rows) else ():
+        last = own[own["round"] == own["round"].max()].groupby("variant")
+        means = last[["participation_variance", "never_selected"]].mean()
+        if {estimands.READ, "random"} <= set(means.index):
+            workers = own["num_clients"].iloc[0]
+            (ours, theirs), (left, others) = (means.loc[[estimands.READ, "random"], c] for c in means)
+            told.append(
+                f"On {case} data the variance of participation ends at {ours:.1f} under SchedulerFL and "
+                f"{theirs:.1f} under random selection; {left:.0f} and {others:.0f} of {workers} workers "
+                "never took part."
+            )
     return told
