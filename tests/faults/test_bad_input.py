@@ -362,7 +362,7 @@ STORE = [
     Row("list fake", "run.json is not a JSON object", 0, rewritten("run.json", lambda old: b"[]"), name="a list"),
     Row("list fake", "provenance.json is not JSON", 0, rewritten("provenance.json", lambda old: old[:-5]),
         name="provenance cut"),
-    Row("verdicts fake", "rows.csv is damaged", 2, rewritten("rows.csv", lambda old: b""), name="empty rows"),
+    Row("verdicts fake --profile smoke", "rows.csv is damaged", 2, rewritten("rows.csv", lambda old: b""), name="empty rows"),
     *(
         Row("verdicts fake", "grid-reduced.parquet cannot be read", 2,
             committed(over("grid-reduced.parquet", content)), name=f"committed rows: {name}")

@@ -62,7 +62,7 @@ def by_episode(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def full_scale_sentence(rows: pd.DataFrame) -> str:
-    """How far the runs are, whether they settled, their accuracy beside FedAvg's; empty without episodes."""
+    """Say how far the runs are, if they settled, and their accuracy beside FedAvg's; empty without any."""
     whole = _whole_episodes(rows) if len(rows) else rows
     if whole.empty:
         return ""
