@@ -80,12 +80,13 @@ def full_scale_sentence(rows: pd.DataFrame) -> str:
     )
     ends = by_seed(last, _at_its_end)
     if common > 1:
-        told += f" Its accuracy ends {_against(ends, by_seed(first, _at_its_end))} against that of episode 1."
+        gain = _against(ends, by_seed(first, _at_its_end))
+        told += f" The accuracy at its end is {gain} against that of episode 1."
     fedavg = rows[rows["method"] == "fedavg"]
     fedavg = fedavg[fedavg.groupby("seed")["round"].transform("max") == fedavg["rounds"]]
     if set(ends.index) <= set(fedavg["seed"]):
         gap = _against(ends, by_seed(fedavg, _at_its_end))
-        told += f" It ends {gap} against FedAvg after as many rounds on the same workers."
+        told += f" It is {gap} against FedAvg's after as many rounds on the same workers."
     return told
 
 

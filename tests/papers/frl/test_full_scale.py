@@ -53,7 +53,7 @@ def test_the_sentence_speaks_of_the_last_episode_that_all_have():
     told = full_scale.full_scale_sentence(rounds({0: 9, 1: 7}))
     assert "7 to 9 of 200 rounds of approach 1 are run with 2 seeds among 4 workers" in told
     assert "2 of 2 runs keep their selection in episode 2" in told
-    assert told.endswith("ends +10.5 [+4.1, +16.9] points (higher) against that of episode 1.")
+    assert told.endswith("at its end is +10.5 [+4.1, +16.9] points (higher) against that of episode 1.")
     still = full_scale.full_scale_sentence(rounds({0: 3, 1: 4}))
     assert "0 of 2 runs keep their selection in episode 1," in still
     assert "against that" not in still
@@ -68,7 +68,7 @@ def test_fedavg_stands_beside_it_once_all_seeds_have_its_rounds():
         {"method": "fedavg", "seed": [0, 1], "round": 3, "rounds": 3, "test_accuracy": [0.74, 0.77]}
     )
     told = full_scale.full_scale_sentence(pd.concat([agent, fedavg]))
-    assert "It ends −4.5 [−10.9, +1.9] points (no clear difference) against FedAvg after as many" in told
+    assert "It is −4.5 [−10.9, +1.9] points (no clear difference) against FedAvg's after as many" in told
     begun = fedavg.assign(rounds=[3, 10])
     assert "FedAvg" not in full_scale.full_scale_sentence(pd.concat([agent, begun]))
 
