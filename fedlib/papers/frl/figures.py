@@ -93,20 +93,24 @@ def plot_selections(rows: pd.DataFrame) -> Figure:
     for ax, variant in zip(axes[:, 0], variants, strict=True):
         own = rows[(rows["variant"] == variant) & (rows["round"] > 0)].sort_values("round")
         chosen = quantities.selections(own)
-        ax.imshow(chosen.T, aspect="auto", cmap="Blues", interpolation="nearest", origin="lower", vmax=1.3)
+        rounds, workers = chosen.shape
+        ax.imshow(
+            chosen.T, aspect="auto", cmap="Blues", interpolation="nearest", origin="lower", vmax=1.3,
+            extent=(0.5, rounds + 0.5, -0.5, workers - 0.5),
+        )  # fmt: skip
         length = int(own["episode_round"].max())
-        for start in range(length, len(own), length):
-            ax.axvline(start - 0.5, color="#888888", linewidth=0.4)
+        for end in range(length, rounds, length):
+            ax.axvline(end + 0.5, color="#888888", linewidth=0.4)
         label = plotting.method_style(variant).label
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set(title=f"{label}: mean {own['selected'].mean():.1f} of {chosen.shape[1]}", ylabel="worker")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
+        ax.set(title=f"{label}: mean {own['selected'].mean():.1f} of {workers}", ylabel="worker")
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("round (lines between episodes)")
     told = "; ".join(_held(every[every["variant"] == variant]) for variant in variants)
+    last = min(quantities.LAST, int(every.groupby(["variant", "seed"])["round"].max().min()))
     return caption(
-        fig,
-        rows,
-        f"Workers chosen alike in {quantities.ALIKE:.0%} of the last {quantities.LAST} rounds: {told}.",
+        fig, rows, f"Workers chosen alike in {quantities.ALIKE:.0%} of the last {last} rounds: {told}."
     )
 
 
