@@ -62,9 +62,12 @@ def by_episode(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def full_scale_sentence(rows: pd.DataFrame) -> str:
-    """Say how far the runs are, if they settled, and their accuracy beside FedAvg's; empty without any."""
+    """Say how far the runs are, if they settled, and their accuracy beside FedAvg's.
+
+    Empty without a whole episode, and for rows of a smaller network.
+    """
     whole = _whole_episodes(rows) if len(rows) else rows
-    if whole.empty:
+    if whole.empty or set(whole["model"]) != {"cnn-frl"}:
         return ""
     agent = rows[rows["method"] == "evaluatorfl"]
     common = int(whole.groupby("seed")["episode"].max().min())

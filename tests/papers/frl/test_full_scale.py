@@ -29,7 +29,7 @@ def rounds(reached, *, settles=2):
                 {
                     "method": "evaluatorfl", "method_options": "{}", "seed": seed, "round": number,
                     "rounds": 200, "episode_rounds": 3, "episode": episode, "episode_round": turn,
-                    "num_clients": 4, "local_epochs": 3, "selected": 2,
+                    "num_clients": 4, "model": "cnn-frl", "local_epochs": 3, "selected": 2,
                     "weights": json.dumps(OTHER if changes else KEPT),
                     "test_accuracy": 0.5 + (0.1 + 0.01 * seed) * episode if turn == 3 else 0.4,
                     "reward": 0.9 if turn == 1 else 0.02 * (-1) ** turn,
@@ -58,6 +58,7 @@ def test_the_sentence_speaks_of_the_last_episode_that_all_have():
     assert "0 of 2 runs keep their selection in episode 1," in still
     assert "against that" not in still
     assert full_scale.full_scale_sentence(rounds({0: 2})) == ""
+    assert full_scale.full_scale_sentence(rounds({0: 9}).assign(model="mlp")) == ""
     assert full_scale.full_scale_sentence(pd.DataFrame()) == ""
 
 
