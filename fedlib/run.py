@@ -92,7 +92,9 @@ class Run:
         """16 hex digits that name the data of this run and their division among clients.
 
         Runs of one cell are compared pair by pair: whatever the method, one seed has the same
-        random numbers. Runs of two cells have none in common that a method draws.
+        random numbers. Runs of two cells have none of a method's own streams in common
+        (`method_rng`); FedDisk's phase 1, EvaluatorFL's tests and simulated devices follow
+        from the seed alone.
         """
         named = {name: getattr(self, name) for name in _CELL}
         return hashlib.sha256(_canonical(named).encode()).hexdigest()[:16]

@@ -132,6 +132,11 @@ class Claim:
         return self.artifact.split("/")[0]
 
     @property
+    def ours(self) -> bool:
+        """Whether no paper makes this claim."""
+        return self.place.startswith("ours") or self.place.endswith("our check")
+
+    @property
     def kind(self) -> str:
         return ARITHMETIC if self.recompute else " and ".join(dict.fromkeys(p.kind for p in self.parts))
 

@@ -87,7 +87,7 @@ class Work:
     row's random stream for this round (see `stream_keys`). Epoch numbers count from the
     start of the round, so that work can be continued: epochs first_epoch .. epochs - 1 run.
     order: "shuffled" draws a new order of the samples for every epoch, "stored" goes through `index`
-    from front to back in each (a DataLoader without shuffling; code of the FRL report, protocols 4.2).
+    from front to back in each (a DataLoader without shuffling, as in the code of the FRL report).
     """
 
     replica: Tensor

@@ -1,4 +1,4 @@
-"""Local training of a cohort as one computation (design.md, section 3).
+"""Local training of a cohort as one computation.
 
 Rows are sorted by falling number of mini-batches, so the rows that still work at a step are
 a prefix of the stacked tensors: ragged clients cost no masked work, and a finished row is

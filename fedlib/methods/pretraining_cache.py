@@ -50,7 +50,7 @@ def before_round_1(run: Run, rounds: int) -> Run:
 
 
 def digest(task: Task, *settings: Any) -> str:
-    """Of images, labels, clients, seeds, device and engine of a task, and of what else decides the value.
+    """Of data, clients, model, seeds, device and engine of a task, and of what else decides the value.
 
     settings: anything whose `repr` tells all of it.
     """
@@ -58,8 +58,9 @@ def digest(task: Task, *settings: Any) -> str:
     engine = (trainer.backend, trainer.max_rows, trainer.precision, trainer.capture)
     scale = [None if values is None else values.tolist() for values in (train.mean, train.std)]
     told = (task.device, task.seeds, engine, train.inputs.shape, train.inputs.dtype, scale)
-    found = hashlib.sha256(repr((*told, *settings)).encode())
-    for tensor in (train.inputs, train.labels):
+    found = hashlib.sha256(repr((*told, str(task.model), *settings)).encode())
+    given = [] if task.starts_with is None else task.starts_with.state_dict().values()
+    for tensor in (train.inputs, train.labels, *given):
         found.update(tensor.cpu().contiguous().numpy().data)
     for lists in task.clients:
         for index in lists:

@@ -3,7 +3,7 @@
 FedDRL: Deep Reinforcement Learning-based Adaptive Aggregation for Non-IID Data in Federated
 Learning. N. H. Nguyen et al. ICPP 2022. https://doi.org/10.1145/3545008.3545085, sec. 4.1.1.
 
-* Cluster skew: the first `delta * N` clients share one set of labels, the main cluster.
+* Cluster skew: the first `delta * N` clients share one set of labels, the main group.
 * All labels of a client have the same number of images, its *unit*: constant in CE, Gaussian
   over the clients in CN, log-normal in PA.
 * Only a part of the images is used (FEDDRL-A28), and no image twice (FEDDRL-A32).
@@ -39,7 +39,7 @@ def partition_ce(
 ) -> Partition:
     """Clustered-Equal: cluster skew, every client the same size.
 
-    delta: share of the clients in the main cluster. labels_per_client: L; by default 2 with 10
+    delta: share of the clients in the main group. labels_per_client: L; by default 2 with 10
     classes and 20 with 100. images_per_label: the unit q; by default the largest possible,
     the smallest `available // clients that hold the label` over the labels.
     """
@@ -114,7 +114,7 @@ def _cluster_labels(
 ) -> np.ndarray:
     """Which labels each client holds, [clients, classes] bool (FEDDRL-A27).
 
-    The main cluster holds the first L labels. The others own disjoint blocks of the remaining
+    The main group holds the first L labels. The others own disjoint blocks of the remaining
     labels where these suffice, and otherwise draw L of them at random.
     """
     per_client = _labels_per_client(name, labels_per_client, num_classes)
@@ -129,7 +129,7 @@ def _cluster_labels(
     check(
         others == 0 or outside >= per_client,
         f"partition {name!r}: labels_per_client is {per_client} of {num_classes}; "
-        f"allowed: at most {num_classes // 2}, so that labels are left outside the main cluster",
+        f"allowed: at most {num_classes // 2}, so that labels are left outside the main group",
     )
     if others * per_client <= outside:
         for block, client in enumerate(range(main, num_clients), start=1):

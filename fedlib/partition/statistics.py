@@ -15,7 +15,7 @@ import numpy as np
 from fedlib.errors import check
 from fedlib.partition.sampling import class_counts
 
-CLUSTER_SHARE = 0.2  # least share of the clients in the main cluster
+CLUSTER_SHARE = 0.2  # least share of the clients in the main group
 CLUSTER_CLIENTS = 4  # and least number of them: three of ten agree by chance in 6 % of PA draws
 CLUSTER_LEAD = 2.0  # and how many times the next cluster's size it has
 LABEL_SHARE = 0.9  # labels are imbalanced if clients hold less than this share of them on average

@@ -55,10 +55,12 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
 
 
 def _names(effects: pd.DataFrame) -> list[str]:
-    """`C1  FedDRL - best baseline`: the claim's number in its paper, the part."""
+    """`C1  FedDRL - best baseline`: the claim's number, the part, the cell of a claim of ours."""
     parts = effects.part.str.replace(_LOGARITHM, "")
     numbers = effects.claim.str.split("-").str[-1]
-    return [textwrap.fill(f"{n}  {part}", _LETTERS) for n, part in zip(numbers, parts, strict=True)]
+    cells = effects.place.str.extract(r"^ours(: .*)", expand=False).fillna("")
+    names = numbers + "  " + parts + cells
+    return [textwrap.fill(name, _LETTERS) for name in names]
 
 
 def _look(verdict: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
 from fedlib.analysis.decisions import ARITHMETIC, VERDICTS
 from fedlib.analysis.intervals import number_words
 from fedlib.analysis.power import Power, power_of, power_with
+from fedlib.analysis.tables import counted
 from fedlib.experiments.artifact import PROFILES
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS
@@ -67,8 +68,8 @@ readings.
 Operating characteristics: the rule is applied to 4,000 simulated experiments with the seeds and the spread
 of the rows that decide, or of another profile's where an estimand has no rows there (FEDDISK-C3), in one look
 (the standard deviation is the first estimand's; the rates are the whole claim's, its estimands drawn
-independently). *False* is the rate of "supported" where one estimand is false by the
-least (no effect; a difference of the margin; one cell at minus the margin) and all else of the claim holds
+independently, and so are the cells of *everywhere*). *False* is the rate of "supported" where one estimand
+is false by the least (no effect; a difference of the margin; one cell at minus the margin) and all else of the claim holds
 beyond doubt, the highest over its estimands. *Power* is the rate at the printed
 effect, or at twice the margin where none is printed. *Seeds* is what 80 % power takes. A bold power is
 below 20 %: there "inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm
@@ -168,15 +169,15 @@ def power_words(power: Power | None) -> str:
 
 
 def verdict_counts(told: Mapping[str, list[Record]]) -> str:
-    """README's table: verdicts of each paper's records, arithmetic ones apart."""
+    """README's table: verdicts on each paper's claims and on ours about it, arithmetic ones apart."""
     lines = [f"| paper | {' | '.join(VERDICTS)} | arithmetic |", f"|---{'|---' * (len(VERDICTS) + 1)}|"]
-    for paper, found in told.items():
-        if not found:
-            continue
-        own = [record["verdict"] for record in found if record["kind"] != ARITHMETIC]
-        cells = [str(own.count(verdict)) for verdict in VERDICTS]
-        apart = f"{len(found) - len(own)}"
-        lines.append(f"| {PAPERS[paper].title}, {len(found)} claims | {' | '.join(cells)} | {apart} |")
+    for paper, all_of_it in told.items():
+        for ours in (False, True):
+            if found := [record for record in all_of_it if record["ours"] == ours]:
+                words = f"{PAPERS[paper].title}, {counted(len(found), 'claim')}{' of ours' * ours}"
+                own = [record["verdict"] for record in found if record["kind"] != ARITHMETIC]
+                cells = [str(own.count(verdict)) for verdict in VERDICTS]
+                lines.append(f"| {words} | {' | '.join(cells)} | {len(found) - len(own)} |")
     return "\n".join(lines)
 
 

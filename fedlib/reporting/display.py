@@ -3,8 +3,9 @@
 import html
 import io
 import math
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -13,7 +14,7 @@ from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
 from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE
-from fedlib.analysis.tables import dataset_words, provenance_line, seed_words
+from fedlib.analysis.tables import dataset_words, listed, provenance_line, seed_words
 from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import PAPERS, errata_table
@@ -26,6 +27,7 @@ Maker = Callable[[pd.DataFrame], pd.DataFrame]
 
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
+SHARED_BY = 3  # claims, from which on a caveat is displayed once
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _COUNTS = ("n", "seeds", "trials")
 _MEANINGS = {
@@ -96,15 +98,41 @@ def _setting_words(value: object) -> str:
 
 
 def show_claims(found: Sequence[Record]) -> None:
-    """Display each claim in a line with its verdict; evidence, scale and caveats open below it."""
+    """Display each claim in a line with its verdict; evidence, scale and caveats open below it.
+
+    A caveat that several claims share stands once, above all of them.
+    """
+    shared = _shared_caveats(found)
+    by_claims: dict[tuple[str, ...], list[str]] = {}
+    for words, names in shared.items():
+        by_claims.setdefault(tuple(names), []).append(words)
+    if shared:
+        show_points(*(f"{listed(names)}: {' '.join(words)}" for names, words in by_claims.items()))
     items = [
         (
             f"{one['claim']} · {one['verdict']} · {one['statement']}",
-            "; ".join(filter(None, [one["evidence"], scale_of(one), one["how"]])),
+            "; ".join(filter(None, [one["evidence"], scale_of(one), _own_caveats(one, shared)])),
         )
         for one in found
     ]
     display(HTML(html_list(items)))
+
+
+def _shared_caveats(found: Sequence[Record]) -> dict[str, list[str]]:
+    """Sentences that `SHARED_BY` claims or more have as caveats, with the claims' names."""
+    named: dict[str, list[str]] = {}
+    for one in found:
+        for words in _sentences(one["how"]):
+            named.setdefault(words, []).append(one["claim"].rpartition("-")[2])
+    return {words: names for words, names in named.items() if len(names) >= SHARED_BY}
+
+
+def _own_caveats(one: Record, shared: Collection[str]) -> str:
+    return " ".join(words for words in _sentences(one["how"]) if words not in shared)
+
+
+def _sentences(text: str) -> list[str]:
+    return [words for words in re.split(r"(?<=[.:]) (?=[A-Z*])", text) if words]
 
 
 def show_findings(sentences: Sequence[str], found: Sequence[Record], *, paper: str) -> None:
@@ -125,10 +153,13 @@ def counts_of(found: Sequence[Record]) -> tuple[Counter[str], Counter[str]]:
 
 
 def verdicts_words(found: Sequence[Record]) -> str:
-    """`Of 11 claims that runs decide: 6 not supported; ... By computation without training: 1 supported.`"""
-    by_runs, computed = counts_of(found)
-    apart = f" By computation without training: {_counted(computed)}." if computed else ""
-    return f"Of {by_runs.total()} claims that runs decide: {_counted(by_runs)}.{apart}"
+    """`Of 11 published claims that runs decide: 6 not supported; ... Of 26 claims of ours: ...`"""
+    _, computed = counts_of(found)
+    by_runs, own = (counts_of([one for one in found if one["ours"] == ours])[0] for ours in (False, True))
+    told = f"Of {by_runs.total()} published claims that runs decide: {_counted(by_runs)}." if by_runs else ""
+    apart = f"By computation without training: {_counted(computed)}." if computed else ""
+    more = f"Of {own.total()} claims of ours: {_counted(own)}." if own else ""
+    return " ".join(filter(None, [told, apart, more]))
 
 
 def _counted(verdicts: Counter[str]) -> str:

@@ -34,7 +34,7 @@ from fedlib.reporting.parameters import (
     time_budget,
 )
 from fedlib.reporting.verdict_cache import Record
-from fedlib.reporting.verdicts import effects, largest, loader, records
+from fedlib.reporting.verdicts import effects, largest, loader, published_first, records
 from fedlib.run import Run, count_of_runs
 
 SHOWN = ("largest", "mine")
@@ -118,12 +118,16 @@ class Session:
         with _without_store_warnings():
             return records(self.paper, store=self.store)
 
-    def forest(self) -> None:
-        """Display the effects behind the claims, with intervals and published values."""
+    def forest(self, *, ours: bool = False) -> None:
+        """Display the effects behind the paper's claims, or ours, with intervals and published values."""
         with _without_store_warnings():
             found = effects(self.paper, store=self.store)
+        if len(found):
+            found = found[found.ours] if ours else published_first(found)
         if len(found) and found.effect.notna().any():
-            display.show_figure(plot_claims(found), "effects of all claims")
+            display.show_figure(
+                plot_claims(found), "effects of our claims" if ours else "effects of the claims"
+            )
 
     def claims(self, *names: str) -> None:
         """Display every claim, or these (`FEDDISK-C1`), in a line each that opens to its evidence."""

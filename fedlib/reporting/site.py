@@ -27,6 +27,7 @@ from fedlib.reporting.html_tables import html_parts, html_table
 from fedlib.reporting.notebook_pages import Page, code_style, notebook_page, picture_html, prose_of
 from fedlib.reporting.notebook_runner import NotebookResult, notebooks_folder, output_folder, paper_key
 from fedlib.reporting.verdict_cache import Record
+from fedlib.reporting.verdicts import published_first
 
 _EFFECTS = ["part", "effect", "effect_low", "effect_high", "unit", "printed", "margin", "part_verdict"]
 _HEADERS = {"effect_low": "low", "effect_high": "high", "printed": "published", "part_verdict": "verdict"}
@@ -183,9 +184,10 @@ def _paper_box(page: _SitePage, found: Sequence[Record], effects: pd.DataFrame) 
 
 
 def _forest(effects: pd.DataFrame) -> str:
-    if effects.empty or effects.effect.isna().all():
+    shown = published_first(effects)
+    if shown.empty or shown.effect.isna().all():
         return ""
-    picture, figure = io.BytesIO(), plot_claims(effects)
+    picture, figure = io.BytesIO(), plot_claims(shown)
     figure.savefig(picture, dpi=SHARP * CSS_DPI, facecolor="white")
     plt.close(figure)
     width = round(CSS_DPI * figure.get_figwidth())

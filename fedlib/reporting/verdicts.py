@@ -182,6 +182,7 @@ def _record(claim: Claim, verdict: Verdict) -> Record:
         "artifact": verdict.artifact,
         "kind": claim.kind,
         "place": claim.place,
+        "ours": claim.ours,
         "statement": claim.statement,
         "evidence": verdict.evidence,
         "gates": [gate.name for gate in claim.gates],
@@ -219,7 +220,7 @@ def effects(
 
     Columns claim, part, kind, verdict (the claim's), part_verdict; ratio, low, high (effect and its 95 %
     interval over the printed effect; NaN where the paper prints none, or 0); effect, effect_low,
-    effect_high, unit, printed, margin, seeds, profile.
+    effect_high, unit, printed, margin, seeds, profile, place, ours (`Claim.ours`).
     """
     rows = []
     for record in records(paper, profile=profile, store=store):
@@ -234,6 +235,12 @@ def effects(
                     **dict(zip(("effect", "effect_low", "effect_high"), values, strict=True)),
                     "unit": part["unit"], "printed": part["printed"], "margin": part["margin"],
                     "seeds": part["n"], "profile": record["profile"],
+                    "place": record["place"], "ours": record["ours"],
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def published_first(effects: pd.DataFrame) -> pd.DataFrame:
+    """The `effects` of a paper's own claims; ours where no paper makes any."""
+    return effects if effects.empty or effects.ours.all() else effects[~effects.ours]

@@ -6,6 +6,7 @@ Of EvaluatorFL and SchedulerFL this is reading FRL-A34.
 import pytest
 import torch
 
+from fedlib.federation import rounds
 from fedlib.federation.rounds import next_cohort
 from fedlib.methods import make_method
 from tests.methods.test_on_gpu import CASES, world
@@ -59,6 +60,29 @@ def test_a_further_episode_begins_as_the_first(name):
         assert same(entry(again.memory, LEARNED[name]), entry(after.memory, LEARNED[name]))
     else:
         assert same(again.memory, start.memory)
+
+
+def test_the_scheduler_begins_every_episode_with_random_workers():
+    """As many as its share, of whom it knows times of all workers from then on (lines 9 to 18)."""
+    task = world("schedulerfl", "cpu", episode_rounds=2)
+    method = make_method("schedulerfl", {**CASES["schedulerfl"], "share": 0.25})
+    results = [one for one in rounds(task, method) if one.round > 0]
+    firsts = [one for one in results if one.round in (1, 3)]
+    for one in firsts:
+        assert [row["selected"] for (row,) in one.rows] == [1, 1]
+        assert (torch.as_tensor(one.state["memory"]["known"]) > 0).all()
+    drawn = [[row["clients"] for (row,) in one.rows] for one in firsts]
+    assert drawn[0] != drawn[1]
+
+
+def test_a_centred_reward_begins_every_episode_anew():
+    task = world("feddrl", "cpu", episode_rounds=2)
+    method = make_method("feddrl", {**CASES["feddrl"], "mode": "online", "centring": 0.3})
+    state = method.init(task)
+    for number in (1, 2):
+        state, _ = method.apply(task, state, next_cohort(task, number))
+    assert state.memory["learner"]["mean_reward"] is not None
+    assert method.restart(task, state).memory["learner"]["mean_reward"] is None
 
 
 def test_feddrl_gets_no_reward_for_the_last_action_of_an_episode():

@@ -77,7 +77,7 @@ def test_partition_like_carries_any_partition_over():
     rng = np.random.default_rng(0)
     partition = make_partition("ce", labels=TRAIN, num_classes=10, num_clients=10, rng=rng)
     test = label_counts(partition_like(partition, TRAIN, TEST, 10, rng), TEST, 10)
-    # CE gives each client of the main cluster 1/6 of labels 0 and 1, the others 1/6 of theirs.
+    # CE gives each client of the main group 1/6 of labels 0 and 1, the others 1/6 of theirs.
     assert set(test[test > 0]) == {16, 17}
     assert [tuple(np.flatnonzero(row)) for row in test[-2:]] == [(6, 7), (8, 9)]
 

@@ -113,7 +113,7 @@ def test_delta_is_the_main_clusters_share(delta, main):
 
 @pytest.mark.parametrize(
     ("labels", "num_clients", "spread"),
-    # FILES: size_rel_std of CN, with delta = 0.6, or the main cluster's spread where others differ
+    # FILES: size_rel_std of CN, with delta = 0.6, or the main group's spread where others differ
     [(FASHION, 100, 0.106), (MNIST, 100, 0.086), (CIFAR100, 100, 0.351), (MNIST, 10, 0.35)],
 )
 def test_cn_sizes_are_gaussian_around_ces(labels, num_clients, spread):

@@ -15,6 +15,7 @@ EFFECTS = pd.DataFrame(
         "part_verdict": ["supported", "inconclusive"], "effect": [2.0, -1.0],
         "effect_low": [1.0, math.nan], "effect_high": [3.0, math.nan], "unit": ["points", "s"],
         "printed": [4.0, math.nan], "margin": [2.0, 0.5],
+        "place": ["table 1", "ours: Fashion-MNIST"],
     }
 )  # fmt: skip
 
@@ -74,7 +75,10 @@ def test_numbers_with_units_stand_at_the_right(axis):
 
 
 def test_names_stand_above_their_lines_and_a_long_one_makes_room_for_itself(axis):
-    assert [text.get_text() for text in axis.texts] == ["C1  ours - theirs", "C2  one seed only"]
+    assert [text.get_text() for text in axis.texts] == [
+        "C1  ours - theirs",
+        "C2  one seed only: Fashion-MNIST",
+    ]
     assert [text.get_position()[1] for text in axis.texts] == pytest.approx([-0.238, 0.762], abs=1e-3)
     figure = plot_claims(EFFECTS.assign(part=["ours - theirs", "rounds " * 20]))
     assert figure.axes[0].texts[1].get_text().count("\n") == 1
@@ -86,7 +90,7 @@ def test_a_long_name_is_cut_where_a_panel_has_no_room():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=0.5, low=0.2, high=0.8, part="rounds " * 20)
     figure = plot_published(ratios, {})
     names = [text.get_text() for ax in figure.axes for text in ax.texts]
-    assert all(len(name) <= 48 and name.endswith("rounds …") for name in names)
+    assert all(len(name) <= 48 and name.endswith(" …") for name in names)
     plt.close(figure)
 
 
@@ -97,5 +101,5 @@ def test_published_against_ours_has_a_panel_per_paper():
     marks = [(line.get_marker(), line.get_xdata()[0]) for ax in figure.axes for line in ax.lines]
     assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.5), (">", 3.5)]
     texts = [text.get_text() for ax in figure.axes for text in ax.texts]
-    assert texts == ["C1 ours - theirs", "C2 one seed only", "9.00"]
+    assert texts == ["C1 ours - theirs", "C2 one seed only: Fashion-MNIST", "9.00"]
     plt.close(figure)

@@ -180,3 +180,38 @@ def test_a_reduced_picture_keeps_the_colour_of_a_small_mark():
     with PIL.Image.open(io.BytesIO(display._small(picture))) as small:
         found = small.convert("RGB").getpixel((1, 32))
     assert max(abs(one - other) for one, other in zip(found, blue, strict=True)) <= 8
+
+
+def record(name, how="", *, ours=False, verdict="supported", kind="superiority"):
+    told = {"evidence": "+1", "profile": "reduced", "data": "mnist", "statement": "better", "how": how}
+    return {"claim": f"A-{name}", "verdict": verdict, "kind": kind, "ours": ours, **told}
+
+
+def test_a_caveat_of_three_claims_stands_once_above_them(shown):
+    """C1's own sentence, and one that two claims share, stay below their claims."""
+    shared, pair = "Seeds 3 and 4 were added.", "*Much smaller* is half."
+    display.show_claims(
+        [
+            record("C1", f"Its own. {shared}"),
+            record("C2", f"{shared} {pair}"),
+            record("C3", f"{pair} {shared}"),
+        ]
+    )
+    above, claims = shown
+    assert above.data == f"- C1, C2 and C3: {shared}"
+    assert "Its own." in claims.data
+    assert claims.data.count(pair) == 2
+    assert shared not in claims.data
+    shown.clear()
+    display.show_claims([record("C1", shared), record("C2", shared)])
+    assert len(shown) == 1
+    assert shown[0].data.count(shared) == 2
+
+
+def test_published_claims_and_ours_are_counted_apart():
+    found = [record("C1"), record("C2", kind="arithmetic"), record("R1", ours=True, verdict="inconclusive")]
+    assert display.verdicts_words(found) == (
+        "Of 1 published claims that runs decide: 1 supported. By computation without training: 1 supported. "
+        "Of 1 claims of ours: 1 inconclusive."
+    )
+    assert display.verdicts_words(found[2:]) == "Of 1 claims of ours: 1 inconclusive."

@@ -66,8 +66,8 @@ def build_crisis(train_per_class: int = 1400, test_per_class: int = 300) -> Data
 def build_femnist(writers: int = 100) -> Dataset:
     """`standin-femnist`: 28×28 grey, 62 glyphs, one style per writer, groups = writers.
 
-    Writers have more than 300 images each, 387 +- 83 over writers (protocols of FedDisk, section
-    2.3); half of them are digits, as in FEMNIST; 15 % of every writer's images are test data.
+    Writers have more than 300 images each, 387 +- 83 over writers (FedDisk, sec. VI.A); half of them are
+    digits, as in FEMNIST; 15 % of every writer's images are test data.
     """
     atlas = handwriting.draw_atlas(GLYPHS)
     images, labels = [], []

@@ -26,7 +26,7 @@ from fedlib.engine import LocalRule, make_optimizer, spread
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
-from fedlib.federation.aggregate import Tensors, weighted_mean
+from fedlib.federation.aggregate import Tensors, model_bytes, weighted_mean
 from fedlib.federation.client_updates import (
     broadcast,
     finish_round,
@@ -101,7 +101,8 @@ class Scaffold(Method):
             c=c, clients=put_back(state.memory["clients"], cohort.clients, renewed),
         )  # fmt: skip
         params = {n: x + self.learning_rate * (after.params[n] - x) for n, x in state.params.items()}
-        up, down = 2 * report.uplink_bytes, 2 * report.downlink_bytes
+        variates = model_bytes(state.params, {}) * cohort.clients.shape[1]  # c and c_i have no buffers
+        up, down = report.uplink_bytes + variates, report.downlink_bytes + variates
         return replace(after, params=params), replace(report, uplink_bytes=up, downlink_bytes=down)
 
     def _renewed(

@@ -158,7 +158,7 @@ class FedDdrl(Method):
     def _digest(self, task: Task) -> str:
         """All that decides the agents before round 1: not how many episodes evaluate or deploy them."""
         run = before_round_1(task.run, task.run.rounds_per_episode)
-        return digest(task, run.key, type(self).__name__, asdict(replace(self, deployed="agent")))
+        return digest(task, run.key, type(self), asdict(replace(self, deployed="agent")))
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
         """JSON lists over the training episodes: means over the rounds of each."""

@@ -145,8 +145,21 @@ def validation_split(task: Task) -> tuple[list[list[np.ndarray]], list[list[np.n
 def start_local(task: Task, made: MadeSettings) -> FitState:
     """The local MADEs before their first epoch; UsageError for images or clients that cannot be used."""
     pixels(task)
+    _check_owners(task)
     rows = row_work(task, validation_split(task)[0], made.learning_rate, "made-local")
     return first_state(made_trainer(task, made), broadcast(initial_made(task, made), rows.replica))
+
+
+def _check_owners(task: Task) -> None:
+    """UsageError if clients share an image: eq. (9) has a weight for each client, an image has one here."""
+    for lists in task.clients:
+        held = np.concatenate(lists)
+        repeated = len(held) - len(np.unique(held))
+        check(
+            not repeated,
+            f"method 'feddisk' given clients that hold {repeated} images more than once; allowed: images of "
+            "one client each (partition option allow_repeats=false)",
+        )
 
 
 def train_local(task: Task, made: MadeSettings, course: FitState, steps: int) -> FitState:

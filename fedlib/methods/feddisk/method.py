@@ -145,7 +145,7 @@ class FedDisk(Method):
         made_rounds: ECR of the global MADE, its best round; uplink_bytes, downlink_bytes: all
         rounds run, those of the patience too, each one message up and one down, as eq. (19) counts. The
         last average has to be sent once more, to be validated, and gd for u_glob is one of them: that
-        download is not counted. Per client: epochs of the local MADE and of h,
+        download is not counted. Per client: the best epoch of the local MADE, the epochs that h took,
         quantiles (0, 1/4, 1/2, 3/4, 1) of h and alpha, effective sample size, and how alpha
         agrees with the ratio that the MADEs give (`phase1.weight_columns`).
         """

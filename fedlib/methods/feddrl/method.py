@@ -62,7 +62,7 @@ class FedDRL(TwoStageAgent, Method):
 
     def restart(self, task: Task, state: ServerState) -> ServerState:
         """The initial models; the agent stays, and the last action of the episode before earns nothing."""
-        learner = {**state.memory["learner"], "state": None, "action": None}
+        learner = {**state.memory["learner"], "state": None, "action": None, "mean_reward": None}
         return replace(restarted(task, state), memory={"learner": learner})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:

@@ -103,7 +103,8 @@ def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[Serv
 def _digest(method: TwoStageAgent, task: Task) -> str:
     """All that decides the main agents before round 1: not T, who evaluates, or how they act later."""
     run = before_round_1(task.run, worker_rounds(method, task.run))
-    return digest(task, run.key, asdict(replace(method, agent=method.taught, worker_rounds=None)))
+    settings = asdict(replace(method, agent=method.taught, worker_rounds=None))
+    return digest(task, run.key, type(method), settings)
 
 
 def _pack(workers: ServerState) -> dict[str, Any]:

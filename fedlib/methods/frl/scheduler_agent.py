@@ -12,8 +12,8 @@ replay and the report's networks; what is the report's own is here:
 Rewards of an experiment telescope: their sum is -M_T (FRL-A11). Readings FRL-A9 to A18 are the
 fields of `Scheduler`. An experiment ends when nobody is selected (A18).
 
-Departure from the sheet's defaults: the state is z-scored as the report says, and not divided by
-each column's norm as in its code (A12). That factor of sqrt(k - 1) is no mere scale: rewards shrink
+Departure from the authors' code: the state is z-scored as the report says, and not divided by
+each column's norm (A12). That factor of sqrt(k - 1) is no mere scale: rewards shrink
 with it while the critic's rate and decay stay, and with 100 workers the probabilities then do not
 fall to ten workers, as those of fig. 27 do.
 """

@@ -146,7 +146,7 @@ class SchedulerFL(Scheduler, Method):
         if self.policy == "fastest":
             rank = np.argsort(np.argsort(self.world(task, replica).expected_seconds(), kind="stable"))
             return rank < first.sum(), int(first.sum())
-        if self.policy == "random" or round_index == 1:
+        if self.policy == "random" or task.run.episode(round_index)[1] == 1:
             return first, int(first.sum())
         actor = state.memory["actor"][replica : replica + 1].cpu()
         chances = act(self, actor, self.normalise(known))
@@ -173,10 +173,11 @@ class SchedulerFL(Scheduler, Method):
     def _learn_times(
         self, task: Task, known: np.ndarray, seconds: np.ndarray, selected: np.ndarray, round_index: int
     ) -> np.ndarray:
-        """Lines 17, 18 in round 1, line 28 after it: the last known times [R, k, 3]."""
-        if round_index > 1:
+        """Lines 17, 18 in the first round of an episode, line 28 after it: the last known times [R, k, 3]."""
+        if task.run.episode(round_index)[1] > 1:
             return np.where(selected[..., None], seconds, known)
-        rows = zip(seconds, selected, method_streams(task, "first times"), strict=True)
+        later = [round_index] if round_index > 1 else []
+        rows = zip(seconds, selected, method_streams(task, "first times", *later), strict=True)
         return np.stack([self.first_times_of(times, took, rng) for times, took, rng in rows])
 
 

@@ -1,7 +1,8 @@
 """FedDdrl's claims FEDDDRL-C1 to C16, registered: sentence, estimand, printed effect, margin, kind, gates.
 
 FedMarl with Balanced-MixUp is setting C; a plus sign marks Balanced-MixUp. Where the paper ranks a method
-first, the contrast is against the mean of those it names: each of them alone is described.
+first, the contrast is against the mean of those it names, each of which alone is described; in C2, where
+half of them are far behind, against the best of them.
 """
 
 import pandas as pd
@@ -19,12 +20,12 @@ from fedlib.papers.fedddrl.estimands import (
     printed,
 )
 from fedlib.papers.fedddrl.quantities import final_accuracy, steadiness
-from fedlib.papers.fedddrl.supplements import ADDED, at_full_size
+from fedlib.papers.fedddrl.supplements import ADDED, BESIDE_FEDPROX, at_full_size
 
 TRAINED = (FULL_EPISODES, AGENTS_TRAINED)
 CLIENTS = 0.5  # margin in clients: 5 % of a cohort of ten
 RIVALS = against("fedddrl", "fedavg_mixup", "fedprox_mixup", "fedmarl")
-FEDPROX_FIRST = against("fedprox", "fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")
+FEDPROX_FIRST = "fedprox", BESIDE_FEDPROX, "MNIST"
 BEATEN = against("fedddrl", "fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl")
 STEPS = (("fedmarl_b", "fedmarl_a"), ("fedmarl", "fedmarl_b"), ("fedddrl", "fedmarl"))
 BELOW = tuple((fixed, marl) for marl in ("fedmarl_a", "fedmarl_b") for fixed in ("fedavg", "fedprox"))
@@ -69,8 +70,8 @@ FIVE_MORE = (
 THREE_LOOKED_AT = "Seeds 3 and 4 were added after three had been looked at."
 LATER_SEEDS = f"{THREE_LOOKED_AT} {FIVE_MORE}"
 C_LAST = (
-    f"{LATER_SEEDS} FedMarl with Balanced-MixUp (C) on CIFAR-10 had them last, when all rows beside it were "
-    "known and the claim, with five seeds, was inconclusive."
+    f"{LATER_SEEDS} FedMarl with Balanced-MixUp (C) on CIFAR-10 had these seeds last, when all rows beside "
+    "it were known and the claim, with five seeds, was inconclusive."
 )
 AFTER_AN_EPISODE = (
     "A run's accuracy is the mean over its evaluation episodes of that after their last round, 15 in "
@@ -128,12 +129,16 @@ CLAIMS = (
         "FEDDDRL-C2", "on MNIST FedProx is best, and FedDdrl second, above FedAvg and FedMarl",
         "sec. 5.1.1, table 4", "fedddrl/table4",
         parts=(
-            _accuracy("FedProx - mean of the others", FEDPROX_FIRST, ("MNIST",)),
+            Part(
+                "FedProx - best of the others", estimands.over_the_best(*FEDPROX_FIRST),
+                printed=estimands.printed_over_the_best(*FEDPROX_FIRST),
+            ),
             _accuracy("FedDdrl - mean of FedAvg and FedMarl", BEATEN, ("MNIST",)),
         ),
-        gates=TRAINED, supplements=(supplements.FEDPROX_OVER_FEDAVG,),
-        how=f"{LATER_SEEDS} FedProx's lead over the mean is a lead over A to D; over FedAvg it has none. "
-        f"The contrast with FedAvg alone was {ADDED}.",
+        gates=TRAINED, supplements=(supplements.FEDPROX_OVER_OTHERS,),
+        how="Until 2026-11-27 FedProx less the mean of the others was tested, and supported. That is a lead "
+        "over A to D, which does not make FedProx the best: the other method with the highest mean over "
+        f"seeds is the rival now, chosen after the rows had been looked at. {LATER_SEEDS}",
     ),
     Claim(
         "FEDDDRL-C3", "ablation: A < B, B <= C, C <= D", "sec. 5.1.1, table 4", "fedddrl/table4",

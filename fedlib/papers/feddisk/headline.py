@@ -21,7 +21,7 @@ from fedlib.papers.feddisk.numbers import (
     LAST_AGAINST_FEDAVG,
     ROUNDS_SAVED,
 )
-from fedlib.papers.feddisk.phase_one import only_smoke
+from fedlib.papers.feddisk.phase_one import ablations_caveat, only_smoke
 from fedlib.papers.feddisk.quantities import (
     Measure,
     alpha_agreement,
@@ -35,6 +35,9 @@ from fedlib.papers.feddisk.quantities import (
 )
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
+
+NEVER_REACHED = "A level that FedDisk never reaches counts as reached in the last round."
+NOT_AT_LENGTH = "At the paper's length this control was not run."
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -50,7 +53,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         "Accuracies are means over clients; that competitor is picked on the same test parts. "
         f"FedDisk's last round is {last} against FedAvg's. "
         f"The quickest competitor's rounds less those of FedDisk's two phases are {rounds}. "
-        "A level that FedDisk never reaches counts as reached in the last round."
+        f"{NEVER_REACHED}"
     ] * bool(best and rounds and last)
     sentences += [f"In short runs FedDisk's last round is {_words(gain)} against FedAvg ({_scale(rows)})."]
     worth = weights_worth(rows).set_index("variant")
@@ -58,7 +61,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
             f"There, against its weights shuffled over the samples, it is {shuffled}: "
-            f"{_carries(worth.loc['feddisk'])}."
+            f"{_carries(worth.loc['feddisk'])}. {' '.join([*ablations_caveat(rows), NOT_AT_LENGTH])}"
         )
     return sentences
 
@@ -107,6 +110,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
             f"{_words(ahead)} from the best competitor's: {_ahead(ahead)}.",
             f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
             f"{_words(saved, '')}.",
+            NEVER_REACHED,
         ]
     if ablations.empty:
         return [*told, "No rows of the ablations are stored."]
@@ -154,7 +158,19 @@ def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
     if not found:
         return []
     told = side_words(found, "ahead", "behind", ratios=measure is loss_saved)
-    return [f"FedDisk is {told}.", f"Compared: {_COMPARED[measure]}."]
+    foregone = _foregone(rows) if measure is rounds_saved else []
+    return [f"FedDisk is {told}.", f"Compared: {_COMPARED[measure]}.", *foregone]
+
+
+def _foregone(rows: pd.DataFrame) -> list[str]:
+    """Sentence on runs that are shorter than FedDisk's first phase, where that holds for all of them."""
+    own = rows[(rows.method == "feddisk") & (rows["round"] == 0)]
+    if own.empty or (own.made_rounds < own["rounds"]).any():
+        return []
+    return [
+        f"These runs cannot show it ahead: its first phase alone takes {own.made_rounds.min():.0f} to "
+        f"{own.made_rounds.max():.0f} rounds, and they have {own['rounds'].max()} at most."
+    ]
 
 
 _COMPARED = {
@@ -270,7 +286,7 @@ def _carries(line: pd.Series) -> str:
 
 def _information(line: pd.Series) -> str:
     shuffled = "against the same weights shuffled over the samples (short runs)"
-    return f"FedDisk's weights are worth {_words(line)} {shuffled}: {_carries(line)}."
+    return f"FedDisk's weights are worth {_words(line)} {shuffled}: {_carries(line)}. {NOT_AT_LENGTH}"
 
 
 def _step(fedavg: pd.Series, mean: pd.Series) -> str:

@@ -130,7 +130,7 @@ def does_the_lead_grow(rows_of: RowsOf) -> list[str]:
 
 
 def _by_share(named: pd.DataFrame) -> list[str]:
-    """FedDRL's lead at the least and the largest share of the main cluster, and the paper's; or nothing."""
+    """FedDRL's lead at the least and the largest share of the main group, and the paper's; or nothing."""
     if not (words := lead_by_share(named)):
         return []
     low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
@@ -138,7 +138,7 @@ def _by_share(named: pd.DataFrame) -> list[str]:
 
 
 def lead_by_share(named: pd.DataFrame) -> str:
-    """FedDRL's lead at the least and the largest share of the main cluster, and its change; or nothing.
+    """FedDRL's lead at the least and the largest share of the main group, and its change; or nothing.
 
     named: `quantities.named` of runs that differ in delta, the share.
     """
@@ -146,7 +146,7 @@ def lead_by_share(named: pd.DataFrame) -> str:
         return ""
     shares = [quantities.partition_setting(text, "delta") for text in named.partition_options]
     words = _ends(named.assign(delta=shares), "delta", "delta = {:g}")
-    return f"By the main cluster's share FedDRL's lead, mean over the partitions, {words}." if words else ""
+    return f"By the main group's share FedDRL's lead, mean over the partitions, {words}." if words else ""
 
 
 def _ends(named: pd.DataFrame, column: str, at: str) -> str:
@@ -199,7 +199,7 @@ def does_it_lead_as_run(rows_of: RowsOf) -> list[str]:
 
 
 def does_it_lead_on_their_lists(rows_of: RowsOf) -> list[str]:
-    """Answer whether FedDRL leads on the authors' index lists, and more so in a larger main cluster."""
+    """Answer whether FedDRL leads on the authors' index lists, and more so in a larger main group."""
     told = _lead_over_cells(quantities.named(rows_of("feddrl/authors_partitions")))
     return [*told, *_by_share(quantities.named(rows_of("feddrl/authors_deltas")))]
 

@@ -18,7 +18,7 @@ length_tables, timing = _paper.length_tables, _paper.timing
 LENGTH_TABLES = (length_tables.length_table, length_tables.length_leads, length_tables.length_factors)
 LONG = ("smoke", "extended", "paper")  # profiles of artifacts at the paper's length
 
-_over_delta = partial(figures.plot_over, column="delta", x_label="delta, share of the main cluster")
+_over_delta = partial(figures.plot_over, column="delta", x_label="delta, share of the main group")
 
 
 def _data(*names: str) -> dict[str, tuple[str, ...]]:
@@ -105,7 +105,7 @@ ARTIFACTS = (
         plot=partial(figures.plot_over, column="cohort_size", x_label="participants K of 100"),
     ),
     Artifact(
-        "feddrl/fig8", "Share delta of the main cluster",
+        "feddrl/fig8", "Share delta of the main group",
         runs=runs.fig8, plot=_over_delta, profiles=PROFILES,
     ),
     _measured(

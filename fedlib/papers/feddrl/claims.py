@@ -69,7 +69,7 @@ GAIN_AT_FULL_DELTA = Part(
     printed=lambda: (from_text("gain_at_delta_0.6_low") + from_text("gain_at_delta_0.6_high")) / 2,
 )  # fmt: skip
 LEAD_IN_TABLE_4 = Part(
-    "FedDRL - best baseline", by_cell(estimands.lead, partition=SHARDS),
+    "FedDRL - best baseline, equal and unequal shards", by_cell(estimands.lead, partition=SHARDS),
     printed=estimands.printed_lead("feddrl_table4"),
 )  # fmt: skip
 FACTORS = Part(
@@ -246,7 +246,7 @@ CLAIMS = (
         parts=(
             Part("accuracy, most - fewest participants", estimands.across_cohorts, kind=EQUIVALENCE),
             Part("rounds, fewest / most participants (100 log)", estimands.speed_of_cohorts, unit="%"),
-            Part("FedDRL - best baseline", estimands.by_cohort(estimands.lead)),
+            Part("FedDRL - best baseline, all K", estimands.by_cohort(estimands.lead)),
         ),
         gates=LEARNED,
     ),

@@ -1,6 +1,6 @@
 """Findings about FedDRL in sentences, for the notebook's head and end, and the report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -16,15 +16,18 @@ from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
 from fedlib.papers.feddrl.length_runs import LENGTH_CELLS
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
+REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
+MOST_CELLS = "Fashion-MNIST"
 WITHIN = {  # whose lead over FedAvg is what is left of FedDRL's
-    "drawn": "with its clients listed in drawn order", "uniform": "against uniform weights",
+    "drawn": "with clients listed in an order drawn anew in every round",
+    "uniform": "against uniform weights",
     "untrained": "against its untrained policy",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class _LateLead:
-    """FedDRL's lead over FedAvg in the last rounds of a cell of the paper's length, and what is left of it.
+class _Lead:
+    """FedDRL's lead over FedAvg in a cell of the paper's length, and what is left of it in the last rounds.
 
     Left: with clients listed in drawn order; or over uniform weights where no order tells a group (PA);
     else over the untrained policy.
@@ -32,9 +35,15 @@ class _LateLead:
 
     data: str
     scheme: str
-    lead: Interval
+    best: Interval  # in the best round
+    late: Interval  # in the last rounds
     within: str  # key of `WITHIN`
     left: Interval
+
+    @property
+    def cell(self) -> str:
+        """`CE`, or `CE on MNIST` of other data than most cells have."""
+        return self.scheme if self.data == MOST_CELLS else f"{self.scheme} on {self.data}"
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -43,9 +52,10 @@ def headline(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of table 3 are stored."]
     judged = rows_of("feddrl/repair_judged")
-    leads = [" ".join(_late_lead_words(part)) for part in _by_data(_late_leads(rows_of))]
-    again = [" ".join(repaired(judged, ["Section 3 repairs the agent."]))] if len(judged) else []
-    return [" ".join(_best_rounds(rows)), *([" ".join(leads)] if leads else []), *again]
+    leads = _leads(rows_of)
+    at_length = [_best_words(leads), _late_words(leads)] if leads else []
+    again = [" ".join(repaired(judged, [REPAIRED]))] if len(judged) else []
+    return [*at_length, " ".join(_short_runs(rows)), *again]
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
@@ -53,21 +63,28 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
     The numbers stand in `headline` and in the notebook's sections.
     """
-    first = next(_by_data(_late_leads(rows_of)), [])
-    return [*_who_learns(rows_of("feddrl/repair_judged")), *(_who_leads(first) if first else [])]
+    length = " ".join(in_brief_at_length(rows_of))
+    return [
+        *_who_learns(rows_of("feddrl/repair_judged")),
+        *([f"**Does it matter at the paper's length?** {length}"] if length else []),
+    ]
 
 
-def _who_leads(leads: list[_LateLead]) -> list[str]:
-    """FedDRL's side of FedAvg in the last rounds by scheme, then the side of what is left."""
+def in_brief_at_length(rows_of: RowsOf) -> list[str]:
+    """FedDRL's side of FedAvg by cell in the best round and in the last ones, then that of what is left."""
+    leads = _leads(rows_of)
+    if not leads:
+        return []
     told = [
-        f"**Does it matter at the paper's length?** On {leads[0].data} FedDRL's mean accuracy of the last "
-        f"{LAST_ROUNDS} of {ROUNDS} rounds is {_sides({one.scheme: one.lead for one in leads}, 'under')}, "
-        "against FedAvg."
+        "In the best round FedDRL's accuracy is "
+        f"{_sides({one.cell: one.best for one in leads}, 'under')}, against FedAvg.",
+        f"In the mean of the last {LAST_ROUNDS} of {ROUNDS} rounds it is "
+        f"{_sides({one.cell: one.late for one in leads}, 'under')}.",
     ]
     for within, words in WITHIN.items():
-        own = {one.scheme: one.left for one in leads if one.within == within}
-        told += [f"It is {_sides(own, 'under')}, {words}."] if own else []
-    return [" ".join(told)]
+        own = {one.cell: one.left for one in leads if one.within == within}
+        told += [f"There it is {_sides(own, 'under')}, {words}."] if own else []
+    return told
 
 
 def _sides(found: Mapping[str, Interval], word: str) -> str:
@@ -76,41 +93,41 @@ def _sides(found: Mapping[str, Interval], word: str) -> str:
     return ", ".join(f"{side} {word} {listed(names)}" for side, names in sides.items() if names)
 
 
-def _best_rounds(rows: pd.DataFrame) -> list[str]:
-    """FedDRL's best accuracy over table 3's cells, of real images first, against FedAvg and controls."""
+def _short_runs(rows: pd.DataFrame) -> list[str]:
+    """FedDRL's best accuracy against FedAvg by partition of table 3, and over all cells against controls.
+
+    Of real images where there are any.
+    """
     real = real_rows(rows)
-    part = real if len(real) else rows
-    pooled = _pooled_leads(part)
-    told = [
-        f"FedDRL's best accuracy is {effect_words(pooled['fedavg'], 'points')} against FedAvg over "
-        f"{_cells(part)} cells of table 3 with {'real' if len(real) else 'generated'} images, in runs of "
-        f"{part['rounds'].max()} rounds or fewer.",
-        f"Against uniform weights it is {effect_words(pooled['uniform'], 'points')}, against its own policy "
-        f"before any training {effect_words(pooled['untrained'], 'points')}.",
+    named = quantities.named(real if len(real) else rows)
+    images, rounds = "real" if len(real) else "generated", named["rounds"].max()
+    leads = [
+        f"{effect_words(pooled_lead(part, 'fedavg'))} ({str(scheme).upper()})"
+        for scheme, part in named.groupby("partition", sort=False)
+        if {"feddrl", "fedavg"} <= set(part.variant)
     ]
-    if 0 < len(real) < len(rows):
-        more = effect_words(_pooled_leads(rows)["fedavg"], "points")
-        told.append(f"With the generated stand-in ({_cells(rows)} cells) it is {more} against FedAvg.")
-    return told
+    uniform, untrained = (
+        effect_words(pooled_lead(named, name), "points") for name in ("uniform", "untrained")
+    )
+    return [
+        f"In runs of {rounds} rounds or fewer on {images} images FedDRL's best accuracy less FedAvg's is "
+        f"{listed(leads)} points.",
+        f"Over all {_cells(named)} cells it is {uniform} from that of uniform weights, and {untrained} from "
+        "that of its own policy before any training.",
+    ]
 
 
-def _pooled_leads(rows: pd.DataFrame) -> dict[str, Interval]:
-    """FedDRL less each control in best accuracy (points), pooled over the cells."""
-    named = quantities.named(rows)
-    return {control: pooled_lead(named, control) for control in ("fedavg", "uniform", "untrained")}
+def _cells(named: pd.DataFrame) -> int:
+    return sum(1 for _ in quantities.cells(named, needs=("feddrl", "fedavg")))
 
 
-def _cells(rows: pd.DataFrame) -> int:
-    return sum(1 for _ in quantities.cells(quantities.named(rows), needs=("feddrl", "fedavg")))
-
-
-def _late_leads(rows_of: RowsOf) -> list[_LateLead]:
-    found = (_late_lead(rows_of(f"feddrl/{name}")) for name in LENGTH_CELLS)
+def _leads(rows_of: RowsOf) -> list[_Lead]:
+    found = (_lead(rows_of(f"feddrl/{name}")) for name in LENGTH_CELLS)
     return [lead for lead in found if lead]
 
 
-def _late_lead(rows: pd.DataFrame) -> _LateLead | None:
-    """The late lead of a cell; None for shorter runs and where no control was run."""
+def _lead(rows: pd.DataFrame) -> _Lead | None:
+    """The leads of a cell; None for shorter runs and where no control was run."""
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return None
     late, cell = quantities.late_levels(named := quantities.named(rows)), named.iloc[0]
@@ -123,30 +140,35 @@ def _late_lead(rows: pd.DataFrame) -> _LateLead | None:
     if within is None:
         return None
     own, other = pairs[within]
-    return _LateLead(
+    return _Lead(
         quantities.PAPER_DATA[cell.dataset], cell.partition.upper(),
+        contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "fedavg")),
         contrasts.paired(late.feddrl, late.fedavg), within, contrasts.paired(late[own], late[other]),
     )  # fmt: skip
 
 
-def _by_data(leads: list[_LateLead]) -> Iterator[list[_LateLead]]:
-    """The leads of each data set."""
-    for data in dict.fromkeys(lead.data for lead in leads):
-        yield [lead for lead in leads if lead.data == data]
+def _in_cells(leads: list[_Lead], found: Callable[[_Lead], Interval]) -> str:
+    """An effect in each cell: `+0.23 [+0.10, +0.36] (Fashion-MNIST, CE)` and so on."""
+    return listed([f"{effect_words(found(one))} ({one.cell})" for one in leads])
 
 
-def _late_lead_words(leads: list[_LateLead]) -> list[str]:
-    """Late leads on one data set, and what is left of each, in a sentence each."""
-    all_of_it = [f"{effect_words(one.lead)} ({one.scheme})" for one in leads]
+def _best_words(leads: list[_Lead]) -> str:
+    return (
+        f"At the paper's {ROUNDS} rounds on {MOST_CELLS} FedDRL's best accuracy less FedAvg's is "
+        f"{_in_cells(leads, lambda one: one.best)} points."
+    )
+
+
+def _late_words(leads: list[_Lead]) -> str:
+    """Late leads, and what is left of each."""
     left = []
     for within, words in WITHIN.items():
-        own = [f"{effect_words(one.left)} ({one.scheme})" for one in leads if one.within == within]
-        left += [f"{listed(own)} {words}"] if own else []
-    return [
-        f"After {ROUNDS} rounds FedDRL's mean accuracy of the last {LAST_ROUNDS} less FedAvg's is, on "
-        f"{leads[0].data}, {listed(all_of_it)} points.",
-        f"It is {listed(left)}.",
-    ]
+        own = [one for one in leads if one.within == within]
+        left += [f"{_in_cells(own, lambda one: one.left)} {words}"] if own else []
+    return (
+        f"The same of the mean accuracy of the last {LAST_ROUNDS} rounds: "
+        f"{_in_cells(leads, lambda one: one.late)} points. What is left of that: {listed(left)}."
+    )
 
 
 def _who_learns(rows: pd.DataFrame) -> list[str]:
@@ -160,11 +182,13 @@ def _who_learns(rows: pd.DataFrame) -> list[str]:
         for own in ("feddrl", "repaired")
     )
     why = (
-        "**Why not?** The level of the loss moves its reward more than its own action does, and a state of "
-        "shares hides that level from the critic (section 3)."
+        "**Why not?** Likely because the level of the loss moves its reward more than its own action does, "
+        "and a state of shares hides that level from the critic. A bandit shows it; in the federation no "
+        "single change repairs the agent (section 3)."
     )
     return [
-        "**Does the agent learn?** In the small setting the printed agent's mean reward is "
+        "**Does the agent learn?** In the small setting, in the runs that judge the repair, the printed "
+        "agent's mean reward is "
         f"{_sides(printed, 'on')}, against uniform weights.",
         *([] if all(gain.low > 0 for gain in printed.values()) else [why]),
         "**Does a repair?** With a centred reward, the losses themselves as state and five further changes "

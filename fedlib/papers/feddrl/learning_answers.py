@@ -58,7 +58,7 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
     permuted = ""
     if "repaired_permuted" in set(part.variant):
         control = reward_gain(part, "repaired_permuted", "uniform")
-        permuted = f", {effect_words(control)} where its rewards are permuted"
+        permuted = f", {effect_words(control)} where its rewards are dealt to other rounds (permuted)"
     return (
         f"On {data} ({gain.n} seeds) the repaired agent's mean reward is {effect_words(gain, 'nats')} "
         f"against uniform weights{permuted}: {says}."
@@ -82,7 +82,8 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
     says = by_sign(
         gain, above="it learns", below="training lowers it", undecided="that it learns does not show"
     )
-    says += ", at the very end of the interval" * _barely_decided(gain)
+    if _barely_decided(gain):
+        says = "0 lies next to an end of the interval, so nothing is settled"
     told = [
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy "
         f"({', '.join(dataset_titles(rows))}, {gain.n} seeds): {says}."

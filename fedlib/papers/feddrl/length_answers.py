@@ -201,7 +201,7 @@ def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
 
 
 def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
-    """Answer fig. 8 at the paper's length: what a larger main cluster costs, FedDRL's lead and its gain."""
+    """Answer fig. 8 at the paper's length: what a larger main group costs, FedDRL's lead and its gain."""
     ends, skewed = _of_length(rows_of(ENDS)), _of_length(rows_of(AT_LENGTH))
     falls = estimands.fall_with_delta(ends).dropna() if len(ends) else pd.DataFrame()
     told = []

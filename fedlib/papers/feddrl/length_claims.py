@@ -28,10 +28,10 @@ from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, name_of
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import THREE, over_rounds
 
-ARTIFACT, PLACE = "feddrl/paper_length", "ours: table 3, Fashion-MNIST, CE, N = 100, T = 1000"
-CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: table 3, Fashion-MNIST, CN, N = 100, T = 1000"
-PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: table 3, Fashion-MNIST, PA, N = 100, T = 1000"
-MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: table 3, MNIST, CE, N = 100, T = 1000"
+ARTIFACT, PLACE = "feddrl/paper_length", "ours: Fashion-MNIST, CE, N = 100, T = 1000"
+CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: Fashion-MNIST, CN, N = 100, T = 1000"
+PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: Fashion-MNIST, PA, N = 100, T = 1000"
+MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: MNIST, CE, N = 100, T = 1000"
 
 
 def _best_less(own: str, other: str, words: str) -> Part:

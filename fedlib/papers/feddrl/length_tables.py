@@ -45,7 +45,7 @@ def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def delta_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Best accuracy (%) at the least and the largest share of the main cluster, and what it falls between."""
+    """Best accuracy (%) at the least and the largest share of the main group, and what it falls between."""
     found, lines = over(rows, "delta"), []
     ends = found.delta.min(), found.delta.max()
     for (partition, variant), part in found.groupby(["partition", "variant"], sort=False):

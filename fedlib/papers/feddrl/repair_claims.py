@@ -16,7 +16,7 @@ from fedlib.analysis.claims import Claim, Part
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.estimands import flat
 
-ARTIFACT, PLACE = "feddrl/repair_judged", "ours: is there a repair?"
+ARTIFACT, PLACE = "feddrl/repair_judged", "ours: small setting"
 NATS = 0.1
 ROOM = 0.25  # share of the room that is worth the trouble of an agent
 

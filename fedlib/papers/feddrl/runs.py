@@ -21,7 +21,7 @@ COHORT = 10  # K
 DELTA = 0.6
 
 # Measured in the authors' files, delta = 0.6: images per label and client in CE, and the relative
-# spread of the main cluster's sizes in CN (CIFAR-100, N = 100: the variant behind table 3).
+# spread of the main group's sizes in CN (CIFAR-100, N = 100: the variant behind table 3).
 FILE_SETTINGS = {
     ("mnist", 10): {"images_per_label": 980, "spread": 0.35},
     ("mnist", 100): {"images_per_label": 96, "spread": 0.09},

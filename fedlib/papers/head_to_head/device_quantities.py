@@ -1,7 +1,8 @@
 """Accuracy in simulated time, rows to numbers: time to a target, and accuracy at equal time.
 
-Simulated time of a round is `latency_seconds`, the slowest of the clients that it waits for. A diverged run
-counts as 0 %.
+Simulated time of a round is `latency_seconds`: of the kept clients' training and upload the slowest, so that
+a dropped client costs nothing (eq. (1) of FedDdrl as printed, FEDDDRL-A2). `waiting_for_probes` has FedMarl's
+rule instead. A diverged run counts as 0 %.
 """
 
 import json
@@ -24,6 +25,26 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     own = rows[rows["round"] > 0].sort_values(["run", "round"], kind="stable")
     seconds = own.latency_seconds.fillna(0.0)  # of a round that failed before it began
     return own.assign(contestant=own.group.map(names), hours=seconds.groupby(own.run).cumsum() / 3600)
+
+
+def waiting_for_probes(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with latencies by FedMarl's rule: the server waits for every probing epoch before it decides.
+
+    `max_n H^p_n + max over the kept of (H^c_n - H^p_n + H^u_n)`, where a client trains some epochs of H^p_n
+    each. Methods without probes stay as they are.
+    """
+    probed = rows.kept.notna() & rows.probing_seconds.notna()
+    columns = ["kept", "epochs", "probing_seconds", "upload_seconds"]
+    seconds = [_after_probes(*map(json.loads, row)) for row in rows.loc[probed, columns].to_numpy()]
+    return rows.assign(
+        latency_seconds=rows.latency_seconds.mask(probed, pd.Series(seconds, rows.index[probed]))
+    )
+
+
+def _after_probes(kept: list, epochs: list, probing: list, upload: list) -> float:
+    probe = np.array(probing)
+    rest = (np.array(epochs) - 1) * probe + np.array(upload)
+    return float(probe.max() + np.where(np.array(kept) == 1, rest, 0.0).max())
 
 
 def per_run(own: pd.DataFrame) -> pd.DataFrame:

@@ -41,7 +41,7 @@ def rivals(name: str) -> dict[str, str]:
 
 
 def runs(profile: str) -> list[Run]:
-    """Every contestant in the first setting of the protocol."""
+    """Every contestant in the first cell of the protocol."""
     scale = scale_of(profile)
     base = replace(
         base_run(profile, "devices", scale.datasets[0], scale.cells[0]),

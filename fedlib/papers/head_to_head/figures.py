@@ -10,7 +10,7 @@ from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import tables
 from fedlib.papers.head_to_head.claims import BASELINES
-from fedlib.papers.head_to_head.quantities import SETTING, benchmark_cells, labelled, per_run
+from fedlib.papers.head_to_head.quantities import CELL, benchmark_cells, labelled, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import WHITE, method_style
 
@@ -24,14 +24,14 @@ def _colour(name: str) -> str:
 
 
 def plot_differences(rows: pd.DataFrame) -> Figure:
-    """Each contestant less FedAvg with its 95 % interval over seeds: mean of the settings, then each setting.
+    """Each contestant less FedAvg with its 95 % interval over seeds: mean of the cells, then each cell.
 
     Panels end where the contestants near FedAvg end; arrows mark what lies beyond, with its numbers.
     """
     rows = labelled(rows)
-    settings = {(title_of(data), cell): own for (data, cell), own in rows.groupby(SETTING, sort=False)}
-    parts = {"mean over\nthe settings": rows} if len(settings) > 1 else {}
-    parts |= {",\n".join(setting): part for setting, part in settings.items()}
+    cells = {(title_of(data), cell): own for (data, cell), own in rows.groupby(CELL, sort=False)}
+    parts = {"mean over\nthe cells": rows} if len(cells) > 1 else {}
+    parts |= {",\n".join(cell): part for cell, part in cells.items()}
     order = tables.differences(rows).sort_values("mean").contestant.tolist()
     lines = -(-len(parts) // 3)
     columns = -(-len(parts) // lines)
@@ -85,19 +85,19 @@ def _span(found: pd.DataFrame) -> tuple[float, float]:
 
 
 def plot_curves(rows: pd.DataFrame) -> Figure:
-    """Test accuracy per round, a panel per setting: FedAvg, what learns, the two highest baselines.
+    """Test accuracy per round, a panel per cell: FedAvg, what learns, the two highest baselines.
 
     All others as thin lines. A diverged run counts as 0 % from then on, to the last round.
     """
     rows = labelled(rows)
     lines = _lines(rows)
-    settings = list(dict.fromkeys(zip(rows.dataset, rows.cell, strict=True)))
-    columns = min(2, len(settings))
+    cells = list(dict.fromkeys(zip(rows.dataset, rows.cell, strict=True)))
+    columns = min(2, len(cells))
     fig, axes = plotting.subplots(
-        -(-len(settings) // columns), columns, figsize=(4.6 * columns, 3.2 * -(-len(settings) // columns)),
+        -(-len(cells) // columns), columns, figsize=(4.6 * columns, 3.2 * -(-len(cells) // columns)),
         squeeze=False,
     )  # fmt: skip
-    for ax, (dataset, cell) in zip(axes.flat, settings, strict=False):
+    for ax, (dataset, cell) in zip(axes.flat, cells, strict=False):
         part = rows[(rows.dataset == dataset) & (rows.cell == cell)]
         for name in CONTESTANTS:
             own = part[part.contestant == name].pivot(index="round", columns="run", values="test_accuracy")
@@ -110,9 +110,9 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         ax.set_title(f"{title_of(dataset)}, {cell}")
         ax.set_xlabel("round")
         ax.set_ylabel("test accuracy (%)")
-    for ax in axes.flat[len(settings) :]:
+    for ax in axes.flat[len(cells) :]:
         ax.axis("off")
-    plotting.one_legend(fig, axes.flat[: len(settings)])
+    plotting.one_legend(fig, axes.flat[: len(cells)])
     return plotting.caption(fig, rows, f"Mean over seeds. {tables.divergence_words(rows)}".rstrip())
 
 

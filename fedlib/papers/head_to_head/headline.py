@@ -109,8 +109,8 @@ def comparison_evidence(rows_of: RowsOf) -> list[str]:
 
 
 def _where(runs: pd.DataFrame) -> str:
-    settings = runs.groupby(["dataset", "cell"]).ngroups
-    return f"Over {counted(settings, 'setting')} ({counted(runs.seed.nunique(), 'seed')})"
+    cells = runs.groupby(["dataset", "cell"]).ngroups
+    return f"Over {counted(cells, 'cell')} ({counted(runs.seed.nunique(), 'seed')})"
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:

@@ -44,7 +44,7 @@ def _less(name: str, rival: str, words: str) -> Number:
 
     return Number(
         id=f"head-to-head-{name}-{words.split()[-1].lower()}",
-        what=f"accuracy of {name} less that of {words}, mean over the settings", unit="points",
+        what=f"accuracy of {name} less that of {words}, mean over the cells", unit="points",
         artifacts=(ROWS,), compute=compute, places=(NOTEBOOK,),
     )  # fmt: skip
 

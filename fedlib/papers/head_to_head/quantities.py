@@ -15,7 +15,7 @@ from fedlib.analysis.variants import name_distinct
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_ROUNDS, CELLS, CONTESTANTS
 
 WORST = 0.1  # share of the clients that count as badly served
-SETTING = ["dataset", "cell"]
+CELL = ["dataset", "cell"]
 POINTS = 1.0  # least margin of the equivalence with the public benchmark, in points
 MARGIN = 0.5  # points: a smaller difference is no lead
 STANDINGS = AHEAD, EQUAL, OPEN, BEHIND, TOO_FEW = (
@@ -56,7 +56,7 @@ def worst_tenth(text: str) -> float:
 
 @once_per_frame
 def per_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table of runs: settings, level (%), best, worst-tenth client, validation, MB a round, diverged.
+    """Table of runs: cells, level (%), best, worst-tenth client, validation, MB a round, diverged.
 
     A run that diverged counts as 0 % wherever levels, worst tenths and validations are averaged: what it
     left is no model. `stopped` is the round, `before` its level until then.
@@ -67,7 +67,7 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     by_run, late = rows.groupby("run", sort=False), last_rounds(rows).groupby("run", sort=False)
     sound = last_rounds(rows[rows.status == "ok"]).groupby("run", sort=False)
     clients = final.get("client_test_accuracies", pd.Series(index=final.index, dtype=object))
-    runs = first[[*SETTING, "contestant", "seed", "local_learning_rate"]].assign(
+    runs = first[[*CELL, "contestant", "seed", "local_learning_rate"]].assign(
         options=first.method_options,
         level=100 * late.test_accuracy.mean(),
         best=100 * by_run.test_accuracy.max(),
@@ -94,24 +94,24 @@ def standing_of(found: Interval) -> str:
 
 
 def levels_by_seed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Levels (%), a row per seed, a column per contestant and setting; NaN where there is no run."""
-    columns = runs.assign(setting=runs[SETTING].agg(", ".join, axis=1))
-    return columns.pivot_table(index="seed", columns=["contestant", "setting"], values="level")
+    """Levels (%), a row per seed, a column per contestant and cell; NaN where there is no run."""
+    columns = runs.assign(label=runs[CELL].agg(", ".join, axis=1))
+    return columns.pivot_table(index="seed", columns=["contestant", "label"], values="level")
 
 
 def shared_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs in the settings, and with the seeds, that every contestant has."""
+    """The runs in the cells, and with the seeds, that every contestant has."""
     names, levels = set(runs.contestant), levels_by_seed(runs)
-    settings = runs[SETTING].agg(", ".join, axis=1)
-    every = {name for name, own in runs.groupby(settings) if set(own.contestant) == names}
-    seeds = levels.loc[:, levels.columns.get_level_values("setting").isin(every)].dropna().index
-    return runs[settings.isin(every) & runs.seed.isin(seeds)]
+    cells = runs[CELL].agg(", ".join, axis=1)
+    every = {name for name, own in runs.groupby(cells) if set(own.contestant) == names}
+    seeds = levels.loc[:, levels.columns.get_level_values("label").isin(every)].dropna().index
+    return runs[cells.isin(every) & runs.seed.isin(seeds)]
 
 
 def score_matrix(runs: pd.DataFrame, contestant: str) -> np.ndarray:
-    """[settings, seeds] of one contestant, settings and seeds in sorted order."""
+    """[cells, seeds] of one contestant, cells and seeds in sorted order."""
     own = runs[runs.contestant == contestant]
-    return own.pivot(index=SETTING, columns="seed", values="level").to_numpy()
+    return own.pivot(index=CELL, columns="seed", values="level").to_numpy()
 
 
 def benchmark_levels(rows: pd.DataFrame) -> pd.DataFrame:

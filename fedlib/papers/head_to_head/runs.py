@@ -124,7 +124,7 @@ def scale_of(profile: str) -> Scale:
 
 
 def base_run(profile: str, artifact: str, dataset: str, cell: str) -> Run:
-    """FedAvg in one setting: N = 100, K = 10, E = 1, B = 10, a tenth of each client's images held back."""
+    """FedAvg in one cell: N = 100, K = 10, E = 1, B = 10, a tenth of each client's images held back."""
     scale = scale_of(profile)
     partition, options = CELLS[cell]
     images = {"train_per_class": scale.train_per_class, "test_per_class": scale.test_per_class}
@@ -168,7 +168,7 @@ def chosen() -> dict[str, dict[str, Any]]:
 
 
 def comparison(profile: str) -> list[Run]:
-    """All contestants with their chosen settings in all settings of the protocol."""
+    """All contestants with their chosen settings in all cells of the protocol."""
     scale, settings = scale_of(profile), chosen()
     return [
         with_settings(base_run(profile, "comparison", dataset, cell), name, **settings[one.twin_of or name])
@@ -181,7 +181,7 @@ def comparison(profile: str) -> list[Run]:
 def beyond_search(profile: str) -> list[Run]:
     """Each contestant of `BEYOND` with its chosen setting and with the further one; FedAvg beside them.
 
-    In the setting of the search; SCAFFOLD in all of the comparison's settings on that data set.
+    In the cell of the search; SCAFFOLD in all of the comparison's cells on that data set.
     """
     scale, settings = scale_of(profile), chosen()
     found = []
@@ -194,7 +194,7 @@ def beyond_search(profile: str) -> list[Run]:
     return found
 
 
-# NIID-Bench: its cells, methods and one setting for all of them
+# NIID-Bench: its cells, methods and one choice of settings for all of them
 BENCHMARK_CELLS: dict[str, tuple[str, dict[str, Any]]] = {
     "iid": ("iid", {}),
     "dirichlet 0.5 cap": ("dirichlet", {"alpha": 0.5, "cap": True, "min_images": 10}),

@@ -14,7 +14,7 @@ from fedlib.analysis.tables import counted, dataset_titles, listed, machine_word
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.claims import FLAT
 from fedlib.papers.head_to_head.numbers import ROWS
-from fedlib.papers.head_to_head.quantities import SETTING, labelled, per_run
+from fedlib.papers.head_to_head.quantities import CELL, labelled, per_run
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.partition import make_partition
 from fedlib.partition.noise import split_within_clients
@@ -25,7 +25,7 @@ CLASSES = 10  # of every data set of the protocol
 
 @dataclass(frozen=True)
 class Sizes:
-    """Images of a setting's clients: each client's training images and held-back ones."""
+    """Images of a cell's clients: each client's training images and held-back ones."""
 
     trained: tuple[int, ...]
     held: tuple[int, ...]
@@ -42,7 +42,7 @@ class Sizes:
 
 
 def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
-    """Cell -> images of its clients, from the settings that rows have; no cell without a number of images.
+    """Cell -> images of its clients, from the options that rows have; no cell without a number of images.
 
     The first images of each class are divided, as many of each, so the sizes follow without the images.
     """
@@ -112,11 +112,11 @@ def worst_tenth_words(rows: pd.DataFrame) -> str:
 
 
 def rising_curves(rows: pd.DataFrame) -> pd.Series:
-    """Rise (points) over the last quarter of each setting's and contestant's curve, without diverged runs.
+    """Rise (points) over the last quarter of each cell's and contestant's curve, without diverged runs.
 
     No line for a curve with fewer than three evaluated rounds there.
     """
-    rise = last_quarter_rise(finished_rows(labelled(rows)), [*SETTING, "contestant"], "test_accuracy")
+    rise = last_quarter_rise(finished_rows(labelled(rows)), [*CELL, "contestant"], "test_accuracy")
     return rise[np.isfinite(rise)]
 
 
@@ -132,7 +132,7 @@ def curves_in_brief(rows: pd.DataFrame) -> str:
 def curves_words(rows: pd.DataFrame) -> str:
     """`curves_in_brief`; then FedAvg's steepest curve, and what the claims' gate asks instead."""
     rise, length = rising_curves(rows), SCALES["extended"].rounds
-    told = ["A curve is the mean of a method in a setting, without diverged runs.", curves_in_brief(rows)]
+    told = ["A curve is the mean of a method in a cell, without diverged runs.", curves_in_brief(rows)]
     if "fedavg" in rise.index.get_level_values("contestant"):
         own = rise.xs("fedavg", level="contestant")
         told.append(f"FedAvg's rises most in {own.idxmax()[-1]}, by {own.max():.1f} points.")
@@ -142,7 +142,7 @@ def curves_words(rows: pd.DataFrame) -> str:
 
 
 def machines_words(rows: pd.DataFrame) -> str:
-    """Name the settings in which contestants ran on different devices, and who ran where; empty if none."""
+    """Name the cells in which contestants ran on different devices, and who ran where; empty if none."""
     rows, told = labelled(rows.drop_duplicates("run")), []
     for cell, part in rows.groupby("cell", sort=False):
         groups = sorted((own for _, own in part.groupby(["device_name", "torch"])), key=len)

@@ -1,4 +1,4 @@
-"""Tables of the head to head: levels, aggregates over settings, the public benchmark beside ours."""
+"""Tables of the head to head: levels, aggregates over cells, the public benchmark beside ours."""
 
 import json
 
@@ -17,7 +17,7 @@ from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
-    SETTING,
+    CELL,
     benchmark_cells,
     levels_by_seed,
     per_run,
@@ -67,21 +67,21 @@ def search(rows: pd.DataFrame) -> pd.DataFrame:
 def levels(rows: pd.DataFrame) -> pd.DataFrame:
     """Accuracy (%) over the last tenth of the rounds, and of the best round: a line per contestant.
 
-    Two columns per setting. A diverged run's level counts as 0 %, its best round is what it had.
+    Two columns per cell. A diverged run's level counts as 0 %, its best round is what it had.
     """
     runs = per_run(rows)
-    runs["setting"] = runs[SETTING].agg(", ".join, axis=1)
-    table = runs.groupby(["contestant", "setting"], sort=False)[["level", "best"]].mean().unstack("setting")
-    settings = runs.setting.unique()
-    table = table[[(measure, setting) for setting in settings for measure in ("level", "best")]]
-    table.columns = [f"{setting} (%): {measure}" for measure, setting in table.columns]
+    runs["label"] = runs[CELL].agg(", ".join, axis=1)
+    table = runs.groupby(["contestant", "label"], sort=False)[["level", "best"]].mean().unstack("label")
+    labels = runs.label.unique()
+    table = table[[(measure, label) for label in labels for measure in ("level", "best")]]
+    table.columns = [f"{label} (%): {measure}" for measure, label in table.columns]
     return table.reindex(_present(runs)).round(1).rename_axis("contestant").reset_index()
 
 
 def differences(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each contestant less FedAvg, points of accuracy: mean over settings, 95 % interval over seeds.
+    """Each contestant less FedAvg, points of accuracy: mean over cells, 95 % interval over seeds.
 
-    Columns contestant, mean, low, high, n: one value per seed that both have, the mean over the settings.
+    Columns contestant, mean, low, high, n: one value per seed that both have, the mean over the cells.
     """
     runs = per_run(rows)
     levels, lines = levels_by_seed(runs), []
@@ -136,7 +136,7 @@ def diverged(rows: pd.DataFrame) -> pd.DataFrame:
     """The runs that diverged: whose, where, in which round, and their level (%) and best until then."""
     runs = per_run(rows)
     found = runs[runs.diverged].rename(columns={"stopped": "round", "before": "level before"})
-    columns = ["contestant", *SETTING, "seed", "round", "level before", "best"]
+    columns = ["contestant", *CELL, "seed", "round", "level before", "best"]
     return found[columns].round(1).reset_index(drop=True)
 
 
@@ -151,9 +151,9 @@ def divergence_words(rows: pd.DataFrame) -> str:
 
 
 def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
-    """Over all settings: interquartile mean, P(better than FedAvg), mean rank, worst tenth, diverged runs.
+    """Over all cells: interquartile mean, P(better than FedAvg), mean rank, worst tenth, diverged runs.
 
-    Over the settings and seeds that all contestants have; no line if there are none.
+    Over the cells and seeds that all contestants have; no line if there are none.
     """
     runs = shared_runs(per_run(rows))
     if runs.empty:
@@ -200,13 +200,13 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
-    """Rounds until `share` of FedAvg's level in the same setting and seed, by contestant: median, reached.
+    """Rounds until `share` of FedAvg's level in the same cell and seed, by contestant: median, reached.
 
     Where FedAvg diverged there is no such level: nobody reaches it.
     """
     runs = per_run(rows).set_index("run")
-    levels = runs[runs.contestant == REFERENCE].set_index([*SETTING, "seed"]).level
-    goals = runs.join(share * levels.rename("goal") / 100, on=[*SETTING, "seed"]).goal
+    levels = runs[runs.contestant == REFERENCE].set_index([*CELL, "seed"]).level
+    goals = runs.join(share * levels.rename("goal") / 100, on=[*CELL, "seed"]).goal
     goal = rows["run"].map(goals[goals > 0])
     first = rows[rows.test_accuracy >= goal].groupby("run")["round"].min()
     lines = [

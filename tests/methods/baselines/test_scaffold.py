@@ -38,6 +38,20 @@ def test_first_round_is_fedavg_with_uniform_weights():
     assert report.downlink_bytes == 2 * told.downlink_bytes
 
 
+def test_control_variates_have_no_buffers():
+    """Batch norm's statistics are sent once, parameters twice."""
+    task = make_world(**PLAIN, model="cnn-feddisk", model_options={"width": 2}, shape=(16, 16))
+    method = make_method("scaffold")
+    state = method.init(task)
+    _, report = method.apply(task, state, everybody(task))
+    params, buffers = (
+        sum(t[0].numel() * t.element_size() for t in tensors.values())
+        for tensors in (state.params, state.buffers)
+    )
+    assert buffers > 0
+    assert report.uplink_bytes == report.downlink_bytes == 4 * (2 * params + buffers)
+
+
 @pytest.mark.parametrize(("limit", "length"), [(None, 0.4), (1, 0.1)])
 def test_option_two_is_the_mean_gradient_of_the_local_steps(limit, length):
     """c_i+ = (x - y_i) / (K eta) after round 1, K = 2 epochs of 2 steps, or the one step that is allowed."""

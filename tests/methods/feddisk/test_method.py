@@ -549,3 +549,11 @@ def test_one_replica_that_diverges_leaves_the_other_as_it_is(monkeypatch):
     assert together[-1].rows[1] == []
     assert together[-1].rows[0][0]["test_loss"] == pytest.approx(alone[-1].rows[0][0]["test_loss"], rel=1e-4)
     assert [*together[-1].state["failed"]] == [1]
+
+
+def test_clients_that_share_an_image_are_refused():
+    """Eq. (9) would have two weights for it."""
+    task = world()
+    lists = [[*task.clients[0][:2], np.append(task.clients[0][2], task.clients[0][0][:3])]]
+    with pytest.raises(UsageError, match="clients that hold 3 images more than once; allowed: images of one"):
+        make_method("feddisk").init(replace(task, clients=lists))

@@ -363,6 +363,27 @@ def test_what_decides_the_workers_rounds_is_not_taken_from_other_runs():
     assert worker_rounds_played(make_world(**{**world, "rounds": 5})) == 0
 
 
+class OtherReward(FedDRL):
+    """What a user's own variant would be."""
+
+
+def test_workers_of_another_model_or_method_are_not_taken():
+    """Also of a network of the same name: with other layers, or with other initial weights."""
+    task, method = make_world(rounds=3), FedDRL(**SMALL, **MODES["two_stage"])
+    zero, one = (torch.nn.Linear(2, 2) for _ in range(2))
+    for module, value in ((zero, 0.0), (one, 1.0)):
+        torch.nn.init.constant_(module.weight, value)
+        torch.nn.init.zeros_(module.bias)
+    found = [
+        pretraining._digest(method, one_task)
+        for one_task in (task, replace(task, model=torch.nn.Linear(64, 3)), replace(task, starts_with=zero),
+                         replace(task, starts_with=one))
+    ]  # fmt: skip
+    found.append(pretraining._digest(OtherReward(**SMALL, **MODES["two_stage"]), task))
+    assert len(set(found)) == 5
+    assert pretraining._digest(method, make_world(rounds=3)) == found[0]
+
+
 def test_a_worker_that_failed_fails_every_run_that_asks_for_it():
     for _ in range(2):
         results = play(world_with_a_broken_image(rounds=3), **MODES["two_stage"])

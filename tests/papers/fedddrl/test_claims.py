@@ -44,6 +44,7 @@ def table4(**accuracies):
         (1, {"fedprox_MNIST": 0.9}, "supported"),  # MNIST is no part of C1
         (2, {"fedprox_MNIST": 0.7}, "supported"),
         (2, {"fedprox_MNIST": 0.3}, "partly supported"),
+        (2, {"fedprox_MNIST": 0.59}, "partly supported"),  # above the mean of the others, behind FedDdrl
         (3, {}, "supported"),
         (3, {"fedmarl_MNIST": 0.3}, "supported, smaller than printed"),  # C - B: -10, +10, +10
         (3, {"fedmarl": 0.35}, "partly supported"),
@@ -73,7 +74,7 @@ def test_printed_effects_by_hand():
     expected = {
         1: [(78.2 * 3 - 76.5 - 77.8 - 75.0 + 64.2 * 3 - 60.2 - 60.7 - 63.3) / 6],
         2: [
-            95.6 - (94.6 + 93.2 + 91.5 + 93.2 + 93.3 + 94.9) / 6,
+            95.6 - 94.9,
             94.9 - (94.6 + 93.2 + 91.5 + 93.2 + 93.3) / 5,
         ],
         3: [(1.7 + 6.2 + 2.0) / 3, (0.1 + 3.3 + 18.9) / 3, (1.6 + 3.2 + 0.9) / 3],

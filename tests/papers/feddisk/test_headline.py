@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedlib.papers.feddisk import headline
-from fedlib.papers.feddisk.quantities import gap
+from fedlib.papers.feddisk.quantities import gap, rounds_saved
 from fedlib.papers.feddisk.runs import ABLATIONS
 from tests.papers.feddisk.test_claims import rows
 from tests.papers.feddisk.test_figures import run
@@ -47,7 +47,7 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
         converged=at_length.assign(profile="extended"), ablations=ablations,
         fig3=short.assign(profile="reduced"),
     )  # fmt: skip
-    ahead, saved, weights, order = headline.conclusion(own)
+    ahead, saved, never, weights, order = headline.conclusion(own)
     assert ahead == (
         "On MNIST FedDisk's best of 10 rounds is +10.00 [+10.00, +10.00] points from the best "
         "competitor's: it is ahead."
@@ -55,7 +55,8 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
     assert saved.startswith("It saves rounds: ")
     assert saved.endswith("two phases are +6.00 [+6.00, +6.00].")
     assert weights.startswith("FedDisk's weights are worth +1.0 ")  # [-5.4, +7.4]
-    assert weights.endswith(" (short runs): nothing shows that they carry information.")
+    assert never.startswith("A level that FedDisk never reaches counts as reached")
+    assert " (short runs): nothing shows that they carry information. At the paper's length" in weights
     assert order == (
         "Alpha's rank correlation with the MADEs' log ratio is +0.50 on MNIST (`extended`) and "
         "−0.10 to +0.50 on 2 data sets (`reduced`); 1 is the same order."
@@ -106,8 +107,17 @@ def test_each_data_set_is_compared_and_stand_ins_are_marked():
     assert headline.each_data_set(behind[behind.method != "fedbn"], gap) == []
 
 
+@pytest.mark.parametrize(("made", "told"), [(10, True), (9, False)])
+def test_runs_shorter_than_the_first_phase_are_told(made, told):
+    frame = rows([0.9] * 10, LATE, rounds=10)
+    frame.loc[frame.made_rounds.notna(), "made_rounds"] = made
+    *_, last = headline.each_data_set(frame, rounds_saved)
+    assert (last == "These runs cannot show it ahead: its first phase alone takes 10 to 10 rounds, and they "
+            "have 10 at most.") == told  # fmt: skip
+
+
 def test_sentences_have_at_most_25_words(at_length, ablations):
-    ablations = ablations.assign(dataset_options='{"train_per_class": 600}', rounds=20)
+    ablations = ablations.assign(dataset_options='{"train_per_class": 600}', rounds=20, artifact="ablations")
     own = of(
         converged=at_length.assign(local_steps=2, dataset_options="{}", profile="extended"),
         ablations=ablations,

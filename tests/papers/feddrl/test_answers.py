@@ -158,7 +158,7 @@ def test_the_lead_over_the_clusters_share(many, says):
     rows = leads(rows, 1.0, 3.0, "at").drop(columns="at")
     by_artifact = {"feddrl/fig7": pd.DataFrame(), "feddrl/fig8": rows}
     (told,) = answers.does_the_lead_grow(by_artifact.get)
-    assert told.startswith("By the main cluster's share FedDRL's lead, mean over the partitions, is +")
+    assert told.startswith("By the main group's share FedDRL's lead, mean over the partitions, is +")
     assert f"points at delta = 0.6, on Fashion-MNIST. The change is {says[0]}" in told
     assert told.endswith(f"points: {says[1]}. The paper gains 2 to 3 % at delta = 0.6.")
 
@@ -252,7 +252,7 @@ def test_the_lead_on_the_authors_lists():
         {"feddrl/authors_partitions": own, "feddrl/authors_deltas": deltas}.get
     )
     assert told[1] == "Its mean lead in best accuracy is −0.90 [−1.15, −0.65] points (printed: +0.0700)."
-    assert told[2].startswith("By the main cluster's share FedDRL's lead, mean over the partitions, is +")
+    assert told[2].startswith("By the main group's share FedDRL's lead, mean over the partitions, is +")
 
 
 @pytest.mark.parametrize(

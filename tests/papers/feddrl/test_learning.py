@@ -85,7 +85,7 @@ def test_a_gain_that_is_barely_decided_is_told_as_such(apart, barely):
         for name, reward in (("feddrl", -2.5 + sign * apart / 2), ("untrained", -2.0), ("uniform", -2.0))
     ]
     told, _ = learning_answers.does_it_learn(stored(small_setting=pd.concat(rows)))
-    assert told.endswith("at the very end of the interval.") == barely
+    assert told.endswith("so nothing is settled.") == barely
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,8 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     assert told[:2] == learning_answers.CHANGES
     assert told[2] == (
         "On Fashion-MNIST (2 seeds) the repaired agent's mean reward is +0.50 [+0.50, +0.50] nats against "
-        "uniform weights, +0.00 [+0.00, +0.00] where its rewards are permuted: it learns."
+        "uniform weights, +0.00 [+0.00, +0.00] where its rewards are dealt to other rounds (permuted): it "
+        "learns."
     )
 
 

@@ -80,7 +80,7 @@ def test_the_ends_of_fig_8_at_the_papers_length():
     )
     assert told[0].startswith("After 1000 rounds the best accuracy of the three methods at delta = 0.2 less ")
     assert " that at 0.6 is +5.00" in told[0]
-    assert told[1].startswith("By the main cluster's share FedDRL's lead, mean over the partitions, is ")
+    assert told[1].startswith("By the main group's share FedDRL's lead, mean over the partitions, is ")
     assert told[1].endswith(" points: undecided.")  # all methods fall alike
     assert told[2].startswith("At 0.6 FedDRL's gain over the better baseline is +3.99")
     assert told[2].endswith(" % of its accuracy (printed: 2 to 3).")

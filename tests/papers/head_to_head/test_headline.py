@@ -15,15 +15,15 @@ def test_the_answer_is_a_sentence_for_each_method():
         favor=[0.40, 0.412, 0.421],
     )  # fmt: skip
     told = headline.comparison_answer(lambda name: rows)
-    assert told[0].startswith("Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
+    assert told[0].startswith("Over 1 cell (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
     assert " points) and the best baseline, FedAvg (+10.1" in told[0]
     assert " It is equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
     assert told[0].endswith(". It is without rows against itself with clients shuffled (no rows).")
-    assert told[1].startswith("Over 1 setting (3 seeds) FAVOR is behind FedAvg (−9.9")
+    assert told[1].startswith("Over 1 cell (3 seeds) FAVOR is behind FedAvg (−9.9")
     assert not any("less itself with permuted" in sentence for sentence in told)
     (brief,) = headline.comparison_in_brief(lambda name: rows)
     assert brief == (
-        "Over 1 setting (3 seeds) FedDRL (online) is ahead of FedAvg (behind: FAVOR). "
+        "Over 1 cell (3 seeds) FedDRL (online) is ahead of FedAvg (behind: FAVOR). "
         "None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
         "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
         "(behind: FAVOR)."
@@ -48,7 +48,7 @@ def test_the_later_control_stands_beside_the_registered_one():
 def test_a_rival_that_all_methods_trail_is_told_at_once():
     rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
     (brief,) = headline.comparison_in_brief(lambda name: rows)
-    assert brief.startswith("Over 1 setting (3 seeds) all 2 are behind FedAvg. ")
+    assert brief.startswith("Over 1 cell (3 seeds) all 2 are behind FedAvg. ")
     assert brief.endswith("All 2 are behind the best baseline (FedAvg, chosen on held-back images).")
 
 

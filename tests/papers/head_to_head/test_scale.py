@@ -52,7 +52,7 @@ def test_curves_that_still_rise():
     lost = lost.assign(status=lost.status.where(lost["round"] < 20, "failed: nan"))
     rows = pd.concat([curve("fedavg", rising), curve("fedprox", [0.5] * 20), lost])
     assert scale.curves_words(rows) == (
-        "A curve is the mean of a method in a setting, without diverged runs. "
+        "A curve is the mean of a method in a cell, without diverged runs. "
         "1 of 2 curves still rise by more than 1 point over the last quarter. "
         "FedAvg's rises most in cluster skew, by 2.0 points."
     )
