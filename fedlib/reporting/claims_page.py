@@ -69,11 +69,11 @@ Operating characteristics: the rule is applied to 4,000 simulated experiments wi
 of the rows that decide, or of another profile's where an estimand has no rows there (FEDDISK-C3), in one look
 (the standard deviation is the first estimand's; the rates are the whole claim's, its estimands drawn
 independently, and so are the cells of *everywhere*). *False* is the rate of "supported" where one estimand
-is false by the least (no effect; a difference of the margin; one cell at minus the margin) and all else of the claim holds
-beyond doubt, the highest over its estimands. *Power* is the rate at the printed
-effect, or at twice the margin where none is printed. *Seeds* is what 80 % power takes. A bold power is
-below 20 %: there "inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm
-of a ratio, close to percent while it is small.
+is false by the least (no effect; a difference of the margin; one cell at minus the margin) and all else of
+the claim holds beyond doubt, the highest over its estimands. *Power* is the rate at the printed effect, or
+at twice the margin where none is printed. *Seeds* is what 80 % power takes. A bold power is below 20 %:
+there "inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm of a ratio,
+close to percent while it is small.
 """
 
 

@@ -61,7 +61,7 @@ def contrasts(
 
 
 def name_of(role: str, first: str, second: str, size: float | None = None) -> str:
-    at = f", C={size:g}" if size else ""
+    at = f", {size:g} clients a round" if size else ""
     return f"{role}: {SHORT[first]} - {SHORT[second]}{at}"
 
 

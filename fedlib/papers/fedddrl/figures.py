@@ -85,6 +85,9 @@ def plot_fig5(rows: pd.DataFrame) -> Figure:
     return _finish(fig, rows, "analytic, no data")
 
 
+STEPS = {"fedmarl": "C (FedMarl+)", "fedddrl": "D (FedDdrl)"}  # labels beside methods with Balanced-MixUp
+
+
 def plot_normalised(rows: pd.DataFrame, *, value: str, label: str) -> Figure:
     """Bars in groups by data set, all methods with Balanced-MixUp."""
     share = quantities.normalised(rows, value)
@@ -102,7 +105,7 @@ def plot_normalised(rows: pd.DataFrame, *, value: str, label: str) -> Figure:
             0.18,
             yerr=plotting.arms(means, lows, highs),
             color=style.colour,
-            label=style.label,
+            label=STEPS.get(variant, style.label),
             capsize=2,
         )
     ax.set_xticks(range(len(roles)), [quantities.shown_roles(rows)[role] for role in roles])
@@ -150,7 +153,7 @@ def _plot_frontier(ax: Axes, table: pd.DataFrame, cost: str) -> None:
             ax.errorbar(
                 x.mean, y.mean, yerr=plotting.arms(*([v] for v in (y.mean, y.low, y.high))),
                 xerr=plotting.arms(*([v] for v in (x.mean, x.low, x.high))),
-                fmt=style.marker, color=style.colour, label=style.label,
+                fmt=style.marker, color=style.colour, label=STEPS.get(variant, style.label),
             )  # fmt: skip
 
 

@@ -2,9 +2,10 @@
 
 from fedlib.analysis.intervals import by_sign
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.papers.fedddrl.numbers import BY_DATA, LESS_RULE, PROMISED, ROWS
+from fedlib.papers.fedddrl.numbers import BY_DATA, LESS_RANDOM_FIFTH, LESS_RULE, PROMISED, ROWS
 from fedlib.papers.fedddrl.quantities import real_images
 
+_SIDES = {"above": "more", "below": "less", "undecided": "as yet undecided"}
 _RULES = {"random_drop": "dropping clients at random", "drop_slowest": "dropping the slowest clients"}
 
 
@@ -20,18 +21,25 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"on MNIST and CIFAR-10. Its accuracy is {accuracy} against it. The abstract has about three tenths "
         "of both, at a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
-    return promised + [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
+    against = [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
+    fifth = stated(LESS_RANDOM_FIFTH, rows_of)
+    kept = [f"Against keeping a fifth of the clients at random FedDdrl's return is {fifth}."] * bool(fifth)
+    return [*promised, *against, *kept]
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
     """Answer of the notebook's questions: more return than rules of the same cost, and accuracy for it?"""
     told = []
-    for rule, numbers in LESS_RULE.items():
-        found = [number.value(rows_of) for number in numbers]
-        if None in found:
-            continue
-        gain, gap = (by_sign(one, above="more", below="less", undecided="as yet undecided") for one in found)
-        told.append(f"Against {_RULES[rule]} at as many uploads: return {gain}, accuracy {gap}.")
+    for rule, (gain, _) in LESS_RULE.items():
+        found = {name: number.value(rows_of) for name, number in {"": gain, **BY_DATA[rule]}.items()}
+        sides = {name: by_sign(one, **_SIDES) for name, one in found.items() if one is not None}
+        if len(sides) == len(found):
+            accuracy = ", ".join(f"{side} on {name}" for name, side in sides.items() if name)
+            told.append(
+                f"Against {_RULES[rule]} at as many uploads: return {sides['']}; accuracy {accuracy}."
+            )
+    if told and (fifth := LESS_RANDOM_FIFTH.value(rows_of)) is not None:
+        told.append(f"Against keeping a fifth at random: return {by_sign(fifth, **_SIDES)}.")
     return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)
 
 

@@ -45,6 +45,11 @@ def _less_random_fifth(rows_of: RowsOf) -> Interval | None:
     return None if rows.empty else less_rule(rows, "random_drop_20%")
 
 
+LESS_RANDOM_FIFTH = Number(
+    id="fedddrl-return-random-fifth",
+    what="FedDdrl's return less that of keeping a fifth of the clients at random", unit="",
+    artifacts=(ROWS,), compute=_less_random_fifth, places=PLACES,
+)  # fmt: skip
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
@@ -78,9 +83,5 @@ NUMBERS = (
     ),
     *(number for numbers in LESS_RULE.values() for number in numbers),
     *(number for numbers in BY_DATA.values() for number in numbers.values()),
-    Number(
-        id="fedddrl-return-random-fifth",
-        what="FedDdrl's return less that of keeping a fifth of the clients at random", unit="",
-        artifacts=(ROWS,), compute=_less_random_fifth, places=PLACES,
-    ),
+    LESS_RANDOM_FIFTH,
 )  # fmt: skip

@@ -16,7 +16,7 @@ from fedlib.papers.fedddrl.estimands import kept_by_bias
 from fedlib.papers.fedddrl.returns import measured
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
-NAMES = {"fedddrl": "FedDdrl", "fedmarl": "FedMarl+"}
+NAMES = {"fedddrl": "FedDdrl", "fedmarl": "C (FedMarl with Balanced-MixUp)"}
 COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"}  # a difference: its column
 
 
