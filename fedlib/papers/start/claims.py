@@ -1,6 +1,7 @@
 """Claims of our own about the floor that the papers' results stand on: START-C1 to C4."""
 
 import json
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -22,6 +23,9 @@ ELSEWHERE = (
 )
 
 
+Level = Callable[[pd.DataFrame], pd.Series]  # rows of a method -> percent by seed
+
+
 def _flat(*methods: str) -> tuple[Gate, ...]:
     return (curves_flat(("dataset", "method"), length=ROUNDS, only=methods),)
 
@@ -32,11 +36,11 @@ def above_floor(rows: pd.DataFrame) -> pd.Series:
     return final(own) - FLOOR if len(own) else pd.Series(dtype=float)
 
 
-def difference(rows: pd.DataFrame, method: str, other: str) -> pd.Series:
-    """Difference in final accuracy, in points."""
+def difference(rows: pd.DataFrame, method: str, other: str, measure: Level = final) -> pd.Series:
+    """Difference in accuracy, in points, by seed: by default after the last round."""
     settings = {name: json.dumps(CURVE_METHODS[name]) for name in (method, other)}
     ours, theirs = (
-        final(rows[(rows.method == name) & (rows.method_options == options)])
+        measure(rows[(rows.method == name) & (rows.method_options == options)])
         for name, options in settings.items()
     )
     return ours - theirs

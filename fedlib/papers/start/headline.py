@@ -13,7 +13,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     rows = rows_of("start/curves")
     if rows.empty:
         return ["No rows of the curves are stored."]
-    level, cost, proximal, union_at_length, proximal_at_length = (
+    level, cost, proximal, union_at_length, best_at_length, proximal_at_length = (
         stated(number, rows_of) for number in NUMBERS
     )
     longer = rows_of(LONGER)
@@ -25,5 +25,6 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"by {proximal}.",
     ] + [
         f"In a cell of FedDRL's table 3 (100 clients, an MLP, {ROUNDS} rounds) FedAvg ends {union_at_length} "
-        f"against {epochs} epochs of training on the union. FedProx ends {proximal_at_length} against FedAvg."
+        f"against {epochs} epochs of training on the union, and its best round is {best_at_length} against "
+        f"theirs. FedProx ends {proximal_at_length} against FedAvg."
     ] * bool(union_at_length and proximal_at_length)

@@ -131,8 +131,9 @@ def test_the_headline_tells_the_cell_at_length_where_it_was_run():
     short = rows(singleset=[0.8, 0.9], fedavg=[0.5, 0.6], fedprox=[0.5, 0.6])
     told = headline(lambda name: short if name == "start/curves" else at_length(1000))
     assert told[2].endswith(
-        "FedAvg ends −11.00 [−11.00, −11.00] points against 200 epochs of training on the union. FedProx "
-        "ends +1.00 [+1.00, +1.00] points against FedAvg."
+        "FedAvg ends −11.00 [−11.00, −11.00] points against 200 epochs of training on the union, and its "
+        "best round is −11.00 [−11.00, −11.00] points against theirs. FedProx ends "
+        "+1.00 [+1.00, +1.00] points against FedAvg."
     )
     for missing in (pd.DataFrame(), at_length(40), at_length(1000).query("method != 'singleset'")):
         assert len(headline(lambda name, rows=missing: short if name == "start/curves" else rows)) == 2
