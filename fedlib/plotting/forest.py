@@ -58,7 +58,7 @@ def _names(effects: pd.DataFrame) -> list[str]:
     """`C1  FedDRL - best baseline`: the claim's number, the part, the cell of a claim of ours."""
     parts = effects.part.str.replace(_LOGARITHM, "")
     numbers = effects.claim.str.split("-").str[-1]
-    cells = effects.place.str.extract(r"^ours(: .*)", expand=False).fillna("")
+    cells = effects.place.str.extract(r"^ours(: [^,]*(?:, [A-Z]{2})?)", expand=False).fillna("")
     names = numbers + "  " + parts + cells
     return [textwrap.fill(name, _LETTERS) for name in names]
 

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 
 from fedlib import plotting
 from fedlib.analysis import tables
-from fedlib.analysis.intervals import Interval, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, effect_words, mean_interval, number_words
 from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.ablation_tables import ablation_table
 from fedlib.papers.feddisk.runs import CASES, METHODS, case_of
 from fedlib.papers.feddisk.samples import unpack_images
-from fedlib.papers.feddisk.tables import ACCURACY, effective_costs
+from fedlib.papers.feddisk.tables import ACCURACY, all_bytes, effective_costs
 
 EARLY = 0.1  # share of the rounds in which leads may leave the panel of `plot_length`
 
@@ -167,7 +167,10 @@ def plot_made(rows: pd.DataFrame) -> Figure:
 
 
 def plot_costs(rows: pd.DataFrame) -> Figure:
-    """`feddisk/fig6`: bytes of one client until the effective round, eqs. (18) and (19)."""
+    """`feddisk/fig6`: bytes of one client until the effective round, eqs. (18) and (19).
+
+    In words where that round is never reached: more than all that was sent.
+    """
     costs = effective_costs(rows)
     fig, pairs = panels(rows)
     for ax, own in pairs:
@@ -177,7 +180,9 @@ def plot_costs(rows: pd.DataFrame) -> Figure:
             if np.isfinite(row.formula):
                 ax.bar(at, row.formula / 1e6, color=style.colour, alpha=0.7)
             else:
-                ax.annotate("never", (at, 0), ha="center", va="bottom", fontsize=8)
+                sent = all_bytes(own[own.method == row.method]) / 1e6
+                words = f"not reached: over {number_words(sent)} MB"
+                ax.annotate(words, (at, 0), ha="center", va="bottom", rotation=90, fontsize=8)
         labels = [plotting.method_style(m).label for m in table.method]
         ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
         ax.set(ylabel="sent and received (MB)", xlim=(-0.7, len(table) - 0.3))

@@ -105,6 +105,12 @@ def effective_costs(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
     return table.assign(smoothing=smoothing)
 
 
+def all_bytes(own: pd.DataFrame) -> float:
+    """Bytes up and down per client over all rounds of one method on one data set, mean over trials."""
+    counted = (own.uplink_bytes.fillna(0) + own.downlink_bytes.fillna(0)).sum()
+    return float(counted / own.num_clients.iloc[0] / own.seed.nunique())
+
+
 def _counted_bytes(own: pd.DataFrame, last: float) -> float:
     """Bytes up and down per client, mean over trials: rounds 1 to `last`, and the MADE's up to its best.
 

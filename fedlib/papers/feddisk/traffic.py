@@ -17,7 +17,7 @@ from fedlib.papers.feddisk.measurements import (
     made_hidden,
 )
 from fedlib.papers.feddisk.runs import CASES, METHODS, WIDTH, case_of
-from fedlib.papers.feddisk.tables import effective_costs
+from fedlib.papers.feddisk.tables import all_bytes, effective_costs
 
 
 def costs_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
@@ -75,9 +75,7 @@ def whole_runs(rows: pd.DataFrame, sides: Mapping[str, int] = SIDE_OF) -> pd.Dat
         side = sides[dataset]
         for method in (m for m in METHODS if (own.method == m).any()):
             part = own[own.method == method]
-            counted = (part.uplink_bytes.fillna(0) + part.downlink_bytes.fillna(0)).sum()
-            per_client = counted / part.num_clients.iloc[0] / part.seed.nunique()
-            found.append((dataset, method, side, _formula(part, method, side), per_client))
+            found.append((dataset, method, side, _formula(part, method, side), all_bytes(part)))
     return pd.DataFrame(found, columns=["dataset", "method", "side", "formula", "counted"])
 
 

@@ -228,7 +228,7 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
     plotting.one_legend(fig, [bars, points])
     note = (
         "Target: what FedAvg, FedProx and FedDRL all reach. Above 1: slower than FedDRL; stage 1 is not "
-        "counted; no point: not reached in every seed; axes differ."
+        "counted; no point: not reached in every seed; means over seeds, without intervals; axes differ."
     )
     return plotting.caption(fig, rows, note)
 

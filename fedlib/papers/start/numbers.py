@@ -40,7 +40,8 @@ def _at_length(
 
     return Number(
         id=f"start-length-{method}-{other}{name}",
-        what=f"{what}, FedDRL's cell of {ROUNDS} rounds", unit="points", artifacts=(LONGER,), compute=compute, places=(NOTEBOOK,),
+        what=f"{what}, FedDRL's cell of {ROUNDS} rounds", unit="points",
+        artifacts=(LONGER,), compute=compute, places=(NOTEBOOK,),
     )  # fmt: skip
 
 
