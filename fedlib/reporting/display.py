@@ -14,7 +14,7 @@ from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
 from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE
-from fedlib.analysis.tables import dataset_words, listed, provenance_line, seed_words
+from fedlib.analysis.tables import counted, dataset_words, listed, provenance_line, seed_words
 from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import PAPERS, errata_table
@@ -27,6 +27,7 @@ Maker = Callable[[pd.DataFrame], pd.DataFrame]
 
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
+COLOURS = 128  # of a reduced picture
 SHARED_BY = 3  # claims, from which on a caveat is displayed once
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _COUNTS = ("n", "seeds", "trials")
@@ -156,9 +157,10 @@ def verdicts_words(found: Sequence[Record]) -> str:
     """`Of 11 published claims that runs decide: 6 not supported; ... Of 26 claims of ours: ...`"""
     _, computed = counts_of(found)
     by_runs, own = (counts_of([one for one in found if one["ours"] == ours])[0] for ours in (False, True))
-    told = f"Of {by_runs.total()} published claims that runs decide: {_counted(by_runs)}." if by_runs else ""
+    claims = counted(by_runs.total(), "published claim")
+    told = f"Of {claims} that runs decide: {_counted(by_runs)}." if by_runs else ""
     apart = f"By computation without training: {_counted(computed)}." if computed else ""
-    more = f"Of {own.total()} claims of ours: {_counted(own)}." if own else ""
+    more = f"Of {counted(own.total(), 'claim')} of ours: {_counted(own)}." if own else ""
     return " ".join(filter(None, [told, apart, more]))
 
 
@@ -274,6 +276,6 @@ def _small(picture: io.BytesIO) -> bytes:
     """Reduce a picture to a palette that keeps the colours of thin lines: a third of the bytes or less."""
     small, way = io.BytesIO(), PIL.Image.Quantize.MAXCOVERAGE
     with PIL.Image.open(picture) as image:
-        palette = image.convert("RGB").quantize(256, method=way, dither=PIL.Image.Dither.NONE)
+        palette = image.convert("RGB").quantize(COLOURS, method=way, dither=PIL.Image.Dither.NONE)
         palette.save(small, "PNG", optimize=True)
     return small.getvalue()

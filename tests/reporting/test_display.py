@@ -211,7 +211,7 @@ def test_a_caveat_of_three_claims_stands_once_above_them(shown):
 def test_published_claims_and_ours_are_counted_apart():
     found = [record("C1"), record("C2", kind="arithmetic"), record("R1", ours=True, verdict="inconclusive")]
     assert display.verdicts_words(found) == (
-        "Of 1 published claims that runs decide: 1 supported. By computation without training: 1 supported. "
-        "Of 1 claims of ours: 1 inconclusive."
+        "Of 1 published claim that runs decide: 1 supported. By computation without training: 1 supported. "
+        "Of 1 claim of ours: 1 inconclusive."
     )
-    assert display.verdicts_words(found[2:]) == "Of 1 claims of ours: 1 inconclusive."
+    assert display.verdicts_words(found[2:]) == "Of 1 claim of ours: 1 inconclusive."

@@ -163,13 +163,16 @@ def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
 
 
 def _foregone(rows: pd.DataFrame) -> list[str]:
-    """Sentence on runs that are shorter than FedDisk's first phase, where that holds for all of them."""
-    own = rows[(rows.method == "feddisk") & (rows["round"] == 0)]
-    if own.empty or (own.made_rounds < own["rounds"]).any():
+    """Sentence on the data sets whose runs are shorter than FedDisk's first phase; none without them."""
+    start = rows[(rows.method == "feddisk") & (rows["round"] == 0)]
+    short = start.groupby("dataset", sort=False).filter(lambda own: (own.made_rounds >= own["rounds"]).all())
+    if short.empty:
         return []
+    names = listed([title_of(str(name)) for name in short.dataset.unique()])
+    least, most = short.made_rounds.min(), short.made_rounds.max()
     return [
-        f"These runs cannot show it ahead: its first phase alone takes {own.made_rounds.min():.0f} to "
-        f"{own.made_rounds.max():.0f} rounds, and they have {own['rounds'].max()} at most."
+        f"On {names} these runs cannot show it ahead: its first phase alone takes {least:.0f} to {most:.0f} "
+        f"rounds, and they have {short['rounds'].max()} at most."
     ]
 
 
