@@ -190,8 +190,8 @@ def test_a_measurement_that_takes_longer_than_the_budget_is_not_begun(one_run, t
 
 
 def test_an_unknown_number_is_one_line(capsys):
-    assert main(["reproduce-number", "feddrl-table3-fedavgg"]) == 2
-    assert "unknown number 'feddrl-table3-fedavgg' (did you mean 'feddrl-table3-fedavg'?)" in (
+    assert main(["reproduce-number", "feddrl-table3-pa-fedavgg"]) == 2
+    assert "unknown number 'feddrl-table3-pa-fedavgg' (did you mean 'feddrl-table3-pa-fedavg'?)" in (
         capsys.readouterr().err
     )
 

@@ -113,8 +113,8 @@ def test_runs_shorter_than_the_first_phase_are_told(made, told):
     frame.loc[frame.made_rounds.notna(), "made_rounds"] = made
     *_, last = headline.each_data_set(frame, rounds_saved)
     words = (
-        "On MNIST these runs cannot show it ahead: its first phase alone takes 10 to 10 rounds, and they have "
-        "10 at most."
+        "On MNIST these runs cannot show it ahead: its first phase alone takes 10 to 10 rounds, and they "
+        "have 10 at most."
     )
     assert (last == words) == told
 
