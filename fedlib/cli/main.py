@@ -85,7 +85,7 @@ _EXAMPLES = {
     "figures": ("", "feddrl", "--check"),
     "notebooks": ("feddrl --profile smoke",),
     "reproduce": ("", "--profile reduced --paper start"),
-    "reproduce-number": ("", "feddrl-table3-fedavg --budget-minutes 30"),
+    "reproduce-number": ("", "feddrl-table3-pa-fedavg --budget-minutes 30"),
     "export": ("start/sanity --profile reduced",),
 }
 

@@ -26,7 +26,7 @@ $$\\sigma_k \\le \\beta \\mu_k \\tag{6}$$
 
 NOT_RUN = {
     "verdict": "not run", "evidence": "no <rows>", "place": "sec. 1", "profile": "", "data": "",
-    "artifact": "", "kind": "difference", "how": "",
+    "artifact": "", "kind": "difference", "how": "", "ours": False,
 }  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def part(**given):
 
 def test_effects_are_scaled_so_that_1_is_the_paper(monkeypatch):
     found = [{
-        "claim": "X-C1", "verdict": "supported", "profile": "reduced",
+        "claim": "X-C1", "verdict": "supported", "profile": "reduced", "place": "table 1", "ours": False,
         "effects": [part(), part(printed=-2.0), part(printed=None), part(low=None, high=None, n=1)],
     }]  # fmt: skip
     monkeypatch.setattr(verdicts, "records", lambda *_, **__: found)
@@ -124,6 +124,13 @@ def test_effects_are_scaled_so_that_1_is_the_paper(monkeypatch):
     assert table.ratio.isna().tolist() == [False, False, True, False]
     assert math.isnan(table.low[3])
     assert (table.claim == "X-C1").all()
+
+
+def test_a_papers_own_claims_are_shown_first_and_ours_where_it_makes_none():
+    both = pd.DataFrame({"claim": ["X-C1", "X-R1"], "ours": [False, True]})
+    assert verdicts.published_first(both).claim.tolist() == ["X-C1"]
+    assert verdicts.published_first(both[both.ours]).claim.tolist() == ["X-R1"]
+    assert verdicts.published_first(pd.DataFrame()).empty
 
 
 CLAIM = Claim(

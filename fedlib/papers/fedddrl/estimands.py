@@ -77,7 +77,7 @@ def over_the_best(name: str, others: tuple[str, ...], role: str) -> Callable[[pd
 
 
 def printed_over_the_best(name: str, others: tuple[str, ...], role: str) -> Callable[[], float]:
-    """The same of table 4's accuracies."""
+    """Accuracy of a method in table 4 less the highest of the others."""
 
     def compute() -> float:
         values = accuracies("table4")[role]
