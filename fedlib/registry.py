@@ -16,7 +16,7 @@ def find_named(kind: str, name: str, known: Mapping[str, Any], registry: str) ->
         return known[check_name(kind, name, known)]
     try:
         found = pkgutil.resolve_name(name)
-    except (ImportError, ValueError, AttributeError) as error:
+    except (ImportError, ValueError, AttributeError, SyntaxError) as error:
         raise UsageError(
             f"{kind} {name!r} cannot be imported ({error}); allowed: a name of `{registry}`, or "
             "package.module:name of a module on Python's path"

@@ -38,6 +38,14 @@ def twice(labels, *, num_clients):
     return [[0]] * num_clients
 
 
+def forgetful(labels, *, num_clients):
+    [np.arange(len(labels))]
+
+
+def no_network(image_shape, num_classes):
+    nn.Flatten()
+
+
 def linear(image_shape, num_classes, *, bias=True):
     return nn.Sequential(nn.Flatten(), nn.Linear(int(np.prod(image_shape)), num_classes, bias=bias))
 
@@ -69,6 +77,14 @@ class StateAlone(Plain):
 
 
 @dataclass(frozen=True)
+class NoState(Plain):
+    rate: float = 0.0
+
+    def init(self, task):
+        initial_state(task)
+
+
+@dataclass(frozen=True)
 class Stuck(Plain):
     rate: float = 0.0
 
@@ -83,6 +99,7 @@ GIVEN = {"labels": np.arange(12) % 3, "num_classes": 3, "num_clients": 4, "rng":
 def own_module(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     (folder / "hers.py").write_text(MODULE)
+    (folder / "unfinished.py").write_text("def stripes(labels\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         yield
@@ -115,6 +132,7 @@ def test_a_partition_and_a_model_of_the_users_train():
         ("lost", "leaves client 1 of 4 without images"),
         ("beyond", "made indices from 0 to 12; allowed: 0 to 11"),
         ("twice", "gave an image out twice"),
+        ("forgetful", "returned NoneType; allowed: a list of indices for each client"),
         ("number", "given; allowed: a class or function"),
         ("nothing", "cannot be imported .*; allowed: a name of `fedlib.partition.PARTITIONS`"),
     ],
@@ -122,6 +140,16 @@ def test_a_partition_and_a_model_of_the_users_train():
 def test_a_partition_of_the_users_that_cannot_be_is_refused(function, says):
     with pytest.raises(UsageError, match=says):
         make_partition(f"hers:{function}", **GIVEN)
+
+
+def test_a_module_with_a_syntax_error_is_one_line():
+    with pytest.raises(UsageError, match="partition 'unfinished:stripes' cannot be imported"):
+        make_partition("unfinished:stripes", **GIVEN)
+
+
+def test_a_model_that_is_no_network_is_refused():
+    with pytest.raises(UsageError, match="'hers:no_network' returned NoneType; allowed: "):
+        prepare([run_of(model="hers:no_network")])
 
 
 def test_an_option_that_a_model_of_the_users_lacks_is_refused():
@@ -145,11 +173,12 @@ def test_a_method_that_cannot_be_made_is_refused(name, says):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
+        ("NoState", "NoState.init returned NoneType; allowed: a ServerState"),
         ("StateAlone", "StateAlone.apply returned ServerState; allowed: "),
         ("Stuck", "Stuck.apply returned the state of round 0 in round 1"),
     ],
 )
-def test_what_apply_has_to_return_is_checked(name, says):
+def test_what_init_and_apply_have_to_return_is_checked(name, says):
     method = make_method(f"hers:{name}")
     with pytest.raises(UsageError, match=says):
         list(rounds(prepare([run_of()]), method))

@@ -161,11 +161,12 @@ def _size_words(rows: pd.DataFrame) -> str:
     if "dataset_options" not in rows:
         return ""
     options = [json.loads(text) for text in rows["dataset_options"].fillna("{}").unique()]
-    sizes = sorted({given["train_per_class"] for given in options if "train_per_class" in given})
+    known = [given["train_per_class"] for given in options if given.get("train_per_class") is not None]
+    sizes = sorted(set(known))
     if not sizes:
         return ""
     span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    some = "" if all("train_per_class" in given for given in options) else " (of some all)"
+    some = "" if len(known) == len(options) else " (of some all)"
     return f", {span} training images per label{some}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import check, check_name, shortened
+from fedlib.errors import check, shortened
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.run import count_of_runs
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 Plans = dict["Artifact", list["Run"]]
 
 
+class _Once(argparse.Action):
+    """An option that may be given once: argparse itself would take the last value in silence."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} given twice; allowed: once")
+        setattr(namespace, self.dest, values)
+
+
 def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     """The options that choose runs, and `--dry-run`, which shows them; nargs: of the artifacts."""
     parser.add_argument(
@@ -26,9 +35,9 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     )
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
     parser.add_argument("--seeds", help=f"{SEEDS_HELP}; default: the artifact's own")
-    parser.add_argument("--data", help="only this data set of the grid, or this one in its place")
-    parser.add_argument("--partition", help="only this partition of the grid, or this one in its place")
-    parser.add_argument("--method", help="only this method of the grid, or this one in its place")
+    for option, words in (("data", "data set"), ("partition", "partition"), ("method", "method")):
+        told = f"only this {words} of the grid, or this one in its place"
+        parser.add_argument(f"--{option}", action=_Once, help=told)
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT",
         help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",
@@ -69,6 +78,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
 
 def planned_runs(arguments: argparse.Namespace) -> Plans:
     """The runs that the options ask for, artifact by artifact; UsageError for what does not exist."""
+    from fedlib.data import check_dataset
     from fedlib.experiments import selection
     from fedlib.papers import find_artifacts
 
@@ -76,11 +86,12 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
     check_command_numbers(
         arguments.max_replicas, arguments.max_clients_per_pass, arguments.checkpoint_seconds
     )
-    names = {"dataset": arguments.data, "partition": arguments.partition, "method": arguments.method}
+    data = arguments.data if arguments.data is None else check_dataset(arguments.data)
+    names = {"dataset": data, "partition": arguments.partition, "method": arguments.method}
     options = {
         "seeds": None if arguments.seeds is None else selection.parse_seeds(arguments.seeds),
         "names": {field: name for field, name in names.items() if name is not None},
-        "settings": dict(selection.parse_setting(text) for text in arguments.set),
+        "settings": _settings(arguments.set),
     }
     plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
     if options["names"] or options["settings"]:
@@ -94,18 +105,27 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
     return plans
 
 
+def _settings(given: Sequence[str]) -> dict[str, Any]:
+    """The `KEY=VALUE` of --set; UsageError for a key that is given twice."""
+    from fedlib.experiments import selection
+
+    found: dict[str, Any] = {}
+    for text in given:
+        key, value = selection.parse_setting(text)
+        check(key not in found, f"--set {key} given twice; allowed: each key once")
+        found[key] = value
+    return found
+
+
 def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Mapping[str, Any]) -> Plans:
     """Runs that options changed, checked before any work. Those of an artifact's own grid pass by test.
 
     So they do on another data set, whose name is checked, and with another partition, which is: nothing
     else of a run depends on them.
     """
-    from fedlib.data import dataset_names
     from fedlib.experiments import selection
 
     data = {field: name for field, name in names.items() if field == "dataset"}
-    for name in data.values():
-        check_name("data set", name, dataset_names())
     own = {selection.override(run, data).group_key for artifact in plans for run in artifact.runs(profile)}
     groups = [members for runs in plans.values() for members in selection.group(runs)]
     if all(members[0].group_key in own for members in groups):

@@ -211,13 +211,11 @@ def data_command(arguments: argparse.Namespace) -> int:
     from fedlib.paths import data_folder
 
     if arguments.action == "list":
-        for name in arguments.names:
-            check_name("data set", name, data.dataset_names())
-        wanted = arguments.names or data.dataset_names()
+        wanted = [data.check_dataset(name) for name in arguments.names] or data.dataset_names()
         found = [row for row in data.describe_datasets() if row.name in wanted]
         print(f"data folder: {data_folder()}")
         names = ("name", "state", "what it is", "origin, or how to get it")
-        rows = [(row.name, row.state, row.what, row.origin or row.how) for row in found]
+        rows = [(row.name, row.state, row.what, row.origin or f"{row.looked}: {row.how}") for row in found]
         output.print_table([dict(zip(names, row, strict=True)) for row in rows], wrap=True)
         return 0
     if arguments.action == "fetch":

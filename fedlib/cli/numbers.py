@@ -18,14 +18,11 @@ def reproduce_number_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.store import Store
     from fedlib.reporting import numbers
 
+    budget = Budget(arguments.budget_minutes, started=run.STARTED)
     if arguments.id is None:
         print("\n".join(numbers.number_lines()))
         return 0
-    found = numbers.reproduce(
-        numbers.find_number(arguments.id),
-        Store(arguments.store),
-        device=arguments.device,
-        budget=Budget(arguments.budget_minutes, started=run.STARTED),
-    )
+    number = numbers.find_number(arguments.id)
+    found = numbers.reproduce(number, Store(arguments.store), device=arguments.device, budget=budget)
     print(found.line())
     return 0 if found.agrees else EXIT_FAILED

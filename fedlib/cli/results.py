@@ -161,10 +161,13 @@ def _tell_absent(store: "Store", wanted: Mapping[str, Sequence[Any]], rows: "pd.
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, list[Any]]:
     """Field of a run -> values that the filters allow, of the filters that are given."""
+    from fedlib.data.medmnist_npz import canonical
     from fedlib.experiments.selection import parse_seeds
 
     given = {field: getattr(arguments, option) for option, field in _FILTERS.items()}
     wanted = {field: value.split(",") for field, value in given.items() if value is not None}
+    if "dataset" in wanted:
+        wanted["dataset"] = [canonical(name) for name in wanted["dataset"]]
     return wanted if arguments.seeds is None else wanted | {"seed": parse_seeds(arguments.seeds)}
 
 

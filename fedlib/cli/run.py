@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import shlex
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -176,7 +177,7 @@ def options_of_runs(arguments: argparse.Namespace) -> str:
 def _given(arguments: argparse.Namespace, *names: str) -> str:
     """The options of these names that were given, as a command line has them."""
     values = {name: getattr(arguments, name) for name in names}
-    return "".join(f" --{name} {value}" for name, value in values.items() if value is not None)
+    return "".join(f" --{name} {shlex.quote(str(v))}" for name, v in values.items() if v is not None)
 
 
 def _print_outcome(

@@ -65,9 +65,12 @@ def load_dataset(name: str, **options: Any) -> Dataset:
 
 
 def _sources(name: str) -> list[Source]:
-    name = canonical(str(name))
-    check_name("data set", name, names())
-    return sources_of(name)
+    return sources_of(check_dataset(name))
+
+
+def check_dataset(name: str) -> str:
+    """The data set's name as fedlib spells it, `my-set` for `My_Set`; UsageError for an unknown one."""
+    return check_name("data set", canonical(str(name)), names())
 
 
 def _at_hand(sources: list[Source]) -> Source | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from fedlib.data import dataset_names
+from fedlib.data import check_dataset
 from fedlib.engine import PRECISIONS, SAMPLE_ORDERS, make_optimizer
 from fedlib.engine.optimizers import OPTION_TYPES
 from fedlib.errors import check, check_name
@@ -23,7 +23,7 @@ _OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that
 
 def check_run_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
-    check_name("data set", run.dataset, dataset_names())
+    check_dataset(run.dataset)
     check_dataset_options(run.dataset, run.dataset_options)
     check_partition(run.partition, run.partition_options)
     builder, defaults = model_builder(run.model), model_options(run.model)

@@ -196,7 +196,7 @@ def export_results(
     filed = replace(artifact, profiles=(profile,))  # others' runs filed here may have more profiles than it
     rows = load_rows(filed, profile=profile, store=store)
     rows = rows[rows["artifact"] == artifact.name]
-    if rows.empty:
+    if not (rows["source"] == "store").any():
         raise UsageError(f"nothing stored for {artifact.id} at profile {profile!r}; run it first")
     details = {"artifact": artifact.id, "profile": profile, "runs": {}}
     if "run" in rows:

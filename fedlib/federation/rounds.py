@@ -46,6 +46,10 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
     if state is None:
         started = time.perf_counter()
         server = method.init(task)
+        check(
+            isinstance(server, ServerState),
+            f"{type(method).__name__}.init returned {type(server).__name__}; allowed: a ServerState",
+        )
         rows = _first_rows(task, method, server, failed)
         yield RoundResult(server.round, rows, {}, _pack(task, server, failed), time.perf_counter() - started)
     else:

@@ -60,6 +60,10 @@ def make_model(
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.default_generator.manual_seed(seed)
         model = builder(tuple(image_shape), num_classes, **options)
+    check(
+        isinstance(model, nn.Module),
+        f"model {name!r} returned {type(model).__name__}; allowed: a torch.nn.Module",
+    )
     return number_dropouts(model)
 
 

@@ -141,7 +141,8 @@ def load_results(
         if len(rows):
             return rows
     where = f"{artifact_id} at {profile or 'any profile'} has no rows in {store or 'data/results'}"
-    way = f"`python -m fedlib run {artifact_id}` computes some, store='build/runs' reads them"
+    at = f" --profile {profile}" if profile else ""
+    way = f"`python -m fedlib run {artifact_id}{at}` computes some, store='build/runs' reads them"
     raise UsageError(f"{where}; {way}")
 
 

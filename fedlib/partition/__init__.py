@@ -21,7 +21,7 @@ own goes by `package.module:function`, or in a session by a name that you put in
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,10 @@ def make_partition(
 
 def _checked(name: str, lists: Partition, images: int) -> Partition:
     """Sorted index lists of a function of the user's; UsageError unless they are ones of `images`."""
+    check(
+        isinstance(lists, Sequence),
+        f"partition {name!r} returned {type(lists).__name__}; allowed: a list of indices for each client",
+    )
     made = finish(name, lists)
     joined = np.concatenate(made) if made else np.zeros(0, np.int64)
     check(len(joined) > 0, f"partition {name!r} made no clients; allowed: a list of indices for each")

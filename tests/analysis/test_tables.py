@@ -74,6 +74,7 @@ def test_provenance_line_says_how_much_of_the_data_was_used():
     assert line("{}", '{"test_per_class": 5}') == "data mnist"
     assert line(more, more) == "data mnist, 1,500 training images per label"
     assert line(few, more) == "data mnist, 600 to 1,500 training images per label"
+    assert line('{"train_per_class": null}') == "data mnist"
     assert line(few, "{}") == "data mnist, 600 training images per label (of some all)"
 
 

@@ -269,6 +269,31 @@ def test_data_list_shows_the_sets_named(capsys):
     assert [line.split()[0] for line in lines[2:] if line[0] != " "] == ["fmnist-embedded", "mnist-5k"]
 
 
+def test_a_set_that_is_absent_is_listed_with_the_place_it_belongs_to(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path))
+    assert main(["data", "list", "femnist"]) == 0
+    assert str(tmp_path) in re.sub(r"\s+", "", capsys.readouterr().out.partition("absent")[2])
+
+
+def test_a_data_set_may_be_named_as_its_file_is(capsys):
+    """`My_Set.npz` is the data set my-set."""
+    for command in ("run start/curves --dry-run --data", "results --data", "data list"):
+        assert main([*command.split(), "FMNIST_embedded"]) == 0, command
+        assert "unknown" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--method", "fedavg", "--method", "fedprox"], "--method given twice; allowed: once"),
+        (["--set", "rounds=3", "--set", "rounds=5"], "--set rounds given twice; allowed: each key once"),
+    ],
+)
+def test_an_option_that_is_given_twice_is_refused(given, says, capsys):
+    assert main(["run", "start/curves", "--dry-run", *given]) == 2
+    assert says in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [

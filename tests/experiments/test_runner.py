@@ -493,6 +493,13 @@ def test_committed_rows_serve_without_a_store_and_give_way_to_it(exported, tmp_p
     assert set(load_rows(find_artifact("fake/grid"), profile="reduced")["source"]) == {"store"}
 
 
+def test_export_of_an_empty_store_leaves_the_committed_rows_alone(exported, tmp_path):
+    before = exported.read_bytes()
+    with pytest.raises(UsageError, match="nothing stored for fake/grid at profile 'reduced'; run it first"):
+        export_results(find_artifact("fake/grid"), "reduced", store=tmp_path / "empty")
+    assert exported.read_bytes() == before
+
+
 def test_columns_of_mixed_values_are_committed_as_text(tmp_path):
     rows = pd.DataFrame(
         {"epochs": [5, "[5, 7]", None], "ok": [True, None, False], "bytes": [1234567.0, None, 2]}

@@ -119,7 +119,10 @@ def test_a_claim_shows_the_rows_that_decided_and_its_caveats(notebook, tmp_path)
     assert f"python -m fedlib show {one.fallback[0]} --profile extended" in text
     assert "Looked at &lt;twice&gt;." in text
     index = (tmp_path / "site" / "index.html").read_text()
-    assert "Of 1 claims that runs decide: 1 supported. By computation without training: 1 supported." in index
+    assert (
+        "Of 1 published claim that runs decide: 1 supported. By computation without training: 1 supported."
+        in index
+    )
 
 
 def test_mathematics_is_mathml_and_code_is_left_alone():
