@@ -183,11 +183,13 @@ def _given(arguments: argparse.Namespace, *names: str) -> str:
 def _print_outcome(
     artifact: "Artifact", outcome: "Outcome", computed: int, arguments: argparse.Namespace
 ) -> None:
+    from fedlib.experiments.labels import distinctions
     from fedlib.experiments.runner import describe_group
     from fedlib.experiments.stored_runs import by_description
 
+    told = distinctions(stored.run for stored in outcome.runs)
     for members in by_description(outcome.runs):
-        print(describe_group(members))
+        print(describe_group(members, told))
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
     runs = count_of_runs(len(outcome.runs))

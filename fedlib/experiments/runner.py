@@ -319,14 +319,19 @@ class _Suite:
         )
 
 
-def describe_group(members: Sequence[StoredRun]) -> str:
-    """Describe runs that differ in their seed only: final test accuracy, spread, number of seeds."""
+def describe_group(members: Sequence[StoredRun], told: Mapping[str, str]) -> str:
+    """Describe runs that differ in their seed only: final test accuracy, spread, number of seeds.
+
+    told: see `labels.distinctions`; what the options already name is left out.
+    """
     run = members[0].run
     options = {**run.dataset_options, **run.partition_options, **run.method_options}
     extra = "".join(
         f" {name}={value}" for name, value in options.items() if not isinstance(value, dict | list)
     )
     head = f"{run.id} [{run.profile}] {run.dataset} {run.partition} N={run.num_clients} {run.method}{extra}"
+    differs = told.get(run.group_key, "").split(" ")[1:]
+    head += "".join(f" {text}" for text in differs if f" {text.rpartition('.')[-1]}" not in extra)
     finished = [m for m in members if m.status != FAILED]
     accuracy = [m.final["test_accuracy"] for m in finished if "test_accuracy" in m.final]
     if not accuracy:

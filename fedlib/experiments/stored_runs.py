@@ -102,8 +102,9 @@ def rows_beside_grid(
 
 
 def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:
-    """Summarise stored runs, a line for each description: settings, seeds, mean accuracy, how many failed."""
-    return [_line(members) for members in by_description(runs)]
+    """Summarise stored runs, a line a description: settings that tell it, seeds, accuracy, failures."""
+    told = labels.distinctions(stored.run for stored in runs)
+    return [_line(members, told) for members in by_description(runs)]
 
 
 def by_description(runs: Iterable[StoredRun]) -> list[list[StoredRun]]:
@@ -114,7 +115,7 @@ def by_description(runs: Iterable[StoredRun]) -> list[list[StoredRun]]:
     return list(groups.values())
 
 
-def _line(members: Sequence[StoredRun]) -> Mapping[str, str]:
+def _line(members: Sequence[StoredRun], told: Mapping[str, str]) -> Mapping[str, str]:
     run = members[0].run
     finished = [member for member in members if member.status != FAILED]
     accuracy = [100 * m.final["test_accuracy"] for m in finished if "test_accuracy" in m.final]
@@ -124,7 +125,7 @@ def _line(members: Sequence[StoredRun]) -> Mapping[str, str]:
         "artifact": run.id,
         "profile": run.profile,
         "cell": f"{run.dataset} {run.partition} N={run.num_clients}",
-        "method": run.method_label,
+        "method": f"{run.method_label}{told[run.group_key]}",
         "rounds": str(run.rounds),
         "seeds": ",".join(str(m.run.seed) for m in sorted(members, key=lambda m: m.run.seed)),
         "accuracy": ", ".join(status + [f"{failed} of {len(members)} {FAILED}"] * bool(failed)),

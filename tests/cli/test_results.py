@@ -115,6 +115,19 @@ def test_failed_runs_are_counted_and_not_averaged(tmp_path, capsys, monkeypatch)
     assert only["accuracy"] == "1 of 1 failed"
 
 
+def test_descriptions_of_one_name_are_told_apart(tmp_path, capsys, monkeypatch):
+    """By the settings that differ, in the list and where a run ends; a path with a space is quoted."""
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    folder = tmp_path / "my store"
+    for batch in (4, 5):
+        given = ["--set", f"batch_size={batch}", "--seeds", "1", "--store", str(folder)]
+        assert main(["run", "fake/grid", *given]) == 0
+    assert f"--store '{folder}'" in capsys.readouterr().out
+    lines = [line["method"] for line in stored_runs.overview(stored_runs.find_runs(Store(folder)))]
+    assert len(set(lines)) == len(lines) == 4
+    assert all(line.endswith(("batch_size=4", "batch_size=5")) for line in lines)
+
+
 def test_run_of_an_artifact_without_training_names_the_command_that_shows_it(capsys, tmp_path):
     """A choice of seeds, which such an artifact has not, is not repeated."""
     given = ["--profile", "smoke", "--store", str(tmp_path)]
