@@ -18,6 +18,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import filelock
 
 import fedlib
-from fedlib.errors import DataError, UsageError
+from fedlib.errors import DataError, UsageError, check
 from fedlib.files import telling, write_atomically
 from fedlib.paths import chosen_folder, default_root
 from fedlib.run import Run, from_description
@@ -142,6 +143,12 @@ class Store:
         return self.root / artifact_id
 
     def folder(self, run: Run) -> Path:
+        """The run's folder; UsageError for a paper or artifact whose name is no name of a folder."""
+        for name in (run.paper, run.artifact):
+            check(
+                re.fullmatch(r"\w[\w.-]*", name) is not None,
+                f"paper {run.paper!r}, artifact {run.artifact!r} given; allowed: letters, digits, _, . and -",
+            )
         return self.artifact_folder(run.id) / run.key
 
     def put(

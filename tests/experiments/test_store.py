@@ -69,6 +69,12 @@ def test_plain_unwraps_numpy():
     assert plain({"a": np.float64(0.5), "b": (1, np.arange(2))}) == {"a": 0.5, "b": [1, [0, 1]]}
 
 
+@pytest.mark.parametrize("paper", ["../elsewhere", "a/b", "", "."])
+def test_no_run_is_stored_outside_of_its_papers_folder(store, paper):
+    with pytest.raises(UsageError, match="given; allowed: letters, digits, _, "):
+        store.folder(replace(BASE, paper=paper))
+
+
 def test_an_absent_run_is_none(store):
     assert store.get(BASE) is None
     assert list(store.scan("fake/grid")) == []
