@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, UsageError, check, check_name
+from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, UsageError, check, check_name, shortened
 from fedlib.experiments import labels, provenance, selection
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import FAILED, Store, to_json
@@ -104,8 +104,13 @@ def submit(
     if not groups:
         return []
     folder = _new_folder(store)
-    auto = submitit.AutoExecutor(folder=folder, cluster=executor)
-    auto.update_parameters(timeout_min=minutes, **_own_parameters(executor, array), **(parameters or {}))
+    try:
+        auto = submitit.AutoExecutor(folder=folder, cluster=executor)
+        auto.update_parameters(timeout_min=minutes, **_own_parameters(executor, array), **(parameters or {}))
+    except (RuntimeError, NameError, TypeError) as error:  # no Slurm here; a parameter that submitit lacks
+        folder.rmdir()
+        told = " ".join(str(error).split())
+        raise UsageError(f"executor {executor!r} cannot be used: {shortened(told, 200)}") from error
     described = [[run.describe() for run in members] for members in groups]
     shares = shares_of(described, array, retries=retries) if executor == "local" else [[g] for g in described]
     with auto.batch():

@@ -55,6 +55,24 @@ def test_bad_settings_are_one_clear_line(tmp_path, settings, message):
         submit(RUNS, Store(tmp_path), **{"executor": "local", "array": 3} | settings)
 
 
+@pytest.mark.parametrize(
+    ("executor", "parameters", "message"),
+    [
+        ("slurm", {}, "executor 'slurm' cannot be used: Could not detect"),
+        ("local", {"foo": 1}, "executor 'local' cannot be used: Parameter 'foo'"),
+        ("local", {"timeout_min": "a"}, "executor 'local' cannot be used: "),
+    ],
+)
+def test_what_submitit_refuses_is_one_line_and_leaves_no_folder(
+    tmp_path, monkeypatch, executor, parameters, message
+):
+    submitit()
+    monkeypatch.setenv("PATH", "")  # no srun
+    with pytest.raises(UsageError, match=message):
+        submit(RUNS, Store(tmp_path), executor=executor, array=3, parameters=parameters)
+    assert list((tmp_path / "jobs").iterdir()) == []
+
+
 def test_local_processes_share_all_groups_and_retried_ones_have_one_process_each():
     assert shares_of("abc", 2, retries=False) == [["a", "b", "c"], ["b", "c", "a"]]
     assert shares_of("abc", 2, retries=True) == [["a", "c"], ["b"]]
