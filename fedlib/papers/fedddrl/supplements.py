@@ -10,7 +10,8 @@ from functools import partial
 
 import pandas as pd
 
-from fedlib.analysis.claims import Part, Supplement, supplement
+from fedlib.analysis.claims import Part, Supplement
+from fedlib.analysis.supplements import supplement
 from fedlib.papers.fedddrl import estimands, runs
 from fedlib.papers.fedddrl.estimands import HARD, ROLES, against, by_cohort_size, contrasts, option
 from fedlib.papers.fedddrl.quantities import smoothness, steadiness

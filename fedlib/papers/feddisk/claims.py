@@ -7,9 +7,10 @@ FEMNIST are stand-ins there, and pneumoniamnist-subset with MNIST's noise is tol
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
+from fedlib.analysis.claims import Claim, Gate, Part, Supplement
 from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.gates import TOLERANCE, curves_flat
+from fedlib.analysis.supplements import supplement
 from fedlib.analysis.tables import json_column
 from fedlib.methods.feddisk.method import FedDisk
 from fedlib.papers.feddisk import quantities

@@ -10,8 +10,9 @@ from functools import partial
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Part, supplement
+from fedlib.analysis.claims import Claim, Part
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
+from fedlib.analysis.supplements import supplement
 from fedlib.papers.feddrl import estimands, length_claims, repair_claims
 from fedlib.papers.feddrl.errata import from_text
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat

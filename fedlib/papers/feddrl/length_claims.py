@@ -21,8 +21,9 @@ on further seeds for the lead in the first rounds under CN that R19's and R24's 
 points over the first hundred rounds, seeds 0 to 4), registered before any run of these seeds.
 """
 
-from fedlib.analysis.claims import Claim, Part, Supplement, supplement
+from fedlib.analysis.claims import Claim, Part, Supplement
 from fedlib.analysis.gates import at_scale
+from fedlib.analysis.supplements import supplement
 from fedlib.papers.feddrl import estimands
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, name_of
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS

@@ -3,9 +3,10 @@
 Those about the scheduler, C10 to C14, are in `scheduler_claims`.
 """
 
-from fedlib.analysis.claims import Claim, Part, Supplement, supplement
+from fedlib.analysis.claims import Claim, Part, Supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.gates import at_scale, curves_flat
+from fedlib.analysis.supplements import supplement
 from fedlib.papers.frl import estimands, supplements
 from fedlib.papers.frl.estimands import ABOUT, USED, by_size
 from fedlib.papers.frl.gates import BOTH_SIZES, FULL_SIZE, PAPER_TASK

@@ -5,9 +5,10 @@ The other reading of the scheduler's state (FRL-A12) is told beside each verdict
 
 from functools import partial
 
-from fedlib.analysis.claims import Claim, Part, Supplement, supplement
+from fedlib.analysis.claims import Claim, Part, Supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.gates import at_scale
+from fedlib.analysis.supplements import supplement
 from fedlib.papers.frl import estimands, same_number, supplements
 from fedlib.papers.frl.estimands import SHIFT
 from fedlib.papers.frl.gates import SCHEDULER_TRAINED

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.claims import Part, supplement
+from fedlib.analysis.claims import Part
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
+from fedlib.analysis.supplements import supplement
 from fedlib.papers.frl import errata, estimands, quantities
 from fedlib.papers.frl.estimands import ABOUT, READ, SHIFT, USED, WORKERS, by_size
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Gate, Part, Supplement, supplement
+from fedlib.analysis.claims import Claim, Gate, Part, Supplement
 from fedlib.analysis.gates import at_scale, curves_flat
 from fedlib.analysis.intervals import interval_words, mean_interval
+from fedlib.analysis.supplements import supplement
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
