@@ -170,7 +170,7 @@ ARTIFACTS = (
     Artifact("feddrl/fedprox_weights", "FedProx by n_k and uniform weights", runs=runs.fedprox_weights),
     Artifact(
         "feddrl/table3_fmnist_ce_n100", "One cell of table 3 at full scale: Fashion-MNIST, CE, N = 100",
-        "check", runs=runs.full_scale_cell, seeds={"smoke": 1, "reduced": 3, "paper": 3},
+        "check", runs=runs.full_scale_cell, seeds={"smoke": 1, "reduced": 3, "paper": 5},
     ),
     _measured(
         "full_scale_curves", "Fashion-MNIST, CE, N = 100 at full scale, as far as run",

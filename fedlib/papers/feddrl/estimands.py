@@ -56,9 +56,9 @@ def picked(rows: pd.DataFrame, data: tuple[str, ...] = (), **columns: object) ->
     return rows
 
 
-def lead(part: pd.DataFrame) -> pd.Series:
-    """FedDRL's best accuracy less the better baseline's, in points."""
-    return quantities.best(part, "feddrl") - quantities.best_baseline(part)
+def lead(part: pd.DataFrame, own: str = "feddrl") -> pd.Series:
+    """FedDRL's best accuracy, or a variant's, less the better baseline's, in points."""
+    return quantities.best(part, own) - quantities.best_baseline(part)
 
 
 def gain_over_best(part: pd.DataFrame) -> pd.Series:

@@ -32,7 +32,11 @@ _REPAIRS = {
 _REPAIRS |= {
     f"repaired_{control}": ("feddrl", {**REPAIRED, "agent": control}) for control in ("permuted", "untrained")
 }
-_OURS = {"fedprox_uniform": ("fedprox", {"weights": "uniform"}), "drawn": ("feddrl", DRAWN)}
+_OURS = {
+    "fedprox_uniform": ("fedprox", {"weights": "uniform"}),
+    "drawn": ("feddrl", DRAWN),
+    "drawn_online": ("feddrl", {"mode": "online", **DRAWN}),
+}
 _NAMES = {**_OURS, **EXTRA, **_REPAIRS, **CONTROLS}
 _NAMES = dict(sorted(_NAMES.items(), key=lambda named: -len(named[1][1]))) | PAPER_METHODS
 _ORDER = tuple(dict.fromkeys((*VARIANTS, *EXTRA, *_REPAIRS, *_OURS, "best_constant")))

@@ -317,9 +317,14 @@ def fedprox_weights(profile: str) -> list[Run]:
 
 
 def full_scale_cell(profile: str) -> list[Run]:
-    """The cell of table 3 that a CPU can approach at full scale: Fashion-MNIST, CE, N = 100.
+    """The cell of table 3 that is run at full scale, with its controls: Fashion-MNIST, CE, N = 100.
 
-    FedDRL here is the online mode: stage 1 of the other takes 2 T worker rounds before round 1.
+    FedDRL here is the online mode: stage 1 of the other takes 2 T worker rounds before round 1. Its controls
+    are its untrained policy, and clients in drawn order (`length_runs.paper_length`). FedAvg's weights are
+    uniform here: all clients have as many images.
     """
     cell = base_run(profile, "table3", "fmnist", "ce", 100)
-    return with_methods(cell, ("fedavg", "fedprox", "feddrl_online"))
+    drawn = replace(
+        cell, artifact="table3_fmnist_ce_n100", method="feddrl", method_options={"mode": "online", **DRAWN}
+    )
+    return [*with_methods(cell, ("fedavg", "fedprox", "feddrl_online", "untrained")), drawn]

@@ -62,12 +62,16 @@ def test_a_profile_changes_sizes_only(profile):
 def test_the_full_scale_cell_is_part_of_table3():
     whole = {run.group_key for run in runs.table3("paper")}
     planned = selection.expand(find_artifact("feddrl/table3_fmnist_ce_n100"), "paper")
+    names = ("fedavg", "fedprox", "feddrl", "feddrl", "feddrl")
     assert [(run.method, run.seed) for run in planned] == [
-        (method, seed) for method in ("fedavg", "fedprox", "feddrl") for seed in range(3)
+        (method, seed) for method in names for seed in range(5)
     ]
-    assert {run.group_key for run in planned} <= whole
+    drawn = [run for run in planned if "slot_order" in run.method_options]
+    assert {run.group_key for run in planned if run not in drawn} <= whole
     assert {run.num_clients for run in planned} == {100}
-    assert planned[-1].method_options == {"mode": "online"}
+    assert [run.method_options for run in planned[10::5]] == [
+        {"mode": "online"}, {"agent": "untrained"}, {"mode": "online", "slot_order": "drawn"},
+    ]  # fmt: skip
 
 
 GRIDS = [artifact.id for artifact in artifacts("feddrl").values() if artifact.runs("paper")]
