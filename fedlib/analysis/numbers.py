@@ -31,7 +31,6 @@ class Number:
     places: tuple[str, ...] = (README,)  # files that state it
     tolerance: float | None = None  # in the unit; None: half the width of its interval
     factor: float | None = None  # instead of a tolerance, of times: the largest ratio either way
-    first: tuple[str, ...] = ()  # artifacts whose runs a measurement among `artifacts` reads
 
     def value(self, rows_of: RowsOf) -> Interval | None:
         """The number from these rows; None where an artifact has none."""

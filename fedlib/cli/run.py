@@ -52,13 +52,13 @@ def run_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.budget import Budget
     from fedlib.experiments.store import Store
 
+    arguments.processes = worker_processes.at_most_cores(arguments.processes)
     plans = grid.planned_runs(arguments)
     arguments.budget = Budget(arguments.budget_minutes, started=STARTED)
     if not arguments.dry_run:  # whose plan may be for another machine, and needs no torch
         from fedlib.experiments import runner
 
         runner.resolve_device(arguments.device)
-    arguments.processes = worker_processes.at_most_cores(arguments.processes)
     store = Store(arguments.store)
     if arguments.dry_run:
         grid.show_groups(plans, store)

@@ -20,7 +20,7 @@ from fedlib.experiments.durations import Expected, Timings, expected_measurement
 from fedlib.experiments.measurements import compute_measurement
 from fedlib.experiments.result_files import committed_runs
 from fedlib.experiments.results import group_keys
-from fedlib.experiments.runner import run_artifact, run_runs
+from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS, find_artifact, numbers
@@ -125,12 +125,9 @@ def reproduce(
     if committed is None:
         raise DataError(f"{number.id}: no rows of {', '.join(number.artifacts)} are committed")
     options = {"device": device, "store": store, "budget": budget}
-    for name in number.first:
-        run_artifact(find_artifact(name), profile=known.profile(number.artifacts[0]), **options)
     for artifact in map(find_artifact, number.artifacts):
         if artifact.measurement:
-            profile, again = known.profile(artifact.id), bool(number.first)
-            compute_measurement(artifact.measurement, profile, store, again=again, budget=budget)
+            compute_measurement(artifact.measurement, known.profile(artifact.id), store, budget=budget)
         run_runs(known.runs(artifact), **options)
     here = number.value(_rows_here(known, store))
     if here is None:
@@ -151,11 +148,12 @@ def _rows_here(known: Committed, store: Store) -> RowsOf:
 
 
 def number_lines() -> list[str]:
-    """`ID  value unit`, one line a number with rows."""
-    known = Committed()
-    found = {number: value for number in numbers() if (value := known.value(number))}
-    width = max(len(number.id) for number in found)
-    return [f"{number.id:<{width}}  {words(value)} {number.unit}".rstrip() for number, value in found.items()]
+    """`ID  value unit`, one line a number with rows; of a checkout's page, which tests hold to the rows."""
+    path = project_root() / PAGE
+    page = path.read_text() if path.is_file() else numbers_page()
+    found = re.findall(r"^\| `([\w-]+)` \| [^|]* \| ([^|]*) \| ([^|]*) \|", page, re.M)
+    width = max(len(name) for name, *_ in found)
+    return [f"{name:<{width}}  {value} {unit}".rstrip() for name, value, unit in found]
 
 
 def numbers_page() -> str:
@@ -172,8 +170,8 @@ def _section(paper: str, known: Committed) -> str:
     lines = [head, "", _head("ID", "number", "value", "unit", "within", "rows", "stated in")]
     lines += [number_line(number, value) for number, value in found.items()]
     lines += ["", _head("rows", "profile", "seeds", "data", "hardware", "time", "the rows alone")]
-    users = {name: number for number in found for name in number.artifacts}
-    lines += [_rows_line(find_artifact(name), number, known) for name, number in users.items()]
+    used = dict.fromkeys(name for number in found for name in number.artifacts)
+    lines += [_rows_line(find_artifact(name), known) for name in used]
     return "\n".join([*lines, ""])
 
 
@@ -189,20 +187,19 @@ def number_line(number: Number, value: Interval) -> str:
     return f"| {' | '.join(cells)} | {places} |"
 
 
-def _rows_line(artifact: Artifact, number: Number, known: Committed) -> str:
+def _rows_line(artifact: Artifact, known: Committed) -> str:
     rows, profile, time = known.rows(artifact.id), known.profile(artifact.id), known.time(artifact)
     seeds = sorted({int(seed) for seed in rows.seed.dropna()}) if "seed" in rows else []
     given = f" --seeds {','.join(map(str, seeds))}" if artifact.runs(profile) else ""
     took = minutes(time.seconds) if time.machines else "not known"
-    commands = [f"`python -m fedlib run {name} --profile {profile}`" for name in number.first]
     cells = (
         f"`{artifact.id}`",
         profile,
         seed_words(seeds) if seeds else "-",
         ", ".join(dataset_words(rows)) if "dataset" in rows else "-",
         machine_words(rows) if "device_name" in rows else "-",
-        f"{took}, after [the runs](full-scale.md)" if number.first else took,
-        ", then ".join([*commands, f"`python -m fedlib run {artifact.id} --profile {profile}{given}`"]),
+        took,
+        f"`python -m fedlib run {artifact.id} --profile {profile}{given}`",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -157,7 +157,7 @@ class Session:
             display.show_sentences(
                 f"Power below {100 * ENOUGH_POWER:.0f} % at an effect as printed, else at twice the margin "
                 f"([docs/claims.md](../docs/claims.md)): {', '.join(found)}. With the seeds at hand these "
-                "would rarely be *supported* even if the paper is right: *inconclusive* says nothing there."
+                "would rarely be *supported* even if they are true: *inconclusive* says nothing there."
             )
 
     def findings(self, *sentences: str) -> None:

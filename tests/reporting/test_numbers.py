@@ -68,7 +68,7 @@ def test_every_number_is_registered_once_with_artifacts_and_files_that_exist():
     for number in NUMBERS.values():
         assert number.id.replace("-", "_").startswith(tuple(PAPERS))
         assert all((project_root() / place).is_file() for place in number.places)
-        for name in (*number.artifacts, *number.first):
+        for name in number.artifacts:
             assert find_artifact(name).paper in PAPERS
 
 

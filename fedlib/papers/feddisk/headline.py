@@ -11,7 +11,11 @@ from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
 from fedlib.analysis.tables import counted, dataset_titles, listed, side_words
 from fedlib.data.titles import title_of
-from fedlib.papers.feddisk.ablation_tables import ablation_table, weights_worth
+from fedlib.papers.feddisk.ablation_tables import (
+    ablation_table,
+    weights_worth,
+    weights_worth_at_length,
+)
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import (
@@ -28,6 +32,7 @@ from fedlib.papers.feddisk.quantities import (
     best_rival,
     gap,
     gap_to_those_run,
+    longest,
     loss_saved,
     reduction_of_those_run,
     rounds_saved,
@@ -37,6 +42,7 @@ from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, TRIALS_AT_LENGTH,
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 
 NEVER_REACHED = "A level that FedDisk never reaches counts as reached in the last round."
+WEIGHTS_AT_LENGTH = "feddisk/converged_weights"
 NOT_AT_LENGTH = "At the paper's length this control was not run."
 
 
@@ -61,7 +67,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
             f"There, against its weights shuffled over the samples, it is {shuffled}: "
-            f"{_carries(worth.loc['feddisk'])}. {' '.join([*ablations_caveat(rows), NOT_AT_LENGTH])}"
+            f"{_carries(worth.loc['feddisk'])}. {' '.join([*ablations_caveat(rows), _at_length(rows_of)])}"
         )
     return sentences
 
@@ -98,7 +104,7 @@ def _size(own: pd.DataFrame, seeds: int) -> str:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Sentences: ahead at the paper's length, rounds saved, then the weights: information, step, order.
+    """Three sentences: ahead at the paper's length, rounds saved, and whether the weights carry information.
 
     Fewer where rows are missing.
     """
@@ -109,17 +115,12 @@ def conclusion(rows_of: RowsOf) -> list[str]:
             f"On {title_of(rows.dataset.iloc[0])} FedDisk's best of {rows['rounds'].max()} rounds is "
             f"{_words(ahead)} from the best competitor's: {_ahead(ahead)}.",
             f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
-            f"{_words(saved, '')}.",
-            NEVER_REACHED,
+            f"{_words(saved, '')}, a level never reached counting as the last round.",
         ]
     if ablations.empty:
         return [*told, "No rows of the ablations are stored."]
     worth = weights_worth(ablations).set_index("variant")
-    told += [_information(worth.loc["feddisk"])] if "feddisk" in worth.index else []
-    if "feddisk_raw" in worth.index:
-        against = ablation_table(ablations).set_index("variant")
-        told.append(_step(against.loc["feddisk_raw"], worth.loc["feddisk_raw"]))
-    return [*told, *correlation_answer(rows_of)]
+    return [*told, *([_information(worth.loc["feddisk"], rows_of)] if "feddisk" in worth.index else [])]
 
 
 _SAVES = {
@@ -287,21 +288,31 @@ def _carries(line: pd.Series) -> str:
     )
 
 
-def _information(line: pd.Series) -> str:
-    shuffled = "against the same weights shuffled over the samples (short runs)"
-    return f"FedDisk's weights are worth {_words(line)} {shuffled}: {_carries(line)}. {NOT_AT_LENGTH}"
-
-
-def _step(fedavg: pd.Series, mean: pd.Series) -> str:
-    says = by_sign(
-        _interval(mean),
-        above="they do more than change the step",
-        below="they do worse than that step alone",
-        undecided="nothing shows but the changed step",
-    )
+def _information(short: pd.Series, rows_of: RowsOf) -> str:
+    """What the weights are worth at the paper's length, or in short runs where that control was not run."""
+    line = _worth_at_length(rows_of)
+    where = "short runs only" if line is None else "last round"
+    line = short if line is None else line
     return (
-        f"Raw odds are worth {_words(fedavg)} against FedAvg and {_words(mean)} against their mean: {says}."
+        f"FedDisk's weights are worth {_words(line)} against the same on other samples ({where}): "
+        f"{_carries(line)}."
     )
+
+
+def _at_length(rows_of: RowsOf) -> str:
+    line = _worth_at_length(rows_of)
+    if line is None:
+        return NOT_AT_LENGTH
+    return f"At the paper's length it is {_words(line)}: {_carries(line)}."
+
+
+def _worth_at_length(rows_of: RowsOf) -> pd.Series | None:
+    """The line of `weights_worth_at_length`, of runs as long as the paper's; None without them."""
+    rows = rows_of(WEIGHTS_AT_LENGTH)
+    if rows.empty or rows["rounds"].max() < longest(rows):
+        return None
+    worth = weights_worth_at_length(rows)
+    return worth.iloc[0] if len(worth) else None
 
 
 def _interval(line: pd.Series) -> Interval:

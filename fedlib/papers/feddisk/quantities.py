@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis import contrasts
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.published import load_published, printed_values
 from fedlib.analysis.tables import json_column
@@ -67,6 +68,28 @@ def gap_to_those_run(rows: pd.DataFrame) -> pd.Series:
 
 
 gap = has_all_methods(gap_to_those_run)
+
+
+def worth_of_weights(level: Measure) -> Measure:
+    """A level of FedDisk less that of FedDisk with the same weights on other samples, by trial (points)."""
+
+    def measure(rows: pd.DataFrame) -> pd.Series:
+        shuffled = json_column(rows.method_options).map(lambda options: options.get("control") == "shuffled")
+        if not shuffled.any():
+            return pd.Series(dtype=float)
+        return level(rows[~shuffled]) - level(rows[shuffled])
+
+    return measure
+
+
+def last_level(rows: pd.DataFrame) -> pd.Series:
+    """Mean client accuracy after the last round (%), by trial."""
+    return contrasts.final(rows, ACCURACY)
+
+
+def best_level(rows: pd.DataFrame) -> pd.Series:
+    """Mean client accuracy (%) at the round where the trials' mean is highest (FEDDISK-A21), by trial."""
+    return at_the_best_round(rows, "feddisk")
 
 
 def printed_gap() -> Mapping[str, float]:

@@ -15,7 +15,6 @@ from fedlib.analysis.tables import counted
 from fedlib.papers.feddrl import estimands, quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
-from fedlib.papers.feddrl.tables import LAST_ROUNDS, full_scale_stages, last_rounds
 
 Measure = Callable[[pd.DataFrame], pd.Series]  # rows of a cell to a number for each seed
 MOST_NAMES = 4  # of cells in a sentence; more are only counted
@@ -225,30 +224,6 @@ def do_weights_make_fedprox(rows_of: RowsOf) -> list[str]:
         f"Averaged uniformly it is {mean_words(weights, 'points')} against that. {says}. The paper has it "
         f"{_signed(printed.FedProx - printed.FedAvg)} points against FedAvg."
     ]
-
-
-def does_it_lead_at_full_scale(rows_of: RowsOf) -> list[str]:
-    """Answer whether FedDRL leads in the full-scale cell, up to each round that some seeds have whole."""
-    rows = rows_of("feddrl/full_scale_curves")
-    printed, found = accuracies().loc["Fashion-MNIST", "CE", 100], []
-    paper = " and ".join(_signed(printed.FedDRL - printed[other]) for other in ("FedAvg", "FedProx"))
-    for common, part in full_scale_stages(rows) if len(rows) else ():
-        if not {"fedavg", "fedprox", "feddrl_online"} <= set(part.variant):
-            continue
-        best, last = (
-            " and ".join(
-                mean_words(measure(part, "feddrl_online") - measure(part, other), "")
-                for other in ("fedavg", "fedprox")
-            )
-            for measure in (quantities.best, last_rounds)
-        )
-        seeds = counted(part.seed.nunique(), "seed")
-        found += [
-            f"Up to round {common} of {part['rounds'].max()} ({seeds}) FedDRL's best round less "
-            f"FedAvg's and FedProx's is {best} points.",
-            f"The mean of the last {LAST_ROUNDS} rounds less theirs is {last} points.",
-        ]
-    return [*found, f"The paper prints {paper}, of the best of all rounds."] if found else []
 
 
 def _signed(value: float) -> str:

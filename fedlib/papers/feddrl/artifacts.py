@@ -80,7 +80,8 @@ ARTIFACTS = (
     ),
     Artifact(
         "feddrl/partitions_at_length", "PA, CE and CN at the paper's length: Fashion-MNIST, N = 100",
-        runs=length_runs.at_length, plot=partial(figures.plot_curves, columns=3), profiles=LONG,
+        runs=partial(length_runs.at_length, names=tuple(runs.VARIANTS)),
+        plot=partial(figures.plot_curves, columns=3), profiles=LONG,
     ),
     Artifact(
         "feddrl/baselines_at_length", "PA, CE and CN at the paper's length, no agent: Fashion-MNIST, N = 100",
@@ -169,12 +170,8 @@ ARTIFACTS = (
     ),
     Artifact("feddrl/fedprox_weights", "FedProx by n_k and uniform weights", runs=runs.fedprox_weights),
     Artifact(
-        "feddrl/table3_fmnist_ce_n100", "One cell of table 3 at full scale: Fashion-MNIST, CE, N = 100",
-        "check", runs=runs.full_scale_cell, seeds={"smoke": 1, "reduced": 3, "paper": 5},
-    ),
-    _measured(
-        "full_scale_curves", "Fashion-MNIST, CE, N = 100 at full scale, as far as run",
-        measurements.full_scale_curves,
-        ("fmnist",), plot=figures.plot_full_scale, shown=(tables.full_scale_table,), reads_store=True,
+        f"feddrl/{runs.EXACT_CELL}", "One cell of table 3 in its exact setting: Fashion-MNIST, CE, N = 100",
+        "check", runs=runs.full_scale_cell, plot=figures.plot_length, tables=LENGTH_TABLES,
+        seeds={"smoke": 1, "reduced": 3, "paper": 5},
     ),
 )  # fmt: skip

@@ -14,7 +14,17 @@ from fedlib.papers.feddrl import quantities, tables
 
 # Thin lines: four curves have bands, eight would hide them
 THIN = ("uniform", "untrained", "shuffled", "repaired_untrained")
-CURVES = ("singleset", "fedavg", "fedprox", "feddrl", "feddrl_online", "drawn", "repaired", *THIN)
+CURVES = (
+    "singleset",
+    "fedavg",
+    "fedprox",
+    "feddrl",
+    "feddrl_online",
+    "drawn",
+    "drawn_online",
+    "repaired",
+    *THIN,
+)
 FIRST = 0.1  # share of the rounds in which curves may start below the panel of `plot_length`
 SMOOTHED = 100  # rounds per round of smoothing: the paper smooths Fashion-MNIST over 10 of 1000
 GROUPS = {"others": ("#D55E00", "-", "client of a small group"), "main": ("#0072B2", "--", "main group")}
@@ -295,24 +305,3 @@ def plot_small_setting(rows: pd.DataFrame) -> Figure:
     plotting.plot_curves(after, axes[0, 1], y="reward", by="variant", y_label="reward (nats)")
     plotting.one_legend(fig, axes[0])
     return plotting.caption(fig, named, "Mean over seeds, band = 95 % t interval.")
-
-
-def plot_full_scale(rows: pd.DataFrame) -> Figure:
-    """The full-scale cell as far as it has got."""
-    rows = rows.assign(status="ok")
-    return plot_curves(rows, columns=1, size=(6.4, 3.4), note=_ends_words(rows))
-
-
-def _ends_words(rows: pd.DataFrame) -> str:
-    """Rounds up to which every method has most seeds and after which none has more than the fewest.
-
-    Empty where all runs end in the same round.
-    """
-    ends = rows.groupby(["method", "seed"])["round"].max()
-    counts = rows.groupby(["method", "round"]).seed.nunique()
-    if ends.nunique() < 2:
-        return ""
-    most, few = counts.max(), counts.min()
-    whole = counts[counts == most].reset_index().groupby("method")["round"].max().min()
-    last = counts[counts > few].index.get_level_values("round").max()
-    return f"Seeds of a method: {most} up to round {whole}, {few} beyond round {last}."

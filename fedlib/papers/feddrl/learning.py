@@ -115,8 +115,8 @@ def learning_cost(profile: str) -> dict[str, int]:
 
 def count_updates(method: FedDRL, rounds: int) -> dict[str, int]:
     """Count for any settings: merged experiences, offline updates, own experiences, online updates."""
-    stage_1 = method.workers * ((method.worker_rounds or rounds) - 1)
-    passes = method.offline_passes * (stage_1 // min(method.offline_batch_size, stage_1))
+    stage_1 = method.workers * ((method.worker_rounds or rounds) - 1) if method.mode == "two_stage" else 0
+    passes = method.offline_passes * (stage_1 // min(method.offline_batch_size, stage_1)) if stage_1 else 0
     kept = stage_1 if method.keep_experience else 0
     sizes = [kept + max(0, t - 2) for t in range(1, rounds + 1)]  # of D when round t begins
     each = [size // method.batch_size if method.updates is None else method.updates for size in sizes]

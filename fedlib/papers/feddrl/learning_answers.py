@@ -117,7 +117,17 @@ def _alone(rows: pd.DataFrame) -> list[str]:
         f"{ends['printed']}.",
     ]
     changed = [f"{TOLD[name]} {words}" for name, words in ends.items() if name in TOLD]
-    return [*told, *([f"There {listed(changed)}."] if changed else [])]
+    return [*told, *([f"There {listed(changed)}."] if changed else []), *_level_alone(rows)]
+
+
+def _level_alone(rows: pd.DataFrame) -> list[str]:
+    """Mean mu of both groups at the end with printed settings, where no action changes the reward."""
+    last = rows[(rows.amplitude == 0) & (rows.settings == "printed") & (rows["round"] == rows["round"].max())]
+    ends = ((last.mu_small + last.mu_main) / 2).groupby(last.offset).mean()
+    if len(ends) < 2:
+        return []
+    words = listed([f"{mu:.2f} around {_level(offset)}" for offset, mu in ends.items()])
+    return [f"Where no action changes the reward, its level alone moves the means from 0.5 to {words} nats."]
 
 
 def _level(offset: float) -> str:

@@ -27,11 +27,20 @@ from fedlib.papers.feddrl.answers import lead_by_share
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.estimands import DELTA, ROUNDS, by_cell
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, LENGTH_CELLS
-from fedlib.papers.feddrl.runs import CLUSTERED, FILE_SETTINGS, base_run, with_methods
+from fedlib.papers.feddrl.runs import (
+    CLUSTERED,
+    EXACT_CELL,
+    EXACT_METHODS,
+    FILE_SETTINGS,
+    base_run,
+    with_methods,
+)
 from fedlib.papers.feddrl.tables import LAST_ROUNDS
 
 LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
 CHANGES = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
+EXACT = f"feddrl/{EXACT_CELL}"
+CNN, PAPERS_CNN = "cnn-feddrl", "the paper's CNN"
 AT_LENGTH, PARTITIONS, ENDS = (
     f"feddrl/{name}" for name in ("cluster_skew_at_length", "partitions_at_length", "delta_ends")
 )
@@ -46,16 +55,19 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     """
     rows = rows_of(artifact)
     named = quantities.named(rows)
-    if rows.empty or rows["rounds"].max() < ROUNDS or not {"feddrl", "fedavg"} <= set(named.variant):
-        return [f"Open: no runs of this length are shown; `run {artifact} --profile extended`."]
+    whole = not rows.empty and rows["rounds"].max() >= ROUNDS
+    feddrl, drawn = quantities.of_feddrl(named) if whole else ("feddrl", "drawn")
+    if not whole or not {feddrl, "fedavg"} <= set(named.variant):
+        profile = "paper" if artifact == EXACT else "extended"
+        return [f"Open: no runs of this length are shown; `run {artifact} --profile {profile}`."]
     late = quantities.late_levels(named)
     told = [_over_fedavg_words(named, late)]
     if "uniform" in late and not quantities.equal_amounts(named):
         told.append(_uniform_words(named, late))
     if "untrained" in late:
-        told.append(_training_words(named, late))
-    if "drawn" in late:
-        told.append(_list_words(late))
+        told.append(_training_words(named, late, feddrl))
+    if drawn in late:
+        told.append(_list_words(late, feddrl, drawn))
     if {"repaired", "repaired_untrained"} <= set(late):
         told.append(_training_words(named, late, "repaired", "repaired_untrained"))
     return told
@@ -86,12 +98,14 @@ def _over_fedavg_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     """FedDRL against FedAvg: the best round beside what is printed, and the last rounds."""
     dataset, scheme = named[["dataset", "partition"]].iloc[0]
     printed = accuracies().loc[quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme], 100]
-    best = contrasts.paired(quantities.best(named, "feddrl"), quantities.best(named, "fedavg"))
-    last = contrasts.paired(late.feddrl, late.fedavg)
+    own, _ = quantities.of_feddrl(named)
+    best = contrasts.paired(quantities.best(named, own), quantities.best(named, "fedavg"))
+    last = contrasts.paired(late[own], late.fedavg)
+    exact = f", with {PAPERS_CNN}, {'online ' * (own != 'feddrl')}" if named.model.iloc[0] == CNN else " "
     paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
     return (
-        f"On {quantities.PAPER_DATA[dataset]} under {scheme.upper()} FedDRL {by_sign(best, **LEADS)} FedAvg "
-        f"in the best round, {effect_words(best, 'points')} (printed: {paper}; {ROUNDS} rounds, "
+        f"On {quantities.PAPER_DATA[dataset]} under {scheme.upper()}{exact}FedDRL {by_sign(best, **LEADS)} "
+        f"FedAvg in the best round, {effect_words(best, 'points')} (printed: {paper}; {ROUNDS} rounds, "
         f"{best.n} seeds). It {by_sign(last, **LEADS)} FedAvg in the mean of the last {LAST_ROUNDS} rounds, "
         f"{effect_words(last, 'points')}."
     )
@@ -120,9 +134,9 @@ def _training_words(
     )
 
 
-def _list_words(late: pd.DataFrame) -> str:
+def _list_words(late: pd.DataFrame, own: str, drawn: str) -> str:
     """Late lead that is left where the agent's input lists clients in an order drawn in every round."""
-    left, lost = contrasts.paired(late.drawn, late.fedavg), contrasts.paired(late.feddrl, late.drawn)
+    left, lost = contrasts.paired(late[drawn], late.fedavg), contrasts.paired(late[own], late[drawn])
     says = by_sign(
         lost,
         above="At least a part of what it learns is the order of that list",
@@ -138,7 +152,7 @@ def _list_words(late: pd.DataFrame) -> str:
 def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
     """FedAvg's best accuracy at the paper's length less the published one, a sentence for each data set."""
     found: dict[str, list[str]] = {}
-    for name in LENGTH_CELLS:
+    for name in (*LENGTH_CELLS, EXACT_CELL):
         rows = rows_of(f"feddrl/{name}")
         named = quantities.named(rows)
         if rows.empty or rows["rounds"].max() < ROUNDS or "fedavg" not in set(named.variant):
@@ -146,11 +160,29 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
         dataset, scheme = named[["dataset", "partition"]].iloc[0]
         data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
         gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, 100].FedAvg
-        found.setdefault(data, []).append(f"{mean_words(gap)} ({partition})")
-    return [
+        exact = f" with {PAPERS_CNN}" * (named.model.iloc[0] == CNN)
+        found.setdefault(data, []).append(f"{mean_words(gap)} ({partition}{exact})")
+    told = [
         f"After {ROUNDS} rounds FedAvg's best accuracy on {data} is {listed(words)} points from the "
         "published one."
         for data, words in found.items()
+    ]
+    return [*told, *_exact_from_the_published(rows_of(EXACT))]
+
+
+def _exact_from_the_published(rows: pd.DataFrame) -> list[str]:
+    """The paper's three methods in its exact setting less what it prints, by best and by late accuracy."""
+    named = quantities.named(rows)
+    if rows.empty or rows["rounds"].max() < ROUNDS or not set(EXACT_METHODS) <= set(named.variant):
+        return []
+    late, printed = quantities.late_levels(named), accuracies().loc["Fashion-MNIST", "CE", 100]
+    by_best, by_late = (
+        listed([mean_words(level(name) - printed[title]) for name, title in EXACT_METHODS.items()])
+        for level in (lambda name: quantities.best(named, name), lambda name: late[name])
+    )
+    return [
+        f"With {PAPERS_CNN} the best rounds of {listed(list(EXACT_METHODS.values()))} are {by_best} points "
+        f"from the published ones, the means of the last {LAST_ROUNDS} rounds {by_late}."
     ]
 
 

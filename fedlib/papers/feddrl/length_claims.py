@@ -36,11 +36,12 @@ from fedlib.papers.feddrl import estimands
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, name_of
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import BASELINES, THREE, over_rounds
+from fedlib.papers.feddrl.runs import EXACT_CELL
 
 ARTIFACT, PLACE = "feddrl/paper_length", "ours: Fashion-MNIST, CE, N = 100, T = 1000"
 CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: Fashion-MNIST, CN, N = 100, T = 1000"
 PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: Fashion-MNIST, PA, N = 100, T = 1000"
-EXACT_ARTIFACT = "feddrl/table3_fmnist_ce_n100"
+EXACT_ARTIFACT = f"feddrl/{EXACT_CELL}"
 EXACT_PLACE = "ours: Fashion-MNIST, CE, N = 100, the paper's CNN, T = 1000"
 MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: MNIST, CE, N = 100, T = 1000"
 

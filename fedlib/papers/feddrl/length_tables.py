@@ -9,33 +9,38 @@ from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import factor_gap, factor_gap_in_slot
 from fedlib.papers.feddrl.tables import PRINTED, line_key, name_cell, over
 
-DECIDING = ("feddrl", "feddrl_online", "untrained", "repaired", "drawn")  # policies that decide a factor
+DRAWN = ("drawn", "drawn_online")
+DECIDING = ("feddrl", "feddrl_online", "untrained", "repaired", *DRAWN)  # policies that decide a factor
 
 
 def length_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Table with a line per variant of one cell: accuracy (%) published, best and late (`late`)."""
     named, found = quantities.named(rows), []
-    for cell, part in quantities.cells(named, needs=("feddrl",)):
+    for cell, part in quantities.cells(named):
         published, late = accuracies().loc[line_key(name_cell(cell))], quantities.late_levels(part)
+        feddrl, _ = quantities.of_feddrl(part)
         for variant in quantities.variant_order(part):
             best = quantities.best(part, variant)
-            line = {"variant": variant, "published": published.get(PRINTED.get(variant))}
+            paper = PRINTED.get("feddrl" if variant == feddrl else variant)
+            line = {"variant": variant, "published": published.get(paper)}
             line |= mean_interval(best.to_numpy()).columns("best", "")
-            line["difference"] = best.mean() - line["published"] if variant in PRINTED else None
-            found.append({**line, "late": late[variant].mean(), "seeds": len(best)})
+            line["difference"] = best.mean() - line["published"] if paper else None
+            line["late"] = late[variant].mean()
+            line["late difference"] = line["late"] - line["published"] if paper else None
+            found.append({**line, "seeds": len(best)})
     return pd.DataFrame(found)
 
 
 def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
     """Each variant of one cell less FedAvg, and FedDRL less each (points), in best and in late accuracy."""
     named, found = quantities.named(rows), []
-    for _, part in quantities.cells(named, needs=("feddrl", "fedavg")):
-        late = quantities.late_levels(part)
+    for _, part in quantities.cells(named, needs=("fedavg",)):
+        late, (feddrl, _) = quantities.late_levels(part), quantities.of_feddrl(part)
         best = {name: quantities.best(part, name) for name in quantities.variant_order(part)}
         for variant in best:
             line: dict[str, object] = {"variant": variant}
             for group, own, other in (
-                ("less FedAvg", variant, "fedavg"), ("FedDRL less it", "feddrl", variant),
+                ("less FedAvg", variant, "fedavg"), ("FedDRL less it", feddrl, variant),
             ):  # fmt: skip
                 for name, values in (("best", best), ("late", late)):
                     gap = contrasts.paired(values[own], values[other]) if own != other else NO_INTERVAL
@@ -69,7 +74,7 @@ def length_factors(rows: pd.DataFrame) -> pd.DataFrame:
         line: dict[str, object] = {"variant": variant}
         for words, gap in (("all clients", factor_gap), ("in the same slot", factor_gap_in_slot)):
             values = gap(named, variant).dropna()  # none where no slot had clients of both groups
-            known = len(values) and (words == "all clients" or variant != "drawn")
+            known = len(values) and (words == "all clients" or variant not in DRAWN)
             interval = mean_interval(values.to_numpy()) if known else NO_INTERVAL
             line |= interval.columns(f"small group less main group (%): {words}")
         found.append(line)

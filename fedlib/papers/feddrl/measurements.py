@@ -6,12 +6,9 @@ import pandas as pd
 from fedlib import seeds
 from fedlib.analysis.published import load_published, printed_rows
 from fedlib.data import Dataset, load_dataset
-from fedlib.experiments.provenance import ORIGIN
-from fedlib.experiments.store import Store
-from fedlib.experiments.stored_runs import rows_as_far_as_run
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl.author_files import at_hand, authors_file
-from fedlib.papers.feddrl.runs import CLIENTS, DATA, PARTITIONS, full_scale_cell, partition_options, scale_of
+from fedlib.papers.feddrl.runs import CLIENTS, DATA, PARTITIONS, partition_options, scale_of
 from fedlib.partition import (
     Partition,
     label_counts,
@@ -144,15 +141,3 @@ def _mix(scheme: str, made_from: str, counts: np.ndarray) -> dict[str, object]:
         "label_distance": float(label_emd(counts).mean()),
         "labels_per_client": float((counts > 0).sum(axis=1).mean()),
     }
-
-
-def full_scale_curves(profile: str, store: Store) -> pd.DataFrame:
-    """Test accuracy per round of `table3_fmnist_ce_n100`, finished or not, as far as the store has it.
-
-    Machine and code are those of the runs, not of this measurement.
-    """
-    rows = rows_as_far_as_run(full_scale_cell(profile), store)
-    kept = ["method", "method_options", "dataset", "partition", "num_clients", "seed", "rounds", "round",
-            "test_accuracy", *ORIGIN]  # fmt: skip
-    rows = rows.dropna(subset="test_accuracy") if len(rows) else rows
-    return rows.reindex(columns=kept).assign(stand_in=False)

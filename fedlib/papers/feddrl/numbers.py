@@ -3,22 +3,26 @@
 import json
 from dataclasses import replace
 
+import pandas as pd
+
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import README, TIMES, Number, RowsOf, single
 from fedlib.data.titles import title_of
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
+from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
-from fedlib.papers.feddrl.quantities import late_levels, named, over_rounds
-from fedlib.papers.feddrl.runs import CLUSTERED
+from fedlib.papers.feddrl.quantities import late_levels, named, of_feddrl, over_rounds
+from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
 
 TABLE3 = "feddrl/table3"
-LENGTH = {  # by cell: Fashion-MNIST under a partition, and MNIST under CE
+EXACT = "exact"
+LENGTH = {  # by cell: Fashion-MNIST under a partition, MNIST under CE, and CE with the paper's network
     "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
-    "mnist": "feddrl/paper_length_mnist",
+    "mnist": "feddrl/paper_length_mnist", EXACT: f"feddrl/{EXACT_CELL}",
 }  # fmt: skip
 EARLY_LEAD = "feddrl/early_lead"
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
@@ -31,12 +35,18 @@ OF_README = (
         for control in ("fedavg", "uniform", "untrained")
     ),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
+    *(
+        f"feddrl-length-exact-{control}"
+        for control in ("fedavg", "late-fedavg", "late-untrained", "drawn-late-fedavg")
+    ),
+    "feddrl-updates-exact",
     "feddrl-updates-length", *(f"feddrl-{agent}-fmnist" for agent in ("printed", "repaired")),
 )  # fmt: skip
 RIVALS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
+OF_EXACT = ("fedavg", "untrained")  # of them, in the exact cell
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
 AGENT_WORDS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
@@ -47,12 +57,6 @@ OWN = {
     "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,", "repaired": "the repaired agent's",
 }  # fmt: skip
 AGENT_IDS = {"feddrl": "printed"}
-CURVES, METHODS = (
-    "feddrl/full_scale_curves",
-    {"fedavg": "FedAvg", "fedprox": "FedProx", "feddrl_online": "FedDRL"},
-)
-# Rounds of the cell at full scale that three seeds have of all three methods, and that one seed has
-REACHED, WHOLE = 526, 1000
 
 
 def _in_table3(control: str, scheme: str = "") -> Number:
@@ -74,12 +78,14 @@ def _at_length(
     """FedDRL, or a variant, less a control in a cell of the paper's length: best accuracy, or late."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of(LENGTH[scheme])
-        cell = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
-        if not len(cell) or not {own, control} <= set(cell.variant):
+        cell = _whole(rows_of(LENGTH[scheme]))
+        if not len(cell):
             return None
-        levels = late_levels(cell) if late else {name: best_by_seed(cell, name) for name in (own, control)}
-        return paired(levels[own], levels[control])
+        ours = dict(zip(("feddrl", "drawn"), of_feddrl(cell), strict=True)).get(own, own)
+        if not {ours, control} <= set(cell.variant):
+            return None
+        levels = late_levels(cell) if late else {name: best_by_seed(cell, name) for name in (ours, control)}
+        return paired(levels[ours], levels[control])
 
     what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
     twin = control.removeprefix("repaired_")
@@ -92,8 +98,15 @@ def _at_length(
     )  # fmt: skip
 
 
+def _whole(rows: pd.DataFrame) -> pd.DataFrame:
+    """Named rows of the runs that are as long as the paper's."""
+    return named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
+
+
 def _cell(scheme: str) -> str:
-    where = {"ce": "", "mnist": " on MNIST"}.get(scheme, f" under {scheme.upper()}")
+    where = {"ce": "", "mnist": " on MNIST", EXACT: " with the paper's CNN"}.get(
+        scheme, f" under {scheme.upper()}"
+    )
     return f"one cell of {ROUNDS} rounds{where}"
 
 
@@ -101,8 +114,7 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
     """Factor of a small group's client less that of a main group's, in that cell."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of(LENGTH[scheme])
-        own = named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
+        own = _whole(rows_of(LENGTH[scheme]))
         if not len(own) or "feddrl" not in set(own.variant):
             return None
         return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, "feddrl").to_numpy())
@@ -123,8 +135,14 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     against = [
         _at_length(name, scheme, late=late, places=BOTH if (name, late) in stated else (PAGE,))
         for late in (False, True)
-        for name in RIVALS
+        for name in (RIVALS if scheme != EXACT else OF_EXACT)
     ]
+    drawn = (
+        _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
+        _at_length("fedavg", scheme, "drawn", late=True),
+    )
+    if scheme == EXACT:
+        return (*against, *drawn)
     against += [
         _at_length(name, scheme, "repaired", late=late, places=(PAGE,))
         for late in (False, True)
@@ -134,8 +152,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         return tuple(against)
     return (
         *against,
-        _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
-        _at_length("fedavg", scheme, "drawn", late=True),
+        *drawn,
         *(_factors_at_length(scheme, in_slot=in_slot) for in_slot in (False, True)),
     )
 
@@ -207,27 +224,23 @@ def _decision(model: str, words: str) -> Number:
                   artifacts=("feddrl/fig9",), compute=compute, places=(PAGE,), factor=TIMES)  # fmt: skip
 
 
-def _full_scale(variant: str, best: bool, less: str = "", to: int = REACHED) -> Number:
-    """Accuracy in the full-scale cell up to a round, or a lead there; None before all methods are there."""
-    measure = best_by_seed if best else tables.last_rounds
+def _from_printed(variant: str, *, late: bool) -> Number:
+    """Accuracy of a method in the exact cell, best or mean of the last rounds, less what table 3 prints."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of(CURVES)
-        part = dict(tables.full_scale_stages(rows)).get(to) if len(rows) else None
-        if part is None:
+        cell = _whole(rows_of(LENGTH[EXACT]))
+        if not len(cell) or variant not in set(cell.variant):
             return None
-        ours = measure(part, variant)
-        return paired(ours, measure(part, less)) if less else single(ours.mean())
+        levels = late_levels(cell)[variant] if late else best_by_seed(cell, variant)
+        return mean_interval(
+            (levels - accuracies().loc["Fashion-MNIST", "CE", 100][EXACT_METHODS[variant]]).to_numpy()
+        )
 
-    which = f"best up to round {to}" if best else f"mean of the {tables.LAST_ROUNDS} rounds to {to}"
-    which += ", one seed" * (to == WHOLE)
-    lead = f" less that of {METHODS[less]}" if less else ""
-    name = f"{'lead-' if less else ''}{variant.removesuffix('_online')}-{'best' if best else 'late'}"
+    what = f"mean accuracy of the last {tables.LAST_ROUNDS} rounds" if late else "best accuracy"
     return Number(
-        id=f"feddrl-full-scale-{'whole-' * (to == WHOLE)}{name}",
-        what=f"accuracy of {METHODS[variant]}{lead} in one cell at full scale, {which}",
-        unit="points" if less else "%", artifacts=(CURVES,), compute=compute, places=(PAGE,),
-        tolerance=None if less and to == REACHED else 2.0, first=("feddrl/table3_fmnist_ce_n100",),
+        id=f"feddrl-length-{EXACT}-{variant.removesuffix('_online')}-{'late' if late else 'best'}",
+        what=f"{EXACT_METHODS[variant]}'s {what} less the printed one, {_cell(EXACT)}", unit="points",
+        artifacts=(LENGTH[EXACT],), compute=compute, places=(PAGE,),
     )  # fmt: skip
 
 
@@ -239,6 +252,7 @@ _OWN = (
     _early("repaired_untrained", "its untrained policy"),
     *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in ("fmnist", "mnist")),
     _updates("length", LENGTH["ce"], "a run of the paper's length"),
+    _updates("exact", LENGTH[EXACT], "a run of the exact cell", "feddrl_online"),
     _updates("table3", TABLE3, "a short run of table 3"),
     _updates("printed", "feddrl/repair_judged", "the small setting, as printed"),
     _updates("repaired", "feddrl/repair_judged", "the small setting, repaired", "repaired"),
@@ -253,16 +267,6 @@ _OWN = (
     _timed("learning-1000-in-line", "the same without a free core", "%", "1000 in D_%"),
     _timed("learning-1000-cnn", "the same for the smaller CNN's round", "%", "1000 in D_%",
            model="cnn-feddrl"),
-    *(
-        _full_scale(name, best, to=to)
-        for to in (REACHED, WHOLE)
-        for best in (False, True)
-        for name in METHODS
-    ),
-    *(
-        _full_scale("feddrl_online", best, less="fedavg", to=to)
-        for to in (REACHED, WHOLE)
-        for best in (False, True)
-    ),
+    *(_from_printed(name, late=late) for late in (False, True) for name in EXACT_METHODS),
 )  # fmt: skip
 NUMBERS = tuple(replace(one, places=(README, *one.places)) if one.id in OF_README else one for one in _OWN)

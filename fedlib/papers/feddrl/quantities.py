@@ -106,6 +106,12 @@ def cell_name(cell: tuple) -> str:
     return f"{title_of(dataset)}/{PAPER_PARTITIONS[partition]}/N={clients}"
 
 
+def of_feddrl(part: pd.DataFrame) -> tuple[str, str]:
+    """Variants of FedDRL as a cell has it, and with slots in drawn order: in stages, or online only."""
+    online = "" if "feddrl" in set(part.variant) else "_online"
+    return f"feddrl{online}", f"drawn{online}"
+
+
 def best(part: pd.DataFrame, variant: str) -> pd.Series:
     """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
     return contrasts.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])

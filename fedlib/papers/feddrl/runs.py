@@ -44,6 +44,8 @@ CONTROLS = {
     "untrained": ("feddrl", {"agent": "untrained"}),
     "shuffled": ("feddrl", {"agent": "shuffled"}),
 }
+EXACT_CELL = "table3_fmnist_ce_n100"  # the artifact of `full_scale_cell`
+EXACT_METHODS = {"fedavg": "FedAvg", "fedprox": "FedProx", "feddrl_online": "FedDRL"}  # those printed for it
 DRAWN = {"slot_order": "drawn"}  # options of FedDRL: the departure from A5 of `length_runs`
 VARIANTS = {**PAPER_METHODS, **CONTROLS}
 FEDERATED = tuple(name for name in VARIANTS if name != "singleset")
@@ -324,7 +326,5 @@ def full_scale_cell(profile: str) -> list[Run]:
     uniform here: all clients have as many images.
     """
     cell = base_run(profile, "table3", "fmnist", "ce", 100)
-    drawn = replace(
-        cell, artifact="table3_fmnist_ce_n100", method="feddrl", method_options={"mode": "online", **DRAWN}
-    )
+    drawn = replace(cell, artifact=EXACT_CELL, method="feddrl", method_options={"mode": "online", **DRAWN})
     return [*with_methods(cell, ("fedavg", "fedprox", "feddrl_online", "untrained")), drawn]

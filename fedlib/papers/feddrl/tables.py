@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Iterator
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from fedlib.analysis.published import printed_rows
 from fedlib.analysis.tables import compare
 from fedlib.data.titles import title_of
 from fedlib.papers.feddrl import quantities
-from fedlib.papers.feddrl.errata import accuracies, from_text, printed_gains
+from fedlib.papers.feddrl.errata import from_text, printed_gains
 from fedlib.papers.feddrl.estimands import INITIAL
 from fedlib.papers.feddrl.runs import CONTROLS
 from fedlib.plotting.style import method_style
@@ -269,40 +268,6 @@ def small_setting_table(rows: pd.DataFrame) -> pd.DataFrame:
         }
         found.append({**line, "mean reward": earned.mean(), **gain.columns("FedDRL less it (nats)")})
     return pd.DataFrame(found).round(3)
-
-
-def full_scale_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """The full-scale cell: accuracy (%) at each round up to which some seeds have runs of all methods.
-
-    Best, and mean of the 50 rounds before, each less table 3's published best of 1000 rounds: the best
-    of many noisy rounds is biased upwards, their mean is not (FEDDRL-A34).
-    """
-    printed, found = accuracies().loc["Fashion-MNIST", "CE", 100], []
-    for common, part in full_scale_stages(rows):
-        for variant in quantities.variant_order(part):
-            ours, last = quantities.best(part, variant), last_rounds(part, variant)
-            paper = printed[PRINTED[variant.removesuffix("_online")]]
-            line = {"to round": common, "seeds": part.seed.nunique(), "variant": variant, "published": paper}
-            line |= {"best": ours.mean(), "difference": ours.mean() - paper}
-            line |= {f"mean of the last {LAST_ROUNDS}": last.mean(), "its difference": last.mean() - paper}
-            found.append(line)
-    return pd.DataFrame(found)
-
-
-def full_scale_stages(rows: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Each round up to which some seeds have runs of all methods, with the named rows of those seeds."""
-    named = quantities.named(rows.assign(status="ok"))
-    reached = named.groupby(["seed", "variant"])["round"].max().unstack().dropna().min(axis=1)
-    for common in sorted(reached.unique()):
-        seeds = reached.index[reached >= common]
-        yield int(common), named[named.seed.isin(seeds) & (named["round"] <= common)]
-
-
-def last_rounds(part: pd.DataFrame, variant: str) -> pd.Series:
-    """Mean accuracy (%) of a variant over the last 50 rounds of these rows, by seed."""
-    begin = max(0, part["round"].max() - LAST_ROUNDS)
-    own = part[(part.variant == variant) & (part["round"] > begin)]
-    return 100 * own.groupby("seed").test_accuracy.mean()
 
 
 def time_table(rows: pd.DataFrame) -> pd.DataFrame:

@@ -3,9 +3,12 @@
 import json
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from scipy.stats import ttest_1samp
 
 from fedlib.analysis.contrasts import paired
+from fedlib.analysis.decisions import TAIL, holm
 from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run, standing_of
@@ -122,6 +125,25 @@ def not_compared(rows: pd.DataFrame) -> list[str]:
     return told + [f"Not compared, as no seed is in common: {'; '.join(apart)}."] * bool(apart)
 
 
+def _at_once(rows: pd.DataFrame) -> list[str]:
+    """Which gains and losses against the chosen setting hold when all are compared at once (Holm)."""
+    gaps = {key: (own.level - before.level).dropna() for key, (own, before, _) in _beside(rows).items()}
+    gaps = {key: gap for key, gap in gaps.items() if len(gap) > 1 and gap.std() > 0}
+    if not gaps:
+        return []
+    holds = holm(np.array([ttest_1samp(gap, 0).pvalue for gap in gaps.values()]), 2 * TAIL)
+    kept = {key: gap.mean() for (key, gap), one in zip(gaps.items(), holds, strict=True) if one}
+    sides = (("gains", [key for key, mean in kept.items() if mean > 0]),
+             ("losses", [key for key, mean in kept.items() if mean < 0]))  # fmt: skip
+    words = [
+        f"the {side} of {listed([f'{_named(name)} ({cell})' for name, cell in keys])}"
+        for side, keys in sides if keys
+    ]  # fmt: skip
+    return [
+        f"Corrected for {len(gaps)} comparisons (Holm) {f'{listed(words)} hold' if words else 'none holds'}."
+    ]
+
+
 def answer(rows: pd.DataFrame) -> list[str]:
     """Say whom the further settings help, which of them the search would choose, and who passes FedAvg."""
     found, missing = gains(rows), not_compared(rows)
@@ -138,6 +160,7 @@ def answer(rows: pd.DataFrame) -> list[str]:
             )
     clear = sum(standing_of(gain.over_chosen) in (AHEAD, BEHIND) for gain in first)
     told.append(f"For {len(first) - clear} of {len(first)} no clear difference shows there.")
+    told += _at_once(rows)
     told += [
         f"Under {gain.cell} {gain.named} {verb}: {effect_words(gain.over_chosen, 'points')}."
         for standing, verb in ((AHEAD, "helps"), (BEHIND, "harms"))

@@ -10,10 +10,11 @@ before round 1, SchedulerFL on times alone; that costs no simulated time here.
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy.stats import binomtest
 
 from fedlib import plotting
 from fedlib.analysis.decisions import cells_below
-from fedlib.analysis.intervals import Interval, by_side, mean_interval
+from fedlib.analysis.intervals import Interval, by_side, mean_interval, mean_words
 from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head.device_quantities import (
     SHARE,
@@ -22,7 +23,8 @@ from fedlib.papers.head_to_head.device_quantities import (
     per_run,
     waiting_for_probes,
 )
-from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED
+from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, rivals
+from fedlib.papers.head_to_head.quantities import median_with_never
 
 COLOURS = dict(zip(("FedAvg", "drop", "FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL"), (
     "#000000", "#999999", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))  # fmt: skip
@@ -36,50 +38,83 @@ def answer(rows: pd.DataFrame) -> list[str]:
             "`python -m fedlib run head_to_head/devices --profile reduced`."
         ]
     runs = per_run(named(rows)).set_index(["contestant", "seed"])
-    found = {name: _time_ratio(runs, name) for name in TIMED}
-    known = {name: ratio for name, ratio in found.items() if ratio}
-    words = {}
-    for name, ratio in known.items():
-        mean, low, high = (np.exp(x) for x in (ratio.mean, ratio.low, ratio.high))
-        count = f"sooner in {_sooner(runs, name)} of {len(runs.loc[name])} seeds"
-        words[name] = f"{name} ({mean:.2f} [{low:.2f}, {high:.2f}], {count})"
-    sides = by_side(known, above="Longer for", below="Shorter for", undecided="Undecided for")
-    sides["Never reached or not run by"] = [name for name in found if name not in known]
+    found = {name: _share_sooner(runs, name) for name in TIMED}
+    known = {name: share for name, share in found.items() if share}
+    words = {name: f"{name} ({_sooner_words(runs, name)})" for name in known}
+    sides = by_side(known, above="Sooner", below="Later", undecided="Undecided")
+    sides["Not run, or no seed reaches it"] = [name for name in found if name not in known]
     told = [
         f"{side}: {', '.join(words.get(name, name) for name in names)}."
         for side, names in sides.items() if names
     ]  # fmt: skip
-    head = f"Compared is the simulated time to {100 * SHARE:.0f} % of FedAvg's level over FedAvg's own."
+    head = (
+        f"Compared is the simulated time to {100 * SHARE:.0f} % of FedAvg's level with FedAvg's own; a "
+        "method that never gets there is later."
+    )
     controls = [
-        f"{_sooner(runs, control)} ({name}'s number)"
+        f"{_order(runs, control)[0]} ({name}'s number)"
         for name in known if (control := f"{name}, random") in runs.index
     ]  # fmt: skip
     if controls:
         told.append(
             f"As many clients at random are sooner than FedAvg in so many seeds: {', '.join(controls)}."
         )
-    return [" ".join([head, *told, "No interval is corrected for several comparisons."])]
+    return [" ".join([head, *told, "The sign tests are not corrected for several comparisons."])]
 
 
-def _sooner(runs: pd.DataFrame, name: str) -> int:
-    """Seeds in which a contestant reaches the target before FedAvg does."""
-    return int((runs.loc[name].hours - runs.loc["FedAvg"].hours < 0).sum())
+def _order(runs: pd.DataFrame, name: str) -> tuple[int, int]:
+    """Seeds in which a contestant reaches the target sooner than FedAvg, and later; never is later."""
+    hours = pd.DataFrame({"own": runs.loc[name].hours, "fedavg": runs.loc["FedAvg"].hours})
+    own, fedavg = (hours[column].fillna(np.inf) for column in hours)
+    return int((own < fedavg).sum()), int((own > fedavg).sum())
+
+
+def _share_sooner(runs: pd.DataFrame, name: str) -> Interval | None:
+    """Share of the seeds in which it is sooner, less a half, with its exact interval; None without any."""
+    if name not in runs.index or (total := sum(counts := _order(runs, name))) == 0:
+        return None
+    exact = binomtest(counts[0], total).proportion_ci(0.95, method="exact")
+    return Interval(counts[0] / total - 0.5, exact.low - 0.5, exact.high - 0.5, total)
+
+
+def _sooner_words(runs: pd.DataFrame, name: str) -> str:
+    """`sooner in 11 of 15 seeds, p = 0.12; 0.61 [0.42, 0.88] times FedAvg's time in the 15 that reach it`."""
+    sooner, later = _order(runs, name)
+    p = binomtest(sooner, sooner + later).pvalue
+    told = f"sooner in {sooner} of {sooner + later} seeds, p = {p:.2g}"
+    if (ratio := _time_ratio(runs, name)) is None:
+        return told
+    mean, low, high = (np.exp(x) for x in (ratio.mean, ratio.low, ratio.high))
+    return f"{told}; {mean:.2f} [{low:.2f}, {high:.2f}] times FedAvg's time in the {ratio.n} that reach it"
 
 
 def corrected(rows: pd.DataFrame) -> str:
     """Say which leads over as many clients at random hold when all methods are compared at once (Holm)."""
-    told = _holding(rows)
+    told = holding(rows)
     if not told:
         return ""
-    waiting = _holding(waiting_for_probes(rows))
+    longer = waiting_for_probes(rows)
+    waiting = holding(longer)
     same = "so too" if waiting == told else waiting
+    fedmarl = less_at_equal_time(longer, "FedMarl", "FedAvg")
+    beside = f" By that rule FedMarl is {mean_words(fedmarl, 'points')} from FedAvg." if len(fedmarl) else ""
     return (
         f"Corrected for {len(TIMED)} comparisons (Holm), {told} over as many clients at random; {same} where "
-        "the server waits for the probing epoch of dropped clients, as FedMarl's does (FEDDDRL-A2)."
+        f"the server waits for the probing epoch of dropped clients, as FedMarl's does (FEDDDRL-A2).{beside}"
     )
 
 
-def _holding(rows: pd.DataFrame) -> str:
+def rival_words(rows: pd.DataFrame) -> str:
+    """Say that FedAvg itself is ahead of the half that is not slowest; empty where it is not, or not run."""
+    gap = less_at_equal_time(rows, "FedAvg", rivals("FedAvg")["the half that is not slowest"])
+    if gap.empty or not mean_interval(gap.to_numpy()).low > 0:
+        return ""
+    return (
+        f"To be ahead of the half that is not slowest says little: FedAvg is by {mean_words(gap, 'points')}."
+    )
+
+
+def holding(rows: pd.DataFrame) -> str:
     """`FedDdrl leads`, or that no lead shows; empty with fewer than two seeds that all have."""
     found = pd.DataFrame({name: less_at_equal_time(rows, name, f"{name}, random") for name in TIMED}).dropna()
     if len(found) < 2:
@@ -89,7 +124,10 @@ def _holding(rows: pd.DataFrame) -> str:
 
 
 def _time_ratio(runs: pd.DataFrame, name: str) -> Interval | None:
-    """Logarithm of the time to the target over FedAvg's, over the seeds that have both; None without any."""
+    """Logarithm of the time to the target over FedAvg's, over the seeds that have both; None without any.
+
+    Of a method that does not always get there this is the time of its better runs.
+    """
     if name not in runs.index:
         return None
     logs = np.log(runs.loc[name].hours / runs.loc["FedAvg"].hours).dropna().to_numpy()
@@ -100,8 +138,9 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of contestants: level (%), simulated time and uploads, time to 95 % of FedAvg's level.
 
     level: mean accuracy of the last tenth of the rounds, failed runs (SchedulerFL selects nobody) as 0.
-    hours: median over the runs that reach the target of the same seed, `reached` of them; then over
-    FedAvg's with the same seed, a geometric mean with its interval.
+    hours: median over all runs, of which `reached` get to the target of the same seed and the others count
+    as later than any; none where half of them do not. Then over FedAvg's with the same seed, a geometric mean
+    with its interval over the seeds that reach it.
     """
     own = named(rows)
     runs, lines = per_run(own), []
@@ -112,7 +151,7 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
         line = {
             "contestant": name, "level (%)": mine.level.mean(),
             "minutes a round": shown.latency_seconds.mean() / 60, "uploads a round": shown.uploads.mean(),
-            "to the target: hours": mine.hours.median(),
+            "to the target: hours": median_with_never(mine.hours),
             "to the target: over FedAvg's": np.exp(ratio.mean) if ratio else np.nan,
             "to the target: over FedAvg's low": np.exp(ratio.low) if ratio else np.nan,
             "to the target: over FedAvg's high": np.exp(ratio.high) if ratio else np.nan,

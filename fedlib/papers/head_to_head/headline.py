@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis.decisions import NOT_TESTABLE
-from fedlib.analysis.intervals import effect_words
+from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
+from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import Number, RowsOf, stated
 from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
@@ -15,6 +15,7 @@ from fedlib.papers.head_to_head.claims import (
     BASELINES,
     LEARNED,
     best_baseline,
+    less,
     permuted_words,
     strongest_baseline,
 )
@@ -53,13 +54,14 @@ PHRASES = {  # of a standing, before the rivals against which a method has it
     TOO_FEW: "run with too few seeds against", NOT_COMPARED: "without rows against",
 }  # fmt: skip
 BEST = "the best baseline"
+WIDE = 3.0  # points: a margin of the benchmark that is told
 
 
 def headline(rows_of: RowsOf) -> list[str]:
     """Say who is ahead, in rounds and in time, on which scale, what the benchmark says, what is open."""
     return [
         *comparison_in_brief(rows_of), *scale_in_brief(rows_of), *benchmark_in_brief(rows_of),
-        *who_is_ahead_in_time(rows_of, _in_brief), *open_questions(rows_of),
+        *devices_in_brief(rows_of), *open_questions(rows_of),
     ]  # fmt: skip
 
 
@@ -90,12 +92,26 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     names = _seen(runs)
-    told = [_of_method(name, rows_of, _where(runs)) for name in names]
+    told = _each_method({LEARNED[name]: LESS[name] for name in names}, rows_of, _where(runs))
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
     others = [tables.ahead_words(rows), tables.divergence_words(rows)]
     permuted = permuted_words(rows).replace("-", "−")
-    beside = [permuted and f"{permuted}.", *_strongest(rows_of, runs, names), *others]
+    twin = _twin_words(rows, names)
+    beside = [permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
     return [*told, *filter(None, beside)]
+
+
+def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:
+    """Learned methods less FedNova in the cells where it is FedAvg but for rounding; empty without them."""
+    if "fednova" not in set(per_run(rows).contestant) or (rows.partition == "label_volume").any():
+        return ""
+    gaps = {LEARNED[name]: less(rows, name, "fednova").dropna().mean(axis=1) for name in names}
+    told = [f"{name} {mean_words(gap, '')}" for name, gap in gaps.items() if len(gap) > 1]
+    return (
+        "FedAvg is one course of training, and rounding alone makes another: all clients hold equally many "
+        f"images, so that FedNova is FedAvg but for the last digits. Less FedNova, in points: "
+        f"{', '.join(told)}."
+    ) * bool(told)
 
 
 def comparison_evidence(rows_of: RowsOf) -> list[str]:
@@ -129,34 +145,18 @@ def _best_words(runs: pd.DataFrame) -> str:
     return f"{BEST} ({_best(runs)}, chosen on held-back images)" if _baselines(runs) else BEST
 
 
-def _of_method(name: str, rows_of: RowsOf, where: str) -> str:
-    """Say where one learned method stands against each rival, with the effects."""
+def _of_method(method: str, numbers: Mapping[str, Number], rows_of: RowsOf, where: str) -> str:
+    """Say where one method stands against each rival, with the effects; numbers: by the rival's words."""
     found: dict[str, list[str]] = {}
-    for rival, number in LESS[name].items():
+    for rival, number in numbers.items():
         standing, effect = _standing(number, rows_of)
         found.setdefault(standing, []).append(f"{rival} ({effect})")
     parts = [f"{words} {listed(found[standing])}" for standing, words in PHRASES.items() if standing in found]
-    return f"{where} {LEARNED[name]} is {'. It is '.join(parts)}."
+    return f"{where} {method} is {'. It is '.join(parts)}."
 
 
-def _by_rival(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
-    """Sentences for each rival: which methods are ahead of it, behind, or neither, with the effects.
-
-    numbers: method -> rival -> number. where: its beginning.
-    """
-    told = [f"{where} {len(numbers)} methods that learn whom to wait for are compared."]
-    for rival, standings in _standings(numbers, rows_of).items():
-        alike = {
-            standing: [f"{method} ({effect})" for method, effect in found.items()]
-            for standing, found in standings.items()
-        }
-        ahead = alike.pop(AHEAD, [])
-        are = "are" if len(ahead) > 1 else "is"
-        leaders = f": {', '.join(ahead)}" if ahead else ""
-        others = [f" {one.capitalize()}: {', '.join(alike[one])}." for one in PHRASES if one in alike]
-        count = f"{len(ahead) or 'None'} of {len(numbers)} {are}"
-        told.append(f"{count} ahead of {rival}{leaders}.{''.join(others)}")
-    return told
+def _each_method(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
+    return [_of_method(method, own, rows_of, where) for method, own in numbers.items()]
 
 
 def _in_brief(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
@@ -189,15 +189,28 @@ def _standings(
 
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
-    """`who_is_ahead_in_time`; then sentences on leads at once (Holm) and on runs that failed."""
-    told = who_is_ahead_in_time(rows_of, _by_rival)
+    """`who_is_ahead_in_time`; then sentences on its rivals, leads at once (Holm) and runs that failed."""
+    told = who_is_ahead_in_time(rows_of, _each_method)
     if not told:
         return []
-    runs = per_device_run(named(rows_of(DEVICES)))
+    rows = rows_of(DEVICES)
+    runs = per_device_run(named(rows))
     failed = runs[runs.diverged].contestant.value_counts(sort=False)
     words = "; ".join(f"{name} {count}" for name, count in failed.items())
     lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
-    return [*told, *filter(None, [device_time.corrected(rows_of(DEVICES)), lost if words else ""])]
+    beside = [device_time.rival_words(rows), device_time.corrected(rows), lost if words else ""]
+    return [*told, *filter(None, beside)]
+
+
+def devices_in_brief(rows_of: RowsOf) -> list[str]:
+    """`who_is_ahead_in_time` without effects, and whether its leads over random choice hold at once."""
+    told = who_is_ahead_in_time(rows_of, _in_brief)
+    holds = device_time.holding(rows_of(DEVICES)) if told else ""
+    return (
+        [f"{words} Corrected for all methods at once (Holm), {holds} over random choice." for words in told]
+        if holds
+        else told
+    )
 
 
 def who_is_ahead_in_time(rows_of: RowsOf, told: Telling) -> list[str]:
@@ -244,7 +257,7 @@ def _profiles(rows: pd.DataFrame) -> list[str]:
 
 def benchmark_in_brief(rows_of: RowsOf) -> list[str]:
     """Number of cells of the public benchmark with which ours agree, and whose cells do not, if any."""
-    return _benchmark(rows_of, lambda line: method_style(line.method).label)
+    return _benchmark(rows_of, lambda line: f"{method_style(line.method).label}{_wide_margin(line)}")
 
 
 def benchmark_answer(rows_of: RowsOf) -> list[str]:
@@ -252,6 +265,11 @@ def benchmark_answer(rows_of: RowsOf) -> list[str]:
     return _benchmark(
         rows_of, lambda line: f"{method_style(line.method).label} ({effect_words(line.difference, 'points')})"
     )
+
+
+def _wide_margin(line: Any) -> str:
+    """` (within 10 points)` of a cell whose public runs differ so much that agreement says little."""
+    return f" (within {line.margin:.0f} points)" * (line.verdict == SUPPORTED and line.margin > WIDE)
 
 
 def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:

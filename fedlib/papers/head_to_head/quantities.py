@@ -158,3 +158,9 @@ def benchmark_cells(rows: pd.DataFrame) -> pd.DataFrame:
             | {"seeds": len(part), "diverged": int(part.diverged.sum())}
         )
     return pd.DataFrame(lines)
+
+
+def median_with_never(values: pd.Series) -> float:
+    """Median over runs of which those without a value never get there; NaN where it is one of these."""
+    median = float(values.fillna(np.inf).median())
+    return median if np.isfinite(median) else np.nan

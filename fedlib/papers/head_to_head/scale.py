@@ -9,12 +9,13 @@ import pandas as pd
 
 from fedlib import seeds
 from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
+from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, dataset_titles, listed, machine_words, span_words
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.claims import FLAT
 from fedlib.papers.head_to_head.numbers import ROWS
-from fedlib.papers.head_to_head.quantities import CELL, labelled, per_run
+from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, CELL, labelled, per_run, standing_of
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.partition import make_partition
 from fedlib.partition.noise import split_within_clients
@@ -108,6 +109,24 @@ def worst_tenth_words(rows: pd.DataFrame) -> str:
     counts = " and ".join(f"{count} ({', '.join(cells)})" for count, cells in held.items())
     return f"The worst tenth rests on {counts} held-back images a client, after the last round only." * bool(
         held
+    )
+
+
+def worst_tenth_leads(rows: pd.DataFrame) -> str:
+    """Say whose worst tenth is ahead of FedAvg's or behind, mean over the cells; empty without FedAvg."""
+    levels = per_run(rows).pivot_table(index=["seed", *CELL], columns="contestant", values="worst_tenth")
+    if "fedavg" not in levels:
+        return ""
+    gaps = levels.sub(levels.fedavg, axis=0).drop(columns="fedavg").groupby("seed").mean()
+    found = {name: mean_interval(gap.dropna().to_numpy()) for name, gap in gaps.items() if gap.notna().any()}
+    apart = sorted(
+        ((one.mean, str(name), one) for name, one in found.items() if standing_of(one) in (AHEAD, BEHIND)),
+        reverse=True,
+    )
+    told = [f"{method_style(name).label} {effect_words(one)}" for _, name, one in apart]
+    return (
+        "The worst tenth less FedAvg's over the cells, in points, where the interval leaves out 0: "
+        f"{', '.join(told) or 'none'}; not corrected for {len(found)} comparisons."
     )
 
 

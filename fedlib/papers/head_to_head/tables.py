@@ -11,7 +11,7 @@ from fedlib.analysis.aggregates import (
     rank_intervals,
     stratified_interval,
 )
-from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
+from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head.pretraining import local_trainings
@@ -20,6 +20,7 @@ from fedlib.papers.head_to_head.quantities import (
     CELL,
     benchmark_cells,
     levels_by_seed,
+    median_with_never,
     per_run,
     score_matrix,
     shared_runs,
@@ -119,7 +120,7 @@ def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ahead_words(rows: pd.DataFrame) -> str:
-    """Name who is ahead of FedAvg, with the effects, the largest first."""
+    """Name who is ahead of FedAvg, with the effects, the largest first, and how many hold at once (Holm)."""
     found = differences(rows).sort_values("mean", ascending=False)
     bounds = {
         line.contestant: Interval(line.mean, line.low, line.high, line.n) for line in found.itertuples()
@@ -129,7 +130,19 @@ def ahead_words(rows: pd.DataFrame) -> str:
     learns = sum(CONTESTANTS[name].learns for name in ahead)
     if not told:
         return "Nobody is ahead of FedAvg."
-    return f"Ahead of FedAvg: {', '.join(told)}; {learns or 'none'} of them by reinforcement learning."
+    holding = _holding_at_once(rows, list(bounds)) & set(ahead)
+    return (
+        f"Ahead of FedAvg: {', '.join(told)}; {learns or 'none'} of them by reinforcement learning. "
+        f"Corrected for {len(bounds)} comparisons (Holm), {len(holding)} of {len(ahead)} hold."
+    )
+
+
+def _holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:
+    """Contestants whose lead over FedAvg holds with Holm's correction, over the seeds that all have."""
+    levels = levels_by_seed(per_run(rows))
+    gaps = {name: (levels[name] - levels[REFERENCE]).dropna(axis=1, how="all").mean(axis=1) for name in names}
+    found = pd.DataFrame(gaps).dropna()
+    return set(found.columns[cells_below(-found.to_numpy(), 0.0)]) if len(found) > 1 else set()
 
 
 def diverged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -202,7 +215,8 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
 def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
     """Rounds until `share` of FedAvg's level in the same cell and seed, by contestant: median, reached.
 
-    Where FedAvg diverged there is no such level: nobody reaches it.
+    A run that never gets there counts as later than any: no median where half of them do not. Where FedAvg
+    diverged there is no such level: nobody reaches it.
     """
     runs = per_run(rows).set_index("run")
     levels = runs[runs.contestant == REFERENCE].set_index([*CELL, "seed"]).level
@@ -210,7 +224,7 @@ def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
     goal = rows["run"].map(goals[goals > 0])
     first = rows[rows.test_accuracy >= goal].groupby("run")["round"].min()
     lines = [
-        (name, float(first.reindex(own).median()), int(own.isin(first.index).sum()), len(own))
+        (name, median_with_never(first.reindex(own)), int(own.isin(first.index).sum()), len(own))
         for name, own in runs.reset_index().groupby("contestant", sort=False).run
     ]
     return pd.DataFrame(lines, columns=["contestant", "median_rounds", "reached", "runs"])

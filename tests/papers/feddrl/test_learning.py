@@ -119,9 +119,10 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     low = pd.DataFrame({**case, "offset": -2.2, "mu_small": [0.9, 0.7]})
     around_0 = pd.DataFrame({**case, "offset": 0.0, "mu_small": [0.2, 0.4]})
     centred = low.assign(settings="centring", mu_small=0.6)
+    flat = [low.assign(amplitude=0.0, offset=offset, mu_small=mu) for offset, mu in ((-2.2, 0.2), (2.2, 0.9))]
     own = stored(
         repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0),
-        ddpg_bandit=pd.concat([low, around_0, centred]),
+        ddpg_bandit=pd.concat([low, around_0, centred, *flat]),
     )
     told = learning_answers.what_the_repair_changes(own)
     assert told[0].endswith("difference of 1 between the groups' means (2 agents, 595 updates).")
@@ -129,6 +130,10 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
         "Around −2.20 nats, where FedDRL's rewards lie, the printed settings end at +0.7 [−0.6, +2.0]."
     )
     assert told[2] == "There a centred reward brings +0.50 [+0.50, +0.50]."
+    assert told[3] == (
+        "Where no action changes the reward, its level alone moves the means from 0.5 to 0.15 around −2.20 "
+        "and 0.50 around +2.20 nats."
+    )
     told = learning_answers.does_it_learn(own)
     assert told[:2] == learning_answers.CHANGES
     assert told[2] == (
@@ -243,7 +248,7 @@ def test_means_are_averaged_over_seeds():
     assert found.client.tolist() == list(range(10))
 
 
-@pytest.mark.parametrize("options", [{}, {"keep_experience": True}, {"updates": 2}])
+@pytest.mark.parametrize("options", [{}, {"keep_experience": True}, {"updates": 2}, {"mode": "online"}])
 def test_updates_are_counted_as_the_agent_makes_them(options):
     method = FedDRL(hidden_size=8, worker_rounds=12, offline_passes=2, **options)
     with one_thread():
@@ -253,7 +258,7 @@ def test_updates_are_counted_as_the_agent_makes_them(options):
         last.state["memory"]["learner"]["agent"]["steps"]
         == counted["offline updates"] + counted["online updates"]
     )
-    assert counted["merged"] == 22
+    assert counted["merged"] == (0 if options.get("mode") == "online" else 22)
 
 
 def test_the_papers_agent_learns_a_thousand_times_more_often():

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from fedlib.papers.feddrl import length_answers, length_tables
-from tests.papers.feddrl.test_claims import ROUNDS, at_length, over_delta, with_weights
+from fedlib.papers.feddrl import headline, length_answers, length_tables
+from tests.papers.feddrl.test_claims import ROUNDS, at_length, exact, over_delta, with_weights
 
 NONE = pd.DataFrame()
 
@@ -41,6 +41,43 @@ def test_levels_stand_against_the_published_ones():
         "After 1000 rounds FedAvg's best accuracy on Fashion-MNIST is −34.78 [−35.03, −34.53]"
     )
     assert told.endswith(" (CE) and −33.72 [−33.97, −33.47] (CN) points from the published one.")
+
+
+def test_the_exact_cell_is_told_beside_the_others():
+    """FedDRL, online, 2 points above FedAvg (50.1 %; printed 84.88), with clients in drawn order 1."""
+    rows = exact([52.0, 52.2, 52.1], [51.0, 51.2, 51.1])
+    name = "feddrl/table3_fmnist_ce_n100"
+    first, training, order = length_answers.at_the_papers_length(lambda asked: rows, name)
+    assert first.startswith(
+        "On Fashion-MNIST under CE, with the paper's CNN, online FedDRL leads FedAvg in the best round, +2.0"
+    )
+    assert training.startswith("Training raises the mean of these last rounds and the best round")
+    assert "its lead in these last rounds is +1.00 [+1.00, +1.00] points." in order
+    (open_,) = length_answers.at_the_papers_length(lambda asked: NONE, name)
+    assert open_ == f"Open: no runs of this length are shown; `run {name} --profile paper`."
+    told, each = length_answers.how_far_from_the_published(stored(table3_fmnist_ce_n100=rows))
+    assert each.startswith(
+        "With the paper's CNN the best rounds of FedAvg, FedProx and FedDRL are −34.78 [−35.03, −34.53], "
+    )
+    assert " and −34.61 [−34.86, −34.36] points from the published ones, the means of the last 50" in each
+    assert told.endswith(" −34.78 [−35.03, −34.53] (CE with the paper's CNN) points from the published one.")
+    (lead,) = headline._leads(stored(table3_fmnist_ce_n100=rows))
+    assert (lead.cell, lead.within) == ("CE with the paper's CNN", "drawn")
+    assert lead.left.mean == pytest.approx(1)
+
+
+def test_tables_of_the_exact_cell_take_the_online_mode_for_feddrl():
+    rows = exact([52.0, 52.2, 52.1], [51.0, 51.2, 51.1])
+    levels = length_tables.length_table(rows).set_index("variant")
+    assert levels.published["feddrl_online"] == 86.71
+    assert levels.published.isna().sum() == 2  # the untrained policy and drawn slots
+    leads = length_tables.length_leads(rows).set_index("variant")
+    assert leads.loc["feddrl_online", "less FedAvg: best"] == pytest.approx(2)
+    assert leads.loc["drawn_online", "FedDRL less it: late"] == pytest.approx(1)
+    factors = length_tables.length_factors(rows).set_index("variant")
+    group = "small group less main group (%)"
+    assert factors.loc["drawn_online", f"{group}: all clients"] == pytest.approx(200)
+    assert pd.isna(factors.loc["drawn_online", f"{group}: in the same slot"])
 
 
 @pytest.mark.parametrize(("main", "mean", "says"), [(0.42, "+7", "larger"), (0.8, "−8", "smaller")])

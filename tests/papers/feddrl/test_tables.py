@@ -10,12 +10,7 @@ import pandas as pd
 import pytest
 
 from fedlib.data.synthetic import natural_images
-from fedlib.experiments import provenance, runner
 from fedlib.experiments.artifact import PROFILES
-from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
-from fedlib.experiments.measurements import compute_measurement, load_measurement
-from fedlib.experiments.progress import Silent
-from fedlib.experiments.store import Store
 from fedlib.papers import artifacts, find_artifact
 from fedlib.papers.feddrl import figures, length_tables, measurements, quantities, runs, tables, timing
 from fedlib.papers.feddrl.quantities import named
@@ -172,22 +167,6 @@ def test_policies_alone_stand_in_the_table_of_their_factors():
     assert set(tables.policy_factors(rows).variant) == {"feddrl", "untrained"}
 
 
-def test_full_scale_accuracies_are_compared_at_the_rounds_that_seeds_have_of_all_methods():
-    """FedAvg is two rounds further than FedDRL, whose round 6 is at 6/16 of 80 %; seed 1 has all."""
-    rows = cell(num_clients=100, fedavg=[80, 80], feddrl_online=[64, 96]).drop(columns=["status", "run"])
-    rows = rows[(rows["method"] == "fedavg") | (rows["round"] <= 6) | (rows.seed == 1)]
-    table = tables.full_scale_table(rows)
-    assert table.variant.tolist() == ["fedavg", "feddrl_online"] * 2
-    assert table["to round"].tolist() == [6, 6, 8, 8]
-    assert table.seeds.tolist() == [2, 2, 1, 1]
-    assert table.published.tolist() == [84.88, 86.71] * 2
-    assert table.best.tolist() == pytest.approx([30, 30, 80, 96])
-    assert table.difference.tolist() == pytest.approx([-54.88, -56.71, -4.88, 9.29])
-    last = [17.5, 17.5, 27.5, 33.0]  # means of rounds 1 to 6, and to 8
-    assert table["mean of the last 50"].tolist() == pytest.approx(last)
-    assert table["its difference"].tolist() == pytest.approx([-67.38, -69.21, -57.38, -53.71])
-
-
 DATA_OF = {"mlp": "fmnist", "cnn-feddrl": "fmnist", "vgg11": "cifar100"}
 
 
@@ -239,43 +218,6 @@ def test_foreign_labels_count_under_their_scheme():
     rows = cell("cifar10-jpeg", "foreign_labels", feddrl=[50])
     rows = rows.assign(partition_options=json.dumps({"scheme": "cn"}))
     assert set(named(rows).partition) == {"cn"}
-
-
-def test_a_full_scale_run_shows_its_curve_before_it_is_finished(tmp_path, monkeypatch):
-    """FedAvg finished, FedProx interrupted after a checkpoint of round 1, FedDRL not begun."""
-    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "empty"))
-    store = Store(tmp_path / "other")  # as `--store` names it
-    fedavg, fedprox, *_ = runs.full_scale_cell("smoke")
-    runner.run_runs([fedavg], store=store, device="cpu", progress=Silent())
-    folder = GroupFolder(store, [fedprox])
-    rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
-    gpu = {"device": "cuda", "device_name": "a GPU", **provenance.code(), "commit": "before"}
-    cpu = {"device": "cpu", "device_name": "a CPU", **provenance.code(), "commit": "after"}
-    folder.save(Checkpoint(1, rows, {}, [gpu, cpu, cpu], {}))
-    measurement = find_artifact("feddrl/full_scale_curves").measurement
-    found = compute_measurement(measurement, "smoke", store)
-    assert found.groupby("method")["round"].max().to_dict() == {"fedavg": 2, "fedprox": 1}
-    assert found[found.method == "fedprox"].test_accuracy.tolist() == [0.0, 0.1]
-    assert set(found.rounds) == {2}
-    origin = found.drop_duplicates("method").set_index("method")
-    assert origin.device.to_dict() == {"fedavg": "cpu", "fedprox": "cuda then cpu"}
-    assert origin.device_name["fedprox"] == "a GPU then a CPU"
-    assert origin.commit["fedprox"] == "before then after"
-    again = load_measurement(measurement, "smoke", store)
-    assert set(again.commit) == set(found.commit)
-
-
-def test_a_joined_group_gives_each_method_its_own_members(tmp_path):
-    """FedAvg and FedProx trained as one computation, as on a GPU, and were interrupted."""
-    fedavg, fedprox, *_ = runs.full_scale_cell("smoke")
-    members = [replace(run, seed=seed) for run in (fedavg, fedprox) for seed in (0, 1)]
-    rows = [[{"round": 0, "status": "ok", "test_accuracy": 0.1 * n}] for n in range(4)]
-    segment = {"device": "cuda", "device_name": "a GPU", **provenance.code()}
-    GroupFolder(Store(tmp_path), members).save(Checkpoint(0, rows, {}, [segment], {}))
-    found = measurements.full_scale_curves("smoke", Store(tmp_path)).set_index(["method", "seed"])
-    assert found.test_accuracy.to_dict() == pytest.approx(
-        {("fedavg", 0): 0.0, ("fedavg", 1): 0.1, ("fedprox", 0): 0.2, ("fedprox", 1): 0.3}
-    )
 
 
 def test_figures_call_a_stand_in_a_stand_in():
@@ -382,7 +324,7 @@ FIGURE_ROWS = {
     "small_setting": lambda: losses(cell(feddrl=[50, 51], feddrl_online=[50, 50], uniform=[49, 50])),
     "authors_deltas": lambda: over_files(5, 1),
     "cifar10_as_run": lambda: cell("cifar10-jpeg", feddrl=[50, 51], fedavg=[49, 50]),
-    "full_scale_curves": lambda: cell(num_clients=100, fedavg=[50]).drop(columns=["status", "run"]),
+    "table3_fmnist_ce_n100": lambda: cell(num_clients=100, feddrl_online=[51, 52], fedavg=[50, 50]),
     "fig4": lambda: measurements.fig4("smoke"),
 }
 
@@ -427,13 +369,3 @@ def test_figure_is_written(name, tmp_path):
 
 def test_scales_are_for_all_profiles():
     assert tuple(runs.SCALES) == PROFILES
-
-
-def test_the_caption_of_the_full_scale_cell_says_where_seeds_end():
-    """FedAvg's second seed ends in round 3, FedDRL's in round 2; the first of either goes on to round 4."""
-    ends = [("fedavg", 0, 4), ("fedavg", 1, 3), ("feddrl", 0, 4), ("feddrl", 1, 2)]
-    rows = pd.DataFrame(
-        {"method": name, "seed": seed, "round": at} for name, seed, end in ends for at in range(end + 1)
-    )
-    assert figures._ends_words(rows) == "Seeds of a method: 2 up to round 2, 1 beyond round 3."
-    assert figures._ends_words(rows[rows.seed == 0]) == ""

@@ -57,6 +57,19 @@ def test_answer_by_hand():
     assert beyond.answer(by_hand().iloc[:0]) == ["Not run: settings beyond the ends of the search."]
 
 
+def test_gains_are_corrected_for_their_number():
+    """FedYogi +2 points but for 0.01 in three seeds: p far below 0.025; SCAFFOLD +1, +2 and +3: p = 0.07."""
+    fedavg = [lines("fedavg", seed, [0.5] * 20) for seed in range(3)]
+    yogi = two_settings("fedyogi", (0.60, 0.60, 0.60), (0.62, 0.6201, 0.6199))
+    scaffold = two_settings("scaffold", (0.40, 0.40, 0.40), (0.41, 0.42, 0.43))
+    told = " ".join(beyond.answer(pd.concat([*fedavg, *yogi, *scaffold], ignore_index=True)))
+    assert (
+        "Corrected for 2 comparisons (Holm) the gains of FedYogi (learning_rate 0.03) (cluster skew) hold."
+    ) in told
+    told = " ".join(beyond.answer(pd.concat([*fedavg, *scaffold], ignore_index=True)))
+    assert "Corrected for 1 comparisons (Holm) none holds." in told
+
+
 def test_gains_in_the_other_divisions_are_told_apart():
     """Under two labels FedYogi loses 20 points by the further setting."""
     cell = "two labels"

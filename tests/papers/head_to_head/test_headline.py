@@ -5,7 +5,10 @@ import pytest
 
 from fedlib.errors import UsageError
 from fedlib.papers.head_to_head import claims, headline, numbers
-from tests.support.head_to_head_rows import table_of
+from fedlib.papers.head_to_head.runs import CELLS
+from tests.support.head_to_head_rows import lines, table_of
+
+UNEQUAL = next(name for name, (partition, _) in CELLS.items() if partition == "label_volume")
 
 
 def test_the_answer_is_a_sentence_for_each_method():
@@ -28,6 +31,17 @@ def test_the_answer_is_a_sentence_for_each_method():
         "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
         "(behind: FAVOR)."
     )
+
+
+def test_learned_methods_stand_against_fedavgs_twin():
+    """FedDRL level with FedAvg, and a point behind FedNova, which is FedAvg but for rounding."""
+    rows = table_of(fedavg=[0.6, 0.6], fednova=[0.61, 0.61], feddrl=[0.6, 0.6])
+    (told,) = [one for one in headline.comparison_answer(lambda name: rows) if "Less FedNova" in one]
+    assert told.endswith("Less FedNova, in points: FedDRL (online) −1.00 [−1.00, −1.00].")
+    names = ("fedavg", "fednova", "feddrl")
+    unequal = pd.concat(lines(one, seed, [0.6] * 20, cell=UNEQUAL) for one in names for seed in (0, 1))
+    assert headline._twin_words(unequal, ["feddrl"]) == ""
+    assert headline._twin_words(table_of(fedavg=[0.6], feddrl=[0.6]), ["feddrl"]) == ""
 
 
 def test_the_later_control_stands_beside_the_registered_one():

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fedlib.papers.head_to_head import claims, runs, scale, training
 from fedlib.papers.head_to_head.headline import comparison_evidence, scale_in_brief
-from tests.support.head_to_head_rows import table_of
+from tests.support.head_to_head_rows import lines, table_of
 
 
 def curve(contestant, accuracies, *, seed=0, cell="cluster skew", device="a CPU", torch="2.13", **columns):
@@ -43,6 +43,20 @@ def test_images_of_the_protocol():
     assert scale.images_words(whole) == "The comparison trains and tests on all images."
     assert scale.images_in_brief(whole) == "The comparison trains on all images."
     assert scale.worst_tenth_words(whole) == ""
+
+
+def test_worst_tenths_are_compared_with_fedavgs():
+    """FedProx 20 points ahead in both seeds; FedNova 10 and -10: undecided."""
+    worst = {"fedavg": (0.3, 0.3), "fedprox": (0.5, 0.5), "fednova": (0.4, 0.2)}
+    rows = pd.concat(
+        lines(name, seed, [0.6] * 20, clients=[one, *[0.9] * 9])
+        for name, values in worst.items() for seed, one in enumerate(values)
+    )  # fmt: skip
+    assert scale.worst_tenth_leads(rows) == (
+        "The worst tenth less FedAvg's over the cells, in points, where the interval leaves out 0: "
+        "FedProx +20.00 [+20.00, +20.00]; not corrected for 2 comparisons."
+    )
+    assert scale.worst_tenth_leads(rows[rows.method == "fedprox"]) == ""
 
 
 def test_curves_that_still_rise():
