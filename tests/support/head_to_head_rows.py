@@ -18,7 +18,7 @@ def lines(contestant, seed, accuracies, *, rate=0.1, options=None, clients=None,
         partition_options=json.dumps(wanted), local_learning_rate=rate, uplink_bytes=3e6, downlink_bytes=1e6,
         client_test_accuracy_mean=accuracies, status="ok",
         client_test_accuracies=json.dumps(clients or [0.5] * 10), num_clients=40, batch_size=10,
-        rounds=len(accuracies), cohort_size=10,
+        rounds=len(accuracies), cohort_size=10, clients=json.dumps(list(range(10))), local_epochs=1,
         dataset_options=json.dumps(
             {"train_per_class": 120, "test_per_class": 20, "local_test": 0.1, "server_share": 0.1}
         ),

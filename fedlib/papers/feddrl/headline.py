@@ -18,7 +18,7 @@ from fedlib.papers.feddrl.runs import EXACT_CELL
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
-MOST_CELLS, PAPERS_CNN = "Fashion-MNIST", "cnn-feddrl"
+MOST_CELLS, MOST_CLIENTS, PAPERS_CNN = "Fashion-MNIST", 100, "cnn-feddrl"
 WITHIN = {  # whose lead over FedAvg is what is left of FedDRL's
     "drawn": "with clients listed in an order drawn anew in every round",
     "uniform": "against uniform weights",
@@ -41,12 +41,14 @@ class _Lead:
     within: str  # key of `WITHIN`
     left: Interval
     exact: bool  # with the paper's network, where the others have an MLP
+    clients: int  # N
 
     @property
     def cell(self) -> str:
         """`CE`, or `CE on MNIST` of other data than most cells have, or `CE with the paper's CNN`."""
         data = "" if self.data == MOST_CELLS else f" on {self.data}"
-        return f"{self.scheme}{data}" + " with the paper's CNN" * self.exact
+        few = f" with {self.clients} clients" * (self.clients < MOST_CLIENTS)
+        return f"{self.scheme}{data}{few}" + " with the paper's CNN" * self.exact
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -156,7 +158,7 @@ def _lead(rows: pd.DataFrame) -> _Lead | None:
         quantities.PAPER_DATA[cell.dataset], cell.partition.upper(),
         contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
         contrasts.paired(late[feddrl], late.fedavg), within, contrasts.paired(late[own], late[other]),
-        exact=cell.model == PAPERS_CNN,
+        exact=cell.model == PAPERS_CNN, clients=cell.num_clients,
     )  # fmt: skip
 
 

@@ -97,14 +97,15 @@ def in_the_first_rounds(rows_of: RowsOf) -> list[str]:
 def _over_fedavg_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     """FedDRL against FedAvg: the best round beside what is printed, and the last rounds."""
     dataset, scheme = named[["dataset", "partition"]].iloc[0]
-    printed = accuracies().loc[quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme], 100]
+    data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
+    printed = accuracies().loc[data, partition, named.num_clients.iloc[0]]
     own, _ = quantities.of_feddrl(named)
     best = contrasts.paired(quantities.best(named, own), quantities.best(named, "fedavg"))
     last = contrasts.paired(late[own], late.fedavg)
     exact = f", with {PAPERS_CNN}, {'online ' * (own != 'feddrl')}" if named.model.iloc[0] == CNN else " "
     paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
     return (
-        f"On {quantities.PAPER_DATA[dataset]} under {scheme.upper()}{exact}FedDRL {by_sign(best, **LEADS)} "
+        f"On {data} under {scheme.upper()}{exact}FedDRL {by_sign(best, **LEADS)} "
         f"FedAvg in the best round, {effect_words(best, 'points')} (printed: {paper}; {ROUNDS} rounds, "
         f"{best.n} seeds). It {by_sign(last, **LEADS)} FedAvg in the mean of the last {LAST_ROUNDS} rounds, "
         f"{effect_words(last, 'points')}."
@@ -159,9 +160,12 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
             continue
         dataset, scheme = named[["dataset", "partition"]].iloc[0]
         data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
-        gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, 100].FedAvg
-        exact = f" with {PAPERS_CNN}" * (named.model.iloc[0] == CNN)
-        found.setdefault(data, []).append(f"{mean_words(gap)} ({partition}{exact})")
+        clients = named.num_clients.iloc[0]
+        gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, clients].FedAvg
+        where = f" with {PAPERS_CNN}" * (named.model.iloc[0] == CNN) + f" with {clients} clients" * (
+            clients < 100
+        )
+        found.setdefault(data, []).append(f"{mean_words(gap)} ({partition}{where})")
     told = [
         f"After {ROUNDS} rounds FedAvg's best accuracy on {data} is {listed(words)} points from the "
         "published one."

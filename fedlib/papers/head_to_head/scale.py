@@ -2,67 +2,21 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from fedlib import seeds
 from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
 from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, dataset_titles, listed, machine_words, span_words
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.claims import FLAT
+from fedlib.papers.head_to_head.clients import CLASSES, Sizes, client_sizes
 from fedlib.papers.head_to_head.numbers import ROWS
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, CELL, labelled, per_run, standing_of
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
-from fedlib.partition import make_partition
-from fedlib.partition.noise import split_within_clients
 from fedlib.plotting.style import method_style
-
-CLASSES = 10  # of every data set of the protocol
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Images of a cell's clients: each client's training images and held-back ones."""
-
-    trained: tuple[int, ...]
-    held: tuple[int, ...]
-    batch: int
-
-    @property
-    def steps(self) -> list[int]:
-        """Local steps of a client in a round of one epoch."""
-        return [-(-size // self.batch) for size in self.trained]
-
-    @property
-    def total(self) -> int:
-        return sum(self.trained) + sum(self.held)
-
-
-def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
-    """Cell -> images of its clients, from the options that rows have; no cell without a number of images.
-
-    The first images of each class are divided, as many of each, so the sizes follow without the images.
-    """
-    found = {}
-    for cell, part in labelled(rows).groupby("cell", sort=False):
-        first = part.iloc[0]
-        given = json.loads(first.dataset_options)
-        if "train_per_class" not in given:
-            continue
-        lists = make_partition(
-            first.partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]),
-            num_classes=CLASSES, num_clients=int(first.num_clients),
-            rng=seeds.rng(int(first.seed), "partition"), **json.loads(first.partition_options),
-        )  # fmt: skip
-        own, held = split_within_clients(
-            lists, 1 - given["local_test"], seeds.rng(int(first.seed), "local_test")
-        )
-        found[str(cell)] = Sizes(tuple(map(len, own)), tuple(map(len, held)), int(first.batch_size))
-    return found
 
 
 def images_words(rows: pd.DataFrame) -> str:

@@ -14,11 +14,14 @@ from fedlib.analysis.aggregates import (
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
 from fedlib.data.titles import title_of
+from fedlib.experiments.results import finished_rows
+from fedlib.papers.head_to_head.clients import round_seconds
 from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
     CELL,
     benchmark_cells,
+    labelled,
     levels_by_seed,
     median_with_never,
     per_run,
@@ -113,7 +116,9 @@ def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
     before = local_trainings(rows).rename("local trainings before round 1")
     spent = costs(rows)
     reached = spent.reached.astype(str) + " of " + spent.runs.astype(str)
-    spent = spent.assign(reached=reached).rename(columns={"median_rounds": "median rounds to 95 %"})
+    spent = spent.assign(reached=reached).rename(
+        columns={"median_rounds": "median rounds to 95 %", "median_hours": "simulated hours to it"}
+    )
     for cost in (megabytes, before, spent.drop(columns="runs")):
         table = table.merge(cost, on="contestant")
     return table.fillna({"standing": ""}).round(2)
@@ -213,7 +218,7 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
-    """Rounds until `share` of FedAvg's level in the same cell and seed, by contestant: median, reached.
+    """Rounds and simulated hours until `share` of FedAvg's level in the same cell and seed: medians, reached.
 
     A run that never gets there counts as later than any: no median where half of them do not. Where FedAvg
     diverged there is no such level: nobody reaches it.
@@ -221,10 +226,29 @@ def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
     runs = per_run(rows).set_index("run")
     levels = runs[runs.contestant == REFERENCE].set_index([*CELL, "seed"]).level
     goals = runs.join(share * levels.rename("goal") / 100, on=[*CELL, "seed"]).goal
-    goal = rows["run"].map(goals[goals > 0])
-    first = rows[rows.test_accuracy >= goal].groupby("run")["round"].min()
-    lines = [
-        (name, median_with_never(first.reindex(own)), int(own.isin(first.index).sum()), len(own))
-        for name, own in runs.reset_index().groupby("contestant", sort=False).run
-    ]
-    return pd.DataFrame(lines, columns=["contestant", "median_rounds", "reached", "runs"])
+    timed = rows.assign(
+        goal=rows["run"].map(goals[goals > 0]), seconds=round_seconds(rows).seconds.to_numpy()
+    ).sort_values("round", kind="stable")
+    timed["hours"] = timed.groupby("run").seconds.cumsum() / 3600
+    first = timed[timed.test_accuracy >= timed.goal].groupby("run")[["round", "hours"]].min()
+    lines = []
+    for name, own in runs.reset_index().groupby("contestant", sort=False).run:
+        rounds, hours = (median_with_never(first[column].reindex(own)) for column in ("round", "hours"))
+        lines.append((name, rounds, hours, int(own.isin(first.index).sum()), len(own)))
+    return pd.DataFrame(lines, columns=["contestant", "median_rounds", "median_hours", "reached", "runs"])
+
+
+def round_words(rows: pd.DataFrame) -> str:
+    """Say how long a simulated round lasts, over FedAvg's of the same cell and seed; diverged runs aside."""
+    own = labelled(finished_rows(rows))
+    own = own.assign(seconds=round_seconds(own).seconds.to_numpy())
+    means = own[own["round"] > 0].groupby([*CELL, "seed", "contestant"]).seconds.mean().unstack("contestant")
+    if REFERENCE not in means or len(means.columns) < 2 or means[REFERENCE].isna().all():
+        return ""
+    over = means.drop(columns=REFERENCE).div(means[REFERENCE], axis=0).mean().dropna().sort_values()
+    least, most = (f"{over[name]:.2f} ({method_style(str(name)).label})" for name in over.index[[0, -1]])
+    return (
+        "In simulated time, on FedDdrl's devices as in section 4, a round lasts as long as the slowest of "
+        f"its clients: FedAvg's {means[REFERENCE].mean():.1f} s on average, the others' {least} to {most} "
+        "times as long."
+    )

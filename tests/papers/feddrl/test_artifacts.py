@@ -137,7 +137,10 @@ def test_a_cell_without_groups_has_no_run_with_slots_in_drawn_order():
         name: sum("slot_order" in run.method_options for run in length_runs.paper_length("extended", name))
         for name in length_runs.LENGTH_CELLS
     }
-    assert drawn == {"paper_length": 1, "paper_length_cn": 1, "paper_length_pa": 0, "paper_length_mnist": 1}
+    assert drawn == {
+        "paper_length": 1, "paper_length_cn": 1, "paper_length_pa": 0, "paper_length_mnist": 1,
+        "paper_length_ten": 1,
+    }  # fmt: skip
 
 
 def test_cifar10_is_cut_by_labels_that_are_not_its_own():

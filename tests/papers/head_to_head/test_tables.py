@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.papers.head_to_head import quantities, tables
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
+from fedlib.papers.head_to_head.clients import client_sizes
 from tests.support.head_to_head_rows import failing, lines, table_of
 
 
@@ -75,6 +77,7 @@ def test_who_is_ahead_at_what_cost():
     assert found.standing.tolist() == ["ahead", "undecided", ""]
     assert found["MB a round"].tolist() == [4, 4, 4]
     assert found["median rounds to 95 %"].tolist() == [1, 1, 1]
+    assert found["simulated hours to it"].nunique() == 1
     assert found.reached.tolist() == ["3 of 3"] * 3
     assert tables.ahead_words(rows) == (
         "Ahead of FedAvg: FedProx (+11.0 [+8.5, +13.5] points); none of them by reinforcement learning. "
@@ -97,9 +100,30 @@ def test_local_trainings_before_round_1_are_a_cost():
 def test_rounds_to_the_level_of_fedavg():
     rows = pd.concat([lines("fedavg", 0, [0.1, 0.2] + [0.5] * 18), lines("fedprox", 0, [0.1] * 20)])
     found = tables.costs(rows).set_index("contestant")
-    assert found.loc["fedavg"].tolist() == [3.0, 1, 1]
-    assert np.isnan(found.loc["fedprox", "median_rounds"])
+    assert found.loc["fedavg", ["median_rounds", "reached", "runs"]].tolist() == [3.0, 1, 1]
+    assert found.loc["fedprox", ["median_rounds", "median_hours"]].isna().all()
     assert found.loc["fedprox", "reached"] == 0
+
+
+def test_simulated_time_by_hand():
+    """Ten of 40 clients with 10 images, of which 9 train: the slowest of them decides each of three rounds.
+
+    SCAFFOLD's clients send two models.
+    """
+    rows = pd.concat([lines("fedavg", 0, [0.1, 0.2] + [0.5] * 18), lines("scaffold", 0, [0.5] * 20)])
+    rows.loc[rows.method == "scaffold", "uplink_bytes"] *= 2
+    devices = draw_devices(0, 40)
+    trained = 9 * devices.compute_seconds[:10]
+    slowest = [(trained + models * devices.upload_seconds[:10]).max() for models in (1, 2)]
+    assert client_sizes(rows)["cluster skew"].trained[:10] == (9,) * 10
+    found = tables.costs(rows).set_index("contestant")
+    assert found.loc["fedavg", "median_hours"] == pytest.approx(3 * slowest[0] / 3600)
+    assert found.loc["scaffold", "median_hours"] == pytest.approx(slowest[1] / 3600)
+    ratio = f"{slowest[1] / slowest[0]:.2f} (SCAFFOLD)"
+    assert f"FedAvg's {slowest[0]:.1f} s on average, the others' {ratio} to {ratio} times" in (
+        tables.round_words(rows)
+    )
+    assert tables.round_words(rows[rows.method == "fedavg"]) == ""
 
 
 def test_contestants_are_compared_on_common_seeds(monkeypatch):

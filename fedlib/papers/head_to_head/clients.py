@@ -1,0 +1,84 @@
+"""Clients of the comparison, from stored rows: their images, and how long a round waits for them.
+
+In simulated time clients have FedDdrl's devices (`fedlib.methods.fedddrl.devices`), a function of (seed,
+client), as in the section on time. A round lasts as long as the slowest of its clients: its local epochs,
+then an upload of every model that it sends. Losses that the server asks for take no time, nor does training
+before round 1.
+"""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fedlib import seeds
+from fedlib.analysis.memo import once_per_frame
+from fedlib.methods.fedddrl.devices import draw_devices
+from fedlib.papers.head_to_head.quantities import labelled
+from fedlib.partition import make_partition
+from fedlib.partition.noise import split_within_clients
+
+CLASSES = 10  # of every data set of the protocol
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Images of a cell's clients: each client's training images and held-back ones."""
+
+    trained: tuple[int, ...]
+    held: tuple[int, ...]
+    batch: int
+
+    @property
+    def steps(self) -> list[int]:
+        """Local steps of a client in a round of one epoch."""
+        return [-(-size // self.batch) for size in self.trained]
+
+    @property
+    def total(self) -> int:
+        return sum(self.trained) + sum(self.held)
+
+
+def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
+    """Cell -> images of its clients, from the options that rows have; no cell without a number of images.
+
+    The first images of each class are divided, as many of each, so the sizes follow without the images.
+    """
+    found = {}
+    for cell, part in labelled(rows).groupby("cell", sort=False):
+        first = part.iloc[0]
+        given = json.loads(first.dataset_options)
+        if "train_per_class" not in given:
+            continue
+        lists = make_partition(
+            first.partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]),
+            num_classes=CLASSES, num_clients=int(first.num_clients),
+            rng=seeds.rng(int(first.seed), "partition"), **json.loads(first.partition_options),
+        )  # fmt: skip
+        own, held = split_within_clients(
+            lists, 1 - given["local_test"], seeds.rng(int(first.seed), "local_test")
+        )
+        found[str(cell)] = Sizes(tuple(map(len, own)), tuple(map(len, held)), int(first.batch_size))
+    return found
+
+
+@once_per_frame
+def round_seconds(rows: pd.DataFrame) -> pd.DataFrame:
+    """Simulated seconds of each row's round, a column `seconds` in the rows' order; 0 before round 1.
+
+    NaN where all images are trained on, whose division does not follow from the rows.
+    """
+    table, found = labelled(rows).reset_index(drop=True), np.zeros(len(rows))
+    for (cell, seed), part in table.groupby(["cell", "seed"], sort=False):
+        own = part[part.clients.notna()]
+        if (sizes := client_sizes(part).get(str(cell))) is None:
+            found[own.index] = np.nan
+            continue
+        devices = draw_devices(int(seed), len(sizes.trained))
+        chosen = np.array([json.loads(text) for text in own.clients])
+        epochs = own.local_epochs.to_numpy()[:, None]
+        models = (own.uplink_bytes / own.uplink_bytes.min()).round().to_numpy()[:, None]
+        trained = devices.training_seconds(chosen, np.array(sizes.trained)[chosen], epochs)
+        found[own.index] = (trained + models * devices.upload_seconds[chosen]).max(axis=1)
+    return pd.DataFrame({"seconds": found})
