@@ -38,7 +38,9 @@ def _of_feddisk(table: pd.DataFrame) -> Interval | None:
     return Interval.from_columns(own.iloc[0], "mean", "") if len(own) else None
 
 
-AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLED = NUMBERS = (
+(
+    AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLED, SHUFFLED_AT_LENGTH,
+) = NUMBERS = (
     of_claim(
         CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, *PLACES), artifact=AT_LENGTH,
     ),
@@ -55,6 +57,7 @@ AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLE
     Number(
         id="feddisk-shuffled", what="FedDisk's less that with its weights on other samples, 20 rounds",
         unit="points",
-        artifacts=(ROWS,), compute=_against_shuffled, places=(README, *PLACES),
+        artifacts=(ROWS,), compute=_against_shuffled, places=PLACES,
     ),
+    of_claim(CLAIMS, "FEDDISK-R1", 1, id="feddisk-length-shuffled", places=(README, *PLACES)),
 )  # fmt: skip

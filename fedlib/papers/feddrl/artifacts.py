@@ -82,7 +82,7 @@ ARTIFACTS = (
     Artifact(
         "feddrl/partitions_at_length", "PA, CE and CN at the paper's length: Fashion-MNIST, N = 100",
         runs=partial(length_runs.at_length, names=tuple(runs.VARIANTS)),
-        plot=partial(figures.plot_curves, columns=3), profiles=LONG,
+        plot=figures.plot_federated, profiles=LONG,
     ),
     Artifact(
         "feddrl/baselines_at_length", "PA, CE and CN at the paper's length, no agent: Fashion-MNIST, N = 100",

@@ -39,17 +39,12 @@ def _grid(
     return fig, axes
 
 
-def plot_curves(
-    rows: pd.DataFrame, *, columns: int, size: tuple[float, float] = (3.0, 2.4), note: str = ""
-) -> Figure:
-    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval.
-
-    note: sentences that end the caption's description.
-    """
+def plot_curves(rows: pd.DataFrame, *, columns: int) -> Figure:
+    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
     named = quantities.named(rows)
     named = named[named.variant.isin(CURVES)]
     cells = list(quantities.cells(named))
-    fig, axes = _grid(-(-len(cells) // columns), columns, size)
+    fig, axes = _grid(-(-len(cells) // columns), columns, (3.0, 2.4))
     for ax, (cell, part) in zip(axes.flat, cells, strict=False):
         _accuracy_curves(part, ax)
         ax.set_title(quantities.cell_name(cell), fontsize=8)
@@ -58,8 +53,9 @@ def plot_curves(
     plotting.one_legend(fig, axes.flat[: len(cells)])
     window = max(_window(part) for _, part in cells)
     smooth = f" (Fashion-MNIST: of moving averages over {window} rounds)" if window > 1 else ""
-    words = f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}."
-    return plotting.caption(fig, named, f"{words} {note}".strip())
+    return plotting.caption(
+        fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}."
+    )
 
 
 def _thin_words(named: pd.DataFrame) -> str:
@@ -83,6 +79,11 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
     )
     shown = part.assign(test_accuracy=100 * smooth)
     plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=THIN)
+
+
+def plot_federated(rows: pd.DataFrame) -> Figure:
+    """`plot_curves` of three cells without SingleSet, whose curve is of its own epochs."""
+    return plot_curves(rows[rows.method != "singleset"], columns=3)
 
 
 def plot_length(rows: pd.DataFrame) -> Figure:

@@ -158,7 +158,7 @@ def _lead(rows: pd.DataFrame) -> _Lead | None:
         quantities.PAPER_DATA[cell.dataset], cell.partition.upper(),
         contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
         contrasts.paired(late[feddrl], late.fedavg), within, contrasts.paired(late[own], late[other]),
-        exact=cell.model == PAPERS_CNN, clients=cell.num_clients,
+        exact=cell.model == PAPERS_CNN, clients=int(cell.num_clients),
     )  # fmt: skip
 
 

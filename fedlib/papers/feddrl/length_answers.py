@@ -160,7 +160,7 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
             continue
         dataset, scheme = named[["dataset", "partition"]].iloc[0]
         data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
-        clients = named.num_clients.iloc[0]
+        clients = int(named.num_clients.iloc[0])
         gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, clients].FedAvg
         where = f" with {PAPERS_CNN}" * (named.model.iloc[0] == CNN) + f" with {clients} clients" * (
             clients < 100
