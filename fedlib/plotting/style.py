@@ -105,7 +105,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "untrained": MethodStyle("#555555", "1", "untrained policy", ":"),
     "shuffled": MethodStyle("#AAAAAA", "2", "shuffled input", "--"),
     "drawn": MethodStyle("#CC6677", "D", "FedDRL, slots in drawn order", "-."),
-    "drawn_online": MethodStyle("#CC6677", "D", "FedDRL (online), slots in drawn order", "-."),
+    "drawn_online": MethodStyle("#CC6677", "X", "FedDRL (online), slots in drawn order", "-."),
     "repaired": MethodStyle("#009E73", "*", "repaired FedDRL", "-"),
     "repaired_permuted": MethodStyle("#AAAAAA", "x", "repaired, permuted rewards", ":"),
     "repaired_untrained": MethodStyle("#777777", "1", "repaired, untrained", ":"),

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from functools import partialmethod
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -196,6 +197,13 @@ def test_an_unknown_number_is_one_line(capsys):
     )
 
 
-def test_without_an_id_all_numbers_are_listed(one_run, capsys):
+def test_without_an_id_all_numbers_are_listed(one_run, capsys, monkeypatch):
+    """Off the page of a checkout, or out of the rows where there is none."""
+    assert main(["reproduce-number"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    stated = numbers.stated_values((project_root() / numbers.PAGE).read_text())
+    assert [line.split()[0] for line in listed] == list(stated)
+    assert all(f"  {value}" in line for line, value in zip(listed, stated.values(), strict=True))
+    monkeypatch.setattr(numbers, "PAGE", Path("no") / "such.md")
     assert main(["reproduce-number"]) == 0
     assert re.fullmatch(r"start-one  [\d.]+ %\n", capsys.readouterr().out)

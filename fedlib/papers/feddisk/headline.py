@@ -289,7 +289,7 @@ def _carries(line: pd.Series) -> str:
 
 
 def _information(short: pd.Series, rows_of: RowsOf) -> str:
-    """What the weights are worth at the paper's length, or in short runs where that control was not run."""
+    """Tell what the weights are worth at the paper's length, or in short runs where it was not run."""
     line = _worth_at_length(rows_of)
     where = "short runs only" if line is None else "last round"
     line = short if line is None else line
