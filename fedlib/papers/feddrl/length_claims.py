@@ -44,9 +44,9 @@ from fedlib.papers.feddrl.runs import EXACT_CELL
 ARTIFACT, PLACE = "feddrl/paper_length", "ours: Fashion-MNIST, CE, N = 100, T = 1000"
 CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: Fashion-MNIST, CN, N = 100, T = 1000"
 PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: Fashion-MNIST, PA, N = 100, T = 1000"
-TEN_ARTIFACT, TEN_PLACE = "feddrl/paper_length_ten", "ours: Fashion-MNIST, CE, N = 10, T = 1000"
+TEN_ARTIFACT, TEN_PLACE = "feddrl/paper_length_ten", "ours: Fashion-MNIST with ten clients, CE, T = 1000"
 EXACT_ARTIFACT = f"feddrl/{EXACT_CELL}"
-EXACT_PLACE = "ours: Fashion-MNIST, CE, N = 100, the paper's CNN, T = 1000"
+EXACT_PLACE = "ours: Fashion-MNIST as printed, CE, N = 100, the paper's CNN, T = 1000"
 MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: MNIST, CE, N = 100, T = 1000"
 
 
