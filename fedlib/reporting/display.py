@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import PIL.Image
 from IPython.display import HTML, Image, Markdown, display
@@ -27,7 +28,7 @@ Maker = Callable[[pd.DataFrame], pd.DataFrame]
 
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
-COLOURS = 128  # of a reduced picture
+COLOURS = 64  # of a reduced picture
 SHARED_BY = 3  # claims, from which on a caveat is displayed once
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _COUNTS = ("n", "seeds", "trials")
@@ -273,9 +274,22 @@ def _name(make: Maker) -> str:
 
 
 def _small(picture: io.BytesIO) -> bytes:
-    """Reduce a picture to a palette that keeps the colours of thin lines: a third of the bytes or less."""
-    small, way = io.BytesIO(), PIL.Image.Quantize.MAXCOVERAGE
+    """Reduce a picture to a palette: a third of the bytes or less.
+
+    Half of it are the most frequent colours as they are, so that pale bands keep theirs; the rest covers the
+    others, so that thin lines do.
+    """
+    small, half = io.BytesIO(), COLOURS // 2
     with PIL.Image.open(picture) as image:
-        palette = image.convert("RGB").quantize(COLOURS, method=way, dither=PIL.Image.Dither.NONE)
-        palette.save(small, "PNG", optimize=True)
+        whole = image.convert("RGB")
+    spread = whole.quantize(half, method=PIL.Image.Quantize.MAXCOVERAGE).getpalette()[: 3 * half]
+    pixels = np.asarray(whole).reshape(-1, 3).astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    codes, where, counts = np.unique(pixels, return_inverse=True, return_counts=True)
+    colours = codes[:, None] >> np.array([16, 8, 0], np.uint32) & 255
+    palette = np.vstack([colours[np.argsort(-counts, kind="stable")[:half]], np.reshape(spread, (-1, 3))])
+    apart = ((colours[:, None].astype(int) - palette.astype(int)) ** 2).sum(axis=2)
+    nearest = apart.argmin(axis=1).astype(np.uint8)[where.reshape(-1)]
+    reduced = PIL.Image.fromarray(nearest.reshape(whole.height, whole.width), mode="P")
+    reduced.putpalette(palette.astype(np.uint8).tobytes())
+    reduced.save(small, "PNG", optimize=True)
     return small.getvalue()

@@ -3,6 +3,7 @@
 import io
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
@@ -166,6 +167,21 @@ def test_each_table_stands_below_its_own_caption(rows_at, shown):
     assert "<em>P(&gt; FedAvg).</em>" in last
     with pytest.raises(UsageError, match="1 captions given for 3 tables"):
         mine.table("frl/fig14", *makers, captions=("One.",))
+
+
+def test_a_reduced_picture_keeps_the_colours_of_pale_bands():
+    """Two bands of a tint each beside a gradient of more colours than the palette has, and white around."""
+    pixels = np.full((60, 300, 3), 255, dtype=np.uint8)
+    pixels[:20], pixels[20:40] = (250, 230, 216), (248, 232, 235)
+    pixels[50:, :, 0] = np.arange(300) % 256
+    pixels[50:, :, 1] = np.arange(300)[::-1] % 256
+    picture = io.BytesIO()
+    PIL.Image.fromarray(pixels).save(picture, "PNG")
+    picture.seek(0)
+    with PIL.Image.open(io.BytesIO(display._small(picture))) as small:
+        found = np.asarray(small.convert("RGB"))
+    assert (found[:50] == pixels[:50]).all()
+    assert abs(found[50:].astype(int) - pixels[50:]).max() < 40
 
 
 def test_a_reduced_picture_keeps_the_colour_of_a_small_mark():
