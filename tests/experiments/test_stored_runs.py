@@ -17,14 +17,14 @@ KEPT = ["method", "seed", "rounds", "round", "test_accuracy", *provenance.ORIGIN
 
 
 def so_far(profile: str, store: Store) -> pd.DataFrame:
-    return rows_as_far_as_run(runs.full_scale_cell(profile), store).reindex(columns=KEPT)
+    return rows_as_far_as_run(runs.exact_cell(profile), store).reindex(columns=KEPT)
 
 
 def test_a_run_shows_its_curve_before_it_is_finished(tmp_path, monkeypatch):
     """FedAvg finished, FedProx interrupted after a checkpoint of round 1, FedDRL not begun."""
     monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "empty"))
     store = Store(tmp_path / "other")  # as `--store` names it
-    fedavg, fedprox, *_ = runs.full_scale_cell("smoke")
+    fedavg, fedprox, *_ = runs.exact_cell("smoke")
     runner.run_runs([fedavg], store=store, device="cpu", progress=Silent())
     folder = GroupFolder(store, [fedprox])
     rows = [[{"round": r, "status": "ok", "test_accuracy": 0.1 * r} for r in (0, 1)]]
@@ -46,7 +46,7 @@ def test_a_run_shows_its_curve_before_it_is_finished(tmp_path, monkeypatch):
 
 def test_a_joined_group_gives_each_method_its_own_members(tmp_path):
     """FedAvg and FedProx trained as one computation, as on a GPU, and were interrupted."""
-    fedavg, fedprox, *_ = runs.full_scale_cell("smoke")
+    fedavg, fedprox, *_ = runs.exact_cell("smoke")
     members = [replace(run, seed=seed) for run in (fedavg, fedprox) for seed in (0, 1)]
     rows = [[{"round": 0, "status": "ok", "test_accuracy": 0.1 * n}] for n in range(4)]
     segment = {"device": "cuda", "device_name": "a GPU", **provenance.code()}

@@ -305,7 +305,7 @@ CLAIMS = (
         ),
         gates=(FLAT,),
         how="Registered on 2026-11-27, with FedDisk's own rows of this length known (those of C1 to C7) and "
-        "before any run of the control there. Two mini-batches a round (A13); the classifiers ended by their "
-        "stopping rule.",
+        "before a run of the control there had ended. Two mini-batches a round (A13); the classifiers ended "
+        "by their stopping rule.",
     ),
 )  # fmt: skip

@@ -14,11 +14,11 @@ from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
 from fedlib.papers.feddrl.length_runs import LENGTH_CELLS
-from fedlib.papers.feddrl.runs import EXACT_CELL
+from fedlib.papers.feddrl.runs import EXACT_CELL, PAPERS_CNN
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
-MOST_CELLS, MOST_CLIENTS, PAPERS_CNN = "Fashion-MNIST", 100, "cnn-feddrl"
+MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
 WITHIN = {  # whose lead over FedAvg is what is left of FedDRL's
     "drawn": "with clients listed in an order drawn anew in every round",
     "uniform": "against uniform weights",

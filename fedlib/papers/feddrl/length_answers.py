@@ -32,6 +32,7 @@ from fedlib.papers.feddrl.runs import (
     EXACT_CELL,
     EXACT_METHODS,
     FILE_SETTINGS,
+    PAPERS_CNN,
     base_run,
     with_methods,
 )
@@ -40,7 +41,7 @@ from fedlib.papers.feddrl.tables import LAST_ROUNDS
 LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
 CHANGES = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
 EXACT = f"feddrl/{EXACT_CELL}"
-CNN, PAPERS_CNN = "cnn-feddrl", "the paper's CNN"
+CNN_WORDS = "the paper's CNN"
 AT_LENGTH, PARTITIONS, ENDS = (
     f"feddrl/{name}" for name in ("cluster_skew_at_length", "partitions_at_length", "delta_ends")
 )
@@ -102,7 +103,9 @@ def _over_fedavg_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     own, _ = quantities.of_feddrl(named)
     best = contrasts.paired(quantities.best(named, own), quantities.best(named, "fedavg"))
     last = contrasts.paired(late[own], late.fedavg)
-    exact = f", with {PAPERS_CNN}, {'online ' * (own != 'feddrl')}" if named.model.iloc[0] == CNN else " "
+    exact = (
+        f", with {CNN_WORDS}, {'online ' * (own != 'feddrl')}" if named.model.iloc[0] == PAPERS_CNN else " "
+    )
     paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
     return (
         f"On {data} under {scheme.upper()}{exact}FedDRL {by_sign(best, **LEADS)} "
@@ -162,7 +165,7 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
         data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
         clients = int(named.num_clients.iloc[0])
         gap = quantities.best(named, "fedavg") - accuracies().loc[data, partition, clients].FedAvg
-        where = f" with {PAPERS_CNN}" * (named.model.iloc[0] == CNN) + f" with {clients} clients" * (
+        where = f" with {CNN_WORDS}" * (named.model.iloc[0] == PAPERS_CNN) + f" with {clients} clients" * (
             clients < 100
         )
         found.setdefault(data, []).append(f"{mean_words(gap)} ({partition}{where})")
@@ -185,7 +188,7 @@ def _exact_from_the_published(rows: pd.DataFrame) -> list[str]:
         for level in (lambda name: quantities.best(named, name), lambda name: late[name])
     )
     return [
-        f"With {PAPERS_CNN} the best rounds of {listed(list(EXACT_METHODS.values()))} are {by_best} points "
+        f"With {CNN_WORDS} the best rounds of {listed(list(EXACT_METHODS.values()))} are {by_best} points "
         f"from the published ones, the means of the last {LAST_ROUNDS} rounds {by_late}."
     ]
 

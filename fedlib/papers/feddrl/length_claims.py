@@ -27,7 +27,8 @@ in the best round and 0.7 in the last 50) and of seeds 1 and 2 (526 rounds), bef
 of seeds 3 and 4. All five seeds are run anew on one machine.
 
 FEDDRL-R29 and R30 ask of ten clients, all of whom take part in every round, what R5 and R6 ask of a hundred,
-in both accuracies, registered with FedAvg's rows of seed 0 known and before a run of FedDRL there had ended.
+in both accuracies. They were written while FedDRL's first run was near its end, and its accuracy and FedAvg's
+of that seed, 0, had been seen; they are registered before any run of other seeds or of a control had ended.
 """
 
 from functools import partial
@@ -285,6 +286,7 @@ CLAIMS = (
         Claim(
             f"FEDDRL-R{number}", f"with ten clients under CE {words}", TEN_PLACE, TEN_ARTIFACT,
             parts=_both("feddrl", other, f"FedDRL - {name}"), gates=(flat("feddrl", other), AGENT_TRAINED),
+            how="Seed 0 of FedAvg and FedDRL had been seen when this was registered.",
         )
         for number, words, other, name in (
             (29, "FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),

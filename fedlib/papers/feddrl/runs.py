@@ -44,7 +44,8 @@ CONTROLS = {
     "untrained": ("feddrl", {"agent": "untrained"}),
     "shuffled": ("feddrl", {"agent": "shuffled"}),
 }
-EXACT_CELL = "table3_fmnist_ce_n100"  # the artifact of `full_scale_cell`
+PAPERS_CNN = "cnn-feddrl"  # of MNIST and Fashion-MNIST
+EXACT_CELL = "table3_fmnist_ce_n100"  # the artifact of `exact_cell`
 EXACT_METHODS = {"fedavg": "FedAvg", "fedprox": "FedProx", "feddrl_online": "FedDRL"}  # those printed for it
 DRAWN = {"slot_order": "drawn"}  # options of FedDRL: the departure from A5 of `length_runs`
 VARIANTS = {**PAPER_METHODS, **CONTROLS}
@@ -318,8 +319,8 @@ def fedprox_weights(profile: str) -> list[Run]:
     return [own, *(run for run in others if run.method in ("fedavg", "fedprox"))]
 
 
-def full_scale_cell(profile: str) -> list[Run]:
-    """The cell of table 3 that is run at full scale, with its controls: Fashion-MNIST, CE, N = 100.
+def exact_cell(profile: str) -> list[Run]:
+    """The cell of table 3 that is run exactly as printed, with its controls: Fashion-MNIST, CE, N = 100.
 
     FedDRL here is the online mode: stage 1 of the other takes 2 T worker rounds before round 1. Its controls
     are its untrained policy, and clients in drawn order (`length_runs.paper_length`). FedAvg's weights are

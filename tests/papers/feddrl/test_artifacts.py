@@ -59,7 +59,7 @@ def test_a_profile_changes_sizes_only(profile):
         check_run_names(run)
 
 
-def test_the_full_scale_cell_is_part_of_table3():
+def test_the_exact_cell_is_part_of_table3():
     whole = {run.group_key for run in runs.table3("paper")}
     planned = selection.expand(find_artifact("feddrl/table3_fmnist_ce_n100"), "paper")
     names = ("fedavg", "fedprox", "feddrl", "feddrl", "feddrl")
