@@ -46,15 +46,17 @@ def versions() -> dict[str, str | None]:
 def commit() -> dict[str, Any]:
     """`commit` (hex) and `dirty` (the package differs from it); both None outside a checkout.
 
-    `FEDLIB_COMMIT` names the commit for a copy without `.git`, as on a bare GPU machine; whether
-    such a copy is dirty cannot be known.
+    `FEDLIB_COMMIT` names the commit of a copy without `.git`, or beside one of another commit, as on a bare
+    GPU machine; whether such a copy is dirty cannot be known.
     """
     package, named = Path(fedlib.__file__).parent, os.environ.get("FEDLIB_COMMIT") or None
     try:
         # An installed package may lie inside another project's checkout: it must be tracked to count.
         _git(package, "ls-files", "--error-unmatch", "__init__.py")
-        changes = _git(package, "status", "--porcelain", "--", ".")
-        return {"commit": _git(package, "rev-parse", "HEAD"), "dirty": bool(changes)}
+        head = _git(package, "rev-parse", "HEAD")
+        if named and not head.startswith(named):
+            return {"commit": named, "dirty": None}
+        return {"commit": head, "dirty": bool(_git(package, "status", "--porcelain", "--", "."))}
     except subprocess.CalledProcessError as error:
         if "dubious ownership" not in error.stderr:
             return {"commit": named, "dirty": None}

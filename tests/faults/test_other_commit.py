@@ -133,6 +133,14 @@ def test_a_checkout_of_another_user_is_unknown_with_one_warning(forgotten, monke
         assert provenance.commit()["commit"] == "unknown"
 
 
+@pytest.mark.parametrize(("named", "found"), [("abc", ("abc", None)), (A[:9], (A, False)), ("", (A, False))])
+def test_a_named_commit_takes_the_place_of_another_one_of_git(forgotten, monkeypatch, named, found):
+    """On a lent machine the history beside a copy can be older than its files."""
+    monkeypatch.setenv("FEDLIB_COMMIT", named)
+    monkeypatch.setattr(provenance, "_git", lambda folder, command, *_: A if command == "rev-parse" else "")
+    assert provenance.commit() == {"commit": found[0], "dirty": found[1]}
+
+
 def test_git_itself_says_dubious_ownership_where_the_owner_is_another(tmp_path):
     """What git says is not ours: this test notices when its words change."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

@@ -136,6 +136,11 @@ ARTIFACTS = (
         seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     Artifact(
+        "feddrl/small_setting_means", "The agent's means of every client over the rounds",
+        runs=small_setting.small_setting, plot=learned.plot_means,
+        seeds={"smoke": 1, "reduced": 10, "paper": 5},
+    ),
+    Artifact(
         "feddrl/repair_search", "Which departures let the agent learn: search on the embedded images",
         runs=small_setting.repair_search, plot=learned.plot_gains, tables=(learning.gains,),
         seeds={"smoke": SEARCH_SEEDS[:1], "reduced": SEARCH_SEEDS, "paper": SEARCH_SEEDS},
@@ -146,7 +151,7 @@ ARTIFACTS = (
         seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     Artifact(
-        "feddrl/repair_means", "The agents' means of every client over the rounds",
+        "feddrl/repair_means", "The repaired agent's means of every client over the rounds",
         runs=small_setting.repair_judged, plot=learned.plot_means,
         seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),

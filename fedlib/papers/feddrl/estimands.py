@@ -120,8 +120,13 @@ def growth(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def loss_ratio(value: str, *, initial: bool) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """100 x log of the baselines' `value` over FedDRL's after the initial phase; in it, the inverse."""
+def loss_ratio(
+    value: str, *, initial: bool, needs: tuple[str, ...] = THREE, data: tuple[str, ...] = ("CIFAR-100",)
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """100 x log of the baselines' `value` over FedDRL's after the initial phase; in it, the inverse.
+
+    By cell of ten clients, all of whose losses are known in every round.
+    """
 
     def measure(part: pd.DataFrame) -> pd.Series:
         ratios = quantities.loss_ratios(part, value, window=1)
@@ -130,7 +135,7 @@ def loss_ratio(value: str, *, initial: bool) -> Callable[[pd.DataFrame], pd.Data
         logs = own.ratio.map(math.log).groupby(own.seed).mean()
         return -100 * logs if initial else 100 * logs
 
-    return by_cell(measure, data=("CIFAR-100",), num_clients=10)
+    return by_cell(measure, needs=needs, data=data, num_clients=10)
 
 
 def factor_gap(part: pd.DataFrame, variant: str = "feddrl") -> pd.Series:

@@ -49,7 +49,7 @@ def plot_means(rows: pd.DataFrame) -> Figure:
         for client, line in part.groupby("client"):
             group = "main" if client < quantities.main_group(COHORT) else "small"
             ax.plot(line["round"], line.mu, color=COLOURS[group], linewidth=1, label=f"{group} group")
-        ax.set_ylim(0, 1)
+        ax.set_ylim(-0.02, 1.02)
         ax.set_title(textwrap.fill(plotting.method_style(name).label, 18), fontsize=9)
     for ax, data in zip(axes[:, 0], sets, strict=True):
         ax.set_ylabel(f"{quantities.PAPER_DATA[data]}: mean $\\mu_k$")

@@ -218,8 +218,8 @@ _BENCHMARK_SIZES = {
 def benchmark(profile: str) -> list[Run]:
     """NIID-Bench's protocol: 10 clients, all take part, E = 10, B = 64, lr 0.01, momentum 0.9, decay 1e-5.
 
-    Images are scaled to [0, 1] and not standardised, as in its public code. Below `extended` with fewer
-    rounds: then the rows decide nothing.
+    Images are scaled to [0, 1] and not standardised, as in its public code (HEAD-A16). Below `extended` with
+    fewer rounds: then the rows decide nothing.
     """
     dataset, cells, rounds, epochs = _BENCHMARK_SIZES[check_name("profile", profile, PROFILES)]
     return [

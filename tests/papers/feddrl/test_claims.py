@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 from claims import decide, printed
@@ -357,6 +358,16 @@ def test_loss_ratios_by_hand():
     )
     assert ratios[ratios.variant == "fedavg"].ratio.tolist() == [2.0, 1.5]
     assert ratios[ratios.variant == "feddrl"].ratio.tolist() == [1.0, 1.0]
+
+
+def test_losses_of_ten_clients_stand_beside_c9():
+    """FedAvg's loss is e times FedDRL's after a quarter of the rounds: 100 log then, 0 before."""
+    rows = cell("fmnist", feddrl=[50, 50], fedavg=[50, 50])
+    loss = np.where((rows.method == "fedavg") & (rows["round"] > 2), math.e, 1.0)
+    (beside,) = next(claim for claim in CLAIMS if claim.id == "FEDDRL-C9").supplements
+    told = beside.tell(rows.assign(client_loss_mean=loss, client_loss_variance=loss))
+    assert told.count("later (100 log): +100.00 ") == 2
+    assert "at first (100 log): +0.00 " in told
 
 
 def at_length(drl, rounds=1000, **more):

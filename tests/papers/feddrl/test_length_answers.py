@@ -43,6 +43,15 @@ def test_levels_stand_against_the_published_ones():
     assert told.endswith(" (CE) and −33.72 [−33.97, −33.47] (CN) points from the published one.")
 
 
+def test_a_cell_of_ten_clients_says_so():
+    rows = at_length([52.0, 52.2, 52.1]).assign(num_clients=10)
+    first, *_ = length_answers.at_the_papers_length(lambda asked: rows, "feddrl/paper_length_ten")
+    start = (
+        "On Fashion-MNIST under CE, with ten clients, all of whom take part, FedDRL leads FedAvg in the best"
+    )
+    assert first.startswith(start)
+
+
 def test_the_exact_cell_is_told_beside_the_others():
     """FedDRL, online, 2 points above FedAvg (50.1 %; printed 84.88), with clients in drawn order 1."""
     rows = exact([52.0, 52.2, 52.1], [51.0, 51.2, 51.1])
@@ -132,20 +141,21 @@ def test_the_table_of_the_ends_has_levels_and_falls():
 
 
 def test_missing_hours_name_the_claims_that_want_them(monkeypatch):
-    """250 s and 1150 s of a hundred clients: 2500 s; 1150 + 9 x 3 x 250 = 7900 s."""
+    """2500 s are 42 min, 7900 s 2.2 h."""
 
     class Timings:
         def of_runs(self, runs):
             (run,) = runs
-            return pd.Series({"seconds": {"fedavg": 250.0, "feddrl": 1150.0}[run.method]})
+            assert run.num_clients == 10
+            return pd.Series({"seconds": {"fedavg": 2500.0, "feddrl": 7900.0}[run.method]})
 
     monkeypatch.setattr(length_answers, "Timings", Timings)
     verdicts = {"FEDDRL-C1": "supported", "FEDDRL-C5": "not testable here", "FEDDRL-C6": "not testable here"}
     records = [{"claim": name, "verdict": verdict} for name, verdict in verdicts.items()]
     assert length_answers.which_hours_are_missing(records) == [
-        "C5 and C6 need ten clients over the paper's 1000 rounds, which were not run.",
-        "A seed of Fashion-MNIST under CE takes about 42 min of one thread with FedAvg, 2.2 h with FedDRL, "
-        "reckoned from a hundred clients.",
+        "C5 and C6 need ten clients over the paper's 1000 rounds in more cells than Fashion-MNIST's under "
+        "CE.",
+        "There a seed took about 42 min of one thread with FedAvg, 2.2 h with FedDRL.",
         "C5 needs CIFAR-100 too.",
     ]
     assert length_answers.which_hours_are_missing([]) == []
