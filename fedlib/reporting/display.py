@@ -276,19 +276,22 @@ def _name(make: Maker) -> str:
 def _small(picture: io.BytesIO) -> bytes:
     """Reduce a picture to a palette: a third of the bytes or less.
 
-    Half of it are the most frequent colours as they are, so that pale bands keep theirs; the rest covers the
-    others, so that thin lines do.
+    Half of it are the colours with the largest even areas, as they are: those of lines, markers and pale
+    bands, not those between them. The rest covers the others.
     """
     small, half = io.BytesIO(), COLOURS // 2
     with PIL.Image.open(picture) as image:
         whole = image.convert("RGB")
     spread = whole.quantize(half, method=PIL.Image.Quantize.MAXCOVERAGE).getpalette()[: 3 * half]
-    pixels = np.asarray(whole).reshape(-1, 3).astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-    codes, where, counts = np.unique(pixels, return_inverse=True, return_counts=True)
+    pixels = np.asarray(whole).astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    even = np.zeros(pixels.shape, bool)  # as the pixel on the left and the one above
+    even[1:, 1:] = (pixels[1:, 1:] == pixels[1:, :-1]) & (pixels[1:, 1:] == pixels[:-1, 1:])
+    codes, where = np.unique(pixels.reshape(-1), return_inverse=True)
+    areas = np.bincount(where, weights=even.reshape(-1), minlength=len(codes))
     colours = codes[:, None] >> np.array([16, 8, 0], np.uint32) & 255
-    palette = np.vstack([colours[np.argsort(-counts, kind="stable")[:half]], np.reshape(spread, (-1, 3))])
+    palette = np.vstack([colours[np.argsort(-areas, kind="stable")[:half]], np.reshape(spread, (-1, 3))])
     apart = ((colours[:, None].astype(int) - palette.astype(int)) ** 2).sum(axis=2)
-    nearest = apart.argmin(axis=1).astype(np.uint8)[where.reshape(-1)]
+    nearest = apart.argmin(axis=1).astype(np.uint8)[where]
     reduced = PIL.Image.fromarray(nearest.reshape(whole.height, whole.width), mode="P")
     reduced.putpalette(palette.astype(np.uint8).tobytes())
     reduced.save(small, "PNG", optimize=True)

@@ -198,6 +198,19 @@ def test_a_reduced_picture_keeps_the_colour_of_a_small_mark():
     assert max(abs(one - other) for one, other in zip(found, blue, strict=True)) <= 8
 
 
+def test_a_reduced_picture_keeps_the_colour_of_a_marker_as_it_is():
+    """A marker of 16 pixels among 200 shades near to it, each of them on more pixels, which never touch."""
+    pixels, blue = np.full((60, 300, 3), 255, dtype=np.uint8), (20, 114, 178)
+    shades = np.random.default_rng(0).integers((0, 94, 158), (40, 134, 198), size=(200, 3))
+    pixels[::2, ::2] = shades[np.arange(30 * 150).reshape(30, 150) % 200]
+    pixels[31:35, 31:35] = blue
+    picture = io.BytesIO()
+    PIL.Image.fromarray(pixels).save(picture, "PNG")
+    with PIL.Image.open(io.BytesIO(display._small(picture))) as small:
+        found = np.asarray(small.convert("RGB"))
+    assert (found[31:35, 31:35] == blue).all()
+
+
 def record(name, how="", *, ours=False, verdict="supported", kind="superiority"):
     told = {"evidence": "+1", "profile": "reduced", "data": "mnist", "statement": "better", "how": how}
     return {"claim": f"A-{name}", "verdict": verdict, "kind": kind, "ours": ours, **told}
