@@ -14,7 +14,7 @@ import PIL.Image
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE
+from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE, REFUTED
 from fedlib.analysis.tables import counted, dataset_words, listed, provenance_line, seed_words
 from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact
@@ -33,8 +33,11 @@ SHARED_BY = 3  # claims, from which on a caveat is displayed once
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _COUNTS = ("n", "seeds", "trials")
 _MEANINGS = {
-    NOT_TESTABLE: "accuracies still rise, an agent was trained less than the paper's, or data are generated",
+    NOT_TESTABLE: "accuracies still rise, an agent was trained less than the paper's, data are generated, or "
+    "there is one seed",
     INCONCLUSIVE: "the interval over seeds allows both yes and no",
+    REFUTED: "the interval excludes an effect of half the printed size (else of half a point of accuracy, or "
+    "as stated), even where it is open who is ahead",
 }
 _PROFILE_WORDS = {  # what a profile is, in the order of size
     "smoke": "seconds",
@@ -112,7 +115,7 @@ def show_claims(found: Sequence[Record]) -> None:
         show_points(*(f"{listed(names)}: {' '.join(words)}" for names, words in by_claims.items()))
     items = [
         (
-            f"{one['claim']} · {one['verdict']} · {one['statement']}",
+            f"{one['claim']}{' (ours)' * one['ours']} · {one['verdict']} · {one['statement']}",
             "; ".join(filter(None, [one["evidence"], scale_of(one), _own_caveats(one, shared)])),
         )
         for one in found
@@ -141,7 +144,7 @@ def show_findings(sentences: Sequence[str], found: Sequence[Record], *, paper: s
     """Display a list: sentences, the count of a paper's verdicts, and the data and scale they rest on."""
     words = [word for word in counts_of(found)[0] if word in _MEANINGS]
     meant = "".join(f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in words)
-    verdicts = f"{verdicts_words(found)}{meant}"
+    verdicts = f"{verdicts_words(found)}{meant} How each is decided: [docs/claims.md](../docs/claims.md)."
     show_points(*sentences, verdicts, _scale_sentence(found, PAPERS[paper].profile_words))
 
 

@@ -68,7 +68,7 @@ AT_FULL_SIZE = tuple(
         "FEDDDRL-C16",
         part,
         id=f"fedddrl-full-{name}",
-        places=(FINDINGS,),
+        places=(README, *PLACES),
         artifact="fedddrl/full-size",
     )
     for part, name in enumerate(NAMES)

@@ -207,6 +207,7 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
     table["smallest"] = table["mean distance"] == table["mean distance"].min()
     local = runs.scale_of(rows.profile.iloc[0]).local
     table["in use"] = table.index == local_of(local.rate, local.batch_size, json.dumps(_extra(local)))
+    table["seeds"] = first.groupby("local").seed.nunique()
     table = table.sort_values("mean distance", kind="stable")
     return table.round(1).reset_index().rename_axis(columns=None)
 
@@ -247,6 +248,7 @@ def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
     table = late.groupby("variant")[["gain", "penalty", "uploads", "bias"]].mean()
     earlier = terms[terms.t <= terms.t.max() - last].groupby("variant").uploads.mean()
     table.insert(3, "uploads before", earlier)
+    table["seeds"] = late.groupby("variant").seed.nunique()
     printed = {
         name: printed_value("fedddrl_text", artifact=equation)
         for name, equation in (("gain", "eq13"), ("penalty", "eq14"))
