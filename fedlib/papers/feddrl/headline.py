@@ -94,10 +94,11 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
         f"In the mean of the last {LAST_ROUNDS} of {ROUNDS} rounds it is "
         f"{_sides({one.cell: one.late for one in leads}, 'under')}.",
     ]
+    left = []
     for within, words in WITHIN.items():
         own = {one.cell: one.left for one in leads if one.within == within}
-        told += [f"There it is {_sides(own, 'under')}, {words}."] if own else []
-    return told
+        left += [f"{_sides(own, 'under')}, {words}"] if own else []
+    return [*told, f"What the controls leave of that is {'; '.join(left)}."]
 
 
 def _sides(found: Mapping[str, Interval], word: str) -> str:
@@ -201,7 +202,8 @@ def _who_learns(rows: pd.DataFrame) -> list[str]:
         for found in (printed, again)
     )
     learns = (
-        "**Does the agent learn?** In the small setting its mean reward less that of uniform weights is "
+        "**Does the agent learn?** In the small setting, on images of all of each data set "
+        "(`repair_judged`), its mean reward less that of uniform weights is "
         f"{told} nats as printed, and {repair} nats with seven settings changed."
     )
     why = (

@@ -17,8 +17,8 @@ LEARN_BEFORE = ("fedddrl", "fedmarl")
 # Name in our tables -> method and options
 CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "FedAvg": ("fedavg", {}),
-    "drop slowest": ("drop_slowest", {"keep_share": 0.5}),
-    "drop slowest, random": ("random_drop", {"keep_share": 0.5}),
+    "faster half alone": ("drop_slowest", {"keep_share": 0.5}),
+    "faster half alone, random": ("random_drop", {"keep_share": 0.5}),
     "FedDdrl": ("fedddrl", {}),
     "FedDdrl, random": ("fedddrl", {"deployed": "random"}),
     "FedMarl": ("fedmarl", {}),
@@ -35,7 +35,7 @@ def rivals(name: str) -> dict[str, str]:
     """Whom a method that learns is compared with: words -> contestant."""
     return {
         "as many clients at random": f"{name}, random",
-        "the half that is not slowest": "drop slowest",
+        "the faster half alone": "faster half alone",
         "FedAvg": "FedAvg",
     }
 

@@ -1,6 +1,7 @@
 """Tables of the head to head: levels, aggregates over cells, the public benchmark beside ours."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ from fedlib.papers.head_to_head.quantities import (
     shared_runs,
     standing_of,
 )
-from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
+from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
@@ -205,16 +206,19 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
             "method": method_style(line.method).label,
             "data": f"{title_of(line.dataset)}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
-            "ours (%)": f"{line.ours:.2f}",
+            "ours (%)": f"{line.ours:.2f}, {_runs_words(line)}",
             "difference": effect_words(line.difference),
             "margin": f"{line.margin:.2f}",
             "verdict": AGREEMENT[line.verdict],
-            "rounds": line.rounds,
-            "seeds": line.seeds,
-            "diverged": line.diverged,
         }
         for line in benchmark_cells(rows).itertuples()
     )
+
+
+def _runs_words(line: Any) -> str:
+    """`3 seeds`, with the rounds of a short run and the number of diverged ones, if any."""
+    short = f", {line.rounds} rounds" * (line.rounds < BENCHMARK_ROUNDS)
+    return f"{line.seeds} seeds{short}{f', {line.diverged} diverged' * bool(line.diverged)}"
 
 
 def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:

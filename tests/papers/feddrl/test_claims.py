@@ -583,7 +583,8 @@ def test_the_end_answers_without_numbers():
     }
     two = "+2.00 [+2.00, +2.00]"
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
-        "**Does the agent learn?** In the small setting its mean reward less that of uniform weights is "
+        "**Does the agent learn?** In the small setting, on images of all of each data set "
+        "(`repair_judged`), its mean reward less that of uniform weights is "
         "−0.50 [−0.50, −0.50] (Fashion-MNIST) and −0.50 [−0.50, −0.50] (MNIST) nats as printed, and "
         "+0.40 [+0.40, +0.40] (Fashion-MNIST) and +0.40 [+0.40, +0.40] (MNIST) nats with seven "
         "settings changed.",

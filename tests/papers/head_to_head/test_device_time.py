@@ -67,10 +67,10 @@ def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
 
 
 def test_the_half_that_is_not_slowest_is_held_against_fedavg():
-    rows = rows_of(FedAvg=[(60, [0.5], "ok")] * 2, **{"drop slowest": [(60, [0.4], "ok")] * 2})
+    rows = rows_of(FedAvg=[(60, [0.5], "ok")] * 2, **{"faster half alone": [(60, [0.4], "ok")] * 2})
     told = device_time.rival_words(rows)
     assert told.endswith(" says little: FedAvg is by +10.00 [+10.00, +10.00] points.")
-    even = rows_of(FedAvg=[(60, [0.5], "ok")] * 2, **{"drop slowest": [(60, [0.5], "ok")] * 2})
+    even = rows_of(FedAvg=[(60, [0.5], "ok")] * 2, **{"faster half alone": [(60, [0.5], "ok")] * 2})
     assert device_time.rival_words(even) == ""
     assert device_time.rival_words(rows_of(FedAvg=[(60, [0.5], "ok")] * 2)) == ""
 
