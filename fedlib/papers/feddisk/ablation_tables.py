@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import Interval, by_sign, effect_words
+from fedlib.analysis.tables import listed
 from fedlib.analysis.variants import with_variant
 from fedlib.papers.feddisk.runs import ABLATIONS
 from fedlib.papers.feddisk.tables import ACCURACY
@@ -25,6 +27,11 @@ def ablations_shown(rows: pd.DataFrame) -> pd.DataFrame:
 def worth_shown(rows: pd.DataFrame) -> pd.DataFrame:
     """`weights_worth` with its unit in the header."""
     return weights_worth(rows).rename(columns={"mean": "difference (points)"})
+
+
+def worth_at_length_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`weights_worth_at_length` with its unit in the header."""
+    return weights_worth_at_length(rows).rename(columns={"mean": "difference (points)"})
 
 
 def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -56,7 +63,22 @@ def weights_worth(rows: pd.DataFrame) -> pd.DataFrame:
 
 def weights_worth_at_length(rows: pd.DataFrame) -> pd.DataFrame:
     """The first of these pairs, both with two mini-batches a round."""
-    return _worth(rows, (("feddisk_2_steps", "feddisk_shuffled"),))
+    found = _worth(rows, (("feddisk_2_steps", "feddisk_shuffled"),))
+    return found.replace({"variant": {"feddisk_2_steps": "feddisk"}})
+
+
+def beyond_the_step(ablations: pd.DataFrame, at_length: pd.DataFrame) -> list[str]:
+    """Answer whether the weights do more than change the step: in short runs and at the paper's length."""
+    short, long = weights_worth(ablations), weights_worth_at_length(at_length)
+    told = []
+    for where, table in (("in the short runs", short), ("at the paper's length", long)):
+        for _, line in table[table.variant == "feddisk"].iterrows():
+            found = Interval.from_columns(line, "mean", bounds="")
+            side = by_sign(found, above="more", below="less", undecided="not decided")
+            told.append(f"{effect_words(found, 'points')} {where} ({side})")
+    if not told:
+        return []
+    return [f"FedDisk's accuracy less that with the same weights on other samples: {listed(told)}."]
 
 
 def _worth(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:

@@ -113,7 +113,7 @@ ARTIFACTS = (
     ),
     _trained(
         "feddisk/converged_weights", "FedDisk of that length beside its weights on other samples (ours)",
-        runs=converged_weights, tables=(ablation_tables.weights_worth_at_length,),
+        runs=converged_weights, tables=(ablation_tables.worth_at_length_shown,),
         profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
     ),
     _trained(

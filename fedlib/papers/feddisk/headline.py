@@ -9,7 +9,7 @@ from fedlib.analysis.claims import real_rows, samples_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.published import printed_values
-from fedlib.analysis.tables import counted, dataset_titles, listed, side_words
+from fedlib.analysis.tables import counted, dataset_titles, listed, side_words, span_words
 from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.ablation_tables import (
     ablation_table,
@@ -150,7 +150,7 @@ def two_epochs_answer(rows_of: RowsOf) -> list[str]:
 
 
 def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
-    """Sentences that answer a section: where FedDisk is ahead and by how much, then what is compared.
+    """Sentences that answer a section: what is compared, where FedDisk is ahead, and by how much.
 
     measure: `gap`, `rounds_saved` or `loss_saved`; positive where FedDisk is ahead.
     """
@@ -160,7 +160,8 @@ def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
         return []
     told = side_words(found, "ahead", "behind", ratios=measure is loss_saved)
     foregone = _foregone(rows) if measure is rounds_saved else []
-    return [f"FedDisk is {told}.", f"Compared: {_COMPARED[measure]}.", *foregone]
+    lengths = span_words(rows.groupby("dataset")["round"].max())
+    return [f"{_COMPARED[measure]}, in runs of {lengths} rounds: {told}.", *foregone]
 
 
 def _foregone(rows: pd.DataFrame) -> list[str]:
@@ -178,9 +179,9 @@ def _foregone(rows: pd.DataFrame) -> list[str]:
 
 
 _COMPARED = {
-    gap: "its accuracy in the best round less the best competitor's, in points",
-    rounds_saved: "the quickest competitor's rounds less those of its two phases",
-    loss_saved: "the lowest mean training loss of a competitor over its own",
+    gap: "FedDisk's accuracy in the best round less the best competitor's, in points",
+    rounds_saved: "The quickest competitor's rounds less those of FedDisk's two phases",
+    loss_saved: "The lowest mean training loss of a competitor over FedDisk's",
 }
 
 

@@ -54,7 +54,16 @@ def test_weights_are_worth_as_much_at_length_with_two_mini_batches_a_round():
     ]
     at_length = ablation_tables.weights_worth_at_length(pd.DataFrame(rows))
     assert at_length.less.tolist() == ["feddisk_shuffled"]
+    assert at_length.variant.tolist() == ["feddisk"]
     np.testing.assert_allclose(at_length["mean"], [3], atol=1e-9)
+
+
+def test_it_is_told_whether_the_weights_do_more_than_change_the_step(rows):
+    """Three points more in both trials; no rows at the paper's length."""
+    (told,) = ablation_tables.beyond_the_step(rows, rows.iloc[:0])
+    assert told.startswith("FedDisk's accuracy less that with the same weights on other samples: +3.00")
+    assert told.endswith(" points in the short runs (more).")
+    assert ablation_tables.beyond_the_step(rows.iloc[:0], rows.iloc[:0]) == []
 
 
 def test_ablations_are_drawn(rows, tmp_path):

@@ -123,10 +123,12 @@ def test_each_data_set_is_compared_and_stand_ins_are_marked():
     behind = rows([0.5, 0.7], [0.5, 0.8], dataset="mnist")
     ahead = rows([0.5, 0.9], [0.5, 0.8], dataset="standin-xray").assign(stand_in=True)
     both = pd.concat([behind.assign(stand_in=False), ahead])
-    found, compared = headline.each_data_set(both, gap)
+    (found,) = headline.each_data_set(both, gap)
     first, second = "+10.00 [+10.00, +10.00] on chest X-rays (stand-in)", "−10.00 [−10.00, −10.00] on MNIST"
-    assert found == f"FedDisk is ahead, {first}; behind, {second}."
-    assert compared.endswith("less the best competitor's, in points.")
+    assert found == (
+        "FedDisk's accuracy in the best round less the best competitor's, in points, in runs of 2 rounds: "
+        f"ahead, {first}; behind, {second}."
+    )
     assert headline.each_data_set(behind[behind.method != "fedbn"], gap) == []
 
 
