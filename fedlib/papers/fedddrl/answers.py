@@ -1,4 +1,4 @@
-"""Answers of 03_fedddrl's sections 6 and 8 in sentences computed from rows.
+"""Answers of 03_fedddrl's sections 6, 8 and 9 in sentences computed from rows.
 
 Each function takes `session.rows` or the like. It returns a few points, none without rows.
 """
@@ -122,3 +122,32 @@ def _by_role(table: pd.DataFrame) -> dict[str, Interval]:
     """Interval over seeds of each data set's column, in the paper's order; none without a number."""
     found = {role: table[role].dropna() for role in runs.ALPHAS if role in table}
     return {role: mean_interval(values.to_numpy()) for role, values in found.items() if len(values)}
+
+
+def what_clients_and_mixup_do(rows_of: RowsOf) -> list[str]:
+    """Answer table 5 and fig. 2: what Balanced-MixUp and twice the clients a round change for FedAvg."""
+    rows = rows_of("fedddrl/table5")
+    if rows.empty:
+        return []
+    sizes = sorted(rows.cohort_size.unique())
+    mixed = {
+        f"{role} with {size:.0f}": gain
+        for size in sizes
+        for role, gain in _by_role(_mixup_gain(rows, size)).items()
+    }
+    more = _by_role(estimands.by_cohort_size(quantities.final_accuracy)(rows))
+    told = []
+    if mixed:
+        sides = side_words(mixed, "higher", "lower", "points")
+        told.append(f"FedAvg's accuracy with Balanced-MixUp less without, by clients a round: {sides}.")
+    if more:
+        sides = side_words(more, "higher", "lower", "points")
+        told.append(f"With {sizes[-1]:.0f} clients a round in place of {sizes[0]:.0f} it is {sides}.")
+    return told
+
+
+def _mixup_gain(rows: pd.DataFrame, size: float) -> pd.DataFrame:
+    """FedAvg's accuracy with Balanced-MixUp less without it at a number of clients, by seed and data set."""
+    pair = estimands.against("fedavg_mixup", "fedavg")
+    found = estimands.contrasts(pair, cohort_sizes=(size,))(rows)
+    return found.rename(columns=lambda name: name.partition(":")[0])

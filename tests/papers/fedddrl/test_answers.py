@@ -1,4 +1,4 @@
-"""Answers of 03_fedddrl's sections 6 and 8 on rows made by hand: words, the opposite sign, and no rows."""
+"""Answers of 03_fedddrl's sections 6, 8 and 9 on rows made by hand: words, the opposite sign, and no rows."""
 
 import json
 
@@ -15,7 +15,13 @@ def giving(rows):
 
 
 @pytest.mark.parametrize(
-    "answer", [answers.whom_it_keeps, answers.who_trains_longer, answers.which_step_helps]
+    "answer",
+    [
+        answers.whom_it_keeps,
+        answers.who_trains_longer,
+        answers.which_step_helps,
+        answers.what_clients_and_mixup_do,
+    ],
 )
 def test_without_rows_nothing_is_said(answer):
     assert answer(giving(pd.DataFrame())) == []
@@ -112,3 +118,14 @@ def test_no_step_is_decided_by_one_seed():
     rows = ablation(0.80, 0.82, 0.81, 0.80)
     (told,) = answers.which_step_helps(giving(rows[rows.seed == 1]))
     assert told.endswith(" No step is decided, the largest is B − A: +2.0 points.")
+
+
+def test_clients_and_mixup_are_told_by_data_and_number_of_clients():
+    """FedAvg at 50 % with five clients and 52 % with ten; Balanced-MixUp gives 3 points and takes 1."""
+    plain, mixed = ("fedavg", "MNIST"), ("fedavg_mixup", "MNIST")
+    few = frame({plain: 0.50, mixed: 0.53}, sway=0.0, cohort=5)
+    many = frame({plain: 0.52, mixed: 0.51}, sway=0.0, cohort=10)
+    by_mixup, by_clients = answers.what_clients_and_mixup_do(giving(pd.concat([few, many])))
+    assert "by clients a round: higher, +3" in by_mixup
+    assert "points on MNIST with 5; lower, −1" in by_mixup
+    assert by_clients.startswith("With 10 clients a round in place of 5 it is higher, +2")
