@@ -28,6 +28,21 @@ def test_every_column_is_described_and_every_run_has_its_details(path):
         assert details["provenance"]["device"]
 
 
+def test_every_commit_of_a_row_is_in_the_history_or_named_as_lost():
+    git = ["git", "-C", str(ROOT)]
+    done = subprocess.run([*git, "rev-list", "HEAD"], capture_output=True, text=True, check=False)
+    history = set(done.stdout.split())
+    if len(history) < 1000:
+        pytest.skip("no checkout with the whole history")
+    named = set(re.findall(r"^\| ([0-9a-f]{40}) ", (ROOT / "docs" / "results.md").read_text(), re.MULTILINE))
+    found = set()
+    for path in FILES:
+        if "commit" in pyarrow.parquet.read_schema(path).names:
+            column = pyarrow.parquet.read_table(path, columns=["commit"])["commit"].unique().to_pylist()
+            found |= {one for words in column if words for one in re.findall(r"[0-9a-f]{40}", words)}
+    assert found - history == named
+
+
 def test_results_load_with_one_import():
     code = (
         "import fedlib, sys; print(set(fedlib.load_results('start/sanity').profile), 'torch' in sys.modules)"
