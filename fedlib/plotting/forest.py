@@ -143,7 +143,7 @@ def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 _EDGES = (-2.5, 3.5)
-_PANEL_LETTERS = 48  # of a line of small text as wide as a panel
+_PANEL_LETTERS = 50  # of a line of small text as wide as a panel
 _RATIO_LINE = 0.34  # inches of a line and the name above it
 
 

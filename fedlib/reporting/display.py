@@ -30,6 +30,7 @@ CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 COLOURS = 64  # of a reduced picture
 SHARED_BY = 3  # claims, from which on a caveat is displayed once
+_LOGARITHM = "(100 log)"
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _COUNTS = ("n", "seeds", "trials")
 _MEANINGS = {
@@ -111,8 +112,13 @@ def show_claims(found: Sequence[Record]) -> None:
     by_claims: dict[tuple[str, ...], list[str]] = {}
     for words, names in shared.items():
         by_claims.setdefault(tuple(names), []).append(words)
-    if shared:
-        show_points(*(f"{listed(names)}: {' '.join(words)}" for names, words in by_claims.items()))
+    notes = [f"{listed(names)}: {' '.join(words)}" for names, words in by_claims.items()]
+    if any(_LOGARITHM in one["evidence"] for one in found):
+        notes.append(
+            f"{_LOGARITHM} stands for 100 times the natural logarithm of a ratio: +10 is a tenth more."
+        )
+    if notes:
+        show_points(*notes)
     items = [
         (
             f"{one['claim']}{' (ours)' * one['ours']} · {one['verdict']} · {one['statement']}",

@@ -90,7 +90,7 @@ def test_a_long_name_is_cut_where_a_panel_has_no_room():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=0.5, low=0.2, high=0.8, part="rounds " * 20)
     figure = plot_published(ratios, {})
     names = [text.get_text() for ax in figure.axes for text in ax.texts]
-    assert all(len(name) <= 48 and name.endswith(" …") for name in names)
+    assert all(len(name) <= 50 and name.endswith(" …") for name in names)
     plt.close(figure)
 
 

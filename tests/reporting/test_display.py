@@ -237,6 +237,20 @@ def test_a_caveat_of_three_claims_stands_once_above_them(shown):
     assert shown[0].data.count(shared) == 2
 
 
+def test_our_claims_say_so_and_logarithms_are_explained_once(shown):
+    records = [record("C1"), record("C2", ours=True)]
+    display.show_claims([*records, {**record("C3"), "evidence": "ratio (100 log): +9"}])
+    note, claims = shown
+    assert (
+        note.data == "- (100 log): 100 times the natural logarithm of a ratio, so that +10 is a tenth more."
+    )
+    assert "A-C1 · supported" in claims.data
+    assert "A-C2 (ours) · supported" in claims.data
+    shown.clear()
+    display.show_claims(records)
+    assert len(shown) == 1
+
+
 def test_published_claims_and_ours_are_counted_apart():
     found = [record("C1"), record("C2", kind="arithmetic"), record("R1", ours=True, verdict="inconclusive")]
     assert display.verdicts_words(found) == (

@@ -187,7 +187,7 @@ CLAIMS = (
         "feddisk/table1", fallback=LONGER, how=f"{AT_LENGTH} {OWN_CURVES}",
         parts=(
             Part(
-                "rounds of the quickest competitor - FedDisk's, both phases",
+                "rounds, quickest competitor - FedDisk in all",
                 by_data(quantities.rounds_saved), unit="rounds",
                 printed=quantities.printed_rounds_saved, cells=DATA_SETS,
             ),

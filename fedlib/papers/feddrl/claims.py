@@ -53,7 +53,7 @@ def gain(
     """Relative gain over the best or worst baseline in some of table 3's cells."""
     measure = {"best": estimands.gain_over_best, "worst": estimands.gain_over_worst}[over]
     return Part(
-        what=f"gain over the {over} baseline",
+        what=f"gain over {over} baseline, {', '.join(data)}" + f", N = {clients[0]}" * (len(clients) == 1),
         estimand=by_cell(measure, data=data, num_clients=clients, partition=schemes),
         unit=OF_ACCURACY,
         printed=estimands.gains_from_printed(over, data, clients, schemes),
@@ -71,13 +71,13 @@ ROOM = Part(
 )
 LARGEST_GAIN = gain("worst", ("CIFAR-100",), (100,), ("ce",))
 GAIN_AT_FULL_DELTA = Part(
-    "gain over the best baseline",
+    "gain over best baseline, delta = 0.6",
     by_cell(estimands.gain_over_best, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")),
     unit=OF_ACCURACY,
     printed=lambda: (from_text("gain_at_delta_0.6_low") + from_text("gain_at_delta_0.6_high")) / 2,
 )  # fmt: skip
 LEAD_IN_TABLE_4 = Part(
-    "FedDRL - best baseline, equal and unequal shards", by_cell(estimands.lead, partition=SHARDS),
+    "FedDRL - best baseline, both kinds of shards", by_cell(estimands.lead, partition=SHARDS),
     printed=estimands.printed_lead("feddrl_table4"),
 )  # fmt: skip
 FACTORS = Part(
@@ -173,7 +173,7 @@ CLAIMS = (
         "FEDDRL-C5", "the improvement is larger for N = 100 than for N = 10", "sec. 4.2.1", "feddrl/table3",
         parts=(
             Part(
-                "gain over the best baseline, N = 100 - N = 10", estimands.growth, unit=OF_ACCURACY,
+                "gain over best baseline, N = 100 - N = 10", estimands.growth, unit=OF_ACCURACY,
                 printed=estimands.printed_growth,
             ),
         ),

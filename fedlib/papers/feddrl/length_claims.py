@@ -47,7 +47,7 @@ CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: Fashion-MNIST, CN, N = 
 PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: Fashion-MNIST, PA, N = 100, T = 1000"
 TEN_ARTIFACT, TEN_PLACE = "feddrl/paper_length_ten", "ours: Fashion-MNIST with ten clients, CE, T = 1000"
 EXACT_ARTIFACT = f"feddrl/{EXACT_CELL}"
-EXACT_PLACE = "ours: Fashion-MNIST as printed, CE, N = 100, the paper's CNN, T = 1000"
+EXACT_PLACE = "ours: CE as printed, Fashion-MNIST, N = 100, the paper's CNN, T = 1000"
 MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: MNIST, CE, N = 100, T = 1000"
 
 

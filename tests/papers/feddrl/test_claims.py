@@ -435,7 +435,10 @@ def test_three_cells_at_the_papers_length_decide_c1_and_c15_and_stand_beside_c6(
     assert effect.printed == pytest.approx(1.64)
     (beside,) = by_id["FEDDRL-C6"].supplements
     assert beside.artifact == "feddrl/partitions_at_length"
-    assert "three cells at the paper's length, with an MLP: gain over the best baseline" in beside.tell(rows)
+    assert (
+        "three cells at the paper's length, with an MLP: gain over best baseline, MNIST, Fashion-MNIST"
+        in beside.tell(rows)
+    )
 
 
 def test_c7_is_decided_by_one_data_set_at_the_papers_length():
@@ -714,7 +717,7 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     (c1,), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
     assert c1.artifact == c13.artifact == "feddrl/authors_partitions"
     assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline: +2.00 [+2.00")
-    assert "gain over the best baseline: +4.0" in c13.tell(files)
+    assert "gain over best baseline, delta = 0.6: +4.0" in c13.tell(files)
     assert c1.tell(files[files.method == "fedavg"]) == ""
     for number in (2, 3, 4, 14):
         (supplement,) = by_id[f"FEDDRL-C{number}"].supplements
@@ -722,5 +725,5 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     as_run = pd.concat([three(52.0), shards(52.0)]).query("dataset == 'standin-cifar100'")
     (c2,) = by_id["FEDDRL-C2"].supplements
     told = c2.tell(as_run.assign(dataset="cifar10-jpeg"))
-    assert "gain over the best baseline: +4.0" in told
+    assert "gain over best baseline, delta = 0.6: +4.0" in told
     assert "(3 cells" in told  # table 4's shards are no part of C2
