@@ -114,9 +114,7 @@ def show_claims(found: Sequence[Record]) -> None:
         by_claims.setdefault(tuple(names), []).append(words)
     notes = [f"{listed(names)}: {' '.join(words)}" for names, words in by_claims.items()]
     if any(_LOGARITHM in one["evidence"] for one in found):
-        notes.append(
-            f"{_LOGARITHM} stands for 100 times the natural logarithm of a ratio: +10 is a tenth more."
-        )
+        notes.append(f"{_LOGARITHM}: 100 times the natural logarithm of a ratio; +10 is a tenth more.")
     if notes:
         show_points(*notes)
     items = [

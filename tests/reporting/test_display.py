@@ -241,9 +241,7 @@ def test_our_claims_say_so_and_logarithms_are_explained_once(shown):
     records = [record("C1"), record("C2", ours=True)]
     display.show_claims([*records, {**record("C3"), "evidence": "ratio (100 log): +9"}])
     note, claims = shown
-    assert (
-        note.data == "- (100 log): 100 times the natural logarithm of a ratio, so that +10 is a tenth more."
-    )
+    assert note.data == "- (100 log): 100 times the natural logarithm of a ratio; +10 is a tenth more."
     assert "A-C1 · supported" in claims.data
     assert "A-C2 (ours) · supported" in claims.data
     shown.clear()
