@@ -5,6 +5,7 @@ store, and may lie within the number's tolerance of it.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -214,11 +215,17 @@ def stated_values(page: str) -> dict[str, str]:
 
 
 def with_new_values(text: str, before: dict[str, str], after: dict[str, str]) -> str:
-    """A text with each value that changed replaced, where it stands there once; a test names the rest."""
-    for name, old in before.items():
-        if name in after and text.count(old) == 1:
-            text = text.replace(old, after[name])
-    return text
+    """A text with each value that changed replaced, where it stands there once; a test names the rest.
+
+    `3.5` does not stand in `13.5` or `3.57`, and a value inside a longer one counts as that one's part.
+    """
+    known = sorted(set(before.values()), key=len, reverse=True)
+    if not known:
+        return text
+    pattern = re.compile(rf"(?<![\d.])(?:{'|'.join(map(re.escape, known))})(?!\d|[.,]\d)")
+    counts = Counter(pattern.findall(text))
+    new = {old: after[name] for name, old in before.items() if name in after and counts[old] == 1}
+    return pattern.sub(lambda found: new.get(found[0], found[0]), text)
 
 
 def write_numbers() -> list[Path]:
