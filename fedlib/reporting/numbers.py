@@ -217,15 +217,23 @@ def stated_values(page: str) -> dict[str, str]:
 def with_new_values(text: str, before: dict[str, str], after: dict[str, str]) -> str:
     """A text with each value that changed replaced, where it stands there once; a test names the rest.
 
-    `3.5` does not stand in `13.5` or `3.57`, and a value inside a longer one counts as that one's part.
+    `3.5` does not stand in `13.5`, `3.57` or `+3.5 [+2.1, +4.9]`. A value of two numbers stays where their
+    new values differ.
     """
-    known = sorted(set(before.values()), key=len, reverse=True)
-    if not known:
+    replacements: dict[str, set[str]] = {}
+    for name, old in before.items():
+        replacements.setdefault(old, set()).add(after.get(name, old))
+    if not replacements:
         return text
-    pattern = re.compile(rf"(?<![\d.])(?:{'|'.join(map(re.escape, known))})(?!\d|[.,]\d)")
+    longest_first = sorted(replacements, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w.+-])(?<!\d,)(?:{'|'.join(map(re.escape, longest_first))})(?!\w|[.,]\d)")
     counts = Counter(pattern.findall(text))
-    new = {old: after[name] for name, old in before.items() if name in after and counts[old] == 1}
-    return pattern.sub(lambda found: new.get(found[0], found[0]), text)
+
+    def new(found: re.Match[str]) -> str:
+        values = replacements[found[0]]
+        return next(iter(values)) if counts[found[0]] == len(values) == 1 else found[0]
+
+    return pattern.sub(new, text)
 
 
 def write_numbers() -> list[Path]:
@@ -234,10 +242,11 @@ def write_numbers() -> list[Path]:
     before = stated_values(path.read_text()) if path.is_file() else {}
     page = numbers_page()
     write_atomically(path, page.encode())
-    texts = [project_root() / place for place in stating_pages()]
-    for text in texts:
-        write_atomically(text, with_new_values(text.read_text(), before, stated_values(page)).encode())
-    return [path, *texts]
+    texts = {place: project_root() / place for place in stating_pages()}
+    for place, text in texts.items():
+        own = {one.id: before[one.id] for one in numbers() if place in one.places and one.id in before}
+        write_atomically(text, with_new_values(text.read_text(), own, stated_values(page)).encode())
+    return [path, *texts.values()]
 
 
 def stating_pages() -> list[str]:

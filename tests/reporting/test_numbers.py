@@ -152,6 +152,36 @@ def test_new_values_replace_those_that_stand_once():
     assert changed == "A gains +1.3 [+0.9, +1.7], B 0.700 ms and C 0.700 ms."
 
 
+@pytest.mark.parametrize(
+    ("text", "before", "after", "expected"),
+    [
+        ("13.5 %", ["3.5"], ["4.0"], "13.5 %"),
+        ("3.57 and 3.5, then 1,776.", ["3.5", "776"], ["4.0", "7"], "3.57 and 4.0, then 1,776."),
+        ("3.5 of 13.5, +3.5, -3.5 [-4, -3]", ["3.5"], ["4.0"], "4.0 of 13.5, +3.5, -3.5 [-4, -3]"),
+        ("1 and 2.", ["1", "2"], ["2", "3"], "2 and 3."),
+        ("1 and 1.", ["1"], ["2"], "1 and 1."),
+        ("two numbers, 5 %", ["5", "5"], ["5", "6"], "two numbers, 5 %"),
+        ("5 %", [], [], "5 %"),
+    ],
+)
+def test_new_values_replace_whole_numbers_all_at_once(text, before, after, expected):
+    named = [dict(zip("abc", values, strict=False)) for values in (before, after)]
+    assert numbers.with_new_values(text, *named) == expected
+
+
+def test_a_page_gets_new_values_of_its_own_numbers_only(tmp_path, monkeypatch):
+    known = [replace(NUMBER, id=name, places=(place,)) for name, place in (("a", "A.md"), ("b", "B.md"))]
+    (tmp_path / "docs").mkdir()
+    for place, text in (("docs/numbers.md", "1 2"), ("A.md", "1 and 2"), ("B.md", "1 and 2")):
+        (tmp_path / place).write_text(text)
+    monkeypatch.setattr(numbers, "project_root", lambda: tmp_path)
+    monkeypatch.setattr(numbers, "numbers", lambda: known)
+    monkeypatch.setattr(numbers, "numbers_page", lambda: "3 4")
+    monkeypatch.setattr(numbers, "stated_values", lambda page: dict(zip("ab", page.split(), strict=True)))
+    assert len(numbers.write_numbers()) == 3
+    assert [(tmp_path / place).read_text() for place in ("A.md", "B.md")] == ["3 and 2", "1 and 4"]
+
+
 @pytest.fixture
 def one_run(tmp_path, monkeypatch):
     """A store with one small run, which counts as committed; the registry holds one number of it."""
