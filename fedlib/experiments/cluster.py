@@ -9,7 +9,7 @@ resumes from the group's checkpoint; a job that was killed leaves its group to t
 """
 
 import importlib.util
-import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,10 @@ from typing import Any
 
 from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, UsageError, check, check_name, shortened
 from fedlib.experiments import labels, provenance, selection
+from fedlib.experiments.result_files import current_run
 from fedlib.experiments.runner import run_runs
-from fedlib.experiments.store import FAILED, Store, to_json
-from fedlib.files import write_atomically
+from fedlib.experiments.store import FAILED, Store, StoreWarning, to_json
+from fedlib.files import read_json, write_atomically
 from fedlib.run import Run, from_description
 
 EXECUTORS = ("slurm", "local")
@@ -155,11 +156,10 @@ def _new_folder(store: Store) -> Path:
 def task_states(store: Store) -> list[TaskState]:
     """The groups of all submissions of a store, each once, as the store has them now."""
     states: dict[str, TaskState] = {}
-    for record in sorted((store.root / "jobs").glob(f"*/{_RECORD}"), key=lambda path: int(path.parent.name)):
+    records = [path for path in (store.root / "jobs").glob(f"*/{_RECORD}") if path.parent.name.isdigit()]
+    for record in sorted(records, key=lambda path: int(path.parent.name)):
         logs = tuple(sorted(record.parent.glob("*_log.err")))
-        groups = [
-            [from_description(one) for one in group] for group in json.loads(record.read_text())["groups"]
-        ]
+        groups = _groups_of(record)
         told = labels.distinctions(run for runs in groups for run in runs)
         for runs in groups:
             found = [store.get(run) for run in runs]
@@ -168,6 +168,21 @@ def task_states(store: Store) -> list[TaskState]:
             state = TaskState(labels.group_label(runs, told), len(runs) - missing, failed, missing, logs)
             states[" ".join(run.key for run in runs)] = state
     return list(states.values())
+
+
+def _groups_of(record: Path) -> list[list[Run]]:
+    """The groups of a submission; those with fields of another version are left out, with a warning."""
+    found = read_json(record, "groups")["groups"]
+    whole = isinstance(found, list) and all(isinstance(group, list) for group in found)
+    check(whole, f"{record} is damaged (no groups of runs); restore it or delete it")
+    groups = [[current_run(one) for one in group] for group in found]
+    known = [[run for run in runs if run is not None] for runs in groups if None not in runs]
+    if len(known) < len(groups):
+        count = f"{len(groups) - len(known)} of {len(groups)} groups"
+        warnings.warn(
+            StoreWarning(f"{record}: {count} have fields of another version; left out"), stacklevel=3
+        )
+    return known
 
 
 def exit_status(states: Sequence[TaskState]) -> int:
