@@ -20,6 +20,7 @@ from fedlib.experiments import result_files
 from fedlib.experiments.cluster import missing_groups
 from fedlib.experiments.durations import Expected, Timings
 from fedlib.experiments.preflight import with_numbers_as_annotated
+from fedlib.experiments.results import stored_counts
 from fedlib.experiments.selection import expand, group, override, parse_seeds, parse_setting
 from fedlib.experiments.store import Store
 from fedlib.papers import find_artifact
@@ -163,6 +164,16 @@ def test_list_shows_what_is_stored(capsys):
     assert capsys.readouterr().out.splitlines()[1].split("  ")[-1] == "smoke: 4 runs"
 
 
+def test_the_runs_of_an_artifact_are_read_once_for_all_profiles(monkeypatch):
+    main(["run", "fake/grid", "--seeds", "1"])
+    scanned, scan = [], Store.scan
+    monkeypatch.setattr(Store, "scan", lambda self, place: scanned.append(place) or scan(self, place))
+    artifact = find_artifact("fake/grid")
+    assert len(artifact.profiles) > 1
+    assert stored_counts(artifact, Store()) == {"smoke": "2 runs"}
+    assert scanned == ["fake/grid"]
+
+
 def test_a_reader_who_has_seen_enough_is_no_error():
     command = f"{sys.executable} -m fedlib list | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -293,6 +304,15 @@ def test_a_data_set_may_be_named_as_its_file_is(capsys):
 def test_an_option_that_is_given_twice_is_refused(given, says, capsys):
     assert main(["run", "start/curves", "--dry-run", *given]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given", ["run fake/grid --dry-run --retry", "list --stor x", "--vers", "results --prof smoke"]
+)
+def test_an_abbreviated_option_is_refused(given, capsys):
+    """Further processes of a command get its options but for two, which are found by their whole names."""
+    assert main(given.split()) == 2
+    assert "--help)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
