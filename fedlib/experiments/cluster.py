@@ -9,22 +9,20 @@ resumes from the group's checkpoint; a job that was killed leaves its group to t
 """
 
 import importlib.util
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, UsageError, check, check_name, shortened
-from fedlib.experiments import labels, provenance, selection
-from fedlib.experiments.result_files import current_run
+from fedlib.errors import UsageError, check, check_name, shortened
+from fedlib.experiments import provenance, selection
 from fedlib.experiments.runner import run_runs
-from fedlib.experiments.store import FAILED, Store, StoreWarning, to_json
-from fedlib.files import read_json, write_atomically
+from fedlib.experiments.store import FAILED, Store, to_json
+from fedlib.experiments.submissions import RECORD
+from fedlib.files import write_atomically
 from fedlib.run import Run, from_description
 
 EXECUTORS = ("slurm", "local")
-_RECORD = "submission.json"
 _WARN_SECONDS = 90  # before the time limit: more than a round and a checkpoint of any artifact take
 
 
@@ -46,17 +44,6 @@ class GroupJob:
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)
-
-
-@dataclass(frozen=True)
-class TaskState:
-    """A group of a submission: runs that are stored, failed and missing, and the files of its jobs' logs."""
-
-    label: str
-    stored: int
-    failed: int
-    missing: int
-    logs: tuple[Path, ...]
 
 
 def _failed(store: Store, run: Run) -> bool:
@@ -123,7 +110,7 @@ def submit(
         "jobs": [job.job_id for job in jobs],
         "groups": described,
     }
-    write_atomically(folder / _RECORD, to_json(record))
+    write_atomically(folder / RECORD, to_json(record))
     return jobs
 
 
@@ -151,42 +138,3 @@ def _new_folder(store: Store) -> Path:
     number = 1 + max((int(path.name) for path in jobs.iterdir() if path.name.isdigit()), default=0)
     (jobs / str(number)).mkdir()
     return jobs / str(number)
-
-
-def task_states(store: Store) -> list[TaskState]:
-    """The groups of all submissions of a store, each once, as the store has them now."""
-    states: dict[str, TaskState] = {}
-    records = [path for path in (store.root / "jobs").glob(f"*/{_RECORD}") if path.parent.name.isdigit()]
-    for record in sorted(records, key=lambda path: int(path.parent.name)):
-        logs = tuple(sorted(record.parent.glob("*_log.err")))
-        groups = _groups_of(record)
-        told = labels.distinctions(run for runs in groups for run in runs)
-        for runs in groups:
-            found = [store.get(run) for run in runs]
-            failed = sum(one is not None and one.status == FAILED for one in found)
-            missing = found.count(None)
-            state = TaskState(labels.group_label(runs, told), len(runs) - missing, failed, missing, logs)
-            states[" ".join(run.key for run in runs)] = state
-    return list(states.values())
-
-
-def _groups_of(record: Path) -> list[list[Run]]:
-    """The groups of a submission; those with fields of another version are left out, with a warning."""
-    found = read_json(record, "groups")["groups"]
-    whole = isinstance(found, list) and all(isinstance(group, list) for group in found)
-    check(whole, f"{record} is damaged (no groups of runs); restore it or delete it")
-    groups = [[current_run(one) for one in group] for group in found]
-    known = [[run for run in runs if run is not None] for runs in groups if None not in runs]
-    if len(known) < len(groups):
-        count = f"{len(groups) - len(known)} of {len(groups)} groups"
-        warnings.warn(
-            StoreWarning(f"{record}: {count} have fields of another version; left out"), stacklevel=3
-        )
-    return known
-
-
-def exit_status(states: Sequence[TaskState]) -> int:
-    """0: all is stored; 1: a run failed; 3: runs are missing, `submit` goes on with them."""
-    if any(state.missing for state in states):
-        return EXIT_BUDGET
-    return EXIT_FAILED if any(state.failed for state in states) else 0

@@ -267,11 +267,21 @@ def test_list_data_list_dry_runs_and_errors_import_no_large_package(tmp_path):
     for partition in (["--set", "partition.delta=0.4"], ["--partition", "iid", "--data", "mnist-5k"]):
         code += f"assert main(['run', 'start/curves', *{partition}, *{dry}]) == 0\n"
     code += f"assert main(['run', 'start/curves', '--set', 'partition.delta=2', *{dry}]) == 2\n"
+    code += f"assert main(['submit', '--status', *{dry[1:]}]) == 0\n"
+    for option in ("--profile", "--data", "--partition"):
+        code += f"assert main(['results', {option!r}, 'x', *{dry[1:]}]) == 2\n"
     code += "print([name for name in ('torch', 'pandas', 'matplotlib') if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     assert done.stdout.endswith("[]\n")
+
+
+def test_numbers_are_listed_and_jobs_refused_without_torch():
+    code = "import sys; sys.modules['torch'] = None; from fedlib.cli.main import main\n"
+    code += "assert main(['reproduce-number']) == 0\n"
+    code += "assert main(['reproduce', '--jobs', '0']) == 2\n"
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
 
 def test_data_list_shows_the_sets_named(capsys):

@@ -14,9 +14,10 @@ from project_files import ROOT
 
 from fedlib.cli.main import main
 from fedlib.errors import UsageError
-from fedlib.experiments.cluster import exit_status, missing_groups, shares_of, submit, task_states
+from fedlib.experiments.cluster import missing_groups, shares_of, submit
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import ROWS, Store, StoreWarning
+from fedlib.experiments.submissions import exit_status, task_states
 from fedlib.run import Run
 
 RUNS = [

@@ -26,7 +26,7 @@ from fedlib.papers.frl.headline import headline as frl
 from fedlib.papers.head_to_head.headline import headline as head_to_head
 from fedlib.papers.start.headline import headline as start
 from fedlib.paths import project_root
-from fedlib.reporting import numbers
+from fedlib.reporting import numbers, repetition
 from fedlib.reporting.verdicts import loader
 from fedlib.run import Run
 
@@ -135,13 +135,13 @@ def test_a_repetition_may_lie_within_the_tolerance_or_half_the_interval():
     assert by_width.within(spread) == pytest.approx((0.4, 1.6))
     time = replace(NUMBER, tolerance=None, factor=3.0)
     here = [
-        numbers.Comparison(time, single(90.0), single(value)) for value in (0.0, 29.0, 31.0, 269.0, 271.0)
+        repetition.Comparison(time, single(90.0), single(value)) for value in (0.0, 29.0, 31.0, 269.0, 271.0)
     ]
     assert [one.agrees for one in here] == [False, False, True, True, False]
     assert here[0].line().endswith("DIFFERS (90 apart, a factor of 3 allowed)")
-    assert numbers.Comparison(by_width, spread, Interval(1.55, 0, 3, 3)).agrees
-    assert not numbers.Comparison(by_width, spread, Interval(0.35, 0, 3, 3)).agrees
-    apart = numbers.Comparison(NUMBER, single(70.0), single(70.625))
+    assert repetition.Comparison(by_width, spread, Interval(1.55, 0, 3, 3)).agrees
+    assert not repetition.Comparison(by_width, spread, Interval(0.35, 0, 3, 3)).agrees
+    apart = repetition.Comparison(NUMBER, single(70.0), single(70.625))
     assert apart.line() == "start-one: 70.6 here, 70 committed %: DIFFERS (0.625 apart, 0.5 allowed)"
 
 
