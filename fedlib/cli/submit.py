@@ -37,6 +37,7 @@ def submit_command(arguments: argparse.Namespace) -> int:
     plans = grid.planned_runs(arguments)
     if arguments.dry_run:
         grid.show_groups(plans, store)
+        grid.show_absent_data(plans, arguments.profile, store)
         grid.show_times(plans, arguments.profile, store)
         return 0
     from fedlib.experiments import cluster  # imports torch

@@ -87,6 +87,26 @@ def test_dry_run_computes_nothing(capsys, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+ABSENT = "the data set mnist is absent: looked for the folder "
+
+
+@pytest.mark.parametrize(
+    "given", ["run fake/grid --data mnist", "submit fake/grid --data mnist", "run frl/fig9 --profile reduced"]
+)
+def test_a_dry_run_names_the_absent_data_set_and_how_to_get_it(given, capsys):
+    assert main([*given.split(), "--dry-run"]) == 0
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(ABSENT)]
+    assert "to get it: run `python -m fedlib data fetch mnist`" in told
+
+
+def test_a_dry_run_is_silent_about_data_that_nothing_needs(capsys):
+    assert main(["run", "fake/grid", "--data", "mnist"]) == 0  # a fake task, which needs no images
+    capsys.readouterr()
+    assert main(["run", "fake/grid", "--data", "mnist", "--dry-run"]) == 0
+    assert main(["run", "fake/grid", "--dry-run"]) == 0
+    assert "absent" not in capsys.readouterr().out
+
+
 def test_a_dry_run_of_submit_shows_the_groups_and_submits_nothing(capsys, tmp_path):
     assert main(["submit", "fake/grid", "--dry-run", "--seeds", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
