@@ -1,4 +1,4 @@
-"""What became of submitted jobs: the groups of every submission as the store has them. Imports no torch."""
+"""States of submitted groups of runs, as the store has them now; imports no torch."""
 
 import warnings
 from collections.abc import Sequence
