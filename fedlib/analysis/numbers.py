@@ -2,7 +2,8 @@
 
 Texts are README, pages of docs, and notebooks' first screens.
 
-Each paper registers its own in `numbers.py`; `fedlib.reporting.numbers` lists, compares and repeats them.
+Each paper registers its own in `numbers.py`; `fedlib.reporting.numbers` lists them, `repetition` there
+repeats one.
 """
 
 import math

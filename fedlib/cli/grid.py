@@ -210,6 +210,23 @@ def show_groups(plans: Plans, store: "Store") -> None:
             print(f"{labels.group_label(members, told)}: {members[0].rounds} rounds, {count}{time}")
 
 
+def show_absent_data(plans: Plans, profile: str, store: "Store", *, again: bool = False) -> None:
+    """Print a line per absent data set that runs or measurements which are not stored need."""
+    from fedlib.data import absence
+    from fedlib.experiments.measurements import load_measurement
+
+    absent: dict[str, str | None] = {}
+    for artifact, runs in plans.items():
+        measured = artifact.measurement and load_measurement(artifact.measurement, profile, store) is not None
+        if not runs and (again or not measured):
+            absent |= {name: absence(name) for name in artifact.needs(profile)}
+    for run in (run for runs in plans.values() for run in runs):
+        if run.dataset not in absent and store.get(run) is None:
+            absent[run.dataset] = absence(run.dataset)
+    for line in filter(None, absent.values()):
+        print(line)
+
+
 def show_times(plans: Plans, profile: str, store: "Store", *, again: bool = False) -> None:
     """Print stored runs and expected time per artifact, then the total (shared runs count once)."""
     from fedlib.experiments.durations import Expected, Timings, expected_measurement

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fedlib import __version__
 from fedlib.cli import faults, numbers, output, release, results, run, submit, verdicts
@@ -30,7 +30,13 @@ _Command = Callable[[argparse.Namespace], int]
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse without its usage text before an error, which is one line here."""
+    """argparse without its usage text before an error, which is one line here; whole names of options only.
+
+    `worker_processes` leaves out options by their names.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")

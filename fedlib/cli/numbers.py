@@ -16,13 +16,15 @@ def reproduce_number_command(arguments: argparse.Namespace) -> int:
     """Print the comparison in one line; returns 0 if it agrees, 1 if not."""
     from fedlib.experiments.budget import Budget
     from fedlib.experiments.store import Store
-    from fedlib.reporting import numbers
+    from fedlib.reporting.numbers import find_number, number_lines
 
     budget = Budget(arguments.budget_minutes, started=run.STARTED)
     if arguments.id is None:
-        print("\n".join(numbers.number_lines()))
+        print("\n".join(number_lines()))
         return 0
-    number = numbers.find_number(arguments.id)
-    found = numbers.reproduce(number, Store(arguments.store), device=arguments.device, budget=budget)
+    number = find_number(arguments.id)
+    from fedlib.reporting.repetition import reproduce  # imports torch
+
+    found = reproduce(number, Store(arguments.store), device=arguments.device, budget=budget)
     print(found.line())
     return 0 if found.agrees else EXIT_FAILED

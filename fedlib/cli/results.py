@@ -3,12 +3,13 @@
 import argparse
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fedlib.cli import run
 from fedlib.cli.output import draw_without_window, print_table, tell, terminal_width
 from fedlib.errors import check, check_name
+from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.run import count_of_runs
 
@@ -184,26 +185,36 @@ def _check_ids(store: "Store", ids: Sequence[str]) -> None:
 
 def _check_filters(store: "Store", wanted: Mapping[str, Sequence[Any]]) -> None:
     """UsageError for a value of a filter that exists neither in fedlib nor in the store."""
-    from fedlib.data import dataset_names
-    from fedlib.experiments.artifact import PROFILES
     from fedlib.experiments.stored_runs import find_runs
-    from fedlib.methods import METHODS, method_class
-    from fedlib.partition import PARTITIONS, partition_function
 
-    names = {
-        "profile": ("profile", PROFILES),
-        "dataset": ("data set", dataset_names()),
-        "partition": ("partition", PARTITIONS),
-        "method": ("method", METHODS),
-    }
-    imported: dict[str, Any] = {"method": method_class, "partition": partition_function}
-    for field, (kind, known) in names.items():
-        stored = {getattr(found.run, field): None for found in find_runs(store)} if field in wanted else {}
-        for given in wanted.get(field, ()):
-            if field in imported and ":" in given and given not in stored:
-                imported[field](given)
+    for field in (field for field in ("profile", "dataset", "partition", "method") if field in wanted):
+        kind, known, find = _known_names(field)
+        stored = {getattr(found.run, field): None for found in find_runs(store)}
+        for given in wanted[field]:
+            if find and ":" in given and given not in stored:
+                find(given)
             else:
                 check_name(kind, given, dict.fromkeys([*known, *stored]))
+
+
+def _known_names(field: str) -> tuple[str, Iterable[str], Callable[[str], object] | None]:
+    """A field in words, its names in fedlib, and what imports a name of the form `module:object`.
+
+    Imports no more than that field needs: torch for methods alone.
+    """
+    if field == "profile":
+        return "profile", PROFILES, None
+    if field == "dataset":
+        from fedlib.data import dataset_names
+
+        return "data set", dataset_names(), None
+    if field == "partition":
+        from fedlib.partition import PARTITIONS, partition_function
+
+        return "partition", PARTITIONS, partition_function
+    from fedlib.methods import METHODS, method_class
+
+    return "method", METHODS, method_class
 
 
 def _finals(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -62,6 +62,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     store = Store(arguments.store)
     if arguments.dry_run:
         grid.show_groups(plans, store)
+        grid.show_absent_data(plans, arguments.profile, store, again=arguments.again)
     grid.show_times(plans, arguments.profile, store, again=arguments.again)
     if arguments.dry_run:
         return 0

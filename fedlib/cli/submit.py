@@ -37,6 +37,7 @@ def submit_command(arguments: argparse.Namespace) -> int:
     plans = grid.planned_runs(arguments)
     if arguments.dry_run:
         grid.show_groups(plans, store)
+        grid.show_absent_data(plans, arguments.profile, store)
         grid.show_times(plans, arguments.profile, store)
         return 0
     from fedlib.experiments import cluster  # imports torch
@@ -72,9 +73,9 @@ def submit_command(arguments: argparse.Namespace) -> int:
 
 
 def _show_states(store: object) -> int:
-    from fedlib.experiments import cluster
+    from fedlib.experiments import submissions
 
-    states = cluster.task_states(store)
+    states = submissions.task_states(store)
     for state in states:
         problem = "".join(
             f", {n} {word}" for n, word in ((state.failed, "failed"), (state.missing, "missing")) if n
@@ -83,4 +84,4 @@ def _show_states(store: object) -> int:
         print(f"{state.label}: {count_of_runs(state.stored)} stored{problem}{logs}")
     if not states:
         print(f"nothing was submitted with the store {store.root}")
-    return cluster.exit_status(states)
+    return submissions.exit_status(states)

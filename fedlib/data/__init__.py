@@ -135,6 +135,12 @@ def _absent(sources: list[Source]) -> str:
     return f"the data set {sources[0].name} is absent: looked for {looked}; to get it: {how}"
 
 
+def absence(name: str) -> str | None:
+    """The line that says where an absent data set was looked for, and how to get it; None for any other."""
+    sources = _sources(name)
+    return _absent(sources) if _describe(sources[0].name).state == "absent" else None
+
+
 def describe_datasets() -> list[DatasetRow]:
     """Describe every data set in a row, without reading an image."""
     return [_describe(name) for name in names()]

@@ -225,7 +225,8 @@ def forget_captures() -> None:
 
 
 def _forget(key: Hashable) -> None:
-    _STAGES.pop(key).recorded.clear()  # steps refer to their stage: it would wait for the garbage collector
+    # Break the cycle stage → steps → stage, so that GPU memory is freed before garbage collection.
+    _STAGES.pop(key).recorded.clear()
 
 
 def _key(trainer: Trainer, samples: Samples, state: LocalState, rule: LocalRule | None) -> Hashable:

@@ -85,7 +85,7 @@ class Artifact:
     # rows -> those that are shown, where others of the grid compare with none of them
     keep: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None
     profiles: tuple[str, ...] = USUAL_PROFILES
-    # profile -> names of data sets; those of the runs if absent
+    # profile -> names of the data sets that a measurement or `compute` loads; runs have their own
     datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # profile -> number of seeds, or the seeds
     seeds: Mapping[str, int | tuple[int, ...]] = field(default_factory=lambda: dict(DEFAULT_SEEDS))
@@ -117,6 +117,5 @@ class Artifact:
 
     def needs(self, profile: str) -> tuple[str, ...]:
         """Names of the data sets that this artifact needs at a profile."""
-        if profile in self.datasets:
-            return tuple(self.datasets[profile])
-        return tuple(dict.fromkeys(run.dataset for run in self.runs(profile)))
+        names = (*self.datasets.get(profile, ()), *(run.dataset for run in self.runs(profile)))
+        return tuple(dict.fromkeys(names))

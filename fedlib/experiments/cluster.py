@@ -9,21 +9,20 @@ resumes from the group's checkpoint; a job that was killed leaves its group to t
 """
 
 import importlib.util
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, UsageError, check, check_name, shortened
-from fedlib.experiments import labels, provenance, selection
+from fedlib.errors import UsageError, check, check_name, shortened
+from fedlib.experiments import provenance, selection
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import FAILED, Store, to_json
+from fedlib.experiments.submissions import RECORD
 from fedlib.files import write_atomically
 from fedlib.run import Run, from_description
 
 EXECUTORS = ("slurm", "local")
-_RECORD = "submission.json"
 _WARN_SECONDS = 90  # before the time limit: more than a round and a checkpoint of any artifact take
 
 
@@ -45,17 +44,6 @@ class GroupJob:
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)
-
-
-@dataclass(frozen=True)
-class TaskState:
-    """A group of a submission: runs that are stored, failed and missing, and the files of its jobs' logs."""
-
-    label: str
-    stored: int
-    failed: int
-    missing: int
-    logs: tuple[Path, ...]
 
 
 def _failed(store: Store, run: Run) -> bool:
@@ -122,7 +110,7 @@ def submit(
         "jobs": [job.job_id for job in jobs],
         "groups": described,
     }
-    write_atomically(folder / _RECORD, to_json(record))
+    write_atomically(folder / RECORD, to_json(record))
     return jobs
 
 
@@ -150,28 +138,3 @@ def _new_folder(store: Store) -> Path:
     number = 1 + max((int(path.name) for path in jobs.iterdir() if path.name.isdigit()), default=0)
     (jobs / str(number)).mkdir()
     return jobs / str(number)
-
-
-def task_states(store: Store) -> list[TaskState]:
-    """The groups of all submissions of a store, each once, as the store has them now."""
-    states: dict[str, TaskState] = {}
-    for record in sorted((store.root / "jobs").glob(f"*/{_RECORD}"), key=lambda path: int(path.parent.name)):
-        logs = tuple(sorted(record.parent.glob("*_log.err")))
-        groups = [
-            [from_description(one) for one in group] for group in json.loads(record.read_text())["groups"]
-        ]
-        told = labels.distinctions(run for runs in groups for run in runs)
-        for runs in groups:
-            found = [store.get(run) for run in runs]
-            failed = sum(one is not None and one.status == FAILED for one in found)
-            missing = found.count(None)
-            state = TaskState(labels.group_label(runs, told), len(runs) - missing, failed, missing, logs)
-            states[" ".join(run.key for run in runs)] = state
-    return list(states.values())
-
-
-def exit_status(states: Sequence[TaskState]) -> int:
-    """0: all is stored; 1: a run failed; 3: runs are missing, `submit` goes on with them."""
-    if any(state.missing for state in states):
-        return EXIT_BUDGET
-    return EXIT_FAILED if any(state.failed for state in states) else 0

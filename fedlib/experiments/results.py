@@ -261,13 +261,13 @@ def _without_round_seconds(provenance: Mapping[str, Any]) -> dict[str, Any]:
 def stored_counts(artifact: Artifact, store: Store) -> dict[str, str]:
     """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
     found = {}
-    for profile in artifact.profiles:
-        keys = group_keys(artifact.runs(profile))
-        count = sum(
-            stored.status == FINISHED and stored.run.group_key in wanted
-            for place, wanted in keys.items()
-            for stored in store.scan(place)
-        )
+    wanted = {profile: group_keys(artifact.runs(profile)) for profile in artifact.profiles}
+    finished = {  # a scan reads every file of a place: once, whatever the number of profiles
+        place: [stored.run.group_key for stored in store.scan(place) if stored.status == FINISHED]
+        for place in dict.fromkeys(place for keys in wanted.values() for place in keys)
+    }
+    for profile, keys in wanted.items():
+        count = sum(key in own for place, own in keys.items() for key in finished[place])
         parts = [count_of_runs(count)] if count else []
         if artifact.measurement and measurement_path(artifact.measurement, profile, store).is_file():
             parts += ["rows"]

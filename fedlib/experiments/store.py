@@ -119,7 +119,7 @@ def final_metrics(rows: Sequence[Row]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that is done: finished, or failed for a reason that computing it again would meet again."""
+    """A completed run: finished, or failed with a deterministic error."""
 
     run: Run
     folder: Path

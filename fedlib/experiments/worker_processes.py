@@ -71,7 +71,7 @@ class Companions:
             self._started.append(
                 subprocess.Popen(
                     self.command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,  # the first process meets whatever stopped them
+                    stderr=subprocess.DEVNULL,  # errors are reported by the first process
                     start_new_session=True,  # a Ctrl-C reaches them once, from here
                 )
             )  # fmt: skip

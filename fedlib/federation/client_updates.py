@@ -185,24 +185,24 @@ def method_generators(task: Task, *names: int | str) -> list[torch.Generator]:
 
 
 def train_and_average(
-    task: Task, state: ServerState, cohort: Cohort, weights: Tensor, **work: Any
+    task: Task, state: ServerState, cohort: Cohort, weights: Tensor, *, rule: LocalRule | None = None
 ) -> tuple[ServerState, RoundReport]:
     """`train_cohort` and `finish_round` where the weights [R, K] are known before the training.
 
     Not all local models have to exist at once then: a cohort whose models take more than
     LOCAL_MODELS_BYTES trains part by part, and the parts' weighted sums are added up (the last digits
-    differ from those of one sum). work: as in `train_cohort`.
+    differ from those of one sum). rule: as in `train_cohort`.
     """
     slots = slots_at_once(model_bytes(state.params, state.buffers) * len(weights))
     size = cohort.clients.shape[1]
     if size <= slots:
-        return finish_round(task, state, cohort, train_cohort(task, state, cohort, **work), weights)
+        return finish_round(task, state, cohort, train_cohort(task, state, cohort, rule=rule), weights)
     sums: Tensors = {}
     losses = []
     for part in np.array_split(np.arange(size), -(-size // slots)):
         some = replace(cohort, clients=cohort.clients[:, part])
-        own = {name: _of_slots(value, cohort, part) for name, value in work.items()}
-        trained = train_cohort(task, state, some, **own)
+        own = None if rule is None else rule.select(_rows_of_slots(cohort, part))
+        trained = train_cohort(task, state, some, rule=own)
         losses.append(trained.loss.view(some.clients.shape))
         for name, local in {**trained.state.params, **trained.state.buffers}.items():
             summed = weighted_sum(local, weights[:, part])
@@ -221,11 +221,6 @@ def slots_at_once(slot_bytes: int) -> int:
     return max(1, LOCAL_MODELS_BYTES // slot_bytes)
 
 
-def _of_slots(value: Any, cohort: Cohort, slots: np.ndarray) -> Any:
-    """Select some slots' rows of a value per row of the cohort; return anything else as it is."""
-    if isinstance(value, LocalRule):
-        rows = np.arange(cohort.clients.size).reshape(cohort.clients.shape)[:, slots]
-        return value.select(rows.reshape(-1))
-    if isinstance(value, np.ndarray) and value.shape == cohort.client.shape:
-        return value.reshape(cohort.clients.shape)[:, slots].reshape(-1)
-    return value
+def _rows_of_slots(cohort: Cohort, slots: np.ndarray) -> np.ndarray:
+    """Rows of some slots of the cohort, replica by replica."""
+    return np.arange(cohort.clients.size).reshape(cohort.clients.shape)[:, slots].reshape(-1)

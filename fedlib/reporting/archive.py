@@ -6,13 +6,14 @@ The same files give the same bytes: entries are sorted and have no times of thei
 """
 
 import hashlib
+import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from fedlib.errors import DataError
 from fedlib.experiments.store import to_json
-from fedlib.files import telling
+from fedlib.files import write_atomically
 from fedlib.paths import project_root
 from fedlib.reporting.croissant import croissant
 
@@ -51,19 +52,19 @@ def absent_parts(root: Path) -> list[str]:
 
 
 def write_archive(path: Path, root: Path | None = None) -> Path:
-    """Write the archive of a checkout; DataError outside of one."""
+    """Write the archive of a checkout, whole or not at all; DataError outside of one."""
     root = project_root() if root is None else root
     if not (root / "data" / "results").is_dir():
         raise DataError(f"no data/results in {root}; an archive is built in a checkout of the repository")
     contents = {name.as_posix(): (root / name).read_bytes() for name in files_of_release(root)}
     contents[CROISSANT] = to_json(croissant(root / "data" / "results"))
     contents = dict(sorted(contents.items()))
-    with telling(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in contents.items():
-                _add(archive, name, data)
-            _add(archive, CHECKSUMS, checksums(contents).encode())
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in contents.items():
+            _add(archive, name, data)
+        _add(archive, CHECKSUMS, checksums(contents).encode())
+    write_atomically(path, packed.getvalue())
     return path
 
 

@@ -1,27 +1,22 @@
-"""Numbers of README, docs and first screens: `docs/numbers.md`, the texts, and their repetition here.
+"""Numbers of README, docs and first screens, from the committed rows: `docs/numbers.md` and the texts.
 
-A number's expected value is that of the committed rows. A repetition computes the committed runs anew in the
-store, and may lie within the number's tolerance of it.
+`repetition` computes one anew.
 """
 
 import re
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval
-from fedlib.analysis.numbers import Number, RowsOf, words
+from fedlib.analysis.numbers import Number, words
 from fedlib.analysis.tables import dataset_words, machine_words, seed_words
-from fedlib.errors import DataError, check_name
+from fedlib.errors import check_name
 from fedlib.experiments.artifact import Artifact
-from fedlib.experiments.budget import Budget
 from fedlib.experiments.durations import Expected, Timings, expected_measurement, minutes
-from fedlib.experiments.measurements import compute_measurement
 from fedlib.experiments.result_files import committed_runs
 from fedlib.experiments.results import group_keys
-from fedlib.experiments.runner import run_runs
-from fedlib.experiments.store import Store
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS, find_artifact, numbers
 from fedlib.paths import project_root
@@ -45,31 +40,6 @@ machines, and training amplifies them. Times are those of the machine named, one
 Counts of verdicts: `python -m fedlib verdicts`, from the same rows ([claims.md](claims.md)). Printed numbers
 of the papers: `data/published`. Speeds: `make bench` ([speed.md](speed.md)).
 """
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A number as committed and as this machine's runs give it."""
-
-    number: Number
-    committed: Interval
-    here: Interval
-
-    @property
-    def apart(self) -> float:
-        return abs(self.here.mean - self.committed.mean)
-
-    @property
-    def agrees(self) -> bool:
-        low, high = self.number.within(self.committed)
-        return low <= self.here.mean <= high
-
-    def line(self) -> str:
-        """The comparison in a line."""
-        values = f"{words(self.here)} here, {words(self.committed)} committed"
-        apart = f"{self.apart:.3g} apart, {self.number.within_words(self.committed)} allowed"
-        unit = f" {self.number.unit}".rstrip()
-        return f"{self.number.id}: {values}{unit}: {'agrees' if self.agrees else 'DIFFERS'} ({apart})"
 
 
 def find_number(name: str) -> Number:
@@ -114,37 +84,6 @@ class Committed:
         if artifact.measurement:
             return expected_measurement(artifact.measurement, self.profile(artifact.id))
         return Timings().of_runs(self.runs(artifact))
-
-
-def reproduce(
-    number: Number, store: Store, *, device: str = "auto", budget: Budget | None = None
-) -> Comparison:
-    """Compute what the store lacks of a number's runs, and compare; DataError where nothing is committed."""
-    known = Committed()
-    committed = known.value(number)
-    if committed is None:
-        raise DataError(f"{number.id}: no rows of {', '.join(number.artifacts)} are committed")
-    options = {"device": device, "store": store, "budget": budget}
-    for artifact in map(find_artifact, number.artifacts):
-        if artifact.measurement:
-            compute_measurement(artifact.measurement, known.profile(artifact.id), store, budget=budget)
-        run_runs(known.runs(artifact), **options)
-    here = number.value(_rows_here(known, store))
-    if here is None:
-        raise DataError(f"{number.id}: its runs failed, or do not reach as far as the committed ones")
-    return Comparison(number, committed, here)
-
-
-def _rows_here(known: Committed, store: Store) -> RowsOf:
-    """The store's rows of the committed runs, whatever else it holds."""
-    load = loader(store, source="store")
-
-    def rows_of(artifact_id: str) -> pd.DataFrame:
-        rows = load(artifact_id, known.profile(artifact_id))
-        keys = {run.key for run in known.runs(find_artifact(artifact_id))}
-        return rows[rows["run"].isin(keys)] if keys and len(rows) else rows
-
-    return rows_of
 
 
 def number_lines() -> list[str]:
@@ -214,11 +153,25 @@ def stated_values(page: str) -> dict[str, str]:
 
 
 def with_new_values(text: str, before: dict[str, str], after: dict[str, str]) -> str:
-    """A text with each value that changed replaced, where it stands there once; a test names the rest."""
+    """A text with each value that changed replaced, where it stands there once; a test names the rest.
+
+    `3.5` does not stand in `13.5`, `3.57` or `+3.5 [+2.1, +4.9]`. A value of two numbers stays where their
+    new values differ.
+    """
+    replacements: dict[str, set[str]] = {}
     for name, old in before.items():
-        if name in after and text.count(old) == 1:
-            text = text.replace(old, after[name])
-    return text
+        replacements.setdefault(old, set()).add(after.get(name, old))
+    if not replacements:
+        return text
+    longest_first = sorted(replacements, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w.+-])(?<!\d,)(?:{'|'.join(map(re.escape, longest_first))})(?!\w|[.,]\d)")
+    counts = Counter(pattern.findall(text))
+
+    def new(found: re.Match[str]) -> str:
+        values = replacements[found[0]]
+        return next(iter(values)) if counts[found[0]] == len(values) == 1 else found[0]
+
+    return pattern.sub(new, text)
 
 
 def write_numbers() -> list[Path]:
@@ -227,10 +180,11 @@ def write_numbers() -> list[Path]:
     before = stated_values(path.read_text()) if path.is_file() else {}
     page = numbers_page()
     write_atomically(path, page.encode())
-    texts = [project_root() / place for place in stating_pages()]
-    for text in texts:
-        write_atomically(text, with_new_values(text.read_text(), before, stated_values(page)).encode())
-    return [path, *texts]
+    texts = {place: project_root() / place for place in stating_pages()}
+    for place, text in texts.items():
+        own = {one.id: before[one.id] for one in numbers() if place in one.places and one.id in before}
+        write_atomically(text, with_new_values(text.read_text(), own, stated_values(page)).encode())
+    return [path, *texts.values()]
 
 
 def stating_pages() -> list[str]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-import torch
 
 from fedlib.analysis.tables import format_table
 from fedlib.errors import EXIT_FAILED, check_name
@@ -36,6 +35,8 @@ def reproduce(profile: str = "smoke", paper: str | None = None, jobs: int | None
 
 def publish(results: Sequence[NotebookResult] = (), paper: str | None = None) -> Path:
     """Write the site build/report from what is stored; returns its index."""
+    import torch
+
     store = Store(None)
     return write_site(
         found=records(paper, store=store),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fedlib.errors import WriteError
 from fedlib.experiments.provenance import source_digest
 from fedlib.experiments.store import RUN, SUMMARY
 from fedlib.files import write_atomically
@@ -44,7 +45,10 @@ def fingerprint(paper: str, profile: str | None, store: Path | str | None) -> st
 
 
 def _files(paper: str, store: Path) -> Iterator[tuple[Path, Path]]:
-    """Rows and printed numbers in a fixed order, each after its folder; of the store what vouches"""
+    """Rows and printed numbers in a fixed order, each after its folder; of a stored run its summary.
+
+    The summary holds the checksums of the run's other files.
+    """
     own = (paper, *ROWS_OF_OTHERS.get(paper, ()))
     for folder, pattern in (
         *((results_folder(), f"{name}/*.*") for name in own),
@@ -86,10 +90,13 @@ def ship(records: dict[str, list[Record]]) -> Path:
 
 
 def keep(key: str, records: list[Record]) -> None:
-    """Keep records under this key, and drop the oldest beyond `MOST_KEPT`."""
-    folder = _file(key).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(_file(key), json.dumps(records).encode())
+    """Keep records under this key, and drop the oldest beyond `MOST_KEPT`; nothing if that is impossible."""
+    with contextlib.suppress(WriteError, OSError):  # the records in hand are worth more than their copy
+        write_atomically(_file(key), json.dumps(records).encode())
+        _drop_oldest(_file(key).parent)
+
+
+def _drop_oldest(folder: Path) -> None:
     ages = {}
     for path in folder.glob("*.json"):
         with contextlib.suppress(FileNotFoundError):  # dropped meanwhile by another process

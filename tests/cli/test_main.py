@@ -20,6 +20,7 @@ from fedlib.experiments import result_files
 from fedlib.experiments.cluster import missing_groups
 from fedlib.experiments.durations import Expected, Timings
 from fedlib.experiments.preflight import with_numbers_as_annotated
+from fedlib.experiments.results import stored_counts
 from fedlib.experiments.selection import expand, group, override, parse_seeds, parse_setting
 from fedlib.experiments.store import Store
 from fedlib.papers import find_artifact
@@ -84,6 +85,26 @@ def test_dry_run_computes_nothing(capsys, tmp_path):
     assert lines[0] == f"{group}: 5 rounds, 0 of 3 stored, {untimed}"
     assert lines[-1] == f"fake/grid at smoke: 6 runs, 0 stored; {untimed}"
     assert not (tmp_path / "runs").exists()
+
+
+ABSENT = "the data set mnist is absent: looked for the folder "
+
+
+@pytest.mark.parametrize(
+    "given", ["run fake/grid --data mnist", "submit fake/grid --data mnist", "run frl/fig9 --profile reduced"]
+)
+def test_a_dry_run_names_the_absent_data_set_and_how_to_get_it(given, capsys):
+    assert main([*given.split(), "--dry-run"]) == 0
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(ABSENT)]
+    assert "to get it: run `python -m fedlib data fetch mnist`" in told
+
+
+def test_a_dry_run_is_silent_about_data_that_nothing_needs(capsys):
+    assert main(["run", "fake/grid", "--data", "mnist"]) == 0  # a fake task, which needs no images
+    capsys.readouterr()
+    assert main(["run", "fake/grid", "--data", "mnist", "--dry-run"]) == 0
+    assert main(["run", "fake/grid", "--dry-run"]) == 0
+    assert "absent" not in capsys.readouterr().out
 
 
 def test_a_dry_run_of_submit_shows_the_groups_and_submits_nothing(capsys, tmp_path):
@@ -161,6 +182,16 @@ def test_list_shows_what_is_stored(capsys):
     capsys.readouterr()
     assert main(["list", "fake"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split("  ")[-1] == "smoke: 4 runs"
+
+
+def test_the_runs_of_an_artifact_are_read_once_for_all_profiles(monkeypatch):
+    main(["run", "fake/grid", "--seeds", "1"])
+    scanned, scan = [], Store.scan
+    monkeypatch.setattr(Store, "scan", lambda self, place: scanned.append(place) or scan(self, place))
+    artifact = find_artifact("fake/grid")
+    assert len(artifact.profiles) > 1
+    assert stored_counts(artifact, Store()) == {"smoke": "2 runs"}
+    assert scanned == ["fake/grid"]
 
 
 def test_a_reader_who_has_seen_enough_is_no_error():
@@ -256,11 +287,21 @@ def test_list_data_list_dry_runs_and_errors_import_no_large_package(tmp_path):
     for partition in (["--set", "partition.delta=0.4"], ["--partition", "iid", "--data", "mnist-5k"]):
         code += f"assert main(['run', 'start/curves', *{partition}, *{dry}]) == 0\n"
     code += f"assert main(['run', 'start/curves', '--set', 'partition.delta=2', *{dry}]) == 2\n"
+    code += f"assert main(['submit', '--status', *{dry[1:]}]) == 0\n"
+    for option in ("--profile", "--data", "--partition"):
+        code += f"assert main(['results', {option!r}, 'x', *{dry[1:]}]) == 2\n"
     code += "print([name for name in ('torch', 'pandas', 'matplotlib') if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     assert done.stdout.endswith("[]\n")
+
+
+def test_numbers_are_listed_and_jobs_refused_without_torch():
+    code = "import sys; sys.modules['torch'] = None; from fedlib.cli.main import main\n"
+    code += "assert main(['reproduce-number']) == 0\n"
+    code += "assert main(['reproduce', '--jobs', '0']) == 2\n"
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
 
 def test_data_list_shows_the_sets_named(capsys):
@@ -293,6 +334,15 @@ def test_a_data_set_may_be_named_as_its_file_is(capsys):
 def test_an_option_that_is_given_twice_is_refused(given, says, capsys):
     assert main(["run", "start/curves", "--dry-run", *given]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given", ["run fake/grid --dry-run --retry", "list --stor x", "--vers", "results --prof smoke"]
+)
+def test_an_abbreviated_option_is_refused(given, capsys):
+    """Further processes of a command get its options but for two, which are found by their whole names."""
+    assert main(given.split()) == 2
+    assert "--help)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from project_files import ROOT
 
 from fedlib.cli.main import main
 from fedlib.errors import UsageError
-from fedlib.experiments.cluster import exit_status, missing_groups, shares_of, submit, task_states
+from fedlib.experiments.cluster import missing_groups, shares_of, submit
 from fedlib.experiments.runner import run_runs
-from fedlib.experiments.store import ROWS, Store
+from fedlib.experiments.store import ROWS, Store, StoreWarning
+from fedlib.experiments.submissions import exit_status, task_states
 from fedlib.run import Run
 
 RUNS = [
@@ -89,6 +90,32 @@ def test_a_status_without_submissions_and_no_artifact(tmp_path, capsys):
     assert main(["submit", "--status", "--store", str(tmp_path)]) == 0
     assert "nothing was submitted" in capsys.readouterr().out
     assert main(["submit", "--store", str(tmp_path)]) == 2
+
+
+def submitted(folder, content, number="1"):
+    """A submission whose file has this content, text or an object."""
+    path = folder / "jobs" / number / "submission.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize("content", ['{"groups": [[', "[]", {}, {"groups": None}, {"groups": [3]}])
+def test_a_damaged_submission_is_one_line(tmp_path, capsys, content):
+    path = submitted(tmp_path, content)
+    assert main(["submit", "--status", "--store", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"fedlib: error: {path} is damaged (")
+    assert told.count("\n") == 1
+
+
+def test_groups_with_fields_of_another_version_are_left_out(tmp_path):
+    known = [run.describe() for run in RUNS[2:4]]
+    path = submitted(tmp_path, {"groups": [known, [known[0], known[1] | {"colour": "red"}], [3]]})
+    submitted(tmp_path, "not a submission", number="notes")
+    with pytest.warns(StoreWarning, match=f"{path}: 2 of 3 groups have fields of another version; left out"):
+        states = task_states(Store(tmp_path))
+    assert [(state.stored, state.missing) for state in states] == [(0, 2)]
 
 
 def test_slurm_gets_an_array_of_all_groups_and_a_signal_before_the_time_limit(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """The release archive: what it holds, its checksums, and that it repeats."""
 
+import errno
 import os
 import subprocess
 import zipfile
@@ -44,6 +45,20 @@ def test_the_same_files_give_the_same_bytes(tmp_path, checkout):
     first = write_archive(tmp_path / "1.zip", checkout).read_bytes()
     os.utime(checkout / "LICENSE", (0, 0))
     assert write_archive(tmp_path / "2.zip", checkout).read_bytes() == first
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_an_interrupted_archive_leaves_the_old_one(tmp_path, checkout, monkeypatch, error):
+    path = write_archive(tmp_path / "a.zip", checkout)
+    old = path.read_bytes()
+
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
+    with pytest.raises(type(error)):
+        write_archive(path, checkout)
+    assert path.read_bytes() == old
 
 
 def test_absent_parts_are_named(checkout):

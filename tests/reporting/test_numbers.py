@@ -26,7 +26,7 @@ from fedlib.papers.frl.headline import headline as frl
 from fedlib.papers.head_to_head.headline import headline as head_to_head
 from fedlib.papers.start.headline import headline as start
 from fedlib.paths import project_root
-from fedlib.reporting import numbers
+from fedlib.reporting import numbers, repetition
 from fedlib.reporting.verdicts import loader
 from fedlib.run import Run
 
@@ -135,13 +135,13 @@ def test_a_repetition_may_lie_within_the_tolerance_or_half_the_interval():
     assert by_width.within(spread) == pytest.approx((0.4, 1.6))
     time = replace(NUMBER, tolerance=None, factor=3.0)
     here = [
-        numbers.Comparison(time, single(90.0), single(value)) for value in (0.0, 29.0, 31.0, 269.0, 271.0)
+        repetition.Comparison(time, single(90.0), single(value)) for value in (0.0, 29.0, 31.0, 269.0, 271.0)
     ]
     assert [one.agrees for one in here] == [False, False, True, True, False]
     assert here[0].line().endswith("DIFFERS (90 apart, a factor of 3 allowed)")
-    assert numbers.Comparison(by_width, spread, Interval(1.55, 0, 3, 3)).agrees
-    assert not numbers.Comparison(by_width, spread, Interval(0.35, 0, 3, 3)).agrees
-    apart = numbers.Comparison(NUMBER, single(70.0), single(70.625))
+    assert repetition.Comparison(by_width, spread, Interval(1.55, 0, 3, 3)).agrees
+    assert not repetition.Comparison(by_width, spread, Interval(0.35, 0, 3, 3)).agrees
+    apart = repetition.Comparison(NUMBER, single(70.0), single(70.625))
     assert apart.line() == "start-one: 70.6 here, 70 committed %: DIFFERS (0.625 apart, 0.5 allowed)"
 
 
@@ -150,6 +150,36 @@ def test_new_values_replace_those_that_stand_once():
     before = {"a": "+1.20 [+0.80, +1.60]", "b": "0.700"}
     changed = numbers.with_new_values(text, before, {"a": "+1.3 [+0.9, +1.7]", "b": "0.800"})
     assert changed == "A gains +1.3 [+0.9, +1.7], B 0.700 ms and C 0.700 ms."
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "expected"),
+    [
+        ("13.5 %", ["3.5"], ["4.0"], "13.5 %"),
+        ("3.57 and 3.5, then 1,776.", ["3.5", "776"], ["4.0", "7"], "3.57 and 4.0, then 1,776."),
+        ("3.5 of 13.5, +3.5, -3.5 [-4, -3]", ["3.5"], ["4.0"], "4.0 of 13.5, +3.5, -3.5 [-4, -3]"),
+        ("1 and 2.", ["1", "2"], ["2", "3"], "2 and 3."),
+        ("1 and 1.", ["1"], ["2"], "1 and 1."),
+        ("two numbers, 5 %", ["5", "5"], ["5", "6"], "two numbers, 5 %"),
+        ("5 %", [], [], "5 %"),
+    ],
+)
+def test_new_values_replace_whole_numbers_all_at_once(text, before, after, expected):
+    named = [dict(zip("abc", values, strict=False)) for values in (before, after)]
+    assert numbers.with_new_values(text, *named) == expected
+
+
+def test_a_page_gets_new_values_of_its_own_numbers_only(tmp_path, monkeypatch):
+    known = [replace(NUMBER, id=name, places=(place,)) for name, place in (("a", "A.md"), ("b", "B.md"))]
+    (tmp_path / "docs").mkdir()
+    for place, text in (("docs/numbers.md", "1 2"), ("A.md", "1 and 2"), ("B.md", "1 and 2")):
+        (tmp_path / place).write_text(text)
+    monkeypatch.setattr(numbers, "project_root", lambda: tmp_path)
+    monkeypatch.setattr(numbers, "numbers", lambda: known)
+    monkeypatch.setattr(numbers, "numbers_page", lambda: "3 4")
+    monkeypatch.setattr(numbers, "stated_values", lambda page: dict(zip("ab", page.split(), strict=True)))
+    assert len(numbers.write_numbers()) == 3
+    assert [(tmp_path / place).read_text() for place in ("A.md", "B.md")] == ["3 and 2", "1 and 4"]
 
 
 @pytest.fixture

@@ -79,6 +79,12 @@ def test_records_are_kept_and_a_damaged_file_counts_as_none(tmp_path):
     assert verdict_cache.read("key") is None
 
 
+def test_records_that_cannot_be_kept_are_no_error(tmp_path):
+    (tmp_path / "build").write_text("a file where the folder would be")
+    verdict_cache.keep("key", [{"claim": "A"}])
+    assert verdict_cache.read("key") is None
+
+
 def test_only_the_latest_are_kept(tmp_path):
     for number in range(verdict_cache.MOST_KEPT + 5):
         verdict_cache.keep(str(number), [])

@@ -16,7 +16,7 @@ import torch
 from fedlib.engine import evaluate_segments
 from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes
-from fedlib.federation.client_updates import initial_state, method_rng, train_and_average, uniform_shares
+from fedlib.federation.client_updates import initial_state, method_streams, train_and_average, uniform_shares
 from fedlib.run import Run
 
 
@@ -45,7 +45,9 @@ class PowerOfChoice(Method):
         return initial_state(task)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
-        candidates = np.stack([self._draw(task, r, cohort.round) for r in range(len(task.runs))])
+        rngs = method_streams(task, "candidates", cohort.round)
+        sizes = task.sizes(task.everyone())
+        candidates = np.stack([self._draw(*of_replica) for of_replica in zip(rngs, sizes, strict=True)])
         evaluated = evaluate_segments(
             task.trainer, task.train, state.params, state.buffers, task.segments(candidates)
         )
@@ -55,8 +57,6 @@ class PowerOfChoice(Method):
         sent = model_bytes(state.params, state.buffers) * self.candidates
         return after, replace(report, downlink_bytes=sent)
 
-    def _draw(self, task: Task, replica: int, round_index: int) -> np.ndarray:
-        everyone = task.run.num_clients
-        sizes = task.sizes(np.arange(everyone)[None].repeat(len(task.runs), 0))[replica]
-        rng = method_rng(task, replica, "candidates", round_index)
-        return np.sort(rng.choice(everyone, self.candidates, replace=False, p=sizes / sizes.sum()))
+    def _draw(self, rng: np.random.Generator, sizes: np.ndarray) -> np.ndarray:
+        """Ids of the candidates [d], ascending; sizes [N]: n_k of a replica's clients."""
+        return np.sort(rng.choice(len(sizes), self.candidates, replace=False, p=sizes / sizes.sum()))

@@ -158,14 +158,16 @@ class SchedulerFL(PartitionedFedAvg):
     """DDPG chooses who takes part, from known times (B. Bourbon, T. Nagellen, Orange, 2023).
 
     The agent is trained before round 1, on simulated times of workers with these numbers of samples. A
-    client reports three times in seconds: computation, upload and download. A round in which the agent
-    draws nobody leaves the model as it is.
+    client reports three times in seconds: computation, upload and download. Until a round succeeds no times
+    are known, and participants are drawn at random. A round in which the agent draws nobody leaves the model
+    as it is.
     """
 
     def __init__(self, partitions: int, rule: schedulerfl.SchedulerFL | None = None, **settings: Any) -> None:
         super().__init__(partitions, **settings)
         self.rule = schedulerfl.SchedulerFL() if rule is None else rule
         self.known = np.zeros((partitions, 3))  # seconds
+        self.times_known = False
         self.actor: Tensor | None = None
 
     def connect(self, grid: Grid) -> None:
@@ -176,15 +178,16 @@ class SchedulerFL(PartitionedFedAvg):
     def participants(self, server_round: int) -> Sequence[int]:
         rng = self.stream("select", server_round)
         chosen = self.rule.first_round(self.partitions, rng)
-        if server_round > 1:
+        if self.times_known:
             chosen = self.rule.choose(act(self.rule, self.actor, self.rule.normalise(self.known)), rng)
         return np.flatnonzero(chosen).tolist()
 
     def weigh(self, server_round: int, reports: Sequence[MetricRecord]) -> tuple[Tensor, dict[str, Any]]:
         self.known[self.cohort] = [report["seconds"] for report in reports]
-        if server_round == 1:
+        if not self.times_known:
             took = np.isin(np.arange(self.partitions), self.cohort)
             self.known = self.rule.first_times_of(self.known, took, self.stream("first times"))
+            self.times_known = True
         return sample_shares(reports), {"max-seconds": float(self.known[self.cohort].sum(axis=1).max())}
 
 

@@ -31,7 +31,7 @@ def run_of(method: str, options: dict, cohort_size: int | None = None) -> Run:
         paper="start", artifact="flower", profile="smoke", dataset="fmnist-embedded", partition="pa",
         model="mlp", method=method, method_options=options, num_clients=CLIENTS, cohort_size=cohort_size,
         rounds=ROUNDS, local_epochs=2, batch_size=16, local_learning_rate=0.05, sample_order="stored", seed=3,
-        dataset_options={"train_per_class": 40, "test_per_class": 20},
+        dataset_options={"train_per_class": 40, "test_per_class": 20}, client_eval="none",
     )  # fmt: skip
 
 

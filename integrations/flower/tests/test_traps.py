@@ -4,12 +4,13 @@ import pytest
 import torch
 from fedlib_flower.client_app import Client, make_client_app
 from fedlib_flower.in_process import InProcessGrid
-from fedlib_flower.strategy import EvaluatorFL, FedDRL, PartitionedFedAvg, weighted_arrays
+from fedlib_flower.strategy import EvaluatorFL, FedDRL, PartitionedFedAvg, SchedulerFL, weighted_arrays
 from flwr.app import ArrayRecord, ConfigRecord, Error, Message
 from torch import nn
 
 from fedlib.errors import UsageError
 from fedlib.methods.frl.evaluatorfl import EvaluatorFL as EvaluatorMethod
+from fedlib.methods.frl.schedulerfl import SchedulerFL as SchedulerMethod
 
 
 def load(context):
@@ -56,6 +57,29 @@ def test_a_failed_client_leaves_model_and_agent_as_they_were():
     messages = strategy.configure_train(1, ArrayRecord(nn.Linear(4, 3).state_dict()), ConfigRecord(), grid)
     assert strategy.aggregate_train(1, grid.send_and_receive(messages)) == (None, None)
     assert strategy.state is state
+
+
+def test_the_scheduler_starts_at_the_first_round_that_succeeds():
+    """Before it nobody's times are known, and workers not heard from get guesses, not 0 s."""
+    app, failing = make_client_app(load), {1}
+
+    def first_fails(message, context):
+        train = message.metadata.message_type == "train"
+        if train and message.content["config"]["server-round"] in failing:
+            return Message(Error(code=0, reason="killed"), reply_to=message)
+        return app(message, context)
+
+    strategy = SchedulerFL(6, SchedulerMethod(share=0.5, stop_below=None, experiments=1))
+    grid, arrays = InProcessGrid(first_fails, 6), ArrayRecord(nn.Linear(4, 3).state_dict())
+    for server_round in (1, 2):
+        assert not strategy.times_known
+        messages = strategy.configure_train(server_round, arrays, ConfigRecord(), grid)
+        drawn = strategy.rule.first_round(6, strategy.stream("select", server_round))
+        assert strategy.cohort == drawn.nonzero()[0].tolist()
+        assert 0 < len(strategy.cohort) < 6
+        found, _ = strategy.aggregate_train(server_round, grid.send_and_receive(messages))
+        assert (found is None) == (server_round == 1)
+    assert (strategy.known.sum(axis=1) > 0).all()
 
 
 def test_a_run_waits_for_all_nodes(monkeypatch):

@@ -6,7 +6,8 @@ import torch
 from worlds import make_run, make_world
 
 from fedlib.errors import UsageError
-from fedlib.federation import Cohort, model_bytes
+from fedlib.federation import Cohort, Task, model_bytes
+from fedlib.federation.client_updates import method_rng
 from fedlib.methods import make_method
 from fedlib.methods.baselines.power_of_choice import largest
 
@@ -39,9 +40,19 @@ def test_all_clients_as_candidates_gives_the_worst_served():
 def test_larger_clients_are_candidates_more_often():
     task = make_world(sizes=(40, 2, 2, 2), cohort_size=1)
     method = make_method("power_of_choice", {"candidates": 1})
-    drawn = [method._draw(task, 0, t)[0] for t in range(200)]
+    (sizes,) = task.sizes(task.everyone())
+    drawn = [method._draw(method_rng(task, 0, "candidates", t), sizes)[0] for t in range(200)]
     share = np.mean(np.array(drawn) == 0)
     assert abs(share - 40 / 46) < 4 * np.sqrt(40 / 46 * 6 / 46 / 200)
+
+
+def test_sizes_are_counted_once_for_all_replicas(monkeypatch):
+    task, counted, sizes = make_world(seeds=(0, 1, 2), cohort_size=2), [], Task.sizes
+    method = make_method("power_of_choice", {"candidates": 3})
+    state = method.init(task)
+    monkeypatch.setattr(Task, "sizes", lambda self, ids: counted.append(ids.shape) or sizes(self, ids))
+    method.apply(task, state, Cohort(1, np.array([[0, 1]] * 3)))
+    assert counted == [(3, 4)]
 
 
 @pytest.mark.parametrize("candidates", [1, 5])

@@ -95,17 +95,24 @@ def test_no_description_is_computed_twice(profile):
     assert len(bare) == len(set(bare))
 
 
-@pytest.mark.parametrize("artifact_id", GRIDS)
+WITHOUT_CONTROLS = (
+    "feddrl/table3_fmnist_ce_n100",  # long runs of the paper's methods
+    "feddrl/fedprox_weights",
+    "feddrl/baselines_at_length",
+    "feddrl/delta_ends",
+    "feddrl/early_lead",  # controls of their own
+    "feddrl/repair_search",
+    "feddrl/repair_judged",
+    "feddrl/repair_means",
+)
+
+
+def test_grids_without_controls_exist():
+    assert set(WITHOUT_CONTROLS) <= set(GRIDS)
+
+
+@pytest.mark.parametrize("artifact_id", [name for name in GRIDS if name not in WITHOUT_CONTROLS])
 def test_controls_stand_beside_feddrl(artifact_id):
-    if artifact_id in (
-        "feddrl/table3_fmnist_ce_n100",
-        "feddrl/fedprox_weights",
-        "feddrl/baselines_at_length",
-        "feddrl/delta_ends",
-    ):
-        return  # long runs of the paper's methods
-    if artifact_id.startswith("feddrl/repair_") or artifact_id == "feddrl/early_lead":
-        return  # controls of their own
     cells = {}
     for run in find_artifact(artifact_id).runs("reduced"):
         options = {k: v for k, v in run.method_options.items() if k != "worker_rounds"}
