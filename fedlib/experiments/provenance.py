@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -90,11 +91,16 @@ def source_files(package: Path) -> list[Path]:
 
 
 @functools.cache
-def source_digest() -> str:
-    """16 hex digits of the package's modules and data, which a commit with changes does not tell."""
+def source_digest(without: str = "") -> str:
+    """16 hex digits of the package's modules and data, which a commit with changes does not tell.
+
+    without: regular expression of the paths, relative to the package, that do not count.
+    """
     digest, package = hashlib.sha256(), Path(fedlib.__file__).parent
     for path in source_files(package):
-        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
+        name = path.relative_to(package)
+        if not (without and re.match(without, name.as_posix())):
+            digest.update(f"{name}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

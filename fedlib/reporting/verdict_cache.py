@@ -22,6 +22,7 @@ from fedlib.paths import default_root, project_root, published_folder, results_f
 
 Record = dict[str, Any]
 MOST_KEPT = 60  # files of the cache
+SHOWING = r"cli/|plotting/|reporting/(?!verdicts\.py)"  # modules that show verdicts and decide none
 SHIPPED = "verdicts.json"  # among the committed rows: records by key, without a store
 ROWS_OF_OTHERS = {"start": ("feddrl",)}  # papers on whose rows claims of a paper may rest as well
 
@@ -35,7 +36,7 @@ def known(paper: str | None, profile: str | None, store: Path | str | None) -> l
 def fingerprint(paper: str, profile: str | None, store: Path | str | None) -> str:
     """Hash of everything that the verdicts of a paper at a profile rest on."""
     root = Path(store).expanduser() if store else default_root()
-    digest = hashlib.sha256(repr((paper, profile, source_digest())).encode())
+    digest = hashlib.sha256(repr((paper, profile, source_digest(without=SHOWING))).encode())
     for folder, path in _files(paper, root):
         if profile is None and _shows_no_result(path):
             continue

@@ -163,11 +163,11 @@ def test_the_source_digest_is_of_the_modules_that_run():
 def test_the_source_digest_is_of_data_too_and_not_of_caches(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance.fedlib, "__file__", str(tmp_path / "__init__.py"))
 
-    def digest_with(name, content):
+    def digest_with(name, content, without=""):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(content)
-        return provenance.source_digest.__wrapped__()
+        return provenance.source_digest.__wrapped__(without)
 
     module = digest_with("paper/runs.py", "ROUNDS = 3")
     settings = digest_with("paper/settings.json", '{"mu": 0.1}')
@@ -176,4 +176,5 @@ def test_the_source_digest_is_of_data_too_and_not_of_caches(tmp_path, monkeypatc
     assert last == settings
     for name in ("paper/__pycache__/runs.cpython-312.pyc", "paper/.runs.py.swp", "paper/page.html"):
         assert digest_with(name, "anything") == settings
+    assert digest_with("paper/table.csv", "1", without="paper/table") == settings
     assert digest_with("paper/table.csv", "1") != settings

@@ -2,6 +2,9 @@
 
 import math
 import os
+import re
+import subprocess
+import sys
 
 import fake_federation
 import pandas as pd
@@ -221,8 +224,22 @@ def test_verdicts_depend_on_settings_that_are_kept_as_json(tmp_path, monkeypatch
     assert REPOSITORY / "fedlib" / "papers" / "head_to_head" / "settings.json" in files
     assert any(path.name == "claims.py" for path in files)
     before = verdict_cache.fingerprint("head_to_head", None, tmp_path)
-    monkeypatch.setattr(verdict_cache, "source_digest", lambda: "of other source")
+    monkeypatch.setattr(verdict_cache, "source_digest", lambda without: "of other source")
     assert verdict_cache.fingerprint("head_to_head", None, tmp_path) != before
+
+
+def test_modules_that_show_verdicts_take_no_part_in_deciding_them():
+    """Their source is left out of the key: what claims import must not be among them."""
+    code = (
+        "import importlib, sys; from fedlib.papers import PAPERS; import fedlib.reporting.verdicts\n"
+        "for paper in PAPERS: importlib.import_module(f'fedlib.papers.{paper}.claims')\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('fedlib.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    paths = [name.removeprefix("fedlib.").replace(".", "/") + ".py" for name in done.stdout.split()]
+    assert "reporting/verdicts.py" in paths
+    showing = {path for path in paths if re.match(verdict_cache.SHOWING, path)}
+    assert showing <= {"reporting/verdict_cache.py"}
 
 
 def test_the_key_follows_what_files_hold_and_not_when_they_were_written(tmp_path):
