@@ -17,7 +17,7 @@ def last_rounds(rows: pd.DataFrame, by: str = "run") -> pd.DataFrame:
     return rows[rows["round"] > length - np.maximum(1, np.floor(LAST * length))]
 
 
-def late_mean(rows: pd.DataFrame) -> pd.Series:
+def last_tenth_mean(rows: pd.DataFrame) -> pd.Series:
     """Mean test accuracy over the last tenth of the rounds of each seed, by seed, in percent.
 
     rows: as for `final`.

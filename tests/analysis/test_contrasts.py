@@ -44,7 +44,7 @@ def test_the_late_mean_is_over_the_last_tenth_of_the_rounds():
         for seed, length in lengths.items()
         for at in range(length + 1)
     )
-    assert contrasts.late_mean(rows).to_dict() == pytest.approx({0: 24.5, 1: 5})
+    assert contrasts.last_tenth_mean(rows).to_dict() == pytest.approx({0: 24.5, 1: 5})
 
 
 def test_best_of_all_methods_at_once():

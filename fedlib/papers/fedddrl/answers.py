@@ -28,14 +28,14 @@ def _how_many(rows: pd.DataFrame) -> list[str]:
     kept, change = quantities.kept_by_round(rows), _by_role(estimands.later_than_first(rows))
     if not change:
         return []
-    first = kept[kept.t <= estimands.EARLY].groupby("role").uploads.mean()
+    first = kept[kept.t <= estimands.FIRST_ROUNDS].groupby("role").uploads.mean()
     shown = quantities.shown_roles(rows)
     told = listed([f"{first[role]:.1f} on {shown[role]}" for role in change])
     printed = printed_value("fedddrl_text", metric="clients_completing_t1_t2")
     return [
         f"In rounds 1 and 2 our agents keep {told}, of {rows.cohort_size.max():.0f} clients. The paper's "
         f"run keeps {printed:g}.",
-        f"The change from round {estimands.EARLY + 1} on: {_sides(change, shown, 'more', 'fewer')}. The "
+        f"The change from round {estimands.FIRST_ROUNDS + 1} on: {_sides(change, shown, 'more', 'fewer')}. The "
         f"paper's run keeps {estimands.printed_later():.1f} more.",
     ]
 

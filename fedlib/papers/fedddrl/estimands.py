@@ -27,7 +27,7 @@ from fedlib.papers.fedddrl.quantities import (
 
 ROLES = tuple(runs.ALPHAS)
 HARD = ("CIFAR-10", "CrisisIBD")
-EARLY, LATE = 2, 5  # first rounds of C7, last rounds of C14
+FIRST_ROUNDS, LAST_ROUNDS = 2, 5  # of C7, of C14
 ROUNDS, EPISODES = 15, 40  # T and N_ep of the paper
 SHORT = {
     "fedavg_mixup": "FedAvg+", "fedprox_mixup": "FedProx+", "fedavg": "FedAvg", "fedprox": "FedProx",
@@ -133,7 +133,8 @@ def later_than_first(rows: pd.DataFrame) -> pd.DataFrame:
     """Clients kept in rounds 3 to T less rounds 1 and 2, by data set."""
     kept = kept_by_round(rows)
     first, later = (
-        kept[mask].groupby(["seed", "role"]).uploads.mean() for mask in (kept.t <= EARLY, kept.t > EARLY)
+        kept[mask].groupby(["seed", "role"]).uploads.mean()
+        for mask in (kept.t <= FIRST_ROUNDS, kept.t > FIRST_ROUNDS)
     )
     return (later - first).unstack("role")
 
@@ -145,7 +146,7 @@ def printed_later() -> float:
         for name in ("t1_t2", "t3", "t6", "after_t6")
     )
     rising = [third + (sixth - third) * step / 3 for step in range(4)]
-    later = [*rising, *[after] * (ROUNDS - EARLY - len(rising))]
+    later = [*rising, *[after] * (ROUNDS - FIRST_ROUNDS - len(rising))]
     return sum(later) / len(later) - first
 
 
@@ -176,7 +177,7 @@ def epochs_of_fast(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _late_terms(rows: pd.DataFrame) -> pd.DataFrame:
     terms = reward_terms(evaluations(rows))
-    return terms.assign(late=terms.t > terms.t.max() - LATE)
+    return terms.assign(late=terms.t > terms.t.max() - LAST_ROUNDS)
 
 
 def gain_below(share: float) -> Callable[[pd.DataFrame], pd.Series]:

@@ -22,7 +22,7 @@ from fedlib.papers.feddrl.small_setting import EXTRA
 
 BASELINES = ("fedavg", "fedprox")
 THREE = (*BASELINES, "feddrl")
-LATE = 0.05  # share of the rounds, the last ones, over which `late_levels` averages
+LATE_SHARE = 0.05  # share of the rounds, the last ones, over which `late_levels` averages
 # The first that fits names a row: those with more options first
 _REPAIRS = {
     "repaired" if name == FROZEN else name: ("feddrl", options)
@@ -135,7 +135,7 @@ def late_levels(part: pd.DataFrame) -> pd.DataFrame:
     epochs.
     """
     length = part.groupby("variant")["round"].transform("max")
-    last_rows = part[(part["round"] > (1 - LATE) * length) & part.test_accuracy.notna()]
+    last_rows = part[(part["round"] > (1 - LATE_SHARE) * length) & part.test_accuracy.notna()]
     return 100 * last_rows.groupby(["seed", "variant"]).test_accuracy.mean().unstack("variant")
 
 

@@ -13,13 +13,15 @@ from fedlib.analysis.tables import compare
 from fedlib.data.titles import title_of
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import from_text, printed_gains
-from fedlib.papers.feddrl.estimands import INITIAL
+from fedlib.papers.feddrl.estimands import INITIAL, ROUNDS
 from fedlib.papers.feddrl.runs import CONTROLS
 from fedlib.plotting.style import method_style
 
 PRINTED = {"singleset": "SingleSet", "fedavg": "FedAvg", "fedprox": "FedProx", "feddrl": "FedDRL"}
 CELL = ["data", "partition", "N"]
-LAST_ROUNDS = 50  # whose mean accuracy stands beside the best
+LAST_ROUNDS = round(
+    quantities.LATE_SHARE * ROUNDS
+)  # at the paper's length: their mean stands beside the best
 
 
 def best_accuracies(rows: pd.DataFrame) -> pd.DataFrame:

@@ -99,7 +99,7 @@ def spread_difference(
 
 def still_changing(rows: pd.DataFrame) -> float:
     """Percent of the workers whose selection changes from round to round, over what counts as settled."""
-    return 100 * (quantities.SETTLED - quantities.agreement(rows).iloc[-quantities.LATE :].mean())
+    return 100 * (quantities.SETTLED - quantities.agreement(rows).iloc[-quantities.END_EPISODES :].mean())
 
 
 def used_above(share: float) -> Callable[[pd.DataFrame], float]:
@@ -122,7 +122,7 @@ def first_round(column: str) -> Callable[[pd.DataFrame], float]:
 
 def behind_fedavg(
     of_episode: Callable[[pd.Series], float],
-    episodes: int = quantities.LATE,
+    episodes: int = quantities.END_EPISODES,
     variants: tuple[str, str] = ("evaluatorfl", "evaluatorfl"),
 ) -> Callable[[pd.DataFrame], pd.DataFrame | pd.Series]:
     """FedAvg's accuracy less each approach's over the last episodes, in points.

@@ -14,7 +14,7 @@ from fedlib.papers.frl.runs import VARIANTS
 
 SETTLED = 0.95  # share of workers with the same decision as in the round before
 THRESHOLD = 0.95  # of the final accuracy of FedAvg with random 10 % (FRL-A19)
-LATE = 5  # episodes or experiments at the beginning and the end that are compared
+END_EPISODES = 5  # episodes or experiments at the beginning and the end that are compared
 LAST, ALIKE = 50, 0.95  # rounds, and the share of them in which a worker held fixed is chosen alike
 
 
@@ -66,21 +66,21 @@ def episode_means(rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def late_gain(rows: pd.DataFrame, column: str) -> float:
-    """Mean over the last `LATE` episodes of one run less that over as many first ones."""
+    """Mean over the last `END_EPISODES` episodes of one run less that over as many first ones."""
     means = episode_means(rows, column)
-    few = min(LATE, len(means) // 2)
+    few = min(END_EPISODES, len(means) // 2)
     return float(means.iloc[-few:].mean() - means.iloc[:few].mean()) if few else float("nan")
 
 
 def late_final(rows: pd.DataFrame) -> float:
-    """Accuracy after the last round of an episode, in percent, mean over the last `LATE` episodes."""
+    """Accuracy after the last round of an episode, in percent, mean over the last `END_EPISODES` episodes."""
     ends = rows[rows["round"] > 0].groupby("episode")["test_accuracy"].last()
-    return float(100 * ends.iloc[-LATE:].mean())
+    return float(100 * ends.iloc[-END_EPISODES:].mean())
 
 
 def share_selected(rows: pd.DataFrame) -> float:
-    """Share of the workers selected in the last `LATE` episodes."""
-    late = rows[rows["episode"] > rows["episode"].max() - LATE]
+    """Share of the workers selected in the last `END_EPISODES` episodes."""
+    late = rows[rows["episode"] > rows["episode"].max() - END_EPISODES]
     return float((late["selected"] / late["num_clients"]).mean())
 
 

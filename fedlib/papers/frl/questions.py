@@ -60,7 +60,7 @@ def reward_and_accuracy(rows_of: RowsOf) -> pd.DataFrame:
 
 
 def _late(rows: pd.DataFrame, column: str) -> pd.Series:
-    late = rows[rows["episode"] > rows["episode"].max() - quantities.LATE]
+    late = rows[rows["episode"] > rows["episode"].max() - quantities.END_EPISODES]
     return by_seed(late, lambda own: own[column].mean())
 
 

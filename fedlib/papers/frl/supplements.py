@@ -40,7 +40,7 @@ def early_rise_net(rows: pd.DataFrame) -> pd.DataFrame:
 
 def used_in_some_round(rows: pd.DataFrame) -> float:
     """Percent of the workers used in some round of an episode, mean over the last ones, over `USED`."""
-    late = rows[rows["episode"] > rows["episode"].max() - quantities.LATE]
+    late = rows[rows["episode"] > rows["episode"].max() - quantities.END_EPISODES]
     used = [quantities.selections(part).any(axis=0).mean() for _, part in late.groupby("episode")]
     return 100 * (float(np.mean(used)) - USED)
 
@@ -125,7 +125,7 @@ SPREADS = tuple(
     )
     for words, after in (
         ("from round 3 on", (estimands.EPISODES // 2, 2)),
-        ("last 5 episodes", (estimands.EPISODES - quantities.LATE, 1)),
+        ("last 5 episodes", (estimands.EPISODES - quantities.END_EPISODES, 1)),
     )
     for of, variant in (("", "evaluatorfl"), (", as many at random", SHUFFLED))
 )

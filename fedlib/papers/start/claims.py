@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from fedlib.analysis.claims import Claim, Gate, Part
-from fedlib.analysis.contrasts import final, late_mean
+from fedlib.analysis.contrasts import final, last_tenth_mean
 from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.gates import curves_flat
 from fedlib.papers.start.runs import BF16_CELLS, BF16_ROUNDS, CURVE_METHODS
@@ -49,7 +49,8 @@ def difference(rows: pd.DataFrame, method: str, other: str, measure: Level = fin
 def bf16_difference(rows: pd.DataFrame) -> pd.DataFrame:
     """Difference of the mean accuracy over the last tenth of the rounds, in points, by seed and partition."""
     return pd.DataFrame({
-        partition: late_mean(cell[cell.precision == "bf16"]) - late_mean(cell[cell.precision == "float32"])
+        partition: last_tenth_mean(cell[cell.precision == "bf16"])
+        - last_tenth_mean(cell[cell.precision == "float32"])
         for partition, cell in rows.groupby("partition")
     })  # fmt: skip
 

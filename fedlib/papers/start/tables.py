@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from fedlib.analysis.contrasts import late_mean, paired
+from fedlib.analysis.contrasts import last_tenth_mean, paired
 from fedlib.analysis.intervals import interval_words
 from fedlib.analysis.tables import summarise_seeds
 
@@ -32,7 +32,7 @@ def precisions(rows: pd.DataFrame) -> pd.DataFrame:
     """
     lines = []
     for (model, partition), cell in rows.groupby(["model", "partition"]):
-        half, whole = (late_mean(cell[cell.precision == name]) for name in ("bf16", "float32"))
+        half, whole = (last_tenth_mean(cell[cell.precision == name]) for name in ("bf16", "float32"))
         gap = paired(half, whole)
         lines.append(
             {"network": model, "partition": partition, "float32": round(whole.mean(), 2)}
