@@ -35,8 +35,8 @@ def _how_many(rows: pd.DataFrame) -> list[str]:
     return [
         f"In rounds 1 and 2 our agents keep {told}, of {rows.cohort_size.max():.0f} clients. The paper's "
         f"run keeps {printed:g}.",
-        f"The change from round {estimands.FIRST_ROUNDS + 1} on: {_sides(change, shown, 'more', 'fewer')}. The "
-        f"paper's run keeps {estimands.printed_later():.1f} more.",
+        f"The change from round {estimands.FIRST_ROUNDS + 1} on: {_sides(change, shown, 'more', 'fewer')}. "
+        f"The paper's run keeps {estimands.printed_later():.1f} more.",
     ]
 
 
