@@ -82,7 +82,7 @@ def test_claims_can_be_shown_by_name(monkeypatch):
     monkeypatch.setattr("fedlib.reporting.display.display", lambda html: shown.append(html.data))
     session = begin("start")
     session.claims("START-C2", "START-C1")
-    assert shown[0].index("START-C2 · ") < shown[0].index("START-C1 · ")
+    assert shown[0].index("START-C2 (ours) · ") < shown[0].index("START-C1 (ours) · ")
     assert "START-C3" not in shown[0]
     with pytest.raises(UsageError, match="unknown claim 'START-C9'"):
         session.claims("START-C9")

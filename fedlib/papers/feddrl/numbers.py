@@ -19,10 +19,11 @@ from fedlib.papers.feddrl.quantities import late_levels, named, of_feddrl, over_
 from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
 
 TABLE3 = "feddrl/table3"
-EXACT = "exact"
-LENGTH = {  # by cell: Fashion-MNIST under a partition, MNIST under CE, and CE with the paper's network
+TEN, EXACT = "ten", "exact"
+# by cell: Fashion-MNIST under a partition, MNIST under CE, and CE with ten clients, or the paper's network
+LENGTH = {
     "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
-    "mnist": "feddrl/paper_length_mnist", EXACT: f"feddrl/{EXACT_CELL}",
+    "mnist": "feddrl/paper_length_mnist", TEN: "feddrl/paper_length_ten", EXACT: f"feddrl/{EXACT_CELL}",
 }  # fmt: skip
 EARLY_LEAD = "feddrl/early_lead"
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
@@ -104,9 +105,10 @@ def _whole(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell(scheme: str) -> str:
-    where = {"ce": "", "mnist": " on MNIST", EXACT: " with the paper's CNN"}.get(
-        scheme, f" under {scheme.upper()}"
-    )
+    named_otherwise = {
+        "ce": "", "mnist": " on MNIST", TEN: " with ten clients", EXACT: " with the paper's CNN",
+    }  # fmt: skip
+    where = named_otherwise.get(scheme, f" under {scheme.upper()}")
     return f"one cell of {ROUNDS} rounds{where}"
 
 
@@ -130,6 +132,8 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
 
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of this cell of the paper's length, as far as it has rows."""
+    if scheme == TEN:
+        return tuple(_at_length("fedavg", TEN, late=late, places=(PAGE,)) for late in (False, True))
     explains = {"pa": "uniform", "mnist": "untrained"}.get(scheme)  # the late lead, on the first screen
     stated = {("fedavg", False), ("fedavg", True), (explains, True)}
     against = [

@@ -244,7 +244,7 @@ CLAIMS = (
         "frl/sec5-rewards",
         parts=tuple(
             Part(
-                f"probability towards {int(share)} where all rewards are {sign}",
+                f"probability towards {int(share)}, all rewards {sign}",
                 estimands.one_sign(share), printed=lambda: 50.0,  # from the untrained one half all the way
             )
             for share, sign in ((1.0, "positive"), (0.0, "negative"))

@@ -43,7 +43,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def _other_measures(rows_of: RowsOf) -> str:
-    """What the measures beside C7's would make of it: added when its rows had been looked at."""
+    """Verdicts on C7 by the measures beside its own, which were added when its rows had been looked at."""
     verdicts = Counter(one.verdict for one in effects_of(BEHIND, real_rows(rows_of("frl/sec5"))))
     found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     return f"By {verdicts.total()} other measures, tried later, C7 would be: {found}."

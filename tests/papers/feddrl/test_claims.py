@@ -725,5 +725,5 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     as_run = pd.concat([three(52.0), shards(52.0)]).query("dataset == 'standin-cifar100'")
     (c2,) = by_id["FEDDRL-C2"].supplements
     told = c2.tell(as_run.assign(dataset="cifar10-jpeg"))
-    assert "gain over best baseline, delta = 0.6: +4.0" in told
+    assert "gain over best baseline, CIFAR-100, N = 10: +4.0" in told
     assert "(3 cells" in told  # table 4's shards are no part of C2
