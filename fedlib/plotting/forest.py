@@ -18,7 +18,7 @@ WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unr
 LINEAR_WITHIN = 2  # smallest effects of interest
 _MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are dots
 _LETTERS = 80  # of a line of text as wide as the figure
-_LOGARITHM = " (100 log)"  # of parts whose effect is 100 times the logarithm of a ratio
+LOGARITHM = "(100 log)"  # in the name of a part: its effect is 100 times the logarithm of a ratio
 
 VERDICT_COLOURS = {
     "supported": "#0072B2",
@@ -56,7 +56,7 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
 
 def _names(effects: pd.DataFrame) -> list[str]:
     """`C1  FedDRL - best baseline`: the claim's number, the part, the cell of a claim of ours."""
-    parts = effects.part.str.replace(_LOGARITHM, "")
+    parts = effects.part.str.replace(f" {LOGARITHM}", "")
     numbers = effects.claim.str.split("-").str[-1]
     cells = effects.place.str.extract(r"^ours(: [^,]*(?:, [A-Z]{2})?)", expand=False).fillna("")
     names = numbers + "  " + parts + cells
@@ -105,7 +105,7 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
 def _numbers(row: "pd.core.frame.Pandas") -> str:
     """The effect with its interval and unit; a logarithm as the ratio that it stands for."""
     interval = Interval(row.effect, row.effect_low, row.effect_high, 1 if pd.isna(row.effect_low) else 2)
-    if _LOGARITHM in row.part:
+    if LOGARITHM in row.part:
         return f"× {ratio_words(interval)}"
     return effect_words(interval, row.unit)
 

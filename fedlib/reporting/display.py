@@ -19,6 +19,7 @@ from fedlib.analysis.tables import counted, dataset_words, listed, provenance_li
 from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import PAPERS, errata_table
+from fedlib.plotting.forest import LOGARITHM
 from fedlib.plotting.style import labelled
 from fedlib.reporting.html_tables import html_list, html_parts, html_table
 from fedlib.reporting.verdict_cache import Record
@@ -30,7 +31,6 @@ CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 COLOURS = 64  # of a reduced picture
 SHARED_BY = 3  # claims, from which on a caveat is displayed once
-_LOGARITHM = "(100 log)"
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _COUNTS = ("n", "seeds", "trials")
 _MEANINGS = {
@@ -113,8 +113,8 @@ def show_claims(found: Sequence[Record]) -> None:
     for words, names in shared.items():
         by_claims.setdefault(tuple(names), []).append(words)
     notes = [f"{listed(names)}: {' '.join(words)}" for names, words in by_claims.items()]
-    if any(_LOGARITHM in one["evidence"] for one in found):
-        notes.append(f"{_LOGARITHM}: 100 times the natural logarithm of a ratio; +10 is a tenth more.")
+    if any(LOGARITHM in one["evidence"] for one in found):
+        notes.append(f"{LOGARITHM}: 100 times the natural logarithm of a ratio; +10 is a tenth more.")
     if notes:
         show_points(*notes)
     items = [
