@@ -29,6 +29,9 @@ of seeds 3 and 4. All five seeds are run anew on one machine.
 FEDDRL-R29 and R30 ask of ten clients, all of whom take part in every round, what R5 and R6 ask of a hundred,
 in both accuracies. They were written while FedDRL's first run was near its end, and its accuracy and FedAvg's
 of that seed, 0, had been seen; they are registered before any run of other seeds or of a control had ended.
+FEDDRL-R31 and R32 ask there what R9 and R11 ask, FedAvg's weights being the uniform ones; they were registered
+with FedDRL's and FedAvg's rows of seeds 0 to 2 known, before any run with slots in drawn order had ended its
+pretraining.
 """
 
 from functools import partial
@@ -292,5 +295,21 @@ CLAIMS = (
             (29, "FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
             (30, "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
         )
+    ),
+    Claim(
+        "FEDDRL-R31",
+        "with ten clients FedDRL's lead needs no slots that tell the group: with slots in drawn order it is "
+        "still more accurate than FedAvg", TEN_PLACE, TEN_ARTIFACT,
+        parts=_both("drawn", "fedavg", "FedDRL, slots drawn - FedAvg"),
+        gates=(flat("drawn", "fedavg"), AGENT_TRAINED),
+        supplements=(supplement(TEN_ARTIFACT, FACTOR_GAP_DRAWN),),
+        how="Ten of ten clients take part, so that slots by client number tell the agent who each client is.",
+    ),
+    Claim(
+        "FEDDRL-R32", "with ten clients too slots by client number are part of FedDRL's late lead", TEN_PLACE,
+        TEN_ARTIFACT,
+        parts=(late_less("feddrl", "drawn", "FedDRL - FedDRL, slots drawn"),),
+        gates=(flat("feddrl", "drawn"), AGENT_TRAINED),
+        how="The authors' code lists ten of ten clients by number too (A5).",
     ),
 )  # fmt: skip
