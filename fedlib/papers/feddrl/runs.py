@@ -72,7 +72,7 @@ class Scale:
     fig8_rounds: int | None = None  # T of fig. 8; None: `rounds`
     small_rounds: int | None = None  # T of the small setting; None: `rounds`
     small_train_per_class: int | None = None  # its images of each class; None: as in table 3
-    search: Mapping[str, int] = field(default_factory=dict)  # sizes of the search for constant weights
+    search: Mapping[str, int] = field(default_factory=dict)  # for constant weights; empty: its defaults
     judged: tuple[int, int] | None = None  # where repairs are judged: images per label, test ones per class
     file_rounds: Mapping[int, int] = field(default_factory=dict)  # N: T on the authors' files; absent: T
 
@@ -118,7 +118,6 @@ SCALES = {
         deltas=(0.2, 0.4),
         small_rounds=100,
         small_train_per_class=300,
-        search={"candidates": 16, "generations": 4, "elite": 4},
         judged=(50, 200),
         file_rounds={10: 20},  # all images of the training set in every round
     ),
