@@ -29,9 +29,9 @@ of seeds 3 and 4. All five seeds are run anew on one machine.
 FEDDRL-R29 and R30 ask of ten clients, all of whom take part in every round, what R5 and R6 ask of a hundred,
 in both accuracies. They were written while FedDRL's first run was near its end, and its accuracy and FedAvg's
 of that seed, 0, had been seen; they are registered before any run of other seeds or of a control had ended.
-FEDDRL-R31 and R32 ask there what R9 and R11 ask, FedAvg's weights being the uniform ones; they were registered
-with FedDRL's and FedAvg's rows of seeds 0 to 2 known, before any run with slots in drawn order had ended its
-pretraining.
+FEDDRL-R31 and R32 ask there what R9 and R11 ask; FedAvg's weights are the uniform ones. They were
+registered with FedDRL's and FedAvg's rows of seeds 0 to 2 known, before any run with slots in drawn order
+had ended its pretraining.
 """
 
 from functools import partial
