@@ -28,7 +28,7 @@ from fedlib.engine import (
     train,
 )
 from fedlib.experiments.provenance import environment
-from fedlib.federation import slots_at_once
+from fedlib.federation import clients_at_once
 from fedlib.files import write_atomically
 from fedlib.models import count_parameters, make_model
 from fedlib.models.layers import step_key
@@ -122,7 +122,7 @@ def engine(
             [clients.lists[client] for client in part], replica=[0] * len(part), client=part,
             key=stream_keys([0] * len(part), 1, part), epochs=1, learning_rate=local.rate, device=device,
         )
-        for part in np.array_split(range(count), -(-count // slots_of(network)))
+        for part in np.array_split(range(count), -(-count // models_at_once(network)))
     ]  # fmt: skip
 
     def run() -> None:
@@ -135,9 +135,9 @@ def engine(
     return run
 
 
-def slots_of(network: nn.Module) -> int:
+def models_at_once(network: nn.Module) -> int:
     """How many local models of a network are kept at once before they are averaged, as in a run."""
-    return slots_at_once(sum(t.numel() * t.element_size() for t in network.state_dict().values()))
+    return clients_at_once(sum(t.numel() * t.element_size() for t in network.state_dict().values()))
 
 
 def wait_for(device: torch.device) -> None:

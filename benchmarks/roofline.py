@@ -64,7 +64,7 @@ def count_operations(model: str) -> int:
 def count_bytes(model: str) -> int:
     """Bytes that one client-step moves at least."""
     local = NETWORKS[model]
-    kept = 1 + len(make_optimizer(local.optimizer, local.options).slots)  # the parameter and its moments
+    kept = 1 + len(make_optimizer(local.optimizer, local.options).state_keys)  # the parameter and its moments
     values = kept * count_parameters(make_network(model))
     return 2 * 4 * values + local.batch * torch.Size(local.shape).numel()
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from benchmarks.common import Clients, Contestant, default_device, make_network, slots_of
+from benchmarks.common import Clients, Contestant, default_device, make_network, models_at_once
 from benchmarks.networks import NETWORKS
 from fedlib.models.layers import step_key
 
@@ -34,7 +34,7 @@ def plain_loop(model: str, clients: Clients, **options: Any) -> Contestant:
     start = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     lists = [torch.from_numpy(index).to(device) for index in clients.lists]
     key = torch.tensor(1, device=device)  # of the dropout masks
-    kept, make_optimizer = slots_of(network), local_optimizer(model)
+    kept, make_optimizer = models_at_once(network), local_optimizer(model)
 
     def run() -> None:
         local = deque(maxlen=kept)

@@ -15,7 +15,7 @@ from fedlib import seeds
 from fedlib.errors import check, check_name
 from fedlib.seeds import counter
 
-Whole = Sequence[int] | np.ndarray  # one whole number for each slot
+Whole = Sequence[int] | np.ndarray  # one whole number for each row
 _PADDING = 1 << 33  # sorts behind every 32-bit hash
 SAMPLE_ORDERS = ("shuffled", "stored")
 

@@ -24,19 +24,19 @@ class LocalOptimizer:
     """`update(params, grads, state, learning_rate, steps)` changes params and state in place.
 
     learning_rate: a float, or [C] where rows differ. steps: [C] float, steps taken by each
-    row including this one. slots: the state tensors kept per parameter, 0 at first.
+    row including this one. state_keys: what is kept of each parameter, 0 at first.
     """
 
     name: str
     options: dict[str, Any]
-    slots: tuple[str, ...]
+    state_keys: tuple[str, ...]
     update: Callable[[list[Tensor], list[Tensor], State, Tensor, Tensor], None]
     torch_class: type[torch.optim.Optimizer]
     torch_options: dict[str, Any] = field(default_factory=dict)
 
     def init(self, params: list[Tensor]) -> State:
         """Fresh state for stacked parameters."""
-        return {slot: [torch.zeros_like(p) for p in params] for slot in self.slots}
+        return {key: [torch.zeros_like(p) for p in params] for key in self.state_keys}
 
 
 def _descend(params: list[Tensor], directions: list[Tensor], rate: Tensor | float) -> None:
@@ -156,9 +156,9 @@ def make_optimizer(name: str, options: Mapping[str, Any] | None = None) -> Local
         numbers = value if isinstance(value, (list, tuple)) else [value]
         check(all(v >= 0 for v in numbers), f"{option}={value} given for {name!r}; allowed: 0 or more")
     _check_together(options)
-    builder, torch_class, slots = _BUILDERS[name]
+    builder, torch_class, keys = _BUILDERS[name]
     torch_options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     own = {k: v for k, v in torch_options.items() if k != "weight_decay"}
     if name == "sgd" and own.get("momentum"):
-        slots = ("momentum_buffer",)
-    return LocalOptimizer(name, options, slots, builder(**own), torch_class, torch_options)
+        keys = ("momentum_buffer",)
+    return LocalOptimizer(name, options, keys, builder(**own), torch_class, torch_options)

@@ -61,7 +61,7 @@ def _train(
         loss.backward()
         optimizer.step()
     state.steps[row] += len(losses)
-    _store_slots(names, optimizer, state, row)
+    _store(names, optimizer, state, row)
     return _mean(losses, sizes, samples.device)
 
 
@@ -136,14 +136,14 @@ def _torch_optimizer(
     optimizer = spec.torch_class(names.values(), lr=rate, **spec.torch_options)
     if state.steps[row] > 0:
         for at, p in enumerate(names.values()):
-            slots = {slot: tensors[at][row].clone() for slot, tensors in state.optimizer.items()}
-            optimizer.state[p] = {"step": state.steps[row].clone().cpu(), **slots}
+            kept = {key: tensors[at][row].clone() for key, tensors in state.optimizer.items()}
+            optimizer.state[p] = {"step": state.steps[row].clone().cpu(), **kept}
     return optimizer
 
 
-def _store_slots(
+def _store(
     names: dict[str, nn.Parameter], optimizer: torch.optim.Optimizer, state: LocalState, row: int
 ) -> None:
     for at, p in enumerate(names.values()):
-        for slot, tensors in state.optimizer.items():
-            tensors[at][row] = optimizer.state[p][slot]
+        for key, tensors in state.optimizer.items():
+            tensors[at][row] = optimizer.state[p][key]

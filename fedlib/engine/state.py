@@ -1,4 +1,4 @@
-"""State that local training changes: the stacked local models of the slots."""
+"""State that local training changes: the stacked local models of the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class LocalState:
-    """Local models of C slots: parameters, buffers, optimiser state and steps taken, [C, ...] each."""
+    """Local models of C rows: parameters, buffers, optimiser state and steps taken, [C, ...] each."""
 
     params: Tensors
     buffers: Tensors
@@ -26,7 +26,7 @@ class LocalState:
         return LocalState(
             {n: t[rows] for n, t in self.params.items()},
             {n: t[rows] for n, t in self.buffers.items()},
-            {slot: [t[rows] for t in tensors] for slot, tensors in self.optimizer.items()},
+            {key: [t[rows] for t in tensors] for key, tensors in self.optimizer.items()},
             self.steps[rows],
         )
 
@@ -35,7 +35,7 @@ class LocalState:
         return LocalState(
             {n: torch.zeros_like(t) for n, t in self.params.items()},
             {n: torch.zeros_like(t) for n, t in self.buffers.items()},
-            {slot: [torch.zeros_like(t) for t in tensors] for slot, tensors in self.optimizer.items()},
+            {key: [torch.zeros_like(t) for t in tensors] for key, tensors in self.optimizer.items()},
             torch.zeros_like(self.steps),
         )
 
@@ -50,8 +50,8 @@ class LocalState:
             mine[rows] = theirs
 
     def _tensors(self) -> list[Tensor]:
-        slots = [t for tensors in self.optimizer.values() for t in tensors]
-        return [*self.params.values(), *self.buffers.values(), *slots, self.steps]
+        optimizer = [t for tensors in self.optimizer.values() for t in tensors]
+        return [*self.params.values(), *self.buffers.values(), *optimizer, self.steps]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Trainer: the settings of local training that all slots share."""
+"""Trainer: the settings of local training that all rows share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

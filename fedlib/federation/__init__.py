@@ -3,6 +3,7 @@
 from fedlib.federation.aggregate import aggregate, model_bytes, weighted_mean
 from fedlib.federation.client_updates import (
     broadcast,
+    clients_at_once,
     finish_round,
     gather,
     initial_state,
@@ -14,7 +15,6 @@ from fedlib.federation.client_updates import (
     replica_of_rows,
     restarted,
     sample_shares,
-    slots_at_once,
     train_and_average,
     train_cohort,
     uniform_shares,

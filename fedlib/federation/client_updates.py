@@ -193,15 +193,15 @@ def train_and_average(
     LOCAL_MODELS_BYTES trains part by part, and the parts' weighted sums are added up (the last digits
     differ from those of one sum). rule: as in `train_cohort`.
     """
-    slots = slots_at_once(model_bytes(state.params, state.buffers) * len(weights))
+    at_once = clients_at_once(model_bytes(state.params, state.buffers) * len(weights))
     size = cohort.clients.shape[1]
-    if size <= slots:
+    if size <= at_once:
         return finish_round(task, state, cohort, train_cohort(task, state, cohort, rule=rule), weights)
     sums: Tensors = {}
     losses = []
-    for part in np.array_split(np.arange(size), -(-size // slots)):
+    for part in np.array_split(np.arange(size), -(-size // at_once)):
         some = replace(cohort, clients=cohort.clients[:, part])
-        own = None if rule is None else rule.select(_rows_of_slots(cohort, part))
+        own = None if rule is None else rule.select(_rows_of(cohort, part))
         trained = train_cohort(task, state, some, rule=own)
         losses.append(trained.loss.view(some.clients.shape))
         for name, local in {**trained.state.params, **trained.state.buffers}.items():
@@ -216,11 +216,11 @@ def train_and_average(
     return state.advance(params, buffers), report
 
 
-def slots_at_once(slot_bytes: int) -> int:
-    """Number of clients, of `slot_bytes` in all replicas, that train before their models are averaged."""
-    return max(1, LOCAL_MODELS_BYTES // slot_bytes)
+def clients_at_once(client_bytes: int) -> int:
+    """Number of clients, of `client_bytes` in all replicas, that train before their models are averaged."""
+    return max(1, LOCAL_MODELS_BYTES // client_bytes)
 
 
-def _rows_of_slots(cohort: Cohort, slots: np.ndarray) -> np.ndarray:
+def _rows_of(cohort: Cohort, slots: np.ndarray) -> np.ndarray:
     """Rows of some slots of the cohort, replica by replica."""
     return np.arange(cohort.clients.size).reshape(cohort.clients.shape)[:, slots].reshape(-1)

@@ -66,7 +66,7 @@ def _as_words(frame: pd.DataFrame) -> tuple[pd.DataFrame, set[tuple[str, str]]]:
             found[column] = _with_interval(series, frame[pair[0]], frame[pair[1]], _is_signed(column))
             numeric.add(column)
         else:
-            found[column] = number_words(series, signed=_is_signed(column), exact=_is_exact(column))
+            found[column] = _column_words(series, signed=_is_signed(column), exact=_is_exact(column))
             if pd.api.types.is_numeric_dtype(series) and series.dtype != bool:
                 numeric.add(column)
     words = pd.DataFrame(found, index=frame.index).reset_index(drop=True)
@@ -103,7 +103,7 @@ def _is_exact(column: tuple[str, str]) -> bool:
     return column[1] in _EXACT
 
 
-def number_words(values: pd.Series, *, signed: bool = False, exact: bool = False) -> pd.Series:
+def _column_words(values: pd.Series, *, signed: bool = False, exact: bool = False) -> pd.Series:
     """Numbers of one column with common decimals: three digits at the largest, whole numbers as they are."""
     if values.dtype == bool or not pd.api.types.is_numeric_dtype(values):
         return values.map(_plain)

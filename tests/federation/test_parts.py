@@ -5,7 +5,7 @@ import pytest
 import torch
 from worlds import make_world
 
-from fedlib.federation import client_updates, sample_cohort, slots_at_once
+from fedlib.federation import client_updates, clients_at_once, sample_cohort
 from fedlib.methods import make_method
 from fedlib.methods.baselines.fedprox import JoinedFedProx
 
@@ -66,12 +66,12 @@ def test_parts_average_to_the_whole(case, clients, monkeypatch):
 
 def test_at_least_one_client_trains_at_once(monkeypatch):
     monkeypatch.setattr(client_updates, "LOCAL_MODELS_BYTES", 10)
-    assert [slots_at_once(size) for size in (1, 4, 100)] == [10, 2, 1]
+    assert [clients_at_once(size) for size in (1, 4, 100)] == [10, 2, 1]
 
 
 def test_no_artifact_comes_near_the_limit():
     """VGG-11 with 100 clients is in one piece; only its 1,000 clients, 39 GB, are not."""
     vgg, mobile = 4 * 9_750_922, 4 * 2_236_682
-    assert slots_at_once(vgg) > 100
-    assert slots_at_once(mobile) > 400
-    assert np.ceil(1000 / slots_at_once(vgg)) == 10
+    assert clients_at_once(vgg) > 100
+    assert clients_at_once(mobile) > 400
+    assert np.ceil(1000 / clients_at_once(vgg)) == 10

@@ -47,7 +47,7 @@ RIVALS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
-OF_EXACT = ("fedavg", "untrained")  # of them, in the exact cell
+FEW_RIVALS = ("fedavg", "untrained")  # in the exact cell and with ten clients
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
 AGENT_WORDS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
@@ -132,15 +132,15 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
 
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of this cell of the paper's length, as far as it has rows."""
-    if scheme == TEN:
-        return tuple(_at_length("fedavg", TEN, late=late, places=(PAGE,)) for late in (False, True))
-    explains = {"pa": "uniform", "mnist": "untrained"}.get(scheme)  # the late lead, on the first screen
+    explains = {"pa": "uniform", "mnist": "untrained", TEN: "untrained"}.get(scheme)  # the late lead, on the first screen
     stated = {("fedavg", False), ("fedavg", True), (explains, True)}
     against = [
         _at_length(name, scheme, late=late, places=BOTH if (name, late) in stated else (PAGE,))
         for late in (False, True)
-        for name in (RIVALS if scheme != EXACT else OF_EXACT)
+        for name in (RIVALS if scheme not in (EXACT, TEN) else FEW_RIVALS)
     ]
+    if scheme == TEN:
+        return tuple(against)
     drawn = (
         _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
         _at_length("fedavg", scheme, "drawn", late=True),
