@@ -9,11 +9,14 @@ Tensors = dict[str, Tensor]
 def weighted_sum(stacked: Tensor, weights: Tensor) -> Tensor:
     """`sum_k alpha_k w_k` for each replica: stacked [R * K, ...], weights [R, K] -> [R, ...].
 
-    Integer tensors (BatchNorm's batch counts) are summed in float64, the others in their own type.
+    Integer tensors (BatchNorm's batch counts) are summed in float64, the others in their own type. A client
+    of weight 0 is left out, even where its model has diverged.
     """
     replicas, cohort = weights.shape
     dtype = stacked.dtype if stacked.is_floating_point() else torch.float64
     local = stacked.view(replicas, cohort, -1).to(dtype)
+    if weights.is_cuda or not weights.all():  # on a GPU without asking, which would wait for it
+        local = local.masked_fill((weights == 0).unsqueeze(2), 0)  # since 0 * inf is not a number
     return torch.bmm(weights.to(dtype).unsqueeze(1), local).view(replicas, *stacked.shape[1:])
 
 

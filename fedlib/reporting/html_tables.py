@@ -22,6 +22,7 @@ _CHARACTER, _HEADER_CHARACTER, _PADDING = 6.6, 7.4, 16  # pixels at 12 px, in a 
 _SIGNED = re.compile(r"\b(difference|diff|gain|lead|less|minus|ahead of|effect)\b")
 _KEYS = ("N", "K", "seed")  # numbers that name a line
 _EXACT = ("published", "printed", "paper")
+_QUANTITY = ("", "quantity")
 _RULE = "1px solid rgba(128, 128, 128, 0.35)"
 
 
@@ -54,24 +55,34 @@ def html_parts(text: str) -> str:
 
 def _as_words(frame: pd.DataFrame) -> tuple[pd.DataFrame, set[tuple[str, str]]]:
     """Cells as text under two levels of headers, and which columns are aligned to the right."""
-    frame = frame.copy()
+    frame = frame.reset_index(drop=True)
     frame.columns = pd.MultiIndex.from_tuples([_header(column) for column in frame.columns])
-    found, numeric, bounds = {}, set(), _bounds(list(frame.columns))
+    lines = [frame]
+    if _QUANTITY in frame.columns:  # each has a unit of its own, and so decimals of its own
+        lines = [part for _, part in frame.groupby([_QUANTITY], sort=False, dropna=False)]
+    words = pd.concat([_lines_as_words(part) for part in lines]).sort_index()
+    numeric = {
+        column
+        for column in words
+        if pd.api.types.is_numeric_dtype(frame[column]) and frame[column].dtype != bool
+    }
+    return _sparse(words, numeric), numeric
+
+
+def _lines_as_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Cells as text, bounds merged into their values; a column's numbers have decimals in common."""
+    found, bounds = {}, _bounds(list(frame.columns))
     for column in frame.columns:
-        if column in bounds.get("used", ()):
+        if column in bounds["used"]:
             continue
-        pair = bounds.get(column)
-        series = frame[column]
+        series, pair = frame[column], bounds.get(column)
         if pair is not None:
             found[column] = _with_interval(series, frame[pair[0]], frame[pair[1]], _is_signed(column))
-            numeric.add(column)
         else:
             found[column] = _column_words(series, signed=_is_signed(column), exact=_is_exact(column))
-            if pd.api.types.is_numeric_dtype(series) and series.dtype != bool:
-                numeric.add(column)
-    words = pd.DataFrame(found, index=frame.index).reset_index(drop=True)
+    words = pd.DataFrame(found, index=frame.index)
     words.columns = pd.MultiIndex.from_tuples(list(found))
-    return _sparse(words, numeric), numeric
+    return words
 
 
 def _header(column: Hashable) -> tuple[str, str]:

@@ -11,6 +11,14 @@ def test_weighted_mean_by_hand_for_two_replicas():
     assert weighted_mean(stacked, weights).tolist() == [[2.5, 5.0], [15.0, 2.0]]
 
 
+def test_a_client_of_weight_0_is_left_out_even_if_it_diverged():
+    stacked = torch.tensor([[1.0, 2.0], [torch.nan, torch.inf], [3.0, 6.0], [4.0, 8.0]])
+    mean = weighted_mean(stacked, torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
+    assert mean.tolist() == [[1.0, 2.0], [3.5, 7.0]]
+    assert stacked[1].isnan().any()  # the local model stays as it was
+    assert weighted_mean(stacked[:2], torch.tensor([[0.5, 0.5]])).isfinite().sum() == 0
+
+
 def test_integer_buffers_keep_their_type():
     stacked = torch.tensor([[4], [7]])
     mean = weighted_mean(stacked, torch.tensor([[0.5, 0.5]]))

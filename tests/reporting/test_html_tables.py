@@ -74,6 +74,17 @@ def test_small_numbers_of_a_wide_range_are_not_shown_as_zero():
     assert cells(html_table(frame, name="t")) == ["rate", "0.0001", "size", "100,000"]
 
 
+def test_lines_of_different_quantities_have_decimals_of_their_own():
+    frame = pd.DataFrame(
+        {
+            "quantity": ["rounds", "seconds", "rounds"], "published": [7.0, 1980.0, 15.0],
+            "ours": [9.5, 3347.2, 11.25], "difference": [2.5, 1367.2, -3.75],
+        }
+    )  # fmt: skip
+    shown = cells(html_table(frame, name="t"))
+    assert [shown[at] for at in (2, 3, 6, 7, 10, 11)] == ["9.5", "+2.50", "3,347", "+1,367", "11.2", "−3.75"]
+
+
 def test_published_numbers_stay_as_printed_and_signs_are_written_out():
     frame = pd.DataFrame({"m": ["a", "b"], "published": [89.58, 90.0], "difference": [-29.07, 0.0]})
     assert cells(html_table(frame, name="t")) == ["a", "89.58", "−29.1", "b", "90", "+0.0"]

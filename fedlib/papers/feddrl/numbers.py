@@ -132,7 +132,9 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
 
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of this cell of the paper's length, as far as it has rows."""
-    explains = {"pa": "uniform", "mnist": "untrained", TEN: "untrained"}.get(scheme)  # the late lead, on the first screen
+    explains = {"pa": "uniform", "mnist": "untrained", TEN: "untrained"}.get(
+        scheme
+    )  # the late lead, on the first screen
     stated = {("fedavg", False), ("fedavg", True), (explains, True)}
     against = [
         _at_length(name, scheme, late=late, places=BOTH if (name, late) in stated else (PAGE,))
