@@ -1,7 +1,7 @@
 """Tasks: the data, partition, model and trainer of a group of runs, constant over its rounds."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -221,6 +221,9 @@ def _check_runs(runs: Sequence[Run], device: torch.device) -> Run:
 
 def check_run_numbers(run: Run) -> None:
     """UsageError for numbers of a run that no training is possible with."""
+    for whole in (known.name for known in fields(run) if known.type in (int, int | None)):
+        value = getattr(run, whole)  # 2.0 would be another key than 2
+        check(value is None or type(value) is int, f"{whole}={value!r} given; allowed: a whole number")
     size = run.num_clients if run.cohort_size is None else run.cohort_size
     check(run.num_clients >= 1, f"num_clients={run.num_clients} given; allowed: 1 or more")
     check(

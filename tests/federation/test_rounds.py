@@ -190,6 +190,8 @@ def test_cohorts_depend_on_seed_and_round_only():
     [
         ({"cohort_size": 9}, "cohort_size=9 given; allowed: 1 to num_clients=4"),
         ({"rounds": 0}, "rounds=0 given; allowed: 1 or more"),
+        ({"rounds": 2.0}, r"rounds=2\.0 given; allowed: a whole number"),
+        ({"local_steps": True}, "local_steps=True given; allowed: a whole number"),
         ({"local_learning_rate": 0.0}, "local_learning_rate=0.0 given; allowed: above 0"),
         ({"client_eval": "some"}, "unknown client_eval 'some'"),
         ({"sample_order": "random"}, "unknown sample order 'random'"),
