@@ -75,8 +75,9 @@ def show_tables(
 
 
 def show_frame(frame: pd.DataFrame, name: str) -> None:
-    """Display a data frame that no artifact stands for, e.g. settings."""
-    display(HTML(html_table(labelled(frame), name=name)))
+    """Display a data frame that no artifact stands for, e.g. settings; nothing if it has no lines."""
+    if len(frame):
+        display(HTML(html_table(labelled(frame), name=name)))
 
 
 def show_settings(runs: Mapping[str, Run]) -> None:

@@ -22,6 +22,7 @@ from fedlib.papers import PAPERS, find_artifact
 from fedlib.papers.fedddrl.headline import headline as fedddrl
 from fedlib.papers.feddisk.headline import headline as feddisk
 from fedlib.papers.feddrl.headline import headline as feddrl
+from fedlib.papers.feddrl.headline import leads_at_length
 from fedlib.papers.frl.headline import headline as frl
 from fedlib.papers.head_to_head.headline import headline as head_to_head
 from fedlib.papers.start.headline import headline as start
@@ -53,7 +54,9 @@ def text_of(path: str) -> str:
     if path.endswith(".ipynb"):
         cells = json.loads(text)["cells"]
         shown = [output.get("data", {}) for cell in cells for output in cell.get("outputs", ())]
-        text = "\n".join("".join(data.get("text/markdown", "")) for data in shown)
+        text = "\n".join(
+            "".join(data.get(kind, "")) for data in shown for kind in ("text/markdown", "text/html")
+        )
     return text.replace("−", "-")
 
 
@@ -104,6 +107,11 @@ def test_a_page_states_each_of_its_numbers_and_no_other(page, values):
 def test_headlines_state_registered_numbers_only(headline, known, values):
     sentences = " ".join(headline(known.rows)).replace("−", "-")
     assert unregistered(sentences, [words(value) for value in values.values()]) == []
+
+
+def test_the_table_of_leads_states_registered_numbers_only(known, values):
+    cells = leads_at_length(known.rows).drop(columns="seeds").to_numpy().ravel()
+    assert unregistered(" ".join(cells).replace("−", "-"), [words(value) for value in values.values()]) == []
 
 
 @pytest.mark.parametrize("place", sorted({place for number in NUMBERS.values() for place in number.places}))

@@ -1,6 +1,6 @@
 """Findings about FedDRL in sentences, for the notebook's head and end, and the report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -19,10 +19,10 @@ from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
 MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
-WITHIN = {  # whose lead over FedAvg is what is left of FedDRL's
-    "drawn": "with clients listed in an order drawn anew in every round",
-    "uniform": "against uniform weights",
-    "untrained": "against its untrained policy",
+WITHIN = {  # how what is left of FedDRL's lead over FedAvg is found: in a sentence, and in a table
+    "drawn": ("with clients listed in an order drawn anew in every round", "drawn order"),
+    "uniform": ("against uniform weights", "uniform weights"),
+    "untrained": ("against its untrained policy", "untrained policy"),
 }  # fmt: skip
 
 
@@ -52,13 +52,15 @@ class _Lead:
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Up to three findings: FedDRL against FedAvg and controls, at the paper's length, and repaired."""
+    """Up to three findings: FedDRL against FedAvg and controls, at the paper's length, and repaired.
+
+    The numbers of the first are in `leads_at_length`.
+    """
     rows = rows_of("feddrl/table3")
     if rows.empty:
         return ["No rows of table 3 are stored."]
     judged = rows_of("feddrl/repair_judged")
-    leads = _leads(rows_of)
-    at_length = [_best_words(leads), _late_words(leads)] if leads else []
+    at_length = [" ".join(in_brief_at_length(rows_of))] if _leads(rows_of) else []
     again = [" ".join(repaired(judged, [REPAIRED]))] if len(judged) else []
     return [*at_length, " ".join(_short_runs(rows)), *again]
 
@@ -88,17 +90,32 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     leads = _leads(rows_of)
     if not leads:
         return []
-    told = [
-        "In the best round FedDRL's accuracy is "
-        f"{_sides({one.cell: one.best for one in leads}, 'under')}, against FedAvg.",
-        f"In the mean of the last {LAST_ROUNDS} of {ROUNDS} rounds it is "
-        f"{_sides({one.cell: one.late for one in leads}, 'under')}.",
-    ]
+    best, late = (
+        _sides({one.cell: getattr(one, part) for one in leads}, "under") for part in ("best", "late")
+    )
     left = []
-    for within, words in WITHIN.items():
+    for within, (words, _) in WITHIN.items():
         own = {one.cell: one.left for one in leads if one.within == within}
         left += [f"{_sides(own, 'under')}, {words}"] if own else []
-    return [*told, f"What the controls leave of that is {'; '.join(left)}."]
+    return [
+        f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {best}.",
+        f"The mean of its last {LAST_ROUNDS} rounds is {late}.",
+        f"What the controls leave of that is {'; '.join(left)}.",
+    ]
+
+
+def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
+    """FedDRL's accuracy less FedAvg's in each cell of the paper's length, in points; what controls leave."""
+    late = f"mean of the last {LAST_ROUNDS} rounds"
+    return pd.DataFrame(
+        {
+            "cell": one.cell, "seeds": one.best.n, "FedDRL less FedAvg: best round": effect_words(one.best),
+            f"FedDRL less FedAvg: {late}": effect_words(one.late),
+            "what is left of the latter: points": effect_words(one.left),
+            "what is left of the latter: control": WITHIN[one.within][1],
+        }
+        for one in _leads(rows_of)
+    )  # fmt: skip
 
 
 def _sides(found: Mapping[str, Interval], word: str) -> str:
@@ -161,30 +178,6 @@ def _lead(rows: pd.DataFrame) -> _Lead | None:
         contrasts.paired(late[feddrl], late.fedavg), within, contrasts.paired(late[own], late[other]),
         exact=cell.model == PAPERS_CNN, clients=int(cell.num_clients),
     )  # fmt: skip
-
-
-def _in_cells(leads: list[_Lead], found: Callable[[_Lead], Interval]) -> str:
-    """An effect in each cell: `+0.23 [+0.10, +0.36] (Fashion-MNIST, CE)` and so on."""
-    return listed([f"{effect_words(found(one))} ({one.cell})" for one in leads])
-
-
-def _best_words(leads: list[_Lead]) -> str:
-    return (
-        f"At the paper's {ROUNDS} rounds on {MOST_CELLS} FedDRL's best accuracy less FedAvg's is "
-        f"{_in_cells(leads, lambda one: one.best)} points."
-    )
-
-
-def _late_words(leads: list[_Lead]) -> str:
-    """Late leads, and what is left of each."""
-    left = []
-    for within, words in WITHIN.items():
-        own = [one for one in leads if one.within == within]
-        left += [f"{_in_cells(own, lambda one: one.left)} {words}"] if own else []
-    return (
-        f"The same of the mean accuracy of the last {LAST_ROUNDS} rounds: "
-        f"{_in_cells(leads, lambda one: one.late)} points. What is left of that: {listed(left)}."
-    )
 
 
 def _who_learns(rows: pd.DataFrame) -> list[str]:

@@ -603,14 +603,22 @@ def test_the_end_answers_without_numbers():
     assert [answer[:20] for answer in told] == ["**Does the agent lea"]
     del stored["feddrl/repair_judged"]
     stored["feddrl/table3"] = cell(**dict.fromkeys(("feddrl", "fedavg", "uniform", "untrained"), (50, 50.2)))
-    _, length, _ = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
-    assert length.endswith(
-        f"{two} (PA) and {two} (CE on MNIST) points. What is left of that: +1.00 [+1.00, +1.00] (CN) with "
-        f"clients listed in an order drawn anew in every round, {two} (PA) against uniform weights and {two} "
-        "(CE on MNIST) against its untrained policy."
+    length, _ = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
+    assert length == (
+        "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead under CN, PA and CE on "
+        "MNIST. The mean of its last 50 rounds is ahead under CN, PA and CE on MNIST. What the controls leave of "
+        "that is ahead under CN, with clients listed in an order drawn anew in every round; ahead under PA, "
+        "against uniform weights; ahead under CE on MNIST, against its untrained policy."
     )
+    table = headline.leads_at_length(lambda name: stored.get(name, pd.DataFrame()))
+    assert table.to_numpy().tolist() == [
+        ["CN", 3, two, two, "+1.00 [+1.00, +1.00]", "drawn order"],
+        ["PA", 3, two, two, two, "uniform weights"],
+        ["CE on MNIST", 3, two, two, two, "untrained policy"],
+    ]
     stored = {"feddrl/paper_length": at_length([52.0], rounds=40)}
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == []
+    assert headline.leads_at_length(lambda name: stored.get(name, pd.DataFrame())).empty
 
 
 @pytest.mark.parametrize(
@@ -640,20 +648,18 @@ def test_the_early_lead_is_the_mean_over_the_rounds(first, words, verdict, chang
     assert only.startswith("Open: ")
 
 
-def test_the_head_has_four_findings_at_most():
-    """The paper's length twice, table 3, the repaired agent: with the verdicts and the scale six lines."""
+def test_the_head_has_three_findings_at_most():
+    """The paper's length, table 3, the repaired agent: with the verdicts and the scale five lines."""
     judged = cell(repaired=[52.0, 52.2], uniform=[50.0, 50.2]).assign(client_loss_mean=1.0)
     stored = {
         "feddrl/table3": cell(**dict.fromkeys(("feddrl", "fedavg", "uniform", "untrained"), (50, 50.2))),
         "feddrl/paper_length": at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1]),
         "feddrl/repair_judged": judged.assign(client_loss_min=1.0, client_loss_max=1.0),
     }
-    best, length, short, repaired = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
-    two = "+2.00 [+2.00, +2.00] (CE)"
-    assert best == (
-        f"At the paper's 1000 rounds on Fashion-MNIST FedDRL's best accuracy less FedAvg's is {two} points."
+    length, short, repaired = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
+    assert length.startswith(
+        "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead under CE. The mean of"
     )
-    assert length.startswith(f"The same of the mean accuracy of the last 50 rounds: {two} points.")
     assert (
         " on real images FedDRL's best accuracy less FedAvg's is +0.00 [+0.00, +0.00] (CE) points." in short
     )
