@@ -15,7 +15,7 @@ from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
-from fedlib.papers.feddrl.quantities import late_levels, named, of_feddrl, over_rounds
+from fedlib.papers.feddrl.quantities import late_levels, late_spread, named, of_feddrl, over_rounds
 from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
 
 TABLE3 = "feddrl/table3"
@@ -37,7 +37,8 @@ OF_README = (
     ),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
     *(
-        f"feddrl-length-exact-{control}"
+        f"feddrl-length-{cell}-{control}"
+        for cell in ("exact", "ten")
         for control in ("fedavg", "late-fedavg", "late-untrained", "drawn-late-fedavg")
     ),
     "feddrl-updates-exact",
@@ -130,24 +131,37 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
     )  # fmt: skip
 
 
+def _spread_with_ten(own: str) -> Number:
+    """Spread of the accuracy over the last rounds, FedDRL's less FedAvg's: what the best round gains by."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        cell = _whole(rows_of(LENGTH[TEN]))
+        if not len(cell) or not {own, "fedavg"} <= set(cell.variant):
+            return None
+        spread = late_spread(cell)
+        return paired(spread[own], spread.fedavg)
+
+    return Number(
+        id=f"feddrl-length-{TEN}-{f'{own}-' * (own != 'feddrl')}spread",
+        what=f"{OWN[own]} standard deviation over the last {tables.LAST_ROUNDS} rounds less that of FedAvg, "
+        f"{_cell(TEN)}", unit="points", artifacts=(LENGTH[TEN],), compute=compute, places=(PAGE,),
+    )  # fmt: skip
+
+
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of this cell of the paper's length, as far as it has rows."""
-    explains = {"pa": "uniform", "mnist": "untrained", TEN: "untrained"}.get(
-        scheme
-    )  # the late lead, on the first screen
+    explains = {"pa": "uniform", "mnist": "untrained"}.get(scheme)  # the late lead, on the first screen
     stated = {("fedavg", False), ("fedavg", True), (explains, True)}
     against = [
         _at_length(name, scheme, late=late, places=BOTH if (name, late) in stated else (PAGE,))
         for late in (False, True)
         for name in (RIVALS if scheme not in (EXACT, TEN) else FEW_RIVALS)
     ]
-    if scheme == TEN:
-        return tuple(against)
     drawn = (
         _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
         _at_length("fedavg", scheme, "drawn", late=True),
     )
-    if scheme == EXACT:
+    if scheme in (EXACT, TEN):
         return (*against, *drawn)
     against += [
         _at_length(name, scheme, "repaired", late=late, places=(PAGE,))
@@ -254,6 +268,7 @@ _OWN = (
     *(_in_table3(control) for control in ("uniform", "untrained")),
     *(_in_table3(control, scheme) for control in RIVALS for scheme in ("pa", "ce", "cn")),
     *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
+    *(_spread_with_ten(own) for own in ("feddrl", "drawn")),
     _early("uniform", "uniform weights"),
     _early("repaired_untrained", "its untrained policy"),
     *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in ("fmnist", "mnist")),

@@ -134,9 +134,21 @@ def late_levels(part: pd.DataFrame) -> pd.DataFrame:
     Unlike the best round (FEDDRL-A34) it is not chosen with the test data. SingleSet's last are of its own
     epochs.
     """
+    return 100 * _late_accuracies(part).mean().unstack("variant")
+
+
+def late_spread(part: pd.DataFrame) -> pd.DataFrame:
+    """Standard deviation of the accuracy over the last rounds, in points, as `late_levels` has their mean.
+
+    The best of many rounds grows with it.
+    """
+    return 100 * _late_accuracies(part).std().unstack("variant")
+
+
+def _late_accuracies(part: pd.DataFrame) -> pd.api.typing.SeriesGroupBy:
     length = part.groupby("variant")["round"].transform("max")
     last_rows = part[(part["round"] > (1 - LATE_SHARE) * length) & part.test_accuracy.notna()]
-    return 100 * last_rows.groupby(["seed", "variant"]).test_accuracy.mean().unstack("variant")
+    return last_rows.groupby(["seed", "variant"]).test_accuracy
 
 
 def best_by_cell(named: pd.DataFrame, needs: tuple[str, ...] = ()) -> Iterator[tuple[tuple, pd.DataFrame]]:

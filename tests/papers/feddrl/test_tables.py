@@ -108,6 +108,10 @@ def test_late_accuracies_of_a_seed_by_hand():
     part = pd.DataFrame({"round": range(1, 21), "test_accuracy": [0.9] + 18 * [0.1] + [0.5]})
     late = quantities.late_levels(part.assign(seed=0, variant="fedavg"))
     assert late.fedavg.tolist() == [50.0]
+    two = pd.DataFrame({"round": range(1, 41), "test_accuracy": 38 * [0.9] + [0.5, 0.54]})
+    two = two.assign(seed=0, variant="fedavg")
+    assert quantities.late_levels(two).fedavg.tolist() == pytest.approx([52.0])
+    assert quantities.late_spread(two).fedavg.tolist() == pytest.approx([8**0.5])  # 2 and -2 over 2 - 1
 
 
 def test_controls_are_pooled_over_cells():
