@@ -118,7 +118,6 @@ SCALES = {
         deltas=(0.2, 0.4),
         small_rounds=100,
         small_train_per_class=300,
-        search={"candidates": 16, "generations": 4, "elite": 4},
         judged=(50, 200),
         file_rounds={10: 20},  # all images of the training set in every round
     ),
