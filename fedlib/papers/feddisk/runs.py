@@ -44,7 +44,7 @@ class Setting:
     width: int | None = None
     made_hidden: int | None = None
     batch_size: int | None = None  # None: the profile's
-    phase_one: Mapping[str, int] = field(default_factory=dict)  # further sizes, options of FedDisk
+    phase1: Mapping[str, int] = field(default_factory=dict)  # further sizes, options of FedDisk
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ SCALES = {
         settings=(
             Setting(
                 "mnist", "fmnist-embedded", {**_NOISE, "train_per_class": 30, "test_per_class": 10}, "iid",
-                num_clients=10, rounds=3, made_hidden=10, phase_one=_TINY,
+                num_clients=10, rounds=3, made_hidden=10, phase1=_TINY,
             ),
             Setting(
                 "xray", "standin-xray", {**_AS_PIXELS, "images": 900, "spread": 10}, "sources",
-                num_clients=8, rounds=3, width=8, made_hidden=10, phase_one=_TINY,
+                num_clients=8, rounds=3, width=8, made_hidden=10, phase1=_TINY,
             ),
             Setting(
                 "femnist", "standin-femnist", {**_AS_PIXELS, "writers": 3}, "natural",
-                num_clients=3, partition_options=_WRITERS, rounds=3, width=8, made_hidden=10, phase_one=_TINY,
+                num_clients=3, partition_options=_WRITERS, rounds=3, width=8, made_hidden=10, phase1=_TINY,
             ),
         ),
         batch_size=8,
@@ -83,15 +83,15 @@ SCALES = {
         settings=(
             Setting(
                 "mnist", "mnist", {**_NOISE, "train_per_class": 600, "test_per_class": 20}, "iid",
-                rounds=20, phase_one=_SMALL,
+                rounds=20, phase1=_SMALL,
             ),
             Setting(
                 "xray", "pneumoniamnist-subset", {**_NOISE, "train_per_class": 388, "test_per_class": 100},
-                "iid", num_clients=20, rounds=80, width=16, phase_one=_SMALL,
+                "iid", num_clients=20, rounds=80, width=16, phase1=_SMALL,
             ),
             Setting(
                 "xray", "standin-xray", {**_AS_PIXELS, "images": 2400, "spread": 10}, "sources",
-                num_clients=30, rounds=30, width=16, batch_size=16, phase_one=_SMALL,
+                num_clients=30, rounds=30, width=16, batch_size=16, phase1=_SMALL,
             ),
             Setting(
                 "femnist", "standin-femnist", {**_AS_PIXELS, "writers": 25}, "natural",
@@ -141,7 +141,7 @@ def options_of(setting: Setting, method: str) -> dict[str, Any]:
     """A method's options where they are not its defaults."""
     if method == "feddisk":
         hidden = setting.made_hidden or MADE_HIDDEN[setting.case]
-        return {"made_hidden": hidden, **setting.phase_one}
+        return {"made_hidden": hidden, **setting.phase1}
     return {"mu": PROX_MU[setting.case]} if method == "fedprox" else {}
 
 

@@ -10,7 +10,7 @@ from scipy.stats import ttest_1samp
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.decisions import TAIL, holm
 from fedlib.analysis.intervals import Interval, effect_words
-from fedlib.analysis.tables import listed
+from fedlib.analysis.tables import counted, listed
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run, standing_of
 from fedlib.papers.head_to_head.runs import BEYOND, CONTESTANTS, chosen
 from fedlib.papers.head_to_head.tables import REFERENCE
@@ -139,9 +139,19 @@ def _at_once(rows: pd.DataFrame) -> list[str]:
         f"the {side} of {listed([f'{_named(name)} ({cell})' for name, cell in keys])}"
         for side, keys in sides if keys
     ]  # fmt: skip
-    return [
-        f"Corrected for {len(gaps)} comparisons (Holm) {f'{listed(words)} hold' if words else 'none holds'}."
-    ]
+    held = f"{listed(words)} hold" if words else "none holds"
+    return [f"Corrected for {counted(len(gaps), 'comparison')} (Holm) {held}."]
+
+
+def _clear_gains(found: list[Gain]) -> list[tuple[str, str]]:
+    """`helps`, `harms`, each with the further settings that do, and by how much; neither where none does."""
+    named: dict[str, list[str]] = {}
+    for verb, standing in (("helps", AHEAD), ("harms", BEHIND)):
+        for gain in found:
+            if standing_of(gain.over_chosen) == standing:
+                words = f"{gain.named} {effect_words(gain.over_chosen, 'points')}"
+                named.setdefault(verb, []).append(words)
+    return [(verb, "; ".join(words)) for verb, words in named.items()]
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
@@ -150,33 +160,27 @@ def answer(rows: pd.DataFrame) -> list[str]:
     if not found:
         return missing or ["Not run: settings beyond the ends of the search."]
     first = [gain for gain in found if gain.cell == found[0].cell]
-    told = []
-    for standing, verb in ((AHEAD, "helps"), (BEHIND, "harms")):
-        own = [gain for gain in first if standing_of(gain.over_chosen) == standing]
-        if own:
-            named = "; ".join(f"{gain.named} {effect_words(gain.over_chosen, 'points')}" for gain in own)
-            told.append(
-                f"At full length a setting beyond the search's end {verb} under {first[0].cell}: {named}."
-            )
+    told = [
+        f"At full length a setting beyond the search's end {verb} under {first[0].cell}: {named}."
+        for verb, named in _clear_gains(first)
+    ]
     clear = sum(standing_of(gain.over_chosen) in (AHEAD, BEHIND) for gain in first)
     told.append(f"For {len(first) - clear} of {len(first)} no clear difference shows there.")
-    told += _at_once(rows)
+    cells = dict.fromkeys(gain.cell for gain in found if gain.cell != first[0].cell)
     told += [
-        f"Under {gain.cell} {gain.named} {verb}: {effect_words(gain.over_chosen, 'points')}."
-        for standing, verb in ((AHEAD, "helps"), (BEHIND, "harms"))
-        for gain in found
-        if gain.cell != first[0].cell and standing_of(gain.over_chosen) == standing
+        f"Under {cell} it {verb}: {named}."
+        for cell in cells
+        for verb, named in _clear_gains([gain for gain in found if gain.cell == cell])
     ]
+    told += _at_once(rows)
     better = [gain.named for gain in first if gain.held[1] > gain.held[0]]
     told.append(
         f"Held-back images would have chosen it for {listed(better) if better else 'none'}, "
         f"under {found[0].cell}."
     )
     ahead = [gain for gain in found if standing_of(gain.over_fedavg) == AHEAD]
-    told += [
-        f"With it {gain.named} is {effect_words(gain.over_fedavg, 'points')} ahead of FedAvg ({gain.cell})."
-        for gain in ahead
-    ]
+    named = "; ".join(f"{gain.named} {effect_words(gain.over_fedavg, '')} ({gain.cell})" for gain in ahead)
+    told += [f"With it ahead of FedAvg, in points: {named}."] * bool(ahead)
     lost = [gain for gain in found if gain.diverged]
     if lost:
         named = "; ".join(f"{gain.named} {gain.diverged} of {gain.runs} ({gain.cell})" for gain in lost)

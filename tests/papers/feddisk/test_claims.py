@@ -10,8 +10,8 @@ import pytest
 from fedlib.analysis.claims import verdict_on
 from fedlib.papers import errata_table
 from fedlib.papers.feddisk import errata, measurements, quantities, tables
+from fedlib.papers.feddisk.answers import at_length
 from fedlib.papers.feddisk.claims import CLAIMS
-from fedlib.papers.feddisk.headline import at_length
 from fedlib.papers.feddisk.runs import SCALES, run_of
 from fedlib.reporting import verdicts
 

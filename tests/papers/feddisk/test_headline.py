@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedlib.papers.feddisk import headline
+from fedlib.papers.feddisk import answers, headline
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.quantities import gap, rounds_saved
 from fedlib.papers.feddisk.runs import ABLATIONS
@@ -58,7 +58,7 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
     assert saved.endswith("+6.00 [+6.00, +6.00], a level never reached counting as the last round.")
     assert weights.startswith("FedDisk's weights are worth +1.0 ")  # [-5.4, +7.4]
     assert weights.endswith(" (short runs only): nothing shows that they carry information.")
-    (order,) = headline.correlation_answer(own)
+    (order,) = answers.correlation_answer(own)
     assert order == (
         "Alpha's rank correlation with the MADEs' log ratio is +0.50 on MNIST (`extended`) and "
         "−0.10 to +0.50 on 2 data sets (`reduced`); 1 is the same order."
@@ -92,16 +92,16 @@ def test_two_epochs_against_two_competitors_by_hand():
     """9 rounds of FedAvg less 2 and 1; its 9 messages of 100 bytes are as many as FedDisk's."""
     frame = rows([0.9] * 10, LATE, rounds=300, dataset_options='{"train_per_class": 750}')
     three = frame[frame.method.isin(["feddisk", "fedavg", "fedprox"])]
-    level, saved, traffic = headline.two_epochs_answer(of(two_epochs=three))
+    level, saved, traffic = answers.two_epochs_answer(of(two_epochs=three))
     assert level == (
         "With two epochs a round (300 rounds, 750 images a class, 3 trials) FedDisk's best round is "
         "+10.00 [+10.00, +10.00] points from FedAvg's. It is ahead."
     )
     assert "two phases are +6.00 [+6.00, +6.00] rounds." in saved
     assert traffic == "The cheaper one's traffic is 1.00 [1.00, 1.00] times FedDisk's."
-    assert headline.two_epochs_answer(of()) == []
-    assert headline.two_epochs_answer(of(two_epochs=three[three.method != "fedprox"])) == []
-    (smoke,) = headline.two_epochs_answer(of(two_epochs=three.assign(profile="smoke")))
+    assert answers.two_epochs_answer(of()) == []
+    assert answers.two_epochs_answer(of(two_epochs=three[three.method != "fedprox"])) == []
+    (smoke,) = answers.two_epochs_answer(of(two_epochs=three.assign(profile="smoke")))
     assert "only `smoke` was run" in smoke
 
 
@@ -109,13 +109,13 @@ def test_x_rays_without_noise_stand_beside_those_with_it():
     """Last rounds: 70 % against FedAvg's 80 without noise, 85 with it."""
     name = "pneumoniamnist-subset"
     plain, noisy = (rows([0.5, level], [0.5, 0.8], dataset=name) for level in (0.7, 0.85))
-    last, best, beside = headline.without_noise_answer(of(without_noise=plain, fig3=noisy))
+    last, best, beside = answers.without_noise_answer(of(without_noise=plain, fig3=noisy))
     assert last.endswith("last round is −10.00 [−10.00, −10.00] points from FedAvg's (3 trials).")
     assert best.endswith(
         "−10.00 [−10.00, −10.00] points from that of the best competitor, FedAvg: it is behind."
     )
     assert beside.endswith("its last round is +5.00 [+5.00, +5.00] points from FedAvg's.")
-    assert headline.without_noise_answer(of(fig3=noisy)) == []
+    assert answers.without_noise_answer(of(fig3=noisy)) == []
 
 
 def test_each_data_set_is_compared_and_stand_ins_are_marked():
@@ -123,20 +123,20 @@ def test_each_data_set_is_compared_and_stand_ins_are_marked():
     behind = rows([0.5, 0.7], [0.5, 0.8], dataset="mnist")
     ahead = rows([0.5, 0.9], [0.5, 0.8], dataset="standin-xray").assign(stand_in=True)
     both = pd.concat([behind.assign(stand_in=False), ahead])
-    (found,) = headline.each_data_set(both, gap)
+    (found,) = answers.each_data_set(both, gap)
     first, second = "+10.00 [+10.00, +10.00] on chest X-rays (stand-in)", "−10.00 [−10.00, −10.00] on MNIST"
     assert found == (
         "FedDisk's accuracy in the best round less the best competitor's, in points, in runs of 2 rounds: "
         f"ahead, {first}; behind, {second}."
     )
-    assert headline.each_data_set(behind[behind.method != "fedbn"], gap) == []
+    assert answers.each_data_set(behind[behind.method != "fedbn"], gap) == []
 
 
 @pytest.mark.parametrize(("made", "told"), [(10, True), (9, False)])
 def test_runs_shorter_than_the_first_phase_are_told(made, told):
     frame = rows([0.9] * 10, LATE, rounds=10)
     frame.loc[frame.made_rounds.notna(), "made_rounds"] = made
-    *_, last = headline.each_data_set(frame, rounds_saved)
+    *_, last = answers.each_data_set(frame, rounds_saved)
     words = (
         "On MNIST these runs cannot show it ahead: its first phase alone takes 10 to 10 rounds, and they "
         "have 10 at most."

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from fedlib.papers.feddisk.phase_one import ablations_caveat, endings, phase_one_answer, phase_one_table
+from fedlib.papers.feddisk.phase1_endings import ablations_caveat, endings, phase1_answer, phase1_table
 
 
 def start(seed, ratio, local=(10, 20), made=(40, 45), artifact="fig3", **options):
@@ -34,19 +34,19 @@ def test_answer_and_table_name_each_length():
     short, long = pd.DataFrame(start(0, [200, 60])), pd.DataFrame(start(0, [42, 169]))
     smoke = pd.DataFrame(start(0, [5, 5])).assign(profile="smoke")
     stored = {"feddisk/fig3": short, "feddisk/converged": long, "feddisk/two_epochs": smoke}
-    (told,) = phase_one_answer(lambda name: stored.get(name, pd.DataFrame()))
+    (told,) = phase1_answer(lambda name: stored.get(name, pd.DataFrame()))
     assert told == (
         "A cap ended ratio classifiers before their stopping rule: 1 of 2 in short runs and 0 of 2 at the "
         "paper's length."
     )
-    table = phase_one_table(lambda name: stored.get(name, pd.DataFrame())).set_index("runs")
+    table = phase1_table(lambda name: stored.get(name, pd.DataFrame())).set_index("runs")
     assert table.index.tolist() == ["in short runs", "at the paper's length"]
     last = table.loc["at the paper's length"]
     assert last["ratio classifiers: epochs"] == "42 to 169 of 200"
     assert last["local MADEs: cut off"] == "0 of 2"
     assert last["global MADE: best round"] == "40 to 40"
-    assert phase_one_answer(lambda name: pd.DataFrame()) == []
-    assert phase_one_table(lambda name: pd.DataFrame()).empty
+    assert phase1_answer(lambda name: pd.DataFrame()) == []
+    assert phase1_table(lambda name: pd.DataFrame()).empty
 
 
 def test_the_ablations_carry_a_caveat_where_a_cap_ended_their_classifiers():

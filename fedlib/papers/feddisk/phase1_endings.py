@@ -59,7 +59,7 @@ def _lengths(rows_of: RowsOf) -> dict[str, pd.DataFrame]:
     }
 
 
-def phase_one_table(rows_of: RowsOf) -> pd.DataFrame:
+def phase1_table(rows_of: RowsOf) -> pd.DataFrame:
     """Ends of phase 1, a line for each length of runs and data set: models cut off, and what all took.
 
     Epochs and rounds are the least and the most over trials and clients, beside the cap.
@@ -79,7 +79,7 @@ def phase_one_table(rows_of: RowsOf) -> pd.DataFrame:
     )
 
 
-def phase_one_answer(rows_of: RowsOf) -> list[str]:
+def phase1_answer(rows_of: RowsOf) -> list[str]:
     """Sentence on the ratio classifiers that their cap ended, by length of runs; none without rows."""
     counts = [
         f"{found.cut.sum()} of {found.classifiers.sum()} {words}"

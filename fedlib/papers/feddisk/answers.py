@@ -1,0 +1,185 @@
+"""Answers of 02_feddisk's sections in sentences computed from rows."""
+
+import json
+
+import pandas as pd
+
+from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
+from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.published import printed_values
+from fedlib.analysis.tables import counted, listed, side_words, span_words
+from fedlib.data.titles import title_of
+from fedlib.papers.feddisk.measurements import PAPER_NAMES
+from fedlib.papers.feddisk.numbers import AT_LENGTH
+from fedlib.papers.feddisk.phase1_endings import only_smoke
+from fedlib.papers.feddisk.quantities import (
+    Measure,
+    alpha_agreement,
+    best_rival,
+    gap,
+    gap_to_those_run,
+    loss_saved,
+    reduction_of_those_run,
+    rounds_saved,
+    rounds_saved_of_those_run,
+)
+from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
+from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
+
+
+def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
+    """Sentences that answer a section: what is compared, where FedDisk is ahead, and by how much.
+
+    measure: `gap`, `rounds_saved` or `loss_saved`; positive where FedDisk is ahead.
+    """
+    values = {title_of(str(name)): measure(own) for name, own in rows.groupby("dataset", sort=False)}
+    found = {name: mean_interval(own.to_numpy()) for name, own in values.items() if len(own)}
+    if not found:
+        return []
+    told = side_words(found, "ahead", "behind", ratios=measure is loss_saved)
+    foregone = _foregone(rows) if measure is rounds_saved else []
+    lengths = span_words(rows.groupby("dataset")["round"].max())
+    return [f"{_COMPARED[measure]}, in runs of {lengths} rounds: {told}.", *foregone]
+
+
+_COMPARED = {
+    gap: "FedDisk's accuracy in the best round less the best competitor's, in points",
+    rounds_saved: "The quickest competitor's rounds less those of FedDisk's two phases",
+    loss_saved: "The lowest mean training loss of a competitor over FedDisk's",
+}
+
+
+def _foregone(rows: pd.DataFrame) -> list[str]:
+    """Sentence on the data sets whose runs are shorter than FedDisk's first phase; none without them."""
+    start = rows[(rows.method == "feddisk") & (rows["round"] == 0)]
+    short = start.groupby("dataset", sort=False).filter(lambda own: (own.made_rounds >= own["rounds"]).all())
+    if short.empty:
+        return []
+    names = listed([title_of(str(name)) for name in short.dataset.unique()])
+    least, most = short.made_rounds.min(), short.made_rounds.max()
+    return [
+        f"On {names} these runs cannot show it ahead: its first phase alone takes {least:.0f} to {most:.0f} "
+        f"rounds, and they have {short['rounds'].max()} at most."
+    ]
+
+
+def at_length(rows_of: RowsOf) -> list[str]:
+    """Sentences on `feddisk/converged`: levels beside the printed ones, FedDisk against its competitors."""
+    rows = whole_trials(rows_of)
+    if rows.empty:
+        return ["No trial of all five methods is stored yet."]
+    (name,), trials = rows.dataset.unique(), rows.seed.nunique()
+    best = {method: 100 * trial_mean(rows, name, method).max() for method in METHODS}
+    printed = printed_values("feddisk_text", "method", dataset=CASES[case_of(name)], artifact="fig3")
+    rival = PAPER_NAMES[best_rival(rows)]
+    ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
+    last = _last_lead(rows)
+    told = [
+        f"The best rounds of the five methods lie between {min(best.values()):.1f} and "
+        f"{max(best.values()):.1f} % ({title_of(name)}, {rows['rounds'].max()} rounds of two mini-batches, "
+        f"{_trials(rows)}). The paper has {printed['FedDisk']:g} % for FedDisk and "
+        f"{printed['best other']:g} % for the best of the others.",
+        f"FedDisk's is {_points(ahead)} from that of the best competitor, {rival}: {ahead_words(ahead)}. "
+        f"After the last round it is {_points(last)} from FedAvg's accuracy: {ahead_words(last)}.",
+        "The quickest competitor's rounds less those of FedDisk's two phases are "
+        f"{effect_words(saved, 'rounds')}.",
+    ]
+    if trials < TRIALS_AT_LENGTH:
+        told.append(f"Until all {TRIALS_AT_LENGTH} trials are there these rows decide nothing.")
+    return told
+
+
+def whole_trials(rows_of: RowsOf) -> pd.DataFrame:
+    """Rows of the paper's length of the trials that all five methods have."""
+    rows = rows_of(AT_LENGTH)
+    if rows.empty:
+        return rows
+    seeds = [set(own.seed) for _, own in rows.groupby("method")]
+    return rows[rows.seed.isin(set.intersection(*seeds) if len(seeds) == len(METHODS) else ())]
+
+
+def without_noise_answer(rows_of: RowsOf) -> list[str]:
+    """Sentences on `feddisk/without_noise`, beside the same with noise; none without rows."""
+    rows, fig3 = rows_of("feddisk/without_noise"), rows_of("feddisk/fig3")
+    if rows.empty:
+        return []
+    (name,), ahead = rows.dataset.unique(), mean_interval(gap(rows).to_numpy())
+    told = [
+        f"On {title_of(name)} without noise FedDisk's last round is {_points(_last_lead(rows))} from "
+        f"FedAvg's ({_trials(rows)}).",
+        f"Its best round is {_points(ahead)} from that of the best competitor, "
+        f"{PAPER_NAMES[best_rival(rows)]}: {ahead_words(ahead)}.",
+    ]
+    noisy = fig3[fig3.dataset == name] if len(fig3) else fig3
+    if len(noisy):
+        told.append(f"With MNIST's noise its last round is {_points(_last_lead(noisy))} from FedAvg's.")
+    return told
+
+
+def _last_lead(rows: pd.DataFrame) -> Interval:
+    """FedDisk's accuracy after the last round less FedAvg's, on one data set."""
+    return contrasts.paired(
+        *(contrasts.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg"))
+    )
+
+
+def two_epochs_answer(rows_of: RowsOf) -> list[str]:
+    """Sentences on `feddisk/two_epochs`: FedDisk against FedAvg and FedProx; none without rows."""
+    rows = rows_of("feddisk/two_epochs")
+    if only_smoke(rows):
+        return ["With two epochs a round only `smoke` was run, which shows that the code runs and no more."]
+    if not {"feddisk", "fedavg", "fedprox"} <= set(rows.get("method", ())):
+        return []
+    ahead, saved, traffic = (
+        mean_interval(measure(rows).to_numpy())
+        for measure in (gap_to_those_run, rounds_saved_of_those_run, reduction_of_those_run)
+    )
+    rival = PAPER_NAMES[best_rival(rows)]
+    return [
+        f"With two epochs a round ({_length(rows)}) FedDisk's best round is {_points(ahead)} from {rival}'s. "
+        f"{ahead_words(ahead).capitalize()}.",
+        "The quicker competitor's rounds less those of FedDisk's two phases are "
+        f"{effect_words(saved, 'rounds')}.",
+        f"The cheaper one's traffic is {ratio_words(traffic)} times FedDisk's.",
+    ]
+
+
+def _length(rows: pd.DataFrame) -> str:
+    """`300 rounds, 750 images a class, 3 trials`."""
+    images = json.loads(rows.dataset_options.iloc[0]).get("train_per_class")
+    parts = [f"{rows['rounds'].max()} rounds"] + [f"{images} images a class"] * bool(images)
+    return ", ".join([*parts, _trials(rows)])
+
+
+def _trials(rows: pd.DataFrame) -> str:
+    """`3 trials`, `1 trial`."""
+    return counted(rows.seed.nunique(), "trial")
+
+
+def correlation_answer(rows_of: RowsOf) -> list[str]:
+    """Alpha against the densities by profile, in a sentence: at the paper's length, then in short runs."""
+    found = []
+    for artifact in (AT_LENGTH, "feddisk/fig3"):
+        rows = rows_of(artifact)
+        if "alpha_agreement" not in rows:
+            continue
+        means = {str(name): alpha_agreement(own).mean() for name, own in rows.groupby("dataset")}
+        low, high = (f"{end(means.values()):+.2f}".replace("-", "−") for end in (min, max))
+        if len(means) > 1:
+            words = f"{low} to {high} on {len(means)} data sets"
+        else:
+            words = f"{low} on {title_of(next(iter(means)))}"
+        found.append(f"{words} (`{rows['profile'].iloc[0]}`)")
+    told = f"Alpha's rank correlation with the MADEs' log ratio is {listed(found)}; 1 is the same order."
+    return [told] if found else []
+
+
+def ahead_words(interval: Interval) -> str:
+    return by_sign(
+        interval, above="it is ahead", below="it is behind", undecided="which is ahead is not decided"
+    )
+
+
+def _points(interval: Interval) -> str:
+    return effect_words(interval, "points")
