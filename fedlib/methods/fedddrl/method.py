@@ -5,10 +5,10 @@ with Adaptive Early Client Termination and Local Epoch Adjustment", Sensors 23 (
 https://doi.org/10.3390/s23052494, Algorithm 2.
 
 `pretrain` is the training of the agents, `episodes` episodes of T rounds; the run proper are evaluation
-episodes, which act with epsilon = 0 and learn nothing (FEDDDRL-A23). Every episode starts from w_0. The
-agents learn in rounds 0, -1, ..., so that evaluation round r is FedAvg's round r: same clients, same
-mini-batches. A process trains the agents once for runs that only deploy them otherwise
-(`fedlib.methods.pretraining_cache`).
+episodes, which act with epsilon = 0 and learn nothing (FEDDDRL-A23). With 0 episodes the agents stay
+untrained, a control. Every episode starts from w_0. The agents learn in rounds 0, -1, ..., so that
+evaluation round r is FedAvg's round r: same clients, same mini-batches. A process trains the agents once
+for runs that only deploy them otherwise (`fedlib.methods.pretraining_cache`).
 
 Readings (FEDDDRL-): a dropped client costs nothing (A1, A2), penalties normalised (A3), U(dA) =
 (U(1) - U(0)) dA by (9), reward on images that the server holds out of the test set (A9), b of FedAvg's
@@ -57,6 +57,7 @@ from fedlib.methods.fedddrl.environment import (
     probing_ranks,
 )
 from fedlib.methods.pretraining_cache import LruCache, before_round_1, digest
+from fedlib.rl.replay import permute_rewards
 from fedlib.rl.vdn import Team, Transitions, Vdn, keep_two
 from fedlib.run import Run
 
@@ -71,6 +72,7 @@ GAIN = utility(1.0) - utility(0.0)  # 1.732, the slope of eqs. (8), (9)
 
 EPOCH_CHOICES = (3, 5, 7)  # total local epochs of VDN 2's actions (A26)
 DEPLOYED = ("agent", "random", "fastest")
+REWARD_ORDERS = ("own", "permuted")
 _trained = LruCache()
 SUMMARISED = ("reward_1", "reward_2", "uploads", "latency_seconds", "server_accuracy")  # of training
 
@@ -87,6 +89,7 @@ class FedDdrl(Method):
     agent: int = 0  # its number: other agents have other random numbers on the same partition
     deployed: str = "agent"  # controls, in the evaluations: as many as it keeps, "random" or the "fastest"
     latency_unit: str = "largest"  # what H_t is divided by; "cohort": the sum over the cohort (A3)
+    reward_order: str = "own"  # "permuted", a control: the agents learn from rewards in another order
 
     adjust_epochs: ClassVar[bool] = True  # False: the run's local epochs for every client that is kept
 
@@ -103,6 +106,7 @@ class FedDdrl(Method):
             given = getattr(self, name)
             check(given >= 0, f"{name}={given} given; allowed: 0 or more")
         check_name("deployed", self.deployed, DEPLOYED)
+        check_name("reward_order", self.reward_order, REWARD_ORDERS)
         check_name("latency_unit", self.latency_unit, LATENCY_UNITS)
 
     def vdns(self, episode_rounds: int = 15) -> list[Vdn]:
@@ -302,9 +306,17 @@ class FedDdrl(Method):
             memory = Transitions(**agent["memory"]).add(
                 before, actions, rewards, states, done=done, capacity=vdn.capacity
             )
-            team, _ = vdn.learn(Team(**agent["team"]), memory, streams)
+            experience = self._experience(task, memory, names)
+            team, _ = vdn.learn(Team(**agent["team"]), experience, streams)
             learned.append({"team": dict(vars(team)), "memory": dict(vars(memory)), "pending": []})
         return learned
+
+    def _experience(self, task: Task, memory: Transitions, names: tuple[int | str, ...]) -> Transitions:
+        """Experience for learning: the memory, or under "permuted" with its rewards in another order."""
+        if self.reward_order == "own":
+            return memory
+        streams = method_streams(task, "permute", *names)
+        return replace(memory, rewards=permute_rewards(memory.rewards, streams))
 
 
 def reward_accuracy(task: Task, state: ServerState) -> np.ndarray:

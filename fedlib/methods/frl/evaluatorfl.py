@@ -43,10 +43,11 @@ from fedlib.rl.reinforce import (
     Reinforce,
     subtract_moving_average,
 )
+from fedlib.rl.replay import permute_rewards
 from fedlib.run import Run
 
 CHOICES = {
-    "agent": ("learning", "shuffled"),
+    "agent": ("learning", "shuffled", "untrained", "permuted"),
     "state_data": ("test", "code"),
     "rewarded_model": ("new", "old", "local"),
     "first_average": ("zero", "initial"),
@@ -60,7 +61,9 @@ class EvaluatorFL(Method):
     """Algorithm 1 with either approach; the defaults are the readings FRL-A1 to A8."""
 
     approach: int = 1
-    agent: str = "learning"  # "shuffled", a control: as many as it drew, at random
+    # controls: "shuffled": as many as it drew, at random; "untrained": it never learns; "permuted": it learns
+    # from the rewards of all rounds so far in another order
+    agent: str = "learning"
     new_weight: float = 0.9  # 1 - a_exp (A2)
     returns: str = "to_go"  # or "immediate" (A3)
     likelihood: str = "bernoulli"  # or "code" (A4)
@@ -98,7 +101,10 @@ class EvaluatorFL(Method):
         self.check(task.run)
         workers, state = task.run.num_clients, initial_state(task)
         agent = self.rule(workers).init(method_generators(task, "agent"))
-        return replace(state, memory={"agent": dict(vars(agent))})
+        memory: dict[str, Any] = {"agent": dict(vars(agent))}
+        if self.agent == "permuted":
+            memory["rewards"] = torch.zeros(len(task.runs), 0)
+        return replace(state, memory=memory)
 
     def restart(self, task: Task, state: ServerState) -> ServerState:
         """The initial models; the agent stays."""
@@ -119,9 +125,14 @@ class EvaluatorFL(Method):
         reward, delta = subtract_moving_average(  # lines 17, 18
             value, state.memory["delta"].cpu(), new_weight=self.new_weight
         )
-        batch = batch.add(observed, draw.action, reward, size=rule.batch_rounds)  # line 19
-        learned = rule.learn(agent, batch)  # lines 21 to 25
         memory: dict[str, Any] = {**state.memory, "delta": delta}
+        taught = reward
+        if self.agent == "permuted":
+            memory["rewards"] = torch.cat([state.memory["rewards"].cpu(), reward.unsqueeze(1)], dim=1)
+            streams = method_streams(task, "permute", cohort.round)
+            taught = permute_rewards(memory["rewards"], streams)[:, -1]
+        batch = batch.add(observed, draw.action, taught, size=rule.batch_rounds)  # line 19
+        learned = agent if self.agent == "untrained" else rule.learn(agent, batch)  # lines 21 to 25
         memory |= {"agent": dict(vars(learned)), "batch": dict(vars(batch))}
         if self._sees_previous:
             memory["previous"] = tested
@@ -212,7 +223,7 @@ class EvaluatorFL(Method):
 
     def _chosen(self, task: Task, draw: Draw, round_index: int) -> Tensor:
         """Sel [R, k]; of the control, a random set of the same size."""
-        if self.agent == "learning":
+        if self.agent != "shuffled":
             return draw.selected
         streams = method_streams(task, "shuffle", round_index)
         rows = zip(draw.selected, streams, strict=True)

@@ -18,7 +18,7 @@ with it while the critic's rate and decay stay, and with 100 workers the probabi
 fall to ten workers, as those of fig. 27 do.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.methods.frl.workers import Workers, draw_workers, mean_workers, worker_times
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
 from fedlib.rl.networks import one_thread
+from fedlib.rl.replay import permute_rewards
 from fedlib.validation import check_fields
 
 CHOICES = {
@@ -40,6 +41,7 @@ CHOICES = {
     "normalisation": ("z", "unit"),
     "stored_action": ("probabilities", "draw"),
     "devices": ("report", "fedddrl"),
+    "reward_order": ("own", "permuted"),
 }
 
 
@@ -57,6 +59,7 @@ class Scheduler:
     normalisation: str = "z"  # F8; "unit": over the column's norm besides, as the code (A12)
     first_times: str = "jittered"  # of who was not in round 1: mean times U(0.9, 1.1); or "mean" (A13)
     stored_action: str = "probabilities"  # or "draw" (A14)
+    reward_order: str = "own"  # "permuted", a control: the agent learns from rewards in another order
     noise: float = 0.0  # standard deviation of normal noise on the probabilities in training (A14)
     time_epochs: int = 3  # E in T^c, at every profile
     devices: str = "report"  # or "fedddrl": the simulated devices of FedDdrl, to compare with its methods
@@ -207,11 +210,15 @@ def act(rule: Scheduler, actor: Tensor, state: np.ndarray) -> np.ndarray:
         return rule.ddpg(len(state)).act(actor, flat)[0, 0].double().numpy()
 
 
+def untrained_agent(rule: Scheduler, world: World) -> Agent:
+    """The agent that training starts from."""
+    return rule.ddpg(len(world.sizes)).init([seeds.torch_generator(*world.stream, "agent")])
+
+
 @one_thread()
 def train_scheduler(rule: Scheduler, world: World) -> Training:
     """Algorithm 2 without a task model: up to `experiments` times `experiment_rounds` rounds."""
-    workers, generator = len(world.sizes), seeds.torch_generator(*world.stream, "agent")
-    agent = rule.ddpg(workers).init([generator])
+    workers, agent = len(world.sizes), untrained_agent(rule, world)
     replay = Replay.empty(1, 3 * workers, workers)
     kept, turn = agent.policy, 0
     rounds: list[dict[str, Any]] = []
@@ -239,9 +246,11 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
             reward, before = rule.reward_of(maximum, before), maximum
             replay = _remember(rule, replay, state, action, selected, reward, after)  # line 32
             if len(replay) > rule.batch_size:  # lines 33 to 40
-                agent, _ = rule.ddpg(workers).learn(
-                    agent, replay, [rng], batch_size=rule.batch_size, updates=1
-                )
+                seen = replay
+                if rule.reward_order == "permuted":
+                    order = seeds.rng(*world.stream, "permute", experiment, round_index)
+                    seen = replace(replay, rewards=permute_rewards(replay.rewards, [order]))
+                agent, _ = rule.ddpg(workers).learn(agent, seen, [rng], batch_size=rule.batch_size, updates=1)
             rounds.append(
                 {
                     "experiment": experiment,

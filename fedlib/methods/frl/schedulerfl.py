@@ -10,6 +10,7 @@ drawn with its probability, FedAvg averages those who took part, the clock is si
 | policy | who takes part |
 |---|---|
 | agent | the trained agent's Bernoulli draws; round 1 at random |
+| untrained | the same of the agent before its training |
 | random | `share` of the workers, drawn anew each round: the report's baseline |
 | shuffled | as many as the agent draws, at random: random at the learned rate |
 | fastest | the same `share` every round, those with the least expected time |
@@ -38,10 +39,10 @@ from fedlib.federation.client_updates import (
     restarted,
     train_cohort,
 )
-from fedlib.methods.frl.scheduler_agent import Scheduler, World, act, train_scheduler
+from fedlib.methods.frl.scheduler_agent import Scheduler, World, act, train_scheduler, untrained_agent
 from fedlib.run import Run
 
-POLICIES = ("agent", "random", "shuffled", "fastest", "all")
+POLICIES = ("agent", "untrained", "random", "shuffled", "fastest", "all")
 FIRST_TURN = 1_000_000  # the times of the run proper are drawn apart from those of the agent's training
 
 
@@ -85,6 +86,9 @@ class SchedulerFL(Scheduler, Method):
             trained = [train_scheduler(self, self.world(task, r)) for r in range(len(task.runs))]
             memory["actor"] = torch.cat([one.actor for one in trained])
             memory["training_rounds"] = [len(one.rounds) for one in trained]
+        elif self.policy == "untrained":
+            agents = [untrained_agent(self, self.world(task, r)) for r in range(len(task.runs))]
+            memory["actor"] = torch.cat([one.policy for one in agents])
         return replace(state, memory=memory)
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:

@@ -117,7 +117,8 @@ def _accuracy_at(part: pd.DataFrame, hours: float) -> float:
 
 
 def updates(rows: pd.DataFrame) -> int:
-    """Fewest rounds in which an agent of FedDdrl or FedMarl learned before round 1."""
+    """Fewest rounds in which a trained agent of FedDdrl or FedMarl learned before round 1."""
     learned = rows[rows.method.isin(device_runs.LEARN_BEFORE)].drop_duplicates("run")
     made = [json.loads(text)["episodes"] for text in learned.method_options] * learned.rounds
+    made = made[made > 0]
     return int(made.min()) if len(made) else 0

@@ -21,12 +21,20 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "faster half alone, random": ("random_drop", {"keep_share": 0.5}),
     "FedDdrl": ("fedddrl", {}),
     "FedDdrl, random": ("fedddrl", {"deployed": "random"}),
+    "FedDdrl, untrained": ("fedddrl", {"episodes": 0}),
+    "FedDdrl, permuted rewards": ("fedddrl", {"reward_order": "permuted"}),
     "FedMarl": ("fedmarl", {}),
     "FedMarl, random": ("fedmarl", {"deployed": "random"}),
+    "FedMarl, untrained": ("fedmarl", {"episodes": 0}),
+    "FedMarl, permuted rewards": ("fedmarl", {"reward_order": "permuted"}),
     "SchedulerFL": ("schedulerfl", _SCHEDULER),
     "SchedulerFL, random": ("schedulerfl", {**_SCHEDULER, "policy": "shuffled"}),
+    "SchedulerFL, untrained": ("schedulerfl", {**_SCHEDULER, "policy": "untrained"}),
+    "SchedulerFL, permuted rewards": ("schedulerfl", {**_SCHEDULER, "reward_order": "permuted"}),
     "EvaluatorFL": ("evaluatorfl", {}),
     "EvaluatorFL, random": ("evaluatorfl", {"agent": "shuffled"}),
+    "EvaluatorFL, untrained": ("evaluatorfl", {"agent": "untrained"}),
+    "EvaluatorFL, permuted rewards": ("evaluatorfl", {"agent": "permuted"}),
 }
 TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average
 
@@ -37,6 +45,14 @@ def rivals(name: str) -> dict[str, str]:
         "as many clients at random": f"{name}, random",
         "the faster half alone": "faster half alone",
         "FedAvg": "FedAvg",
+    }
+
+
+def twins(name: str) -> dict[str, str]:
+    """Itself without what it learns: words -> contestant."""
+    return {
+        "its untrained policy": f"{name}, untrained",
+        "itself with permuted rewards": f"{name}, permuted rewards",
     }
 
 
@@ -51,7 +67,7 @@ def runs(profile: str) -> list[Run]:
     trained = {"episodes": TRAINING_EPISODES[profile]}
     return [
         replace(
-            base, method=method, method_options={**options, **(trained if method in LEARN_BEFORE else {})}
+            base, method=method, method_options={**(trained if method in LEARN_BEFORE else {}), **options}
         )
         for method, options in CONTESTANTS.values()
     ]

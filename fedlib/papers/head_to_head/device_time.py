@@ -23,9 +23,10 @@ from fedlib.papers.head_to_head.device_quantities import (
     per_run,
     waiting_for_probes,
 )
-from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, rivals
+from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, rivals, twins
 from fedlib.papers.head_to_head.quantities import median_with_never
 
+_TWINS = {twin for name in TIMED for twin in twins(name).values()}  # in the table alone
 COLOURS = dict(zip(("FedAvg", "faster", "FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL"), (
     "#000000", "#999999", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))  # fmt: skip
 
@@ -163,8 +164,9 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
 def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
     """Test accuracy against simulated hours, both as means over the seeds of each round."""
     own = named(rows)
+    own = own[~own.contestant.isin(_TWINS)]
     fig, ax = plotting.subplots(figsize=(7.2, 4.4))
-    for name in CONTESTANTS:
+    for name in (one for one in CONTESTANTS if one not in _TWINS):
         curve = own[own.contestant == name].groupby("round")[["hours", "test_accuracy"]].mean()
         control, colour = "," in name, COLOURS[name.replace(",", " ").split()[0]]
         ax.plot(

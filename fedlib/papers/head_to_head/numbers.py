@@ -115,7 +115,10 @@ LESS = {
     for name in LEARNED
 }
 IN_TIME = {
-    name: {words: _in_time(name, rival, words) for words, rival in device_runs.rivals(name).items()}
+    name: {
+        words: _in_time(name, rival, words)
+        for words, rival in (device_runs.rivals(name) | device_runs.twins(name)).items()
+    }
     for name in device_runs.TIMED
 }
 STRONGEST = {name: _less(name, "strongest", "the baseline that is strongest") for name in LEARNED}

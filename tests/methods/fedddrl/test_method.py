@@ -22,6 +22,7 @@ from fedlib.methods.fedddrl.fedmarl import FedMarl
 from fedlib.methods.fedddrl.heuristics import DropSlowest, FewestEpochs, RandomDrop
 from fedlib.methods.fedddrl.method import GAIN, FedDdrl, utility
 from fedlib.methods.pretraining_cache import forget
+from fedlib.rl.vdn import Transitions
 
 
 def test_gain_and_rewards_by_hand():
@@ -408,6 +409,38 @@ def test_no_column_of_a_row_has_the_name_of_a_runs_field():
     assert not set(report.columns) & set(task.run.describe())
 
 
+def test_permuted_rewards_teach_other_agents_and_stay_as_earned_in_the_memory():
+    """In one episode of 40 rounds the first 32 transitions are the same, as nobody has learned before."""
+    task = world(episode_rounds=40, rounds=40)
+    own, permuted = (
+        next(
+            result.state["memory"]["agents"][0]
+            for result in rounds(task, FedDdrl(episodes=1, bias=0.1, reward_order=order))
+            if result.round == 0
+        )
+        for order in ("own", "permuted")
+    )
+    before = slice(0, 32)
+    for name in ("states", "actions", "rewards"):
+        assert torch.equal(own["memory"][name][:, before], permuted["memory"][name][:, before]), name
+    assert not torch.equal(own["team"]["network"], permuted["team"]["network"])
+
+
+def test_learning_on_permuted_rewards_by_hand():
+    """Each transition keeps its state and action, and gets the reward of one of the others."""
+    task, rewards = world(), torch.arange(10.0).repeat(2, 1)
+    memory = Transitions.empty(2, 4, 10)
+    for n in range(10):
+        zeros = torch.zeros(2, 4, 10)
+        actions = torch.zeros(2, 4, dtype=torch.int64)
+        memory = memory.add(zeros + n, actions, rewards[:, n], zeros, done=False, capacity=300)
+    assert FedDdrl()._experience(task, memory, ("replay", 1)) is memory
+    seen = FedDdrl(reward_order="permuted")._experience(task, memory, ("replay", 1))
+    assert torch.equal(seen.rewards.sort(dim=1).values, rewards)
+    assert not torch.equal(seen.rewards, rewards)
+    assert seen.states is memory.states
+
+
 def played(task, **options):
     return list(rounds(task, FedDdrl(episodes=2, bias=0.1, **options)))
 
@@ -433,6 +466,6 @@ def test_what_decides_the_agents_is_not_taken_from_other_runs():
     assert played(world(**{**settings, "rounds": 10}))[0].round == 0
     for changes in ({"seeds": (1, 0)}, {"local_learning_rate": 0.02}, {"episode_rounds": 6, "rounds": 6}):
         assert played(world(**{**settings, **changes}))[0].round < 0, changes
-    for options in ({"w1": 1.0}, {"agent": 1}, {"latency_unit": "cohort"}):
+    for options in ({"w1": 1.0}, {"agent": 1}, {"latency_unit": "cohort"}, {"reward_order": "permuted"}):
         assert played(world(**settings), **options)[0].round == -10, options
     assert next(rounds(world(**settings), FedMarl(episodes=2, bias=0.1))).round == -10

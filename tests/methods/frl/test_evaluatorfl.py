@@ -221,9 +221,32 @@ def test_shuffled_control_aggregates_as_many_but_others():
     assert not all(same)
 
 
-@pytest.mark.parametrize("approach", [1, 2])
-def test_resume_is_exact(approach):
-    task, method = world(rounds=8, episode_rounds=4), EvaluatorFL(approach=approach)
+def test_the_untrained_policy_keeps_its_network_and_reports_its_rewards():
+    task = world(seeds=(0,))
+    results, plain = list(rounds(task, EvaluatorFL(agent="untrained"))), list(rounds(task, EvaluatorFL()))
+    networks = [result.state["memory"]["agent"]["network"] for result in results]
+    assert all(torch.equal(networks[0], one) for one in networks[1:])
+    assert not torch.equal(networks[-1], plain[-1].state["memory"]["agent"]["network"])
+    assert results[1].rows == plain[1].rows  # the first round is played before anybody learns
+    assert all(result.rows[0][0]["reward"] is not None for result in results[1:])
+
+
+def test_permuted_rewards_are_those_of_earlier_rounds():
+    """What the agent learns from in a round is one of the rewards so far; the rows tell the earned one."""
+    task = world(seeds=(0, 1), rounds=12, episode_rounds=6)
+    results = list(rounds(task, EvaluatorFL(agent="permuted")))
+    taught = torch.stack([one.state["memory"]["batch"]["rewards"][:, -1] for one in results[1:]])
+    earned = torch.stack([one.state["memory"]["rewards"][:, -1] for one in results[1:]])
+    for r in range(2):
+        told = [result.rows[r][0]["reward"] for result in results[1:]]
+        assert told == pytest.approx(earned[:, r].tolist())
+        assert all(taught[t, r] in earned[: t + 1, r] for t in range(len(earned)))
+    assert not torch.equal(taught, earned)
+
+
+@pytest.mark.parametrize("options", [{"approach": 1}, {"approach": 2}, {"agent": "permuted"}])
+def test_resume_is_exact(options):
+    task, method = world(rounds=8, episode_rounds=4), EvaluatorFL(**options)
     whole = list(rounds(task, method))
     resumed = list(rounds(task, method, through_a_file(whole[3].state)))
     assert [r.rows for r in resumed] == [r.rows for r in whole[4:]]

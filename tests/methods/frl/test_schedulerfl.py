@@ -1,6 +1,7 @@
 """SchedulerFL: state, reward and times by hand, a world with known fast workers, controls, resume."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -221,6 +222,35 @@ def test_controls_share_the_world_and_the_learned_rate():
     agent, shuffled = (runs[p][2].rows[0][0] for p in ("agent", "shuffled"))
     assert agent["selected"] == shuffled["selected"]  # the same state in round 2, as many workers
     assert runs["agent"][0].rows[0][0]["training_rounds"] == 13
+
+
+def test_the_untrained_policy_is_the_one_that_training_starts_from():
+    """Its actor is that of an agent whose first decision ends the training; random numbers are shared."""
+    task = world()
+    plain = SchedulerFL(policy="untrained", **QUICK)
+    start = plain.init(task).memory
+    assert "training_rounds" not in start
+    for r, actor in enumerate(start["actor"]):
+        stopped = train_scheduler(replace(plain, stop_below=10**6), plain.world(task, r))
+        assert not stopped.rounds
+        assert torch.equal(actor, stopped.actor[0])
+    trained = SchedulerFL(**QUICK).init(task).memory["actor"]
+    assert not torch.equal(start["actor"], trained)
+    rows = [list(rounds(task, SchedulerFL(policy=p, **QUICK)))[1].rows[0][0] for p in ("untrained", "agent")]
+    assert rows[0]["clients"] == rows[1]["clients"]  # round 1 is random for all
+
+
+def test_permuted_rewards_train_another_agent_in_the_same_world():
+    """The first decisions are the same: nothing is learned before there are more than a batch."""
+    rule = Scheduler(stop_below=None, experiments=2)
+    own, permuted = (
+        train_scheduler(replace(rule, reward_order=order), World(0, np.full(10, 600), rule))
+        for order in ("own", "permuted")
+    )
+    first = rule.batch_size
+    for mine, theirs in zip(own.rounds[:first], permuted.rounds[:first], strict=True):
+        assert mine["reward"] == theirs["reward"]
+    assert not torch.equal(own.agent.policy, permuted.agent.policy)
 
 
 def test_resume_is_exact():
