@@ -37,6 +37,7 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "EvaluatorFL, permuted rewards": ("evaluatorfl", {"agent": "permuted"}),
 }
 TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average
+PERMUTED = "itself with permuted rewards"
 
 
 def rivals(name: str) -> dict[str, str]:
@@ -49,10 +50,10 @@ def rivals(name: str) -> dict[str, str]:
 
 
 def twins(name: str) -> dict[str, str]:
-    """Itself without what it learns: words -> contestant."""
+    """Itself without what it learns (HEAD-A17): words -> contestant."""
     return {
         "its untrained policy": f"{name}, untrained",
-        "itself with permuted rewards": f"{name}, permuted rewards",
+        PERMUTED: f"{name}, permuted rewards",
     }
 
 

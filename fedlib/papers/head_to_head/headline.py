@@ -21,7 +21,7 @@ from fedlib.papers.head_to_head.claims import (
 )
 from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
-from fedlib.papers.head_to_head.device_runs import ROUNDS
+from fedlib.papers.head_to_head.device_runs import PERMUTED, ROUNDS
 from fedlib.papers.head_to_head.numbers import (
     AGREE,
     BENCHMARK,
@@ -190,7 +190,7 @@ def _standings(
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
     """`who_is_ahead_in_time`; then sentences on its rivals, leads at once (Holm) and runs that failed."""
-    told = who_is_ahead_in_time(rows_of, _each_method)
+    told = who_is_ahead_in_time(rows_of, _each_method, IN_TIME)
     if not told:
         return []
     rows = rows_of(DEVICES)
@@ -204,7 +204,11 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
 
 def devices_in_brief(rows_of: RowsOf) -> list[str]:
     """`who_is_ahead_in_time` without effects, and whether its leads over random choice hold at once."""
-    told = who_is_ahead_in_time(rows_of, _in_brief)
+    numbers = {
+        name: {words: number for words, number in own.items() if words != PERMUTED}
+        for name, own in IN_TIME.items()
+    }
+    told = who_is_ahead_in_time(rows_of, _in_brief, numbers)
     holds = device_time.holding(rows_of(DEVICES)) if told else ""
     return (
         [f"{words} Corrected for all methods at once (Holm), {holds} over random choice." for words in told]
@@ -213,14 +217,16 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
     )
 
 
-def who_is_ahead_in_time(rows_of: RowsOf, told: Telling) -> list[str]:
+def who_is_ahead_in_time(
+    rows_of: RowsOf, told: Telling, numbers: Mapping[str, Mapping[str, Number]]
+) -> list[str]:
     """Name the methods that are ahead of each rival after equal simulated time; told: how."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
     runs = per_device_run(named(rows))
     seeds = counted(runs.seed.nunique(), "seed")
-    return told(IN_TIME, rows_of, f"After equal simulated time ({seeds})")
+    return told(numbers, rows_of, f"After equal simulated time ({seeds})")
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:

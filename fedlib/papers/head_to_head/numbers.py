@@ -24,7 +24,7 @@ def twin_of(name: str) -> str:
 
 def control_of(name: str) -> tuple[str, str]:
     """Words and name of the registered control that learns without its signal: the first of a method."""
-    words = {"permuted": "itself with permuted rewards", "shuffled": "itself with clients shuffled"}
+    words = {"permuted": device_runs.PERMUTED, "shuffled": "itself with clients shuffled"}
     found = (
         (words[one.options["agent"]], twin)
         for twin, one in CONTESTANTS.items()
