@@ -95,6 +95,11 @@ ARTIFACTS = (
         profiles=("reduced", "extended", "paper"), seeds=_FIVE,
     ),
     _Artifact(
+        "fedddrl/untrained", "FedDdrl untrained, and trained on permuted rewards", "table",
+        runs=further_runs.untrained, tables=(further_tables.worth_of_training,),
+        profiles=("reduced", "paper"), seeds=_FIVE,
+    ),
+    _Artifact(
         "fedddrl/episodes", "Return after 40, 100 and 200 episodes of training", "table",
         runs=further_runs.episodes, tables=(further_tables.by_episodes,),
         profiles=("reduced", "extended", "paper"), seeds=_FIVE,

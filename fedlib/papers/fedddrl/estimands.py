@@ -32,6 +32,7 @@ ROUNDS, EPISODES = 15, 40  # T and N_ep of the paper
 SHORT = {
     "fedavg_mixup": "FedAvg+", "fedprox_mixup": "FedProx+", "fedavg": "FedAvg", "fedprox": "FedProx",
     "fedmarl_a": "A", "fedmarl_b": "B", "fedmarl": "C", "fedddrl": "D",
+    "fedddrl: untrained": "D untrained", "fedddrl: permuted": "D on permuted rewards",
 }  # fmt: skip
 Pairs = tuple[tuple[str, str], ...]
 

@@ -10,6 +10,7 @@ from fedlib.papers.fedddrl import runs
 from fedlib.run import Run
 
 DEPLOYED = ("random", "fastest")  # instead of the agent's own choice of as many clients
+PERMUTED = {"reward_order": "permuted"}
 
 
 def real_roles(profile: str) -> tuple[str, ...]:
@@ -57,6 +58,14 @@ def units(profile: str) -> list[Run]:
     found = runs.table4(profile, ("fedavg_mixup", "fedddrl"), real_roles(profile))
     learned = [run for run in found if run.method == "fedddrl"]
     return found + [_learned(run, "latency-unit", latency_unit="cohort") for run in learned]
+
+
+def untrained(profile: str) -> list[Run]:
+    """FedDdrl, the same without training episodes, and trained on rewards in another order."""
+    found = runs.table4(profile, ("fedavg_mixup", "fedddrl"), real_roles(profile))
+    for run in [run for run in found if run.method == "fedddrl"]:
+        found += [_learned(run, "untrained", **options) for options in ({"episodes": 0}, PERMUTED)]
+    return found
 
 
 def lambdas(profile: str) -> list[Run]:

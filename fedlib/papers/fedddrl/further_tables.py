@@ -15,6 +15,11 @@ from fedlib.papers.fedddrl.returns import measured
 
 QUANTITIES = {"return": "return", "accuracy": "accuracy (points)", "latency %": "latency (% of FedAvg's)"}
 UNITS = {"fedddrl": "largest value", "fedddrl: cohort": "cohort's sum"}
+UNTRAINED = {  # words -> variant
+    "untrained agents": "fedddrl: untrained",
+    "agents trained on permuted rewards": "fedddrl: permuted",
+}
+NOT_UNTRAINED = "FedDdrl's untrained agents were not run."
 SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
 
 
@@ -199,6 +204,46 @@ def episodes_sentence(rows: pd.DataFrame) -> str:
                 f"{effect_words(points, 'points')}."
             )
     return " ".join(told) or "No agents were trained for longer."
+
+
+def worth_of_training(rows: pd.DataFrame) -> pd.DataFrame:
+    """FedDdrl less its untrained agents and less agents trained on permuted rewards, by data set.
+
+    Of the seeds that all three have; `kept` is the number of clients that each keeps.
+    """
+    lines = []
+    for role, words, own, control in _trained_and_not(rows):
+        line: dict[str, object] = {"role": role, "FedDdrl less": words}
+        for column, name in QUANTITIES.items():
+            line |= mean_interval((own[column] - control[column]).to_numpy()).columns(name)
+        line |= {"kept: FedDdrl": own.kept.mean(), "kept: control": control.kept.mean(), "seeds": len(own)}
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def training_sentence(rows: pd.DataFrame) -> str:
+    """Sentence on what training is worth to FedDdrl in return (15), against two controls."""
+    gains: dict[str, dict[str, Interval]] = {}
+    for role, words, own, control in _trained_and_not(rows):
+        gap = (own["return"] - control["return"]).to_numpy()
+        gains.setdefault(words, {})[role] = mean_interval(gap)
+    told = [
+        f"against {words} the trained ones are {side_words(by_role, 'ahead', 'behind')}"
+        for words, by_role in gains.items()
+    ]
+    return f"What training is worth, in return: {'; '.join(told)}." if told else NOT_UNTRAINED
+
+
+def _trained_and_not(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
+    """Data set, words of a control, and `measured` of FedDdrl and of the control by seed."""
+    if rows.empty:
+        return
+    found, shown = measured(rows), quantities.shown_roles(rows)
+    for words, role in itertools.product(UNTRAINED, runs.ALPHAS):
+        own = found[(found.role == role) & found.variant.isin(("fedddrl", *UNTRAINED.values()))]
+        by_seed = quantities.of_common_seeds(own).set_index(["variant", "seed"])
+        if {"fedddrl", UNTRAINED[words]} <= set(by_seed.index.get_level_values("variant")):
+            yield shown[role], words, by_seed.loc["fedddrl"], by_seed.loc[UNTRAINED[words]]
 
 
 def by_unit(rows: pd.DataFrame) -> pd.DataFrame:

@@ -289,8 +289,9 @@ def name_of(method: str, options: Mapping[str, Any], *, mixup: bool) -> str:
 
     An agent's further options follow after a colon, as in `fedddrl: random`.
     """
-    name, more = _setting_of(method, options, mixup=mixup), ("deployed", "latency_unit")
-    told = [str(options[key]) for key in more if options.get(key) not in (None, "agent", "largest")]
+    name, more = _setting_of(method, options, mixup=mixup), ("deployed", "latency_unit", "reward_order")
+    told = [str(options[key]) for key in more if options.get(key) not in (None, "agent", "largest", "own")]
+    told += ["untrained"] * (options.get("episodes") == 0)
     return ": ".join([name, *told])
 
 
