@@ -158,7 +158,7 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
     """FedProx with the paper's mu, as fig. 3 has it, beside the best of its grid of mu, by data set.
 
     rows: fig. 3's; grid: those of `sec6b-fedprox`. Best of the trial-mean curve in percent. best_mu is
-    chosen on the clients' own test parts, in FedProx's favour; "-": the grid was not run there. FedAvg
+    chosen on the clients' own test parts, in FedProx's favour; "–": the grid was not run there. FedAvg
     is mu = 0: where it is higher than FedProx, the paper's mu, chosen for its data, hurts on ours.
     """
     found = []
@@ -173,9 +173,9 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
         }
         by_mu = by_mu if set(by_mu) - {mu} else {}
         best = max(by_mu, key=by_mu.__getitem__, default=None)
-        chosen = ("-", math.nan) if best is None else (f"{best:g}", by_mu[best])
+        chosen = ("–", math.nan) if best is None else (f"{best:g}", by_mu[best])
         found.append((dataset, f"{mu:g}", peak["fedprox"], *chosen, peak["fedavg"], peak["feddisk"]))
-    columns = ["dataset", "paper_mu", "FedProx", "best_mu", "fedprox_best", "FedAvg", "FedDisk"]
+    columns = ["dataset", "paper_mu", "FedProx", "best_mu", "FedProx_with_best_mu", "FedAvg", "FedDisk"]
     return pd.DataFrame(found, columns=columns)
 
 

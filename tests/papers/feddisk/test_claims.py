@@ -440,8 +440,8 @@ def test_fedprox_of_its_grid():
         for mu, value in ((0.001, 0.3), (0.01, 0.4), (0.1, 0.55), (1.0, 0.2))
     ]
     table = tables.fedprox_of_its_grid(pd.concat([frame, stand_in]), pd.concat(grid)).set_index("dataset")
-    assert table[["paper_mu", "best_mu"]].to_numpy().tolist() == [["0.01", "0.1"], ["1", "-"]]
-    values = table[["FedProx", "fedprox_best", "FedAvg", "FedDisk"]]
+    assert table[["paper_mu", "best_mu"]].to_numpy().tolist() == [["0.01", "0.1"], ["1", "–"]]
+    values = table[["FedProx", "FedProx_with_best_mu", "FedAvg", "FedDisk"]]
     assert values.loc["mnist"].tolist() == pytest.approx([40, 55, 50, 60])
     assert values.loc["standin-femnist"].tolist() == pytest.approx([40, np.nan, 50, 60], nan_ok=True)
 
