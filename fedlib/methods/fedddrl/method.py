@@ -89,7 +89,7 @@ class FedDdrl(Method):
     agent: int = 0  # its number: other agents have other random numbers on the same partition
     deployed: str = "agent"  # controls, in the evaluations: as many as it keeps, "random" or the "fastest"
     latency_unit: str = "largest"  # what H_t is divided by; "cohort": the sum over the cohort (A3)
-    reward_order: str = "own"  # "permuted", a control: the agents learn from rewards in another order
+    reward_order: str = "own"  # "permuted", a control (HEAD-A17): they learn from rewards in another order
 
     adjust_epochs: ClassVar[bool] = True  # False: the run's local epochs for every client that is kept
 

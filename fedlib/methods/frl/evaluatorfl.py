@@ -43,11 +43,10 @@ from fedlib.rl.reinforce import (
     Reinforce,
     subtract_moving_average,
 )
-from fedlib.rl.replay import permute_rewards
 from fedlib.run import Run
 
 CHOICES = {
-    "agent": ("learning", "shuffled", "untrained", "permuted"),
+    "agent": ("learning", "shuffled", "untrained", "redrawn"),
     "state_data": ("test", "code"),
     "rewarded_model": ("new", "old", "local"),
     "first_average": ("zero", "initial"),
@@ -61,8 +60,8 @@ class EvaluatorFL(Method):
     """Algorithm 1 with either approach; the defaults are the readings FRL-A1 to A8."""
 
     approach: int = 1
-    # controls: "shuffled": as many as it drew, at random; "untrained": it never learns; "permuted": it learns
-    # from the rewards of all rounds so far in another order
+    # controls (HEAD-A17): "shuffled": as many as it drew, at random; "untrained": it never learns; "redrawn":
+    # it learns as if another selection, drawn anew from the same policy, had earned the reward
     agent: str = "learning"
     new_weight: float = 0.9  # 1 - a_exp (A2)
     returns: str = "to_go"  # or "immediate" (A3)
@@ -101,10 +100,7 @@ class EvaluatorFL(Method):
         self.check(task.run)
         workers, state = task.run.num_clients, initial_state(task)
         agent = self.rule(workers).init(method_generators(task, "agent"))
-        memory: dict[str, Any] = {"agent": dict(vars(agent))}
-        if self.agent == "permuted":
-            memory["rewards"] = torch.zeros(len(task.runs), 0)
-        return replace(state, memory=memory)
+        return replace(state, memory={"agent": dict(vars(agent))})
 
     def restart(self, task: Task, state: ServerState) -> ServerState:
         """The initial models; the agent stays."""
@@ -126,12 +122,10 @@ class EvaluatorFL(Method):
             value, state.memory["delta"].cpu(), new_weight=self.new_weight
         )
         memory: dict[str, Any] = {**state.memory, "delta": delta}
-        taught = reward
-        if self.agent == "permuted":
-            memory["rewards"] = torch.cat([state.memory["rewards"].cpu(), reward.unsqueeze(1)], dim=1)
-            streams = method_streams(task, "permute", cohort.round)
-            taught = permute_rewards(memory["rewards"], streams)[:, -1]
-        batch = batch.add(observed, draw.action, taught, size=rule.batch_rounds)  # line 19
+        taught = draw
+        if self.agent == "redrawn":
+            taught = rule.draw(agent, observed, method_streams(task, "redraw", cohort.round))
+        batch = batch.add(observed, taught.action, reward, size=rule.batch_rounds)  # line 19
         learned = agent if self.agent == "untrained" else rule.learn(agent, batch)  # lines 21 to 25
         memory |= {"agent": dict(vars(learned)), "batch": dict(vars(batch))}
         if self._sees_previous:

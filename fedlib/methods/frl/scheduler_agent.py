@@ -59,7 +59,7 @@ class Scheduler:
     normalisation: str = "z"  # F8; "unit": over the column's norm besides, as the code (A12)
     first_times: str = "jittered"  # of who was not in round 1: mean times U(0.9, 1.1); or "mean" (A13)
     stored_action: str = "probabilities"  # or "draw" (A14)
-    reward_order: str = "own"  # "permuted", a control: the agent learns from rewards in another order
+    reward_order: str = "own"  # "permuted", a control (HEAD-A17): it learns from rewards in another order
     noise: float = 0.0  # standard deviation of normal noise on the probabilities in training (A14)
     time_epochs: int = 3  # E in T^c, at every profile
     devices: str = "report"  # or "fedddrl": the simulated devices of FedDdrl, to compare with its methods

@@ -298,7 +298,8 @@ CLAIMS = (
         f"{FIVE_MORE} {BY_THE_SUM} {FULL_SIZE}",
     ),
     Claim(
-        "FEDDDRL-R1", "training FedDdrl's agents raises their return", "ours", "fedddrl/untrained",
+        "FEDDDRL-R1", "training on their rewards raises the return of FedDdrl's agents", "ours",
+        "fedddrl/untrained",
         parts=tuple(
             Part(
                 f"return, D - {estimands.SHORT[control]}",
@@ -308,7 +309,7 @@ CLAIMS = (
             for control in ("fedddrl: untrained", "fedddrl: permuted")
         ),
         gates=TRAINED,
-        how="The margin is the return of half a point of final accuracy. Registered before a run of either "
-        "control, with all other rows of FedDdrl known.",
+        how="The margin is the return of half a point of final accuracy. Registered on 2026-11-28, before a "
+        "run of either control in this paper's settings, with all other rows of FedDdrl known.",
     ),
 )  # fmt: skip

@@ -168,7 +168,7 @@ def answer(rows: pd.DataFrame) -> list[str]:
     told.append(f"For {len(first) - clear} of {len(first)} no clear difference shows there.")
     cells = dict.fromkeys(gain.cell for gain in found if gain.cell != first[0].cell)
     told += [
-        f"Under {cell} it {verb}: {named}."
+        f"Under {cell} such a setting {verb}: {named}."
         for cell in cells
         for verb, named in _clear_gains([gain for gain in found if gain.cell == cell])
     ]

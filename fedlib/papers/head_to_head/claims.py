@@ -1,4 +1,4 @@
-"""Claims of ours, registered before any rows of the comparison, and of the devices, were looked at.
+"""Claims of ours, C1 to C20 registered before any rows of the comparison, and of the devices, were looked at.
 
 The paper is ours, so nothing is printed: the margin is the default half point. Each contrast of the
 comparison is one value per seed, the mean over the cells of the protocol.
@@ -126,21 +126,31 @@ FAILED = ("SchedulerFL",)  # of which some runs end in a round for which nobody 
 UPDATES = 600  # 40 episodes of 15 rounds
 LONG_ENOUGH = at_scale("devices' rounds", rounds=device_runs.ROUNDS["reduced"])
 TRAINED = Gate(f"agents trained: {UPDATES} rounds, as in FedDdrl's paper", _trained)
+Rivals = Callable[[str], Mapping[str, str]]  # name of a method -> words -> contestant
+UNGATED = " No gate on the agent's own training was registered."
 OF_OTHERS = (
-    " No gate on the agent's own training was registered. Until 2026-11-27 that of FedDdrl's and FedMarl's "
-    "training stood here, which says nothing of this agent and which the rows pass."
+    f"{UNGATED} Until 2026-11-27 that of FedDdrl's and FedMarl's training stood here, which says nothing of "
+    "this agent and which the rows pass."
 )
-
-
+AS_PRINTED = (
+    " A dropped client costs no time, by eq. (1) as printed (FEDDDRL-A2), though the server needs its probe."
+)
 BY_A2 = (
-    " A dropped client costs no time, by eq. (1) as printed (FEDDDRL-A2), though the server needs its probe. "
-    "Numbers by FedMarl's rule, which waits for it, were added on 2026-11-27, after the rows had been looked "
-    "at."
+    f"{AS_PRINTED} Numbers by FedMarl's rule, which waits for it, were added on 2026-11-27, after the rows "
+    "had been looked at."
+)
+REGISTERED_LATER = (
+    " Registered on 2026-11-28, when all other rows had been looked at, before any run of the two controls "
+    "(A17); numbers beside the verdict were added when these had been looked at."
+)
+REPLACED = (
+    " The second control first had rewards of any earlier round; it was replaced and run anew when the rows "
+    "of the first version had been looked at (A17)."
 )
 
 
 def _at_equal_time(
-    name: str, rivals: Callable[[str], Mapping[str, str]] = device_runs.rivals, *, failed: bool = True
+    name: str, rivals: Rivals = device_runs.rivals, *, failed: bool = True
 ) -> tuple[Part, ...]:
     """A method less each rival at equal simulated time; failed: whether seeds with a failed run count."""
     return tuple(
@@ -152,9 +162,9 @@ def _at_equal_time(
     )
 
 
-def _waiting(name: str) -> Supplement:
+def _waiting(name: str, rivals: Rivals = device_runs.rivals) -> Supplement:
     return supplement(
-        "head_to_head/devices", *_at_equal_time(name), chosen=device_quantities.waiting_for_probes,
+        "head_to_head/devices", *_at_equal_time(name, rivals), chosen=device_quantities.waiting_for_probes,
         where="where the server waits for every probe", decided=True,
     )  # fmt: skip
 
@@ -170,14 +180,17 @@ def _claim_in_time(number: int, name: str) -> Claim:
         artifact="head_to_head/devices",
         parts=_at_equal_time(name),
         gates=(LONG_ENOUGH, TRAINED) if learns_before else (LONG_ENOUGH,),
-        supplements=(
-            *([supplement("head_to_head/devices", *_at_equal_time(name, failed=False))] * (name in FAILED)),
-            *([_waiting(name)] * learns_before),
-        ),
+        supplements=_beside_in_time(name, device_runs.rivals),
         how="Equal time is that of the run that is over first (failed runs count as 0 %); a run's "
         "accuracy there is its mean over the last tenth of that time. Seeds 5 to 14 were added after "
         f"five had been looked at, with which all was inconclusive.{BY_A2 if learns_before else OF_OTHERS}",
     )
+
+
+def _beside_in_time(name: str, rivals: Rivals) -> tuple[Supplement, ...]:
+    """The same without failed runs, where there are some, and where the server waits for every probe."""
+    without = supplement("head_to_head/devices", *_at_equal_time(name, rivals, failed=False))
+    return (*([without] * (name in FAILED)), *([_waiting(name, rivals)] * _learns_before(name)))
 
 
 def _learns_before(name: str) -> bool:
@@ -187,6 +200,7 @@ def _learns_before(name: str) -> bool:
 def _claim_on_training(number: int, name: str) -> Claim:
     """Our claim that what such a method learns makes it more accurate at equal simulated time."""
     own = f"after equal simulated time {name} is more accurate than"
+    notes = AS_PRINTED if _learns_before(name) else UNGATED
     return Claim(
         id=f"HEAD-C{number}",
         statement=f"{own} {' and than '.join(device_runs.twins(name))}",
@@ -194,8 +208,8 @@ def _claim_on_training(number: int, name: str) -> Claim:
         artifact="head_to_head/devices",
         parts=_at_equal_time(name, device_runs.twins),
         gates=(LONG_ENOUGH, TRAINED) if _learns_before(name) else (LONG_ENOUGH,),
-        how="Equal time is that of C17 to C20. Registered on 2026-11-28, when all other rows had been looked "
-        "at, before any run of these two controls.",
+        supplements=_beside_in_time(name, device_runs.twins),
+        how=f"Equal time is that of C17 to C20.{notes}{REGISTERED_LATER}{REPLACED * (name == 'EvaluatorFL')}",
     )
 
 

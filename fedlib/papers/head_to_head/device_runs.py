@@ -34,10 +34,10 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "EvaluatorFL": ("evaluatorfl", {}),
     "EvaluatorFL, random": ("evaluatorfl", {"agent": "shuffled"}),
     "EvaluatorFL, untrained": ("evaluatorfl", {"agent": "untrained"}),
-    "EvaluatorFL, permuted rewards": ("evaluatorfl", {"agent": "permuted"}),
+    "EvaluatorFL, redrawn selections": ("evaluatorfl", {"agent": "redrawn"}),
 }
 TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wait for, or to average
-PERMUTED = "itself with permuted rewards"
+PERMUTED, REDRAWN = "itself with permuted rewards", "itself taught on redrawn selections"
 
 
 def rivals(name: str) -> dict[str, str]:
@@ -51,10 +51,12 @@ def rivals(name: str) -> dict[str, str]:
 
 def twins(name: str) -> dict[str, str]:
     """Itself without what it learns (HEAD-A17): words -> contestant."""
-    return {
-        "its untrained policy": f"{name}, untrained",
-        PERMUTED: f"{name}, permuted rewards",
-    }
+    uninformed = (
+        {REDRAWN: f"{name}, redrawn selections"}
+        if name == "EvaluatorFL"
+        else {PERMUTED: f"{name}, permuted rewards"}
+    )
+    return {"its untrained policy": f"{name}, untrained", **uninformed}
 
 
 def runs(profile: str) -> list[Run]:

@@ -21,7 +21,7 @@ from fedlib.papers.head_to_head.claims import (
 )
 from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
-from fedlib.papers.head_to_head.device_runs import PERMUTED, ROUNDS
+from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS
 from fedlib.papers.head_to_head.numbers import (
     AGREE,
     BENCHMARK,
@@ -205,7 +205,7 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
 def devices_in_brief(rows_of: RowsOf) -> list[str]:
     """`who_is_ahead_in_time` without effects, and whether its leads over random choice hold at once."""
     numbers = {
-        name: {words: number for words, number in own.items() if words != PERMUTED}
+        name: {words: number for words, number in own.items() if words not in (PERMUTED, REDRAWN)}
         for name, own in IN_TIME.items()
     }
     told = who_is_ahead_in_time(rows_of, _in_brief, numbers)

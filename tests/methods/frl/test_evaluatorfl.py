@@ -231,20 +231,23 @@ def test_the_untrained_policy_keeps_its_network_and_reports_its_rewards():
     assert all(result.rows[0][0]["reward"] is not None for result in results[1:])
 
 
-def test_permuted_rewards_are_those_of_earlier_rounds():
-    """What the agent learns from in a round is one of the rewards so far; the rows tell the earned one."""
-    task = world(seeds=(0, 1), rounds=12, episode_rounds=6)
-    results = list(rounds(task, EvaluatorFL(agent="permuted")))
-    taught = torch.stack([one.state["memory"]["batch"]["rewards"][:, -1] for one in results[1:]])
-    earned = torch.stack([one.state["memory"]["rewards"][:, -1] for one in results[1:]])
+def test_the_redrawn_control_learns_from_selections_that_it_did_not_play():
+    """Rewards are those of the selections played; the batch has other actions, of the same law."""
+    task = world(sizes=(6,) * 12, seeds=(0, 1), rounds=8)
+    results, plain = (list(rounds(task, EvaluatorFL(agent=a))) for a in ("redrawn", "learning"))
+    assert results[1].rows == plain[1].rows  # the first round is played before anybody learns
     for r in range(2):
-        told = [result.rows[r][0]["reward"] for result in results[1:]]
-        assert told == pytest.approx(earned[:, r].tolist())
-        assert all(taught[t, r] in earned[: t + 1, r] for t in range(len(earned)))
-    assert not torch.equal(taught, earned)
+        batches = [one.state["memory"]["batch"] for one in results[1:]]
+        told = [one.rows[r][0]["reward"] for one in results[1:]]
+        assert [float(batch["rewards"][r, -1]) for batch in batches] == pytest.approx(told)
+        taught = np.array([batch["actions"][r, -1, :, 0].tolist() for batch in batches]) > 0  # selected
+        played = np.array([json.loads(one.rows[r][0]["weights"]) for one in results[1:]]) > 0
+        assert (taught != played).any(axis=1).sum() > 4  # of eight rounds
+    own, other = (one[-1].state["memory"]["agent"]["network"] for one in (plain, results))
+    assert not torch.equal(own, other)
 
 
-@pytest.mark.parametrize("options", [{"approach": 1}, {"approach": 2}, {"agent": "permuted"}])
+@pytest.mark.parametrize("options", [{"approach": 1}, {"approach": 2}, {"agent": "redrawn"}])
 def test_resume_is_exact(options):
     task, method = world(rounds=8, episode_rounds=4), EvaluatorFL(**options)
     whole = list(rounds(task, method))

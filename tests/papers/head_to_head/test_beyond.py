@@ -76,7 +76,8 @@ def test_gains_in_the_other_divisions_are_told_apart():
     fedavg = [lines("fedavg", seed, [0.5] * 20, cell=cell) for seed in (0, 1)]
     yogi = two_settings("fedyogi", (0.60, 0.62), (0.40, 0.42), cell=cell)
     told = beyond.answer(pd.concat([by_hand(), *fedavg, *yogi], ignore_index=True))
-    assert "Under two labels it harms: FedYogi (learning_rate 0.03) −20.00 [−20.00, −20.00] points." in told
+    named = "FedYogi (learning_rate 0.03) −20.00 [−20.00, −20.00] points"
+    assert f"Under two labels such a setting harms: {named}." in told
     assert "For 0 of 2 no clear difference shows there." in told
 
 
