@@ -40,23 +40,34 @@ TIMED = ("FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL")  # learn whom to wa
 PERMUTED, REDRAWN = "itself with permuted rewards", "itself taught on redrawn selections"
 
 
+def at_random(name: str) -> str:
+    """The contestant that takes as many clients at random."""
+    return f"{name}, random"
+
+
+def untrained(name: str) -> str:
+    """The contestant with the policy that its training starts from (HEAD-A17)."""
+    return f"{name}, untrained"
+
+
+def uninformed(name: str) -> str:
+    """The contestant that is taught on rewards of other decisions (HEAD-A17)."""
+    return f"{name}, {'redrawn selections' if name == 'EvaluatorFL' else 'permuted rewards'}"
+
+
 def rivals(name: str) -> dict[str, str]:
     """Whom a method that learns is compared with: words -> contestant."""
     return {
-        "as many clients at random": f"{name}, random",
+        "as many clients at random": at_random(name),
         "the faster half alone": "faster half alone",
         "FedAvg": "FedAvg",
     }
 
 
 def twins(name: str) -> dict[str, str]:
-    """Itself without what it learns (HEAD-A17): words -> contestant."""
-    uninformed = (
-        {REDRAWN: f"{name}, redrawn selections"}
-        if name == "EvaluatorFL"
-        else {PERMUTED: f"{name}, permuted rewards"}
-    )
-    return {"its untrained policy": f"{name}, untrained", **uninformed}
+    """Itself without what it learns: words -> contestant."""
+    words = REDRAWN if name == "EvaluatorFL" else PERMUTED
+    return {"its untrained policy": untrained(name), words: uninformed(name)}
 
 
 def runs(profile: str) -> list[Run]:

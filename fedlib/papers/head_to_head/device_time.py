@@ -7,6 +7,8 @@ EvaluatorFL lets all clients train, so its rounds last as long as FedAvg's. FedD
 before round 1, SchedulerFL on times alone; that costs no simulated time here.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,6 +18,7 @@ from fedlib import plotting
 from fedlib.analysis.decisions import cells_below
 from fedlib.analysis.intervals import Interval, by_side, mean_interval, mean_words
 from fedlib.analysis.tables import listed
+from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_quantities import (
     SHARE,
     less_at_equal_time,
@@ -113,9 +116,21 @@ def rival_words(rows: pd.DataFrame) -> str:
     return f"To be ahead of the faster half alone says little: FedAvg is by {mean_words(gap, 'points')}."
 
 
-def holding(rows: pd.DataFrame) -> str:
-    """`FedDdrl leads`, or that no lead shows; empty with fewer than two seeds that all have."""
-    found = pd.DataFrame({name: less_at_equal_time(rows, name, f"{name}, random") for name in TIMED}).dropna()
+def corrected_on_training(rows: pd.DataFrame) -> str:
+    """Say which leads over a method's twins hold when all methods are compared at once (Holm)."""
+    untrained, uninformed = (holding(rows, who) for who in (device_runs.untrained, device_runs.uninformed))
+    return (
+        f"Corrected in the same way {untrained} over the untrained policy, {uninformed} over the policy that "
+        "was taught on rewards of other decisions."
+    ) * bool(untrained and uninformed)
+
+
+def holding(rows: pd.DataFrame, rival: Callable[[str], str] = device_runs.at_random) -> str:
+    """`FedDdrl leads`, or that no lead shows; empty with fewer than two seeds that all have.
+
+    rival: of a method the contestant that it leads or not.
+    """
+    found = pd.DataFrame({name: less_at_equal_time(rows, name, rival(name)) for name in TIMED}).dropna()
     if len(found) < 2:
         return ""
     holds = found.columns[cells_below(-found.to_numpy(), 0.0)]

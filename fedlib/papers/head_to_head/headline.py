@@ -21,7 +21,7 @@ from fedlib.papers.head_to_head.claims import (
 )
 from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
-from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS
+from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS, untrained
 from fedlib.papers.head_to_head.numbers import (
     AGREE,
     BENCHMARK,
@@ -198,7 +198,10 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     failed = runs[runs.diverged].contestant.value_counts(sort=False)
     words = "; ".join(f"{name} {count}" for name, count in failed.items())
     lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
-    beside = [device_time.rival_words(rows), device_time.corrected(rows), lost if words else ""]
+    beside = [
+        device_time.rival_words(rows), device_time.corrected(rows), device_time.corrected_on_training(rows),
+        lost if words else "",
+    ]  # fmt: skip
     return [*told, *filter(None, beside)]
 
 
@@ -209,12 +212,12 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
         for name, own in IN_TIME.items()
     }
     told = who_is_ahead_in_time(rows_of, _in_brief, numbers)
-    holds = device_time.holding(rows_of(DEVICES)) if told else ""
-    return (
-        [f"{words} Corrected for all methods at once (Holm), {holds} over random choice." for words in told]
-        if holds
-        else told
-    )
+    rows = rows_of(DEVICES)
+    holds = device_time.holding(rows) if told else ""
+    trained = device_time.holding(rows, untrained) if holds else ""
+    over = "over random choice" + f", {trained} over the untrained policy" * bool(trained)
+    corrected = f" Corrected for all methods at once (Holm), {holds} {over}." * bool(holds)
+    return [f"{words}{corrected}" for words in told]
 
 
 def who_is_ahead_in_time(

@@ -13,7 +13,13 @@ ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", 
 SERVER = "head_to_head/server_time"
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
 # Contrasts in simulated time that docs/findings.md states
-TOLD = (("FedDdrl", "FedDdrl, random"), ("FedDdrl", "FedAvg"), ("SchedulerFL", "SchedulerFL, random"))
+TOLD = (
+    ("FedDdrl", "FedDdrl, random"), ("FedDdrl", "FedAvg"), ("FedDdrl", "FedDdrl, untrained"),
+    ("FedDdrl", "FedDdrl, permuted rewards"), ("FedMarl", "FedMarl, untrained"),
+    ("FedMarl", "FedMarl, permuted rewards"), ("SchedulerFL", "SchedulerFL, random"),
+    ("SchedulerFL", "SchedulerFL, untrained"), ("SchedulerFL", "SchedulerFL, permuted rewards"),
+    ("EvaluatorFL", "EvaluatorFL, untrained"), ("EvaluatorFL", "EvaluatorFL, redrawn selections"),
+)  # fmt: skip
 LEARNED = tuple(name for name, one in CONTESTANTS.items() if one.learns)
 
 

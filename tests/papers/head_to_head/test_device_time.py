@@ -66,6 +66,19 @@ def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
     assert device_time.corrected(rows_of(FedAvg=none)) == ""
 
 
+def test_leads_over_twins_are_corrected_apart_for_each_kind():
+    """FedDdrl is +2 points ahead of its untrained policy in each seed; SchedulerFL of permuted rewards."""
+    even = [(3600, [0.4], "ok")] * 3
+    ahead = [(3600, [0.38 + x], "ok") for x in (0, 0.0001, -0.0001)]
+    level = {name.replace(", ", "_"): even for name in device_runs.CONTESTANTS}
+    found = rows_of(**level | {"FedDdrl_untrained": ahead, "SchedulerFL_permuted rewards": ahead})
+    assert device_time.corrected_on_training(found) == (
+        "Corrected in the same way FedDdrl leads over the untrained policy, SchedulerFL leads over the "
+        "policy that was taught on rewards of other decisions."
+    )
+    assert device_time.corrected_on_training(rows_of(FedAvg=even)) == ""
+
+
 def test_the_half_that_is_not_slowest_is_held_against_fedavg():
     rows = rows_of(FedAvg=[(60, [0.5], "ok")] * 2, **{"faster half alone": [(60, [0.4], "ok")] * 2})
     told = device_time.rival_words(rows)
