@@ -9,7 +9,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, by_side, effect_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import listed
+from fedlib.analysis.tables import counted, listed
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
@@ -112,10 +112,15 @@ def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
             "cell": one.cell, "seeds": one.best.n, "FedDRL less FedAvg: best round": effect_words(one.best),
             f"FedDRL less FedAvg: {late}": effect_words(one.late),
             "what is left of the latter: points": effect_words(one.left),
-            "what is left of the latter: control": WITHIN[one.within][1],
+            "what is left of the latter: control": f"{WITHIN[one.within][1]}{_fewer_seeds(one)}",
         }
         for one in _leads(rows_of)
     )  # fmt: skip
+
+
+def _fewer_seeds(lead: _Lead) -> str:
+    """` (3 seeds)` of a control that has fewer than FedDRL."""
+    return f" ({counted(lead.left.n, 'seed')})" * (lead.left.n < lead.best.n)
 
 
 def _sides(found: Mapping[str, Interval], word: str) -> str:
