@@ -30,6 +30,7 @@ class Rule(FedDdrl, ABC):
     agent: int = field(default=0, init=False)
     deployed: str = field(default="agent", init=False)
     latency_unit: str = field(default="largest", init=False)
+    reward_order: str = field(default="own", init=False)
     keep_share: float = 1.0  # of the selected clients; never fewer than two (FEDDDRL-A25)
 
     def __post_init__(self) -> None:

@@ -188,7 +188,7 @@ def _claim_in_time(number: int, name: str) -> Claim:
 
 
 def _beside_in_time(name: str, rivals: Rivals) -> tuple[Supplement, ...]:
-    """The same without failed runs, where there are some, and where the server waits for every probe."""
+    """Numbers without failed runs, where there are some, and where the server waits for every probe."""
     without = supplement("head_to_head/devices", *_at_equal_time(name, rivals, failed=False))
     return (*([without] * (name in FAILED)), *([_waiting(name, rivals)] * _learns_before(name)))
 
