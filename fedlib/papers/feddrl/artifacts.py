@@ -170,6 +170,15 @@ ARTIFACTS = (
         "feddrl/authors_partitions", "Table 3 on the authors' own files",
         runs=author_files.authors_partitions, profiles=PROFILES,
     ),
+    *(
+        Artifact(
+            f"feddrl/authors_{name}_at_length",
+            f"{name.upper()} on the authors' own file at the paper's length: Fashion-MNIST, N = 100",
+            runs=partial(author_files.at_length, partition=name), plot=figures.plot_length,
+            tables=LENGTH_TABLES[:2], profiles=LONG,
+        )
+        for name in runs.CLUSTERED
+    ),
     Artifact(
         "feddrl/authors_deltas", "Fig. 8 on the authors' own files",
         runs=author_files.authors_deltas, plot=_over_delta,

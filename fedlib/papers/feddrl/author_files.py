@@ -6,7 +6,7 @@ training sets, so there is nothing to run at `smoke`.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from fedlib.paths import data_folder
 from fedlib.run import Run
 
 FILES = "feddrl_partitions/{data}_{partition}_n{clients}{delta}.json"  # below the data folder
+AT_LENGTH = ("fedavg", "fedprox", "feddrl", "untrained")
 _FILE_NAMES = {"fmnist": "fashion_mnist", "mnist": "mnist", "cifar10": "cifar"}
 
 
@@ -53,6 +54,11 @@ def authors_partitions(profile: str) -> list[Run]:
     return [run for cell in cells for run in _on_authors_file(profile, "authors_partitions", *cell)]
 
 
+def at_length(profile: str, partition: str) -> list[Run]:
+    """One cell of `authors_partitions` at the paper's length: the paper's methods, the untrained policy."""
+    return _on_authors_file(profile, "authors_partitions", "fmnist", 100, partition, names=AT_LENGTH)
+
+
 def authors_deltas(profile: str) -> list[Run]:
     """Fig. 8 on the authors' own files; delta 0.6 is `authors_partitions`'."""
     runs = []
@@ -64,8 +70,9 @@ def authors_deltas(profile: str) -> list[Run]:
 
 
 def _on_authors_file(
-    profile: str, artifact: str, data: str, clients: int, partition: str, delta: float = DELTA
-) -> list[Run]:
+    profile: str, artifact: str, data: str, clients: int, partition: str, delta: float = DELTA,
+    names: Iterable[str] = FEDERATED,
+) -> list[Run]:  # fmt: skip
     if profile == "smoke":
         return []
     scale = scale_of(profile)
@@ -77,7 +84,7 @@ def _on_authors_file(
         base, dataset_options=images, partition_options=authors_file(data, partition, clients, delta),
         rounds=scale.file_rounds.get(clients, scale.rounds),
     )  # fmt: skip
-    return with_methods(base, FEDERATED, _shortened(scale, base.rounds))
+    return with_methods(base, names, _shortened(scale, base.rounds))
 
 
 def _shortened(scale: Scale, rounds: int) -> Scale:

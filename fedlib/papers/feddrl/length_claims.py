@@ -32,6 +32,10 @@ of that seed, 0, had been seen; they are registered before any run of other seed
 FEDDRL-R31 and R32 ask there what R9 and R11 ask; FedAvg's weights are the uniform ones. They were
 registered with FedDRL's and FedAvg's rows of seeds 0 to 2 known, before any run with slots in drawn order
 had ended its pretraining.
+
+FEDDRL-R33 to R36 ask of CE and CN on the authors' own partition files, which give a client twice as many
+images as ours, what R5 and R6 ask, in both accuracies: registered before any of these runs, with the
+results of forty rounds on these files (`feddrl/authors_partitions`) known.
 """
 
 from functools import partial
@@ -316,5 +320,19 @@ CLAIMS = (
         parts=(late_less("feddrl", "drawn", "FedDRL - FedDRL, slots drawn"),),
         gates=(flat("feddrl", "drawn"), AGENT_TRAINED),
         how=f"The authors' code lists ten of ten clients by number too (A5). {TEN_SEEDS}",
+    ),
+    *(
+        Claim(
+            f"FEDDRL-R{number}", f"on the authors' own file under {scheme} {words}",
+            f"ours: {scheme} by the authors' file, Fashion-MNIST, N = 100, T = 1000",
+            f"feddrl/authors_{scheme.lower()}_at_length",
+            parts=_both("feddrl", other, f"FedDRL - {name}"), gates=(flat("feddrl", other), AGENT_TRAINED),
+        )
+        for number, scheme, words, other, name in (
+            (33, "CE", "FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
+            (34, "CE", "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
+            (35, "CN", "FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
+            (36, "CN", "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
+        )
     ),
 )  # fmt: skip

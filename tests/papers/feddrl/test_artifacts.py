@@ -101,6 +101,8 @@ WITHOUT_CONTROLS = (
     "feddrl/baselines_at_length",
     "feddrl/delta_ends",
     "feddrl/early_lead",  # controls of their own
+    "feddrl/authors_ce_at_length",
+    "feddrl/authors_cn_at_length",
     "feddrl/repair_search",
     "feddrl/repair_judged",
     "feddrl/repair_means",

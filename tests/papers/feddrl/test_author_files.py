@@ -21,6 +21,17 @@ def test_every_cell_names_its_file():
     assert not author_files.authors_partitions("smoke")
 
 
+def test_two_cells_at_length_are_runs_of_their_table():
+    whole = {run.key for run in author_files.authors_partitions("extended")}
+    for scheme in runs.CLUSTERED:
+        planned = author_files.at_length("extended", scheme)
+        assert [(run.method, run.method_options.get("agent")) for run in planned] == [
+            ("fedavg", None), ("fedprox", None), ("feddrl", None), ("feddrl", "untrained"),
+        ]  # fmt: skip
+        assert {run.key for run in planned} < whole
+        assert {(run.rounds, scheme in run.partition_options["path"]) for run in planned} == {(1000, True)}
+
+
 def test_their_cifar_cells_are_those_of_a25():
     runs = [run for run in author_files.authors_partitions("paper") if run.dataset == "cifar10"]
     assert {run.dataset_options["num_classes"] for run in runs} == {100}

@@ -327,6 +327,8 @@ FIGURE_ROWS = {
     "table4": two_cells,
     "impact_factors": lambda: with_weights(0.4),
     "small_setting": lambda: losses(cell(feddrl=[50, 51], feddrl_online=[50, 50], uniform=[49, 50])),
+    "authors_ce_at_length": lambda: at_length([52.0, 52.2, 52.1]),
+    "authors_cn_at_length": lambda: at_length([52.0, 52.2, 52.1]).assign(partition="cn"),
     "authors_deltas": lambda: over_files(5, 1),
     "cifar10_as_run": lambda: cell("cifar10-jpeg", feddrl=[50, 51], fedavg=[49, 50]),
     "table3_fmnist_ce_n100": lambda: cell(num_clients=100, feddrl_online=[51, 52], fedavg=[50, 50]),
