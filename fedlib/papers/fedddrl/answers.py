@@ -142,7 +142,8 @@ def what_clients_and_mixup_do(rows_of: RowsOf) -> list[str]:
         told.append(f"FedAvg's accuracy with Balanced-MixUp less without, by clients a round: {sides}.")
     if more:
         sides = side_words(more, "higher", "lower", "points")
-        told.append(f"With {sizes[-1]:.0f} clients a round in place of {sizes[0]:.0f} it is {sides}.")
+        more_clients = f"With {sizes[-1]:.0f} clients a round in place of {sizes[0]:.0f}"
+        told.append(f"{more_clients} FedAvg's accuracy is {sides}.")
     return told
 
 

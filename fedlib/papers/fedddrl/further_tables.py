@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
-from fedlib.analysis.tables import counted, side_words, summarise_seeds
+from fedlib.analysis.tables import counted, side_words, span_words, summarise_seeds
 from fedlib.papers.fedddrl import quantities, return_tables, runs
 from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
@@ -110,7 +110,9 @@ def apart_sentence(rows: pd.DataFrame) -> str:
     told = [
         f"On {role} the standard deviation of accuracy is {accuracy['agents of one partition']:.1f} points "
         f"between agents of one partition and {accuracy['partitions']:.1f} between partitions. For the "
-        f"clients kept it is {kept['agents of one partition']:.1f} and {kept['partitions']:.1f}."
+        f"clients kept it is {kept['agents of one partition']:.1f} and {kept['partitions']:.1f}"
+        f"{' (0: none is left once that of agents is taken out)' * bool(kept['partitions'] == 0)}. They "
+        f"are of {accuracy['agents']:.0f} agents."
         for role, own in table.groupby("role", sort=False)
         for accuracy, kept in [(own.iloc[0], own.iloc[1])]
     ]
@@ -228,10 +230,12 @@ def training_sentence(rows: pd.DataFrame) -> str:
         gap = (own["return"] - control["return"]).to_numpy()
         gains.setdefault(words, {})[role] = mean_interval(gap)
     told = [
-        f"against {words} the trained ones are {side_words(by_role, 'ahead', 'behind')}"
-        for words, by_role in gains.items()
+        f"against {words} it is {side_words(by_role, 'ahead', 'behind')}" for words, by_role in gains.items()
     ]
-    return f"What training is worth, in return: {'; '.join(told)}." if told else NOT_UNTRAINED
+    if not told:
+        return NOT_UNTRAINED
+    seeds = span_words([one.n for by_role in gains.values() for one in by_role.values()])
+    return f"The return of trained agents less that of others: {'; '.join(told)} ({seeds} seeds)."
 
 
 def _trained_and_not(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:

@@ -1,8 +1,18 @@
 """Findings about FedDdrl in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.intervals import by_sign
-from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.papers.fedddrl.numbers import AT_FULL_SIZE, BY_DATA, LESS_RANDOM_FIFTH, LESS_RULE, PROMISED, ROWS
+from fedlib.analysis.numbers import Number, RowsOf, stated
+from fedlib.analysis.tables import counted
+from fedlib.papers.fedddrl.numbers import (
+    AT_FULL_SIZE,
+    BY_DATA,
+    FIFTH_ACCURACY,
+    LESS_RANDOM_FIFTH,
+    LESS_RULE,
+    PROMISED,
+    ROWS,
+    TRAINED,
+)
 from fedlib.papers.fedddrl.quantities import real_images
 
 _SIDES = {"above": "more", "below": "less", "undecided": "as yet undecided"}
@@ -18,18 +28,25 @@ def headline(rows_of: RowsOf) -> list[str]:
     seconds, uploads, accuracy = (stated(number, rows_of) for number in PROMISED)
     promised = [
         f"FedDdrl saves {seconds} of the latency and {uploads} of the uploads of FedAvg with Balanced-MixUp, "
-        f"on MNIST and CIFAR-10. Its accuracy is {accuracy} against it. The abstract has about three tenths "
-        "of both, at a higher accuracy."
+        f"on MNIST and CIFAR-10{_seeds(PROMISED[0], rows_of)}. Its accuracy is {accuracy} against it. The "
+        "abstract has about three tenths of both, at a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
     saved, spared, changed = (stated(number, rows_of) for number in AT_FULL_SIZE)
     larger = [
         "Clients have 30 or 40 images there. With as many as the paper's, 500 to 600, it saves "
-        f"{saved} and {spared}, and its accuracy is {changed}."
+        f"{saved} and {spared}, and its accuracy is {changed}{_seeds(AT_FULL_SIZE[0], rows_of)}."
     ] * bool(promised and saved and spared and changed)
     against = [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
-    fifth = stated(LESS_RANDOM_FIFTH, rows_of)
-    kept = [f"Against keeping a fifth of the clients at random FedDdrl's return is {fifth}."] * bool(fifth)
-    return [*promised, *larger, *against, *kept]
+    trained, fifth, level = (stated(one, rows_of) for one in (TRAINED, LESS_RANDOM_FIFTH, FIFTH_ACCURACY))
+    kept = [
+        f"Against keeping a fifth of the clients at random FedDdrl's return is {fifth}. Its accuracy is "
+        f"{level} against that, with more uploads."
+    ] * bool(fifth and level)
+    learned = [
+        f"What training adds: FedDdrl's return is {trained} against its untrained agents"
+        f"{_seeds(TRAINED, rows_of)}. So a lead over a rule is no proof that it was learned (R1)."
+    ] * bool(trained)
+    return [*promised, *larger, *against, *kept, *learned]
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
@@ -45,7 +62,15 @@ def conclusion(rows_of: RowsOf) -> list[str]:
             )
     if told and (fifth := LESS_RANDOM_FIFTH.value(rows_of)) is not None:
         told.append(f"Against keeping a fifth at random: return {by_sign(fifth, **_SIDES)}.")
+    if told and (trained := TRAINED.value(rows_of)) is not None:
+        told.append(f"Against its untrained agents (R1): return {by_sign(trained, **_SIDES)}.")
     return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)
+
+
+def _seeds(number: Number, rows_of: RowsOf) -> str:
+    """` (10 seeds)`, those behind a number; empty without rows."""
+    value = number.value(rows_of)
+    return f" ({counted(value.n, 'seed')})" if value else ""
 
 
 def _against(rule: str, data: str, rows_of: RowsOf) -> str:
@@ -54,6 +79,7 @@ def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     alone = {role: stated(number, rows_of) for role, number in BY_DATA[rule].items()}
     split = ", ".join(f"{role} {words}" for role, words in alone.items() if words)
     return (
-        f"FedDdrl's return is {gain} against {_RULES[rule]} at as many uploads, on {data}. Its accuracy is "
+        f"FedDdrl's return is {gain} against {_RULES[rule]} at as many uploads, on {data}"
+        f"{_seeds(LESS_RULE[rule][0], rows_of)}. Its accuracy is "
         f"{gap} against that ({split})."
     ) * bool(gain and gap)

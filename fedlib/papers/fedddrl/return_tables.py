@@ -150,10 +150,10 @@ def telescoping_sentence(rows: pd.DataFrame) -> str:
     ups = own.assign(up=own.dA.clip(lower=0), down=own.dA.clip(upper=0)).groupby(keys)[["up", "down"]].sum()
     rounds, bonus = (own.dA > 0).groupby([own[k] for k in keys]).sum().mean(), own.groupby(keys).bonus.sum()
     return (
-        f"In an episode on {data} FedDdrl's accuracy rises by {100 * ups.up.mean():.0f} points in some "
-        f"rounds and falls by {-100 * ups.down.mean():.0f} in others. A round's reward counts each of these, "
-        f"the return their sum. The bonus pays {rounds:.1f} rounds with a gain, {bonus.mean():.2f} in all, "
-        "and charges none with a loss."
+        f"Over an episode on {data} the rises of FedDdrl's accuracy add up to {100 * ups.up.mean():.0f} "
+        f"points, its falls to {-100 * ups.down.mean():.0f}. A round's reward counts each of these, the "
+        f"return their sum. The bonus is paid in the {rounds:.1f} rounds with a gain, {bonus.mean():.2f} in "
+        "all; a round with a loss costs none."
     )
 
 

@@ -69,9 +69,12 @@ def measured(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(parts).reset_index()
 
 
-def less_rule(rows: pd.DataFrame, rule: str) -> Interval | None:
-    """FedDdrl's return less a rule's, mean over the data sets, by seed; None if no seed has both."""
-    found = measured(rows).set_index(quantities.CELL)["return"].unstack("variant")
+def less_rule(rows: pd.DataFrame, rule: str, quantity: str = "return") -> Interval | None:
+    """FedDdrl's return, or another of `measured`, less a rule's, mean over the data sets, by seed.
+
+    None if no seed has both.
+    """
+    found = measured(rows).set_index(quantities.CELL)[quantity].unstack("variant")
     if not {"fedddrl", rule} <= set(found):
         return None
     gaps = (found.fedddrl - found[rule]).dropna().groupby("seed").mean()

@@ -189,6 +189,10 @@ REWARD_12 = (  # of C14
              printed=estimands.printed_gain_below(1 / 3)),
     ),
 )  # fmt: skip
+EACH_ALONE = supplement(  # of C3 and C15
+    "fedddrl/table4",
+    *(Part(f"B - A, {role}", contrasts(against("fedmarl_b", "fedmarl_a"), (role,))) for role in ROLES[:2]),
+)
 FIRST_THREE = supplement(  # of C15
     "fedddrl/table4",
     Part("B - A", contrasts(against("fedmarl_b", "fedmarl_a"))),

@@ -78,7 +78,26 @@ def beyond_the_step(ablations: pd.DataFrame, at_length: pd.DataFrame) -> list[st
             told.append(f"{effect_words(found, 'points')} {where} ({side})")
     if not told:
         return []
-    return [f"FedDisk's accuracy less that with the same weights on other samples: {listed(told)}."]
+    return [
+        f"FedDisk's accuracy less that with the same weights on other samples: {listed(told)}.",
+        *_of_raw_odds(short),
+    ]
+
+
+def _of_raw_odds(worth: pd.DataFrame) -> list[str]:
+    """The second pair of `weights_worth` in words, where it was run."""
+    told = []
+    for _, line in worth[worth.variant == "feddisk_raw"].iterrows():
+        found = Interval.from_columns(line, "mean", bounds="")
+        side = by_sign(
+            found, above="they carry information beyond it", below="they do worse than it",
+            undecided="nothing shows that they do more than it",
+        )  # fmt: skip
+        told.append(
+            "As raw odds the weights shorten every step. With each client's mean in their place it is as "
+            f"short; against that they are worth {effect_words(found, 'points')}: {side}."
+        )
+    return told
 
 
 def _worth(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:

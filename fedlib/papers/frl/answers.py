@@ -106,7 +106,7 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
         net,
         above="It falls further than that of as many workers at random",
         below="It falls less than that of as many workers at random",
-        undecided="That of as many workers at random falls as much, as far as these seeds tell",
+        undecided="That it falls further than that of as many workers at random does not show",
     )
     return [
         "SchedulerFL's probability of the fastest tenth of the workers less the mean of all is "
@@ -130,9 +130,12 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
         final = mean_interval(estimands.final_ahead(rows).dropna().to_numpy())
         more = by_sign(rounds, above="more", below="fewer", undecided="no clear difference")
         longer = by_sign(seconds, above="longer", below="shorter", undecided="no clear difference")
+        never = estimands.never_arrive(rows)
+        entered = f"; {never} of its runs never reach it and count with all rounds" * bool(never)
+        times = f"{'at least ' * bool(never)}{ratio_words(rounds)}"
         told.append(
-            f"On {case} data SchedulerFL needs {ratio_words(rounds)} times the rounds of random selection to "
-            f"the threshold of A19 ({more}, {final.n} seeds). A round's maximum time is "
+            f"On {case} data SchedulerFL needs {times} times the rounds of random selection to the threshold "
+            f"of A19 ({more}, {final.n} seeds{entered}). A round's maximum time is "
             f"{ratio_words(seconds)} times that of random selection ({longer}). It ends "
             f"{effect_words(final, 'points')} against random selection."
         )
@@ -157,9 +160,14 @@ def do_signs_decide(rows: pd.DataFrame) -> list[str]:
         if len(moved):
             told.append(
                 f"Where all rewards are {sign} the mean probability moves {mean_words(moved, 'points')} "
-                f"towards {share:.0f}, of the 50 that it could (C15)."
+                f"towards {share:.0f}, from about a half to {_last_chance(rows, share)} (C15)."
             )
     return told
+
+
+def _last_chance(rows: pd.DataFrame, share: float) -> str:
+    """The mean last probability of the runs with this share of rewards above 0."""
+    return f"{rows.loc[rows['rewards_above_0'] == share, 'last_chance'].mean():.3f}"
 
 
 def is_it_fair(rows: pd.DataFrame) -> list[str]:

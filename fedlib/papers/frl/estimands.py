@@ -228,12 +228,17 @@ def _column(
     return _pair(table.assign(rounds=table["rounds"].fillna(rows["round"].max())), column)
 
 
+def never_arrive(rows: pd.DataFrame) -> int:
+    """Runs of the scheduler that do not reach the threshold."""
+    return int(_pair(_compared(rows), "rounds")[0].isna().sum())
+
+
 def tell_unreached(rows: pd.DataFrame) -> str:
     """Count the scheduler's runs that do not reach the threshold, and tell how far both get."""
     table = _compared(rows)
     ours, random = (table[table["variant"] == name] for name in (READ, "random"))
     return (
-        f"threshold not reached in {int(ours['rounds'].isna().sum())} of {len(ours)} runs of the scheduler; "
+        f"threshold not reached in {never_arrive(rows)} of {len(ours)} runs of the scheduler; "
         f"final accuracy {ours['final'].mean():.1f} %, random selection's {random['final'].mean():.1f} %"
     )
 

@@ -67,9 +67,9 @@ UP_TO_THE_STOP = (
     "early: the evidence tells after how many decisions it came."
 )
 FEWER = (
-    " The time falls also where fewer workers are drawn, and all of the fall is that of fewer workers: "
-    "the time of as many drawn at random falls as much. Beside the verdict stands first the fall net of "
-    "theirs."
+    " The time falls also where fewer workers are drawn, and no part of the fall beyond that of fewer "
+    "workers shows: the time of as many drawn at random falls as well. Beside the verdict stands first the "
+    "fall net of theirs."
 )
 UP_TO_THE_THRESHOLD = (
     "The threshold is 95 % of the accuracy that random selection has after the last round on the same "
@@ -104,8 +104,8 @@ NEITHER_REWARD = (
     f" Fig. 30's control stands beside its exact expectation; this and the literal reward were {ADDED}. "
     "The two differ since the control is one draw a round of a heavy-tailed time, on IID data slower than "
     "its own expectation, and since it draws 0.4 workers fewer. The verdict depends on neither reward: with "
-    "the draw rewarded, as in the authors' script (FRL-A10), the time falls as well, and no further than "
-    "that of as many at random."
+    "the draw rewarded, as in the authors' script (FRL-A10), the time falls as well; that it falls "
+    "further than that of as many at random does not show."
 )
 SAME_VERDICTS = (
     " With the draw rewarded, as in that script (FRL-A10) and added on the same day, both parts keep their "

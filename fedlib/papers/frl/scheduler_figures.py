@@ -168,7 +168,7 @@ def plot_times(rows: pd.DataFrame) -> Figure:
     labels = [plotting.method_style(v).label for v in shown]
     ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
     case = rows["case"].iloc[0]
-    ax.set(yscale="log", ylabel="maximum time of a round (s)", title=f"{case} (bars: means)")
+    ax.set(yscale="log", ylabel="maximum time of a round (s)", title=f"{case}, all rounds (bars: means)")
     return caption(fig, rows, "The clock charges five times the images that are trained on (A16).")
 
 

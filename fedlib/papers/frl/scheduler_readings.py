@@ -93,7 +93,7 @@ def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
         changing = own[own["world"] == "changing times"]
         if changing.empty:
             continue
-        line: dict[str, Any] = {"reading": words, "stops after": changing["stops_after"].mean()}
+        line: dict[str, Any] = {"reading": words, "stops after (mean)": changing["stops_after"].mean()}
         gap = changing["max_seconds"] - changing["same_number_seconds"]
         for name, values in (("fastest ahead (points)", changing["fastest_ahead"]),
                              ("time less random's (s)", gap)):  # fmt: skip

@@ -128,4 +128,4 @@ def test_clients_and_mixup_are_told_by_data_and_number_of_clients():
     by_mixup, by_clients = answers.what_clients_and_mixup_do(giving(pd.concat([few, many])))
     assert "by clients a round: higher, +3" in by_mixup
     assert "points on MNIST with 5; lower, −1" in by_mixup
-    assert by_clients.startswith("With 10 clients a round in place of 5 it is higher, +2")
+    assert by_clients.startswith("With 10 clients a round in place of 5 FedAvg's accuracy is higher, +2")

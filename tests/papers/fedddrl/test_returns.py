@@ -206,6 +206,9 @@ def test_agents_and_partitions_vary_apart():
     assert (kept["agents of one partition"], kept["partitions"]) == (0, 0)
     told = further_tables.apart_sentence(rows)
     assert "On MNIST the standard deviation of accuracy is 4.2 points between agents of one partition" in told
+    assert told.endswith(
+        "it is 0.0 and 0.0 (0: none is left once that of agents is taken out). They are of 4 agents."
+    )
     assert further_tables.apart_sentence(rows[:0]).startswith("No further agents")
 
 
@@ -274,8 +277,9 @@ def test_what_training_is_worth_by_hand():
     assert further_tables.worth_of_training(rows[~lost]).seeds.tolist() == [2, 2]
     told = further_tables.training_sentence(rows)
     assert told.startswith(
-        "What training is worth, in return: against untrained agents the trained ones are "
+        "The return of trained agents less that of others: against untrained agents it is "
     )
+    assert told.endswith(" (3 seeds).")
     assert "behind" in told.split(";")[0]
     assert "ahead" in told.split(";")[1]
     none = further_tables.training_sentence(agents_by_hand())

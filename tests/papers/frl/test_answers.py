@@ -27,6 +27,8 @@ def test_where_rewards_of_one_sign_drive_the_probabilities():
     assert up.startswith(
         "Where all rewards are positive the mean probability moves +41 [+28, +54] points towards 1"
     )
+    assert up.endswith("from about a half to 0.910 (C15).")
+    assert down.endswith("from about a half to 0.100 (C15).")
     assert down.startswith("Where all rewards are negative the mean probability moves +40")
     assert answers.do_signs_decide(rows[:0]) == []
 

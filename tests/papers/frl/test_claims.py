@@ -699,3 +699,10 @@ def test_the_answer_whether_it_is_quicker_follows_from_the_rows(agent, seconds, 
     assert longer in told
     assert told.endswith("It ends +0.00 [+0.00, +0.00] points against random selection.")
     assert answers.is_it_quicker_than_random(lambda name: rows[rows.method_options == "{}"]) == []
+
+
+def test_rounds_of_runs_that_never_arrive_are_told_as_a_lower_bound():
+    stored = {"frl/table3": race((8, None, None), (4, 4, 4))}
+    (told,) = answers.is_it_quicker_than_random(lambda name: stored.get(name, pd.DataFrame()))
+    assert "SchedulerFL needs at least " in told
+    assert "3 seeds; 2 of its runs never reach it and count with all rounds)" in told
