@@ -145,6 +145,12 @@ def side_words(
     return "; ".join(f"{side}, {listed(effects)}" for side, effects in told.items() if effects)
 
 
+def standing_words(found: Mapping[str, Interval], word: str) -> str:
+    """`ahead under CE and PA, undecided under CN`: names by the side of 0 of their intervals."""
+    sides = by_side(found, above="ahead", below="behind")
+    return ", ".join(f"{side} {word} {listed(names)}" for side, names in sides.items() if names)
+
+
 def counted(count: int, noun: str) -> str:
     """`1 seed`, `3 seeds`."""
     return f"{count} {noun}{'s' * (count != 1)}"
@@ -162,12 +168,8 @@ def _size_words(rows: pd.DataFrame) -> str:
         return ""
     options = [json.loads(text) for text in rows["dataset_options"].fillna("{}").unique()]
     known = [given["train_per_class"] for given in options if given.get("train_per_class") is not None]
-    sizes = sorted(set(known))
-    if not sizes:
-        return ""
-    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     some = "" if len(known) == len(options) else " (of some all)"
-    return f", {span} training images per label{some}"
+    return f", {span_words(known)} training images per label{some}" if known else ""
 
 
 def _distinct(rows: pd.DataFrame, column: str) -> str:

@@ -16,6 +16,8 @@ from fedlib.papers.fedddrl.estimands import (
     FULL_EPISODES,
     HARD,
     ROLES,
+    SECONDS,
+    UPLOADS,
     against,
     contrasts,
     printed,
@@ -33,7 +35,6 @@ FEDPROX_FIRST = "fedprox", BESIDE_FEDPROX, "MNIST"
 BEATEN = against("fedddrl", "fedavg", "fedavg_mixup", "fedmarl_a", "fedmarl_b", "fedmarl")
 STEPS = (("fedmarl_b", "fedmarl_a"), ("fedmarl", "fedmarl_b"), ("fedddrl", "fedmarl"))
 BELOW = tuple((fixed, marl) for marl in ("fedmarl_a", "fedmarl_b") for fixed in ("fedavg", "fedprox"))
-SECONDS, UPLOADS = estimands.share_of_fedavg("latency_seconds"), estimands.share_of_fedavg("uploads")
 
 
 def _accuracy(what: str, pairs: estimands.Pairs, roles: tuple[str, ...] = ROLES) -> Part:

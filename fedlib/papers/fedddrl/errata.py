@@ -4,11 +4,11 @@ Printed tables come from data/published; what only the text says is quoted in th
 """
 
 import numpy as np
-import pandas as pd
 
-from fedlib.analysis.published import Erratum, load_published, printed_value, printed_values
+from fedlib.analysis.published import Erratum, load_published, printed_value
 from fedlib.methods.fedddrl.method import GAIN, utility
 from fedlib.models import count_parameters, make_model
+from fedlib.papers.fedddrl.estimands import accuracies
 from fedlib.papers.fedddrl.measurements import emd
 
 DATA = ("MNIST", "CIFAR-10", "CrisisIBD")
@@ -23,21 +23,10 @@ def printed(artifact: str, metric: str) -> float:
     return printed_value("fedddrl_text", artifact=artifact, metric=metric)
 
 
-def accuracies(table: str, metric: str = "accuracy_mean") -> pd.Series:
-    """Percent by method, data set and (table 5) note "C=5" or "C=10"."""
-    return printed_values(f"fedddrl_{table}", "method", "dataset", "note", metric=metric).sort_index()
-
-
-def of(values: pd.Series, method: str, dataset: str, note: str | None = None) -> float:
-    """A printed value."""
-    part = values[method, dataset]
-    return float(part.iloc[0] if note is None else part[note])
-
-
 def table4_gains(other: str) -> list[float]:
     """FedDdrl minus another row of table 4 on the three data sets, in points."""
     values = accuracies("table4")
-    return [round(of(values, FEDDDRL, name) - of(values, other, name), 1) for name in DATA]
+    return [round(float(values[name, FEDDDRL] - values[name, other]), 1) for name in DATA]
 
 
 def _points(values: list[float]) -> str:
@@ -92,7 +81,7 @@ def e5() -> Found:
 
 
 def e6() -> Found:
-    values = accuracies("table4").xs("MNIST", level="dataset").droplevel("note").sort_values(ascending=False)
+    values = accuracies("table4")["MNIST"].sort_values(ascending=False)
     rank = list(values.index).index(FEDDDRL) + 1
     return (
         "second-best on MNIST",
@@ -102,11 +91,11 @@ def e6() -> Found:
 
 
 def e7() -> Found:
-    values = accuracies("table5")
+    values = {f"C={size}": accuracies("table5", size) for size in (5, 10)}
     gains = {
-        (name, note): round(of(values, "FedAvg" + MIXED, name, note) - of(values, "FedAvg", name, note), 1)
+        (name, note): round(float(own[name, "FedAvg" + MIXED] - own[name, "FedAvg"]), 1)
         for name in DATA
-        for note in ("C=5", "C=10")
+        for note, own in values.items()
     }
     worst = min(gains, key=gains.get)
     text = f"{gains[worst]:+.1f} points on {worst[0]}, {worst[1]}"
@@ -114,8 +103,8 @@ def e7() -> Found:
 
 
 def e8() -> Found:
-    values = accuracies("table5", "accuracy_std")
-    pairs = {name: tuple(of(values, "FedAvg", name, note) for note in ("C=5", "C=10")) for name in DATA}
+    values = [accuracies("table5", size, "accuracy_std") for size in (5, 10)]
+    pairs = {name: tuple(float(own[name, "FedAvg"]) for own in values) for name in DATA}
     text = "; ".join(f"{name} {few} against {many}" for name, (few, many) in pairs.items())
     few, many = pairs["CIFAR-10"]
     return "CIFAR-10: more spread with C = 5 than with C = 10", text, few > many

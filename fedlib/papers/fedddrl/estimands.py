@@ -106,10 +106,10 @@ def printed(
     return compute
 
 
-def accuracies(table: str, size: int | None = None) -> pd.Series:
-    """Printed mean accuracies (%) by data set and method; size: C, of table 5."""
+def accuracies(table: str, size: int | None = None, metric: str = "accuracy_mean") -> pd.Series:
+    """Printed accuracies (%), by default the means, by data set and method; size: C, of table 5."""
     where = {"note": f"C={size}"} if size is not None else {}
-    return printed_values(f"fedddrl_{table}", "dataset", "method", metric="accuracy_mean", **where)
+    return printed_values(f"fedddrl_{table}", "dataset", "method", metric=metric, **where)
 
 
 def printed_mixup() -> Mapping[str, float]:
@@ -118,9 +118,7 @@ def printed_mixup() -> Mapping[str, float]:
     return {name: value for size in (5, 10) for name, value in printed(pair, HARD, "table5", size)().items()}
 
 
-def share_of_fedavg(value: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """`normalised` totals of a column."""
-    return partial(normalised, value=value)
+SECONDS, UPLOADS = (partial(normalised, value=value) for value in ("latency_seconds", "uploads"))
 
 
 def share_by_fedmarls_rule(rows: pd.DataFrame) -> pd.Series:

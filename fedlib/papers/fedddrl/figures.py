@@ -33,8 +33,10 @@ MEAN = "mean over seeds, bar = 95 % interval"
 def plot_table4(rows: pd.DataFrame) -> Figure:
     """Accuracy of the eight settings, the published value beside ours."""
     table = tables.accuracies4(rows)
-    fig, axes = _panels(table.dataset.unique(), height=3.6)
-    for role, ax in axes.items():
+    names = list(table.dataset.unique())
+    size = (min(9.2, 2.4 + 2.6 * len(names)), 3.6)
+    fig, axes = plotting.subplots(1, len(names), figsize=size, squeeze=False)
+    for role, ax in zip(names, axes[0], strict=True):
         own = table[table.dataset == role].reset_index(drop=True)
         place = np.arange(len(own))[::-1]
         ax.errorbar(
@@ -48,9 +50,10 @@ def plot_table4(rows: pd.DataFrame) -> Figure:
         ax.plot(own.published, place, "D", mfc="none", color=DROPPED, label="published")
         ax.set_yticks(place, [text.split(" (w1")[0] for text in own.method])
         ax.set_title(role)
-    _share_y(axes)
-    list(axes.values())[len(axes) // 2].set_xlabel("accuracy after round T (%)")
-    list(axes.values())[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    for ax in axes[0, 1:]:
+        ax.tick_params(labelleft=False)
+    axes[0, len(names) // 2].set_xlabel("accuracy after round T (%)")
+    axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     return _finish(fig, rows, MEAN)
 
 
@@ -309,19 +312,6 @@ def _plot_mean(ax: Axes, rows: pd.DataFrame, value: str, colour: str, label: str
     by_seed = rows.groupby(["t", "seed"])[value].mean()
     found = by_seed.groupby("t").agg(lambda part: mean_interval(part.to_numpy()))
     plotting.draw_band(ax, found.index, found, colour, label=label)
-
-
-def _panels(names: object, height: float) -> tuple[Figure, dict[str, Axes]]:
-    names = list(names)
-    fig, axes = plotting.subplots(
-        1, len(names), figsize=(min(9.2, 2.4 + 2.6 * len(names)), height), squeeze=False
-    )
-    return fig, dict(zip(names, axes[0], strict=True))
-
-
-def _share_y(axes: dict[str, Axes]) -> None:
-    for ax in list(axes.values())[1:]:
-        ax.tick_params(labelleft=False)
 
 
 def _finish(fig: Figure, rows: pd.DataFrame, what: str) -> Figure:

@@ -10,9 +10,10 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.methods.fedddrl.devices import Devices, draw_devices, round_latency
+from fedlib.methods.fedddrl.devices import draw_devices, round_latency
 
 _NEEDED = ("clients", "seed", "num_clients", "partition_options", "local_epochs", "kept", "epochs")
+_devices = functools.lru_cache(maxsize=64)(draw_devices)
 RULES = {"printed": "as printed (1)", "fedmarl": "as FedMarl"}
 
 
@@ -25,11 +26,6 @@ def latencies(rows: pd.DataFrame) -> pd.DataFrame:
     own = rows[[column for column in _NEEDED if column in rows]]
     found = [_of_round(row) for row in own.to_dict("records")]
     return pd.DataFrame(found, columns=[*RULES, "cohort_share"], index=rows.index)
-
-
-@functools.lru_cache(maxsize=64)
-def _devices(seed: int, num_clients: int) -> Devices:
-    return draw_devices(seed, num_clients)
 
 
 def _of_round(row: dict[str, object]) -> tuple[float, float, float]:

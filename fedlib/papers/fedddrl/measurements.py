@@ -1,7 +1,5 @@
 """FedDdrl's artifacts without federated training: fig. 5, sec. 5.5's EMD, table 1, sec. 5.4's cost."""
 
-import time
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +10,7 @@ from fedlib import seeds
 from fedlib.analysis.published import load_published
 from fedlib.engine import Batch, LocalRule, Samples
 from fedlib.engine.mixup import BalancedMixUp
+from fedlib.experiments.stopwatch import timed
 from fedlib.federation import initial_state, prepare, sample_cohort, train_cohort
 from fedlib.methods.fedddrl.fedmarl import FedMarl
 from fedlib.methods.fedddrl.method import GAIN, FedDdrl, utility
@@ -136,8 +135,8 @@ def _cost_of_agents(vdn: "object", repeats: int) -> dict[str, float]:
         "parameters": vdn.net.parameters,
         "products_per_decision": forward,  # online deployment, one agent
         "products_of_training": vdn.epsilon_rounds * vdn.batch_size * forward,  # N_ep T N_b (...)
-        "decision_seconds": _median(lambda: vdn.act(team, seen, 0.0, [rng]), repeats),
-        "learning_step_seconds": _median(lambda: vdn.learn(team, memory, [rng]), repeats),
+        "decision_seconds": float(np.median(timed(lambda: vdn.act(team, seen, 0.0, [rng]), repeats, 1))),
+        "learning_step_seconds": float(np.median(timed(lambda: vdn.learn(team, memory, [rng]), repeats, 1))),
         "learning_steps": vdn.epsilon_rounds,
         "network_bytes": _bytes(team),
         "memory_bytes": _bytes(memory),
@@ -149,17 +148,6 @@ def _bytes(holder: object) -> int:
     return sum(t.numel() * t.element_size() for t in vars(holder).values() if isinstance(t, torch.Tensor))
 
 
-def _median(work: Callable[[], object], repeats: int) -> float:
-    """Median wall seconds of a call after one that warms up."""
-    work()
-    found = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - started)
-    return float(np.median(found))
-
-
 def _proximal_factor(profile: str) -> dict[str, object]:
     """Ratio of a cohort's training times with and without the proximal term, measured in turns."""
     run = runs.make_run(profile, "sec5.4", runs.roles(profile)[0], runs.TABLE4["fedavg"])
@@ -167,7 +155,7 @@ def _proximal_factor(profile: str) -> dict[str, object]:
     state, cohort = initial_state(task), sample_cohort([0], 1, run.num_clients, task.cohort_size)
 
     def train(rule: LocalRule | None) -> float:
-        return _median(lambda: train_cohort(task, state, cohort, epochs=1, rule=rule), 1)
+        return timed(lambda: train_cohort(task, state, cohort, epochs=1, rule=rule), 1, 1)[0]
 
     ratios = [train(LocalRule(proximal=runs.MU)) / train(None) for _ in range(5)]
     data = {"dataset": run.dataset, "stand_in": task.dataset.stand_in, "seed": 0}

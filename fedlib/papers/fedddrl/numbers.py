@@ -66,20 +66,14 @@ BY_DATA = {
     for rule in LESS_RULE
 }
 NAMES = ("latency-saved", "uploads-saved", "accuracy-fedavg")  # of C16's parts
-SAVED_SECONDS, SAVED_UPLOADS, ACCURACY = PROMISED = tuple(
-    of_claim(CLAIMS, "FEDDDRL-C16", part, id=f"fedddrl-{name}", places=(README, *PLACES))
-    for part, name in enumerate(NAMES)
-)
-AT_FULL_SIZE = tuple(
-    of_claim(
-        CLAIMS,
-        "FEDDDRL-C16",
-        part,
-        id=f"fedddrl-full-{name}",
-        places=(README, *PLACES),
-        artifact="fedddrl/full-size",
+PROMISED, AT_FULL_SIZE = (
+    tuple(
+        of_claim(
+            CLAIMS, "FEDDDRL-C16", part, id=f"fedddrl-{name}", places=(README, *PLACES), artifact=artifact
+        )
+        for part, name in enumerate(names)
     )
-    for part, name in enumerate(NAMES)
+    for names, artifact in ((NAMES, ""), ([f"full-{name}" for name in NAMES], "fedddrl/full-size"))
 )
 NUMBERS = (
     *PROMISED,

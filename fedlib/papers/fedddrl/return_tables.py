@@ -1,7 +1,5 @@
 """FedDdrl's return (15) in tables and sentences: who earns it, and at what accuracy."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -130,7 +128,8 @@ def price_sentence(rows: pd.DataFrame) -> str:
     rounds = int(rows.episode_rounds.max())
     cohort = int(rows.cohort_size.max())
     client = W2 / cohort * rounds
-    terms = over_data_sets(episode_terms(rows))
+    by_role = episode_terms(rows).groupby(["role", "variant"]).mean()  # seeds differ between data sets
+    terms = by_role.groupby("variant").mean()
     everyone, fewest = (terms.loc[name] for name in ("fedavg_mixup", "drop_slowest_20%"))
     saved = (fewest[["uploads", "latency"]] - everyone[["uploads", "latency"]]).sum()
     lost = everyone.gain - fewest.gain
@@ -199,8 +198,3 @@ def idle_sentence(rows: pd.DataFrame) -> str:
         f"VDN 2 also sets the epochs of clients that VDN 1 drops, and learns from them: {idle:.0f} % of its "
         "actions in the evaluations changed nothing."
     )
-
-
-def over_data_sets(values: Any) -> Any:
-    """Mean over the data sets of each policy's mean, whose numbers of seeds differ between data sets."""
-    return values.groupby(["role", "variant"]).mean().groupby("variant").mean()

@@ -74,16 +74,6 @@ class Local:
     batch_size: int
     resize: int | None = None
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Convert to fields of a run."""
-        options = {"momentum": self.momentum} if self.momentum else {}
-        return {
-            "batch_size": self.batch_size,
-            "local_learning_rate": self.rate,
-            "local_optimizer_options": options,
-        }
-
 
 @dataclass(frozen=True)
 class Scale:
@@ -184,7 +174,8 @@ def base_run(profile: str, artifact: str, role: str, local: Local | None = None)
         model=scale.model if isinstance(scale.model, str) else scale.model[role],
         model_options={} if local.resize is None else {"resize": local.resize},
         num_clients=scale.clients[role], cohort_size=scale.cohort, rounds=scale.rounds, local_epochs=EPOCHS,
-        client_eval="none", **local.fields,
+        client_eval="none", batch_size=local.batch_size, local_learning_rate=local.rate,
+        local_optimizer_options={"momentum": local.momentum} if local.momentum else {},
     )  # fmt: skip
 
 

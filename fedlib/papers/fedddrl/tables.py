@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.intervals import NO_INTERVAL, by_side, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval
 from fedlib.analysis.published import load_published, printed_value, printed_values
-from fedlib.analysis.tables import compare, listed, summarise_seeds
+from fedlib.analysis.tables import compare, standing_words, summarise_seeds
 from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.estimands import kept_by_bias
 from fedlib.papers.fedddrl.returns import measured
@@ -179,9 +179,7 @@ def _by_role(own: pd.DataFrame, name: str) -> str:
     found = {
         str(role): mean_interval(part[name].to_numpy()) for role, part in own.groupby("role", sort=False)
     }
-    sides = by_side(found, above="ahead", below="behind")
-    told = ", ".join(f"{side} on {listed(roles)}" for side, roles in sides.items() if roles)
-    return f"; by data set {told}" * (len(found) > 1)
+    return f"; by data set {standing_words(found, 'on')}" * (len(found) > 1)
 
 
 def local_search(rows: pd.DataFrame) -> pd.DataFrame:

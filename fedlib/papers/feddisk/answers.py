@@ -4,7 +4,6 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_values
@@ -19,13 +18,14 @@ from fedlib.papers.feddisk.quantities import (
     best_rival,
     gap,
     gap_to_those_run,
+    last_lead,
     loss_saved,
     reduction_of_those_run,
     rounds_saved,
     rounds_saved_of_those_run,
 )
 from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
-from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
+from fedlib.papers.feddisk.tables import trial_mean
 
 
 def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
@@ -74,7 +74,7 @@ def at_length(rows_of: RowsOf) -> list[str]:
     printed = printed_values("feddisk_text", "method", dataset=CASES[case_of(name)], artifact="fig3")
     rival = PAPER_NAMES[best_rival(rows)]
     ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
-    last = _last_lead(rows)
+    last = last_lead(rows)
     told = [
         f"The best rounds of the five methods lie between {min(best.values()):.1f} and "
         f"{max(best.values()):.1f} % ({title_of(name)}, {rows['rounds'].max()} rounds of two mini-batches, "
@@ -106,22 +106,15 @@ def without_noise_answer(rows_of: RowsOf) -> list[str]:
         return []
     (name,), ahead = rows.dataset.unique(), mean_interval(gap(rows).to_numpy())
     told = [
-        f"On {title_of(name)} without noise FedDisk's last round is {_points(_last_lead(rows))} from "
+        f"On {title_of(name)} without noise FedDisk's last round is {_points(last_lead(rows))} from "
         f"FedAvg's ({_trials(rows)}).",
         f"Its best round is {_points(ahead)} from that of the best competitor, "
         f"{PAPER_NAMES[best_rival(rows)]}: {ahead_words(ahead)}.",
     ]
     noisy = fig3[fig3.dataset == name] if len(fig3) else fig3
     if len(noisy):
-        told.append(f"With MNIST's noise its last round is {_points(_last_lead(noisy))} from FedAvg's.")
+        told.append(f"With MNIST's noise its last round is {_points(last_lead(noisy))} from FedAvg's.")
     return told
-
-
-def _last_lead(rows: pd.DataFrame) -> Interval:
-    """FedDisk's accuracy after the last round less FedAvg's, on one data set."""
-    return contrasts.paired(
-        *(contrasts.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg"))
-    )
 
 
 def two_epochs_answer(rows_of: RowsOf) -> list[str]:

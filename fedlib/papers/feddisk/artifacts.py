@@ -46,10 +46,6 @@ def _data_settings(profile: str) -> list[dict[str, object]]:
     )
 
 
-def _width_settings(profile: str) -> list[tuple[object, ...]]:
-    return [(run.named(), widths, _TRIALS[profile]) for run, widths in made_widths(profile)]
-
-
 def _data_of(runs: Callable[[str], list[Run]]) -> dict[str, tuple[str, ...]]:
     """Names of the data sets of a function's runs, by profile."""
     return {profile: tuple(dict.fromkeys(run.dataset for run in runs(profile))) for profile in _TRIALS}
@@ -81,7 +77,10 @@ ARTIFACTS = (
     _trained("feddisk/fig7", "Global training loss per round", runs=fig3, plot=figures.plot_loss),
     Artifact(
         "feddisk/made-width", "Validation loss of the MADE by its width",
-        measurement=Measurement("feddisk/made-width", made_width.measure_widths, _width_settings),
+        measurement=Measurement(
+            "feddisk/made-width", made_width.measure_widths,
+            lambda p: [(run.named(), widths, _TRIALS[p]) for run, widths in made_widths(p)],
+        ),
         plot=figures.plot_widths, datasets=_data_of(lambda p: [run for run, _ in made_widths(p)]),
     ),
     Artifact(

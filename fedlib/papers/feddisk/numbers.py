@@ -2,12 +2,11 @@
 
 import pandas as pd
 
-from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim
 from fedlib.papers.feddisk.ablation_tables import ablation_table, weights_worth
 from fedlib.papers.feddisk.claims import CLAIMS
-from fedlib.papers.feddisk.tables import ACCURACY
+from fedlib.papers.feddisk.quantities import last_lead
 
 ROWS, AT_LENGTH = "feddisk/ablations", "feddisk/converged"
 NOTEBOOK = "notebooks/02_feddisk.ipynb"
@@ -20,17 +19,7 @@ def last_against_fedavg(rows_of: RowsOf) -> Interval | None:
     rows = rows_of(AT_LENGTH)
     if rows.empty or not {"feddisk", "fedavg"} <= set(rows.method):
         return None
-    return contrasts.paired(
-        *(contrasts.final(rows[rows.method == name], ACCURACY) for name in ("feddisk", "fedavg"))
-    )
-
-
-def _against_fedavg(rows_of: RowsOf) -> Interval | None:
-    return _of_feddisk(ablation_table(rows_of(ROWS)))
-
-
-def _against_shuffled(rows_of: RowsOf) -> Interval | None:
-    return _of_feddisk(weights_worth(rows_of(ROWS)))
+    return last_lead(rows)
 
 
 def _of_feddisk(table: pd.DataFrame) -> Interval | None:
@@ -52,12 +41,13 @@ def _of_feddisk(table: pd.DataFrame) -> Interval | None:
     Number(
         id="feddisk-fedavg", what="FedDisk's accuracy after the last of 20 rounds less FedAvg's",
         unit="points",
-        artifacts=(ROWS,), compute=_against_fedavg, places=(NOTEBOOK,),
+        artifacts=(ROWS,), compute=lambda rows_of: _of_feddisk(ablation_table(rows_of(ROWS))),
+        places=(NOTEBOOK,),
     ),
     Number(
         id="feddisk-shuffled", what="FedDisk's less that with its weights on other samples, 20 rounds",
         unit="points",
-        artifacts=(ROWS,), compute=_against_shuffled, places=PLACES,
+        artifacts=(ROWS,), compute=lambda rows_of: _of_feddisk(weights_worth(rows_of(ROWS))), places=PLACES,
     ),
     of_claim(CLAIMS, "FEDDISK-R1", 1, id="feddisk-length-shuffled", places=(README, *PLACES)),
 )  # fmt: skip

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.contrasts import by_seed
+from fedlib.analysis.intervals import Interval
 from fedlib.analysis.published import load_published, printed_values
 from fedlib.analysis.tables import json_column
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, case_of
@@ -82,14 +83,11 @@ def worth_of_weights(level: Measure) -> Measure:
     return measure
 
 
-def last_level(rows: pd.DataFrame) -> pd.Series:
-    """Mean client accuracy after the last round (%), by trial."""
-    return contrasts.final(rows, ACCURACY)
-
-
-def best_level(rows: pd.DataFrame) -> pd.Series:
-    """Mean client accuracy (%) at the round where the trials' mean is highest (FEDDISK-A21), by trial."""
-    return at_the_best_round(rows, "feddisk")
+def last_lead(rows: pd.DataFrame) -> Interval:
+    """FedDisk's accuracy after the last round less FedAvg's, on one data set."""
+    return contrasts.paired(
+        *(contrasts.final(rows[rows.method == own], ACCURACY) for own in ("feddisk", "fedavg"))
+    )
 
 
 def printed_gap() -> Mapping[str, float]:

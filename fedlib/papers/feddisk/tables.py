@@ -30,17 +30,6 @@ def trial_mean(rows: pd.DataFrame, dataset: str, method: str, value: str = ACCUR
     return own.pivot_table(index="round", columns="seed", values=value).dropna().mean(axis=1)
 
 
-def smooth(curve: pd.Series, evaluations: int) -> pd.Series:
-    """Mean of the last so many evaluations; the first ones have fewer."""
-    return curve.rolling(evaluations, min_periods=1).mean()
-
-
-def first_reaching(curve: pd.Series, target: float) -> float:
-    """First round whose value is at least `target`; NaN if there is none."""
-    there = curve.index[curve >= target]
-    return float(there[0]) if len(there) else float("nan")
-
-
 def effective_rounds(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
     """Table 1 from the runs of fig. 3, one row per data set and method (FEDDISK-A20).
 
@@ -50,14 +39,15 @@ def effective_rounds(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
     found = []
     for dataset in rows.dataset.unique():
         methods = [m for m in METHODS if ((rows.dataset == dataset) & (rows.method == m)).any()]
-        curves = {m: smooth(trial_mean(rows, dataset, m), smoothing) for m in methods}
+        curves = {m: trial_mean(rows, dataset, m).rolling(smoothing, min_periods=1).mean() for m in methods}
         rivals = {m: c for m, c in curves.items() if m != "feddisk" and len(c)}
         if not rivals or not len(curves.get("feddisk", ())):
             continue
         target = max(c.max() for c in rivals.values())
         start = rows[(rows.dataset == dataset) & (rows.method == "feddisk") & (rows["round"] == 0)]
         made = float(start.made_rounds.mean())
-        reached = first_reaching(curves["feddisk"], target)
+        there = curves["feddisk"].index[curves["feddisk"] >= target]
+        reached = float(there[0]) if len(there) else math.nan
         common = {"dataset": dataset, "target": target, "smoothing": smoothing}
         found.append(
             {**common, "method": "feddisk", "made": made, "classifier": reached, "total": made + reached,

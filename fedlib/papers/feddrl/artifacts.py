@@ -18,6 +18,7 @@ length_tables, timing = _paper.length_tables, _paper.timing
 LENGTH_TABLES = (length_tables.length_table, length_tables.length_leads, length_tables.length_factors)
 LONG = ("smoke", "extended", "paper")  # profiles of artifacts at the paper's length
 
+_ten_seeds = partial(Artifact, seeds={"smoke": 1, "reduced": 10, "paper": 5})
 _over_delta = partial(figures.plot_over, column="delta", x_label="delta, share of the main group")
 
 
@@ -129,31 +130,27 @@ ARTIFACTS = (
         runs=partial(runs.table3_cells, partitions=("ce", "cn"), clients=(10,)),
         plot=figures.plot_impact_factors, tables=(tables.factor_table,),
     ),
-    Artifact(
+    _ten_seeds(
         "feddrl/small_setting", "The agent beside hand-written and searched weights",
         runs=small_setting.small_setting, plot=figures.plot_small_setting,
         tables=(tables.small_setting_table, learning.gains, learning.signal),
-        seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
-    Artifact(
+    _ten_seeds(
         "feddrl/small_setting_means", "The agent's means of every client over the rounds",
         runs=small_setting.small_setting, plot=learned.plot_means,
-        seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     Artifact(
         "feddrl/repair_search", "Which departures let the agent learn: search on the embedded images",
         runs=small_setting.repair_search, plot=learned.plot_gains, tables=(learning.gains,),
         seeds={"smoke": SEARCH_SEEDS[:1], "reduced": SEARCH_SEEDS, "paper": SEARCH_SEEDS},
     ),
-    Artifact(
+    _ten_seeds(
         "feddrl/repair_judged", "The frozen repair on MNIST and Fashion-MNIST",
         runs=small_setting.repair_judged, plot=learned.plot_gains, tables=(learning.gains,),
-        seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
-    Artifact(
+    _ten_seeds(
         "feddrl/repair_means", "The repaired agent's means of every client over the rounds",
         runs=small_setting.repair_judged, plot=learned.plot_means,
-        seeds={"smoke": 1, "reduced": 10, "paper": 5},
     ),
     _measured(
         "ddpg_bandit", "The agent alone on rewards whose best answer is known", bandit.ddpg_bandit, (),

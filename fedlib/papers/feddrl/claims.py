@@ -51,7 +51,7 @@ def gain(
     schemes: tuple[str, ...] = PARTITIONS,
 ) -> Part:
     """Relative gain over the best or worst baseline in some of table 3's cells."""
-    measure = {"best": estimands.gain_over_best, "worst": estimands.gain_over_worst}[over]
+    measure = partial(estimands.gain_over, end={"best": max, "worst": min}[over])
     return Part(
         what=f"gain over {over} baseline, {', '.join(data)}" + f", N = {clients[0]}" * (len(clients) == 1),
         estimand=by_cell(measure, data=data, num_clients=clients, partition=schemes),
@@ -72,7 +72,7 @@ ROOM = Part(
 LARGEST_GAIN = gain("worst", ("CIFAR-100",), (100,), ("ce",))
 GAIN_AT_FULL_DELTA = Part(
     "gain over best baseline, delta = 0.6",
-    by_cell(estimands.gain_over_best, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")),
+    by_cell(estimands.gain_over, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")),
     unit=OF_ACCURACY,
     printed=lambda: (from_text("gain_at_delta_0.6_low") + from_text("gain_at_delta_0.6_high")) / 2,
 )  # fmt: skip
@@ -124,10 +124,6 @@ def _times(rows: pd.DataFrame, what: str) -> pd.Series:
     own = rows[(rows.what == what) & (rows.cohort_size == 10) & (rows.timed_on == "cpu")]
     own = own[own.model.isin(("vgg11", "cnn-feddrl"))]
     return own.set_index(own.model + " on " + own.data).median_ms
-
-
-def decision_times(rows: pd.DataFrame) -> pd.Series:
-    return FEW_MS - _times(rows, "decision")
 
 
 def _vgg_over_cnn(rows: pd.DataFrame, what: str) -> pd.Series:
@@ -259,7 +255,7 @@ CLAIMS = (
         parts=(
             Part("accuracy, most - fewest participants", estimands.across_cohorts, kind=EQUIVALENCE),
             Part("rounds, fewest / most participants (100 log)", estimands.speed_of_cohorts, unit="%"),
-            Part("FedDRL - best baseline, all K", estimands.by_cohort(estimands.lead)),
+            Part("FedDRL - best baseline, all K", estimands.lead_by_cohort),
         ),
         gates=LEARNED,
     ),
@@ -314,7 +310,7 @@ CLAIMS = (
         "sec. 5.3, fig. 9", "feddrl/fig9",
         parts=(
             Part(
-                f"{FEW_MS:g} ms less the decision", decision_times, unit="ms",
+                f"{FEW_MS:g} ms less the decision", lambda rows: FEW_MS - _times(rows, "decision"), unit="ms",
                 printed=lambda: FEW_MS - from_text("drl_time"), over="networks and data",
             ),
             Part(

@@ -112,11 +112,8 @@ def _cases(cell: pd.DataFrame, unit: str, of: int) -> str:
 def _e6() -> Answer:
     values = accuracies().loc["CIFAR-100"].xs(100, level="n_clients")[BASELINES]
     found = values.idxmax(axis=1)
-    return "FedProx best, FedAvg worst", _list(found), set(found) == {"FedProx"}
-
-
-def _list(found: pd.Series) -> str:
-    return "best: " + ", ".join(f"{name} in {partition}" for partition, name in found.items())
+    words = ", ".join(f"{name} in {partition}" for partition, name in found.items())
+    return "FedProx best, FedAvg worst", f"best: {words}", set(found) == {"FedProx"}
 
 
 def _e7() -> Answer:

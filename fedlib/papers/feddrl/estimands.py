@@ -58,17 +58,12 @@ def picked(rows: pd.DataFrame, data: tuple[str, ...] = (), **columns: object) ->
 
 def lead(part: pd.DataFrame, own: str = "feddrl") -> pd.Series:
     """FedDRL's best accuracy, or a variant's, less the better baseline's, in points."""
-    return quantities.best(part, own) - quantities.best_baseline(part)
+    return quantities.best(part, own) - quantities.baseline(part)
 
 
-def gain_over_best(part: pd.DataFrame) -> pd.Series:
-    """impr.(a) of table 3: relative gain over the better baseline, in percent."""
-    return quantities.relative_gain(quantities.best(part, "feddrl"), quantities.best_baseline(part))
-
-
-def gain_over_worst(part: pd.DataFrame) -> pd.Series:
-    """impr.(b) of table 3: relative gain over the worse baseline, in percent."""
-    return quantities.relative_gain(quantities.best(part, "feddrl"), quantities.worst_baseline(part))
+def gain_over(part: pd.DataFrame, end: Callable[..., pd.Series] = max) -> pd.Series:
+    """Relative gain (%) over the better baseline, or the worse (`min`): impr.(a) and impr.(b) of table 3."""
+    return quantities.relative_gain(quantities.best(part, "feddrl"), quantities.baseline(part, end))
 
 
 def bound_by_single_set(part: pd.DataFrame) -> pd.Series:
@@ -116,7 +111,7 @@ def growth(rows: pd.DataFrame) -> pd.DataFrame:
         of = {n: own for n, own in part.groupby("num_clients") if set(THREE) <= set(own.variant)}
         if {10, 100} <= set(of):
             name = f"{quantities.PAPER_DATA[dataset]}/{quantities.PAPER_PARTITIONS[scheme]}"
-            found[name] = gain_over_best(of[100]) - gain_over_best(of[10])
+            found[name] = gain_over(of[100]) - gain_over(of[10])
     return pd.DataFrame(found)
 
 
@@ -162,14 +157,10 @@ def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
     return pd.Series(found, dtype=float)
 
 
-def by_cohort(measure: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """A measure of CIFAR-100's CE cell for each number K of participants (fig. 7)."""
-
-    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
-        parts = quantities.cells(_fig7(rows), ("cohort_size",), needs=THREE)
-        return pd.DataFrame({f"K={size:g}": measure(part) for (size,), part in parts})
-
-    return estimand
+def lead_by_cohort(rows: pd.DataFrame) -> pd.DataFrame:
+    """`lead` in CIFAR-100's CE cell for each number K of participants (fig. 7)."""
+    parts = quantities.cells(_fig7(rows), ("cohort_size",), needs=THREE)
+    return pd.DataFrame({f"K={size:g}": lead(part) for (size,), part in parts})
 
 
 def _fig7(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,15 +1,14 @@
 """Findings about FedDRL in sentences, for the notebook's head and end, and the report."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
-from fedlib.analysis.intervals import Interval, by_side, effect_words
+from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import counted, listed, standing_words
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
@@ -76,7 +75,8 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 def _in_one_sentence(leads: list[_Lead]) -> str:
     best, late, left = (
-        _sides({one.cell: getattr(one, part) for one in leads}, "under") for part in ("best", "late", "left")
+        standing_words({one.cell: getattr(one, part) for one in leads}, "under")
+        for part in ("best", "late", "left")
     )
     return (
         f"**Does it matter at the paper's length?** Against FedAvg FedDRL's best round is {best}; the mean "
@@ -91,12 +91,12 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     if not leads:
         return []
     best, late = (
-        _sides({one.cell: getattr(one, part) for one in leads}, "under") for part in ("best", "late")
+        standing_words({one.cell: getattr(one, part) for one in leads}, "under") for part in ("best", "late")
     )
     left = []
     for within, (words, _) in WITHIN.items():
         own = {one.cell: one.left for one in leads if one.within == within}
-        left += [f"{_sides(own, 'under')}, {words}"] if own else []
+        left += [f"{standing_words(own, 'under')}, {words}"] if own else []
     return [
         f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {best}.",
         f"The mean of its last {LAST_ROUNDS} rounds is {late}.",
@@ -123,12 +123,6 @@ def _fewer_seeds(lead: _Lead) -> str:
     return f" ({counted(lead.left.n, 'seed')})" * (lead.left.n < lead.best.n)
 
 
-def _sides(found: Mapping[str, Interval], word: str) -> str:
-    """`ahead under CE and PA, undecided under CN`: names by the side of 0 of their intervals."""
-    sides = by_side(found, above="ahead", below="behind")
-    return ", ".join(f"{side} {word} {listed(names)}" for side, names in sides.items() if names)
-
-
 def _short_runs(rows: pd.DataFrame) -> list[str]:
     """FedDRL's best accuracy against FedAvg by partition of table 3, and over all cells against controls.
 
@@ -142,19 +136,16 @@ def _short_runs(rows: pd.DataFrame) -> list[str]:
         for scheme, part in named.groupby("partition", sort=False)
         if {"feddrl", "fedavg"} <= set(part.variant)
     ]
+    cells = sum(1 for _ in quantities.cells(named, needs=("feddrl", "fedavg")))
     uniform, untrained = (
         effect_words(pooled_lead(named, name), "points") for name in ("uniform", "untrained")
     )
     return [
         f"In runs of {rounds} rounds or fewer on {images} images FedDRL's best accuracy less FedAvg's is "
         f"{listed(leads)} points.",
-        f"Over all {_cells(named)} cells it is {uniform} from that of uniform weights, and {untrained} from "
+        f"Over all {cells} cells it is {uniform} from that of uniform weights, and {untrained} from "
         "that of its own policy before any training.",
     ]
-
-
-def _cells(named: pd.DataFrame) -> int:
-    return sum(1 for _ in quantities.cells(named, needs=("feddrl", "fedavg")))
 
 
 def _leads(rows_of: RowsOf) -> list[_Lead]:

@@ -253,7 +253,7 @@ def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
         )
         if words := lead_by_share(quantities.named(ends)):
             told.append(words)
-    gains = by_cell(estimands.gain_over_best, partition=CLUSTERED)(skewed) if len(skewed) else pd.DataFrame()
+    gains = by_cell(estimands.gain_over, partition=CLUSTERED)(skewed) if len(skewed) else pd.DataFrame()
     if len(gains):
         printed = [from_text(f"gain_at_delta_{DELTA:g}_{end}") for end in ("low", "high")]
         told.append(

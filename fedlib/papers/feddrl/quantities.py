@@ -6,7 +6,7 @@ one number per seed. Accuracies and gains are in percent.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -158,14 +158,9 @@ def best_by_cell(named: pd.DataFrame, needs: tuple[str, ...] = ()) -> Iterator[t
         yield cell, contrasts.best_of_each(part, "variant")[variant_order(part)]
 
 
-def best_baseline(part: pd.DataFrame) -> pd.Series:
-    """The better of FedAvg and FedProx in this cell by its mean over seeds, as impr.(a) takes it."""
-    return max((best(part, name) for name in BASELINES), key=lambda values: values.mean())
-
-
-def worst_baseline(part: pd.DataFrame) -> pd.Series:
-    """The worse of the two, as impr.(b) takes it."""
-    return min((best(part, name) for name in BASELINES), key=lambda values: values.mean())
+def baseline(part: pd.DataFrame, end: Callable[..., pd.Series] = max) -> pd.Series:
+    """The better of FedAvg and FedProx in this cell by its mean over seeds; end: `min` for the worse."""
+    return end((best(part, name) for name in BASELINES), key=lambda values: values.mean())
 
 
 def relative_gain(ours: pd.Series, other: pd.Series) -> pd.Series:

@@ -3,6 +3,8 @@
 Those about the scheduler, C10 to C14, are in `scheduler_claims`.
 """
 
+from functools import partial
+
 from fedlib.analysis.claims import Claim, Part, Supplement
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.gates import at_scale, curves_flat
@@ -10,7 +12,7 @@ from fedlib.analysis.supplements import supplement
 from fedlib.papers.frl import estimands, supplements
 from fedlib.papers.frl.estimands import ABOUT, USED, by_size
 from fedlib.papers.frl.gates import BOTH_SIZES, FULL_SIZE, PAPER_TASK
-from fedlib.papers.frl.quantities import ALIKE, LAST, held_fixed
+from fedlib.papers.frl.quantities import ALIKE, LAST, held_fixed, late_gain
 from fedlib.papers.frl.scheduler_claims import SCHEDULER_CLAIMS
 from fedlib.papers.frl.supplements import ADDED, decided
 
@@ -147,7 +149,7 @@ CLAIMS = (
         "FRL-C3", "its reward rises to a plateau, slower and oscillating with 100 workers",
         "sec. IV.iii.1, fig. 16", "frl/fig16",
         parts=(
-            Part("Rhat, last - first 5 episodes", by_size(estimands.late_gain("value"))),
+            Part("Rhat, last - first 5 episodes", by_size(partial(late_gain, column="value"))),
             Part(
                 "spread of the reward, 100 - 20 workers",
                 estimands.spread_difference(estimands.EPISODES // 2, 1),
@@ -161,7 +163,8 @@ CLAIMS = (
         parts=(
             Part(
                 "accuracy, first - last 5 episodes",
-                lambda rows: -by_size(estimands.late_gain("test_accuracy"))(rows), kind=EVERYWHERE, cells=2,
+                lambda rows: -by_size(partial(late_gain, column="test_accuracy"))(rows),
+                kind=EVERYWHERE, cells=2,
             ),
         ),
         gates=(FULL_SIZE,), how=FASTER, supplements=(decided("frl/fig16", *supplements.FASTER_EARLY),),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.memo import once_per_frame
-from fedlib.analysis.published import load_published
+from fedlib.analysis.published import printed_value
 from fedlib.papers.frl import errata, quantities
 from fedlib.papers.frl.runs import CASES
 
@@ -23,13 +23,6 @@ READ, AS_CODED = "schedulerfl", "schedulerfl_unit"  # readings of the scheduler'
 LITERAL = "schedulerfl_literal"  # of its reward: the draw is rewarded (FRL-A10)
 APPROACHES = ((1, ("fig14", "fig15")), (2, ("fig19", "fig20")))
 READINGS = {"evaluatorfl": "as read", "evaluatorfl_old": "old global model rewarded"}  # names of cells
-
-
-def setting(metric: str, artifact: str = "") -> float:
-    """A number of the report's text, by metric and artifact."""
-    rows = load_published("frl_settings")
-    rows = rows[(rows["metric"] == metric) & rows["artifact"].fillna("").str.contains(artifact)]
-    return float(rows["value"].iloc[0])
 
 
 def mean_accuracy(first: str, second: str) -> Callable[[pd.DataFrame], pd.Series]:
@@ -76,12 +69,7 @@ def episodes_settled(rows: pd.DataFrame) -> float:
 
 
 def printed_settled(figure: str) -> float:
-    return EPISODES + 1 - setting("convergence_episode", figure)
-
-
-def late_gain(column: str) -> Callable[[pd.DataFrame], float]:
-    """Points by which the last five episodes lie above the first five."""
-    return lambda rows: 100 * quantities.late_gain(rows, column)
+    return EPISODES + 1 - printed_value("frl_settings", metric="convergence_episode", artifact=figure)
 
 
 def spread_difference(
@@ -115,7 +103,7 @@ def first_round(column: str) -> Callable[[pd.DataFrame], float]:
 
     def measured(rows: pd.DataFrame) -> float:
         first = rows[rows["episode_round"] == 1]
-        return 100 * first[column].mean() - setting("first_round_accuracy")
+        return 100 * first[column].mean() - printed_value("frl_settings", metric="first_round_accuracy")
 
     return measured
 
@@ -308,9 +296,10 @@ def ahead_of_same_number(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def printed_time_ratio(table: str) -> float:
-    """100 x log of the printed mean maximum times, random over DDPG."""
-    return 100 * math.log(errata.times(table, "random").mean() / errata.times(table, "DDPG").mean())
+def printed_time_ratio(table: str, level: str = "mean") -> float:
+    """100 x log of the printed maximum times, random over DDPG; level: `mean` or `median` of the rounds."""
+    random, ours = (errata.times(table, name).agg(level) for name in ("random", "DDPG"))
+    return 100 * math.log(random / ours)
 
 
 def printed_round_ratio() -> float:

@@ -36,20 +36,13 @@ def _while_it_trains(measure: Callable[[pd.DataFrame], pd.Series], name: str, wh
     )  # fmt: skip
 
 
-def _mean_round(rows_of: RowsOf) -> Interval:
-    return less_rule(rows_of, "learned_rate")["IID", "max_seconds"]
-
-
-def _less_random(rows_of: RowsOf) -> Interval | None:
-    return evaluator_gaps(rows_of("frl/sec5")).get("evaluatorfl_shuffled")
-
-
 BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUND = NUMBERS = (
     of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=PLACES),
     Number(
         id="frl-less-random",
         what="EvaluatorFL's final accuracy less that of as many workers chosen at random", unit="points",
-        artifacts=("frl/sec5",), compute=_less_random, places=PLACES,
+        artifacts=("frl/sec5",), places=PLACES,
+        compute=lambda rows_of: evaluator_gaps(rows_of("frl/sec5")).get("evaluatorfl_shuffled"),
     ),
     _reward("round 1 of an episode", "first-round", 0.05),
     _reward("its other rounds", "other-rounds", 0.01),
@@ -59,6 +52,7 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
         id="frl-mean-round",
         what="SchedulerFL's mean round up to the threshold accuracy (its slowest worker's time, IID) less "
         "that of as many drawn at random",
-        unit="s", artifacts=("frl/table2", "frl/table3"), compute=_mean_round, places=PLACES,
+        unit="s", artifacts=("frl/table2", "frl/table3"), places=PLACES,
+        compute=lambda rows_of: less_rule(rows_of, "learned_rate")["IID", "max_seconds"],
     ),
 )  # fmt: skip

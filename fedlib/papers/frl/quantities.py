@@ -60,16 +60,11 @@ def held_fixed(rows: pd.DataFrame) -> int:
     return int((np.maximum(share, 1 - share) >= ALIKE).sum())
 
 
-def episode_means(rows: pd.DataFrame, column: str) -> pd.Series:
-    """Mean of a column over the rounds of each episode of one run."""
-    return rows[rows["round"] > 0].groupby("episode")[column].mean()
-
-
 def late_gain(rows: pd.DataFrame, column: str) -> float:
-    """Mean over the last `END_EPISODES` episodes of one run less that over as many first ones."""
-    means = episode_means(rows, column)
+    """Points by which the last `END_EPISODES` episodes of one run lie above as many first ones."""
+    means = rows[rows["round"] > 0].groupby("episode")[column].mean()
     few = min(END_EPISODES, len(means) // 2)
-    return float(means.iloc[-few:].mean() - means.iloc[:few].mean()) if few else float("nan")
+    return 100 * float(means.iloc[-few:].mean() - means.iloc[:few].mean()) if few else float("nan")
 
 
 def late_final(rows: pd.DataFrame) -> float:

@@ -134,13 +134,8 @@ CODE_CRITERION = (
 
 
 def _scheduler(number: int, statement: str, place: str, artifact: str, *parts: Part, **more: object) -> Claim:
-    """A claim about the scheduler, with the code's reading beside it."""
-    usual = {
-        "gates": (SCHEDULER_TRAINED,),
-        "supplements": (_in_code(artifact, *parts),),
-        "how": UP_TO_THE_STOP,
-    }
-    given = usual | more
+    """A claim about the scheduler; more: fields of `Claim`."""
+    given = {"gates": (SCHEDULER_TRAINED,)} | more
     return Claim(f"FRL-C{number}", statement, place, f"frl/{artifact}", parts=parts, **given)
 
 

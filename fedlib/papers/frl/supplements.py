@@ -13,7 +13,7 @@ from fedlib.analysis.claims import Part
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.supplements import supplement
-from fedlib.papers.frl import errata, estimands, quantities
+from fedlib.papers.frl import estimands, quantities
 from fedlib.papers.frl.estimands import ABOUT, READ, SHIFT, USED, WORKERS, by_size
 
 ADDED = "added on 2026-11-25, after the rows had been looked at"  # said in `Claim.how`
@@ -30,7 +30,7 @@ decided = partial(supplement, decided=True)
 
 def early_rise(rows: pd.DataFrame) -> float:
     """Accuracy of the first rounds of an episode, first less last five episodes, in points."""
-    return -100 * quantities.late_gain(rows[rows["episode_round"].between(1, EARLY)], "test_accuracy")
+    return -quantities.late_gain(rows[rows["episode_round"].between(1, EARLY)], "test_accuracy")
 
 
 def early_rise_net(rows: pd.DataFrame) -> pd.DataFrame:
@@ -81,13 +81,6 @@ def median_time_ratio(rows: pd.DataFrame) -> pd.Series:
     medians = own[own["round"] <= own["arrival"]].groupby(keys)["max_seconds"].median().unstack("variant")
     pair = medians.reindex(columns=["random", READ])
     return (100 * np.log(pair["random"] / pair[READ])).dropna()
-
-
-def printed_median_ratio() -> float:
-    """100 x log of table 2's median maximum times, random over DDPG."""
-    return float(
-        100 * np.log(errata.times("table2", "random").median() / errata.times("table2", "DDPG").median())
-    )
 
 
 def tell_code_accuracy(rows: pd.DataFrame) -> str:
@@ -170,6 +163,6 @@ DRAW_REWARDED_AND = tuple(
 )
 MEDIAN_TIMES = Part(
     "median maximum time, random / scheduler (100 log)", median_time_ratio, unit="%",
-    printed=printed_median_ratio,
+    printed=partial(estimands.printed_time_ratio, "table2", "median"),
 )  # fmt: skip
 CODE_CRITERION = (tell_code_accuracy, tell_training)

@@ -81,6 +81,7 @@ NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 
 def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     name = LEARNED[ours]
+    training = Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, name))
     return Claim(
         id=f"HEAD-C{number}",
         statement=f"{name} ends with a higher accuracy than {words}",
@@ -88,7 +89,7 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         artifact="head_to_head/comparison",
         parts=(Part(f"{name} - {words}", lambda rows: less(rows, ours, theirs), cells=CELLS),),
         gates=(FLAT,),
-        supplements=(*_beside(ours, theirs), _training(ours)),
+        supplements=(*_beside(ours, theirs), training),
         how=" ".join(filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), TWO_LABELS))),
     )
 
@@ -113,10 +114,6 @@ def permuted_words(rows: pd.DataFrame) -> str:
     )
 
 
-def _training(ours: str) -> Supplement:
-    return Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, LEARNED[ours]))
-
-
 def _trained(rows: pd.DataFrame) -> tuple[bool, str]:
     made, needed = device_quantities.updates(rows), UPDATES
     return made >= needed, f"agents learned in {made} of the {needed} rounds of FedDdrl's paper"
@@ -131,6 +128,11 @@ UNGATED = " No gate on the agent's own training was registered."
 OF_OTHERS = (
     f"{UNGATED} Until 2026-11-27 that of FedDdrl's and FedMarl's training stood here, which says nothing of "
     "this agent and which the rows pass."
+)
+EQUAL_TIME = (
+    "Equal time is that of the run that is over first (failed runs count as 0 %); a run's accuracy there is "
+    "its mean over the last tenth of that time. Seeds 5 to 14 were added after five had been looked at, with "
+    "which all was inconclusive."
 )
 AS_PRINTED = (
     " A dropped client costs no time, by eq. (1) as printed (FEDDDRL-A2), though the server needs its probe."
@@ -149,9 +151,7 @@ REPLACED = (
 )
 
 
-def _at_equal_time(
-    name: str, rivals: Rivals = device_runs.rivals, *, failed: bool = True
-) -> tuple[Part, ...]:
+def _at_equal_time(name: str, rivals: Rivals, *, failed: bool = True) -> tuple[Part, ...]:
     """A method less each rival at equal simulated time; failed: whether seeds with a failed run count."""
     return tuple(
         Part(
@@ -162,55 +162,32 @@ def _at_equal_time(
     )
 
 
-def _waiting(name: str, rivals: Rivals = device_runs.rivals) -> Supplement:
-    return supplement(
-        "head_to_head/devices", *_at_equal_time(name, rivals), chosen=device_quantities.waiting_for_probes,
-        where="where the server waits for every probe", decided=True,
-    )  # fmt: skip
-
-
-def _claim_in_time(number: int, name: str) -> Claim:
-    """Our claim that a method that learns whom to wait for is ahead at equal simulated time."""
-    rivals = device_runs.rivals(name)
-    learns_before = _learns_before(name)
+def _claim_in_time(number: int, name: str, rivals: Rivals, between: str, how: str) -> Claim:
+    """Our claim that a method is ahead of each rival at equal simulated time; between: their names."""
     return Claim(
         id=f"HEAD-C{number}",
-        statement=f"after equal simulated time {name} is more accurate than {', '.join(rivals)}",
+        statement=f"after equal simulated time {name} is more accurate than {between.join(rivals(name))}",
         place="ours",
         artifact="head_to_head/devices",
-        parts=_at_equal_time(name),
-        gates=(LONG_ENOUGH, TRAINED) if learns_before else (LONG_ENOUGH,),
-        supplements=_beside_in_time(name, device_runs.rivals),
-        how="Equal time is that of the run that is over first (failed runs count as 0 %); a run's "
-        "accuracy there is its mean over the last tenth of that time. Seeds 5 to 14 were added after "
-        f"five had been looked at, with which all was inconclusive.{BY_A2 if learns_before else OF_OTHERS}",
+        parts=_at_equal_time(name, rivals),
+        gates=(LONG_ENOUGH, TRAINED) if _learns_before(name) else (LONG_ENOUGH,),
+        supplements=_beside_in_time(name, rivals),
+        how=how,
     )
 
 
 def _beside_in_time(name: str, rivals: Rivals) -> tuple[Supplement, ...]:
     """Numbers without failed runs, where there are some, and where the server waits for every probe."""
     without = supplement("head_to_head/devices", *_at_equal_time(name, rivals, failed=False))
-    return (*([without] * (name in FAILED)), *([_waiting(name, rivals)] * _learns_before(name)))
+    waiting = supplement(
+        "head_to_head/devices", *_at_equal_time(name, rivals), chosen=device_quantities.waiting_for_probes,
+        where="where the server waits for every probe", decided=True,
+    )  # fmt: skip
+    return (*([without] * (name in FAILED)), *([waiting] * _learns_before(name)))
 
 
 def _learns_before(name: str) -> bool:
     return name.lower() in device_runs.LEARN_BEFORE
-
-
-def _claim_on_training(number: int, name: str) -> Claim:
-    """Our claim that what such a method learns makes it more accurate at equal simulated time."""
-    own = f"after equal simulated time {name} is more accurate than"
-    notes = AS_PRINTED if _learns_before(name) else UNGATED
-    return Claim(
-        id=f"HEAD-C{number}",
-        statement=f"{own} {' and than '.join(device_runs.twins(name))}",
-        place="ours",
-        artifact="head_to_head/devices",
-        parts=_at_equal_time(name, device_runs.twins),
-        gates=(LONG_ENOUGH, TRAINED) if _learns_before(name) else (LONG_ENOUGH,),
-        supplements=_beside_in_time(name, device_runs.twins),
-        how=f"Equal time is that of C17 to C20.{notes}{REGISTERED_LATER}{REPLACED * (name == 'EvaluatorFL')}",
-    )
 
 
 LEARNED = {
@@ -236,6 +213,19 @@ CLAIMS = (
     _claim(14, "auto_fedrl", "auto_fedrl_untrained", "its untrained policy"),
     _claim(15, "auto_fedrl", "auto_fedrl_permuted", "itself with permuted rewards"),
     _claim(16, "auto_fedrl", "best", "the best baseline"),
-    *(_claim_in_time(17 + place, name) for place, name in enumerate(device_runs.TIMED)),
-    *(_claim_on_training(21 + place, name) for place, name in enumerate(device_runs.TIMED)),
-)
+    *(
+        _claim_in_time(
+            17 + place, name, device_runs.rivals, ", ",
+            f"{EQUAL_TIME}{BY_A2 if _learns_before(name) else OF_OTHERS}",
+        )
+        for place, name in enumerate(device_runs.TIMED)
+    ),
+    *(
+        _claim_in_time(
+            21 + place, name, device_runs.twins, " and than ",
+            f"Equal time is that of C17 to C20.{AS_PRINTED if _learns_before(name) else UNGATED}"
+            f"{REGISTERED_LATER}{REPLACED * (name == 'EvaluatorFL')}",
+        )
+        for place, name in enumerate(device_runs.TIMED)
+    ),
+)  # fmt: skip

@@ -256,12 +256,8 @@ def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
 def open_questions(rows_of: RowsOf) -> list[str]:
     """The questions of the notebook that only a smoke run, or none, has rows for; in one sentence."""
     questions = {BENCHMARK: "are our baselines right?", DEVICES: "who gets there first in simulated time?"}
-    still = [words for name, words in questions.items() if set(_profiles(rows_of(name))) <= {"smoke"}]
+    still = [words for name, words in questions.items() if set(rows_of(name).get("profile", ())) <= {"smoke"}]
     return [f"Still open, for want of runs longer than smoke: {' '.join(still)}"] if still else []
-
-
-def _profiles(rows: pd.DataFrame) -> list[str]:
-    return [] if rows.empty else list(rows["profile"].unique())
 
 
 def benchmark_in_brief(rows_of: RowsOf) -> list[str]:

@@ -130,7 +130,7 @@ def test_latency_and_uploads_normalised_by_fedavg(ours, marl, latency, uploads):
     rows = costs(ours, marl)
     assert decide(5, rows).verdict == latency
     assert decide(6, rows).verdict == uploads
-    share = quantities.cell(estimands.share_of_fedavg("latency_seconds")(rows), "MNIST", "fedddrl")
+    share = quantities.cell(estimands.SECONDS(rows), "MNIST", "fedddrl")
     np.testing.assert_allclose(share, 100 * ours)
 
 

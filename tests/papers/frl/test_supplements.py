@@ -144,7 +144,7 @@ def test_median_times_up_to_the_arrival():
         )
 
     assert supplements.median_time_ratio(policies(seconds)).tolist() == pytest.approx([100 * np.log(2)] * 3)
-    assert supplements.printed_median_ratio() == pytest.approx(18.2, abs=0.05)
+    assert estimands.printed_time_ratio("table2", "median") == pytest.approx(18.2, abs=0.05)
 
 
 def test_the_authors_criterion_and_the_decisions_before_the_stop():
