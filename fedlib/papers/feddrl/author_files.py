@@ -55,7 +55,7 @@ def authors_partitions(profile: str) -> list[Run]:
 
 
 def at_length(profile: str, partition: str) -> list[Run]:
-    """Runs of a cell of `authors_partitions` at the paper's length: the paper's methods and the untrained policy."""
+    """Runs of a cell of `authors_partitions` at length: the paper's methods and the untrained policy."""
     return _on_authors_file(profile, "authors_partitions", "fmnist", 100, partition, names=AT_LENGTH)
 
 
