@@ -4,6 +4,7 @@ import argparse
 import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedlib.cli import run
@@ -74,6 +75,9 @@ def add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="e.g. start/curves")
     add_filters(parser)
     parser.add_argument(
+        "--against", metavar="METHOD", help="also what each method's accuracy is less this one's, by seed"
+    )
+    parser.add_argument(
         "--out", metavar="FILE", help="the figure, png, pdf or svg (default: build/figures/<ID>.png)"
     )
 
@@ -98,8 +102,9 @@ def show_command(arguments: argparse.Namespace) -> int:
     check(len(rows) > 0, f"no rows stored; {_how_to_compute(arguments)}")
     general = "test_accuracy" in rows
     check(general or not own, "these rows have no accuracy; `fedlib show` without filters shows their table")
-    tables, plot = ((), None) if own else (artifact.tables, artifact.plot)
-    for make in tables or (_finals if general else _without_origin,):
+    tables, plot = ((), None) if own or arguments.against else (artifact.tables, artifact.plot)
+    usual = partial(_finals, against=arguments.against) if general else _without_origin
+    for make in tables or (usual,):
         table = labelled(make(rows)) if tables else make(rows)
         if len(table):
             print(_text(table.head(_MOST_LINES).map(_rounded)))
@@ -217,14 +222,25 @@ def _known_names(field: str) -> tuple[str, Iterable[str], Callable[[str], object
     return "method", METHODS, method_class
 
 
-def _finals(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Accuracy (%) after the last round, mean over seeds with its 95 % interval."""
+def _finals(rows: "pd.DataFrame", against: str | None = None) -> "pd.DataFrame":
+    """Accuracy (%) after the last round, mean over seeds with its 95 % t interval.
+
+    against: a method of the rows; each one's accuracy less its, paired by seed, in points.
+    """
     from fedlib.analysis.tables import summarise_seeds
 
     known = _with_accuracy(rows)
     last = known[known["round"] == known.groupby("run")["round"].transform("max")]
-    table = summarise_seeds(last.assign(accuracy=100 * last.test_accuracy), ["cell", "method"], "accuracy")
-    return table.rename(columns={"mean": "final accuracy %", "n": "seeds"})
+    last = last.assign(accuracy=100 * last.test_accuracy)
+    if against is not None:
+        check_name("method to compare with", against, last.method.unique())
+        base = last[last.method == against].set_index(["cell", "seed"]).accuracy.rename("base")
+        last = last[last.method != against].join(base, on=["cell", "seed"], how="inner")
+        check(len(last) > 0, f"no other method has a seed in common with {against}; allowed: --method A,B")
+        last = last.assign(accuracy=last.accuracy - last.base)
+    table = summarise_seeds(last, ["cell", "method"], "accuracy")
+    mean = "final accuracy %" if against is None else f"final accuracy less {against}'s (points)"
+    return table.rename(columns={"mean": mean, "low": "95 % low", "high": "95 % high", "n": "seeds"})
 
 
 def _without_origin(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedlib.data import cache
-from fedlib.data.catalogue import names, sources_of
+from fedlib.data.catalogue import is_own, names, sources_of
 from fedlib.data.dataset import Dataset, Split, array_checksum
 from fedlib.data.medmnist_npz import canonical
 from fedlib.data.source import Source, fingerprint

@@ -35,6 +35,12 @@ def names() -> list[str]:
     return [*_CATALOGUE, *(name for name in medmnist_npz.find_npz() if name not in _CATALOGUE)]
 
 
+def is_own(name: str) -> bool:
+    """Whether this is a data set of the user's, an `.npz` file that the catalogue does not know."""
+    name = medmnist_npz.canonical(name)
+    return name not in _CATALOGUE and name in medmnist_npz.find_npz()
+
+
 def _npz_source(name: str) -> Source:
     path = medmnist_npz.find_npz().get(name, data_folder() / f"{name.replace('-', '_')}.npz")
     return Source(

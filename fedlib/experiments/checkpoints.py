@@ -76,6 +76,7 @@ class GroupFolder:
             "runs": [run.describe() for run in self.runs],
             "sha256": hashlib.sha256(payload).hexdigest(),
             "code": provenance.code(),
+            "own": checkpoint.segments[-1].get("own", {}) if checkpoint.segments else {},
         }
         path = self.path / f"checkpoint-{checkpoint.round}.pt"
         write_atomically(path, json.dumps(header).encode() + b"\n" + payload)
@@ -89,6 +90,13 @@ class GroupFolder:
             with contextlib.suppress(FileNotFoundError):  # deleted meanwhile by the process at work on it
                 return provenance.difference(_header(path)["code"], provenance.code())
         return ""
+
+    def own_files(self) -> dict[str, str]:
+        """Digests of the user's own files behind the newest checkpoint, by name (`experiments.own_files`)."""
+        for path in _newest_first(self.path):
+            with contextlib.suppress(FileNotFoundError):
+                return _header(path).get("own", {})
+        return {}
 
     def load(self) -> Checkpoint | None:
         """The newest whole checkpoint, tensors on the CPU; damaged ones are set aside with a warning."""

@@ -16,6 +16,7 @@ from fedlib.experiments import provenance
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
 from fedlib.experiments.labels import group_label
+from fedlib.experiments.own_files import own_files
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import FAILED, FINISHED, Store, plain
 from fedlib.experiments.tracking import Tracker
@@ -74,6 +75,7 @@ class _Session:
         self.segment = {
             "started": provenance.now(),
             **provenance.code(),
+            "own": own_files(runs[0]),
             "device": str(context.device),
             "device_name": provenance.device_name(context.device),
             "threads": provenance.threads(),
@@ -185,6 +187,7 @@ class _Session:
                 "checksum": data.checksum,
                 "stand_in": data.stand_in,
             },
+            "own": self.segment["own"],
             "profile": run.profile,
             "seed": run.seed,
             **provenance.environment(self.context.device),

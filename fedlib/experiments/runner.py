@@ -25,6 +25,7 @@ from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.checkpoints import GroupFolder, unfinished_groups
 from fedlib.experiments.group_training import CHECKPOINT_SECONDS, Context, train_group
 from fedlib.experiments.measurements import compute_measurement
+from fedlib.experiments.own_files import refuse_other_files
 from fedlib.experiments.preflight import check_run_names
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import FAILED, Store, StoredRun
@@ -135,6 +136,7 @@ def run_runs(
     )
     if not resume_across_commits:
         refuse_other_code(context.store, runs)
+    refuse_other_files(context.store, runs)
     context.progress.expect(sum(any(context.store.get(run) is None for run in members) for members in groups))
     suite = _Suite(context, retry_failed, max_replicas)
     with current(where):
@@ -336,7 +338,7 @@ def describe_group(members: Sequence[StoredRun], told: Mapping[str, str]) -> str
     accuracy = [m.final["test_accuracy"] for m in finished if "test_accuracy" in m.final]
     if not accuracy:
         return f"{head}: {len(finished)} of {len(members)} seeds finished"
-    spread = f" ± {statistics.stdev(accuracy):.4f}" if len(accuracy) > 1 else ""
+    spread = f" (s.d. {statistics.stdev(accuracy):.4f})" if len(accuracy) > 1 else ""
     stand_in = " (stand-in data)" if members[0].provenance["dataset"]["stand_in"] else ""
     seeds = f"{len(accuracy)} seed{'' if len(accuracy) == 1 else 's'}"
     return f"{head}: test accuracy {statistics.fmean(accuracy):.4f}{spread}, {seeds}{stand_in}"

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import fake_federation
+import pandas as pd
 import pytest
 
 import fedlib
@@ -74,6 +75,8 @@ def test_a_method_of_ones_own_stands_beside_fedavg(store, capsys, tmp_path, monk
     assert main(["show", own[0], *shown_of]) == 0
     printed = capsys.readouterr().out
     assert "final accuracy %" in printed
+    assert main(["show", own[0], *shown_of, "--against", "fedprox"]) == 2
+    assert "unknown method to compare with 'fedprox'" in capsys.readouterr().err
     small = [*shown_of, "--profile", "smoke"]
     assert main(["show", own[0], *small, "--method", "fedavg,fedprox"]) == 0
     assert capsys.readouterr().err == "fedlib: no rows stored of method fedprox\n"
@@ -82,6 +85,23 @@ def test_a_method_of_ones_own_stands_beside_fedavg(store, capsys, tmp_path, monk
     rows = fedlib.load_results("start/curves", "smoke", store=copied)
     assert set(rows["method"]) == {"fedavg", "mypackage:Mine"}
     assert rows["settings"].notna().all()
+
+
+def test_a_method_is_compared_by_seed():
+    """40 and 50 % against 38 and 47 %: 2 and 3 points more; a third seed of one of them does not count."""
+    lines = [("fedavg", 0, 0.38), ("fedavg", 1, 0.47), ("mine", 0, 0.40), ("mine", 1, 0.50), ("mine", 2, 0.9)]
+    rows = pd.DataFrame(
+        {
+            "dataset": "a", "partition": "iid", "num_clients": 4, "method": method, "seed": seed, "round": 1,
+            "run": f"{method}{seed}", "test_accuracy": accuracy, "settings": "",
+            **{f"{name}_options": "{}" for name in ("dataset", "partition", "method")},
+        }
+        for method, seed, accuracy in lines
+    )  # fmt: skip
+    (line,) = results._finals(rows, against="fedavg").to_dict("records")
+    assert (line["method"], line["seeds"]) == ("mine", 2)
+    assert line["final accuracy less fedavg's (points)"] == pytest.approx(2.5)
+    assert line["95 % low"] == pytest.approx(2.5 - 12.706 * 0.5, abs=1e-3)
 
 
 @pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])

@@ -1,0 +1,61 @@
+"""Files that a user supplies to a run by name: modules, as `package.module:name`, and data sets, as `.npz`.
+
+They lie outside fedlib's commit and source digest, so a run stores theirs: another rule or other images under
+an old name give no further seeds of the old runs.
+"""
+
+import hashlib
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fedlib.data import is_own, load_dataset
+from fedlib.errors import check
+from fedlib.experiments.checkpoints import unfinished_groups
+from fedlib.experiments.store import Store
+from fedlib.run import Run
+
+
+def own_files(run: Run) -> dict[str, str]:
+    """Map each own name of a run to 16 hex digits: of its module's file, or of its data set's arrays.
+
+    A module without a file, as a notebook's, is left out, and so is what a module imports.
+    """
+    found = {}
+    for name in (run.method, run.partition, run.model):
+        if ":" in name and (path := importlib.import_module(name.partition(":")[0]).__dict__.get("__file__")):
+            found[name] = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+    if is_own(run.dataset):
+        found[run.dataset] = load_dataset(run.dataset).checksum[:16]
+    return found
+
+
+def refuse_other_files(store: Store, runs: Sequence[Run]) -> None:
+    """UsageError if an own module or data set of these runs has changed since it was last run.
+
+    Held to every stored run of the same artifacts, which tables show together, and to begun ones.
+    """
+    now: dict[str, dict[str, str]] = {}
+    for run in {run.group_key: run for run in runs}.values():
+        now.setdefault(run.id, {}).update(own_files(run))
+    for artifact_id, own in now.items():
+        keys = {run.group_key for run in runs if run.id == artifact_id}
+        for run, before in _of_stored(store, artifact_id, keys) if own else ():
+            changed = [name for name, digest in own.items() if before.get(name, digest) != digest]
+            check(
+                not changed,
+                f"{', '.join(changed)} has changed since {run.label()} was computed: these would be no seeds "
+                "of one experiment; allowed: the file as it was, another name, another --store, or deleting "
+                f"what was computed (`python -m fedlib results {artifact_id} --delete` and its filters)",
+            )
+
+
+def _of_stored(
+    store: Store, artifact_id: str, group_keys: set[str]
+) -> Iterator[tuple[Run, Mapping[str, str]]]:
+    """Stored runs of an artifact, and begun ones of these descriptions, with their own names' digests."""
+    for stored in store.scan(artifact_id):
+        data = {stored.run.dataset: stored.provenance["dataset"]["checksum"][:16]}
+        yield stored.run, data | stored.provenance.get("own", {})
+    for folder in unfinished_groups(store, artifact_id, *group_keys):
+        yield folder.runs[0], folder.own_files()

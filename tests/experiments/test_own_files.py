@@ -1,0 +1,86 @@
+"""An own module or data set that changed under its old name: its runs are not pooled with the old ones."""
+
+import sys
+from dataclasses import replace
+
+import fake_federation
+import numpy as np
+import pytest
+from fake_federation import BASE, Stop
+
+from fedlib.errors import UsageError
+from fedlib.experiments import runner
+from fedlib.experiments.own_files import own_files
+from fedlib.experiments.progress import Silent
+from fedlib.experiments.store import Store
+
+CLASS = "from fedlib.methods import METHODS\n\n\nclass Tilt(METHODS['fedavg']):\n    pass\n"
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A module of the user's beside the store, and the run of its method."""
+    fake_federation.install_for(monkeypatch, tmp_path)
+    path = tmp_path / "own_tilt.py"
+    path.write_text(CLASS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_tilt", raising=False)
+    return path, replace(BASE, method="own_tilt:Tilt", method_options={})
+
+
+def compute(run, store, progress=None, **options):
+    return runner.run_runs([run], device="cpu", store=store, progress=progress or Silent(), **options)
+
+
+def test_a_method_of_ones_own_that_changed_is_refused(module, store):
+    path, run = module
+    (stored,) = compute(run, store).runs
+    assert stored.provenance["own"] == own_files(run)
+    assert compute(run, store).computed == 0
+    path.write_text(CLASS + "# another rule\n")
+    for seed in (run.seed, run.seed + 1):
+        with pytest.raises(UsageError, match="own_tilt:Tilt has changed since"):
+            compute(replace(run, seed=seed), store)
+    assert compute(replace(run, method="fedavg"), store).computed == 1
+
+
+def test_what_was_begun_with_another_module_is_not_resumed(module, store):
+    path, run = module
+    with pytest.raises(KeyboardInterrupt):
+        compute(run, store, Stop(3), checkpoint_seconds=0.0)
+    path.write_text(CLASS + "# another rule\n")
+    with pytest.raises(UsageError, match="own_tilt:Tilt has changed"):
+        compute(run, store)
+
+
+def test_images_that_were_replaced_under_their_name_are_refused(tmp_path, monkeypatch, store):
+    """Both methods' runs: a table would show them side by side."""
+    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path))
+    draw = np.random.default_rng(0)
+
+    def write(labels):
+        images = draw.integers(0, 256, (40, 8, 8), dtype=np.uint8)
+        arrays = {
+            "train_images": images,
+            "test_images": images,
+            "train_labels": labels,
+            "test_labels": labels,
+        }
+        np.savez(tmp_path / "mine.npz", **arrays)
+
+    write(np.arange(40) % 4)
+    run = replace(
+        BASE, dataset="mine", dataset_options={}, model="mlp", model_options={}, num_clients=4, cohort_size=2,
+        rounds=1, partition="iid", partition_options={}, method="fedavg", method_options={},
+    )  # fmt: skip
+    assert compute(run, store).computed == 1
+    assert compute(replace(run, seed=1), store).computed == 1
+    write(np.arange(40)[::-1] % 4)
+    for other in (run, replace(run, method="fedprox", method_options={"mu": 0.1})):
+        with pytest.raises(UsageError, match="mine has changed since"):
+            compute(other, store)
