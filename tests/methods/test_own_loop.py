@@ -73,3 +73,32 @@ def test_reports_of_the_wrong_form_are_refused(change, says):
     state = agent.start([torch.Generator().manual_seed(0)], slots=3)
     with pytest.raises(UsageError, match=says):
         agent.step(state, change(reports), reports, reports, lambda name: [np.random.default_rng(0)])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "options", "says"),
+    [
+        ("before", torch.nan, {}, r"before given: nan at \[0, 1\]; allowed: finite numbers, 0 or more"),
+        ("after", torch.inf, {}, "after given: inf at"),
+        ("after", -1.0, {}, r"after given: -1.0 at \[0, 1\]; allowed: finite numbers, 0 or more"),
+        ("sizes", -5.0, {}, "sizes given: -5.0 at"),
+        ("sizes", torch.nan, {"state": "raw"}, "sizes given: nan at"),
+        ("before", torch.nan, {"state": "raw"}, "allowed: finite numbers$"),
+    ],
+)
+def test_a_report_that_would_spoil_the_weights_is_refused(name, value, options, says):
+    agent = AggregationAgent(**options)
+    state = agent.start([torch.Generator().manual_seed(0)], slots=3)
+    reports = {key: torch.ones(1, 3) for key in ("before", "after", "sizes")}
+    reports[name][0, 1] = value
+    stream = np.random.default_rng(0)
+    with pytest.raises(UsageError, match=says):
+        agent.step(state, **reports, streams=lambda name: [stream])
+    assert stream.random() == np.random.default_rng(0).random()  # nothing was drawn
+
+
+def test_negative_losses_are_fine_where_none_become_shares():
+    agent, ones = AggregationAgent(state="raw"), torch.ones(1, 3)
+    state = agent.start([torch.Generator().manual_seed(0)], slots=3)
+    _, weights, _ = agent.step(state, -ones, -ones, ones, lambda name: [np.random.default_rng(0)])
+    assert weights.isfinite().all()

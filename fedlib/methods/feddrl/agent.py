@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlib.errors import check, check_name
+from fedlib.errors import UsageError, check, check_name
 from fedlib.federation import Task, method_generators, on_host
 from fedlib.methods.feddrl import mdp
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
@@ -164,23 +164,42 @@ class AggregationAgent:
         """The value of `agent` that all training before round 1 has: how it acts later changes nothing."""
         return "permuted" if self.agent == "permuted" else "learning"
 
-    @one_thread()
     def step(
+        self, learner: AgentState, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
+    ) -> tuple[AgentState, Tensor, dict[str, list[Any]]]:
+        """`decide` for a loop that is not fedlib's, whose reports are checked first.
+
+        UsageError, before anything is drawn, for a report that is no float32 tensor [R, K] (sizes: of any
+        type) of finite numbers, sizes and losses that become shares 0 or more.
+        """
+        for name, report in (("before", before), ("after", after), ("sizes", sizes)):
+            self._check_report(learner, name, report)
+        return self.decide(learner, before, after, sizes, streams)
+
+    def _check_report(self, learner: AgentState, name: str, report: Any) -> None:
+        shape = (len(learner.replay.rewards), learner.slots)
+        fits = isinstance(report, Tensor) and tuple(report.shape) == shape
+        told = f"{report.dtype} {tuple(report.shape)}" if hasattr(report, "dtype") else repr(report)
+        check(
+            fits and (name == "sizes" or report.dtype == torch.float32),
+            f"{name} given: {told}; allowed: a float32 tensor [R, K] = {list(shape)}",
+        )
+        positive = name == "sizes" or self.state == "shares"
+        good = report.isfinite() & (report >= 0) if positive else report.isfinite()
+        for r, k in torch.nonzero(~good)[:1].tolist():
+            allowed = "finite numbers, 0 or more" if positive else "finite numbers"
+            raise UsageError(f"{name} given: {report[r, k].item()} at [{r}, {k}]; allowed: {allowed}")
+
+    @one_thread()
+    def decide(
         self, learner: AgentState, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
     ) -> tuple[AgentState, Tensor, dict[str, list[Any]]]:
         """Lines 13 to 18 for one round: the clients' reports [R, K] in, impact factors [R, K] out.
 
         Lines 17 and 18 are those of the round before. Also returns the columns of the row. Within, all is
-        by slot; reports come and factors go by client.
+        by slot; reports come and factors go by client. A report that is not finite makes its replica's
+        factors NaN, whose run then fails alone.
         """
-        shape = (len(learner.replay.rewards), learner.slots)
-        for name, reports in (("before", before), ("after", after), ("sizes", sizes)):
-            fits = isinstance(reports, Tensor) and tuple(reports.shape) == shape
-            told = f"{reports.dtype} {tuple(reports.shape)}" if hasattr(reports, "dtype") else repr(reports)
-            check(
-                fits and (name == "sizes" or reports.dtype == torch.float32),
-                f"{name} given: {told}; allowed: a float32 tensor [R, K] = {list(shape)}",
-            )
         order = self._slots(len(before), learner.slots, streams)
         before, after, sizes = (reports.gather(1, order) for reports in (before, after, sizes))
         state = mdp.observe(before, after, sizes, self.state)  # line 13

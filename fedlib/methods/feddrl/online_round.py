@@ -41,7 +41,7 @@ def play_round(
         before, after = to_host([before, after])  # together, once all is launched
         learner, critic_loss = learning.result() if learning else learn()
     sizes = torch.from_numpy(task.sizes(cohort.clients))
-    learner, factors, columns = agent.step(learner, before, after, sizes, streams)
+    learner, factors, columns = agent.decide(learner, before, after, sizes, streams)
     columns["critic_loss"] = [None] * len(factors) if critic_loss is None else critic_loss.tolist()
     weights = on_device(factors.numpy(), task.device)
     state, report = finish_round(task, state, cohort, trained, weights, learner=learner.pack())  # line 16

@@ -131,9 +131,9 @@ def time_decisions(run: Run, device: str, calls: int, warm_ups: int) -> list[flo
     decisions: list[float] = []
 
     class Timed(FedDRL):
-        def step(self, *reports: Any) -> Any:
+        def decide(self, *reports: Any) -> Any:
             began = time.perf_counter()
-            decided = super().step(*reports)
+            decided = super().decide(*reports)
             decisions.append(time.perf_counter() - began)
             return decided
 
