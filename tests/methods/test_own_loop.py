@@ -102,3 +102,37 @@ def test_negative_losses_are_fine_where_none_become_shares():
     state = agent.start([torch.Generator().manual_seed(0)], slots=3)
     _, weights, _ = agent.step(state, -ones, -ones, ones, lambda name: [np.random.default_rng(0)])
     assert weights.isfinite().all()
+
+
+OPTIONS = [{}, {"slot_order": "drawn"}, {"agent": "shuffled"}, {"slot_order": "drawn", "agent": "shuffled"}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_the_pages_streams_are_enough_for_every_option(options):
+    streams = example("FedDRL's agent in a loop of yours")["streams"]
+    agent, ones = AggregationAgent(**options), torch.ones(1, 3)
+    state = agent.start([torch.Generator().manual_seed(0)], slots=3)
+    _, weights, _ = agent.step(state, ones, ones, ones, streams)
+    assert weights.sum().item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("form", [lambda streams: streams, lambda streams: streams.__getitem__])
+@pytest.mark.parametrize(
+    ("streams", "says"),
+    [
+        ({"slots": 0}, "stream 'slots' is needed for slot_order='drawn', but not given; allowed: "),
+        ({"shuffle": 0}, "stream 'shuffle' is needed for agent='shuffled', but not given"),
+        ({"explore": 0}, "stream 'explore' is needed for step, .* explore, impact, slots, shuffle$"),
+        ({"impact": 2}, "stream 'impact' given: 2 generators; allowed: a list of 1, one per agent"),
+        ({"impact": None}, "stream 'impact' given: Generator; allowed: a list of 1"),
+    ],
+)
+def test_a_stream_that_is_missing_or_of_the_wrong_form_is_told(form, streams, says):
+    agent, ones = AggregationAgent(**OPTIONS[-1]), torch.ones(1, 3)
+    state = agent.start([torch.Generator().manual_seed(0)], slots=3)
+    stream = np.random.default_rng(0)
+    counts = {**dict.fromkeys(agent.step_streams, 1), **streams}
+    given = {name: stream if n is None else [stream] * n for name, n in counts.items() if n != 0}
+    with pytest.raises(UsageError, match=says):
+        agent.step(state, ones, ones, ones, form(given))
+    assert stream.random() == np.random.default_rng(0).random()  # nothing was drawn

@@ -5,7 +5,7 @@ paper is silent or cannot be meant as printed, the readings FEDDRL-A1 to A20 say
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,8 @@ from fedlib.rl.networks import one_thread
 from fedlib.rl.replay import permute_rewards
 from fedlib.validation import check_fields
 
-Streams = Callable[[str], list[np.random.Generator]]  # a name -> one generator per replica
+Generators = list[np.random.Generator]  # one per replica
+Streams = Callable[[str], Generators]  # by name
 
 CHOICES = {
     "agent": ("learning", "shuffled", "untrained", "permuted"),
@@ -134,9 +135,7 @@ class AggregationAgent:
         agent = self.ddpg(slots).init(generators)
         return AgentState(agent, Replay.empty(count, 3 * slots, 2 * slots))
 
-    def learn(
-        self, learner: AgentState, streams: list[np.random.Generator]
-    ) -> tuple[AgentState, Tensor | None]:
+    def learn(self, learner: AgentState, streams: Generators) -> tuple[AgentState, Tensor | None]:
         """Lines 19 to 22, Algorithm 1 once D is sufficient; also the mean critic loss [R] of its updates.
 
         streams: one per replica. None instead of a loss: nothing was learned.
@@ -150,7 +149,7 @@ class AggregationAgent:
         )
         return replace(learner, agent=agent), loss
 
-    def experience(self, replay: Replay, streams: list[np.random.Generator]) -> Replay:
+    def experience(self, replay: Replay, streams: Generators) -> Replay:
         """Experience for Algorithm 1: D, or under "permuted" D with its rewards in another order.
 
         The order is drawn anew at every call, so that rewards keep their law and say nothing of actions.
@@ -165,16 +164,51 @@ class AggregationAgent:
         return "permuted" if self.agent == "permuted" else "learning"
 
     def step(
-        self, learner: AgentState, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
+        self,
+        learner: AgentState,
+        before: Tensor,
+        after: Tensor,
+        sizes: Tensor,
+        streams: Streams | Mapping[str, Generators],
     ) -> tuple[AgentState, Tensor, dict[str, list[Any]]]:
-        """`decide` for a loop that is not fedlib's, whose reports are checked first.
+        """Impact factors [R, K] of a round in a loop that is not fedlib's: `decide` once all is checked.
 
-        UsageError, before anything is drawn, for a report that is no float32 tensor [R, K] (sizes: of any
-        type) of finite numbers, sizes and losses that become shares 0 or more.
+        before, after: losses [R, K], float32, in nats. sizes [R, K]: numbers of images, of any type.
+        streams: those of `step_streams`, a mapping or a function of the name. Returns the next state, the
+        factors and the columns of a row. UsageError, before anything is drawn, for a report of another form
+        or with numbers that are not finite or, sizes and losses that become shares, below 0, and for a stream
+        that is missing or has not R generators.
         """
         for name, report in (("before", before), ("after", after), ("sizes", sizes)):
             self._check_report(learner, name, report)
-        return self.decide(learner, before, after, sizes, streams)
+        found = self._find_streams(streams, len(learner.replay.rewards))
+        return self.decide(learner, before, after, sizes, found.__getitem__)
+
+    @property
+    def step_streams(self) -> dict[str, str]:
+        """Names of the random streams that `step` draws from, with what needs each."""
+        wanted = {"explore": "step", "impact": "step"}
+        if self.slot_order == "drawn":
+            wanted["slots"] = "slot_order='drawn'"
+        return wanted | ({"shuffle": "agent='shuffled'"} if self.agent == "shuffled" else {})
+
+    def _find_streams(self, streams: Streams | Mapping[str, Generators], count: int) -> dict[str, Generators]:
+        found: dict[str, Generators] = {}
+        for name, reason in self.step_streams.items():
+            try:
+                found[name] = streams[name] if isinstance(streams, Mapping) else streams(name)
+            except KeyError as error:
+                raise UsageError(
+                    f"stream {name!r} is needed for {reason}, but not given; allowed: streams for "
+                    f"{', '.join(self.step_streams)}"
+                ) from error
+            listed = isinstance(found[name], list | tuple)
+            told = f"{len(found[name])} generators" if listed else type(found[name]).__name__
+            check(
+                listed and len(found[name]) == count,
+                f"stream {name!r} given: {told}; allowed: a list of {count}, one per agent",
+            )
+        return found
 
     def _check_report(self, learner: AgentState, name: str, report: Any) -> None:
         shape = (len(learner.replay.rewards), learner.slots)
@@ -240,7 +274,7 @@ class AggregationAgent:
         return self.ddpg(learner.slots).act(learner.agent.policy, state.unsqueeze(1)).squeeze(1)
 
 
-def _normal(streams: list[np.random.Generator], count: int) -> Tensor:
+def _normal(streams: Generators, count: int) -> Tensor:
     """[R, count] standard normal numbers, float32."""
     return torch.from_numpy(np.stack([stream.standard_normal(count, np.float32) for stream in streams]))
 
