@@ -136,3 +136,14 @@ def test_a_stream_that_is_missing_or_of_the_wrong_form_is_told(form, streams, sa
     with pytest.raises(UsageError, match=says):
         agent.step(state, ones, ones, ones, form(given))
     assert stream.random() == np.random.default_rng(0).random()  # nothing was drawn
+
+
+def test_reports_with_a_gradient_leave_no_graph_in_the_memory():
+    agent, stream = AggregationAgent(), [np.random.default_rng(0)]
+    state = agent.start([torch.Generator().manual_seed(0)], slots=3)
+    losses = torch.ones(1, 3, requires_grad=True)
+    for _ in range(3):
+        state, weights, _ = agent.step(state, losses * 2, losses * 1, losses * 5, lambda name: stream)
+    kept = [*vars(state.replay).values(), state.state, state.action, weights]
+    assert len(state.replay) == 2
+    assert not any(tensor.requires_grad for tensor in kept)

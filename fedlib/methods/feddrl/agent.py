@@ -182,6 +182,7 @@ class AggregationAgent:
         for name, report in (("before", before), ("after", after), ("sizes", sizes)):
             self._check_report(learner, name, report)
         found = self._find_streams(streams, len(learner.replay.rewards))
+        before, after, sizes = before.detach(), after.detach(), sizes.detach()  # D must hold no graphs
         return self.decide(learner, before, after, sizes, found.__getitem__)
 
     @property
