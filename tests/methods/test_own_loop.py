@@ -9,11 +9,11 @@ from fedlib.methods.feddrl.agent import AggregationAgent
 from fedlib.paths import project_root
 
 
-def example(heading: str, number: int = 1) -> dict:
-    """The names that an example of a section leaves, the first one unless another is asked for."""
+def example(heading: str, number: int = 1, names: dict | None = None) -> dict:
+    """The names that an example of a section leaves: the first one, with no others before it, by default."""
     page = (project_root() / "docs" / "adding.md").read_text()
     _, _, section = page.partition(f"## {heading}")
-    names: dict = {}
+    names = {} if names is None else names
     exec(section.split("\n## ")[0].split("```python\n")[number].split("```")[0], names)
     return names
 
@@ -24,6 +24,24 @@ def test_feddrls_agent_decides_and_learns():
     assert names["weights"].sum().item() == pytest.approx(1)
     assert len(names["state"].replay) == 4
     assert torch.isfinite(names["loss"]).all()
+
+
+def test_feddrls_agent_goes_on_from_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    heading = "FedDRL's agent in a loop of yours"
+    names = example(heading, 2, example(heading))
+
+    def two_rounds():
+        state, losses = names["state"], torch.linspace(1, 2, names["clients"]).unsqueeze(0)
+        for _ in range(2):
+            state, weights, _ = names["agent"].step(state, losses, losses, losses, names["streams"])
+            state, _ = names["agent"].learn(state, names["streams"]["replay"])
+        return weights
+
+    straight = two_rounds()
+    assert not torch.equal(two_rounds(), straight), "the streams have moved on"
+    example(heading, 3, names)
+    assert torch.equal(two_rounds(), straight)
 
 
 def test_auto_fedrl_and_favor_decide_and_learn():
