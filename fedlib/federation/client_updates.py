@@ -12,6 +12,7 @@ from fedlib.engine import LocalRule, LocalState, Trained, Trainer, Work, make_wo
 from fedlib.engine.batches import on_device
 from fedlib.engine.hardware.memory import rows_of
 from fedlib.engine.mixup import BalancedMixUp
+from fedlib.errors import check
 from fedlib.federation.aggregate import Tensors, aggregate, in_type_of, model_bytes, weighted_sum
 from fedlib.federation.cohort import Cohort
 from fedlib.federation.state import RoundReport, ServerState
@@ -154,8 +155,10 @@ def finish_round(
 ) -> tuple[ServerState, RoundReport]:
     """Aggregate the local models with `weights` [R, K] and account for an up- and download each.
 
-    Only what the server's state has is averaged and sent; the rest stays with the clients.
+    Only what the server's state has is averaged and sent; the rest stays with the clients. UsageError for
+    weights of another shape.
     """
+    _check_shape(weights, cohort)
     local: LocalState = trained.state
     params, buffers = aggregate(
         {n: local.params[n] for n in state.params}, {n: local.buffers[n] for n in state.buffers}, weights
@@ -163,6 +166,12 @@ def finish_round(
     sent = model_bytes(state.params, state.buffers) * cohort.clients.shape[1]
     report = RoundReport(cohort.clients, weights, trained.loss.view(weights.shape), sent, sent)
     return state.advance(params, buffers, **memory), report
+
+
+def _check_shape(weights: Any, cohort: Cohort) -> None:
+    shape = cohort.clients.shape
+    given = tuple(weights.shape) if isinstance(weights, Tensor) else type(weights).__name__
+    check(given == shape, f"weights given: {given}; allowed: a tensor [R, K] = {list(shape)}")
 
 
 def method_rng(task: Task, replica: int, *names: int | str) -> np.random.Generator:
@@ -193,6 +202,7 @@ def train_and_average(
     LOCAL_MODELS_BYTES trains part by part, and the parts' weighted sums are added up (the last digits
     differ from those of one sum). rule: as in `train_cohort`.
     """
+    _check_shape(weights, cohort)
     at_once = clients_at_once(model_bytes(state.params, state.buffers) * len(weights))
     size = cohort.clients.shape[1]
     if size <= at_once:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Method(ABC):
     A method is a frozen dataclass: its fields are the options of a run. A part of the model that is
     not in the state's `params` and `buffers` belongs to the clients: it is neither sent nor averaged.
     """
+
+    weights_sum_to_1: ClassVar[bool] = True  # else a run warns; False: what they sum to is meant (FedLAW)
 
     def __post_init__(self) -> None:
         """Raise UsageError for a field of a wrong type; a method with checks of its own calls this first."""

@@ -2,6 +2,7 @@
 
 import json
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from fedlib.federation.task import Task, given
 from fedlib.partition import Partition
 
 Row = dict[str, Any]
+SUMS_DIFFER = 1e-3  # from 1; that much is more than rounding
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def _report_rows(
         whom = {"none": None, "cohort": took_part, "all": task.everyone()}[task.run.client_eval]
         found = _evaluate(task, method, server, whom, on_server="server_accuracy" not in report.columns)
     found, (train_loss, weights) = _with_host(found, report.train_loss.mean(dim=1), report.weights)
+    _warn_of_sums(task, method, weights, server.round)
     losses, shares = train_loss.tolist(), weights.tolist()
     episode = {} if task.run.episode_rounds is None else {"episode": task.run.episode(server.round)[0]}
     rows = [
@@ -171,6 +174,18 @@ def _report_rows(
     ]
     _add_evaluation(task, server, rows, found)
     return rows
+
+
+def _warn_of_sums(task: Task, method: Method, weights: Tensor, round_index: int) -> None:
+    """Warn once a run of weights [R, K], on the CPU, that do not sum to 1 without the method saying so."""
+    sums = weights.sum(dim=1)
+    off = sums[(sums - 1).abs() > SUMS_DIFFER]
+    if len(off) and method.weights_sum_to_1:
+        text = (
+            f"the weights of {type(method).__name__} sum to {float(off[0]):.6g} in round {round_index} and "
+            "are used as they are; a method whose weights need not sum to 1 says `weights_sum_to_1 = False`"
+        )
+        task.once(("sums", type(method)), lambda: warnings.warn(text, stacklevel=2))
 
 
 def _evaluate(

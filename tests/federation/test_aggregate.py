@@ -1,8 +1,24 @@
 """Aggregation against hand-worked numbers and invariants."""
 
-import torch
+import warnings
+from dataclasses import dataclass
 
-from fedlib.federation import model_bytes, weighted_mean
+import pytest
+import torch
+from worlds import make_world
+
+from fedlib.errors import UsageError
+from fedlib.federation import (
+    Method,
+    client_updates,
+    finish_round,
+    initial_state,
+    model_bytes,
+    rounds,
+    train_and_average,
+    train_cohort,
+    weighted_mean,
+)
 
 
 def test_weighted_mean_by_hand_for_two_replicas():
@@ -42,3 +58,61 @@ def test_equal_models_stay_and_order_does_not_matter():
 def test_model_bytes_count_one_model():
     params = {"w": torch.zeros(3, 5, 2)}
     assert model_bytes(params, {"n": torch.zeros(3, dtype=torch.int64)}) == 5 * 2 * 4 + 8
+
+
+@dataclass(frozen=True)
+class Given(Method):
+    """Averages with the weights that it is given, the same ones in every round."""
+
+    weights: object
+
+    def init(self, task):
+        return initial_state(task)
+
+    def apply(self, task, state, cohort):
+        return finish_round(task, state, cohort, train_cohort(task, state, cohort), self.weights)
+
+
+@dataclass(frozen=True)
+class Averaged(Given):
+    def apply(self, task, state, cohort):
+        return train_and_average(task, state, cohort, self.weights)
+
+
+@dataclass(frozen=True)
+class Shrinking(Given):
+    weights_sum_to_1 = False
+
+
+def play(method, seeds=(0, 1)):
+    return [*rounds(make_world(seeds=seeds, client_eval="none"), method)]
+
+
+@pytest.mark.parametrize("method", [Given, Averaged])
+@pytest.mark.parametrize(
+    ("weights", "given"),
+    [
+        (torch.full((4,), 0.25), r"\(4,\)"),
+        (torch.full((1, 4), 0.25), r"\(1, 4\)"),
+        (torch.full((2, 4), 0.25).numpy(), "ndarray"),
+    ],
+)
+def test_weights_of_another_shape_are_refused(method, weights, given, monkeypatch):
+    monkeypatch.setattr(client_updates, "LOCAL_MODELS_BYTES", 1)  # part by part
+    with pytest.raises(UsageError, match=rf"weights given: {given}; allowed: a tensor \[R, K\] = \[2, 4\]"):
+        play(method(weights))
+
+
+def test_weights_that_do_not_sum_to_1_are_told_once_a_run():
+    sizes = torch.tensor([[0.25] * 4, [0.1] * 4])
+    said = r"the weights of Given sum to 0\.4 in round 1 and are used as they are; .*weights_sum_to_1 = False"
+    with pytest.warns(UserWarning, match=said) as told:
+        assert play(Given(sizes))[-1].round == 3
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("method", [Shrinking(torch.full((2, 4), 0.1)), Given(torch.full((2, 4), 0.2501))])
+def test_weights_that_mean_it_or_are_rounded_are_not_told(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert play(method)[-1].round == 3

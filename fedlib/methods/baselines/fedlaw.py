@@ -17,6 +17,7 @@ No reinforcement learning: this is the rival that sees what a learned policy has
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -44,6 +45,8 @@ HALVED_EVERY = 20  # epochs
 @dataclass(frozen=True)
 class FedLAW(Method):
     """Learned weights; columns `gamma` and, as for every method, `weights` (gamma lambda_i)."""
+
+    weights_sum_to_1: ClassVar[bool] = False  # but to gamma
 
     server_epochs: int = 20
     server_learning_rate: float = 0.005
