@@ -38,6 +38,18 @@ def twice(labels, *, num_clients):
     return [[0]] * num_clients
 
 
+def masks(labels, *, num_clients):
+    return [np.arange(len(labels)) % num_clients == k for k in range(num_clients)]
+
+
+def floats(labels, *, num_clients):
+    return [np.arange(k, len(labels), num_clients, dtype=float) for k in range(num_clients)]
+
+
+def owners(labels, *, num_clients):
+    return [n % num_clients for n in range(len(labels))]
+
+
 def forgetful(labels, *, num_clients):
     [np.arange(len(labels))]
 
@@ -132,6 +144,9 @@ def test_a_partition_and_a_model_of_the_users_train():
         ("lost", "leaves client 1 of 4 without images"),
         ("beyond", "made indices from 0 to 12; allowed: 0 to 11"),
         ("twice", "gave an image out twice"),
+        ("masks", r"gives client 0 bool \(12,\); allowed: whole numbers \[n\] \(indices, not masks\)"),
+        ("floats", r"gives client 0 float64 \(3,\); allowed: whole numbers"),
+        ("owners", r"gives client 0 int64 \(\); allowed: whole numbers \[n\]"),
         ("forgetful", "returned NoneType; allowed: a list of indices for each client"),
         ("number", "given; allowed: a class or function"),
         ("nothing", "cannot be imported .*; allowed: a name of `fedlib.partition.PARTITIONS`"),

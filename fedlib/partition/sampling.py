@@ -43,14 +43,20 @@ def draw_images(name: str, labels: np.ndarray, counts: np.ndarray, rng: np.rando
 
 
 def finish(name: str, partition: Sequence[np.ndarray]) -> Partition:
-    """Sorted int64 copies, or a UsageError that names the first client left with nothing."""
-    for client, indices in enumerate(partition):
+    """Sorted int64 copies, or a UsageError that names the first client with nothing, or with no indices."""
+    lists = [np.asarray(indices) for indices in partition]
+    for client, indices in enumerate(lists):
         check(
-            len(indices) > 0,
+            indices.size > 0,
             f"partition {name!r} leaves client {client} of {len(partition)} without images; "
             f"allowed: fewer clients, more images or a milder skew",
         )
-    return [np.sort(np.asarray(indices, dtype=np.int64)) for indices in partition]
+        check(
+            indices.ndim == 1 and np.issubdtype(indices.dtype, np.integer),
+            f"partition {name!r} gives client {client} {indices.dtype} {indices.shape}; "
+            "allowed: whole numbers [n] (indices, not masks)",
+        )
+    return [np.sort(indices.astype(np.int64)) for indices in lists]
 
 
 def apportion(shares: np.ndarray, available: np.ndarray) -> np.ndarray:
