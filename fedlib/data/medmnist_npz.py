@@ -9,6 +9,7 @@ Yang et al.: MedMNIST v2, Scientific Data, 2023, https://doi.org/10.1038/s41597-
 """
 
 import math
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from fedlib.data.class_names import (
     GREY_DIGITS,
 )
 from fedlib.data.dataset import Dataset, Split
-from fedlib.errors import DataError
+from fedlib.errors import DataError, shortened
 from fedlib.paths import data_folder
 
 MOST_CLASSES = 10_000
@@ -55,7 +56,10 @@ def find_npz() -> dict[str, Path]:
 
 
 def build_npz(name: str, path: Path) -> Dataset:
-    """Read and check one file; DataError names the file and what is wrong with it."""
+    """Read and check one file; DataError names the file and what is wrong with it.
+
+    Warns of classes without an image where the labels alone say how many there are.
+    """
     arrays = _read(path)
     splits = [_split(path, part, arrays) for part in ("train", "test")]
     largest = max(int(split.labels.max(initial=0)) for split in splits)
@@ -64,7 +68,7 @@ def build_npz(name: str, path: Path) -> Dataset:
     colour = splits[0].images.ndim == 4
     scale = GREY_DIGITS if name in ("mnist", "fmnist") else CENTRED_COLOUR if colour else CENTRED_GREY
     try:
-        return make_dataset(
+        dataset = make_dataset(
             name,
             *splits,
             class_names=_CLASSES.get(name) or _numbered(splits[0].labels),
@@ -74,6 +78,21 @@ def build_npz(name: str, path: Path) -> Dataset:
         )
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
+    if name not in _CLASSES:
+        _warn_of_empty_classes(path, dataset)
+    return dataset
+
+
+def _warn_of_empty_classes(path: Path, dataset: Dataset) -> None:
+    found = np.concatenate([dataset.train.labels, dataset.test.labels])
+    empty = np.setdiff1d(np.arange(dataset.num_classes), found)
+    if len(empty):
+        labels, last = shortened(", ".join(map(str, empty))), dataset.num_classes - 1
+        warnings.warn(
+            f"{path}: no image has label {labels}, which counts as a class of 0..{last} nevertheless; number "
+            "the labels from 0 on without gaps",
+            stacklevel=2,
+        )
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:

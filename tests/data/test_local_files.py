@@ -41,6 +41,16 @@ class TestNpz:
         assert "mnist.npz" in mnist.origin
         assert mnist.num_classes == 10
 
+    def test_labels_that_no_image_has_are_told_once(self, folder):
+        labels = {"train_labels": np.array([1, 2, 4, 1, 2, 4]), "test_labels": np.array([4, 2, 1])}
+        _npz(folder / "tiny.npz", **labels)
+        with pytest.warns(UserWarning, match=r": no image has label 0, 3, which .* of 0\.\.4") as told:
+            assert data.load_dataset("tiny").num_classes == 5
+        assert len(told) == 1
+        assert data.load_dataset("tiny").num_classes == 5  # kept by now; nothing more is said
+        _npz(folder / "mnist.npz", **labels)  # whose classes are known
+        assert data.load_dataset("mnist").num_classes == 10
+
     def test_a_changed_file_is_read_again(self, folder):
         _npz(folder / "tiny.npz")
         before = data.load_dataset("tiny").checksum
