@@ -1,5 +1,6 @@
 """Committed results: every column is described, and a plain import reads them."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from project_files import ROOT
 
 import fedlib
 from fedlib.errors import UsageError
-from fedlib.experiments.result_files import read_details
+from fedlib.experiments.result_files import CHECKSUMS, listed_sums, read_details
 
 FILES = sorted((ROOT / "data" / "results").glob("*/*.parquet"))
 LINES = re.findall(r"^\|.*$", (ROOT / "docs" / "results.md").read_text(), re.MULTILINE)
@@ -26,6 +27,15 @@ def test_every_column_is_described_and_every_run_has_its_details(path):
         assert set(rows["run"].to_pylist()) <= set(details["runs"])
     else:
         assert details["provenance"]["device"]
+
+
+def test_every_file_is_as_the_list_of_checksums_has_it():
+    folder = ROOT / "data" / "results"
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in FILES}
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in found.items()}
+    assert listed_sums() == digests, "after files come in by other ways than `export`: see docs/results.md"
+    lines = (folder / CHECKSUMS).read_text().splitlines()
+    assert lines == [f"{digest}  {name}" for name, digest in sorted(digests.items())]
 
 
 def test_every_commit_of_a_row_is_in_the_history_or_named_as_lost():

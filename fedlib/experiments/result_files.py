@@ -2,22 +2,30 @@
 
 The file's metadata hold, as JSON under the key `fedlib`, what the rows were computed with: the full
 description and provenance of every run (`runs`), or the settings and provenance of a measurement.
+
+`data/results/SHA256SUMS` vouches for these files, as `sha256sum --check` reads it: a listed one that differs
+is refused, one that is not listed is read as it is.
 """
 
+import hashlib
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import filelock
+
 from fedlib.errors import UsageError, check
-from fedlib.files import write_atomically
+from fedlib.files import telling, write_atomically
 from fedlib.paths import results_folder
 from fedlib.run import Run, from_description
 
 if TYPE_CHECKING:
     import pandas as pd
 
+CHECKSUMS = "SHA256SUMS"  # in the folder of committed rows
 _KEY = "fedlib"
 # what reading damaged details raises
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -29,13 +37,30 @@ def results_file(place: str, profile: str) -> Path:
     return results_folder() / f"{place}-{profile}.parquet"
 
 
+def listed_sums() -> dict[str, str]:
+    """File below the folder of committed rows -> its sha256 in `SHA256SUMS`; empty without such a list."""
+    path = results_folder() / CHECKSUMS
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    return {name: digest for digest, name in re.findall(r"^([0-9a-f]{64}) [ *](.+)$", text, re.MULTILINE)}
+
+
+def _whole(path: Path) -> io.BytesIO:
+    """The content of a file; ValueError if it is not what the list says."""
+    data, folder = path.read_bytes(), results_folder()
+    name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else ""
+    digest = hashlib.sha256(data).hexdigest()
+    if listed_sums().get(name, digest) != digest:
+        raise ValueError(f"its sha256 is not the one in {CHECKSUMS}")
+    return io.BytesIO(data)
+
+
 def read_rows(path: Path) -> "pd.DataFrame":
     """The rows of a file; UsageError if it is damaged."""
     import pandas as pd
     import pyarrow
 
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(_whole(path), page_checksum_verification=True)
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise UsageError(f"{path} cannot be read ({error}); restore it with `git checkout`") from error
 
@@ -48,7 +73,7 @@ def read_details(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        details = json.loads(pyarrow.parquet.read_metadata(path).metadata[_KEY.encode()])
+        details = json.loads(pyarrow.parquet.read_metadata(_whole(path)).metadata[_KEY.encode()])
         runs = details["runs"].values()
     except (*_DAMAGE, pyarrow.ArrowException) as error:
         raise UsageError(f"{path} cannot be read ({error}); restore it with `git checkout`") from error
@@ -58,17 +83,40 @@ def read_details(path: Path) -> dict[str, Any]:
 
 
 def write_rows(path: Path, rows: "pd.DataFrame", details: Mapping[str, Any]) -> Path:
-    """Write rows with their details; the same rows give the same bytes. Floats get 6 significant digits."""
+    """Write rows with their details; the same rows give the same bytes. Floats get 6 significant digits.
+
+    A file in the folder of committed rows is listed in its `SHA256SUMS`, too.
+    """
     import pyarrow
     import pyarrow.parquet
 
     table, packed = pyarrow.Table.from_pandas(_plain(rows), preserve_index=False), io.BytesIO()
     told = json.dumps(details, sort_keys=True)
-    with pyarrow.parquet.ParquetWriter(packed, table.schema, compression="zstd") as writer:
+    protected = {"compression": "zstd", "write_page_checksum": True}
+    with pyarrow.parquet.ParquetWriter(packed, table.schema, **protected) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({_KEY: told})
-    write_atomically(path, packed.getvalue())
+    write = _write_listed if path.is_relative_to(results_folder()) else write_atomically
+    write(path, packed.getvalue())
     return path
+
+
+def _write_listed(path: Path, data: bytes) -> None:
+    """Write a file and its sum; a kill in between leaves it without one. One process at a time."""
+    folder = results_folder()
+    with telling(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(folder / f".{CHECKSUMS}.lock"):
+            name, others = path.relative_to(folder).as_posix(), listed_sums()
+            if others.pop(name, None):
+                _write_sums(others)
+            write_atomically(path, data)
+            _write_sums(others | {name: hashlib.sha256(data).hexdigest()})
+
+
+def _write_sums(sums: Mapping[str, str]) -> None:
+    lines = (f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
+    write_atomically(results_folder() / CHECKSUMS, "".join(lines).encode())
 
 
 def _plain(rows: "pd.DataFrame") -> "pd.DataFrame":
