@@ -44,12 +44,20 @@ def listed_sums() -> dict[str, str]:
     return {name: digest for digest, name in re.findall(r"^([0-9a-f]{64}) [ *](.+)$", text, re.MULTILINE)}
 
 
+def is_lost(path: Path) -> bool:
+    """Whether a file that the list has is not there."""
+    return not path.is_file() and _listed(path) is not None
+
+
+def _listed(path: Path) -> str | None:
+    folder = results_folder()
+    return listed_sums().get(path.relative_to(folder).as_posix()) if path.is_relative_to(folder) else None
+
+
 def _whole(path: Path) -> io.BytesIO:
     """The content of a file; ValueError if it is not what the list says."""
-    data, folder = path.read_bytes(), results_folder()
-    name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else ""
-    digest = hashlib.sha256(data).hexdigest()
-    if listed_sums().get(name, digest) != digest:
+    data = path.read_bytes()
+    if _listed(path) not in (None, hashlib.sha256(data).hexdigest()):
         raise ValueError(f"its sha256 is not the one in {CHECKSUMS}")
     return io.BytesIO(data)
 

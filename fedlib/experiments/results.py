@@ -15,7 +15,15 @@ from fedlib.errors import UsageError, check, check_name
 from fedlib.experiments.artifact import PROFILES, Artifact, Measurement
 from fedlib.experiments.measurements import details_beside, is_current, load_measurement, measurement_path
 from fedlib.experiments.provenance import of_finished_run
-from fedlib.experiments.result_files import current_run, read_details, read_rows, results_file, write_rows
+from fedlib.experiments.result_files import (
+    current_run,
+    is_lost,
+    read_details,
+    read_rows,
+    results_file,
+    write_rows,
+)
+from fedlib.experiments.selection import expand
 from fedlib.experiments.store import FINISHED, Store, StoreWarning, plain
 from fedlib.run import Run, count_of_runs
 
@@ -77,6 +85,7 @@ def load_rows(
         own = [] if source == "results" else _from_store(place, wanted, store)
         known = {frame["run"].iloc[0] for frame in own}
         if source != "store":
+            _warn_if_lost(artifact, place, profile, known)
             own += _from_results(place, profile, wanted, known, complete=place == artifact.id)
         frames += own
     frames = [frame for frame in frames if len(frame)]
@@ -84,6 +93,18 @@ def load_rows(
         return _no_rows()
     rows = pd.concat(frames, ignore_index=True)
     return rows.sort_values([*_SORTED_BY, "round"], kind="stable", ignore_index=True)
+
+
+def _warn_if_lost(artifact: Artifact, place: str, profile: str, known: set[str]) -> None:
+    """Say how many runs of the grid, but for those known, are filed in a committed file that is gone."""
+    path = results_file(place, profile)
+    if not is_lost(path):
+        return
+    absent = sum(run.id == place and run.key not in known for run in expand(artifact, profile))
+    if absent:
+        lost = f"{count_of_runs(absent)} of {artifact.id} at {profile} {'are' if absent > 1 else 'is'} filed"
+        told = f"{path} is missing, where {lost}; restore it with `git checkout`"
+        warnings.warn(StoreWarning(told), stacklevel=3)
 
 
 def _no_rows() -> "pd.DataFrame":
@@ -193,7 +214,8 @@ def export_results(
         )
     store = store if isinstance(store, Store) else Store(store)
     keys = _own_keys(artifact, profile)
-    filed = replace(artifact, profiles=(profile,))  # others' runs filed here may have more profiles than it
+    # others' runs filed here may have more profiles than it
+    filed = replace(artifact, profiles=(profile,), seeds={profile: 1, **artifact.seeds})
     rows = load_rows(filed, profile=profile, store=store)
     rows = rows[rows["artifact"] == artifact.name]
     if not (rows["source"] == "store").any():

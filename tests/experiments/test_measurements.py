@@ -201,7 +201,11 @@ def test_runs_at_a_profile_that_only_the_borrower_has_are_exported(tmp_path, mon
     monkeypatch.setattr(fake_federation, "ARTIFACTS", tuple(wider))
     assert "extended" not in find_artifact("fake/grid").profiles
     run_artifact("fake/curve", profile="extended", seeds=1)
-    assert export_results(find_artifact("fake/grid"), "extended").name == "grid-extended.parquet"
+    path = export_results(find_artifact("fake/grid"), "extended")
+    assert path.name == "grid-extended.parquet"
+    path.unlink()
+    with pytest.warns(StoreWarning, match="where 1 run of fake/grid at extended is filed"):
+        export_results(find_artifact("fake/grid"), "extended")
     rows = load_rows(find_artifact("fake/curve"), profile="extended", store=tmp_path / "empty")
     assert set(rows["source"]) == {"results"}
 
@@ -211,6 +215,22 @@ def test_borrowing_from_committed_rows_warns_of_nothing(tmp_path, recwarn):
     export_results(find_artifact("fake/grid"), "reduced")
     rows = load_rows(find_artifact("fake/curve"), profile="reduced", store=tmp_path / "empty")
     assert set(rows["source"]) == {"results"}
+    assert not recwarn.list
+
+
+def test_a_lost_file_of_shared_runs_is_told_with_the_number_of_runs(tmp_path, recwarn):
+    run_artifact("fake/grid", profile="reduced")
+    path, empty = export_results(find_artifact("fake/grid"), "reduced"), tmp_path / "empty"
+    path.unlink()
+    told = "grid-reduced.parquet is missing, where 3 runs of fake/curve at reduced are filed; restore it with"
+    with pytest.warns(StoreWarning, match=told):
+        assert load_rows(find_artifact("fake/curve"), profile="reduced", store=empty).empty
+    with pytest.warns(StoreWarning, match="where 1 run of fake/curve"):  # two are in the store
+        load_rows(find_artifact("fake/curve"), profile="reduced")
+    run_artifact("fake/curve", profile="reduced")
+    recwarn.clear()
+    assert load_rows(find_artifact("fake/curve"), profile="reduced")["seed"].nunique() == 3
+    assert load_rows(find_artifact("fake/curve"), profile="paper", store=empty).empty, "never committed"
     assert not recwarn.list
 
 
