@@ -1,6 +1,7 @@
 """Committed results: every column is described, and a plain import reads them."""
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -67,12 +68,20 @@ def test_a_figure_loads_the_runs_that_it_shares_with_a_table():
     assert set(rows["num_clients"]) == {10}
 
 
-def test_what_does_not_exist_is_named():
+def test_what_does_not_exist_is_named(tmp_path):
     with pytest.raises(UsageError, match="unknown artifact 'feddrl/table9'"):
         fedlib.load_results("feddrl/table9")
     with pytest.raises(UsageError, match="unknown profile 'huge'"):
         fedlib.load_results("feddrl/table3", "huge")
     with pytest.raises(UsageError, match="start/curves at smoke has no rows in data/results"):
         fedlib.load_results("start/curves", "smoke")
+    with pytest.raises(
+        UsageError, match=re.escape(f"computes some, store={os.environ['FEDLIB_STORE']!r} reads")
+    ):
+        fedlib.load_results("start/curves", "smoke")
+    with pytest.raises(
+        UsageError, match=f"smoke --store {tmp_path}` computes some, store='{tmp_path}' reads"
+    ):
+        fedlib.load_results("start/curves", "smoke", store=tmp_path)
     with pytest.raises(AttributeError, match="no attribute 'load_result'"):
         fedlib.load_result  # noqa: B018

@@ -3,6 +3,7 @@
 Importing it costs descriptions only; `fedlib.experiments.artifact.Deferred` keeps torch and matplotlib out.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -141,9 +142,10 @@ def load_results(
         if len(rows):
             return rows
     where = f"{artifact_id} at {profile or 'any profile'} has no rows in {store or 'data/results'}"
-    at = f" --profile {profile}" if profile else ""
-    way = f"`python -m fedlib run {artifact_id}{at}` computes some, store='build/runs' reads them"
-    raise UsageError(f"{where}; {way}")
+    options = f" --profile {profile}" if profile else ""
+    options += f" --store {shlex.quote(str(store))}" if store else ""
+    way = f"`python -m fedlib run {artifact_id}{options}` computes some, store={str(Store(store).root)!r}"
+    raise UsageError(f"{where}; {way} reads them")
 
 
 def _rows_of(artifact: Artifact, profile: str, store: "Path | str | None") -> "pd.DataFrame":
