@@ -5,6 +5,7 @@ import signal
 import sys
 import sysconfig
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,9 +21,16 @@ def interrupt_on(*names: str) -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Write a warning as one line; takes the place of `warnings.showwarning`."""
-    tell(f"fedlib: warning: {message}")
+def show_each_once() -> Callable[..., None]:
+    """Make what takes the place of `warnings.showwarning`: a warning as one line, told but once."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if (text := str(message)) not in told:
+            told.add(text)
+            tell(f"fedlib: warning: {text}")
+
+    return show
 
 
 def show_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

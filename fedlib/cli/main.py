@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status."""
-    warnings.showwarning = faults.show_warning
+    warnings.showwarning = faults.show_each_once()
     sys.excepthook = faults.show_fault
     arguments = argparse.Namespace(name="", shows=False)
     try:

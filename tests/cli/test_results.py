@@ -135,6 +135,20 @@ def test_failed_runs_are_counted_and_not_averaged(tmp_path, capsys, monkeypatch)
     assert only["accuracy"] == "1 of 1 failed"
 
 
+@pytest.mark.filterwarnings("default")  # as on the command line
+def test_a_damaged_file_is_told_once(tmp_path, capsys, monkeypatch):
+    """However often a command comes across it."""
+    fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
+    assert main(["run", "fake/grid", "--store", str(tmp_path)]) == 0
+    path = stored_runs.find_runs(Store(tmp_path))[0].folder / "rows.csv"
+    path.write_bytes(path.read_bytes()[:-5])
+    capsys.readouterr()
+    for _ in range(2):  # as two processes
+        assert main(["show", "fake/grid", "--store", str(tmp_path), "--out", str(tmp_path / "a.png")]) == 0
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"fedlib: warning: {path} does not match its sha256; left out")
+
+
 def test_descriptions_of_one_name_are_told_apart(tmp_path, capsys, monkeypatch):
     """By the settings that differ, in the list and where a run ends; a path with a space is quoted."""
     fake_federation.install(monkeypatch.setattr, monkeypatch.setitem)
