@@ -219,7 +219,7 @@ def export_results(
     rows = load_rows(filed, profile=profile, store=store)
     rows = rows[rows["artifact"] == artifact.name]
     if not (rows["source"] == "store").any():
-        raise UsageError(f"nothing stored for {artifact.id} at profile {profile!r}; run it first")
+        raise UsageError(_why_nothing(artifact.id, profile, store, keys))
     details = {"artifact": artifact.id, "profile": profile, "runs": {}}
     if "run" in rows:
         rows = _thin(rows, every)
@@ -227,6 +227,18 @@ def export_results(
     details |= _measurement_details(artifact.measurement, profile, store)
     path = results_file(artifact.id, profile)
     return write_rows(path, rows.drop(columns="source").reset_index(drop=True), plain(details))
+
+
+def _why_nothing(place: str, profile: str, store: Store, wanted: set[str]) -> str:
+    """Why there is nothing to export: no run is stored, or none with the artifact's own settings."""
+    nothing = f"nothing stored for {place} at profile {profile!r}"
+    found = [stored.run for stored in store.scan(place) if stored.run.profile == profile]
+    beside = sum(run.group_key not in wanted for run in found)
+    if not beside:
+        return f"{nothing}; run it first"
+    others = f"{count_of_runs(beside)} with other settings (a method, data or --set of your own)"
+    read = f"fedlib.load_results({place!r}, {profile!r}, store={str(store.root)!r})"
+    return f"{nothing} with its own settings; {others} cannot be exported, {read} reads the finished ones"
 
 
 def _own_keys(artifact: Artifact, profile: str) -> set[str]:

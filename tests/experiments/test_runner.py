@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from processes import PATIENCE, deaf_to_interrupts, has_ended, usual_signals, wa
 import fedlib.federation
 from fedlib.errors import MemoryShortage, UsageError, WriteError
 from fedlib.experiments import group_training, results, runner
+from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.progress import Progress, Silent
 from fedlib.experiments.result_files import read_details, read_rows, write_rows
@@ -498,6 +500,20 @@ def test_export_of_an_empty_store_leaves_the_committed_rows_alone(exported, tmp_
     with pytest.raises(UsageError, match="nothing stored for fake/grid at profile 'reduced'; run it first"):
         export_results(find_artifact("fake/grid"), "reduced", store=tmp_path / "empty")
     assert exported.read_bytes() == before
+
+
+def test_export_tells_of_runs_that_are_not_the_artifacts_own(store):
+    mine = replace(grid_runs("reduced")[0], local_epochs=2)
+    compute([mine, replace(mine, seed=1), replace(mine, profile="paper")], store=store)
+    with pytest.raises(UsageError) as told:
+        export_results(find_artifact("fake/grid"), "reduced", store=store)
+    text = str(told.value)
+    assert "'reduced' with its own settings; 2 runs with other settings (a method, data or --set" in text
+    (call,) = re.findall(r"fedlib\.load_results\(.*\)", text)
+    assert call == f"fedlib.load_results('fake/grid', 'reduced', store='{store.root}')"
+    assert eval(call)["run"].nunique() == 2
+    with pytest.raises(UsageError, match=r"nothing stored for fake/grid at profile 'extended'; run it first"):
+        export_results(replace(find_artifact("fake/grid"), profiles=PROFILES), "extended", store=store)
 
 
 def test_columns_of_mixed_values_are_committed_as_text(tmp_path):
