@@ -14,6 +14,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part, real_rows, samples_of
 from fedlib.analysis.intervals import Interval, interval_words, mean_interval, number_words
+from fedlib.analysis.tables import counted
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
 README, FINDINGS = "README.md", "docs/findings.md"
@@ -92,3 +93,9 @@ def stated(number: Number, rows_of: RowsOf) -> str:
     """The number with its unit as a sentence has it: `−0.2 [−1.7, +1.4] points`; empty without rows."""
     value = number.value(rows_of)
     return f"{words(value)} {number.unit}".strip().replace("-", "−") if value else ""
+
+
+def seeds_of(number: Number, rows_of: RowsOf) -> str:
+    """` (10 seeds)`, those behind a number; empty without rows."""
+    value = number.value(rows_of)
+    return f" ({counted(value.n, 'seed')})" if value else ""

@@ -1,8 +1,7 @@
 """Findings about FedDdrl in sentences, for the head of notebook and report."""
 
 from fedlib.analysis.intervals import by_sign
-from fedlib.analysis.numbers import Number, RowsOf, stated
-from fedlib.analysis.tables import counted
+from fedlib.analysis.numbers import RowsOf, seeds_of, stated
 from fedlib.papers.fedddrl.numbers import (
     AT_FULL_SIZE,
     BY_DATA,
@@ -28,13 +27,13 @@ def headline(rows_of: RowsOf) -> list[str]:
     seconds, uploads, accuracy = (stated(number, rows_of) for number in PROMISED)
     promised = [
         f"FedDdrl saves {seconds} of the latency and {uploads} of the uploads of FedAvg with Balanced-MixUp, "
-        f"on MNIST and CIFAR-10{_seeds(PROMISED[0], rows_of)}. Its accuracy is {accuracy} against it. The "
+        f"on MNIST and CIFAR-10{seeds_of(PROMISED[0], rows_of)}. Its accuracy is {accuracy} against it. The "
         "abstract has about three tenths of both, at a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
     saved, spared, changed = (stated(number, rows_of) for number in AT_FULL_SIZE)
     larger = [
         "Clients have 30 or 40 images there. With as many as the paper's, 500 to 600, it saves "
-        f"{saved} and {spared}, and its accuracy is {changed}{_seeds(AT_FULL_SIZE[0], rows_of)}."
+        f"{saved} and {spared}, and its accuracy is {changed}{seeds_of(AT_FULL_SIZE[0], rows_of)}."
     ] * bool(promised and saved and spared and changed)
     against = [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
     trained, fifth, level = (stated(one, rows_of) for one in (TRAINED, LESS_RANDOM_FIFTH, FIFTH_ACCURACY))
@@ -44,7 +43,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     ] * bool(fifth and level)
     learned = [
         f"What training adds: FedDdrl's return is {trained} against its untrained agents"
-        f"{_seeds(TRAINED, rows_of)}. So a lead over a rule is no proof that it was learned (R1)."
+        f"{seeds_of(TRAINED, rows_of)}. So a lead over a rule is no proof that it was learned (R1)."
     ] * bool(trained)
     return [*promised, *larger, *against, *kept, *learned]
 
@@ -67,12 +66,6 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)
 
 
-def _seeds(number: Number, rows_of: RowsOf) -> str:
-    """` (10 seeds)`, those behind a number; empty without rows."""
-    value = number.value(rows_of)
-    return f" ({counted(value.n, 'seed')})" if value else ""
-
-
 def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     """FedDdrl against a rule at as many uploads, and its accuracy on each data set; empty without rows."""
     gain, gap = (stated(number, rows_of) for number in LESS_RULE[rule])
@@ -80,6 +73,6 @@ def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     split = ", ".join(f"{role} {words}" for role, words in alone.items() if words)
     return (
         f"FedDdrl's return is {gain} against {_RULES[rule]} at as many uploads, on {data}"
-        f"{_seeds(LESS_RULE[rule][0], rows_of)}. Its accuracy is "
+        f"{seeds_of(LESS_RULE[rule][0], rows_of)}. Its accuracy is "
         f"{gap} against that ({split})."
     ) * bool(gain and gap)

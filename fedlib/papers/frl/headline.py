@@ -3,7 +3,7 @@
 from collections import Counter
 
 from fedlib.analysis.claims import effects_of, real_rows
-from fedlib.analysis.numbers import RowsOf, stated
+from fedlib.analysis.numbers import RowsOf, seeds_of, stated
 from fedlib.papers.frl.answers import does_the_rate_decide
 from fedlib.papers.frl.numbers import (
     BEHIND_FEDAVG,
@@ -23,9 +23,9 @@ def headline(rows_of: RowsOf) -> list[str]:
     if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
         return ["Not all rows of both agents are stored."]
     return [
-        f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}. "
-        "That is the mean over both approaches and both numbers of workers, on MNIST with an MLP (C7, below, "
-        f"is the weakest cell). {_other_measures(rows_of)} "
+        f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}"
+        f"{seeds_of(BEHIND_FEDAVG, rows_of)}. That is the mean over both approaches and both numbers of "
+        f"workers, on MNIST with an MLP (C7, below, is the weakest cell). {_other_measures(rows_of)} "
         "EvaluatorFL's less that of as many workers chosen at random is "
         f"{stated(LESS_RANDOM, rows_of)}.",
         "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "
@@ -34,8 +34,8 @@ def headline(rows_of: RowsOf) -> list[str]:
         *does_the_rate_decide(rows_of),
         "While SchedulerFL trains (C12), a round's maximum time falls by "
         f"{stated(FALL, rows_of)}; less the fall of as many workers at random that is "
-        f"{stated(NET_FALL, rows_of)}. Both are 100 times the natural logarithm of a ratio; the figure of "
-        "claims shows C12's as that ratio (×).",
+        f"{stated(NET_FALL, rows_of)}{seeds_of(FALL, rows_of)}. Both are 100 times the natural logarithm of "
+        "a ratio; the figure of claims shows C12's as that ratio (×).",
         f"SchedulerFL's mean round up to the threshold accuracy is {stated(MEAN_ROUND, rows_of)} against as "
         "many workers drawn at random (IID; below 0 is faster). A round takes its slowest worker's time; few "
         "rounds count, since both get there early.",
