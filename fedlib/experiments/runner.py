@@ -338,7 +338,7 @@ def describe_group(members: Sequence[StoredRun], told: Mapping[str, str]) -> str
     accuracy = [m.final["test_accuracy"] for m in finished if "test_accuracy" in m.final]
     if not accuracy:
         return f"{head}: {len(finished)} of {len(members)} seeds finished"
-    spread = f" (s.d. {statistics.stdev(accuracy):.4f})" if len(accuracy) > 1 else ""
+    spread = f" ± {statistics.stdev(accuracy):.4f} (s.d.)" if len(accuracy) > 1 else ""
     stand_in = " (stand-in data)" if members[0].provenance["dataset"]["stand_in"] else ""
     seeds = f"{len(accuracy)} seed{'' if len(accuracy) == 1 else 's'}"
     return f"{head}: test accuracy {statistics.fmean(accuracy):.4f}{spread}, {seeds}{stand_in}"
