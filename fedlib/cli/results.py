@@ -75,7 +75,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="e.g. start/curves")
     add_filters(parser)
     parser.add_argument(
-        "--against", metavar="METHOD", help="also what each method's accuracy is less this one's, by seed"
+        "--against", metavar="METHOD", help="show each method's accuracy less this one's, paired by seed"
     )
     parser.add_argument(
         "--out", metavar="FILE", help="the figure, png, pdf or svg (default: build/figures/<ID>.png)"
@@ -101,8 +101,9 @@ def show_command(arguments: argparse.Namespace) -> int:
     rows, own = _rows(arguments, artifact)
     check(len(rows) > 0, f"no rows stored; {_how_to_compute(arguments)}")
     general = "test_accuracy" in rows
-    check(general or not own, "these rows have no accuracy; `fedlib show` without filters shows their table")
-    tables, plot = ((), None) if own or arguments.against else (artifact.tables, artifact.plot)
+    chosen = own or arguments.against
+    check(general or not chosen, "these rows have no accuracy; `show` without filters has their table")
+    tables, plot = ((), None) if chosen else (artifact.tables, artifact.plot)
     usual = partial(_finals, against=arguments.against) if general else _without_origin
     for make in tables or (usual,):
         table = labelled(make(rows)) if tables else make(rows)

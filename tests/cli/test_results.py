@@ -338,3 +338,8 @@ def test_rows_that_no_filter_finds_are_named_with_the_command_that_computes_them
     assert main(["show", "feddrl/table1", "--method", "fedavg", *committed]) == 2
     told = "feddrl/table1 has no runs to choose from; allowed: no --data, --partition, --method, --seeds"
     assert told in capsys.readouterr().err
+
+
+def test_what_has_no_accuracy_is_not_compared(capsys):
+    assert main(["show", "feddrl/table1", "--against", "fedavg"]) == 2
+    assert "these rows have no accuracy" in capsys.readouterr().err
