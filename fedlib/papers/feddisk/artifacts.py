@@ -4,7 +4,7 @@ H. Nguyen, P. Wu, J. M. Chang, TAI-2023-May-A-00417. Figures 3, 4, 6, 7 and tabl
 same runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
@@ -12,6 +12,7 @@ from fedlib.papers.feddisk.runs import (
     CONVERGED,
     TRIALS_AT_LENGTH,
     TWO_EPOCHS,
+    WIDTH_TRIALS,
     ablations,
     converged,
     converged_weights,
@@ -46,9 +47,11 @@ def _data_settings(profile: str) -> list[dict[str, object]]:
     )
 
 
-def _data_of(runs: Callable[[str], list[Run]]) -> dict[str, tuple[str, ...]]:
+def _data_of(
+    runs: Callable[[str], list[Run]], profiles: Iterable[str] = _TRIALS
+) -> dict[str, tuple[str, ...]]:
     """Names of the data sets of a function's runs, by profile."""
-    return {profile: tuple(dict.fromkeys(run.dataset for run in runs(profile))) for profile in _TRIALS}
+    return {profile: tuple(dict.fromkeys(run.dataset for run in runs(profile))) for profile in profiles}
 
 
 ARTIFACTS = (
@@ -79,9 +82,10 @@ ARTIFACTS = (
         "feddisk/made-width", "Validation loss of the MADE by its width",
         measurement=Measurement(
             "feddisk/made-width", made_width.measure_widths,
-            lambda p: [(run.named(), widths, _TRIALS[p]) for run, widths in made_widths(p)],
+            lambda p: [(run.named(), widths, WIDTH_TRIALS[p]) for run, widths in made_widths(p)],
         ),
-        plot=figures.plot_widths, datasets=_data_of(lambda p: [run for run, _ in made_widths(p)]),
+        plot=figures.plot_widths, profiles=tuple(WIDTH_TRIALS),
+        datasets=_data_of(lambda p: [run for run, _ in made_widths(p)], profiles=WIDTH_TRIALS),
     ),
     Artifact(
         "feddisk/sec5-privacy", "The leakage bound of eq. (17) on a discrete toy",

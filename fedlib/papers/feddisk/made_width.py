@@ -13,16 +13,14 @@ from fedlib.federation import Task, prepare
 from fedlib.methods import make_method
 from fedlib.methods.feddisk.density_models import fit_global_made
 from fedlib.methods.feddisk.phase1 import mixture
-from fedlib.papers.feddisk.runs import MADE_HIDDEN, case_of, made_widths
-
-SEEDS = {"smoke": 1, "reduced": 5, "paper": 5}  # FEDDISK-A29
+from fedlib.papers.feddisk.runs import MADE_HIDDEN, WIDTH_TRIALS, case_of, made_widths
 
 
 def measure_widths(profile: str) -> pd.DataFrame:
     """Measure, for each data set, seed and width, the least validation loss (nats) and its round."""
     rows = []
     for run, widths in made_widths(profile):
-        task = prepare([replace(run, seed=seed) for seed in range(SEEDS[profile])])
+        task = prepare([replace(run, seed=seed) for seed in range(WIDTH_TRIALS[profile])])
         for width in widths:
             rows += _rows(task, width)
             print(f"made-width {run.dataset}: {width} hidden units done", flush=True)

@@ -327,13 +327,21 @@ def _with_images(run: Run, **options: Any) -> Run:
     return replace(run, dataset_options={**run.dataset_options, **options})
 
 
-def made_widths(profile: str) -> list[tuple[Run, tuple[int, ...]]]:
-    """FedDisk's runs of fig. 3 and the widths of the MADE tried on them, on fewer clients below `paper`.
+WIDTH_TRIALS = {"smoke": 1, "reduced": 5, "extended": TRIALS_AT_LENGTH, "paper": 5}
 
-    `reduced` leaves the stand-in of FEMNIST out: nothing in the paper's grid is wider than its 400.
+
+def made_widths(profile: str) -> list[tuple[Run, tuple[int, ...]]]:
+    """FedDisk's runs of fig. 3 and the widths of the MADE tried on them.
+
+    `extended`: MNIST as printed, the X-rays as at `reduced`. `reduced`: a fifth of the clients, without the
+    stand-in of FEMNIST, since nothing in the paper's grid is wider than its 400.
     """
     if profile == "paper":
         return [(run, MADE_WIDTHS) for run in fig5(profile)]
+    if profile == "extended":
+        scales = {"paper": SCALES["paper"].settings[0], "reduced": SCALES["reduced"].settings[1]}
+        found = [run_of(scale, setting, "feddisk", "made-width") for scale, setting in scales.items()]
+        return [(replace(run, profile=profile), MADE_WIDTHS) for run in found]
     runs = []
     for setting in scale_of(profile).settings[:2]:
         clients = max(10, setting.num_clients // 5) if profile == "reduced" else setting.num_clients
