@@ -22,7 +22,15 @@ from fedlib.analysis.decisions import (
     SUPPORTED,
     VERDICTS,
 )
-from fedlib.analysis.intervals import NO_INTERVAL, Interval, interval_words, mean_interval, number_words
+from fedlib.analysis.intervals import (
+    LOGARITHM,
+    NO_INTERVAL,
+    Interval,
+    interval_words,
+    mean_interval,
+    number_words,
+    ratio_words,
+)
 from fedlib.analysis.memo import kept_per_frame
 from fedlib.data.titles import title_of
 from fedlib.errors import check, check_name
@@ -170,7 +178,8 @@ class Effect:
             return f"{self.what}: its cells have not been run"
         at = f" in {self.deciding}" if self.deciding else ""
         over = self.over.removesuffix("s") if self.interval.n == 1 else self.over
-        words = f"{self.what}{at}: {self.effect} {self.unit}, {self.interval.n} {over}"
+        ratio = f", a ratio of {ratio_words(self.interval)}" if LOGARITHM in self.what else ""
+        words = f"{self.what}{at}: {self.effect} {self.unit}{ratio}, {self.interval.n} {over}"
         if not math.isnan(self.printed):
             words += f", printed {number_words(self.printed, signed=True)}"
         return words + self._span()

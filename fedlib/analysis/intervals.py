@@ -13,6 +13,7 @@ from fedlib.errors import check
 
 MOST_DECIMALS = 6
 NOTHING = 1e-9  # rounding errors of a mean that is 0
+LOGARITHM = "(100 log)"  # in the name of a part: its effect is 100 times the logarithm of a ratio
 
 
 @dataclass(frozen=True)

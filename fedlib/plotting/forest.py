@@ -11,14 +11,13 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, NOT_TESTABLE
-from fedlib.analysis.intervals import Interval, effect_words, number_words, ratio_words
+from fedlib.analysis.intervals import LOGARITHM, Interval, effect_words, number_words, ratio_words
 from fedlib.plotting.style import WHITE, use_style
 
 WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unreadable
 LINEAR_WITHIN = 2  # smallest effects of interest
 _MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are dots
 _LETTERS = 80  # of a line of text as wide as the figure
-LOGARITHM = "(100 log)"  # in the name of a part: its effect is 100 times the logarithm of a ratio
 
 VERDICT_COLOURS = {
     "supported": "#0072B2",

@@ -15,11 +15,11 @@ from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
 from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE, REFUTED
+from fedlib.analysis.intervals import LOGARITHM
 from fedlib.analysis.tables import counted, dataset_words, listed, provenance_line, seed_words
 from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import PAPERS, errata_table
-from fedlib.plotting.forest import LOGARITHM
 from fedlib.plotting.style import labelled
 from fedlib.reporting.html_tables import html_list, html_parts, html_table
 from fedlib.reporting.verdict_cache import Record

@@ -367,6 +367,7 @@ def test_losses_of_ten_clients_stand_beside_c9():
     (beside,) = next(claim for claim in CLAIMS if claim.id == "FEDDRL-C9").supplements
     told = beside.tell(rows.assign(client_loss_mean=loss, client_loss_variance=loss))
     assert told.count("later (100 log): +100.00 ") == 2
+    assert told.count(" %, a ratio of 2.72 [2.72, 2.72], ") == 2
     assert "at first (100 log): +0.00 " in told
 
 
