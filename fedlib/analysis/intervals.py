@@ -104,6 +104,11 @@ def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> st
     return above if interval.low > 0 else below if interval.high < 0 else undecided
 
 
+def barely_decided(interval: Interval) -> bool:
+    """Whether 0 lies outside the interval by less than a twentieth of its width."""
+    return 0 < max(interval.low, -interval.high) < (interval.high - interval.low) / 20
+
+
 def by_side(
     found: Mapping[str, Interval], *, above: str, below: str, undecided: str = "undecided"
 ) -> dict[str, list[str]]:

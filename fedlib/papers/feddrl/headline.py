@@ -111,8 +111,8 @@ def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
         {
             "cell": one.cell, "seeds": one.best.n, "FedDRL less FedAvg: best round": effect_words(one.best),
             f"FedDRL less FedAvg: {late}": effect_words(one.late),
-            "what is left of the latter: points": effect_words(one.left),
-            "what is left of the latter: control": f"{WITHIN[one.within][1]}{_fewer_seeds(one)}",
+            "control, same rounds: points": effect_words(one.left),
+            "control, same rounds: kind": f"{WITHIN[one.within][1]}{_fewer_seeds(one)}",
         }
         for one in _leads(rows_of)
     )  # fmt: skip

@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, mean_words, number_words
+from fedlib.analysis.intervals import (
+    Interval,
+    barely_decided,
+    by_sign,
+    effect_words,
+    mean_interval,
+    mean_words,
+    number_words,
+)
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import dataset_titles, listed, span_words
 from fedlib.papers.feddrl import learning, quantities
@@ -82,7 +90,7 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
     says = by_sign(
         gain, above="it learns", below="training lowers it", undecided="that it learns does not show"
     )
-    if _barely_decided(gain):
+    if barely_decided(gain):
         says = "0 lies next to an end of the interval, so nothing is settled"
     told = [
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy "
@@ -94,11 +102,6 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
         clear = by_sign(permuted, above="better", below="worse", undecided="no clear difference")
         words.append(f"{effect_words(permuted)} against itself on permuted rewards ({clear})")
     return [*told, f"It is {' and '.join(words)}."]
-
-
-def _barely_decided(gain: Interval) -> bool:
-    """Whether 0 lies outside the interval by less than a twentieth of its width."""
-    return 0 < max(gain.low, -gain.high) < (gain.high - gain.low) / 20
 
 
 def _alone(rows: pd.DataFrame) -> list[str]:

@@ -11,6 +11,7 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.decisions import NOT_TESTABLE
 from fedlib.analysis.intervals import (
+    barely_decided,
     by_sign,
     effect_words,
     mean_interval,
@@ -133,9 +134,10 @@ def _training_words(
     last = contrasts.paired(late[own], late[first])
     of_last, of_best = by_sign(last, **CHANGES), by_sign(best, **CHANGES)
     again = "" if of_last == of_best else f"{of_best} "
+    barely = " In the last rounds 0 lies next to an end of the interval." * barely_decided(last)
     return (
         f"Training{' the repaired agent' * (own == 'repaired')} {of_last} the mean of these last rounds and "
-        f"{again}the best round, against the policy that it starts from."
+        f"{again}the best round, against the policy that it starts from.{barely}"
     )
 
 

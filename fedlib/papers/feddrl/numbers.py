@@ -42,7 +42,8 @@ OF_README = (
         for control in ("fedavg", "late-fedavg", "late-untrained", "drawn-late-fedavg")
     ),
     "feddrl-updates-exact",
-    "feddrl-updates-length", *(f"feddrl-{agent}-fmnist" for agent in ("printed", "repaired")),
+    "feddrl-updates-length",
+    *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
 RIVALS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
@@ -97,6 +98,23 @@ def _at_length(
         what=f"{OWN[own]} {what} less that of {(RIVALS | OF_REPAIRED)[control]}, {_cell(scheme)}",
         unit="points", artifacts=(LENGTH[scheme],), compute=compute,
         places=places,
+    )  # fmt: skip
+
+
+def _second_half(scheme: str, own: str) -> Number:
+    """FedDRL, or with drawn slots, less FedAvg over the second half of the rounds, ten times the window."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        cell = _whole(rows_of(LENGTH[scheme]))
+        if not len(cell) or not {own, "fedavg"} <= set(cell.variant):
+            return None
+        levels = late_levels(cell, share=0.5)
+        return paired(levels[own], levels.fedavg)
+
+    return Number(
+        id=f"feddrl-length-{scheme}-{'drawn-' * (own == 'drawn')}second-half",
+        what=f"{OWN[own]} mean accuracy of the last {ROUNDS // 2} rounds less that of FedAvg, "
+        f"{_cell(scheme)}", unit="points", artifacts=(LENGTH[scheme],), compute=compute, places=(PAGE,),
     )  # fmt: skip
 
 
@@ -174,6 +192,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         *against,
         *drawn,
         *(_factors_at_length(scheme, in_slot=in_slot) for in_slot in (False, True)),
+        *(_second_half(scheme, own) for own in ("feddrl", "drawn")),
     )
 
 

@@ -128,13 +128,13 @@ def over_rounds(part: pd.DataFrame, variant: str) -> pd.Series:
     return own.groupby("seed").test_accuracy.mean() * 100
 
 
-def late_levels(part: pd.DataFrame) -> pd.DataFrame:
-    """Mean accuracy (%) of the last rounds, 50 of 1000: a row per seed, a column per variant.
+def late_levels(part: pd.DataFrame, share: float = LATE_SHARE) -> pd.DataFrame:
+    """Mean accuracy (%) of the last rounds, by default 50 of 1000: a row per seed, a column per variant.
 
     Unlike the best round (FEDDRL-A34) it is not chosen with the test data. SingleSet's last are of its own
     epochs.
     """
-    return 100 * _late_accuracies(part).mean().unstack("variant")
+    return 100 * _late_accuracies(part, share).mean().unstack("variant")
 
 
 def late_spread(part: pd.DataFrame) -> pd.DataFrame:
@@ -145,9 +145,9 @@ def late_spread(part: pd.DataFrame) -> pd.DataFrame:
     return 100 * _late_accuracies(part).std().unstack("variant")
 
 
-def _late_accuracies(part: pd.DataFrame) -> pd.api.typing.SeriesGroupBy:
+def _late_accuracies(part: pd.DataFrame, share: float = LATE_SHARE) -> pd.api.typing.SeriesGroupBy:
     length = part.groupby("variant")["round"].transform("max")
-    last_rows = part[(part["round"] > (1 - LATE_SHARE) * length) & part.test_accuracy.notna()]
+    last_rows = part[(part["round"] > (1 - share) * length) & part.test_accuracy.notna()]
     return last_rows.groupby(["seed", "variant"]).test_accuracy
 
 

@@ -16,6 +16,7 @@ from fedlib.analysis.supplements import supplement
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
+from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 from fedlib.papers.head_to_head.quantities import levels_by_seed, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
 from fedlib.papers.head_to_head.training import training_words
@@ -177,13 +178,17 @@ def _claim_in_time(number: int, name: str, rivals: Rivals, between: str, how: st
 
 
 def _beside_in_time(name: str, rivals: Rivals) -> tuple[Supplement, ...]:
-    """Numbers without failed runs, where there are some, and where the server waits for every probe."""
+    """Numbers without failed runs, with a server that waits for probes, and corrected for all methods."""
     without = supplement("head_to_head/devices", *_at_equal_time(name, rivals, failed=False))
     waiting = supplement(
         "head_to_head/devices", *_at_equal_time(name, rivals), chosen=device_quantities.waiting_for_probes,
         where="where the server waits for every probe", decided=True,
     )  # fmt: skip
-    return (*([without] * (name in FAILED)), *([waiting] * _learns_before(name)))
+    at_once = corrected_on_training if rivals is device_runs.twins else corrected
+    return (
+        *([without] * (name in FAILED)), *([waiting] * _learns_before(name)),
+        Supplement("head_to_head/devices", at_once),
+    )  # fmt: skip
 
 
 def _learns_before(name: str) -> bool:

@@ -7,24 +7,18 @@ EvaluatorFL lets all clients train, so its rounds last as long as FedAvg's. FedD
 before round 1, SchedulerFL on times alone; that costs no simulated time here.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from fedlib import plotting
-from fedlib.analysis.decisions import cells_below
 from fedlib.analysis.intervals import Interval, by_side, mean_interval, mean_words
-from fedlib.analysis.tables import listed
-from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_quantities import (
     SHARE,
     less_at_equal_time,
     named,
     per_run,
-    waiting_for_probes,
 )
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, rivals, twins
 from fedlib.papers.head_to_head.quantities import median_with_never
@@ -92,49 +86,12 @@ def _sooner_words(runs: pd.DataFrame, name: str) -> str:
     return f"{told}; {mean:.2f} [{low:.2f}, {high:.2f}] times FedAvg's time in the {ratio.n} that reach it"
 
 
-def corrected(rows: pd.DataFrame) -> str:
-    """Say which leads over as many clients at random hold when all methods are compared at once (Holm)."""
-    told = holding(rows)
-    if not told:
-        return ""
-    longer = waiting_for_probes(rows)
-    waiting = holding(longer)
-    same = "so too" if waiting == told else waiting
-    fedmarl = less_at_equal_time(longer, "FedMarl", "FedAvg")
-    beside = f" By that rule FedMarl is {mean_words(fedmarl, 'points')} from FedAvg." if len(fedmarl) else ""
-    return (
-        f"Corrected for {len(TIMED)} comparisons (Holm), {told} over as many clients at random; {same} where "
-        f"the server waits for the probing epoch of dropped clients, as FedMarl's does (FEDDDRL-A2).{beside}"
-    )
-
-
 def rival_words(rows: pd.DataFrame) -> str:
     """Say that FedAvg itself is ahead of the faster half alone; empty where it is not, or not run."""
     gap = less_at_equal_time(rows, "FedAvg", rivals("FedAvg")["the faster half alone"])
     if gap.empty or not mean_interval(gap.to_numpy()).low > 0:
         return ""
     return f"To be ahead of the faster half alone says little: FedAvg is by {mean_words(gap, 'points')}."
-
-
-def corrected_on_training(rows: pd.DataFrame) -> str:
-    """Say which leads over a method's twins hold when all methods are compared at once (Holm)."""
-    untrained, uninformed = (holding(rows, who) for who in (device_runs.untrained, device_runs.uninformed))
-    return (
-        f"Corrected in the same way {untrained} over the untrained policy, {uninformed} over the policy that "
-        "was taught on rewards of other decisions."
-    ) * bool(untrained and uninformed)
-
-
-def holding(rows: pd.DataFrame, rival: Callable[[str], str] = device_runs.at_random) -> str:
-    """`FedDdrl leads`, or that no lead shows; empty with fewer than two seeds that all have.
-
-    rival: of a method the contestant that it leads or not.
-    """
-    found = pd.DataFrame({name: less_at_equal_time(rows, name, rival(name)) for name in TIMED}).dropna()
-    if len(found) < 2:
-        return ""
-    holds = found.columns[cells_below(-found.to_numpy(), 0.0)]
-    return f"{listed(list(holds))} {'lead' if len(holds) > 1 else 'leads'}" if len(holds) else "no lead shows"
 
 
 def _time_ratio(runs: pd.DataFrame, name: str) -> Interval | None:

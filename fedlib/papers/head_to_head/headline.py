@@ -19,6 +19,7 @@ from fedlib.papers.head_to_head.claims import (
     permuted_words,
     strongest_baseline,
 )
+from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training, holding
 from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
 from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS, untrained
@@ -199,7 +200,7 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     words = "; ".join(f"{name} {count}" for name, count in failed.items())
     lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
     beside = [
-        device_time.rival_words(rows), device_time.corrected(rows), device_time.corrected_on_training(rows),
+        device_time.rival_words(rows), corrected(rows), corrected_on_training(rows),
         lost if words else "",
     ]  # fmt: skip
     return [*told, *filter(None, beside)]
@@ -213,11 +214,11 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
     }
     told = who_is_ahead_in_time(rows_of, _in_brief, numbers)
     rows = rows_of(DEVICES)
-    holds = device_time.holding(rows) if told else ""
-    trained = device_time.holding(rows, untrained) if holds else ""
+    holds = holding(rows) if told else ""
+    trained = holding(rows, untrained) if holds else ""
     over = "over random choice" + f", {trained} over the untrained policy" * bool(trained)
-    corrected = f" Corrected for all methods at once (Holm), {holds} {over}." * bool(holds)
-    return [f"{words}{corrected}" for words in told]
+    at_once = f" Corrected for all methods at once (Holm), {holds} {over}." * bool(holds)
+    return [f"{words}{at_once}" for words in told]
 
 
 def who_is_ahead_in_time(

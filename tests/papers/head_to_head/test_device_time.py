@@ -8,6 +8,7 @@ import pytest
 
 from fedlib.experiments.artifact import PROFILES
 from fedlib.papers.head_to_head import claims, device_quantities, device_runs, device_time
+from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 
 
 def rows_of(**curves):
@@ -57,13 +58,13 @@ def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
     level = {name.replace(", ", "_"): none for name in device_runs.CONTESTANTS}
 
     def told(gains):
-        return device_time.corrected(rows_of(**level | {"FedDdrl": [(3600, [0.4 + x], "ok") for x in gains]}))
+        return corrected(rows_of(**level | {"FedDdrl": [(3600, [0.4 + x], "ok") for x in gains]}))
 
     first, second = "Corrected for 4 comparisons (Holm), ", " over as many clients at random; so too where "
     assert told((0.01, 0.02, 0.03)).startswith(f"{first}no lead shows{second}")
     assert told((0.02, 0.0201, 0.0199)).startswith(f"{first}FedDdrl leads{second}")
     assert told((0.01, 0.02, 0.03)).endswith("FedMarl is +0.00 [+0.00, +0.00] points from FedAvg.")
-    assert device_time.corrected(rows_of(FedAvg=none)) == ""
+    assert corrected(rows_of(FedAvg=none)) == ""
 
 
 def test_leads_over_twins_are_corrected_apart_for_each_kind():
@@ -72,11 +73,11 @@ def test_leads_over_twins_are_corrected_apart_for_each_kind():
     ahead = [(3600, [0.38 + x], "ok") for x in (0, 0.0001, -0.0001)]
     level = {name.replace(", ", "_"): even for name in device_runs.CONTESTANTS}
     found = rows_of(**level | {"FedDdrl_untrained": ahead, "SchedulerFL_permuted rewards": ahead})
-    assert device_time.corrected_on_training(found) == (
-        "Corrected in the same way FedDdrl leads over the untrained policy, SchedulerFL leads over the "
+    assert corrected_on_training(found) == (
+        "Corrected for 4 methods (Holm), FedDdrl leads over the untrained policy, SchedulerFL leads over the "
         "policy that was taught on rewards of other decisions."
     )
-    assert device_time.corrected_on_training(rows_of(FedAvg=even)) == ""
+    assert corrected_on_training(rows_of(FedAvg=even)) == ""
 
 
 def test_the_half_that_is_not_slowest_is_held_against_fedavg():
