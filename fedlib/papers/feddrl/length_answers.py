@@ -108,6 +108,8 @@ def _over_fedavg_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
         setting = f", with {CNN_WORDS}, {'online ' * (own != 'feddrl')}"
     elif named.num_clients.iloc[0] == COHORT:
         setting = ", with ten clients, all of whom take part, "
+    elif quantities.on_authors_file(named):
+        setting = ", by the authors' own file, which gives a client twice the images, "
     paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
     return (
         f"On {data} under {scheme.upper()}{setting}FedDRL {by_sign(best, **LEADS)} "

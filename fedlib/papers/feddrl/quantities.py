@@ -71,6 +71,11 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(partition=found.partition.where(~cut, schemes))
 
 
+def on_authors_file(part: pd.DataFrame) -> bool:
+    """Whether the rows of one cell have a partition that the authors drew."""
+    return "path" in json.loads(part.partition_options.iloc[0])
+
+
 def partition_setting(options: str, name: str) -> str | float:
     """A setting of a partition, out of its options (JSON); of the authors' files, out of their name.
 
