@@ -20,7 +20,14 @@ from fedlib.experiments import provenance
 from fedlib.experiments.artifact import Measurement
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.durations import expected_measurement, minutes
-from fedlib.experiments.store import Store, StoreWarning, read_csv_exactly, set_aside, to_json
+from fedlib.experiments.store import (
+    StaleRowsWarning,
+    Store,
+    StoreWarning,
+    read_csv_exactly,
+    set_aside,
+    to_json,
+)
 from fedlib.files import read_json, write_atomically
 
 if TYPE_CHECKING:
@@ -106,7 +113,7 @@ def is_current(measurement: Measurement, profile: str, path: Path, details: Mapp
     if "settings" not in details or not now or details["settings"] == now["settings"]:
         return True
     warnings.warn(
-        StoreWarning(f"{path} was computed with other settings; left out, run {measurement.id} again"),
+        StaleRowsWarning(f"{path} was computed with other settings; left out, run {measurement.id} again"),
         stacklevel=3,
     )
     return False

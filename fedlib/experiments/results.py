@@ -24,7 +24,7 @@ from fedlib.experiments.result_files import (
     write_rows,
 )
 from fedlib.experiments.selection import expand
-from fedlib.experiments.store import FINISHED, Store, StoreWarning, plain
+from fedlib.experiments.store import FINISHED, StaleRowsWarning, Store, StoreWarning, plain
 from fedlib.run import Run, count_of_runs
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _from_results(
     stale = len(set(rows["run"].unique()) - set(current))
     if stale and complete:
         warnings.warn(
-            StoreWarning(f"{path}: {stale} runs are not in the present grid; left out"), stacklevel=3
+            StaleRowsWarning(f"{path}: {stale} runs are not in the present grid; left out"), stacklevel=3
         )
     keys = {key: run.key for key, run in current.items() if run.key not in known}
     groups = {key: current[key].group_key for key in keys}

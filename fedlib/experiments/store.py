@@ -48,6 +48,10 @@ class StoreWarning(UserWarning):
     """A file of the store was not as it should be; the message names it and says what is done about it."""
 
 
+class StaleRowsWarning(StoreWarning):
+    """Rows of an earlier grid or of other settings were left out: nothing is damaged."""
+
+
 class CorruptFile(Exception):
     """A stored file that cannot be trusted."""
 

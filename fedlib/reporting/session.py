@@ -21,7 +21,7 @@ from fedlib.experiments.durations import Expected, Timings, expected_measurement
 from fedlib.experiments.measurements import compute_measurement, load_measurement
 from fedlib.experiments.progress import NotebookProgress
 from fedlib.experiments.selection import expand, group
-from fedlib.experiments.store import Store, StoreWarning
+from fedlib.experiments.store import StaleRowsWarning, Store
 from fedlib.papers import artifacts, find_artifact
 from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
@@ -115,12 +115,12 @@ class Session:
 
     def verdicts(self) -> list[Record]:
         """Every claim of the paper with its verdict as plain values, from stored rows."""
-        with _without_store_warnings():
+        with _without_stale_rows():
             return records(self.paper, store=self.store)
 
     def forest(self, *, ours: bool = False) -> None:
         """Display the effects behind the paper's claims, or ours, with intervals and published values."""
-        with _without_store_warnings():
+        with _without_stale_rows():
             found = effects(self.paper, store=self.store)
         if len(found):
             found = found[found.ours] if ours else published_first(found)
@@ -293,20 +293,20 @@ def _rows(session: Session, artifact_id: str, mine: bool) -> pd.DataFrame:
     if mine:
         return _mine(session, artifact_id)
     load = loader(session.store)
-    with _without_store_warnings():
+    with _without_stale_rows():
         return load(artifact_id, largest(artifact_id, load))
 
 
 @contextmanager
-def _without_store_warnings() -> Iterator[None]:
-    """Leave out that committed runs of an earlier grid are left out: `fedlib list` counts what there is."""
+def _without_stale_rows() -> Iterator[None]:
+    """Do not warn that runs of an earlier grid are left out: `fedlib list` counts what there is."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoreWarning)
+        warnings.simplefilter("ignore", StaleRowsWarning)
         yield
 
 
 def _mine(session: Session, artifact_id: str) -> pd.DataFrame:
-    with _without_store_warnings():
+    with _without_stale_rows():
         rows = loader(session.store)(artifact_id, session.profile)
     known = len(rows) and "run" in rows and session.seeds is not None
     return rows[rows.seed.isin(session.seeds)] if known else rows

@@ -10,7 +10,9 @@ from fedlib.errors import UsageError
 from fedlib.experiments import measurements
 from fedlib.experiments.artifact import Artifact, Measurement
 from fedlib.experiments.durations import Expected
-from fedlib.experiments.store import FAILED, Store
+from fedlib.experiments.results import export_results
+from fedlib.experiments.store import FAILED, Store, StoreWarning
+from fedlib.papers import find_artifact, run_artifact
 from fedlib.reporting.session import begin
 
 GRID = fake_federation.ARTIFACTS[0]
@@ -61,6 +63,20 @@ def test_a_measurement_without_time_leaves_the_rest_to_be_computed(monkeypatch, 
     last = capsys.readouterr().out.splitlines()[-1]
     assert "computed 2 groups of runs in " in last
     assert "fake/search: not begun, it takes about 1.7 h (measured on an abacus), and 9 min" in last
+
+
+def test_a_session_tells_a_lost_file_but_not_rows_of_an_earlier_grid(tmp_path, monkeypatch, recwarn):
+    run_artifact("fake/grid", profile="reduced")
+    path = export_results(find_artifact("fake/grid"), "reduced")
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "empty"))
+    kept = fake_federation.ARTIFACTS
+    put(monkeypatch, replace(GRID, runs=lambda profile: fake_federation.grid_runs(profile)[:1]))
+    assert set(begin("fake").rows("fake/grid").method) == {"fedavg"}
+    assert not recwarn.list
+    put(monkeypatch, *kept)
+    path.unlink()
+    with pytest.warns(StoreWarning, match="is missing, where .* runs of fake/grid at reduced are filed"):
+        assert begin("fake", shown="largest", seeds=3).rows("fake/grid").empty
 
 
 def test_inconclusive_claims_stand_beside_their_seeds(monkeypatch):

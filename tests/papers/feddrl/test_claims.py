@@ -566,7 +566,9 @@ def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, train
     options = json.dumps({"path": "feddrl_partitions/fashion_mnist_ce_n100.json"})
     theirs = at_length(drl).assign(partition="from_file", partition_options=options)
     lead, _ = length_answers.at_the_papers_length(lambda name: theirs)
-    assert lead.startswith("On Fashion-MNIST under CE, by the authors' own file, which gives a client twice the ")
+    assert lead.startswith(
+        "On Fashion-MNIST under CE, by the authors' own file, which gives a client twice the "
+    )
     assert f" images, FedDRL {leads} FedAvg in the best round, " in lead
     rows = at_length(drl, repaired_untrained=[49.0, 49.2, 49.1])
     *_, repaired = length_answers.at_the_papers_length(lambda name: rows)
