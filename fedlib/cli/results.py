@@ -275,18 +275,32 @@ def _text(table: "pd.DataFrame") -> str:
 
 def _with_accuracy(rows: "pd.DataFrame") -> "pd.DataFrame":
     known = rows[rows.test_accuracy.notna()]
-    where = [
-        known[name] + known[f"{name}_options"].map(_in_brackets)
-        for name in ("dataset", "partition", "method")
-    ]
-    cell = where[0] + " " + where[1] + " N=" + known.num_clients.astype(str)
-    return known.assign(cell=cell, method=where[2] + known.get("settings", ""))
+    data, partition = (
+        _told_apart(known[name], known[f"{name}_options"]) for name in ("dataset", "partition")
+    )
+    options = known.method_options.map(lambda text: _in_brackets(json.loads(text)))
+    method = known.method + options + known.get("settings", "")
+    return known.assign(cell=data + " " + partition + " N=" + known.num_clients.astype(str), method=method)
 
 
-def _in_brackets(options: str) -> str:
-    """Options as rows have them, `{"mu": 0.1}`, as labels do: `(mu=0.1)`."""
-    found = json.loads(options)
-    return f"({', '.join(f'{name}={value}' for name, value in found.items())})" if found else ""
+def _told_apart(names: "pd.Series", options: "pd.Series") -> "pd.Series":
+    """Names with those of their options (JSON) that tell them from others of the same name."""
+    import pandas as pd
+
+    texts = {}
+    for name, own in options.groupby(names):
+        given = {text: json.loads(text) for text in own.unique()}
+        known = dict.fromkeys(option for one in given.values() for option in one)
+        same = {o for o in known if len({json.dumps(one.get(o)) for one in given.values()}) == 1}
+        for text, one in given.items():
+            differing = {option: value for option, value in one.items() if option not in same}
+            texts[name, text] = f"{name}{_in_brackets(differing)}"
+    return pd.Series([texts[pair] for pair in zip(names, options, strict=True)], names.index, dtype=object)
+
+
+def _in_brackets(options: Mapping[str, Any]) -> str:
+    """Options as labels have them: `(mu=0.1)`."""
+    return f"({', '.join(f'{name}={value}' for name, value in options.items())})" if options else ""
 
 
 def _curves(rows: "pd.DataFrame") -> object:

@@ -301,8 +301,15 @@ def shown(capsys, tmp_path, *arguments):
 
 
 def test_options_of_rows_are_written_as_in_labels():
-    assert results._in_brackets('{"mu": 0.1, "mode": "online"}') == "(mu=0.1, mode=online)"
-    assert results._in_brackets("{}") == ""
+    assert results._in_brackets({"mu": 0.1, "mode": "online"}) == "(mu=0.1, mode=online)"
+    assert results._in_brackets({}) == ""
+
+
+def test_cells_are_named_by_the_options_that_tell_them_apart():
+    options = ['{"delta": 0.2, "skew": 1}', '{"delta": 0.6, "skew": 1}', '{"delta": 0.6, "skew": 1}', "{}"]
+    names = pd.Series(["ce", "ce", "pa", "iid"], index=[3, 4, 5, 6])
+    told = results._told_apart(names, pd.Series(options, index=names.index))
+    assert told.to_dict() == {3: "ce(delta=0.2)", 4: "ce(delta=0.6)", 5: "pa", 6: "iid"}
 
 
 @pytest.mark.parametrize("artifact", ["fake/grid", "fake/curve"])
