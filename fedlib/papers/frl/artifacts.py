@@ -15,6 +15,7 @@ embedding, figures, measurements = _paper.embedding, _paper.figures, _paper.meas
 full_scale = _paper.full_scale
 scheduler_training, scheduler_readings = _paper.scheduler_training, _paper.scheduler_readings
 scheduler_figures, static_times, tables = _paper.scheduler_figures, _paper.static_times, _paper.tables
+untrained = _paper.untrained
 
 SEEDS = {"smoke": 1, "reduced": 3, "paper": 3}
 SCHEDULER_SEEDS = {"smoke": 2, "reduced": 20, "paper": 5}  # single runs with a heavy tail (FRL-A31)
@@ -90,6 +91,10 @@ ARTIFACTS = (
         "frl/sec5", "EvaluatorFL beside FedAvg and keep-all",
         runs=runs.sec_v_runs, plot=figures.plot_evaluators, tables=(tables.evaluators,),
     ),
+    _trained(
+        "frl/evaluatorfl_untrained", "EvaluatorFL beside its untrained and uninformed twins", "table",
+        runs=runs.evaluator_twins, tables=(untrained.evaluator_table,),
+    ),
     *(
         Artifact(
             f"frl/{figure}",
@@ -159,6 +164,10 @@ ARTIFACTS = (
         "frl/table3", "Maximum time per round, non-IID",
         runs=partial(runs.table_runs, table="table3"), plot=scheduler_figures.plot_times,
         tables=(partial(tables.compare_times, table="table3"),),
+    ),
+    _timed(
+        "frl/schedulerfl_untrained", "SchedulerFL beside its untrained and uninformed twins", "table",
+        runs=runs.scheduler_twins, tables=(untrained.scheduler_table,),
     ),
     _timed(
         "frl/fairness", "Variance of participation of every scheduler", "figure",

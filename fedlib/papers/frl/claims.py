@@ -1,6 +1,6 @@
 """The report's claims FRL-C1 to C15, registered: sentence, estimand, printed effect, margin, kind, gates.
 
-Those about the scheduler, C10 to C14, are in `scheduler_claims`.
+Those about the scheduler, C10 to C14, are in `scheduler_claims`; R1 to R3 of ours, in `untrained`.
 """
 
 from functools import partial
@@ -15,6 +15,7 @@ from fedlib.papers.frl.gates import BOTH_SIZES, FULL_SIZE, PAPER_TASK
 from fedlib.papers.frl.quantities import ALIKE, LAST, held_fixed, late_gain
 from fedlib.papers.frl.scheduler_claims import SCHEDULER_CLAIMS
 from fedlib.papers.frl.supplements import ADDED, decided
+from fedlib.papers.frl.untrained import TRAINING_CLAIMS
 
 SEPARATED = 0.9  # adjusted Rand index from which clusters count as separated
 FORTY_WORKERS = at_scale("40 workers", workers=40)
@@ -253,4 +254,5 @@ CLAIMS = (
             for share, sign in ((1.0, "positive"), (0.0, "negative"))
         ),
     ),
+    *TRAINING_CLAIMS,
 )  # fmt: skip

@@ -32,6 +32,11 @@ def _case(options: str) -> str:
     return "non-IID" if "label_skew" in json.loads(options) else "IID"
 
 
+def approach(rows: pd.DataFrame) -> pd.Series:
+    """EvaluatorFL's approach in each row, 1 or 2; 0 where no agent selects."""
+    return rows["method_options"].map(lambda text: json.loads(text).get("approach", 0)).rename("approach")
+
+
 def selections(rows: pd.DataFrame) -> np.ndarray:
     """[rounds, workers] True where a worker's model entered the average; rows of one run from round 1 on."""
     weights = rows.sort_values("round")["weights"].map(json.loads)

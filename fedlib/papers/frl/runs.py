@@ -58,12 +58,15 @@ EVALUATORS = {
     "evaluatorfl_initial": ("evaluatorfl", INITIAL),
     "evaluatorfl_rate": ("evaluatorfl", RATE),
     "evaluatorfl_shuffled": ("evaluatorfl", {"agent": "shuffled"}),
+    **{f"evaluatorfl_{agent}": ("evaluatorfl", {"agent": agent}) for agent in ("untrained", "redrawn")},
 }
 SCHEDULERS = {
     "random": ("schedulerfl", {"policy": "random"}),
     "learned_rate": ("schedulerfl", {"policy": "shuffled"}),
     "fastest": ("schedulerfl", {"policy": "fastest"}),
     "keep_all": ("schedulerfl", {"policy": "all"}),
+    "untrained": ("schedulerfl", {"policy": "untrained"}),
+    "schedulerfl_permuted": ("schedulerfl", {"reward_order": "permuted"}),
     "schedulerfl_unit": ("schedulerfl", UNIT),
     "schedulerfl_draws": ("schedulerfl", DRAWS_STORED),
     **{name: ("schedulerfl", options) for name, options in DRAW_REWARDED.items()},
@@ -229,6 +232,28 @@ def table_runs(profile: str, table: str) -> list[Run]:
     """Table 2: those of fig. 30 on IID data; table 3: on non-IID data."""
     skew = {} if table == "table2" else SKEWED
     return [run for run in scheduler_runs(profile) if run.partition_options == skew]
+
+
+def evaluator_twins(profile: str) -> list[Run]:
+    """EvaluatorFL of either approach, the same untrained, and taught on redrawn selections (HEAD-A17)."""
+    found = []
+    for figure in ("fig14", "fig15", "fig19", "fig20"):
+        report = evaluator_runs(profile, figure)[0]
+        own = replace(report, artifact="evaluatorfl_untrained")
+        options = ({**report.method_options, "agent": agent} for agent in ("untrained", "redrawn"))
+        found += [report, *(replace(own, method_options=chosen) for chosen in options)]
+    return found
+
+
+def scheduler_twins(profile: str) -> list[Run]:
+    """Fig. 30's scheduler, the same untrained, and taught on permuted rewards (HEAD-A17)."""
+    found, plain = [], scale_of(profile).training
+    for report in (run for run in scheduler_runs(profile) if run.method_options == plain):
+        own = replace(report, artifact="schedulerfl_untrained")
+        twins = ({"policy": "untrained"}, {"reward_order": "permuted"})
+        options = ({**report.method_options, **twin} for twin in twins)
+        found += [report, *(replace(own, method_options=chosen) for chosen in options)]
+    return found
 
 
 def embedding_run(profile: str) -> Run:

@@ -1,6 +1,5 @@
 """The report's tables from stored rows: published value, ours with its interval, and the difference."""
 
-import json
 from math import nan
 from typing import Any
 
@@ -120,7 +119,7 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
     for workers in sorted(set(rows["num_clients"])):
         same = rows[rows["num_clients"] == workers]
         fedavg = contrasts.final(same[same["variant"] == "fedavg"])
-        for (approach, variant), own in same.groupby([_approach(same), "variant"], sort=True):
+        for (approach, variant), own in same.groupby([quantities.approach(same), "variant"], sort=True):
             learns = own["method"].iloc[0] == "evaluatorfl"
             final = by_seed(own, quantities.late_final) if learns else contrasts.final(own)
             both = final.index.intersection(fedavg.index)  # none while FedAvg's runs are missing
@@ -144,7 +143,7 @@ def evaluator_gaps(rows: pd.DataFrame) -> dict[str, Interval]:
     Means over sizes and approaches; empty where a control has no runs.
     """
     named, against = quantities.named(rows), {"fedavg": {}, "evaluatorfl_shuffled": {}}
-    for (workers, approach), part in named.groupby(["num_clients", _approach(named)]):
+    for (workers, approach), part in named.groupby(["num_clients", quantities.approach(named)]):
         ours = by_seed(part[part["variant"] == "evaluatorfl"], quantities.late_final)
         shuffled = by_seed(part[part["variant"] == "evaluatorfl_shuffled"], quantities.late_final)
         fedavg = contrasts.final(named[(named["variant"] == "fedavg") & (named["num_clients"] == workers)])
@@ -210,11 +209,6 @@ def first_round_sentence(rows: pd.DataFrame) -> str:
         f"`{rows['profile'].iloc[0]}`. The workers' own models, which the code rewards, have {local}. The "
         "report has about 85 %."
     )
-
-
-def _approach(rows: pd.DataFrame) -> pd.Series:
-    """1 or 2; 0 where no agent selects."""
-    return rows["method_options"].map(lambda text: json.loads(text).get("approach", 0)).rename("approach")
 
 
 def embeddings(rows: pd.DataFrame) -> pd.DataFrame:

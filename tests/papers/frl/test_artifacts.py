@@ -34,7 +34,7 @@ from fedlib.papers.frl.static_times import trace_static
 
 OWNED = (
     "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30",
-    "evaluatorfl_code", "evaluatorfl_rate", "first-round",
+    "evaluatorfl_code", "evaluatorfl_rate", "evaluatorfl_untrained", "schedulerfl_untrained", "first-round",
 )  # fmt: skip
 
 
@@ -116,7 +116,10 @@ def test_reduced_runs_on_real_data_with_three_seeds():
 def test_variants_have_names_of_their_own():
     import pandas as pd
 
-    grids = (runs.scheduler_runs, runs.sec_v_runs, runs.code_runs, runs.rate_runs)
+    grids = (
+        runs.scheduler_runs, runs.sec_v_runs, runs.code_runs, runs.rate_runs, runs.evaluator_twins,
+        runs.scheduler_twins,
+    )  # fmt: skip
     planned = [run for grid in grids for run in grid("smoke")]
     rows = pd.DataFrame(
         {"method": run.method, "method_options": json.dumps(run.method_options)} for run in planned

@@ -24,7 +24,8 @@ def decide(claim, rows, **given):
 
 
 def test_there_is_one_claim_for_each_of_the_sheet():
-    assert [claim.id for claim in CLAIMS] == [f"FRL-C{n}" for n in range(1, 16)]
+    ids = [claim.id for claim in CLAIMS]
+    assert ids == [*(f"FRL-C{n}" for n in range(1, 16)), *(f"FRL-R{n}" for n in range(1, 4))]
 
 
 def cases(levels):
@@ -593,8 +594,10 @@ def test_every_artifact_but_table1_has_a_figure():
         "table1",
         "evaluatorfl_rate",
         "first-round",
+        "evaluatorfl_untrained",
         "draw-rewarded",
         "credit",
+        "schedulerfl_untrained",
     ]
 
 

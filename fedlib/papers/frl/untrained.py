@@ -1,0 +1,131 @@
+"""What training is worth to the report's agents: each beside its untrained and its uninformed twin (ours).
+
+Twins (HEAD-A17): the policy that training starts from, and one taught without information, EvaluatorFL on
+selections drawn anew, SchedulerFL on rewards in another order.
+"""
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from fedlib.analysis.claims import Claim, Part
+from fedlib.analysis.contrasts import by_seed
+from fedlib.analysis.gates import at_scale
+from fedlib.analysis.intervals import NO_INTERVAL, mean_interval
+from fedlib.papers.frl import quantities
+from fedlib.papers.frl.estimands import APPROACHES, READ, of_size
+from fedlib.papers.frl.gates import FULL_SIZE
+
+EVALUATOR_TWINS = {
+    "evaluatorfl_untrained": "its untrained policy",
+    "evaluatorfl_redrawn": "itself taught on redrawn selections",
+}
+SCHEDULER_TWINS = {
+    "untrained": "its untrained policy",
+    "schedulerfl_permuted": "itself with permuted rewards",
+}
+REGISTERED = (
+    "Registered on 2026-11-28, before a run of either control in the report's settings, with all other rows "
+    "known."
+)
+
+
+def late_value(rows: pd.DataFrame) -> float:
+    """Mean over the last episodes of what is rewarded, before its average is taken off, in percent.
+
+    Approach 1: accuracy of the chosen workers; approach 2: of the new global model.
+    """
+    means = rows[rows["round"] > 0].groupby("episode")["value"].mean()
+    return float(100 * means.iloc[-quantities.END_EPISODES :].mean())
+
+
+def gain_over(twin: str, measure: Callable[[pd.DataFrame], float]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """A measure of EvaluatorFL's run less its twin's, in points: by seed, a column for each figure's cell."""
+
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
+        named, found = quantities.named(rows), {}
+        approaches = quantities.approach(named)
+        for workers in sorted(set(named["num_clients"])):
+            for approach, _ in APPROACHES:
+                own = named[approaches == approach]
+                ours, control = (of_size(own, workers, name) for name in ("evaluatorfl", twin))
+                if len(ours) and len(control):
+                    gain = by_seed(ours, measure) - by_seed(control, measure)
+                    found[f"approach {approach}, {workers} workers"] = gain
+        return pd.DataFrame(found)
+
+    return estimand
+
+
+def shorter_than(twin: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """100 x log of the mean maximum time of a round, twin's over the scheduler's: by seed and case."""
+
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
+        named, found = quantities.named(rows), {}
+        for case, part in named[named["round"] > 0].groupby("case"):
+            times = {name: own.groupby("seed")["max_seconds"].mean() for name, own in part.groupby("variant")}
+            if {READ, twin} <= set(times):
+                found[case] = 100 * (times[twin] / times[READ]).map(math.log)
+        return pd.DataFrame(found)
+
+    return estimand
+
+
+def evaluator_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """EvaluatorFL less either twin in each cell: accuracy and what is rewarded, in points."""
+    measures = {"final accuracy (points)": quantities.late_final, "rewarded (points)": late_value}
+    lines = []
+    for twin, words in EVALUATOR_TWINS.items():
+        gains = {name: gain_over(twin, measure)(rows) for name, measure in measures.items()}
+        for cell in next(iter(gains.values())):
+            line: dict[str, object] = {"cell": cell, "EvaluatorFL less": words}
+            for name, gain in gains.items():
+                known = gain[cell].dropna().to_numpy()
+                line |= (mean_interval(known) if len(known) else NO_INTERVAL).columns(name)
+            lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def scheduler_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """SchedulerFL beside its twins by case: workers a round, time of a round, final accuracy."""
+    named = quantities.named(rows)
+    own = named[named["round"] > 0]
+    last = own[own["round"] == own["round"].max()]
+    by = ["case", "variant"]
+    found = own.groupby(by)[["selected", "max_seconds"]].mean()
+    found["final (%)"] = 100 * last.groupby(by)["test_accuracy"].mean()
+    found["seeds"] = own.groupby(by)["seed"].nunique()
+    return found.rename(columns={"selected": "workers", "max_seconds": "maximum time (s)"}).reset_index()
+
+
+TRAINING_CLAIMS = (
+    Claim(
+        "FRL-R1", "training makes EvaluatorFL more accurate", "ours", "frl/evaluatorfl_untrained",
+        parts=tuple(
+            Part(f"final accuracy, EvaluatorFL - {words}", gain_over(twin, quantities.late_final), cells=4)
+            for twin, words in EVALUATOR_TWINS.items()
+        ),
+        gates=(FULL_SIZE,), how=REGISTERED,
+    ),
+    Claim(
+        "FRL-R2", "training raises what EvaluatorFL is rewarded for", "ours", "frl/evaluatorfl_untrained",
+        parts=tuple(
+            Part(f"rewarded accuracy, EvaluatorFL - {words}", gain_over(twin, late_value), cells=4)
+            for twin, words in EVALUATOR_TWINS.items()
+        ),
+        gates=(FULL_SIZE,),
+        how="Rewarded is the accuracy of the chosen workers (approach 1) or of the new global model, before "
+        f"its moving average is taken off: mean over the rounds of the last five episodes. {REGISTERED}",
+    ),
+    Claim(
+        "FRL-R3", "training makes SchedulerFL's rounds shorter", "ours", "frl/schedulerfl_untrained",
+        parts=tuple(
+            Part(f"maximum time, {words} / SchedulerFL (100 log)", shorter_than(twin), unit="%", cells=2)
+            for twin, words in SCHEDULER_TWINS.items()
+        ),
+        gates=(at_scale("100 workers", num_clients=100),),
+        how="Mean over all rounds. A policy that draws fewer workers has shorter rounds without knowing the "
+        f"fast ones; as many at random stand beside C12. {REGISTERED}",
+    ),
+)  # fmt: skip
