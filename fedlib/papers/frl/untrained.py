@@ -1,4 +1,4 @@
-"""What training is worth to the report's agents: each beside its untrained and its uninformed twin (ours).
+"""Worth of training to the report's agents: each beside its untrained and its uninformed twin (ours).
 
 Twins (HEAD-A17): the policy that training starts from, and one taught without information, EvaluatorFL on
 selections drawn anew, SchedulerFL on rewards in another order.
