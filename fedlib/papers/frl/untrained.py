@@ -9,10 +9,19 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Part
+from fedlib.analysis.claims import Claim, Effect, Part, effects_of, real_rows
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.gates import at_scale
-from fedlib.analysis.intervals import NO_INTERVAL, mean_interval
+from fedlib.analysis.intervals import (
+    LOGARITHM,
+    NO_INTERVAL,
+    by_sign,
+    effect_words,
+    mean_interval,
+    ratio_words,
+)
+from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import counted, listed
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.estimands import APPROACHES, READ, of_size
 from fedlib.papers.frl.gates import FULL_SIZE
@@ -97,6 +106,37 @@ def scheduler_table(rows: pd.DataFrame) -> pd.DataFrame:
     found["final (%)"] = 100 * last.groupby(by)["test_accuracy"].mean()
     found["seeds"] = own.groupby(by)["seed"].nunique()
     return found.rename(columns={"selected": "workers", "max_seconds": "maximum time (s)"}).reset_index()
+
+
+def does_training_pay(rows_of: RowsOf) -> list[str]:
+    """Answer by the claims below, a sentence each: every effect against a twin, and what it shows."""
+    told = []
+    for claim, start in zip(TRAINING_CLAIMS, _STARTS, strict=True):
+        effects = effects_of(claim.parts, real_rows(rows_of(claim.artifact)))
+        found = [
+            f"{words}: {_size(one)} ({by_sign(one.interval, **_SHOWN)})"
+            for one, words in zip(effects, _TWINS[claim.artifact].values(), strict=bool(effects))
+            if one.interval.n
+        ]
+        if found:
+            told.append(f"{start} {listed(found)} ({counted(effects[0].interval.n, 'seed')}).")
+    return told or ["Open: no twin of either agent was run."]
+
+
+def _size(effect: Effect) -> str:
+    """The effect with its unit; a logarithm as the ratio that it stands for."""
+    if LOGARITHM in effect.what:
+        return f"× {ratio_words(effect.interval)}"
+    return effect_words(effect.interval, effect.unit)
+
+
+_SHOWN = {"above": "training helps", "below": "training harms", "undecided": "undecided"}
+_TWINS = {"frl/evaluatorfl_untrained": EVALUATOR_TWINS, "frl/schedulerfl_untrained": SCHEDULER_TWINS}
+_STARTS = (  # of the sentences, in the order of the claims
+    "EvaluatorFL's final accuracy less that of",
+    "The accuracy that it is rewarded for less that of",
+    "The maximum time of a round, over SchedulerFL's, of",
+)
 
 
 TRAINING_CLAIMS = (

@@ -94,6 +94,24 @@ def test_claim_on_schedulerfl_by_hand():
     assert table["maximum time (s)"]["IID", "untrained"] == pytest.approx(202.0)
 
 
+def test_the_answer_names_every_twin():
+    rows = {
+        "frl/evaluatorfl_untrained": evaluators(evaluatorfl=0.55, untrained=0.5, redrawn=0.56),
+        "frl/schedulerfl_untrained": schedulers(schedulerfl=100.0, untrained=200.0, permuted=50.0),
+    }
+    accuracy, rewarded, time = untrained.does_training_pay(lambda name: rows[name])
+    assert accuracy.startswith("EvaluatorFL's final accuracy less that of its untrained policy: +5.00")
+    assert "] points (training helps) and itself taught on redrawn selections: −1.00" in accuracy
+    assert accuracy.endswith("] points (training harms) (3 seeds).")
+    assert rewarded.startswith(
+        "The accuracy that it is rewarded for less that of its untrained policy: +10.00"
+    )
+    assert "its untrained policy: × 2.00 [2.00, 2.00] (training helps) and itself with permuted" in time
+    assert untrained.does_training_pay(lambda name: pd.DataFrame()) == [
+        "Open: no twin of either agent was run."
+    ]
+
+
 def test_twins_differ_from_the_reports_runs_in_their_agent_alone():
     for found, names in ((runs.evaluator_twins("reduced"), "agent"), (runs.scheduler_twins("reduced"), "")):
         plain = [run for run in found if not run.artifact.endswith("_untrained")]
