@@ -1,7 +1,8 @@
 """fedlib: the module behind the notebooks of the FRL reproducibility suite."""
 
-import pkgutil
-from typing import Any
+import importlib as _importlib
+import pkgutil as _pkgutil
+from typing import Any as _Any
 
 __version__ = "0.1.0"
 
@@ -9,11 +10,17 @@ __version__ = "0.1.0"
 _PUBLIC = {"load_results": "fedlib.papers:load_results", "load_agent": "fedlib.experiments.agents:load_agent"}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'fedlib' has no attribute {name!r}")
-    return pkgutil.resolve_name(_PUBLIC[name])
+def __getattr__(name: str) -> _Any:
+    if name in _PUBLIC:
+        return _pkgutil.resolve_name(_PUBLIC[name])
+    if name in _submodules():
+        return _importlib.import_module(f"fedlib.{name}")
+    raise AttributeError(f"module 'fedlib' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+    return sorted(["__version__", *_PUBLIC, *_submodules()])
+
+
+def _submodules() -> set[str]:
+    return {found.name for found in _pkgutil.iter_modules(__path__) if not found.name.startswith("_")}

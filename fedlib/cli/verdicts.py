@@ -118,7 +118,7 @@ def _cells(record: Record) -> dict[str, str]:
     if record["kind"] == "arithmetic":
         effect = "arithmetic"
     return {
-        "claim": record["claim"],
+        "claim": f"{record['claim']}{' (ours)' * record['ours']}",
         "verdict": SHORT.get(record["verdict"], record["verdict"]),
         "effect": effect if len(effect) <= EFFECT else record["effect"],
         "printed": "-" if record["printed"] is None else f"{record['printed']:+.3g}",

@@ -123,8 +123,8 @@ def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
     effects: `reporting.verdicts.effects`; parts without a published value are left out. The part's name
-    stands above its line, cut where it is long. An arrow marks an interval that leaves its panel; a number,
-    a ratio that does. titles: of papers, by the prefix of their claims.
+    stands above its line, cut where it is long. Marks are those of `plot_claims`. An arrow marks an interval
+    that leaves its panel; a number, a ratio that does. titles: of papers, by the prefix of their claims.
     """
     use_style()
     known = effects[effects.ratio.notna()]
@@ -174,7 +174,7 @@ def _ratio_panel(ax: Axes, part: pd.DataFrame) -> None:
         elif row.ratio > right:
             ax.text(min(right, low) - 0.2, place, number, va="center", ha="right")
         else:
-            ax.plot(row.ratio, place, "o", **look)
+            ax.plot(row.ratio, place, _MARKERS.get(row.kind, "o"), **look)
     ax.axvline(0, color="black", linewidth=0.8, zorder=0.5)
     ax.axvline(1, color="black", linewidth=0.8, linestyle=":", zorder=0.5)
     ax.set_yticks([])

@@ -36,7 +36,7 @@ def html_table(frame: pd.DataFrame, *, name: str) -> str:
     text = "".join(parts)
     if len(frame) < FOLD_FROM:
         return text
-    return f"<details><summary>{len(frame)} rows</summary>{text}</details>"
+    return f"<details><summary>{len(frame)} lines</summary>{text}</details>"
 
 
 def html_list(items: Sequence[tuple[str, str]]) -> str:

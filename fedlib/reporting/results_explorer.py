@@ -16,7 +16,7 @@ from fedlib import plotting
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.experiments.progress import watched
 from fedlib.papers import artifacts, paper_names
-from fedlib.plotting.style import MethodStyle, method_style
+from fedlib.plotting.style import METHOD_STYLES, MethodStyle, method_style
 from fedlib.reporting.display import show_figure
 from fedlib.reporting.session import Session
 from fedlib.run import Run
@@ -114,10 +114,15 @@ def draw_results(
 
 
 def _styles(names: list[str]) -> dict[str, MethodStyle]:
-    """Colour and marker of each method by its place in the cell, so that no two look alike."""
-    return {
-        name: MethodStyle(_COLOURS[at % 8], _MARKERS[at % 7], _label(name), "-")
-        for at, name in enumerate(names)
+    """The suite's colour of each method that has one; of others by their place, so that no two look alike."""
+    by_label = {style.label: style for style in METHOD_STYLES.values()}
+    known = {name: by_label[name] for name in names if name in by_label}
+    taken = {style.colour for style in known.values()}
+    spare = [colour for colour in _COLOURS if colour not in taken]
+    others = [name for name in names if name not in known]
+    return {name: dataclasses.replace(style, label=_label(name)) for name, style in known.items()} | {
+        name: MethodStyle(spare[at % len(spare)], _MARKERS[at % 7], _label(name), "-")
+        for at, name in enumerate(others)
     }
 
 

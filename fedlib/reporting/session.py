@@ -22,7 +22,7 @@ from fedlib.experiments.measurements import compute_measurement, load_measuremen
 from fedlib.experiments.progress import NotebookProgress
 from fedlib.experiments.selection import expand, group
 from fedlib.experiments.store import StaleRowsWarning, Store
-from fedlib.papers import artifacts, find_artifact
+from fedlib.papers import PAPERS, artifacts, find_artifact
 from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
 from fedlib.reporting.claims_page import ENOUGH_POWER, stored_seeds, weak_rules
@@ -78,13 +78,22 @@ class Session:
         for artifact_id in artifact_ids:
             rows = self.rows(artifact_id, mine=mine)
             self._announce(artifact_id, rows, mine)
+            artifact = find_artifact(artifact_id)
+            check(
+                artifact.plot is not None,
+                f"{artifact_id} has no figure; allowed: session.show, session.table",
+            )
             if len(rows):
-                display.show_figure(find_artifact(artifact_id).plot(rows), find_artifact(artifact_id).title)
+                display.show_figure(artifact.plot(rows), artifact.title)
 
     def table(
         self, artifact_id: str, *makers: display.Maker, captions: Sequence[str] = (), mine: bool = False
     ) -> None:
-        """Display the tables that functions make of an artifact's rows; captions: a line above each."""
+        """Display the tables that functions make of an artifact's rows, by default its own.
+
+        captions: a line above each.
+        """
+        makers = makers or find_artifact(artifact_id).tables
         if captions:
             check(len(captions) == len(makers), f"{len(captions)} captions given for {len(makers)} tables")
         rows = self.rows(artifact_id, mine=mine)
@@ -271,6 +280,8 @@ def begin(
     Raises UsageError, one line, for a misspelt name or a value that is not allowed.
     """
     check_parameter_names(cells_before())
+    check_name("paper", paper, PAPERS)
+    trained = tuple(find_artifact(f"{paper}/{name}").id for name in live)
     check_name("profile", profile, PROFILES)
     check_name("value of shown", shown, SHOWN)
     check_name("value of compute", compute, COMPUTE)
@@ -284,7 +295,7 @@ def begin(
         shown=shown,
         compute=compute,
         budget=time_budget(budget_minutes),
-        live=tuple(f"{paper}/{name}" for name in live),
+        live=trained,
     )
 
 

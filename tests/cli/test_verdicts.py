@@ -17,7 +17,7 @@ def record(claim, verdict, **given):
         "seeds": 3, "data": "mnist", "artifact": "feddrl/table3", "kind": "superiority", "place": "sec. 4",
         "statement": "A beats B", "evidence": "A - B +1.20 points; margin 1", "gates": ["curves flat"],
         "how": "At the end.",
-        "effects": [],
+        "effects": [], "ours": False,
     }  # fmt: skip
     return usual | given
 
@@ -56,6 +56,11 @@ def test_one_line_a_claim_within_100_columns(capsys):
     assert " ".join(lines[2].split()) == words
     assert "-30.6 [-34.3, -27.0] % of the workers" in lines[3]
     assert " ".join(lines[5].split()) == "FEDDISK-C10 supported arithmetic - reduced -"
+
+
+def test_a_claim_of_ours_is_marked(capsys, monkeypatch):
+    monkeypatch.setitem(RECORDS[2], "ours", True)
+    assert shown(capsys, "frl").splitlines()[2].startswith("FRL-C2 (ours)  inconclusive")
 
 
 def test_counts_tell_arithmetic_claims_apart(capsys):

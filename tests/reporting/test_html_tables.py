@@ -111,6 +111,6 @@ def test_ids_repeat_and_are_valid_in_a_style_sheet():
 def test_long_tables_fold_and_text_is_escaped():
     frame = pd.DataFrame({"a": ["<b>"] * 30})
     text = html_table(frame, name="t")
-    assert text.startswith("<details><summary>30 rows</summary>")
+    assert text.startswith("<details><summary>30 lines</summary>")
     assert "<b>" not in text
     assert "&lt;b&gt;" in html_list([("<b>", "x")])

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from fedlib.plotting.style import METHOD_STYLES
 from fedlib.reporting import results_explorer
 from fedlib.reporting.session import begin
 
@@ -20,6 +21,13 @@ def drawn(monkeypatch):
     monkeypatch.setattr(results_explorer, "show_figure", lambda *given: None)
     monkeypatch.setattr(results_explorer, "draw_results", lambda rows, *given: found.append(given))
     return found
+
+
+def test_known_methods_keep_their_colours_and_others_get_what_is_left():
+    styles = results_explorer._styles(["FedProx", "mine", "SingleSet", "another"])
+    assert styles["FedProx"].colour == METHOD_STYLES["fedprox"].colour
+    assert styles["SingleSet"].colour == METHOD_STYLES["singleset"].colour
+    assert len({style.colour for style in styles.values()}) == 4
 
 
 def test_each_choice_opens_the_next_and_draws_once(session, drawn):

@@ -79,6 +79,19 @@ def test_a_session_tells_a_lost_file_but_not_rows_of_an_earlier_grid(tmp_path, m
         assert begin("fake", shown="largest", seeds=3).rows("fake/grid").empty
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"paper": "fakee"}, "unknown paper 'fakee' (did you mean 'fake'?)"),
+        ({"paper": "fake", "live": ["gird"]}, "unknown artifact 'fake/gird' (did you mean 'fake/grid'?)"),
+    ],
+)
+def test_a_wrong_name_ends_the_session_before_it_begins(given, told):
+    with pytest.raises(UsageError) as error:
+        begin(**given)
+    assert str(error.value).startswith(told)
+
+
 def test_inconclusive_claims_stand_beside_their_seeds(monkeypatch):
     """Four seeds of the 40 needed; another claim was never simulated, and a third is decided."""
     verdicts = [

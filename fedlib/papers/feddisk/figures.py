@@ -16,6 +16,7 @@ from fedlib.papers.feddisk.ablation_tables import ablation_table
 from fedlib.papers.feddisk.runs import CASES, METHODS, case_of
 from fedlib.papers.feddisk.samples import unpack_images
 from fedlib.papers.feddisk.tables import ACCURACY, all_bytes, effective_costs
+from fedlib.plotting.style import WHITE
 
 EARLY = 0.1  # share of the rounds in which leads may leave the panel of `plot_length`
 
@@ -175,14 +176,19 @@ def plot_costs(rows: pd.DataFrame) -> Figure:
     fig, pairs = panels(rows)
     for ax, own in pairs:
         table = costs[costs.dataset == own.dataset.iloc[0]].reset_index(drop=True)
+        known = table.formula[np.isfinite(table.formula)]
+        top = 1.15 * known.max() / 1e6 if len(known) else 1.0
         for at, row in table.iterrows():
             style = plotting.method_style(row.method)
             if np.isfinite(row.formula):
                 ax.bar(at, row.formula / 1e6, color=style.colour, alpha=0.7)
-            else:
-                sent = all_bytes(own[own.method == row.method]) / 1e6
-                words = f"not reached: over {number_words(sent)} MB"
-                ax.annotate(words, (at, 0), ha="center", va="bottom", rotation=90, fontsize=8)
+                continue
+            sent = all_bytes(own[own.method == row.method]) / 1e6
+            words = f"not reached: over {number_words(sent)} MB"
+            ax.bar(at, top, color="none", edgecolor=style.colour, hatch="///", alpha=0.7)
+            ax.plot(at, top, "^", color=style.colour, clip_on=False)
+            ax.annotate(words, (at, top / 20), ha="center", va="bottom", rotation=90, fontsize=8, bbox=WHITE)
+        ax.set_ylim(0, top)
         labels = [plotting.method_style(m).label for m in table.method]
         ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
         ax.set(ylabel="sent and received (MB)", xlim=(-0.7, len(table) - 0.3))
