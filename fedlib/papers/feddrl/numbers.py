@@ -20,10 +20,12 @@ from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
 
 TABLE3 = "feddrl/table3"
 TEN, EXACT = "ten", "exact"
+AUTHORS = {f"authors-{scheme}": scheme for scheme in CLUSTERED}  # their own partition files
 # by cell: Fashion-MNIST under a partition, MNIST under CE, and CE with ten clients, or the paper's network
 LENGTH = {
     "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
     "mnist": "feddrl/paper_length_mnist", TEN: "feddrl/paper_length_ten", EXACT: f"feddrl/{EXACT_CELL}",
+    **{name: f"feddrl/authors_{scheme}_at_length" for name, scheme in AUTHORS.items()},
 }  # fmt: skip
 EARLY_LEAD = "feddrl/early_lead"
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
@@ -49,7 +51,8 @@ RIVALS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
-FEW_RIVALS = ("fedavg", "untrained")  # in the exact cell and with ten clients
+FEW_RIVALS = ("fedavg", "untrained")  # in the cells beside these
+OF_TABLE3 = ("ce", "cn", "pa", "mnist")
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
 AGENT_WORDS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
@@ -126,6 +129,7 @@ def _whole(rows: pd.DataFrame) -> pd.DataFrame:
 def _cell(scheme: str) -> str:
     named_otherwise = {
         "ce": "", "mnist": " on MNIST", TEN: " with ten clients", EXACT: " with the paper's CNN",
+        **{name: f" by the authors' file of {scheme.upper()}" for name, scheme in AUTHORS.items()},
     }  # fmt: skip
     where = named_otherwise.get(scheme, f" under {scheme.upper()}")
     return f"one cell of {ROUNDS} rounds{where}"
@@ -169,12 +173,14 @@ def _spread_with_ten(own: str) -> Number:
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of this cell of the paper's length, as far as it has rows."""
     explains = {"pa": "uniform", "mnist": "untrained"}.get(scheme)  # the late lead, on the first screen
-    stated = {("fedavg", False), ("fedavg", True), (explains, True)}
+    stated = {("fedavg", False), ("fedavg", True), (explains, True)} if scheme not in AUTHORS else set()
     against = [
         _at_length(name, scheme, late=late, places=BOTH if (name, late) in stated else (PAGE,))
         for late in (False, True)
-        for name in (RIVALS if scheme not in (EXACT, TEN) else FEW_RIVALS)
+        for name in (RIVALS if scheme in OF_TABLE3 else FEW_RIVALS)
     ]
+    if scheme in AUTHORS:
+        return tuple(against)
     drawn = (
         _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
         _at_length("fedavg", scheme, "drawn", late=True),
