@@ -52,6 +52,7 @@ from fedlib.run import Run
 AGENTS = ("learning", "untrained", "permuted")
 TARGETS = {"mnist": 0.99, "fmnist": 0.85, "cifar10": 0.55}  # Omega (HEAD-A6)
 XI = 64.0
+NOT_FINITE = "the values of FAVOR's agent are not finite, since client models diverged; use smaller steps"
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ class Favor(Method):
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:
         """Step 3: one round with one client, and one step of double Q-learning.
 
-        A model that diverges ends its episode; training goes on from the initial one (HEAD-A10).
+        A model that diverges ends its episode; training goes on from the initial one (HEAD-A10). A replica
+        whose agent's values are not finite fails.
         """
         number = state.round + 1
         t = task.run.episode(number + self.training_rounds(task.run))[1]
@@ -154,6 +156,7 @@ class Favor(Method):
         team = Team(**on_host(agent["team"]))
         replay = Transitions(**on_host(agent["replay"]))
         before = observe(state)
+        sane = dqn.finite_values(team.network, before)
         action = dqn.draw(team.network, before, method_streams(task, "act", number))
         after, report = self._play(task, state, Cohort(number, action.numpy()))
         accuracy = torch.stack([one.accuracy[0] for one in server_evaluation(task, after)]).cpu().double()
@@ -175,7 +178,7 @@ class Favor(Method):
             start = restarted(task, after)
             last = {**after.memory, "known": memory["first"]}
             after = replace(start, memory=self._network_only(last))
-        return after, {}
+        return after, {int(replica): NOT_FINITE for replica in (~sane).nonzero()}
 
     def _begin_anew(self, task: Task, state: ServerState, lost: Tensor) -> ServerState:
         """The initial models, and what is known of them, for the replicas `lost` [R]."""

@@ -32,10 +32,20 @@ class DoubleDqn(Vdn):
 
     @torch.no_grad()
     def draw(self, network: Tensor, states: Tensor, streams: Sequence[np.random.Generator]) -> Tensor:
-        """[R, 1] one action each, with probabilities softmax(Q(s, .)); streams: one per replica."""
-        chances = self.values(network, states)[:, 0].double().softmax(dim=-1).numpy()
+        """[R, 1] one action each, with probabilities softmax(Q(s, .)); streams: one per replica.
+
+        Every action is as likely where a value is not finite (`finite_values` tells).
+        """
+        values = self.values(network, states)[:, 0].double()
+        known = values.isfinite().all(dim=-1, keepdim=True)
+        chances = torch.where(known, values, 0.0).softmax(dim=-1).numpy()
         drawn = [rng.choice(len(row), p=row) for row, rng in zip(chances, streams, strict=True)]
         return torch.tensor(drawn).unsqueeze(1)
+
+    @torch.no_grad()
+    def finite_values(self, network: Tensor, states: Tensor) -> Tensor:
+        """[R] whether every action's value is finite."""
+        return self.values(network, states).flatten(1).isfinite().all(dim=-1)
 
     @torch.no_grad()
     def best(self, network: Tensor, states: Tensor, count: int) -> np.ndarray:

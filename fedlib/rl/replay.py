@@ -2,7 +2,7 @@
 
 T. Schaul et al., "Prioritized Experience Replay", ICLR 2016, https://arxiv.org/abs/1511.05952,
 sec. 3.3 for proportional priorities; FedDRL's Algorithm 1, lines 1, 2 and 4, and
-FEDDRL-A18, A19. No importance weights: the paper has none.
+FEDDRL-A18, A19. No importance weights: FedDRL has none.
 """
 
 from collections.abc import Sequence

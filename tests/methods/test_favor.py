@@ -55,6 +55,23 @@ def test_three_models_on_a_line_have_one_component():
     assert favor.principal_components(torch.ones(3, 4), 2)[1].tolist() == [[0, 0]] * 4
 
 
+def test_an_agent_whose_values_are_not_finite_fails_alone():
+    """Infinite weights in the network of one of two replicas: it fails, the other learns as ever."""
+    task = world()
+    method = make_method("favor", SMALL)
+    start = method.init(task)
+    plain, told = method.pretrain(task, start)
+    assert told == {}
+    team = dict(start.memory["agent"]["team"])
+    network = team["network"].clone()
+    network[1] = torch.inf
+    agent = {**start.memory["agent"], "team": {**team, "network": network}}
+    after, told = method.pretrain(task, replace(start, memory={**start.memory, "agent": agent}))
+    assert told == {1: favor.NOT_FINITE}
+    for name, tensor in plain.params.items():
+        torch.testing.assert_close(after.params[name][0], tensor[0], rtol=0, atol=0)
+
+
 class Table:
     """A network that is a table: Q(s, a) = network[s, a] for states 0 and 1."""
 

@@ -40,12 +40,16 @@ def local_steps(task: Task, cohort: Cohort) -> np.ndarray:
 
 
 def check_plain_sgd(method: str, run: Run) -> None:
-    """UsageError unless clients run SGD without Nesterov: how others weigh gradients is in no paper."""
+    """UsageError unless clients run SGD without Nesterov: how others weigh gradients is in no paper.
+
+    With a momentum of 1 the weights of the gradients, divided by 1 - momentum, are not defined.
+    """
     options = run.local_optimizer_options
+    plain = not options.get("nesterov", False) and options.get("momentum", 0) < 1
     check(
-        run.local_optimizer == "sgd" and not options.get("nesterov", False),
+        run.local_optimizer == "sgd" and plain,
         f"local_optimizer={run.local_optimizer!r} with {dict(options)} given for method {method!r}; "
-        "allowed: sgd, with momentum or without, no nesterov",
+        "allowed: sgd, with a momentum below 1 or without, no nesterov",
     )
 
 

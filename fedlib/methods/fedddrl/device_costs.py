@@ -17,6 +17,10 @@ class DeviceCosts(Method):
 
     method: Method
 
+    @property
+    def weights_sum_to_1(self) -> bool:  # type: ignore[override]
+        return self.method.weights_sum_to_1
+
     def check(self, run: Run) -> None:
         self.method.check(run)
 

@@ -68,3 +68,5 @@ def test_other_local_optimizers_are_refused():
         method.check(make_run(local_optimizer="adam"))
     with pytest.raises(UsageError, match="no nesterov"):
         method.check(make_run(local_optimizer_options={"momentum": 0.9, "nesterov": True}))
+    with pytest.raises(UsageError, match="a momentum below 1"):
+        method.check(make_run(local_optimizer_options={"momentum": 1.0}))

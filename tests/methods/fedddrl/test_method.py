@@ -469,3 +469,8 @@ def test_what_decides_the_agents_is_not_taken_from_other_runs():
     for options in ({"w1": 1.0}, {"agent": 1}, {"latency_unit": "cohort"}, {"reward_order": "permuted"}):
         assert played(world(**settings), **options)[0].round == -10, options
     assert next(rounds(world(**settings), FedMarl(episodes=2, bias=0.1))).round == -10
+
+
+def test_device_costs_have_the_weights_of_their_method():
+    assert DeviceCosts(FedAvg()).weights_sum_to_1
+    assert not DeviceCosts(make_method("fedlaw")).weights_sum_to_1
