@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fedlib import __version__
-from fedlib.cli import faults, numbers, output, release, results, run, submit, verdicts
+from fedlib.cli import faults, numbers, output, release, results, run, show, submit, verdicts
 from fedlib.errors import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -119,9 +119,9 @@ def make_parser() -> argparse.ArgumentParser:
     results.add_results(shown)
     _add_store(shown)
     shown = command(
-        "show", results.show_command, "an artifact's tables and figure from stored and committed rows"
+        "show", show.show_command, "an artifact's tables and figure from stored and committed rows"
     )
-    results.add_show(shown)
+    show.add_show(shown)
     _add_store(shown)
     decided = command("verdicts", verdicts.verdicts_command, "every claim and its verdict, a line each")
     verdicts.add_options(decided)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import fedlib
-from fedlib.cli import results
+from fedlib.cli import show, show_tables
 from fedlib.cli.main import main
 from fedlib.experiments import stored_runs
 from fedlib.experiments.store import Store
@@ -98,7 +98,7 @@ def test_a_method_is_compared_by_seed():
         }
         for method, seed, accuracy in lines
     )  # fmt: skip
-    (line,) = results._finals(rows, against="fedavg").to_dict("records")
+    (line,) = show_tables.final_accuracies(rows, against="fedavg").to_dict("records")
     assert (line["method"], line["seeds"]) == ("mine", 2)
     assert line["final accuracy less fedavg's (points)"] == pytest.approx(2.5)
     assert line["95 % low"] == pytest.approx(2.5 - 12.706 * 0.5, abs=1e-3)
@@ -173,7 +173,7 @@ def test_run_of_an_artifact_without_training_names_the_command_that_shows_it(cap
 
 
 def test_show_prints_what_an_artifact_computes_on_demand_and_draws_nothing(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(results, "_MOST_LINES", 3)
+    monkeypatch.setattr(show, "_MOST_LINES", 3)
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["show", "feddrl/table1", "--store", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -301,14 +301,14 @@ def shown(capsys, tmp_path, *arguments):
 
 
 def test_options_of_rows_are_written_as_in_labels():
-    assert results._in_brackets({"mu": 0.1, "mode": "online"}) == "(mu=0.1, mode=online)"
-    assert results._in_brackets({}) == ""
+    assert show_tables._in_brackets({"mu": 0.1, "mode": "online"}) == "(mu=0.1, mode=online)"
+    assert show_tables._in_brackets({}) == ""
 
 
 def test_cells_are_named_by_the_options_that_tell_them_apart():
     options = ['{"delta": 0.2, "skew": 1}', '{"delta": 0.6, "skew": 1}', '{"delta": 0.6, "skew": 1}', "{}"]
     names = pd.Series(["ce", "ce", "pa", "iid"], index=[3, 4, 5, 6])
-    told = results._told_apart(names, pd.Series(options, index=names.index))
+    told = show_tables._told_apart(names, pd.Series(options, index=names.index))
     assert told.to_dict() == {3: "ce(delta=0.2)", 4: "ce(delta=0.6)", 5: "pa", 6: "iid"}
 
 

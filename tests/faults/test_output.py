@@ -89,7 +89,7 @@ def test_an_error_in_code_of_ones_own_shows_its_traceback_and_its_place(tmp_path
 
 
 def test_an_error_of_fedlib_shows_its_traceback_and_asks_for_a_report(tmp_path):
-    broken = "import sys; from fedlib.cli import main, results; results.check = None; sys.exit(main.main())"
+    broken = "import sys; from fedlib.cli import main, show; show.check = None; sys.exit(main.main())"
     done = shell(f"'{sys.executable}' -c '{broken}' show start/curves --method fedavg", tmp_path)
     assert done.returncode == 1
     *_, error, last = done.stderr.splitlines()

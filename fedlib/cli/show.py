@@ -1,0 +1,159 @@
+"""The command `show`: an artifact's tables and figure, from its grid or from runs that filters choose."""
+
+import argparse
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fedlib.cli import run
+from fedlib.cli.output import draw_without_window, tell, terminal_width
+from fedlib.cli.results import add_filters, check_filters, wanted_fields
+from fedlib.cli.show_tables import final_accuracies, rounded, table_text, with_accuracy, without_origin
+from fedlib.errors import check, check_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from fedlib.experiments.artifact import Artifact
+    from fedlib.experiments.store import Store
+
+_CHOOSING = ("--data", "--partition", "--method", "--seeds")
+_MOST_LINES = 40  # of a table that `show` prints
+_LABEL = 90  # characters of a line beside a figure's curves
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    """The options of `show`, without the store's."""
+    parser.add_argument("id", metavar="ID", help="e.g. start/curves")
+    add_filters(parser)
+    parser.add_argument(
+        "--against", metavar="METHOD", help="show each method's accuracy less this one's, paired by seed"
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="the figure, png, pdf or svg (default: build/figures/<ID>.png)"
+    )
+
+
+def show_command(arguments: argparse.Namespace) -> int:
+    """Print an artifact's tables and draw its figure, from its grid or from the runs that fit the filters.
+
+    Runs outside of the grid (another method, data set or setting) get a table of final accuracies and curves.
+    """
+    draw_without_window()
+    from fedlib.plotting.style import FIGURE_FILES
+
+    check_name("kind of figure file", _figure_path(arguments).suffix.removeprefix("."), FIGURE_FILES)
+    from fedlib.analysis.tables import provenance_line
+    from fedlib.papers import find_artifact
+    from fedlib.plotting.style import labelled
+
+    artifact = find_artifact(arguments.id)
+    if arguments.profile is not None:
+        artifact.check_profile(arguments.profile)
+    rows, own = _rows(arguments, artifact)
+    check(len(rows) > 0, f"no rows stored; {_how_to_compute(arguments)}")
+    general = "test_accuracy" in rows
+    chosen = own or arguments.against
+    check(general or not chosen, "these rows have no accuracy; `show` without filters has their table")
+    tables, plot = ((), None) if chosen else (artifact.tables, artifact.plot)
+    usual = partial(final_accuracies, against=arguments.against) if general else without_origin
+    for make in tables or (usual,):
+        table = labelled(make(rows)) if tables else make(rows)
+        if len(table):
+            print(table_text(table.head(_MOST_LINES).map(rounded)))
+            print(f"{_MOST_LINES} of {len(table)} lines\n" if len(table) > _MOST_LINES else "")
+    print(textwrap.fill(provenance_line(rows), terminal_width()))
+    if plot or general:
+        print(f"figure: {_draw(plot or _curves, rows, arguments)}")
+    return 0
+
+
+def _how_to_compute(arguments: argparse.Namespace) -> str:
+    """The command that computes what these filters ask for; of a list its first value, as `run` takes one."""
+    asked = vars(arguments)
+    first = {name: asked[name].split(",")[0] for name in ("data", "partition", "method") if asked[name]}
+    given = f"{arguments.id}{run.options_of_runs(argparse.Namespace(**asked | first))}"
+    whole = all(asked[name] == value for name, value in first.items())
+    return f"python -m fedlib run {given} computes {'them' if whole else 'the first of them'}"
+
+
+def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.DataFrame, bool]":
+    """Rows to show, and whether filters chose them or they are of runs outside of the artifact's grid.
+
+    Of one profile: the one given, else the one that is shown without filters, or the largest other with rows.
+    """
+    from fedlib.experiments.results import finished_rows, rows_to_show
+    from fedlib.experiments.store import Store
+    from fedlib.experiments.stored_runs import rows_beside_grid
+    from fedlib.reporting.verdicts import largest, loader
+
+    store, wanted = Store(arguments.store), wanted_fields(arguments)
+    (best,) = wanted.pop("profile", [largest(artifact.id, loader(store))])
+    trains = any(map(artifact.runs, artifact.profiles))
+    if not wanted:
+        rows = rows_to_show(artifact, profile=best, store=store)
+        if len(rows) or not trains:
+            return rows, False
+    check(trains, f"{artifact.id} has no runs to choose from; allowed: no {', '.join(_CHOOSING)}")
+    others = [] if arguments.profile else [one for one in reversed(artifact.profiles) if one != best]
+    for profile in (best, *others):
+        rows = finished_rows(rows_beside_grid(artifact, profile, store, **wanted))
+        if len(rows):
+            _tell_absent(store, wanted, rows)
+            return rows, True
+    check_filters(store, wanted)
+    return rows, True
+
+
+def _tell_absent(store: "Store", wanted: Mapping[str, Sequence[Any]], rows: "pd.DataFrame") -> None:
+    """Say which values of a filter have no rows beside those of others; UsageError for unknown ones."""
+    absent = {}
+    for field, values in wanted.items():
+        known = set(rows[field])
+        if missing := [one for one in values if one not in known]:
+            absent[field] = missing
+    if absent:
+        check_filters(store, absent)
+    for field, values in absent.items():
+        tell(f"fedlib: no rows stored of {field} {', '.join(map(str, values))}")
+
+
+def _curves(rows: "pd.DataFrame") -> object:
+    """Accuracy per round, a panel for each cell, its methods above it."""
+    import matplotlib.pyplot as plt
+
+    from fedlib import plotting
+
+    plotting.use_style()
+    parts = list(with_accuracy(rows).groupby("cell"))
+    heights = [3.6 + 0.25 * part.method.nunique() for _, part in parts]
+    fig, axes = plt.subplots(len(parts), 1, figsize=(9, sum(heights)), squeeze=False, height_ratios=heights)
+    for ax, (cell, part) in zip(axes[:, 0], parts, strict=True):
+        percent = part.assign(accuracy=100 * part.test_accuracy)
+        distinct = percent.drop_duplicates(["method", "round", "seed"])
+        plotting.plot_curves(distinct, ax, y="accuracy", y_label="test accuracy (%)")
+        handles, labels = ax.get_legend_handles_labels()
+        labels = [textwrap.fill(label, _LABEL) for label in labels]
+        ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+        ax.set_xlabel(f"round\n{textwrap.fill(cell, _LABEL)}")
+    return fig
+
+
+def _draw(plot: object, rows: "pd.DataFrame", arguments: argparse.Namespace) -> str:
+    from fedlib import plotting
+
+    path = _figure_path(arguments)
+    return str(plotting.save_figure(plot(rows), path.stem, path.parent, path.suffix.removeprefix(".")))
+
+
+def _figure_path(arguments: argparse.Namespace) -> "Path":
+    from pathlib import Path
+
+    from fedlib.paths import project_root
+
+    if arguments.out:
+        return Path(arguments.out) if Path(arguments.out).suffix else Path(f"{arguments.out}.png")
+    return project_root() / "build" / "figures" / f"{arguments.id}.png"
