@@ -2,7 +2,7 @@
 
 import argparse
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from fedlib.cli import run
 from fedlib.cli.output import draw_without_window, tell, terminal_width
 from fedlib.cli.results import add_filters, check_filters, wanted_fields
 from fedlib.cli.show_tables import final_accuracies, rounded, table_text, with_accuracy, without_origin
-from fedlib.errors import check, check_name
+from fedlib.errors import UsageError, check, check_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,15 +60,32 @@ def show_command(arguments: argparse.Namespace) -> int:
     check(general or not chosen, "these rows have no accuracy; `show` without filters has their table")
     tables, plot = ((), None) if chosen else (artifact.tables, artifact.plot)
     usual = partial(final_accuracies, against=arguments.against) if general else without_origin
-    for make in tables or (usual,):
-        table = labelled(make(rows)) if tables else make(rows)
-        if len(table):
-            print(table_text(table.head(_MOST_LINES).map(rounded)))
-            print(f"{_MOST_LINES} of {len(table)} lines\n" if len(table) > _MOST_LINES else "")
+    found = [labelled(made) for make in tables if (made := _made(make, rows)) is not None and len(made)]
+    for table in found or [usual(rows)]:
+        print(table_text(table.head(_MOST_LINES).map(rounded)))
+        print(f"{_MOST_LINES} of {len(table)} lines\n" if len(table) > _MOST_LINES else "")
     print(textwrap.fill(provenance_line(rows), terminal_width()))
-    if plot or general:
-        print(f"figure: {_draw(plot or _curves, rows, arguments)}")
+    figure = _made(plot, rows) if plot else None
+    if figure is None and general:
+        figure = _curves(rows)
+    if figure is not None:
+        print(f"figure: {_saved(figure, arguments)}")
     return 0
+
+
+def _made(make: "Callable[[pd.DataFrame], Any]", rows: "pd.DataFrame") -> Any:
+    """What a paper's table or plot makes of rows; a line and None where an incomplete grid does not suffice."""
+    try:
+        return make(rows)
+    except UsageError as error:
+        tell(f"fedlib: {_name_of(make)} left out: {error}")
+        return None
+
+
+def _name_of(make: Any) -> str:
+    """`gain_table` of a `Deferred`, also where options are bound to it."""
+    maker = make.func if isinstance(make, partial) else make
+    return maker.path.rpartition(".")[2]
 
 
 def _how_to_compute(arguments: argparse.Namespace) -> str:
@@ -142,11 +159,11 @@ def _curves(rows: "pd.DataFrame") -> object:
     return fig
 
 
-def _draw(plot: object, rows: "pd.DataFrame", arguments: argparse.Namespace) -> str:
+def _saved(figure: object, arguments: argparse.Namespace) -> str:
     from fedlib import plotting
 
     path = _figure_path(arguments)
-    return str(plotting.save_figure(plot(rows), path.stem, path.parent, path.suffix.removeprefix(".")))
+    return str(plotting.save_figure(figure, path.stem, path.parent, path.suffix.removeprefix(".")))
 
 
 def _figure_path(arguments: argparse.Namespace) -> "Path":

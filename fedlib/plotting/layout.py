@@ -12,11 +12,13 @@ from matplotlib.figure import Figure
 
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.tables import provenance_line
+from fedlib.errors import check
 from fedlib.plotting.style import use_style, write_caption
 
 
 def subplots(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
-    """`matplotlib.pyplot.subplots` in the look of the suite."""
+    """`matplotlib.pyplot.subplots` in the look of the suite; UsageError where rows fill no panel."""
+    check(rows > 0 and columns > 0, "these rows fill no panel of this figure")
     use_style()
     return plt.subplots(rows, columns, **options)
 

@@ -11,7 +11,7 @@ import PIL.Image
 from matplotlib.figure import Figure
 
 from fedlib import plotting
-from fedlib.errors import check_name
+from fedlib.errors import UsageError, check_name
 from fedlib.experiments.artifact import PROFILES, Artifact
 from fedlib.experiments.store import Store
 from fedlib.papers import PAPERS, artifacts
@@ -42,8 +42,13 @@ def draw_figures(
         yield f"README: {_saved(figure, 'published-against-ours', folder or figures_folder())}"
     for artifact in chosen:
         rows = load(artifact.id, profile or largest(artifact.id, load))
-        path = draw_figure(artifact, rows, folder or figures_folder()) if len(rows) else None
-        yield f"{artifact.id}: {path or 'no rows stored at ' + (profile or 'any profile')}"
+        if not len(rows):
+            yield f"{artifact.id}: no rows stored at {profile or 'any profile'}"
+            continue
+        try:
+            yield f"{artifact.id}: {draw_figure(artifact, rows, folder or figures_folder())}"
+        except UsageError as error:  # of an incomplete grid
+            yield f"{artifact.id}: left out: {error}"
 
 
 def draw_figure(artifact: Artifact, rows: pd.DataFrame, folder: Path) -> Path:

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from fedlib import plotting
+from fedlib.errors import check
 from fedlib.papers.fedddrl import quantities, runs
 
 KEPT, DROPPED, PROBE, UPLOAD = "#0072B2", "#D55E00", "#BBBBBB", "#E69F00"
@@ -16,6 +17,7 @@ def one_episode(rows: pd.DataFrame, which: int = 0) -> tuple[pd.DataFrame, str]:
     """FedDdrl's decisions in the first evaluation episode of one seed, on CIFAR-10 if it was run."""
     table = quantities.decisions(quantities.evaluations(rows)[lambda t: t.variant == "fedddrl"])
     roles = set(table.role)
+    check(bool(roles), "no evaluation episode of FedDdrl in these rows")
     role = "CIFAR-10" if "CIFAR-10" in roles else sorted(roles)[-1]
     own = table[table.role == role]
     seeds = sorted(own.seed.unique())

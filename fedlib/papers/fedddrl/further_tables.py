@@ -9,6 +9,7 @@ import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.tables import counted, side_words, span_words, summarise_seeds
+from fedlib.errors import check
 from fedlib.papers.fedddrl import quantities, return_tables, runs
 from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
@@ -55,6 +56,7 @@ def by_agent(rows: pd.DataFrame) -> pd.DataFrame:
         episodes=options.map(lambda own: own.get("episodes", 0)),
     )
     learned = rows.variant.str.startswith(tuple(return_tables.AGENTS))
+    check(bool(learned.any()), "no rows of an agent that was trained")
     frames = []
     for (agent, episodes), own in rows[learned].groupby(["agent", "episodes"]):
         found = measured(pd.concat([own, rows[~learned]]))

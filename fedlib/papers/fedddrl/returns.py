@@ -88,9 +88,10 @@ def training_returns(rows: pd.DataFrame) -> pd.DataFrame:
     (12), in which nothing pays for a round with a gain.
     """
     rows = quantities.labelled(rows)
-    if "training_reward_1" not in rows:
+    reward = rows.get("training_reward_1", pd.Series(index=rows.index))
+    own = rows[(rows["round"] == 0) & reward.notna()]
+    if own.empty:
         return pd.DataFrame(columns=["role", "variant", "seed", "episode", "return"])
-    own = rows[(rows["round"] == 0) & rows.training_reward_1.notna()]
     frames = [
         pd.DataFrame({"return": one.episode_rounds * np.array(json.loads(one.training_reward_1))})
         .rename_axis("episode")

@@ -129,8 +129,8 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     """`at_learned_rate` over seeds, a line per data set and policy: return (15), points, % of FedAvg."""
     names = {"return": "return", "accuracy": "accuracy (points)", "latency": "latency (%)"}
     rules = {RANDOM: "less random dropping", FASTEST: "less keeping the fastest"}
-    shown, lines = quantities.shown_roles(rows), []
-    for (role, method), own in at_learned_rate(rows).groupby(["role", "method"], sort=False):
+    shown, lines, found = quantities.shown_roles(rows), [], at_learned_rate(rows)
+    for (role, method), own in found.groupby(["role", "method"], sort=False) if len(found) else ():
         gains = {
             f"{group}: {words}": own[f"{name} - {rule}"].dropna().to_numpy()
             for rule, group in rules.items()

@@ -132,9 +132,10 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
         name = CASES[case_of(dataset)]
         own = printed[name]
         curves = {m: trial_mean(rows, dataset, m) for m in METHODS}
+        curves = {m: curve for m, curve in curves.items() if len(curve)}
         stand_in = rows[rows.dataset == dataset].stand_in.astype(bool).any()
         shown = f"{dataset} (stand-in)" if stand_in else dataset
-        rival = max((m for m in METHODS if m != "feddisk"), key=lambda m: curves[m].max())
+        rival = max((m for m in curves if m != "feddisk"), key=lambda m: curves[m].max(), default=None)
         for method, curve in curves.items():
             value = own.get(PAPER_NAMES[method], float("nan"))
             value = own.get("best other", value) if method == rival else value

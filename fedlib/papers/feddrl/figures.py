@@ -122,6 +122,7 @@ def _start_below_later_curves(ax: Axes) -> None:
 def _over_fedavg(named: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Accuracy less FedAvg's in the same round and seed (points), smoothed, in columns variant, lead."""
     levels = named.pivot_table(index=["seed", "round"], columns="variant", values="test_accuracy")
+    levels = levels.reindex(columns=levels.columns.union(["fedavg"]))
     window = max(1, levels.index.get_level_values("round").nunique() // 20)
     own = ["fedavg", "singleset"] + ["uniform"] * quantities.equal_amounts(named)
     leads = 100 * levels.drop(columns=own, errors="ignore").sub(levels.fedavg, axis=0)

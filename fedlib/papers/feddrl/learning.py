@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import contrasts
+from fedlib.errors import check
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
@@ -30,6 +31,7 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for data, part in quantities.named(rows).groupby("dataset"):
         rewards = {v: quantities.rewards(part, v) for v in quantities.variant_order(part)}
+        check("uniform" in rewards, "no rows of uniform weights, with which the others are compared")
         found = {v: contrasts.paired(own, rewards["uniform"]) for v, own in rewards.items()}
         room = max((found[v].mean for v in quantities.REACHABLE if v in found), default=float("nan"))
         for variant, gain in found.items():
@@ -71,7 +73,8 @@ def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
     only, so its tilts are independent of the loss.
     """
     lines = []
-    parts = {data: tilts(part, variant) for data, part in quantities.named(rows).groupby("dataset")}
+    named = quantities.named(rows)
+    parts = {data: tilts(p, variant) for data, p in named.groupby("dataset") if variant in set(p.variant)}
     for data, name in itertools.product(parts, ("raw", "detrended")):
         known = parts[data][["seed", "tilt", name]].dropna()
         x, y = (known[c] - known.groupby("seed")[c].transform("mean") for c in ("tilt", name))

@@ -43,7 +43,8 @@ def length_leads(rows: pd.DataFrame) -> pd.DataFrame:
                 ("less FedAvg", variant, "fedavg"), ("FedDRL less it", feddrl, variant),
             ):  # fmt: skip
                 for name, values in (("best", best), ("late", late)):
-                    gap = contrasts.paired(values[own], values[other]) if own != other else NO_INTERVAL
+                    known = own != other and own in best
+                    gap = contrasts.paired(values[own], values[other]) if known else NO_INTERVAL
                     line |= gap.columns(f"{group}: {name}")
             found.append(line)
     return pd.DataFrame(found)

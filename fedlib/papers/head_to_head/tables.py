@@ -15,6 +15,7 @@ from fedlib.analysis.aggregates import (
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
 from fedlib.data.titles import title_of
+from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.clients import round_seconds
 from fedlib.papers.head_to_head.pretraining import local_trainings
@@ -90,6 +91,7 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
     """
     runs = per_run(rows)
     levels, lines = levels_by_seed(runs), []
+    check(REFERENCE in levels, f"no rows of {REFERENCE}, with which the others are compared")
     for name in _present(runs):
         gap = (levels[name] - levels[REFERENCE]).dropna(axis=1, how="all").dropna()
         if name != REFERENCE and len(gap):
@@ -184,8 +186,8 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
     for name, rank in zip(names, ranks, strict=True):
         own = runs[runs.contestant == name]
         middle = stratified_interval(interquartile_mean, scores[name])
-        better = NO_INTERVAL  # of FedAvg against itself
-        if name != REFERENCE:
+        better = NO_INTERVAL  # of FedAvg against itself, or without it
+        if name != REFERENCE and REFERENCE in scores:
             better = stratified_interval(
                 probability_of_improvement, scores[name], scores[REFERENCE], independent=True
             )
