@@ -9,13 +9,17 @@ from fedlib.analysis.intervals import Interval, by_side, effect_words, mean_inte
 from fedlib.data.titles import title_of
 
 
-def format_table(frame: pd.DataFrame, width: int | None = None) -> str:
+def format_table(frame: pd.DataFrame, width: int | None = None, *, numbers: Sequence[str] = ()) -> str:
     """Plain text, one line per row, columns aligned; booleans as yes and no, missing values as -.
 
     width: most characters of a line. A wider table is divided, each part with the leading text columns.
+    numbers: columns of texts that are aligned and divided as numbers are.
     """
     shown = frame.map(_format_cell)
-    numeric = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in frame.columns]
+    numeric = [
+        c in numbers or (pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool)
+        for c in frame.columns
+    ]
     heads = [_column_words(name) for name in frame.columns]
     columns = [[head, *shown.iloc[:, at]] for at, head in enumerate(heads)]
     widths = [max(map(len, cells)) for cells in columns]

@@ -196,13 +196,7 @@ def _print_outcome(
     runs = count_of_runs(len(outcome.runs))
     print(f"{artifact.id}: {runs}, {computed} computed now, {len(outcome.failed)} failed")
     if outcome.runs:
-        chosen = options_of_runs(_beside_fedavg(arguments, artifact))
+        methods = {run.method for run in artifact.runs(arguments.profile)}
+        own = arguments.method and arguments.method not in methods and "fedavg" in methods
+        chosen = options_of_runs(arguments) + " --against fedavg" * bool(own)
         print(f"next: python -m fedlib show {artifact.id}{chosen}")
-
-
-def _beside_fedavg(arguments: argparse.Namespace, artifact: "Artifact") -> argparse.Namespace:
-    """The arguments, with FedAvg beside a method that is not in the artifact's grid."""
-    methods = {run.method for run in artifact.runs(arguments.profile)}
-    given = arguments.method
-    both = f"fedavg,{given}" if given and given not in methods and "fedavg" in methods else given
-    return argparse.Namespace(**{**vars(arguments), "method": both})

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from fedlib.cli import run
 from fedlib.cli.output import draw_without_window, tell, terminal_width
 from fedlib.cli.results import add_filters, check_filters, wanted_fields
-from fedlib.cli.show_tables import final_accuracies, rounded, table_text, with_accuracy, without_origin
+from fedlib.cli.show_tables import (
+    bare_name,
+    final_accuracies,
+    less_method,
+    table_text,
+    with_accuracy,
+    without_origin,
+)
 from fedlib.errors import UsageError, check, check_name
 
 if TYPE_CHECKING:
@@ -32,6 +39,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", metavar="METHOD", help="show each method's accuracy less this one's, paired by seed"
     )
+    parser.add_argument("--all", action="store_true", help="every line of a long table")
     parser.add_argument(
         "--out", metavar="FILE", help="the figure, png, pdf or svg (default: build/figures/<ID>.png)"
     )
@@ -59,11 +67,18 @@ def show_command(arguments: argparse.Namespace) -> int:
     chosen = own or arguments.against
     check(general or not chosen, "these rows have no accuracy; `show` without filters has their table")
     tables, plot = ((), None) if chosen else (artifact.tables, artifact.plot)
-    usual = partial(final_accuracies, against=arguments.against) if general else without_origin
     found = [labelled(made) for make in tables if (made := _made(make, rows)) is not None and len(made)]
-    for table in found or [usual(rows)]:
-        print(table_text(table.head(_MOST_LINES).map(rounded)))
-        print(f"{_MOST_LINES} of {len(table)} lines\n" if len(table) > _MOST_LINES else "")
+    notes: list[str] = []
+    if not found and arguments.against:
+        table, notes = less_method(rows, arguments.against)
+        found = [table]
+    print(_heading(artifact, rows, arguments))
+    for table in found or [final_accuracies(rows) if general else without_origin(rows)]:
+        few = table if arguments.all else table.head(_MOST_LINES)
+        print(table_text(few))
+        print(f"{len(few)} of {len(table)} lines; --all shows all\n" if len(few) < len(table) else "")
+    for note in notes:
+        print(note)
     print(textwrap.fill(provenance_line(rows), terminal_width()))
     figure = _made(plot, rows) if plot else None
     if figure is None and general:
@@ -73,8 +88,19 @@ def show_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _heading(artifact: "Artifact", rows: "pd.DataFrame", arguments: argparse.Namespace) -> str:
+    """`feddrl/table3 at reduced (also stored: paper; --profile)`."""
+    from fedlib.experiments.results import stored_counts
+    from fedlib.experiments.store import Store
+
+    (profile,) = rows["profile"].unique()
+    others = [name for name in stored_counts(artifact, Store(arguments.store)) if name != profile]
+    told = f" (also stored: {', '.join(others)}; --profile)" if others else ""
+    return f"{artifact.id} at {profile}{told}"
+
+
 def _made(make: "Callable[[pd.DataFrame], Any]", rows: "pd.DataFrame") -> Any:
-    """What a paper's table or plot makes of rows; a line and None where an incomplete grid does not suffice."""
+    """A paper's table or plot of rows; a line and None where an incomplete grid does not suffice."""
     try:
         return make(rows)
     except UsageError as error:
@@ -107,21 +133,35 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
     from fedlib.experiments.stored_runs import rows_beside_grid
     from fedlib.reporting.verdicts import largest, loader
 
-    store, wanted = Store(arguments.store), wanted_fields(arguments)
-    (best,) = wanted.pop("profile", [largest(artifact.id, loader(store))])
+    store, asked = Store(arguments.store), wanted_fields(arguments)
+    against = [bare_name(arguments.against)] if arguments.against else []
+    (best,) = asked.pop("profile", [largest(artifact.id, loader(store))])
     trains = any(map(artifact.runs, artifact.profiles))
-    if not wanted:
+    if not asked and not (against and trains):
         rows = rows_to_show(artifact, profile=best, store=store)
         if len(rows) or not trains:
             return rows, False
     check(trains, f"{artifact.id} has no runs to choose from; allowed: no {', '.join(_CHOOSING)}")
+    wanted = asked | {"method": [*asked["method"], *against]} if "method" in asked else asked
     others = [] if arguments.profile else [one for one in reversed(artifact.profiles) if one != best]
+    only: pd.DataFrame | None = None  # of the method to compare with
     for profile in (best, *others):
         rows = finished_rows(rows_beside_grid(artifact, profile, store, **wanted))
-        if len(rows):
-            _tell_absent(store, wanted, rows)
-            return rows, True
-    check_filters(store, wanted)
+        if len(rows) and not rows.method.isin(against).all():
+            break
+        only = rows if only is None and len(rows) else only
+    else:
+        rows = rows if only is None else only
+    if len(rows) and against and not rows.method.isin(against).any():
+        check_filters(store, {"method": against})
+        given = argparse.Namespace(
+            **vars(arguments) | {"method": against[0], "profile": rows.profile.iloc[0]}
+        )
+        check(False, f"no rows of {against[0]} stored to compare with; {_how_to_compute(given)}")
+    if len(rows):
+        _tell_absent(store, asked, rows)
+    else:
+        check_filters(store, asked)
     return rows, True
 
 

@@ -1,39 +1,74 @@
 """Tables of `show` from rows of any runs: final accuracies, names that tell runs apart, text that fits."""
 
 import json
+import math
+import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedlib.cli.output import terminal_width
-from fedlib.errors import check, check_name
+from fedlib.errors import check
 
 if TYPE_CHECKING:
     import pandas as pd
 
+LEAST_TEXT = 15  # characters to which texts are cut at the most
 _ROUNDING = 1e-12  # of sums of float64
 _MACHINE = ("device", "device_name", "threads", "torch", "fedlib")
 _ORIGIN = ["paper", "artifact", "profile", "source", *_MACHINE, "commit", "dirty"]
 
 
-def final_accuracies(rows: "pd.DataFrame", against: str | None = None) -> "pd.DataFrame":
-    """Accuracy (%) after the last round, mean over seeds with its 95 % t interval.
+def final_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Accuracy (%) after the last round, mean over seeds with its 95 % t interval."""
+    return _by_cell(_last(rows), "final accuracy %")
 
-    against: a method of the rows; each one's accuracy less its, paired by seed, in points.
+
+def less_method(rows: "pd.DataFrame", against: str) -> "tuple[pd.DataFrame, list[str]]":
+    """Each method's final accuracy less one's in its cell, paired by seed; and a line where they are equal.
+
+    against: a method as tables of `show` name it, or its name alone where one of the rows' methods has it.
     """
-    from fedlib.analysis.tables import summarise_seeds
+    last = _last(rows)
+    known = list(dict.fromkeys(last.method))
+    named = [one for one in known if one == against] or [one for one in known if bare_name(one) == against]
+    check(
+        len(named) == 1,
+        f"--against {against} given, {'several' if named else 'no'} rows are of that name; "
+        f"allowed: {', '.join(map(repr, named or known))}",
+    )
+    (against,) = named
+    base = last[last.method == against].set_index(["cell", "seed"]).accuracy.rename("base")
+    pairs = last[last.method != against].join(base, on=["cell", "seed"], how="inner")
+    check(len(pairs) > 0, f"no other method has a cell and a seed in common with {against}")
+    pairs = pairs.assign(accuracy=pairs.accuracy - pairs.base)
+    equal = [
+        f"{cell}, {method}: same accuracy as {against} on every seed"
+        for (cell, method), own in pairs.groupby(["cell", "method"], sort=False)
+        if not own.accuracy.any()
+    ]
+    return _by_cell(pairs, f"less {against} (points)"), equal
 
+
+def bare_name(method: str) -> str:
+    """The name of a method without its options and settings."""
+    return re.split("[( ]", method)[0]
+
+
+def _last(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The last evaluated round of each run, with the columns cell, method and accuracy (%)."""
     known = with_accuracy(rows)
     last = known[known["round"] == known.groupby("run")["round"].transform("max")]
-    last = last.assign(accuracy=100 * last.test_accuracy)
-    if against is not None:
-        check_name("method to compare with", against, last.method.unique())
-        base = last[last.method == against].set_index(["cell", "seed"]).accuracy.rename("base")
-        last = last[last.method != against].join(base, on=["cell", "seed"], how="inner")
-        check(len(last) > 0, f"no other method has a seed in common with {against}; allowed: --method A,B")
-        last = last.assign(accuracy=last.accuracy - last.base)
+    return last.assign(accuracy=100 * last.test_accuracy)
+
+
+def _by_cell(last: "pd.DataFrame", name: str) -> "pd.DataFrame":
+    """The accuracies' mean over seeds in a column of this name, with its interval."""
+    from fedlib.analysis.tables import summarise_seeds
+
     table = summarise_seeds(last, ["cell", "method"], "accuracy")
-    mean = "final accuracy %" if against is None else f"final accuracy less {against}'s (points)"
-    return table.rename(columns={"mean": mean, "low": "95 % low", "high": "95 % high", "n": "seeds"})
+    ends = {"mean": name, "low": f"{name} low", "high": f"{name} high"}
+    return table.rename(columns={**ends, "n": "seeds"})
 
 
 def without_origin(rows: "pd.DataFrame") -> "pd.DataFrame":
@@ -51,18 +86,58 @@ def rounded(value: object) -> object:
 
 
 def table_text(table: "pd.DataFrame") -> str:
-    """As wide as the terminal: where texts are too long, they are cut so that two and numbers fit."""
+    """As wide as the terminal: long texts are cut where that keeps the table in one piece."""
     from fedlib.analysis.tables import format_table
 
-    width = terminal_width()
-    text, most = format_table(table, width), width * 3 // 8
-    if max(map(len, text.splitlines())) <= width:
+    table, intervals = _with_intervals(table)
+    table, width = table.map(rounded), terminal_width()
+    text = format_table(table, width, numbers=intervals)
+    if "\n\n" not in text and max(map(len, text.splitlines())) <= width:
         return text
+    longest = width * 3 // 8
+    cut = [
+        format_table(table.map(partial(_cut, most=most)), width, numbers=intervals)
+        for most in range(longest, LEAST_TEXT, -4)
+    ]
+    return next((one for one in cut if "\n\n" not in one), cut[0])
 
-    def cut(value: object) -> object:
-        return value[: most - 1] + "…" if isinstance(value, str) and len(value) > most else value
 
-    return format_table(table.map(cut), width)
+def _cut(value: object, most: int) -> object:
+    """A text but for an interval's, no longer than that."""
+    long = isinstance(value, str) and len(value) > most and not value.endswith("]")
+    return f"{value[: most - 1]}…" if long else value
+
+
+def _with_intervals(table: "pd.DataFrame") -> "tuple[pd.DataFrame, list[str]]":
+    """The table with `X`, `X low` and `X high` as one column of texts `mean [low, high]`, and these columns.
+
+    So are `X`, `low`, `high` and `G: X`, `G: low`, `G: high`, next to each other.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    names, merged, dropped = list(map(str, table.columns)), {}, []
+    for name, low, high in zip(names, names[1:], names[2:], strict=False):
+        group = low.removesuffix("low")
+        pairs = high == f"{group}high" and low != group and (group == f"{name} " or name.startswith(group))
+        if pairs and all(map(is_numeric_dtype, (table[one] for one in (name, low, high)))):
+            merged[name] = [low, high]
+            dropped += [low, high]
+    for name, ends in merged.items():
+        table = table.assign(**{name: _interval_texts(table[[name, *ends]])})
+    return table.drop(columns=dropped), list(merged)
+
+
+def _interval_texts(bounds: "pd.DataFrame") -> list[str]:
+    """Texts of mean, low and high; with the sign of positive numbers where the column has negative ones."""
+    from fedlib.analysis.intervals import Interval, interval_words
+
+    numbers = bounds.astype(float).mask(bounds.abs() < _ROUNDING, 0.0)
+    signed = bool((numbers < 0).any(axis=None))
+    texts = [
+        "-" if math.isnan(mean) else interval_words(Interval(mean, low, high, 1 if math.isnan(low) else 2))
+        for mean, low, high in numbers.itertuples(index=False, name=None)
+    ]
+    return texts if signed else [text.replace("+", "") for text in texts]
 
 
 def with_accuracy(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -65,8 +65,8 @@ def test_a_method_of_ones_own_stands_beside_fedavg(store, capsys, tmp_path, monk
     monkeypatch.syspath_prepend(str(store.parent))
     own = ["start/curves", "--method", "mypackage:Mine", "--store", str(store)]
     assert main(["run", *own, *SMALL]) == 0
-    told = "next: python -m fedlib show start/curves --profile smoke --method fedavg,mypackage:Mine"
-    assert told in capsys.readouterr().out
+    told = "next: python -m fedlib show start/curves --profile smoke --method mypackage:Mine --seeds 2"
+    assert f"{told} --store {store} --against fedavg\n" in capsys.readouterr().out
     copied = tmp_path / "store"
     shutil.copytree(store, copied)
     own[-1] = str(copied)
@@ -75,9 +75,17 @@ def test_a_method_of_ones_own_stands_beside_fedavg(store, capsys, tmp_path, monk
     assert main(["show", own[0], *shown_of]) == 0
     printed = capsys.readouterr().out
     assert "final accuracy %" in printed
-    assert main(["show", own[0], *shown_of, "--against", "fedprox"]) == 2
-    assert "unknown method to compare with 'fedprox'" in capsys.readouterr().err
+    assert main(["show", own[0], "--method", "mypackage:Mine", *shown_of[2:], "--against", "fedavg"]) == 0
+    heading, columns, _, line, *_ = capsys.readouterr().out.splitlines()
+    assert heading == "start/curves at smoke (also stored: reduced; --profile)"
+    assert columns.endswith("less fedavg (points)  seeds")
+    assert re.search(r"mypackage:Mine +\S+ \[\S+, \S+\] +2$", line)
     small = [*shown_of, "--profile", "smoke"]
+    assert main(["show", own[0], *small, "--against", "fedprox"]) == 2
+    told = "no rows of fedprox stored to compare with; python -m fedlib run start/curves --profile smoke "
+    assert told + "--method fedprox" in capsys.readouterr().err
+    assert main(["show", own[0], *small, "--against", "fedprxo"]) == 2
+    assert "unknown method 'fedprxo' (did you mean 'fedprox'?)" in capsys.readouterr().err
     assert main(["show", own[0], *small, "--method", "fedavg,fedprox"]) == 0
     assert capsys.readouterr().err == "fedlib: no rows stored of method fedprox\n"
     assert main(["show", own[0], *small, "--method", "fedavg,fedprxo"]) == 2
@@ -98,10 +106,15 @@ def test_a_method_is_compared_by_seed():
         }
         for method, seed, accuracy in lines
     )  # fmt: skip
-    (line,) = show_tables.final_accuracies(rows, against="fedavg").to_dict("records")
-    assert (line["method"], line["seeds"]) == ("mine", 2)
-    assert line["final accuracy less fedavg's (points)"] == pytest.approx(2.5)
-    assert line["95 % low"] == pytest.approx(2.5 - 12.706 * 0.5, abs=1e-3)
+    table, equal = show_tables.less_method(rows, "fedavg")
+    (line,) = table.to_dict("records")
+    assert (line["method"], line["seeds"], equal) == ("mine", 2, [])
+    assert line["less fedavg (points)"] == pytest.approx(2.5)
+    assert line["less fedavg (points) low"] == pytest.approx(2.5 - 12.706 * 0.5, abs=1e-3)
+    rows["test_accuracy"] = 0.5
+    assert show_tables.less_method(rows, "fedavg")[1] == [
+        "a iid N=4, mine: same accuracy as fedavg on every seed"
+    ]
 
 
 @pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
@@ -177,8 +190,8 @@ def test_show_prints_what_an_artifact_computes_on_demand_and_draws_nothing(tmp_p
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["show", "feddrl/table1", "--store", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["setting", "printed", "ours", "note"]
-    assert re.fullmatch(r"3 of \d+ lines", lines[5])
+    assert lines[1].split() == ["setting", "printed", "ours", "note"]
+    assert re.fullmatch(r"3 of \d+ lines; --all shows all", lines[6])
     assert not any(line.startswith("figure") for line in lines)
     assert max(map(len, lines)) <= 80
 
@@ -294,7 +307,7 @@ def shown(capsys, tmp_path, *arguments):
     """Method words and number of seeds of each line of the table, and the line of provenance."""
     capsys.readouterr()
     assert main(["show", *arguments, "--out", str(tmp_path / "figure.png")]) == 0
-    _, _, *lines, origin, figure = filter(None, capsys.readouterr().out.splitlines())
+    _, _, _, *lines, origin, figure = filter(None, capsys.readouterr().out.splitlines())
     assert figure.startswith("figure: ")
     cells = [re.split(r" {2,}", line.strip()) for line in lines if "fmnist-embedded iid" in line]
     return [(cell[1], cell[-1]) for cell in cells], origin

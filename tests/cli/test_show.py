@@ -1,12 +1,15 @@
 """`show`: what it prints of incomplete grids, of methods compared and of wide tables."""
 
 import functools
+import math
+import re
 from dataclasses import replace
 
 import fake_federation
 import pandas as pd
 import pytest
 
+from fedlib.cli import show, show_tables
 from fedlib.cli.main import main
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import Deferred
@@ -59,3 +62,100 @@ def test_final_accuracies_stand_in_for_tables_that_are_all_left_out(store, monke
     assert main(["run", "fake/grid", "--seeds", "1", *store]) == 0
     assert main(["show", "fake/grid", *store, "--out", str(tmp_path / "a.png")]) == 0
     assert "final accuracy %" in capsys.readouterr().out
+
+
+def shown(capsys, tmp_path, *options):
+    """Lines that `show fake/grid` prints, and what it tells on standard error."""
+    capsys.readouterr()
+    assert main(["show", "fake/grid", *options, "--out", str(tmp_path / "a.png")]) == 0
+    printed = capsys.readouterr()
+    return printed.out.splitlines(), printed.err
+
+
+def test_a_method_is_compared_with_one_that_no_filter_names_and_with_runs_outside_of_the_grid(
+    store, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["run", "fake/grid", *store]) == 0
+    other = ["--method", "fedprox", "--set", "method.mu=0.5", "--seeds", "0,"]
+    assert main(["run", "fake/grid", *other, *store]) == 0
+    (_, head, _, *lines), err = shown(capsys, tmp_path, *store, "--method", "fedprox", "--against", "fedavg")
+    assert head.split() == ["cell", "method", "less", "fedavg", "(points)", "seeds"]
+    compared = {line.split()[3]: line.split()[-1] for line in lines[:2]}
+    assert compared == {"fedprox(mu=0.1)": "2", "fedprox(mu=0.5)": "1"}
+    assert err == ""
+    (_, head, _, *lines), _ = shown(capsys, tmp_path, *store, "--against", "fedprox(mu=0.1)")
+    assert [line.split()[3] for line in lines[:2]] == ["fedavg", "fedprox(mu=0.5)"]
+    assert max(map(len, lines)) <= 100
+    assert main(["show", "fake/grid", *store, "--against", "fedprox"]) == 2
+    told = "--against fedprox given, several rows are of that name; allowed: 'fedprox(mu=0.1)', 'fedprox"
+    assert told in capsys.readouterr().err
+
+
+def test_equal_accuracies_are_named(store, capsys, tmp_path):
+    """The fake accuracies depend on the number of seeds that train together, not on the method."""
+    assert main(["run", "fake/grid", *store]) == 0
+    lines, _ = shown(capsys, tmp_path, *store, "--against", "fedavg")
+    equal = "fmnist-embedded iid N=2, fedprox(mu=0.1): same accuracy as fedavg on every seed"
+    assert equal in lines
+    assert "0.00 [0.00, 0.00]" in lines[3]
+
+
+def test_the_first_line_names_the_profile_and_the_others_that_are_stored(store, capsys, tmp_path):
+    for profile in ("smoke", "reduced"):
+        assert main(["run", "fake/grid", *store[:2], "--profile", profile, "--seeds", "1"]) == 0
+    lines, _ = shown(capsys, tmp_path, *store)
+    assert lines[0] == "fake/grid at smoke (also stored: reduced; --profile)"
+    lines, _ = shown(capsys, tmp_path, *store[:2])
+    assert lines[0] == "fake/grid at reduced (also stored: smoke; --profile)"
+
+
+def test_all_lines_are_shown_on_request(store, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(show, "_MOST_LINES", 1)
+    assert main(["run", "fake/grid", *store]) == 0
+    lines, _ = shown(capsys, tmp_path, *store)
+    assert "1 of 2 lines; --all shows all" in lines
+    lines, _ = shown(capsys, tmp_path, *store, "--all")
+    assert [line.split()[3] for line in lines[3:5]] == ["fedavg", "fedprox(mu=0.1)"]
+    assert not any("--all" in line for line in lines)
+
+
+def test_a_mean_and_its_bounds_are_one_column(monkeypatch):
+    """`X`, `X low`, `X high`; `G: X`, `G: low`, `G: high`; and X, low, high; other columns stay."""
+    monkeypatch.setenv("COLUMNS", "100")
+    table = pd.DataFrame(
+        {
+            "variant": ["a", "b"],
+            "lead": [-1.5, 2.0], "lead low": [-2.5, math.nan], "lead high": [-0.5, math.nan],
+            "best: ours": [80.0, 81.0], "best: low": [79.0, 80.5], "best: high": [81.0, 81.5],
+            "late": [70.0, 71.0], "low": [69.0, 70.5], "high": [71.0, 71.5],
+            "h": [1.0, 2.0], "alpha_low": [0.1, 0.2], "alpha_high": [0.3, 0.4],
+        }
+    )  # fmt: skip
+    head, _, *lines = show_tables.table_text(table).splitlines()
+    assert re.split(" {2,}", head) == [
+        "variant",
+        "lead",
+        "best: ours",
+        "late",
+        "h",
+        "alpha low",
+        "alpha high",
+    ]
+    first, second = (re.split(" {2,}", line) for line in lines)
+    assert first[1:4] == ["-1.5 [-2.5, -0.5]", "80.0 [79.0, 81.0]", "70.0 [69.0, 71.0]"]
+    assert second[:3] == ["b", "+2.0", "81.00 [80.50, 81.50]"]
+
+
+def test_a_comparison_is_one_piece_at_100_columns(monkeypatch):
+    """Long names are cut for it."""
+    monkeypatch.setenv("COLUMNS", "100")
+    name = "less fedavg (points)"
+    table = pd.DataFrame(
+        {"cell": ["c" * 60], "method": ["m" * 70], name: [-14.0], f"{name} low": [-20.1],
+         f"{name} high": [-8.0], "seeds": [3]}
+    )  # fmt: skip
+    lines = show_tables.table_text(table).splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 100
+    assert "-14.0 [-20.1, -8.0]" in lines[2]

@@ -20,7 +20,7 @@ def failures(artifact, rows):
             make(rows)
         except UsageError:
             pass
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             yield f"{make}: {error!r}"
     plt.close("all")
 
