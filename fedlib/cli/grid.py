@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fedlib.errors import check, shortened
+from fedlib.cli import hints
+from fedlib.errors import UsageError, check, shortened
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
 from fedlib.run import count_of_runs
@@ -43,7 +44,11 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
         help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",
     )  # fmt: skip
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. rounds=5, method.discount=0.5"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="e.g. rounds=5; with --method feddrl: method.discount=0.5",
     )
     parser.add_argument(
         "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"
@@ -93,7 +98,11 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
         "names": {field: name for field, name in names.items() if name is not None},
         "settings": _settings(arguments.set),
     }
-    plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    try:
+        plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
+    except UsageError as error:
+        runs = [run for artifact in chosen for run in artifact.runs(arguments.profile)]
+        raise hints.of_unknown_setting(error, options["settings"], runs, arguments.method) from None
     if options["names"] or options["settings"]:
         plans = _trained(plans)
     if arguments.only:
@@ -137,9 +146,13 @@ def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Map
     from fedlib.experiments.preflight import check_run_names, with_numbers_as_annotated
 
     plans = {a: [with_numbers_as_annotated(run, settings) for run in runs] for a, runs in plans.items()}
-    for runs in plans.values():
-        for members in selection.group(runs):
-            check_run_names(members[0])
+    try:
+        for runs in plans.values():
+            for members in selection.group(runs):
+                check_run_names(members[0])
+    except UsageError as error:
+        methods = {run.method for runs in plans.values() for run in runs}
+        raise hints.of_other_methods_option(error, settings, methods) from None
     return plans
 
 
@@ -206,7 +219,7 @@ def show_groups(plans: Plans, store: "Store") -> None:
         for members in selection.group(runs):
             missing = [run for run in members if store.get(run) is None]
             count = f"{len(members) - len(missing)} of {len(members)} stored"
-            time = f", {timings.of_runs(missing).text()}" if missing else ""
+            time = f", {timings.of_runs(missing).text(brief=True)}" if missing else ""
             print(f"{labels.group_label(members, told)}: {members[0].rounds} rounds, {count}{time}")
 
 
@@ -243,7 +256,7 @@ def show_times(plans: Plans, profile: str, store: "Store", *, again: bool = Fals
         elif measurement and (again or load_measurement(measurement, profile, store) is None):
             time, stored = expected_measurement(measurement, profile), "measured once and stored"
             measured[measurement.id] = time
-        print(f"{artifact.id} at {profile}: {stored}; {time.text()}")
+        print(f"{artifact.id} at {profile}: {stored}; {time.text(brief=len(plans) > 1)}")
     if len(plans) > 1:
         total = sum(measured.values(), timings.of_runs(all_missing.values()))
         print(f"{len(plans)} artifacts: {total.text()}")

@@ -6,6 +6,8 @@ and `run` works on a machine without Jupyter.
 """
 
 import argparse
+import difflib
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -26,7 +28,6 @@ from fedlib.errors import (
 from fedlib.experiments.artifact import PROFILES
 
 _WITH_NOTEBOOKS = ("notebooks", "report", "reproduce")  # commands that need this extra
-_Command = Callable[[argparse.Namespace], int]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,20 +43,34 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
+class _Command(_Parser):
+    """The parser of one command, whose errors name its own help and the option that was meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            option = next((one.partition("=")[0] for one in unknown if one.startswith("-")), "")
+            close = difflib.get_close_matches(option, self._option_string_actions, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return namespace, unknown
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status."""
     warnings.showwarning = faults.show_each_once()
     sys.excepthook = faults.show_fault
-    arguments = argparse.Namespace(name="", shows=False)
+    arguments = argparse.Namespace(name="", shows=True)
     try:
         with output.guarded():
             make_parser().parse_args(argv, arguments)
-            if argv is None:  # else the process, and what its signals do, are the caller's
+            if argv is None:  # else the process, its path and what its signals do are the caller's
+                _find_modules_here()
                 faults.interrupt_on("SIGTERM", "SIGHUP")
             arguments.command_line = sys.orig_argv[1:] if argv is None else ["-m", "fedlib", *argv]
             return arguments.command(arguments)
     except FedlibError as error:
-        if arguments.shows and error.status == EXIT_NO_READER:
+        if error.status == EXIT_NO_READER and _computes_nothing(arguments):
             return 0  # `fedlib list | head`: who reads the output has seen enough
         output.tell(f"fedlib: error: {' '.join(str(error).split())}")
         return error.status
@@ -76,12 +91,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
+def _find_modules_here() -> None:
+    """Let the console script find a module of the current folder, as `python -m` does."""
+    here = os.getcwd()
+    if here not in sys.path and not sys.flags.safe_path:
+        sys.path.insert(0, here)
+
+
+def _computes_nothing(arguments: argparse.Namespace) -> bool:
+    """Whether a command only prints: some always, others by their options."""
+    given = vars(arguments)
+    listed = given["name"] == "reproduce-number" and given["id"] is None
+    return given["shows"] or listed or given.get("dry_run", False) or given.get("status", False)
+
+
 _EXAMPLES = {
     "list": ("", "feddrl"),
     "run": (
         "start/curves",
         "feddrl/table3 --profile reduced --seeds 3 --budget-minutes 9",
         "start/curves --data mnist-5k --set partition.delta=0.4",
+        "feddrl/table3 --method feddrl --set method.discount=0.5",
         "start/curves --method mypackage.module:MyMethod",
     ),
     "results": ("", "start/curves --method fedprox", "feddrl --profile smoke --delete --yes"),
@@ -98,11 +128,14 @@ _EXAMPLES = {
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = _Parser(prog="fedlib", description="Reproduces four papers on federated learning.")
+    prog = "fedlib" if Path(sys.argv[0]).stem == "fedlib" else "python -m fedlib"
+    parser = _Parser(prog=prog, description="Reproduces four papers on federated learning.")
     parser.add_argument("--version", action="version", version=f"fedlib {__version__}")
-    commands = parser.add_subparsers(dest="name", required=True, metavar="command", parser_class=_Parser)
+    commands = parser.add_subparsers(dest="name", required=True, metavar="command", parser_class=_Command)
 
-    def command(name: str, function: _Command, text: str) -> argparse.ArgumentParser:
+    def command(
+        name: str, function: Callable[[argparse.Namespace], int], text: str
+    ) -> argparse.ArgumentParser:
         examples = "\n".join(f"  python -m fedlib {name} {rest}".rstrip() for rest in _EXAMPLES.get(name, ()))
         sub = commands.add_parser(
             name, help=text, description=text, epilog=f"examples:\n{examples}" if examples else None,

@@ -36,12 +36,12 @@ class Expected:
             self.alike + other.alike,
         )
 
-    def text(self) -> str:
-        """E.g. `about 12 min (measured on cpu AMD EPYC, 2 threads)`."""
+    def text(self, *, brief: bool = False) -> str:
+        """E.g. `about 12 min (measured on cpu AMD EPYC, 2 threads)`; brief: without why it is not known."""
         if not self.runs:
             return "nothing to compute"
         if self.untimed == self.runs:
-            return "time not known (no committed run to go by)"
+            return "time not known" + " (no committed run to go by)" * (not brief)
         rest = f"; {self.alike} of {self.runs} by runs on other data or divisions" if self.alike else ""
         rest += f"; {self.untimed} of {self.runs} runs never timed" if self.untimed else ""
         return f"about {minutes(self.seconds)} (measured on {', '.join(self.machines)}{rest})"

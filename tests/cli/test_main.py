@@ -80,10 +80,11 @@ def test_runs_that_artifacts_share_count_once(capsys, monkeypatch):
 def test_dry_run_computes_nothing(capsys, tmp_path):
     assert main(["run", "fake/grid", "--dry-run", "--seeds", "3", "--set", "rounds=5"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    untimed = "time not known (no committed run to go by)"
+    why = " (no committed run to go by)"
     group = "fake/grid fmnist-embedded iid N=2 fedavg seeds 0,1,2"
-    assert lines[0] == f"{group}: 5 rounds, 0 of 3 stored, {untimed}"
-    assert lines[-1] == f"fake/grid at smoke: 6 runs, 0 stored; {untimed}"
+    assert lines[0] == f"{group}: 5 rounds, 0 of 3 stored, time not known"
+    assert lines[-1] == f"fake/grid at smoke: 6 runs, 0 stored; time not known{why}"
+    assert sum(why in line for line in lines) == 1
     assert not (tmp_path / "runs").exists()
 
 
@@ -194,11 +195,16 @@ def test_the_runs_of_an_artifact_are_read_once_for_all_profiles(monkeypatch):
     assert scanned == ["fake/grid"]
 
 
-def test_a_reader_who_has_seen_enough_is_no_error():
-    command = f"{sys.executable} -m fedlib list | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.stdout.startswith("id ")
-    assert done.stderr == ""
+@pytest.mark.parametrize(
+    "command",
+    ["list", "run fake/grid --dry-run", "submit --status", "reproduce-number", "run --help", "--version"],
+)
+def test_a_command_that_computes_nothing_ends_quietly_without_a_reader(command):
+    whole = f"'{sys.executable}' '{fake_federation.__file__}' {command} | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", whole], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.stdout, done.stderr) == ("0\n", "")
 
 
 def test_verdicts(capsys):
@@ -343,6 +349,64 @@ def test_an_abbreviated_option_is_refused(given, capsys):
     """Further processes of a command get its options but for two, which are found by their whole names."""
     assert main(given.split()) == 2
     assert "--help)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("run fake/grid --seed 3", "unrecognized arguments: --seed 3 (did you mean --seeds?) (see python"),
+        ("run fake/grid --methd=x", "unrecognized arguments: --methd=x (did you mean --method?)"),
+        ("show fake/grid --methd x", "(did you mean --method?) (see python -m fedlib show --help)"),
+        ("run fake/grid --nothing", "unrecognized arguments: --nothing (see python -m fedlib run --help)"),
+        ("run fake/grid --set mu=0.5", "unknown setting 'mu' (did you mean 'method.mu'?); allowed: "),
+        ("run fake/grid --method feddrl --set discount=1", "'discount' (did you mean 'method.discount'?)"),
+        ("run start/curves --set delta=0.5", "unknown setting 'delta' (did you mean 'partition.delta'?)"),
+    ],
+)
+def test_the_option_that_was_meant_is_suggested(given, reason, capsys):
+    assert main(given.split()) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_the_method_that_has_an_option_is_named_where_others_have_it_not(capsys):
+    """Not where one method alone is run."""
+    assert main(["run", "feddrl/table3", "--set", "method.discount=0.5", "--dry-run"]) == 2
+    assert capsys.readouterr().err.endswith("'discount' was given; name the method: --method feddrl\n")
+    assert (
+        main(["run", "feddrl/table3", "--method", "singleset", "--set", "method.discount=0.5", "--dry-run"])
+        == 2
+    )
+    assert capsys.readouterr().err.endswith("'discount' was given\n")
+    assert main(["run", "feddrl/table3", "--set", "method.nonsense=0.5", "--dry-run"]) == 2
+    assert capsys.readouterr().err.endswith("'nonsense' was given\n")
+
+
+def test_the_examples_of_run_are_runs(capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    examples = re.findall("  python -m fedlib (run .+)", capsys.readouterr().out.split("examples:")[1])
+    for example in examples:
+        given = example.replace("mypackage.module:MyMethod", "fedlib.methods:FedAvg").split()
+        assert main([*given, "--dry-run", "--store", str(tmp_path)]) == 0, example
+
+
+def test_the_console_script_finds_a_module_of_the_current_folder(tmp_path):
+    """As `python -m fedlib` does; its usage names the script."""
+    (tmp_path / "mine.py").write_text("from fedlib.methods import FedAvg as Mine\n")
+    script = tmp_path / "bin" / "fedlib"
+    script.parent.mkdir()
+    script.write_text("import sys; from fedlib.cli.main import main; sys.exit(main())")
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for options, said in (
+        (["run", "start/curves", "--method", "mine:Mine", "--dry-run"], "mine:Mine"),
+        (["run", "--help"], "usage: fedlib run "),
+    ):
+        done = subprocess.run(
+            [sys.executable, script, *options],
+            cwd=tmp_path, env=path, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert said in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""Suggestions beside an error about --set: the setting that was meant, the method that has an option."""
+
+import contextlib
+from collections.abc import Collection, Iterable, Sequence
+
+from fedlib.errors import UsageError
+from fedlib.run import Run
+
+
+def of_unknown_setting(
+    error: UsageError, settings: Iterable[str], runs: Sequence[Run], method: str | None
+) -> UsageError:
+    """The error; of a `share` that is an option of a method or partition with `method.share` suggested.
+
+    method: the one named, else those of the runs.
+    """
+    for key in settings:
+        text = f"unknown setting {key!r}"
+        if str(error).startswith(text) and (meant := _with_owner(key, runs, method)):
+            _, allowed, names = str(error).partition("; allowed:")
+            return UsageError(f"{text} (did you mean {meant!r}?){allowed}{names}")
+    return error
+
+
+def _with_owner(option: str, runs: Sequence[Run], method: str | None) -> str | None:
+    from fedlib.partition import partition_options
+
+    for name in dict.fromkeys(run.partition for run in runs):
+        if option in partition_options(name):
+            return f"partition.{option}"
+    return (
+        f"method.{option}"
+        if _methods_with(option, [method] if method else [r.method for r in runs])
+        else None
+    )
+
+
+def of_other_methods_option(
+    error: UsageError, settings: Iterable[str], methods: Collection[str]
+) -> UsageError:
+    """The error, with --method where of several methods only some have the option that it is about."""
+    text = str(error)
+    for option in (key.removeprefix("method.") for key in settings if key.startswith("method.")):
+        if len(methods) > 1 and "method" in text and repr(option) in text:
+            having = _methods_with(option, methods)
+            if having:
+                return UsageError(f"{text}; name the method: --method {having[0]}")
+    return error
+
+
+def _methods_with(option: str, methods: Iterable[str]) -> list[str]:
+    """Names of the methods that have this option; imports torch."""
+    from fedlib.methods import method_options
+
+    found = []
+    for name in dict.fromkeys(methods):
+        with contextlib.suppress(UsageError):  # of a method that does not exist
+            found += [name] * (option in method_options(name))
+    return found
