@@ -128,11 +128,11 @@ def _with_intervals(table: "pd.DataFrame") -> "tuple[pd.DataFrame, list[str]]":
 
 
 def _interval_texts(bounds: "pd.DataFrame") -> list[str]:
-    """Texts of mean, low and high; with the sign of positive numbers where the column has negative ones."""
+    """Texts of mean, low and high; with signs in a column of differences or with negative numbers."""
     from fedlib.analysis.intervals import Interval, interval_words
 
     numbers = bounds.astype(float).mask(bounds.abs() < _ROUNDING, 0.0)
-    signed = bool((numbers < 0).any(axis=None))
+    signed = bool((numbers < 0).any(axis=None)) or "less " in str(bounds.columns[0])
     texts = [
         "-" if math.isnan(mean) else interval_words(Interval(mean, low, high, 1 if math.isnan(low) else 2))
         for mean, low, high in numbers.itertuples(index=False, name=None)

@@ -98,7 +98,7 @@ def test_equal_accuracies_are_named(store, capsys, tmp_path):
     lines, _ = shown(capsys, tmp_path, *store, "--against", "fedavg")
     equal = "fmnist-embedded iid N=2, fedprox(mu=0.1): same accuracy as fedavg on every seed"
     assert equal in lines
-    assert "0.00 [0.00, 0.00]" in lines[3]
+    assert "+0.00 [+0.00, +0.00]" in lines[3]
 
 
 def test_the_first_line_names_the_profile_and_the_others_that_are_stored(store, capsys, tmp_path):

@@ -1,19 +1,29 @@
 """Tables and plots of rows of one method or one seed alone, as after `run ID --method M` or `--seeds 0,`."""
 
+import dataclasses
+
 import matplotlib.pyplot as plt
 import pytest
 
 from fedlib.errors import UsageError
 from fedlib.experiments.results import rows_to_show
 from fedlib.papers import artifacts
+from fedlib.run import Run
 
 TRAINED = [one for one in artifacts().values() if any(map(one.runs, one.profiles))]
 LONG = {"fedddrl/episode", "fedddrl/alg1-weights", "fedddrl/controls", "frl/sec5"}  # drawing takes seconds
 PLOTS = {str(one.plot): one for one in reversed(TRAINED) if one.plot and one.id not in LONG}
 
 
+def as_stored(rows):
+    """The rows without the columns that only other methods record."""
+    recorded = rows.columns.difference([field.name for field in dataclasses.fields(Run)])
+    return rows.drop(columns=[name for name in recorded if rows[name].isna().all()])
+
+
 def failures(artifact, rows):
     """Makers that end with anything but a result or a line for the user; a plot of several artifacts once."""
+    rows = as_stored(rows)
     plots = [artifact.plot] if artifact in PLOTS.values() else []
     for make in (*artifact.tables, *plots):
         try:

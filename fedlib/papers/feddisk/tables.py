@@ -210,8 +210,8 @@ def weight_report(rows: pd.DataFrame, sizes: Mapping[str, float] | None = None) 
     share, its share of the client's images (`sizes`, as `client_sizes` has them). agreement: rank
     correlation of alpha with the ratio of the MADEs (see `fedlib.methods.feddisk.phase1`).
     """
-    start = rows[(rows["round"] == 0) & rows.alpha_quantiles.notna()]
-    found = []
+    weighted = rows.get("alpha_quantiles", pd.Series(index=rows.index)).notna()
+    start, found = rows[(rows["round"] == 0) & weighted], []
     for dataset, own in start.groupby("dataset", sort=False):
         h, alpha, size, agreement = (
             np.array(json_column(own[name]).tolist())

@@ -92,6 +92,8 @@ def means(rows: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
     """mu of every client by round, mean over seeds: columns dataset, variant, round, client, mu."""
     named = quantities.named(rows)
     own = named[named.variant.isin(variants) & named.get("mu", pd.Series(index=named.index)).notna()]
+    if own.empty:
+        return pd.DataFrame(columns=["dataset", "variant", "round", "client", "mu"])
     long = own.assign(mu=own.mu.map(json.loads), client=own.clients.map(json.loads))
     long = long[["dataset", "variant", "round", "client", "mu"]].explode(["client", "mu"])
     by = ["dataset", "variant", "round", "client"]
