@@ -159,3 +159,11 @@ def test_a_comparison_is_one_piece_at_100_columns(monkeypatch):
     assert len(lines) == 3
     assert max(map(len, lines)) <= 100
     assert "-14.0 [-20.1, -8.0]" in lines[2]
+
+
+def test_figures_leave_out_a_plot_that_rows_do_not_suffice_for(store, monkeypatch, capsys, tmp_path):
+    with_tables(monkeypatch, plot=Deferred(__name__).no_such_table)
+    assert main(["run", "fake/grid", "--seeds", "1", *store]) == 0
+    capsys.readouterr()
+    assert main(["figures", "fake", *store[:2], "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "fake/grid: left out: no rows of fednova\n"
