@@ -134,7 +134,9 @@ def _interval_texts(bounds: "pd.DataFrame") -> list[str]:
     numbers = bounds.astype(float).mask(bounds.abs() < _ROUNDING, 0.0)
     signed = bool((numbers < 0).any(axis=None)) or "less " in str(bounds.columns[0])
     texts = [
-        "-" if math.isnan(mean) else interval_words(Interval(mean, low, high, 1 if math.isnan(low) else 2))
+        ("-" if math.isnan(mean) else f"{rounded(mean):+g}")
+        if math.isnan(low)
+        else interval_words(Interval(mean, low, high, 2))
         for mean, low, high in numbers.itertuples(index=False, name=None)
     ]
     return texts if signed else [text.replace("+", "") for text in texts]

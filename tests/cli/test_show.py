@@ -128,7 +128,7 @@ def test_a_mean_and_its_bounds_are_one_column(monkeypatch):
             "variant": ["a", "b"],
             "lead": [-1.5, 2.0], "lead low": [-2.5, math.nan], "lead high": [-0.5, math.nan],
             "best: ours": [80.0, 81.0], "best: low": [79.0, 80.5], "best: high": [81.0, 81.5],
-            "late": [70.0, 71.0], "low": [69.0, 70.5], "high": [71.0, 71.5],
+            "late": [70.0, 71.27], "low": [69.0, math.nan], "high": [71.0, math.nan],
             "h": [1.0, 2.0], "alpha_low": [0.1, 0.2], "alpha_high": [0.3, 0.4],
         }
     )  # fmt: skip
@@ -144,7 +144,7 @@ def test_a_mean_and_its_bounds_are_one_column(monkeypatch):
     ]
     first, second = (re.split(" {2,}", line) for line in lines)
     assert first[1:4] == ["-1.5 [-2.5, -0.5]", "80.0 [79.0, 81.0]", "70.0 [69.0, 71.0]"]
-    assert second[:3] == ["b", "+2.0", "81.00 [80.50, 81.50]"]
+    assert second[:4] == ["b", "+2", "81.00 [80.50, 81.50]", "71.27"]
 
 
 def test_a_comparison_is_one_piece_at_100_columns(monkeypatch):

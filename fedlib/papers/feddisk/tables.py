@@ -92,7 +92,7 @@ def effective_costs(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
             cost += 2 * sizes[row.dataset, row.method, "made"] * row.made
         found.append((row.dataset, row.method, cost, _counted_bytes(own, row.classifier)))
     table = pd.DataFrame(found, columns=["dataset", "method", "formula", "counted"])
-    return table.assign(smoothing=smoothing)
+    return table.astype({"formula": float, "counted": float}).assign(smoothing=smoothing)
 
 
 def all_bytes(own: pd.DataFrame) -> float:
