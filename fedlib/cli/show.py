@@ -109,9 +109,9 @@ def _made(make: "Callable[[pd.DataFrame], Any]", rows: "pd.DataFrame") -> Any:
 
 
 def _name_of(make: Any) -> str:
-    """`gain_table` of a `Deferred`, also where options are bound to it."""
+    """`gain_table` of a function or a `Deferred`, also where options are bound to it."""
     maker = make.func if isinstance(make, partial) else make
-    return maker.path.rpartition(".")[2]
+    return getattr(maker, "path", getattr(maker, "__name__", "")).rpartition(".")[2]
 
 
 def _how_to_compute(arguments: argparse.Namespace) -> str:
