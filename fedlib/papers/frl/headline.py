@@ -3,6 +3,7 @@
 from collections import Counter
 
 from fedlib.analysis.claims import effects_of, real_rows
+from fedlib.analysis.intervals import NO_INTERVAL, by_sign
 from fedlib.analysis.numbers import RowsOf, seeds_of, stated
 from fedlib.papers.frl.answers import does_the_rate_decide
 from fedlib.papers.frl.numbers import (
@@ -14,6 +15,9 @@ from fedlib.papers.frl.numbers import (
     NET_FALL,
     NUMBERS,
     OTHER_ROUNDS,
+    OVER_PERMUTED,
+    OVER_UNTRAINED,
+    TRAINED,
 )
 from fedlib.papers.frl.supplements import BEHIND
 
@@ -39,7 +43,25 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"SchedulerFL's mean round up to the threshold accuracy is {stated(MEAN_ROUND, rows_of)} against as "
         "many workers drawn at random (IID; below 0 is faster). A round takes its slowest worker's time; few "
         "rounds count, since both get there early.",
+        _what_training_adds(rows_of),
     ]
+
+
+def _what_training_adds(rows_of: RowsOf) -> str:
+    """EvaluatorFL's accuracy against its untrained policy, SchedulerFL's time against both of its twins."""
+    permuted = OVER_PERMUTED.value(rows_of)
+    says = by_sign(
+        permuted or NO_INTERVAL, above="its own rewards make rounds shorter still",
+        below="rewards in another order make rounds shorter than its own",
+        undecided="that its own rewards shorten rounds does not show",
+    )  # fmt: skip
+    return (
+        "What training adds (R1, R3): EvaluatorFL's final accuracy less that of its untrained policy is "
+        f"{stated(TRAINED, rows_of)}{seeds_of(TRAINED, rows_of)}. A round of SchedulerFL's untrained policy, "
+        f"which draws half of the workers, takes {stated(OVER_UNTRAINED, rows_of)} longer than its own. One "
+        f"of the same agent taught on permuted rewards takes {stated(OVER_PERMUTED, rows_of)} longer"
+        f"{seeds_of(OVER_PERMUTED, rows_of)}, as the same logarithm: {says}."
+    )
 
 
 def _other_measures(rows_of: RowsOf) -> str:

@@ -36,7 +36,15 @@ def _while_it_trains(measure: Callable[[pd.DataFrame], pd.Series], name: str, wh
     )  # fmt: skip
 
 
-BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUND = NUMBERS = (
+TRAINED, OVER_UNTRAINED, OVER_PERMUTED = OF_TRAINING = tuple(
+    of_claim(CLAIMS, claim, part, id=f"frl-{name}", places=(FINDINGS, NOTEBOOK))
+    for claim, part, name in (
+        ("FRL-R1", 0, "evaluator-untrained"),
+        ("FRL-R3", 0, "scheduler-untrained"),
+        ("FRL-R3", 1, "scheduler-permuted"),
+    )
+)
+BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUND = _OTHERS = (
     of_claim(CLAIMS, "FRL-C7", 0, id="frl-behind-fedavg", places=PLACES),
     Number(
         id="frl-less-random",
@@ -56,3 +64,4 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
         compute=lambda rows_of: less_rule(rows_of, "learned_rate")["IID", "max_seconds"],
     ),
 )  # fmt: skip
+NUMBERS = (*_OTHERS, *OF_TRAINING)
