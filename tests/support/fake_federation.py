@@ -28,6 +28,7 @@ from fedlib.experiments.artifact import Artifact, Deferred
 from fedlib.experiments.progress import Silent
 from fedlib.federation import RoundResult
 from fedlib.papers import PAPERS
+from fedlib.reporting import verdict_cache
 from fedlib.run import Run
 
 BASE = Run(
@@ -155,11 +156,13 @@ def install(put=setattr, put_item=dict.__setitem__):
 
 
 def install_for(monkeypatch, folder):
-    """The fake for one test: runs, data sets and committed results are in its own folder."""
+    """The fake for one test: runs, data sets, committed results and kept verdicts are in its own folder."""
     install(monkeypatch.setattr, monkeypatch.setitem)
     monkeypatch.setenv("FEDLIB_STORE", str(folder / "runs"))
     monkeypatch.setenv("FEDLIB_DATA", str(folder / "data"))
-    monkeypatch.setattr(result_files, "results_folder", lambda: folder / "results")
+    for module in (result_files, verdict_cache):
+        monkeypatch.setattr(module, "results_folder", lambda: folder / "results")
+    monkeypatch.setattr(verdict_cache, "project_root", lambda: folder)
 
 
 if __name__ == "__main__":
