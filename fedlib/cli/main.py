@@ -6,16 +6,15 @@ and `run` works on a machine without Jupyter.
 """
 
 import argparse
-import difflib
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
 
 from fedlib import __version__
 from fedlib.cli import faults, numbers, output, release, results, run, show, submit, verdicts
+from fedlib.cli.parsers import CommandParser, Parser
 from fedlib.errors import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -28,32 +27,6 @@ from fedlib.errors import (
 from fedlib.experiments.artifact import PROFILES
 
 _WITH_NOTEBOOKS = ("notebooks", "report", "reproduce")  # commands that need this extra
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse without its usage text before an error, which is one line here; whole names of options only.
-
-    `worker_processes` leaves out options by their names.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see {self.prog} --help)")
-
-
-class _Command(_Parser):
-    """The parser of one command, whose errors name its own help and the option that was meant."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        namespace, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            option = next((one.partition("=")[0] for one in unknown if one.startswith("-")), "")
-            close = difflib.get_close_matches(option, self._option_string_actions, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-        return namespace, unknown
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -129,9 +102,11 @@ _EXAMPLES = {
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     prog = "fedlib" if Path(sys.argv[0]).stem == "fedlib" else "python -m fedlib"
-    parser = _Parser(prog=prog, description="Reproduces four papers on federated learning.")
+    parser = Parser(prog=prog, description="Reproduces four papers on federated learning.")
     parser.add_argument("--version", action="version", version=f"fedlib {__version__}")
-    commands = parser.add_subparsers(dest="name", required=True, metavar="command", parser_class=_Command)
+    commands = parser.add_subparsers(
+        dest="name", required=True, metavar="command", parser_class=CommandParser
+    )
 
     def command(
         name: str, function: Callable[[argparse.Namespace], int], text: str

@@ -233,6 +233,7 @@ def styles(profile: str) -> list[Run]:
 
 CONVERGED = {"smoke": (2, 1), "extended": (1500, 10)}  # rounds, and rounds between evaluations
 TRIALS_AT_LENGTH = 3
+WIDTH_TRIALS = {"smoke": 1, "reduced": 5, "extended": TRIALS_AT_LENGTH, "paper": 5}  # of `made_widths`
 
 
 def converged(profile: str) -> list[Run]:
@@ -327,14 +328,10 @@ def _with_images(run: Run, **options: Any) -> Run:
     return replace(run, dataset_options={**run.dataset_options, **options})
 
 
-WIDTH_TRIALS = {"smoke": 1, "reduced": 5, "extended": TRIALS_AT_LENGTH, "paper": 5}
-
-
 def made_widths(profile: str) -> list[tuple[Run, tuple[int, ...]]]:
     """FedDisk's runs of fig. 3 and the widths of the MADE tried on them.
 
-    `extended`: MNIST as printed, the X-rays as at `reduced`. `reduced`: a fifth of the clients, without the
-    stand-in of FEMNIST, since nothing in the paper's grid is wider than its 400.
+    `extended`: MNIST as printed, the X-rays as in fig. 3 at `reduced`. `reduced`: a fifth of the clients.
     """
     if profile == "paper":
         return [(run, MADE_WIDTHS) for run in fig5(profile)]
@@ -343,7 +340,7 @@ def made_widths(profile: str) -> list[tuple[Run, tuple[int, ...]]]:
         found = [run_of(scale, setting, "feddisk", "made-width") for scale, setting in scales.items()]
         return [(replace(run, profile=profile), MADE_WIDTHS) for run in found]
     runs = []
-    for setting in scale_of(profile).settings[:2]:
+    for setting in scale_of(profile).settings[:2]:  # nothing in the paper's grid is wider than FEMNIST's 400
         clients = max(10, setting.num_clients // 5) if profile == "reduced" else setting.num_clients
         images = {**setting.dataset_options}
         if "train_per_class" in images:  # as many for each client as in fig. 3
