@@ -118,7 +118,7 @@ def _styles(names: list[str]) -> dict[str, MethodStyle]:
     by_label = {style.label: style for style in METHOD_STYLES.values()}
     known = {name: by_label[name] for name in names if name in by_label}
     taken = {style.colour for style in known.values()}
-    spare = [colour for colour in _COLOURS if colour not in taken]
+    spare = [colour for colour in _COLOURS if colour not in taken] or _COLOURS
     others = [name for name in names if name not in known]
     return {name: dataclasses.replace(style, label=_label(name)) for name, style in known.items()} | {
         name: MethodStyle(spare[at % len(spare)], _MARKERS[at % 7], _label(name), "-")

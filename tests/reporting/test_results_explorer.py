@@ -28,6 +28,8 @@ def test_known_methods_keep_their_colours_and_others_get_what_is_left():
     assert styles["FedProx"].colour == METHOD_STYLES["fedprox"].colour
     assert styles["SingleSet"].colour == METHOD_STYLES["singleset"].colour
     assert len({style.colour for style in styles.values()}) == 4
+    everyone = [style.label for style in METHOD_STYLES.values()]
+    assert set(results_explorer._styles([*everyone, "mine"])) == {*everyone, "mine"}
 
 
 def test_each_choice_opens_the_next_and_draws_once(session, drawn):
