@@ -110,6 +110,7 @@ ARTIFACTS = (
     Artifact(
         "feddrl/fig8", "Share delta of the main group",
         runs=runs.fig8, plot=_over_delta, profiles=PROFILES,
+        seeds={"smoke": 1, "reduced": 3, "extended": 3, "paper": 5},
     ),
     _measured(
         "fig9", "Server time: agent and averaging", timing.fig9, ("fmnist",),

@@ -14,6 +14,7 @@ from fedlib.papers.feddrl.runs import (
     CLIENTS,
     DELTA,
     FEDERATED,
+    FEWEST,
     PARTITIONS,
     SHARDS,
     Scale,
@@ -26,7 +27,6 @@ from fedlib.paths import data_folder
 from fedlib.run import Run
 
 FILES = "feddrl_partitions/{data}_{partition}_n{clients}{delta}.json"  # below the data folder
-AT_LENGTH = ("fedavg", "fedprox", "feddrl", "untrained")
 _FILE_NAMES = {"fmnist": "fashion_mnist", "mnist": "mnist", "cifar10": "cifar"}
 
 
@@ -56,7 +56,7 @@ def authors_partitions(profile: str) -> list[Run]:
 
 def at_length(profile: str, partition: str) -> list[Run]:
     """Runs of a cell of `authors_partitions` at length: the paper's methods and the untrained policy."""
-    return _on_authors_file(profile, "authors_partitions", "fmnist", 100, partition, names=AT_LENGTH)
+    return _on_authors_file(profile, "authors_partitions", "fmnist", 100, partition, names=FEWEST)
 
 
 def authors_deltas(profile: str) -> list[Run]:

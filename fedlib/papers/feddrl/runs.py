@@ -50,6 +50,7 @@ EXACT_METHODS = {"fedavg": "FedAvg", "fedprox": "FedProx", "feddrl_online": "Fed
 DRAWN = {"slot_order": "drawn"}  # options of FedDRL: the departure from A5 of `length_runs`
 VARIANTS = {**PAPER_METHODS, **CONTROLS}
 FEDERATED = tuple(name for name in VARIANTS if name != "singleset")
+FEWEST = ("fedavg", "fedprox", "feddrl", "untrained")  # of `VARIANTS`, where hours allow no more
 TWO_STAGE = ("feddrl", "shuffled")  # those with worker rounds before round 1
 
 
@@ -69,7 +70,7 @@ class Scale:
     worker_rounds: int | None = None  # of stage 1 of FedDRL; None: T
     cohorts: tuple[int, ...] = (20, 30, 40, 50)  # K of fig. 7 beside 10
     deltas: tuple[float, ...] = (0.2, 0.3, 0.4, 0.5)  # of fig. 8 beside 0.6
-    fig8_rounds: int | None = None  # T of fig. 8; None: `rounds`
+    fig8_rounds: int | None = None  # T of fig. 8, with `FEWEST` methods; None: `rounds`, with all
     small_rounds: int | None = None  # T of the small setting; None: `rounds`
     small_train_per_class: int | None = None  # its images of each class; None: as in table 3
     search: Mapping[str, int] = field(default_factory=dict)  # for constant weights; empty: its defaults
@@ -273,13 +274,13 @@ def fig8(profile: str) -> list[Run]:
     """
     scale = scale_of(profile)
     if scale.fig8_rounds is None:
-        deltas = scale.deltas
+        deltas, names = scale.deltas, FEDERATED
         runs = table3_cells(profile, data=("fmnist",), partitions=CLUSTERED, clients=(100,))
     else:
-        deltas, runs = (*scale.deltas, DELTA), []  # all of the same length
+        deltas, names, runs = (*scale.deltas, DELTA), FEWEST, []  # all of the same length
     rounds = scale.fig8_rounds or scale.rounds
     cells = [over_delta(profile, scheme, delta, rounds) for scheme in CLUSTERED for delta in deltas]
-    return runs + [run for cell in cells for run in with_methods(cell, FEDERATED)]
+    return runs + [run for cell in cells for run in with_methods(cell, names)]
 
 
 def over_delta(profile: str, partition: str, delta: float, rounds: int, artifact: str = "fig8") -> Run:

@@ -179,6 +179,7 @@ def test_extended_fig8_is_one_length_and_the_authors_files_have_two_cells():
     planned = runs.fig8("extended")
     assert {run.rounds for run in planned} == {300}
     assert {run.partition_options["delta"] for run in planned} == {0.2, 0.3, 0.4, 0.5, 0.6}
+    assert len(planned) == 2 * 5 * len(runs.FEWEST)
     assert len({run.partition_options["path"] for run in author_files.authors_partitions("extended")}) == 2
 
 
