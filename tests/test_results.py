@@ -63,6 +63,7 @@ def test_results_load_with_one_import():
 
 
 def test_a_figure_loads_the_runs_that_it_shares_with_a_table():
+    assert set(fedlib.load_results("feddisk/readings").profile) == {"reduced"}  # `extended` was begun only
     rows = fedlib.load_results("feddrl/fig6")
     assert set(rows["artifact"]) == {"table3"}
     assert set(rows["num_clients"]) == {10}

@@ -131,7 +131,8 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
     from fedlib.experiments.results import finished_rows, rows_to_show
     from fedlib.experiments.store import Store
     from fedlib.experiments.stored_runs import rows_beside_grid
-    from fedlib.reporting.verdicts import largest, loader
+    from fedlib.papers import largest
+    from fedlib.reporting.verdicts import loader
 
     store, asked = Store(arguments.store), wanted_fields(arguments)
     against = [bare_name(arguments.against)] if arguments.against else []

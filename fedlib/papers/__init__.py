@@ -3,8 +3,9 @@
 Importing it costs descriptions only; `fedlib.experiments.artifact.Deferred` keeps torch and matplotlib out.
 """
 
+import functools
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,22 +131,54 @@ def load_results(
     """Rows of an artifact's finished runs, described in docs/results.md: the committed ones.
 
     Artifacts that count failed runs (`Artifact.counts_failed`) have the rows of these, too.
-    profile: None takes the largest that has rows, whether its grid is complete or not. store: a folder of
+    profile: None takes the one that notebooks and `show` take (`largest`). store: a folder of
     runs, such as build/runs, whose rows come beside the committed ones, in the grid or not (your method's).
     UsageError for an unknown artifact or profile, and if there are no such rows.
     """
     artifact = find_artifact(artifact_id)
     if profile is not None:
         artifact.check_profile(profile)
-    for name in [profile] if profile else reversed(artifact.profiles):
-        rows = _rows_of(artifact, name, store)
-        if len(rows):
-            return rows
+
+    @functools.cache
+    def load(_: str, name: str) -> "pd.DataFrame":
+        return _rows_of(artifact, name, store)
+
+    rows = load(artifact_id, profile or largest(artifact_id, load))
+    if len(rows):
+        return rows
     where = f"{artifact_id} at {profile or 'any profile'} has no rows in {store or 'data/results'}"
     options = f" --profile {profile}" if profile else ""
     options += f" --store {shlex.quote(str(store))}" if store else ""
     way = f"`python -m fedlib run {artifact_id}{options}` computes some, store={str(Store(store).root)!r}"
     raise UsageError(f"{where}; {way} reads them")
+
+
+def largest(artifact_id: str, load: "Callable[[str, str], pd.DataFrame]") -> str:
+    """The largest profile whose grid is complete, else that with the largest share of its grid.
+
+    Smoke where no other profile has rows. load: artifact's id, profile -> rows.
+    """
+    shares = {}
+    for profile in PROFILES[:0:-1]:
+        if len(rows := load(artifact_id, profile)):
+            shares[profile] = share_computed(artifact_id, profile, rows)
+            if shares[profile] == 1:
+                return profile
+    return max(shares, key=shares.__getitem__, default="smoke")
+
+
+def share_computed(artifact_id: str, profile: str, rows: "pd.DataFrame") -> float:
+    """Share of the grid's runs, all its seeds, that the rows have; 1 of rows without a grid."""
+    artifact = find_artifact(artifact_id)
+    if profile not in artifact.profiles or rows.empty:
+        return 0.0
+    groups = {run.group_key for run in artifact.runs(profile)}
+    if not groups:
+        return 1.0
+    seeds = artifact.seeds[profile]
+    planned = seeds if isinstance(seeds, int) else len(seeds)
+    found = rows[rows["group"].isin(groups)].groupby("group")["seed"].nunique().clip(upper=planned)
+    return float(found.sum() / (planned * len(groups)))
 
 
 def _rows_of(artifact: Artifact, profile: str, store: "Path | str | None") -> "pd.DataFrame":

@@ -14,10 +14,10 @@ from fedlib import plotting
 from fedlib.errors import UsageError, check_name
 from fedlib.experiments.artifact import PROFILES, Artifact
 from fedlib.experiments.store import Store
-from fedlib.papers import PAPERS, artifacts
+from fedlib.papers import PAPERS, artifacts, largest
 from fedlib.paths import project_root
 from fedlib.plotting.forest import plot_published
-from fedlib.reporting.verdicts import effects, largest, loader
+from fedlib.reporting.verdicts import effects, loader
 
 
 def draw_figures(
@@ -29,7 +29,7 @@ def draw_figures(
 ) -> Iterator[str]:
     """Draw every figure of the papers (default: all, and README's) from stored rows; a line per figure.
 
-    A figure takes the rows that notebooks show (`verdicts.largest`); one without rows is named and left out.
+    A figure takes the rows that notebooks show (`papers.largest`); one without rows is named and left out.
     Raises UsageError for an unknown paper or profile.
     """
     chosen = [one for paper in papers or PAPERS for one in artifacts(paper).values() if one.plot]

@@ -18,9 +18,9 @@ from fedlib.experiments.durations import Expected, Timings, expected_measurement
 from fedlib.experiments.result_files import committed_runs
 from fedlib.experiments.results import group_keys
 from fedlib.files import write_atomically
-from fedlib.papers import PAPERS, find_artifact, numbers
+from fedlib.papers import PAPERS, find_artifact, largest, numbers
 from fedlib.paths import project_root
-from fedlib.reporting.verdicts import Load, largest, loader
+from fedlib.reporting.verdicts import Load, loader
 from fedlib.run import Run
 
 PAGE = Path("docs", "numbers.md")

@@ -22,7 +22,7 @@ from fedlib.experiments.measurements import compute_measurement, load_measuremen
 from fedlib.experiments.progress import NotebookProgress
 from fedlib.experiments.selection import expand, group
 from fedlib.experiments.store import StaleRowsWarning, Store
-from fedlib.papers import PAPERS, artifacts, find_artifact
+from fedlib.papers import PAPERS, artifacts, find_artifact, largest
 from fedlib.plotting.forest import plot_claims
 from fedlib.reporting import display
 from fedlib.reporting.claims_page import ENOUGH_POWER, stored_seeds, weak_rules
@@ -34,7 +34,7 @@ from fedlib.reporting.parameters import (
     time_budget,
 )
 from fedlib.reporting.verdict_cache import Record
-from fedlib.reporting.verdicts import effects, largest, loader, published_first, records
+from fedlib.reporting.verdicts import effects, loader, published_first, records
 from fedlib.run import Run, count_of_runs
 
 SHOWN = ("largest", "mine")

@@ -15,7 +15,7 @@ from fedlib.errors import DataError, UsageError
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.results import rows_to_show
 from fedlib.experiments.store import Store
-from fedlib.papers import PAPERS, claims, find_artifact
+from fedlib.papers import PAPERS, claims, find_artifact, largest, share_computed
 from fedlib.reporting import verdict_cache
 from fedlib.reporting.verdict_cache import Record
 
@@ -57,20 +57,6 @@ def loader(store: Store | Path | str | None = None, source: str = "all") -> Load
             return pd.DataFrame()
 
     return load
-
-
-def largest(artifact_id: str, load: Load) -> str:
-    """The largest profile whose grid is complete, else that with the largest share of its grid.
-
-    Smoke where no other profile has rows.
-    """
-    shares = {}
-    for profile in PROFILES[:0:-1]:
-        if len(rows := load(artifact_id, profile)):
-            shares[profile] = share_computed(artifact_id, profile, rows)
-            if shares[profile] == 1:
-                return profile
-    return max(shares, key=shares.__getitem__, default="smoke")
 
 
 def decide(claim: Claim, profiles: list[str], load: Load) -> Verdict:
@@ -134,20 +120,6 @@ def _timed_on(rows: pd.DataFrame) -> str:
 def is_whole(artifact_id: str, profile: str, rows: pd.DataFrame) -> bool:
     """Whether every description of the artifact's grid is among the rows, with as many seeds as planned."""
     return share_computed(artifact_id, profile, rows) == 1
-
-
-def share_computed(artifact_id: str, profile: str, rows: pd.DataFrame) -> float:
-    """Share of the grid's runs, all its seeds, that the rows have; 1 of rows without a grid."""
-    artifact = find_artifact(artifact_id)
-    if profile not in artifact.profiles or rows.empty:
-        return 0.0
-    groups = {run.group_key for run in artifact.runs(profile)}
-    if not groups:
-        return 1.0
-    seeds = artifact.seeds[profile]
-    planned = seeds if isinstance(seeds, int) else len(seeds)
-    found = rows[rows["group"].isin(groups)].groupby("group")["seed"].nunique().clip(upper=planned)
-    return float(found.sum() / (planned * len(groups)))
 
 
 def records(

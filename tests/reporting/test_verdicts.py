@@ -10,6 +10,7 @@ import fake_federation
 import pandas as pd
 import pytest
 
+from fedlib import papers
 from fedlib.analysis.claims import Claim, Part, Verdict
 from fedlib.experiments.provenance import source_files
 from fedlib.papers import PAPERS, claims
@@ -179,28 +180,28 @@ def test_the_largest_complete_grid_decides_and_a_fallback_where_it_cannot(monkey
 
 def test_of_begun_grids_the_one_with_the_larger_share_is_shown(monkeypatch):
     shares = {"extended": 0.2, "reduced": 0.6, "smoke": 1.0}
-    monkeypatch.setattr(verdicts, "share_computed", lambda name, profile, rows: shares[profile])
+    monkeypatch.setattr(papers, "share_computed", lambda name, profile, rows: shares[profile])
 
     def load(name, profile):
         return pd.DataFrame({"round": [1]} if profile in shares else {})
 
-    assert verdicts.largest("fake/grid", load) == "reduced"
+    assert papers.largest("fake/grid", load) == "reduced"
     shares["extended"] = 1.0
-    assert verdicts.largest("fake/grid", load) == "extended"
+    assert papers.largest("fake/grid", load) == "extended"
     shares = {"smoke": 1.0}
-    assert verdicts.largest("fake/grid", load) == "smoke"
-    assert verdicts.largest("fake/grid", lambda name, profile: pd.DataFrame()) == "smoke"
+    assert papers.largest("fake/grid", load) == "smoke"
+    assert papers.largest("fake/grid", lambda name, profile: pd.DataFrame()) == "smoke"
 
 
 def test_rows_of_smaller_profiles_are_not_asked_for_where_a_grid_is_complete(monkeypatch):
-    monkeypatch.setattr(verdicts, "share_computed", lambda name, profile, rows: 1.0)
+    monkeypatch.setattr(papers, "share_computed", lambda name, profile, rows: 1.0)
     asked = []
 
     def load(name, profile):
         asked.append(profile)
         return pd.DataFrame({"value": [1.0]} if profile != "paper" else {})
 
-    assert verdicts.largest("fake/computed", load) == "extended"
+    assert papers.largest("fake/computed", load) == "extended"
     assert asked == ["paper", "extended"]
 
 
