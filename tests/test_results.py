@@ -62,8 +62,12 @@ def test_results_load_with_one_import():
     assert done.stdout == "{'reduced'} False\n"
 
 
+def test_a_grid_that_was_only_begun_loads_where_it_is_asked_for():
+    assert set(fedlib.load_results("feddisk/readings").profile) == {"reduced"}
+    assert set(fedlib.load_results("feddisk/readings", "extended").profile) == {"extended"}
+
+
 def test_a_figure_loads_the_runs_that_it_shares_with_a_table():
-    assert set(fedlib.load_results("feddisk/readings").profile) == {"reduced"}  # `extended` was begun only
     rows = fedlib.load_results("feddrl/fig6")
     assert set(rows["artifact"]) == {"table3"}
     assert set(rows["num_clients"]) == {10}

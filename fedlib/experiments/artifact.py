@@ -5,7 +5,7 @@ answers at once. Functions of modules that need torch or matplotlib enter throug
 """
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +52,15 @@ class Measurement:
     """
 
     id: str  # `<paper>/<name>`, names its rows in the store and in data/results
-    compute: "Callable[..., pd.DataFrame]"  # profile -> rows; with `reads_store`: profile, store -> rows
+    # profile -> rows; with `reads_store`: profile, store -> rows; with `parts`: profile, part -> its rows
+    compute: "Callable[..., pd.DataFrame]"
     # profile -> what the rows depend on, as plain values: rows of other settings count as none
     settings: Callable[[str], object] | None = None
     # it measures times: computed when no other process of the command is at work
     alone: bool = False
     reads_store: bool = False  # its rows are of runs, finished or not, in the store
+    # profile -> parts, in order; the rows of each are stored as it ends, so that a stop loses one at most
+    parts: Callable[[str], Sequence[Any]] | None = None
 
 
 def _no_runs(profile: str) -> list[Run]:

@@ -3,6 +3,7 @@
     <root>/<paper>/<name>/kept-<profile>.csv     the rows
                           kept-<profile>.json    their sha256, settings, provenance and wall seconds,
                                                  written last
+                          part-<profile>-<n>.*   the same of one part, until all are there (`parts`)
 
 A measurement is done when the JSON's checksum matches the CSV and its settings are those of today
 (`Measurement.settings`); it is then never repeated unless asked for.
@@ -12,7 +13,8 @@ import hashlib
 import json
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,7 @@ from fedlib.files import read_json, write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
+    import torch
 
 
 def measurement_path(measurement: Measurement, profile: str, store: Store) -> Path:
@@ -45,16 +48,20 @@ def compute_measurement(
     """Rows of a measurement, computed and stored unless they are there already.
 
     Waits for another process at work on the same measurement. again: compute even if stored. budget: it
-    cannot stop a measurement midway, so BudgetExhausted is raised before one that takes longer than is left.
+    cannot stop a measurement, or a part of one, midway, so BudgetExhausted is raised before one that takes
+    longer than is left.
     """
     path = measurement_path(measurement, profile, store)
     with store.claiming(measurement.id):
         if not again and _is_stored(measurement, profile, path, repair=True):
             return load_measurement(measurement, profile, store)
-        _require_time(measurement, profile, budget or Budget())
-        began = time.monotonic()
-        rows = measurement.compute(profile, *([store] if measurement.reads_store else []))
-        _write(path, rows, settings_of(measurement, profile), time.monotonic() - began)
+        about = settings_of(measurement, profile)
+        if measurement.parts is None:
+            _require_time(measurement, profile, budget or Budget())
+            given = [store] if measurement.reads_store else []
+            _compute(path, about, lambda: measurement.compute(profile, *given))
+        else:
+            _compute_parts(measurement, profile, path, about, again=again, budget=budget or Budget())
     return load_measurement(measurement, profile, store)
 
 
@@ -70,6 +77,45 @@ def _require_time(measurement: Measurement, profile: str, budget: Budget) -> Non
         left = minutes(budget.remaining_seconds())
         reason = f"it takes {expected.text()}, and {left} of the time budget is left"
     raise BudgetExhausted(f"{measurement.id}: not begun, {reason}")
+
+
+def _compute(path: Path, about: dict[str, Any], compute: "Callable[[], pd.DataFrame]") -> None:
+    began = time.monotonic()
+    rows = compute()
+    _write(path, rows, about, time.monotonic() - began)
+
+
+def _compute_parts(
+    measurement: Measurement, profile: str, path: Path, about: dict[str, Any], *, again: bool, budget: Budget
+) -> None:
+    """Compute the parts that are not stored, then write all rows at `path` and remove the parts.
+
+    A stored part counts if its settings, source, versions and device are those of now.
+    """
+    import pandas as pd
+
+    assert measurement.parts is not None
+    parts = measurement.parts(profile)
+    paths = [path.with_name(f"part-{profile}-{number}.csv") for number in range(len(parts))]
+    now = {**about, "code": provenance.code(), "device_name": provenance.device_name(_device())}
+    for part, own in zip(parts, paths, strict=True):
+        vouching = {**now, "part": str(part)}
+        if not again and _whole(own, repair=True) and vouching.items() <= details_beside(own).items():
+            continue
+        slowest = max((_seconds(one) for one in paths if one.is_file()), default=0.0)
+        if not budget.allows(slowest):
+            done = f"{paths.index(own)} of {len(parts)} parts are stored"
+            raise BudgetExhausted(f"{measurement.id}: {done}, and the time budget is used up")
+        _compute(own, vouching, partial(measurement.compute, profile, part))
+    _write(path, pd.concat(map(read_csv_exactly, paths), ignore_index=True), about, sum(map(_seconds, paths)))
+    for own in paths:
+        own.unlink()
+        own.with_suffix(".json").unlink()
+
+
+def _seconds(path: Path) -> float:
+    """The wall time of stored rows."""
+    return float(measurement_provenance(path)["wall_seconds"])
 
 
 def load_measurement(measurement: Measurement, profile: str, store: Store) -> "pd.DataFrame | None":
@@ -119,13 +165,16 @@ def is_current(measurement: Measurement, profile: str, path: Path, details: Mapp
     return False
 
 
-def _write(path: Path, rows: "pd.DataFrame", settings: dict[str, Any], seconds: float) -> None:
+def _device() -> "torch.device":
     import torch
 
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _write(path: Path, rows: "pd.DataFrame", settings: dict[str, Any], seconds: float) -> None:
     data = rows.to_csv(index=False, lineterminator="\n").encode()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     about = {
-        **provenance.environment(device),
+        **provenance.environment(_device()),
         "finished": provenance.now(),
         "wall_seconds": round(seconds, 3),
     }

@@ -1,5 +1,6 @@
 """Measurements are computed once, checked and exported; artifacts share measurements and runs."""
 
+import sys
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ from fake_federation import grid_runs
 
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
-from fedlib.experiments import result_files
+from fedlib.experiments import provenance, result_files
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.measurements import compute_measurement, measurement_path
@@ -57,6 +58,64 @@ def test_a_kept_computation_runs_once_and_loading_never_computes(tmp_path):
     assert rows["commit"].notna().all()
     assert main(["run", "fake/timing", "--profile", "reduced", "--again"]) == 0
     assert load_rows(find_artifact("fake/timing"), profile="reduced")["value"].tolist() == [1 / 3, 2]
+
+
+def count_to(profile, part):
+    CALLS.append(part)
+    if part == FAILING:
+        raise KeyboardInterrupt
+    return pd.DataFrame({"seed": [part, part], "value": [1 / (part + 3), float(part)]})
+
+
+FAILING = 2
+IN_PARTS = Measurement("fake/counted", count_to, lambda p: SETTINGS, parts=lambda p: range(4))
+SETTINGS = [7]
+
+
+def test_a_measurement_in_parts_goes_on_behind_those_that_are_stored(monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        compute_measurement(IN_PARTS, "reduced", Store())
+    assert CALLS == [0, 1, 2]
+    monkeypatch.setattr(sys.modules[__name__], "FAILING", None)
+    rows = compute_measurement(IN_PARTS, "reduced", Store())
+    assert CALLS == [0, 1, 2, 2, 3]
+    assert rows["value"].tolist() == [1 / 3, 0.0, 1 / 4, 1.0, 1 / 5, 2.0, 1 / 6, 3.0]  # to the last bit
+    assert rows.index.tolist() == list(range(8))
+    path = measurement_path(IN_PARTS, "reduced", Store())
+    assert sorted(one.name for one in path.parent.iterdir() if one.suffix in (".csv", ".json")) == [
+        "kept-reduced.csv", "kept-reduced.json",
+    ]  # fmt: skip
+    compute_measurement(IN_PARTS, "reduced", Store(), again=True)
+    assert CALLS[5:] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("change", ["settings", "code", "damage"])
+def test_a_part_of_other_settings_or_code_or_a_damaged_one_is_computed_again(monkeypatch, change):
+    with pytest.raises(KeyboardInterrupt):
+        compute_measurement(IN_PARTS, "reduced", Store())
+    monkeypatch.setattr(sys.modules[__name__], "FAILING", None)
+    path = measurement_path(IN_PARTS, "reduced", Store()).with_name("part-reduced-1.csv")
+    if change == "settings":
+        monkeypatch.setattr(sys.modules[__name__], "SETTINGS", [8])
+    elif change == "code":
+        monkeypatch.setattr(provenance, "code", lambda: {"source": "another"})
+    else:
+        path.write_text("seed,value\n1,2.0\n")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        rows = compute_measurement(IN_PARTS, "reduced", Store())
+    assert CALLS[3:] == ([1, 2, 3] if change == "damage" else [0, 1, 2, 3])
+    assert [one.category for one in told] == [StoreWarning] * (change == "damage")
+    assert rows["value"].tolist()[2:4] == [1 / 4, 1.0]
+
+
+def test_a_budget_ends_a_measurement_between_its_parts(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "FAILING", None)
+    budget = Budget(1, clock=lambda: 20.0 * len(CALLS))  # a part takes 20 s of it
+    with pytest.raises(BudgetExhausted, match="fake/counted: 3 of 4 parts are stored, and the time budget"):
+        compute_measurement(IN_PARTS, "reduced", Store(), budget=budget)
+    assert len(compute_measurement(IN_PARTS, "reduced", Store(), budget=Budget(1))) == 8
+    assert CALLS == [0, 1, 2, 3]
 
 
 @pytest.fixture

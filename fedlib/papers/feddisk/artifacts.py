@@ -81,8 +81,9 @@ ARTIFACTS = (
     Artifact(
         "feddisk/made-width", "Validation loss of the MADE by its width",
         measurement=Measurement(
-            "feddisk/made-width", made_width.measure_widths,
+            "feddisk/made-width", made_width.measure_width,
             lambda p: [(run.named(), widths, WIDTH_TRIALS[p]) for run, widths in made_widths(p)],
+            parts=made_width.widths_measured,
         ),
         plot=figures.plot_widths, profiles=tuple(WIDTH_TRIALS),
         datasets=_data_of(lambda p: [run for run, _ in made_widths(p)], profiles=WIDTH_TRIALS),

@@ -16,15 +16,19 @@ from fedlib.methods.feddisk.phase1 import mixture
 from fedlib.papers.feddisk.runs import MADE_HIDDEN, WIDTH_TRIALS, case_of, made_widths
 
 
-def measure_widths(profile: str) -> pd.DataFrame:
-    """Measure, for each data set, seed and width, the least validation loss (nats) and its round."""
-    rows = []
-    for run, widths in made_widths(profile):
-        task = prepare([replace(run, seed=seed) for seed in range(WIDTH_TRIALS[profile])])
-        for width in widths:
-            rows += _rows(task, width)
-            print(f"made-width {run.dataset}: {width} hidden units done", flush=True)
-    return pd.DataFrame(rows)
+def widths_measured(profile: str) -> list[tuple[str, int]]:
+    """Data set and width of each part of the measurement."""
+    return [(run.dataset, width) for run, widths in made_widths(profile) for width in widths]
+
+
+def measure_width(profile: str, part: tuple[str, int]) -> pd.DataFrame:
+    """Measure, for each seed, the least validation loss (nats) of a data set and width, and its round."""
+    dataset, width = part
+    (run,) = (run for run, _ in made_widths(profile) if run.dataset == dataset)
+    task = prepare([replace(run, seed=seed) for seed in range(WIDTH_TRIALS[profile])])
+    rows = pd.DataFrame(_rows(task, width))
+    print(f"made-width {dataset}: {width} hidden units done", flush=True)
+    return rows
 
 
 def _rows(task: "Task", width: int) -> Iterator[dict]:

@@ -22,7 +22,9 @@ SCHEDULER_SEEDS = {"smoke": 2, "reduced": 20, "paper": 5}  # single runs with a 
 _NO_DATA: dict[str, tuple[str, ...]] = dict.fromkeys(PROFILES, ())
 _MNIST = {"smoke": ("fmnist-embedded",), "reduced": ("mnist",), "paper": ("mnist",)}
 
-UPDATES = Measurement("frl/fig24", embedding.measure_embeddings, embedding.embedding_settings)
+UPDATES = Measurement(
+    "frl/fig24", embedding.measure_embeddings, embedding.embedding_settings, parts=embedding.seeds_measured
+)
 SCHEDULER = Measurement("frl/fig26", scheduler_training.trace_training, scheduler_training.training_settings)
 
 _trained = partial(Artifact, seeds=SEEDS)
@@ -129,7 +131,8 @@ ARTIFACTS = (
     Artifact(
         "frl/readings", "SchedulerFL: the literal reward alone, and with other readings", "figure",
         measurement=Measurement(
-            "frl/readings", scheduler_readings.measure_readings, scheduler_readings.reading_settings
+            "frl/readings", scheduler_readings.measure_reading, scheduler_readings.reading_settings,
+            parts=scheduler_readings.readings_measured,
         ),
         plot=scheduler_readings.plot_readings, tables=(scheduler_readings.reading_table,),
         datasets=_NO_DATA,

@@ -101,30 +101,34 @@ def embedding_settings(profile: str) -> list[Any]:
     return [embedding_run(profile).named(), SEEDS[profile]]
 
 
-def measure_embeddings(profile: str) -> pd.DataFrame:
-    """Measure separation and coordinates for each method and seed, and for PCA the variance it keeps."""
+def seeds_measured(profile: str) -> range:
+    """The seeds of a profile, each a part of the measurement."""
+    return range(SEEDS[profile])
+
+
+def measure_embeddings(profile: str, seed: int) -> pd.DataFrame:
+    """Measure separation and coordinates for each method, and for PCA the variance it keeps, of one seed."""
+    updates, cluster, task = local_updates(profile, seed)
+    shares = explained_variance(updates)
+    needed = int(np.searchsorted(np.cumsum(shares), VARIANCE) + 1)
+    about = {
+        "dataset": task.dataset.name, "dataset_checksum": task.dataset.checksum,
+        "stand_in": task.dataset.stand_in, "seed": seed, "workers": len(updates),
+        "parameters": updates.shape[1], "samples": int(sum(task.facts["train_samples"])),
+        "explained_2": float(shares[:2].sum()), "components_95": needed,
+        "components_possible": min(len(updates) - 1, updates.shape[1]),
+    }  # fmt: skip
     rows: list[dict[str, Any]] = []
-    for seed in range(SEEDS[profile]):
-        updates, cluster, task = local_updates(profile, seed)
-        shares = explained_variance(updates)
-        needed = int(np.searchsorted(np.cumsum(shares), VARIANCE) + 1)
-        about = {
-            "dataset": task.dataset.name, "dataset_checksum": task.dataset.checksum,
-            "stand_in": task.dataset.stand_in, "seed": seed, "workers": len(updates),
-            "parameters": updates.shape[1], "samples": int(sum(task.facts["train_samples"])),
-            "explained_2": float(shares[:2].sum()), "components_95": needed,
-            "components_possible": min(len(updates) - 1, updates.shape[1]),
-        }  # fmt: skip
-        for method in EMBEDDINGS:
-            points = embed(updates, method)
-            rows.append(
-                {
-                    "method": method,
-                    **about,
-                    "rand_index": separation(points, cluster),
-                    "points": json.dumps([[float(f"{x:.5g}") for x in point] for point in points]),
-                    "cluster": json.dumps(cluster.tolist()),
-                }
-            )
-            print(f"{method}, seed {seed}: adjusted Rand index {rows[-1]['rand_index']:.3f}", flush=True)
+    for method in EMBEDDINGS:
+        points = embed(updates, method)
+        rows.append(
+            {
+                "method": method,
+                **about,
+                "rand_index": separation(points, cluster),
+                "points": json.dumps([[float(f"{x:.5g}") for x in point] for point in points]),
+                "cluster": json.dumps(cluster.tolist()),
+            }
+        )
+        print(f"{method}, seed {seed}: adjusted Rand index {rows[-1]['rand_index']:.3f}", flush=True)
     return pd.DataFrame(rows)

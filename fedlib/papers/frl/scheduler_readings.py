@@ -49,17 +49,22 @@ def reading_settings(profile: str) -> list[Any]:
     return [*sizes, SAMPLES, static_times.SECONDS, readings]
 
 
-def measure_readings(profile: str) -> pd.DataFrame:
-    """Measure each reading, world and seed; `world` is changing times, or static ones of k workers."""
+def readings_measured(profile: str) -> tuple[str, ...]:
+    """The readings of a profile, each a part of the measurement."""
     check_name("profile", profile, PROFILES)
+    return tuple(READINGS)
+
+
+def measure_reading(profile: str, reading: str) -> pd.DataFrame:
+    """Measure a reading in each world and seed; `world` is changing times, or static ones of k workers."""
+    _, options = READINGS[reading]
     rows: list[dict[str, Any]] = []
-    for reading, (_, options) in READINGS.items():
-        for seed in range(SEEDS[profile]):
-            training, world = train(options, seed, profile)
-            about = {"method": reading, "world": "changing times", "seed": seed}
-            rows.append({**about, **_before_stop(training, world)})
-        rows += static_times.outcomes(reading, options, profile, WORKERS[profile], STATIC_SEEDS[profile])
-        print(f"{reading}: {len(rows)} rows", flush=True)
+    for seed in range(SEEDS[profile]):
+        training, world = train(options, seed, profile)
+        about = {"method": reading, "world": "changing times", "seed": seed}
+        rows.append({**about, **_before_stop(training, world)})
+    rows += static_times.outcomes(reading, options, profile, WORKERS[profile], STATIC_SEEDS[profile])
+    print(f"{reading}: {len(rows)} rows", flush=True)
     return pd.DataFrame(rows)
 
 

@@ -7,7 +7,7 @@ from claims import decide
 
 from fedlib.papers.feddisk import leakage_bound
 from fedlib.papers.feddisk.claims import CLAIMS
-from fedlib.papers.feddisk.made_width import measure_widths
+from fedlib.papers.feddisk.made_width import measure_width, widths_measured
 from fedlib.papers.feddisk.samples import sample_images, unpack_images
 from fedlib.papers.feddisk.toy import agreement, toy_weights
 
@@ -42,7 +42,7 @@ def test_bound_is_tight_for_a_single_client_and_the_claim_can_fail():
 
 
 def test_widths_are_measured_on_the_same_clients():
-    rows = measure_widths("smoke")
+    rows = pd.concat(measure_width("smoke", part) for part in widths_measured("smoke"))
     assert rows.groupby("dataset").hidden.nunique().tolist() == [2, 2]
     assert (rows.weights == 2 * rows.hidden * np.where(rows.dataset == "standin-xray", 1024, 784)).all()
     assert np.isfinite(rows.validation_loss).all()

@@ -17,8 +17,9 @@ from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, s
 from fedlib.papers.frl.scheduler_readings import (
     READINGS,
     measure_credit,
-    measure_readings,
+    measure_reading,
     reading_table,
+    readings_measured,
     readings_sentence,
 )
 from fedlib.papers.frl.scheduler_training import (
@@ -221,7 +222,7 @@ def test_expected_maximum_by_hand():
 
 
 def test_readings_of_the_scheduler_at_smoke():
-    rows = measure_readings("smoke")
+    rows = pd.concat(measure_reading("smoke", reading) for reading in readings_measured("smoke"))
     assert list(dict.fromkeys(rows["method"])) == list(READINGS)
     changing = rows[rows["world"] == "changing times"]
     assert len(changing) == len(READINGS)
