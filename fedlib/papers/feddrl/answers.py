@@ -17,6 +17,7 @@ from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
 
 Measure = Callable[[pd.DataFrame], pd.Series]  # rows of a cell to a number for each seed
+UNTRAINED = ("feddrl", "untrained")  # the agent and its policy before training
 MOST_NAMES = 4  # of cells in a sentence; more are only counted
 
 
@@ -129,11 +130,14 @@ def does_the_lead_grow(rows_of: RowsOf) -> list[str]:
 
 
 def _by_share(named: pd.DataFrame) -> list[str]:
-    """FedDRL's lead at the least and the largest share of the main group, and the paper's; or nothing."""
+    """FedDRL's lead at the least and the largest share of the main group, the paper's, and over its twin."""
     if not (words := lead_by_share(named)):
         return []
     low, high = (from_text(f"gain_at_delta_0.6_{end}") for end in ("low", "high"))
-    return [f"{words} The paper gains {low:g} to {high:g} % at delta = {estimands.DELTA:g}."]
+    printed = f"The paper gains {low:g} to {high:g} % at delta = {estimands.DELTA:g}."
+    parts = quantities.cells(_with_share(named), (*quantities.CELL, "delta"), UNTRAINED)
+    gains = pd.DataFrame({cell: estimands.less(*UNTRAINED)(part) for cell, part in parts})
+    return [f"{words} {printed}", *_gain_words(gains.dropna().mean(axis=1), of=", mean over all shares,")]
 
 
 def lead_by_share(named: pd.DataFrame) -> str:
@@ -141,11 +145,14 @@ def lead_by_share(named: pd.DataFrame) -> str:
 
     named: `quantities.named` of runs that differ in delta, the share.
     """
-    if named.empty:
-        return ""
-    shares = [quantities.partition_setting(text, "delta") for text in named.partition_options]
-    words = _ends(named.assign(delta=shares), "delta", "delta = {:g}")
+    words = _ends(_with_share(named), "delta", "delta = {:g}")
     return f"By the main group's share FedDRL's lead, mean over the partitions, {words}." if words else ""
+
+
+def _with_share(named: pd.DataFrame) -> pd.DataFrame:
+    if named.empty:
+        return named
+    return named.assign(delta=[quantities.partition_setting(t, "delta") for t in named.partition_options])
 
 
 def _ends(named: pd.DataFrame, column: str, at: str) -> str:
@@ -243,14 +250,18 @@ def _lead_over_cells(named: pd.DataFrame) -> list[str]:
         f"Its mean lead in best accuracy is {mean_words(lead, 'points')} (printed: "
         f"{_signed(sum(printed) / len(printed))}).",
     ]
-    gain = _pooled(named, ("feddrl", "untrained"), estimands.less("feddrl", "untrained"))
+    return [*told, *_gain_words(_pooled(named, UNTRAINED, estimands.less(*UNTRAINED)))]
+
+
+def _gain_words(gain: pd.Series, of: str = "") -> list[str]:
+    """FedDRL's best accuracy less its untrained policy's, by seed, in a sentence; none without a seed."""
     if gain.empty:
-        return told
+        return []
     says = by_sign(
         mean_interval(gain.to_numpy()), above="training helps", below="training lowers it",
         undecided="that training changes it does not show",
     )  # fmt: skip
-    return [*told, f"Against its own policy before training it is {mean_words(gain, 'points')}: {says}."]
+    return [f"FedDRL less its own policy before training{of} is {mean_words(gain, 'points')}: {says}."]
 
 
 def _by_cell(named: pd.DataFrame, needs: tuple[str, ...], measure: Measure) -> dict[str, Interval]:
