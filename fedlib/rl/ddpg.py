@@ -12,7 +12,7 @@ Departures from FedDRL's text:
    at the stored action (FEDDRL-A17).
 2. rho weighs the main network in a soft update (FEDDRL-A16); the printed form is rho = 0.98.
 3. Sorting is no sampling rule: draws are proportional to the priorities (FEDDRL-A18). Those of
-   `sampling="uniform"` are DDPG's own rule and the FRL report's.
+   `sampling="uniform"` are DDPG's own rule and the FRL report's. Both are with replacement (FRL-A35).
 """
 
 from collections.abc import Callable, Sequence

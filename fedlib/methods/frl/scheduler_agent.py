@@ -64,7 +64,7 @@ class Scheduler:
     time_epochs: int = 3  # E in T^c, at every profile
     devices: str = "report"  # or "fedddrl": the simulated devices of FedDdrl, to compare with its methods
     capacity: int = 50  # replay memory
-    batch_size: int = 10  # updates begin with more transitions than this
+    batch_size: int = 10  # drawn with replacement (A35); updates begin with more transitions than this
     discount: float = 0.99  # gamma
     rho: float = 0.01  # weight of the main network in a soft update
     actor_rate: float = 1e-3
