@@ -109,6 +109,11 @@ ARTIFACTS = (
         runs=further_runs.units, tables=(further_tables.by_unit,), profiles=("reduced", "paper"),
     ),
     _Artifact(
+        "fedddrl/bias-alone", "From C to D in two steps: the bias b, then the epochs (A24)", "table",
+        runs=further_runs.bias_alone, tables=(tables.costs,),
+        profiles=("reduced", "paper"), seeds={"reduced": 10, "paper": 5},
+    ),
+    _Artifact(
         "fedddrl/mixup-lambda", "Balanced-MixUp: one lambda per batch, or per pair (A31)", "table",
         runs=further_runs.lambdas, tables=(further_tables.by_lambda,), profiles=("reduced", "paper"),
     ),

@@ -68,6 +68,13 @@ def untrained(profile: str) -> list[Run]:
     return found
 
 
+def bias_alone(profile: str) -> list[Run]:
+    """C and D of the ablation, and between them C with the bias b, which D has as well as VDN 2 (A24)."""
+    among = real_roles(profile)
+    between = [runs.make_run(profile, "bias-alone", role, runs.FEDMARL_MIXUP_BIAS) for role in among]
+    return runs.table4(profile, ("fedavg_mixup", "fedmarl", "fedddrl"), among) + between
+
+
 def lambdas(profile: str) -> list[Run]:
     """FedAvg without Balanced-MixUp, and with one lambda for each mini-batch or for each pair (A31)."""
     found = runs.table4(profile, ("fedavg", "fedavg_mixup"))

@@ -54,6 +54,10 @@ TABLE4 = {
 FIG8 = ("fedavg_mixup", "fedprox_mixup", "fedmarl", "fedddrl")
 # Reward (12) with b: what sec. 4.1.1 says repairs setting B.
 FEDMARL_BIAS = Setting("B with the bias b", "fedmarl", {**WEIGHTS, "bias": None}, learns=True)
+# Between C and D, which differ by b and by VDN 2 (A24).
+FEDMARL_MIXUP_BIAS = Setting(
+    "C with the bias b", "fedmarl", {**WEIGHTS, "bias": None}, mixup=True, learns=True
+)
 CONTROLS = {
     **{
         f"{rule}_{share:.0%}": Setting(f"{words} {share:.0%}", rule, {"keep_share": share}, mixup=True)
@@ -62,7 +66,7 @@ CONTROLS = {
     },
     "fewest_epochs": Setting("fewest epochs for the slowest", "fewest_epochs", mixup=True),
 }
-SETTINGS = {**TABLE4, "fedmarl_bias": FEDMARL_BIAS, **CONTROLS}
+SETTINGS = {**TABLE4, "fedmarl_bias": FEDMARL_BIAS, "fedmarl_mixup_bias": FEDMARL_MIXUP_BIAS, **CONTROLS}
 
 
 @dataclass(frozen=True)

@@ -188,6 +188,11 @@ EACH_ALONE = supplement(  # of C3 and C15
     "fedddrl/table4",
     *(Part(f"B - A, {role}", contrasts(against("fedmarl_b", "fedmarl_a"), (role,))) for role in ROLES[:2]),
 )
+FROM_C_TO_D = supplement(  # of C3
+    "fedddrl/bias-alone",
+    Part("C with b - C", contrasts(against("fedmarl_mixup_bias", "fedmarl"))),
+    Part("D - C with b", contrasts(against("fedddrl", "fedmarl_mixup_bias"))),
+)
 FIRST_THREE = supplement(  # of C15
     "fedddrl/table4",
     Part("B - A", contrasts(against("fedmarl_b", "fedmarl_a"))),

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
 from fedlib.papers import artifacts
-from fedlib.papers.fedddrl import runs
+from fedlib.papers.fedddrl import further_runs, runs
 from fedlib.paths import project_root
 
 SIZES = {
@@ -103,9 +104,17 @@ def test_the_search_goes_beyond_the_setting_in_use(profile):
     assert len({run.key for run in planned}) == len(planned) == 4 * len(scale.search)
 
 
+def test_between_c_and_d_stands_c_with_the_bias_of_d():
+    beside = {named(run): run for run in further_runs.bias_alone("reduced") if run.dataset == "mnist"}
+    c, between, d = (beside[name] for name in ("fedmarl", "fedmarl_mixup_bias", "fedddrl"))
+    assert between.method_options == {**c.method_options, "bias": d.method_options["bias"]}
+    assert replace(between, method_options=c.method_options, artifact=c.artifact) == c
+
+
 def test_names_of_settings_are_unique():
     for profile in USUAL_PROFILES:
-        planned = runs.controls(profile) + runs.eq13_14(profile) + runs.table4(profile)
+        planned = runs.controls(profile) + runs.eq13_14(profile) + further_runs.bias_alone(profile)
+        planned += runs.table4(profile)
         names = Counter((r.dataset, named(r)) for r in {r.key: r for r in planned}.values())
         assert set(names.values()) == {1}
         assert {name for _, name in names} == set(runs.SETTINGS)
