@@ -243,7 +243,7 @@ def show_absent_data(plans: Plans, profile: str, store: "Store", *, again: bool 
 def show_times(plans: Plans, profile: str, store: "Store", *, again: bool = False) -> None:
     """Print stored runs and expected time per artifact, then the total (shared runs count once)."""
     from fedlib.experiments.durations import Expected, Timings, expected_measurement
-    from fedlib.experiments.measurements import load_measurement
+    from fedlib.experiments.measurements import how_it_is_stored, load_measurement
 
     measured, all_missing, timings = {}, {}, Timings()
     for artifact, runs in plans.items():
@@ -254,7 +254,8 @@ def show_times(plans: Plans, profile: str, store: "Store", *, again: bool = Fals
             time = timings.of_runs(missing)
             stored = f"{count_of_runs(len(runs))}, {len(runs) - len(missing)} stored"
         elif measurement and (again or load_measurement(measurement, profile, store) is None):
-            time, stored = expected_measurement(measurement, profile), "measured once and stored"
+            time = expected_measurement(measurement, profile)
+            stored = how_it_is_stored(measurement, profile, store)
             measured[measurement.id] = time
         print(f"{artifact.id} at {profile}: {stored}; {time.text(brief=len(plans) > 1)}")
     if len(plans) > 1:

@@ -17,7 +17,7 @@ from fedlib.errors import DataError, UsageError
 from fedlib.experiments import provenance, result_files
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.experiments.budget import Budget, BudgetExhausted
-from fedlib.experiments.measurements import compute_measurement, measurement_path
+from fedlib.experiments.measurements import compute_measurement, how_it_is_stored, measurement_path
 from fedlib.experiments.result_files import read_details
 from fedlib.experiments.results import export_results, load_rows
 from fedlib.experiments.store import Store, StoreWarning
@@ -76,6 +76,7 @@ def test_a_measurement_in_parts_goes_on_behind_those_that_are_stored(monkeypatch
     with pytest.raises(KeyboardInterrupt):
         compute_measurement(IN_PARTS, "reduced", Store())
     assert CALLS == [0, 1, 2]
+    assert how_it_is_stored(IN_PARTS, "reduced", Store()) == "measured in 4 parts, 2 stored"
     monkeypatch.setattr(sys.modules[__name__], "FAILING", None)
     rows = compute_measurement(IN_PARTS, "reduced", Store())
     assert CALLS == [0, 1, 2, 2, 3]
