@@ -37,6 +37,21 @@ class Interval:
         return {name: self.mean, f"{start}low": self.low, f"{start}high": self.high}
 
 
+@dataclass(frozen=True)
+class Ratio(Interval):
+    """A ratio with its interval: 1 is no difference, and it is written without a sign."""
+
+    @classmethod
+    def of(cls, logarithm: Interval) -> "Ratio":
+        """The ratio whose logarithm, times 100, this is."""
+        mean, low, high = (math.exp(x / 100) for x in (logarithm.mean, logarithm.low, logarithm.high))
+        return cls(mean, low, high, logarithm.n)
+
+    def __str__(self) -> str:
+        mean, *bounds = (number_words(x) for x in (self.mean, self.low, self.high) if not math.isnan(x))
+        return f"{mean} [{', '.join(bounds)}]" if bounds else mean
+
+
 NO_INTERVAL = Interval(math.nan, math.nan, math.nan, 0)  # of no values
 
 
@@ -94,14 +109,16 @@ def mean_words(values: pd.Series, unit: str = "") -> str:
 
 def ratio_words(logarithm: Interval) -> str:
     """100 times the logarithm of a ratio as the ratio: `1.24 [1.13, 1.35]`; one value has no interval."""
-    logs = (logarithm.mean, logarithm.low, logarithm.high)
-    mean, *bounds = (number_words(math.exp(x / 100)) for x in logs if not math.isnan(x))
-    return f"{mean} [{', '.join(bounds)}]" if bounds else mean
+    return str(Ratio.of(logarithm))
 
 
 def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> str:
-    """The words for an interval above 0, below 0, or around it; one value decides nothing."""
-    return above if interval.low > 0 else below if interval.high < 0 else undecided
+    """The words for an interval above 0, below 0, or around it; a ratio's is told from 1.
+
+    One value decides nothing.
+    """
+    nothing = 1 if isinstance(interval, Ratio) else 0
+    return above if interval.low > nothing else below if interval.high < nothing else undecided
 
 
 def barely_decided(interval: Interval) -> bool:

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part, real_rows, samples_of
-from fedlib.analysis.intervals import Interval, interval_words, mean_interval, number_words
+from fedlib.analysis.intervals import (
+    LOGARITHM,
+    Interval,
+    Ratio,
+    interval_words,
+    mean_interval,
+    number_words,
+)
 from fedlib.analysis.tables import counted
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
@@ -68,13 +75,21 @@ def of_claim(
 
 
 def of_part(part: Part, *, id: str, what: str, artifact: str, places: tuple[str, ...]) -> Number:
-    """The effect of a part on an artifact's rows of real data, mean over the cells at hand."""
+    """The effect of a part on an artifact's rows of real data, mean over the cells at hand.
+
+    The logarithm of a ratio is stated as the ratio: `58.8 % longer` would be read as 1.59 times as long.
+    """
 
     def compute(rows_of: RowsOf) -> Interval | None:
         samples = samples_of(part, real_rows(rows_of(artifact)))
-        return None if samples.empty else mean_interval(samples.mean(axis=1).to_numpy())
+        if samples.empty:
+            return None
+        found = mean_interval(samples.mean(axis=1).to_numpy())
+        return Ratio.of(found) if logarithm else found
 
-    return Number(id=id, what=what, unit=part.unit, artifacts=(artifact,), compute=compute, places=places)
+    logarithm = LOGARITHM in part.what
+    what, unit = what.replace(f" {LOGARITHM}", ""), "times" if logarithm else part.unit
+    return Number(id=id, what=what, unit=unit, artifacts=(artifact,), compute=compute, places=places)
 
 
 def single(value: float) -> Interval:
@@ -83,7 +98,9 @@ def single(value: float) -> Interval:
 
 
 def words(value: Interval) -> str:
-    """`+1.2 [+0.8, +1.6]`; without an interval three significant digits, or a whole number."""
+    """`+1.2 [+0.8, +1.6]`, a ratio `1.2 [0.8, 1.6]`; else three significant digits, or a whole number."""
+    if isinstance(value, Ratio):
+        return str(value)
     if not math.isnan(value.low):
         return interval_words(value)
     return f"{value.mean:,.0f}" if value.mean.is_integer() else number_words(value.mean)

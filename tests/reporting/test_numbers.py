@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fedlib import papers
-from fedlib.analysis.intervals import Interval
+from fedlib.analysis.intervals import Interval, Ratio, by_sign
 from fedlib.analysis.numbers import FINDINGS, README, Number, single, stated, words
 from fedlib.cli.main import main
 from fedlib.experiments import measurements
@@ -134,7 +134,15 @@ NUMBER = Number(id="start-one", what="accuracy", unit="%", artifacts=(TINY.id,),
 def test_values_are_stated_in_the_words_of_intervals():
     gap = replace(NUMBER, unit="points", compute=lambda rows_of: Interval(-0.36, -1.31, 0.6, 5))
     assert stated(gap, lambda name: pd.DataFrame({"seed": [0]})) == "−0.36 [−1.31, +0.60] points"
+    assert words(Ratio.of(Interval(58.8, 50.8, 66.8, 20))) == "1.80 [1.66, 1.95]"
     assert [words(single(value)) for value in (0.7, 75.04, 12.0, 4321)] == ["0.700", "75.0", "12", "4,321"]
+
+
+def test_a_ratio_is_told_from_one():
+    sides = {"above": "more", "below": "less", "undecided": "open"}
+    logs = [Interval(mean, mean - 5, mean + 5, 3) for mean in (10.0, -10.0, 1.0)]
+    assert [by_sign(Ratio.of(one), **sides) for one in logs] == ["more", "less", "open"]
+    assert [by_sign(one, **sides) for one in logs] == ["more", "less", "open"]
 
 
 def test_a_repetition_may_lie_within_the_tolerance_or_half_the_interval():

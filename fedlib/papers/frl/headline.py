@@ -36,15 +36,21 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn. In the "
         f"others it is {stated(OTHER_ROUNDS, rows_of)}.",
         *does_the_rate_decide(rows_of),
-        "While SchedulerFL trains (C12), a round's maximum time falls by "
-        f"{stated(FALL, rows_of)}; less the fall of as many workers at random that is "
-        f"{stated(NET_FALL, rows_of)}{seeds_of(FALL, rows_of)}. Both are 100 times the natural logarithm of "
-        "a ratio; the figure of claims shows C12's as that ratio (×).",
+        f"While SchedulerFL trains (C12), a round's maximum time is {stated(FALL, rows_of)} as long in the "
+        f"first half of its decisions as in the second. That is {stated(NET_FALL, rows_of)} the same ratio "
+        f"of as many workers at random{seeds_of(FALL, rows_of)}: {_falls_further(rows_of)}.",
         f"SchedulerFL's mean round up to the threshold accuracy is {stated(MEAN_ROUND, rows_of)} against as "
         "many workers drawn at random (IID; below 0 is faster). A round takes its slowest worker's time; few "
         "rounds count, since both get there early.",
         _what_training_adds(rows_of),
     ]
+
+
+def _falls_further(rows_of: RowsOf) -> str:
+    return by_sign(
+        NET_FALL.value(rows_of) or NO_INTERVAL, above="it falls further than theirs",
+        below="it falls less than theirs", undecided="that it falls further than theirs does not show",
+    )  # fmt: skip
 
 
 def _what_training_adds(rows_of: RowsOf) -> str:
@@ -58,9 +64,9 @@ def _what_training_adds(rows_of: RowsOf) -> str:
     return (
         "What training adds (R1, R3): EvaluatorFL's final accuracy less that of its untrained policy is "
         f"{stated(TRAINED, rows_of)}{seeds_of(TRAINED, rows_of)}. A round of SchedulerFL's untrained policy, "
-        f"which draws half of the workers, takes {stated(OVER_UNTRAINED, rows_of)} longer than its own. One "
-        f"of the same agent taught on permuted rewards takes {stated(OVER_PERMUTED, rows_of)} longer"
-        f"{seeds_of(OVER_PERMUTED, rows_of)}, as the same logarithm: {says}."
+        f"which draws half of the workers, takes {stated(OVER_UNTRAINED, rows_of)} as long as its own. One "
+        f"of the same agent taught on permuted rewards takes {stated(OVER_PERMUTED, rows_of)} as long"
+        f"{seeds_of(OVER_PERMUTED, rows_of)}: {says}."
     )
 
 
