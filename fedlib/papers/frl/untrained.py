@@ -111,10 +111,10 @@ def scheduler_table(rows: pd.DataFrame) -> pd.DataFrame:
 def does_training_pay(rows_of: RowsOf) -> list[str]:
     """Answer by the claims below, a sentence each: every effect against a twin, and what it shows."""
     told = []
-    for claim, start in zip(TRAINING_CLAIMS, _STARTS, strict=True):
+    for claim, start, sides in zip(TRAINING_CLAIMS, _STARTS, _SHOWN, strict=True):
         effects = effects_of(claim.parts, real_rows(rows_of(claim.artifact)))
         found = [
-            f"{words}: {_size(one)} ({by_sign(one.interval, **_SHOWN)})"
+            f"{words}: {_size(one)} ({by_sign(one.interval, **sides)})"
             for one, words in zip(effects, _TWINS[claim.artifact].values(), strict=bool(effects))
             if one.interval.n
         ]
@@ -130,12 +130,14 @@ def _size(effect: Effect) -> str:
     return effect_words(effect.interval, effect.unit)
 
 
-_SHOWN = {"above": "training helps", "below": "training harms", "undecided": "undecided"}
+_HIGHER = {"above": "its own is higher", "below": "its own is lower", "undecided": "undecided"}
+_SHORTER = {"above": "its own are shorter", "below": "its own are longer", "undecided": "undecided"}
+_SHOWN = (_HIGHER, _HIGHER, _SHORTER)  # of the same sentences; shorter rounds can go with less accuracy
 _TWINS = {"frl/evaluatorfl_untrained": EVALUATOR_TWINS, "frl/schedulerfl_untrained": SCHEDULER_TWINS}
 _STARTS = (  # of the sentences, in the order of the claims
     "EvaluatorFL's final accuracy less that of",
     "The accuracy that it is rewarded for less that of",
-    "The maximum time of a round, over SchedulerFL's, of",
+    "The maximum time of rounds, over SchedulerFL's, of",
 )
 
 

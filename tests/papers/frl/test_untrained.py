@@ -101,12 +101,12 @@ def test_the_answer_names_every_twin():
     }
     accuracy, rewarded, time = untrained.does_training_pay(lambda name: rows[name])
     assert accuracy.startswith("EvaluatorFL's final accuracy less that of its untrained policy: +5.00")
-    assert "] points (training helps) and itself taught on redrawn selections: −1.00" in accuracy
-    assert accuracy.endswith("] points (training harms) (3 seeds).")
+    assert "] points (its own is higher) and itself taught on redrawn selections: −1.00" in accuracy
+    assert accuracy.endswith("] points (its own is lower) (3 seeds).")
     assert rewarded.startswith(
         "The accuracy that it is rewarded for less that of its untrained policy: +10.00"
     )
-    assert "its untrained policy: × 2.00 [2.00, 2.00] (training helps) and itself with permuted" in time
+    assert "its untrained policy: × 2.00 [2.00, 2.00] (its own are shorter) and itself with permuted" in time
     assert untrained.does_training_pay(lambda name: pd.DataFrame()) == [
         "Open: no twin of either agent was run."
     ]
