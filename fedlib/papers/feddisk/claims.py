@@ -111,6 +111,10 @@ OWN_CURVES = (
     "Each trial is counted on its own curves, where A20 counts on the trial-mean curve. So counted, the "
     "quickest competitor needs all 1500 rounds, and the verdict is the same."
 )
+NEVER_THERE = (
+    "FedDisk reaches the best competitor's level in no trial. It is counted as reached after the last round, "
+    "in FedDisk's favour, so that the effect is an upper bound."
+)
 WIDE_MARGIN = (
     "The margin is the suite's default for a cost, 5 %, and no size that the paper prints. The loss of noisy "
     "grey pixels has a large part that no width removes, since a Bernoulli output cannot be certain of a "
@@ -188,7 +192,7 @@ CLAIMS = (
     ),
     Claim(
         "FEDDISK-C4", "fewer effective rounds in all than every competitor", "sec. VI.C.2, table 1",
-        "feddisk/table1", fallback=LONGER, how=f"{AT_LENGTH} {OWN_CURVES}",
+        "feddisk/table1", fallback=LONGER, how=f"{AT_LENGTH} {OWN_CURVES} {NEVER_THERE}",
         parts=(
             Part(
                 "rounds, quickest competitor - FedDisk in all",
@@ -207,7 +211,7 @@ CLAIMS = (
     Claim(
         "FEDDISK-C5",
         "traffic is reduced 8 (FEMNIST), 1.4 (X-rays) and 1.6 times (MNIST; by its tables 1.39)",
-        "sec. VI.C.3, fig. 6", "feddisk/fig6", fallback=LONGER, how=AT_LENGTH,
+        "sec. VI.C.3, fig. 6", "feddisk/fig6", fallback=LONGER, how=f"{AT_LENGTH} {NEVER_THERE}",
         parts=(
             Part(
                 "traffic, cheapest competitor / FedDisk (100 log)", by_data(quantities.reduction), unit="%",
