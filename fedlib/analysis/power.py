@@ -46,7 +46,7 @@ class Spread:
 class Power:
     """Probability that a rule supports its claim."""
 
-    seeds: int
+    seeds: tuple[int, ...]  # of each part that is simulated, drawn with as many
     spread: float  # standard deviation over seeds, in the unit of the first part
     without_effect: float  # highest rate of *supported* where one part of the claim is false
     at_printed: float  # power: at the printed effect, else at twice the margin (equivalence: at 0)
@@ -79,12 +79,11 @@ def power_with(claim: Claim, samples: Sequence[pd.DataFrame], *, repeats: int = 
     spreads = [spread for spread in found if spread and not np.isclose(spread.deviations, 0).all()]
     if not spreads:
         return None
-    n = min(spread.seeds for spread in spreads)
     return Power(
-        n,
+        tuple(spread.seeds for spread in spreads),
         spreads[0].deviations[0] if len(spreads[0].deviations) == 1 else _typical(spreads[0]),
-        max(supported_rate([one], n, effect=False, repeats=repeats) for one in spreads),
-        supported_rate(spreads, n, effect=True, repeats=repeats),
+        max(supported_rate([one], effect=False, repeats=repeats) for one in spreads),
+        supported_rate(spreads, effect=True, repeats=repeats),
         seeds_needed(spreads, repeats=min(repeats, SEARCH_REPEATS)),
         spreads[0].part.over,
     )
@@ -94,10 +93,15 @@ def _typical(spread: Spread) -> float:
     return math.sqrt(sum(d * d for d in spread.deviations) / len(spread.deviations))
 
 
-def supported_rate(spreads: list[Spread], seeds: int, *, effect: bool, repeats: int = REPEATS) -> float:
-    """Share of simulated experiments in which the claim is supported, its parts drawn independently."""
+def supported_rate(
+    spreads: list[Spread], seeds: int | None = None, *, effect: bool, repeats: int = REPEATS
+) -> float:
+    """Share of simulated experiments in which the claim is supported, its parts drawn independently.
+
+    seeds: of all parts; None: each part has as many as its rows.
+    """
     rng = np.random.default_rng(0)
-    found = [_simulated(spread, seeds, effect, repeats, rng) for spread in spreads]
+    found = [_simulated(one, one.seeds if seeds is None else seeds, effect, repeats, rng) for one in spreads]
     return float(np.isin(decisions.combine(np.stack(found)), (SUPPORTED, SMALLER)).mean())
 
 

@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 
 from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
 from fedlib.analysis.decisions import ARITHMETIC, VERDICTS
-from fedlib.analysis.intervals import number_words
+from fedlib.analysis.intervals import LOGARITHM, number_words, ratio_words
 from fedlib.analysis.power import Power, power_of, power_with
-from fedlib.analysis.tables import counted
+from fedlib.analysis.tables import counted, span_words
 from fedlib.experiments.artifact import PROFILES
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS
@@ -72,8 +72,8 @@ independently, and so are the cells of *everywhere*). *False* is the rate of "su
 is false by the least (no effect; a difference of the margin; one cell at minus the margin) and all else of
 the claim holds beyond doubt, the highest over its estimands. *Power* is the rate at the printed effect, or
 at twice the margin where none is printed. *Seeds* is what 80 % power takes. A bold power is below 20 %:
-there "inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm of a ratio,
-close to percent while it is small.
+there "inconclusive" says nothing about the paper. "100 log" is 100 times the natural logarithm of a ratio;
+the ratio itself follows the ×.
 """
 
 
@@ -119,7 +119,8 @@ def part_line(part: Part, effect: Effect | None = None) -> str:
     shown = "-" if math.isnan(printed) else number_words(printed, signed=True)
     what = part.what.replace("|", r"\|")  # or the bars of |x| would end the cell
     gates = f" (own gate: {'; '.join(gate.name for gate in part.gates)})" if part.gates else ""
-    ours = f"{effect.effect} | {effect.verdict_words}" if effect else "- | -"
+    ratio = f"; × {ratio_words(effect.interval)}" if effect and LOGARITHM in part.what else ""
+    ours = f"{effect.effect}{ratio} | {effect.verdict_words}" if effect else "- | -"
     return f"| {what}{gates} | {part.unit} | {part.kind} | {shown} | {margin:.3g} | {ours} |"
 
 
@@ -163,7 +164,7 @@ def power_words(power: Power | None) -> str:
     shown = f"{power.at_printed:.0%}" if power.at_printed >= ENOUGH_POWER else f"**{power.at_printed:.0%}**"
     needed = power.seeds_needed if power.seeds_needed else "more than 200"
     return (
-        f"{power.seeds} {power.over}, standard deviation {power.spread:.3g}: "
+        f"{span_words(power.seeds)} {power.over}, standard deviation {power.spread:.3g}: "
         f"false {power.without_effect:.1%}, power {shown}, seeds for 80 %: {needed}."
     )
 

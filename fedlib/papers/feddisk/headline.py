@@ -83,13 +83,16 @@ def _scale(rows: pd.DataFrame) -> str:
 def _size(own: pd.DataFrame, seeds: int) -> str:
     """`600 training images a class, 20 of 1500 rounds, 5 seeds`, of the rows of one data set.
 
-    Of a shorter local work too: `2 mini-batches a round`.
+    The local work too: `2 mini-batches a round`, `2 epochs a round`.
     """
     images = json.loads(own.dataset_options.iloc[0]).get("train_per_class")
     parts = [f"{images} training images a class"] if images else []
     parts.append(f"{own['rounds'].max()} of {ROUNDS[case_of(own.dataset.iloc[0])]} rounds")
     steps = own.get("local_steps", pd.Series(dtype=float))  # NaN where it is epochs
-    parts += [f"{steps.iloc[0]:g} mini-batches a round"] if len(steps) and steps.notna().all() else []
+    if len(steps) and steps.notna().all():
+        parts.append(f"{steps.iloc[0]:g} mini-batches a round")
+    elif "local_epochs" in own:
+        parts.append(f"{own['local_epochs'].iloc[0]:g} epochs a round")
     return ", ".join([*parts, f"{seeds} seeds"])
 
 
