@@ -24,11 +24,16 @@ def refuse_mixup(name: str, run: Run) -> None:
 
 
 def require_server_images(name: str, run: Run) -> None:
-    """UsageError if the server has no images of its own, for a method that measures or learns on them."""
+    """UsageError if the server has no images of its own, for a method that measures or learns on them.
+
+    name: for a task of the caller's tensors (`task_of`), whose run names no method.
+    """
+    own = run.dataset == "own"
+    remedy = "a data set with the option" if own else "the data-set option"
     check(
         run.dataset_options.get("server_share") is not None,
-        f"method {name!r} needs images on the server, and it has none; allowed: the data-set option "
-        "server_share (e.g. dataset.server_share=0.1)",
+        f"method {(name if own else run.method)!r} needs images on the server, and it has none; allowed: "
+        f"{remedy} server_share (e.g. dataset.server_share=0.1)",
     )
 
 
