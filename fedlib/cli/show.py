@@ -51,16 +51,15 @@ def show_command(arguments: argparse.Namespace) -> int:
     Runs outside of the grid (another method, data set or setting) get a table of final accuracies and curves.
     """
     draw_without_window()
-    from fedlib.plotting.style import FIGURE_FILES
-
-    check_name("kind of figure file", _figure_path(arguments).suffix.removeprefix("."), FIGURE_FILES)
-    from fedlib.analysis.tables import provenance_line
     from fedlib.papers import find_artifact
-    from fedlib.plotting.style import labelled
 
-    artifact = find_artifact(arguments.id)
+    artifact = find_artifact(arguments.id)  # a wrong name is refused before the slow imports
     if arguments.profile is not None:
         artifact.check_profile(arguments.profile)
+    from fedlib.analysis.tables import provenance_line
+    from fedlib.plotting.style import FIGURE_FILES, labelled
+
+    check_name("kind of figure file", _figure_path(arguments).suffix.removeprefix("."), FIGURE_FILES)
     rows, own = _rows(arguments, artifact)
     check(len(rows) > 0, f"no rows stored; {_how_to_compute(arguments)}")
     general = "test_accuracy" in rows
