@@ -90,6 +90,7 @@ def draw(records: list[dict], folder: Path, caption: str) -> Path:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator
 
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), constrained_layout=True)
     frame = pd.DataFrame(records)
@@ -102,6 +103,9 @@ def draw(records: list[dict], folder: Path, caption: str) -> Path:
         axis.set_xlabel(label)
         axis.xaxis.set_minor_formatter("")  # decades and measured places only
         axis.yaxis.set_minor_formatter("")
+        if part["seconds"].max() < 100 * part["seconds"].min():  # too few decades to read values from
+            axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.yaxis.set_major_formatter("{x:g}")
         if sweep == "rounds":
             axis.set_xticks(sorted(part["x"].unique()), [f"{x:g}" for x in sorted(part["x"].unique())])
         axis.set_ylabel("seconds")
