@@ -52,9 +52,8 @@ def _of_one_cell(rows: pd.DataFrame, value: str, *by: str) -> pd.DataFrame:
     twice = known[known.duplicated([*by, "seed", "round"])]
     if len(twice):
         one = twice.iloc[0]
-        check(
-            False, f"more than one row for seed {one['seed']:g}, round {one['round']:g}; allowed: one method"
-        )
+        several = f"more than one row for seed {one['seed']:g}, round {one['round']:g}"
+        check(False, f"{several}; allowed: one method with one value of `group`, its description")
     return known
 
 
