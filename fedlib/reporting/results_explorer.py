@@ -114,9 +114,15 @@ def draw_results(
 
 
 def _styles(names: list[str]) -> dict[str, MethodStyle]:
-    """The suite's colour of each method that has one; of others by their place, so that no two look alike."""
+    """The suite's colour of each method that has one; of others by their place, so that no two look alike.
+
+    A method with options (`FedProx, mu 0.01`) has the method's own, unless another of the names has it.
+    """
     by_label = {style.label: style for style in METHOD_STYLES.values()}
     known = {name: by_label[name] for name in names if name in by_label}
+    bare = {name: name.split(", ")[0] for name in names if name not in known}
+    once = [label for label in bare.values() if list(bare.values()).count(label) == 1 and label not in known]
+    known |= {name: by_label[label] for name, label in bare.items() if label in once and label in by_label}
     taken = {style.colour for style in known.values()}
     spare = [colour for colour in _COLOURS if colour not in taken] or _COLOURS
     others = [name for name in names if name not in known]

@@ -32,6 +32,17 @@ def test_known_methods_keep_their_colours_and_others_get_what_is_left():
     assert set(results_explorer._styles([*everyone, "mine"])) == {*everyone, "mine"}
 
 
+def test_a_method_with_options_has_its_colour_where_no_other_has_it():
+    styles = results_explorer._styles(
+        ["FedAvg", "FedProx, mu 0.01", "FedDRL, mode online", "FedDRL, agent x"]
+    )
+    by_label = {style.label: style.colour for style in METHOD_STYLES.values()}
+    assert styles["FedProx, mu 0.01"].colour == by_label["FedProx"]
+    assert len({style.colour for style in styles.values()}) == 4
+    both = results_explorer._styles(["FedProx", "FedProx, mu 0.01"])
+    assert both["FedProx"].colour == by_label["FedProx"] != both["FedProx, mu 0.01"].colour
+
+
 def test_each_choice_opens_the_next_and_draws_once(session, drawn):
     paper, artifact, cell, methods, seeds = (
         control for box in results_explorer.make_explorer(session).children[:2] for control in box.children

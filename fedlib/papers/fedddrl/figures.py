@@ -278,7 +278,7 @@ def plot_epochs(rows: pd.DataFrame, *, which: int) -> Figure:
         part = own[own.epochs == epochs]
         ax.scatter(
             beside_each_other(part), part.probing_seconds, s=10 * (epochs - 2), color=epoch_colour(epochs),
-            label=f"{epochs} epochs",
+            label=f"{epochs} epochs", zorder=2 + 1 / epochs,  # small dots on top of large ones
         )  # fmt: skip
     ax.set(xlabel="round", ylabel="probing latency (s)", title=title)
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))

@@ -220,7 +220,7 @@ def plot_privacy(rows: pd.DataFrame) -> Figure:
     ax.loglog(equal.index, equal.bound.iloc[0] * 2 / equal.index, "k:", lw=1, label="1 / K")
     ax.set(xlabel="clients K", ylabel="nats, mean over clients and trials")
     ax.legend()
-    return fig
+    return plotting.caption(fig, rows, "Computed exactly.")
 
 
 _FAR = 10  # points: an effect beyond is an arrow at the edge and its numbers

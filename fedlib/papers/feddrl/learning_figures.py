@@ -84,7 +84,7 @@ def plot_bandit(rows: pd.DataFrame) -> Figure:
     fig.supylabel("mean $\\mu$ of a group's clients", fontsize="medium")
     plotting.one_legend(fig, axes[:1, 0], 2)
     note = (
-        f"Means over {rows.seed.nunique()} agents. The level of the rewards changes no best answer: an agent "
-        "that learns leaves 1/2 in the lower row only, where tilting to the small group pays."
+        f"Means over {rows.seed.nunique()} agents, without intervals. The level of the rewards changes no "
+        "best answer: an agent that learns leaves 1/2 in the lower row only, where tilting to the small group pays."
     )
     return plotting.caption(fig, rows.drop(columns="seed"), note)

@@ -151,4 +151,4 @@ def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
     ax.set_title("Accuracy in simulated time; dotted: as many clients at random")
     lost, count = int((own.groupby("run").status.last() != "ok").sum()), own.seed.nunique()
     told = f"; failed runs end where they failed: {lost} of {own.run.nunique()}" if lost else ""
-    return plotting.caption(fig, rows, f"Means over {count} seeds{told}.")
+    return plotting.caption(fig, rows, f"Means over {count} seeds, without intervals{told}.")

@@ -80,11 +80,9 @@ def test_figures_without_runs_are_written(tmp_path):
         for s in range(2)
         for h in (30, 50)
     )
+    bounds = check_bound("smoke").assign(profile="paper")
     assert draw_figure(find_artifact("feddisk/made-width"), widths, tmp_path).stat().st_size > 8_000
-    assert (
-        draw_figure(find_artifact("feddisk/sec5-privacy"), check_bound("smoke"), tmp_path).stat().st_size
-        > 8_000
-    )
+    assert draw_figure(find_artifact("feddisk/sec5-privacy"), bounds, tmp_path).stat().st_size > 8_000
 
 
 @pytest.mark.parametrize(
