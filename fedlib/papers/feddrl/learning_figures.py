@@ -85,6 +85,7 @@ def plot_bandit(rows: pd.DataFrame) -> Figure:
     plotting.one_legend(fig, axes[:1, 0], 2)
     note = (
         f"Means over {rows.seed.nunique()} agents, without intervals. The level of the rewards changes no "
-        "best answer: an agent that learns leaves 1/2 in the lower row only, where tilting to the small group pays."
+        "best answer: an agent that learns leaves 1/2 in the lower row only, where tilting to the small "
+        "group pays."
     )
     return plotting.caption(fig, rows.drop(columns="seed"), note)
