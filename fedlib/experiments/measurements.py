@@ -96,7 +96,7 @@ def _compute_parts(
 
     assert measurement.parts is not None
     parts = measurement.parts(profile)
-    paths = _part_paths(path, profile, len(parts))
+    paths = [path.with_name(f"part-{profile}-{number}.csv") for number in range(len(parts))]
     now = {**about, "code": provenance.code(), "device_name": provenance.device_name(_device())}
     for part, own in zip(parts, paths, strict=True):
         vouching = {**now, "part": str(part)}
@@ -113,19 +113,16 @@ def _compute_parts(
         own.with_suffix(".json").unlink()
 
 
-def _part_paths(path: Path, profile: str, count: int) -> list[Path]:
-    return [path.with_name(f"part-{profile}-{number}.csv") for number in range(count)]
-
-
 def how_it_is_stored(measurement: Measurement, profile: str, store: Store) -> str:
-    """In words for a measurement that is not whole: stored at once, or how many of its parts are."""
+    """In words for a measurement that is not whole: stored at once, or how many of its parts are.
+
+    The parts themselves are not asked for, since their modules may import torch.
+    """
     if measurement.parts is None:
         return "measured once and stored"
-    paths = _part_paths(
-        measurement_path(measurement, profile, store), profile, len(measurement.parts(profile))
-    )
-    done = sum(_whole(path, repair=False) for path in paths)
-    return f"measured in {len(paths)} parts, {done} stored"
+    folder = measurement_path(measurement, profile, store).parent
+    done = sum(_whole(path, repair=False) for path in folder.glob(f"part-{profile}-*.csv"))
+    return f"measured in parts, {done} stored"
 
 
 def _seconds(path: Path) -> float:

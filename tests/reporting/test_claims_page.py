@@ -93,8 +93,8 @@ def test_every_claim_names_its_place_and_artifacts_that_exist():
 
 
 def test_a_weak_rule_stands_out():
-    strong = claims_page.Power(5, 0.5, 0.02, 0.9, 4)
-    weak = claims_page.Power(3, 2.0, 0.02, 0.07, None)
+    strong = claims_page.Power((5,), 0.5, 0.02, 0.9, 4)
+    weak = claims_page.Power((3,), 2.0, 0.02, 0.07, None)
     assert claims_page.power_words(strong).endswith("power 90%, seeds for 80 %: 4.")
     assert claims_page.power_words(weak).endswith("power **7%**, seeds for 80 %: more than 200.")
     assert claims_page.power_words(None) == "No rows with a spread to simulate."
