@@ -109,7 +109,7 @@ class Scale:
 SCALES = {
     "smoke": Scale(("fmnist-embedded",), ("cluster skew",), 3, 120, 20, "mlp", 40, trials=1),
     "reduced": Scale(("fmnist",), ("cluster skew", "Dirichlet 0.1"), 80, 1000, 300),
-    "extended": Scale(("fmnist",), ("cluster skew", "Dirichlet 0.1", "two labels"), 300, 1000, 300),
+    "extended": Scale(("fmnist",), tuple(CELLS), 300, 1000, 300),
     "paper": Scale(("fmnist", "mnist", "cifar10"), tuple(CELLS), 300, None, None),
 }
 PROFILE_WORDS = {  # what a profile of the head to head is, on the first screen
