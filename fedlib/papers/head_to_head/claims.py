@@ -57,7 +57,8 @@ def less(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
 CELLS = len(SCALES["paper"].datasets) * len(SCALES["paper"].cells)
 EQUAL_SIZES = (
     "In all cells but volume and labels clients hold equally many images, so that FedNova is FedAvg there "
-    "but for rounding, which alone can move a run by points: beside the verdict stands the same against FedNova."
+    "but for rounding, which alone can move a run by points: beside the verdict stands the same against "
+    "FedNova."
 )
 FAVOR_TRAINED = (
     "FAVOR's agent is trained in ten episodes of the run's length with one client a round, at 300 rounds in "
