@@ -17,7 +17,7 @@ from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
-from fedlib.papers.head_to_head.quantities import levels_by_seed, per_run
+from fedlib.papers.head_to_head.quantities import equal_sizes, levels_by_seed, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
 from fedlib.papers.head_to_head.training import training_words
 
@@ -101,7 +101,10 @@ def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
     if theirs == "feddrl_shuffled":
         return (Supplement("head_to_head/comparison", permuted_words),)
     part = Part(f"{LEARNED[ours]} - FedNova", lambda rows: less(rows, ours, "fednova"))
-    return (supplement("head_to_head/comparison", part),) * (theirs == "fedavg")
+    beside = supplement(
+        "head_to_head/comparison", part, where="where clients are equally large", chosen=equal_sizes
+    )
+    return (beside,) * (theirs == "fedavg")
 
 
 def permuted_words(rows: pd.DataFrame) -> str:

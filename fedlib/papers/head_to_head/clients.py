@@ -16,7 +16,7 @@ from fedlib import seeds
 from fedlib.analysis.memo import once_per_frame
 from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.papers.head_to_head.quantities import labelled
-from fedlib.partition import make_partition
+from fedlib.partition import Partition, make_partition
 from fedlib.partition.noise import split_within_clients
 
 CLASSES = 10  # of every data set of the protocol
@@ -24,11 +24,12 @@ CLASSES = 10  # of every data set of the protocol
 
 @dataclass(frozen=True)
 class Sizes:
-    """Images of a cell's clients: each client's training images and held-back ones."""
+    """Images of a cell's clients, those of one seed after those of another: for training, held back."""
 
     trained: tuple[int, ...]
     held: tuple[int, ...]
     batch: int
+    seeds: int = 1
 
     @property
     def steps(self) -> list[int]:
@@ -37,7 +38,8 @@ class Sizes:
 
     @property
     def total(self) -> int:
-        return sum(self.trained) + sum(self.held)
+        """Images of all clients together, mean over the seeds."""
+        return (sum(self.trained) + sum(self.held)) // self.seeds
 
 
 def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
@@ -47,20 +49,24 @@ def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
     """
     found = {}
     for cell, part in labelled(rows).groupby("cell", sort=False):
-        first = part.iloc[0]
-        given = json.loads(first.dataset_options)
-        if "train_per_class" not in given:
+        first, drawn = part.iloc[0], part.seed.unique()
+        if "train_per_class" not in json.loads(first.dataset_options):
             continue
-        lists = make_partition(
-            first.partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]),
-            num_classes=CLASSES, num_clients=int(first.num_clients),
-            rng=seeds.rng(int(first.seed), "partition"), **json.loads(first.partition_options),
-        )  # fmt: skip
-        own, held = split_within_clients(
-            lists, 1 - given["local_test"], seeds.rng(int(first.seed), "local_test")
-        )
-        found[str(cell)] = Sizes(tuple(map(len, own)), tuple(map(len, held)), int(first.batch_size))
+        divided = [_divided(first, int(seed)) for seed in drawn]
+        own, held = (tuple(len(ids) for one in divided for ids in one[at]) for at in (0, 1))
+        found[str(cell)] = Sizes(own, held, int(first.batch_size), len(drawn))
     return found
+
+
+def _divided(row: pd.Series, seed: int) -> tuple[Partition, Partition]:
+    """Each client's images, for training and held back, of a run that has this row's options."""
+    given = json.loads(row.dataset_options)
+    lists = make_partition(
+        row.partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]),
+        num_classes=CLASSES, num_clients=int(row.num_clients), rng=seeds.rng(seed, "partition"),
+        **json.loads(row.partition_options),
+    )  # fmt: skip
+    return split_within_clients(lists, 1 - given["local_test"], seeds.rng(seed, "local_test"))
 
 
 @once_per_frame

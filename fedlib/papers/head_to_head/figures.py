@@ -14,6 +14,7 @@ from fedlib.papers.head_to_head.quantities import CELL, benchmark_cells, labelle
 from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import WHITE, method_style
 
+MOST_PANELS = 5  # beside each other
 FAR = 3.0  # Tukey's fence of far outliers, in quartile ranges
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
 
@@ -33,7 +34,7 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     parts = {"mean over\nthe cells": rows} if len(cells) > 1 else {}
     parts |= {",\n".join(cell): part for cell, part in cells.items()}
     order = tables.differences(rows).sort_values("mean").contestant.tolist()
-    lines = -(-len(parts) // 3)
+    lines = -(-len(parts) // MOST_PANELS)
     columns = -(-len(parts) // lines)
     size = (2.2 + 1.8 * columns, (0.34 * len(order) + 1.0) * lines + 0.6)
     fig, axes = plotting.subplots(lines, columns, figsize=size, squeeze=False, sharey=True)

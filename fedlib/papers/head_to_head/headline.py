@@ -41,6 +41,7 @@ from fedlib.papers.head_to_head.quantities import (
     OPEN,
     TOO_FEW,
     benchmark_cells,
+    equal_sizes,
     per_run,
     standing_of,
 )
@@ -104,13 +105,14 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
 
 def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:
     """Learned methods less FedNova in the cells where it is FedAvg but for rounding; empty without them."""
-    if "fednova" not in set(per_run(rows).contestant) or (rows.partition == "label_volume").any():
+    rows = equal_sizes(rows)
+    if rows.empty or "fednova" not in set(per_run(rows).contestant):
         return ""
     gaps = {LEARNED[name]: less(rows, name, "fednova").dropna().mean(axis=1) for name in names}
     told = [f"{name} {mean_words(gap, '')}" for name, gap in gaps.items() if len(gap) > 1]
     return (
-        "FedAvg is one course of training, and rounding alone makes another: all clients hold equally many "
-        f"images, so that FedNova is FedAvg but for the last digits. Less FedNova, in points: "
+        "FedAvg is one course of training, and rounding alone makes another: where clients hold equally "
+        f"many images, FedNova is FedAvg but for the last digits. Less FedNova, in points: "
         f"{', '.join(told)}."
     ) * bool(told)
 

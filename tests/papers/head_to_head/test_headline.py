@@ -41,6 +41,8 @@ def test_learned_methods_stand_against_fedavgs_twin():
     names = ("fedavg", "fednova", "feddrl")
     unequal = pd.concat(lines(one, seed, [0.6] * 20, cell=UNEQUAL) for one in names for seed in (0, 1))
     assert headline._twin_words(unequal, ["feddrl"]) == ""
+    both = headline._twin_words(pd.concat([rows, unequal]), ["feddrl"])
+    assert both.endswith("FedDRL (online) −1.00 [−1.00, −1.00].")
     assert headline._twin_words(table_of(fedavg=[0.6], feddrl=[0.6]), ["feddrl"]) == ""
 
 

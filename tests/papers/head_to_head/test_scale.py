@@ -5,6 +5,7 @@ import json
 import pandas as pd
 
 from fedlib.papers.head_to_head import claims, runs, scale, training
+from fedlib.papers.head_to_head.clients import client_sizes
 from fedlib.papers.head_to_head.headline import comparison_evidence, scale_in_brief
 from tests.support.head_to_head_rows import lines, table_of
 
@@ -43,6 +44,18 @@ def test_images_of_the_protocol():
     assert scale.images_words(whole) == "The comparison trains and tests on all images."
     assert scale.images_in_brief(whole) == "The comparison trains on all images."
     assert scale.worst_tenth_words(whole) == ""
+
+
+def test_images_that_differ_by_seed_are_told_over_all_seeds():
+    """Volumes of 0.5 to 1.5 times the mean, drawn anew for each seed: all 10,000 images go to the clients."""
+    alone = [curve("fedavg", [0.5] * 20, seed=seed, cell="volume and labels") for seed in (0, 1)]
+    sizes = [client_sizes(rows)["volume and labels"] for rows in alone]
+    both = client_sizes(pd.concat(alone))["volume and labels"]
+    assert sizes[0].trained != sizes[1].trained
+    assert both.trained == sizes[0].trained + sizes[1].trained
+    assert {both.total, sizes[0].total, sizes[1].total} == {10_000}
+    span = f"on {min(both.trained)} to {max(both.trained)} images"
+    assert f"In volume and labels a client trains {span}" in scale.images_words(pd.concat(alone))
 
 
 def test_worst_tenths_are_compared_with_fedavgs():
