@@ -13,6 +13,7 @@ import pandas as pd
 from fedlib.analysis import decisions
 from fedlib.analysis.decisions import (
     ARITHMETIC,
+    EQUIVALENCE,
     EVERYWHERE,
     INCONCLUSIVE,
     KINDS,
@@ -26,6 +27,7 @@ from fedlib.analysis.intervals import (
     LOGARITHM,
     NO_INTERVAL,
     Interval,
+    barely_decided,
     interval_words,
     mean_interval,
     number_words,
@@ -190,13 +192,26 @@ class Effect:
 
     @property
     def verdict_words(self) -> str:
-        """The verdict, with a note where a supported effect lies below the margin."""
-        return f"{self.verdict}{' (below the margin)' * self.below_margin}"
+        """The verdict, with a note where a supported effect lies below the margin, or an end by a bound."""
+        notes = ["below the margin"] * self.below_margin + ["barely"] * self.barely
+        return f"{self.verdict} ({', '.join(notes)})" if notes else self.verdict
 
     @property
     def below_margin(self) -> bool:
         """Whether a plainly supported superiority lies below the margin: no size is printed to compare."""
         return self.verdict == SUPPORTED and self.kind == SUPERIORITY and self.interval.high < self.margin
+
+    @property
+    def barely(self) -> bool:
+        """Whether an end of the interval that decides lies next to the bound which it is held against."""
+        bounds = {
+            (SUPERIORITY, SUPPORTED): (0.0,),
+            (SUPERIORITY, decisions.SMALLER): (0.0, self.margin),
+            (SUPERIORITY, REFUTED): (self.margin,),
+            (EQUIVALENCE, SUPPORTED): (self.margin, -self.margin),
+            (EQUIVALENCE, REFUTED): (self.margin, -self.margin),
+        }.get((self.kind, self.verdict), ())
+        return any(barely_decided(self.interval, bound) for bound in bounds)
 
     def _span(self) -> str:
         """Spread of the cells' effects: described, not decided."""

@@ -121,9 +121,10 @@ def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> st
     return above if interval.low > nothing else below if interval.high < nothing else undecided
 
 
-def barely_decided(interval: Interval) -> bool:
-    """Whether 0 lies outside the interval by less than a twentieth of its width."""
-    return 0 < max(interval.low, -interval.high) < (interval.high - interval.low) / 20
+def barely_decided(interval: Interval, bound: float = 0.0) -> bool:
+    """Whether a bound lies outside the interval by less than a twentieth of its width."""
+    outside = max(interval.low - bound, bound - interval.high)
+    return 0 < outside < (interval.high - interval.low) / 20
 
 
 def by_side(

@@ -37,7 +37,8 @@ of the estimand decides, with 95 % t intervals over seeds:
 | everywhere | every cell's interval lies above minus the margin | one lies below it (Holm's correction) |
 
 Superiority that is both is *supported, smaller than printed*; where no size is printed, *supported* with a
-note that it is below the margin. Everything else is *inconclusive*. A claim of
+note that it is below the margin. Everything else is *inconclusive*. *Barely*: an end of the interval lies
+within a twentieth of its width of the bound that it is held against. A claim of
 several estimands is *supported* if all are, *partly supported* if some are supported and some not
 supported, *not supported* if some are not supported and none is supported. Where a paper says "in all
 cells" and the kind is superiority, the mean over the cells is tested, which is weaker. A claim about

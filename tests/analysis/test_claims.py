@@ -243,6 +243,24 @@ def test_number_words():
     assert number_words(1234.5) == "1234"
 
 
+@pytest.mark.parametrize(
+    ("kind", "verdict", "low", "barely"),
+    [
+        (SUPERIORITY, "supported", 0.09, True),
+        (SUPERIORITY, "supported", 0.11, False),
+        (SUPERIORITY, "not supported", -1.59, True),  # its upper end at 0.41, below a margin of 0.5
+        (SUPERIORITY, "not supported", -1.61, False),
+        (SUPERIORITY, "inconclusive", -0.01, False),
+        (EQUIVALENCE, "not supported", 0.55, True),
+        (EVERYWHERE, "not supported", -2.55, False),
+    ],
+)
+def test_an_end_within_a_twentieth_of_the_width_decides_barely(kind, verdict, low, barely):
+    found = Interval(low + 1, low, low + 2, 3)
+    words = claims.Effect("A - B", "points", kind, verdict, found, math.nan, 0.5).verdict_words
+    assert words == verdict + " (barely)" * barely
+
+
 def test_verdict_words_are_checked():
     with pytest.raises(UsageError, match="unknown verdict 'mixed'"):
         claims.Verdict("mixed", "")
