@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedlib.engine.layers.fused_sgd import Update
+from fedlib.engine.layers.max_pooling import MaxPool2d
 from fedlib.engine.layers.reduced import reduced_linear
 from fedlib.engine.layers.small_convolutions import depthwise, is_depthwise, is_pointwise, is_small, pointwise
 from fedlib.models.layers import (
@@ -205,12 +206,13 @@ _STACKED: dict[type[nn.Module], type[nn.Module]] = {
     MaskedLinear: StackedMaskedLinear,
     nn.Conv2d: StackedConv2d,
     BatchNorm2d: StackedBatchNorm2d,
+    nn.MaxPool2d: MaxPool2d,
     nn.Flatten: StackedFlatten,
     Dropout: StackedDropout,
 }
 _UNCHANGED = (
-    nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.MaxPool2d, nn.AvgPool2d,
-    nn.AdaptiveAvgPool2d, nn.Identity, RepeatChannels, Resize,
+    nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.AvgPool2d, nn.AdaptiveAvgPool2d,
+    nn.Identity, RepeatChannels, Resize,
 )  # fmt: skip
 # Layers whose printed form says all that decides what they compute (nn.AvgPool2d: see `prints_all`)
 KNOWN_LAYERS = {*_STACKED, *_UNCHANGED, nn.Sequential} - {MaskedLinear}
