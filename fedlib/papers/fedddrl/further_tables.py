@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.tables import counted, side_words, span_words, summarise_seeds
 from fedlib.errors import check
 from fedlib.papers.fedddrl import quantities, return_tables, runs
@@ -188,26 +188,26 @@ def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def episodes_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on what longer training is worth, against the shortest, paired by partition seed."""
+    """Sentences on what longer training is worth, against the shortest, paired by partition seed."""
     found = by_agent(rows) if len(rows) else pd.DataFrame({"episodes": [], "role": []})
-    shown, told = quantities.shown_roles(rows) if len(rows) else {}, []
+    shown = quantities.shown_roles(rows) if len(rows) else {}
+    gains: dict[str, dict[str, Interval]] = {"return": {}, "accuracy": {}}
     for role in (name for name in runs.ALPHAS if name in shown):
         by_length = {n: own.set_index("seed") for n, own in found[found.role == role].groupby("episodes")}
         fewest, *longer = sorted(by_length)
-        for episodes in longer:
-            gaps = by_length[episodes][list(QUANTITIES)] - by_length[fewest][list(QUANTITIES)]
-            reward, points = (
-                mean_interval(gaps[name].dropna().to_numpy()) for name in ("return", "accuracy")
-            )
-            says = by_sign(
-                reward, above="it helps", below="it harms", undecided="that it helps does not show"
-            )
-            told.append(
-                f"On {shown[role]} {episodes:.0f} episodes of training instead of {fewest:.0f} change the "
-                f"return by {effect_words(reward)} ({reward.n} agents): {says}. They change the accuracy by "
-                f"{effect_words(points, 'points')}."
-            )
-    return " ".join(told) or "No agents were trained for longer."
+        for episodes, name in itertools.product(longer, gains):
+            gap = (by_length[episodes][name] - by_length[fewest][name]).dropna()
+            place = f"{shown[role]} ({episodes:.0f} instead of {fewest:.0f})"
+            gains[name][place] = mean_interval(gap.to_numpy())
+    if not gains["return"]:
+        return "No agents were trained for longer."
+    agents = span_words([one.n for one in gains["return"].values()])
+    returns = side_words(gains["return"], "higher", "lower")
+    points = side_words(gains["accuracy"], "higher", "lower", "points")
+    return (
+        f"After more episodes of training ({agents} agents each) the return is {returns}; the accuracy "
+        f"{points}."
+    )
 
 
 def worth_of_training(rows: pd.DataFrame) -> pd.DataFrame:

@@ -316,9 +316,9 @@ def test_longer_training_by_hand():
     told = further_tables.episodes_sentence(rows)
     gain = f"{0.06 * SLOPE:+.2f}"
     assert told == (
-        "On MNIST 100 episodes of training instead of 40 change the return by "
-        f"{gain} [{gain}, {gain}] (2 agents): it helps. They change the accuracy by "
-        "+6.00 [+6.00, +6.00] points."
+        "After more episodes of training (2 agents each) the return is higher, "
+        f"{gain} [{gain}, {gain}] on MNIST (100 instead of 40); the accuracy higher, "
+        "+6.00 [+6.00, +6.00] points on MNIST (100 instead of 40)."
     )
     none = further_tables.episodes_sentence(rows[rows.method == "fedavg"].iloc[:0])
     assert none == "No agents were trained for longer."
