@@ -45,9 +45,12 @@ def why_not(rows_of: RowsOf) -> list[str]:
 
 
 def what_the_repair_changes(rows_of: RowsOf) -> list[str]:
-    """Answer for the agent alone, for the search's variants, and whether means tell the groups apart."""
-    makers = {"ddpg_bandit": _alone, "repair_search": _searched, "repair_means": _separation}
-    return _told(rows_of, makers)
+    """A point on the agent alone, one on the search's variants, one on whether means tell groups apart."""
+    makers: dict[str, Maker] = {
+        "ddpg_bandit": _alone, "repair_search": _searched, "repair_means": _separation,
+    }  # fmt: skip
+    points = [" ".join(_told(rows_of, {name: make})) for name, make in makers.items()]
+    return [point for point in points if point]
 
 
 def repaired(rows: pd.DataFrame, changes: list[str] | None = None) -> list[str]:
@@ -203,9 +206,9 @@ def _searched(rows: pd.DataFrame) -> list[str]:
 
 
 def _earning(of: str, gains: dict[str, Interval]) -> str:
-    """Name those whose gain in reward is clear."""
+    """Count those whose gain in reward is clear, and name them if they are few."""
     ahead = [f"`{name}`" for name, gain in gains.items() if gain.low > 0]
-    names = f": {listed(ahead)}" if ahead else ""
+    names = f": {listed(ahead)}" if 0 < len(ahead) <= 3 else ""
     verb = "earn" if len(ahead) > 1 else "earns"
     return f"{len(ahead) or 'None'} of {of} {verb} clearly more than uniform weights{names}."
 

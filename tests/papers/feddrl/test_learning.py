@@ -124,13 +124,11 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
         repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0),
         ddpg_bandit=pd.concat([low, around_0, centred, *flat]),
     )
-    told = learning_answers.what_the_repair_changes(own)
-    assert told[0].endswith("difference of 1 between the groups' means (2 agents, 595 updates).")
-    assert told[1] == (
-        "Around −2.20 nats, where FedDRL's rewards lie, the printed settings end at +0.7 [−0.6, +2.0]."
-    )
-    assert told[2] == "There a centred reward brings +0.50 [+0.50, +0.50]."
-    assert told[3] == (
+    (told,) = learning_answers.what_the_repair_changes(own)
+    assert told.endswith(
+        "difference of 1 between the groups' means (2 agents, 595 updates). "
+        "Around −2.20 nats, where FedDRL's rewards lie, the printed settings end at +0.7 [−0.6, +2.0]. "
+        "There a centred reward brings +0.50 [+0.50, +0.50]. "
         "Where no action changes the reward, its level alone moves the means from 0.5 to 0.15 around −2.20 "
         "and 0.50 around +2.20 nats."
     )
@@ -187,18 +185,17 @@ def test_the_search_names_what_it_has_run():
     searched = f"of {len(repair.SEARCHED)} variants on 2 of 5 seeds."
     rows = small_rows(keep=-1.5, feddrl=-2.1, uniform=-2.0)
     assert learning_answers.what_the_repair_changes(stored(repair_search=rows)) == [
-        f"The search ran 2 {searched}",
-        "1 of 1 single changes earns clearly more than uniform weights: `keep`.",
+        f"The search ran 2 {searched} 1 of 1 single changes earns clearly more than uniform weights: `keep`."
     ]
     rows = small_rows(repaired=-1.5, all=-1.25, all_but_losses=-2.25, uniform=-2.0)
     assert learning_answers.what_the_repair_changes(stored(repair_search=rows)) == [
-        f"The search ran 3 {searched}",
-        f"2 of 3 combinations earn clearly more than uniform weights: `all` and `{repair.FROZEN}`.",
+        f"The search ran 3 {searched} "
+        f"2 of 3 combinations earn clearly more than uniform weights: `all` and `{repair.FROZEN}`. "
         "The frozen one's mean reward less the highest, that of `all`, is −0.25 [−0.25, −0.25] nats.",
     ]
     rows = small_rows(repaired=-1.5, all=-2.1, uniform=-2.0)
-    assert learning_answers.what_the_repair_changes(stored(repair_search=rows))[-1] == (
-        "No combination has a higher mean reward than the frozen one."
+    assert learning_answers.what_the_repair_changes(stored(repair_search=rows))[-1].endswith(
+        " No combination has a higher mean reward than the frozen one."
     )
 
 
@@ -210,9 +207,11 @@ def test_separation_of_the_groups_in_the_last_rounds_by_hand():
     )
     assert learning.mean_gaps(quantities.named(rows), "repaired").tolist() == pytest.approx([0.4, 0.4])
     assert learning.mean_gaps(quantities.named(rows), "feddrl").empty
-    first, told = learning_answers.what_the_repair_changes(stored(repair_means=rows))
-    assert first.endswith("in the last 2 rounds.")
-    assert told == "Of the repaired agent it is +0.40 [+0.40, +0.40] (Fashion-MNIST): it separates them."
+    (told,) = learning_answers.what_the_repair_changes(stored(repair_means=rows))
+    assert told.endswith(
+        "in the last 2 rounds. Of the repaired agent it is +0.40 [+0.40, +0.40] (Fashion-MNIST): it "
+        "separates them."
+    )
 
 
 def test_signal_by_hand():
