@@ -15,6 +15,10 @@ from fedlib.papers.fedddrl import estimands, quantities, runs
 
 ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
 STEPS = tuple(zip(ABLATION[1:], ABLATION[:-1], strict=True))
+FROM_C_TO_D = {
+    "C with b less C": ("fedmarl_mixup_bias", "fedmarl"),
+    "D less C with b": ("fedddrl", "fedmarl_mixup_bias"),
+}
 
 
 def whom_it_keeps(rows_of: RowsOf) -> list[str]:
@@ -111,6 +115,24 @@ def _steps(steps: dict[str, Interval]) -> str:
         largest = max(steps, key=lambda name: abs(steps[name].mean))
         return f"No step is decided, the largest is {largest}: {effect_words(steps[largest], 'points')}"
     return "; ".join(decided) + "; no other step is decided" * (len(decided) < len(steps))
+
+
+def what_leads_from_c_to_d(rows_of: RowsOf) -> list[str]:
+    """Answer how much of D less C is the bias b, and how much the second agent: a sentence, or none."""
+    rows = rows_of("fedddrl/bias-alone")
+    if rows.empty:
+        return []
+    accuracy, shown = quantities.final_accuracy(rows), quantities.shown_roles(rows)
+    told = []
+    for words, (own, other) in FROM_C_TO_D.items():
+        gaps = {
+            role: (quantities.cell(accuracy, role, own) - quantities.cell(accuracy, role, other)).dropna()
+            for role in runs.ALPHAS if role in shown
+        }  # fmt: skip
+        found = {role: mean_interval(gap.to_numpy()) for role, gap in gaps.items() if len(gap)}
+        told += [f"{words} is {_sides(found, shown, 'higher', 'lower', unit='points')}"] if found else []
+    steps = "; ".join(told)
+    return [f"D has the bias b as well as a second agent. In accuracy {steps}."] if told else []
 
 
 def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below: str, **words: Any) -> str:

@@ -20,6 +20,7 @@ def giving(rows):
         answers.whom_it_keeps,
         answers.who_trains_longer,
         answers.which_step_helps,
+        answers.what_leads_from_c_to_d,
         answers.what_clients_and_mixup_do,
     ],
 )
@@ -112,6 +113,18 @@ def test_steps_turned_round():
     assert "A (83.0 %) has the highest mean accuracy of A to D, D (80.0 %) the lowest" in told
     assert told.count("lowers it") == 3
     assert "no other step" not in told
+
+
+def test_the_way_from_c_to_d_is_told_in_two_steps():
+    """C 80 %, C with b 82 %, D 79 to 81 %: of three seeds with the same noise in C and C with b."""
+    cells = {"fedmarl": 0.80, "fedmarl_mixup_bias": 0.82, "fedddrl": {"accuracy": 0.80, "sway": 2.5}}
+    rows = frame({(variant, "MNIST"): given for variant, given in cells.items()})
+    (told,) = answers.what_leads_from_c_to_d(giving(rows))
+    assert told.startswith(
+        "D has the bias b as well as a second agent. In accuracy C with b less C is higher, +2.0"
+    )
+    assert "; D less C with b is undecided, −2." in told
+    assert told.endswith("] points on MNIST.")
 
 
 def test_no_step_is_decided_by_one_seed():
