@@ -71,11 +71,14 @@ def _wanted(arguments: argparse.Namespace) -> tuple[list[Record], list[Record]]:
     listed = [record for paper in papers for record in _records(paper, arguments)]
     if len(papers) == len(names):
         return listed if names else _records(None, arguments), []
-    known = {record["claim"]: record for record in _records(None, arguments)}
     claims = [name.upper() if "-" in name else name for name in names if name not in papers]
-    allowed, listed_by = [*PAPERS, *known], "`python -m fedlib verdicts`"
+    begin = tuple(name.partition("-")[0] for name in claims)  # FEDDRL-C1 is one of feddrl's
+    likely = [paper for paper in PAPERS if paper.upper().startswith(begin)]
+    known = {record["claim"]: record for paper in likely for record in _records(paper, arguments)}
+    if not known.keys() >= set(claims):
+        known = {record["claim"]: record for record in _records(None, arguments)}
     for name in claims:
-        check_name("claim or paper", name, allowed, listed_by=listed_by)
+        check_name("claim or paper", name, [*PAPERS, *known], listed_by="`python -m fedlib verdicts`")
     return listed, [known[name] for name in claims]
 
 

@@ -90,6 +90,17 @@ def test_an_unknown_claim_is_one_line(capsys):
     assert "unknown claim or paper 'feddisc' (did you mean 'feddisk'?); allowed: " in capsys.readouterr().err
 
 
+def test_a_claim_needs_the_verdicts_of_its_own_paper_only(capsys, monkeypatch):
+    asked, known = [], verdict_cache.known
+    monkeypatch.setattr(
+        verdict_cache, "known", lambda paper, **given: asked.append(paper) or known(paper, **given)
+    )
+    shown(capsys, "frl-c2")
+    assert asked == ["frl"]
+    shown(capsys, "frl-c2", "FEDDDRL-C12")
+    assert asked == ["frl", "fedddrl", "frl"]
+
+
 def test_papers_are_tables_and_claims_beside_them_long(capsys):
     lines = shown(capsys, "feddisk", "frl").splitlines()
     assert [line.split()[0] for line in lines[2:4]] == ["FEDDISK-C10", "FRL-C2"]
