@@ -85,16 +85,20 @@ def claims_page(judged: Mapping[str, Judged], load: Load) -> str:
 
 def _section(paper: str, judged: Judged, load: Load) -> str:
     lines = [f"## {PAPERS[paper].title}", ""]
+    first: dict[str, str] = {}  # how -> id of the first claim that says it
     for claim, verdict in judged:
-        lines += _about(claim, verdict, load)
+        before = first.setdefault(claim.how, claim.id)
+        how = claim.how if before == claim.id else f"As said under {before}."
+        lines += _about(claim, verdict, load, how if claim.how else "")
     return "\n".join(lines)
 
 
-def _about(claim: Claim, verdict: Verdict, load: Load) -> list[str]:
+def _about(claim: Claim, verdict: Verdict, load: Load, how: str) -> list[str]:
+    """Lines of a claim; how: its `Claim.how`, or where that is told."""
     head = [f"### {claim.id}", "", f"{claim.statement[0].upper()}{claim.statement[1:]} ({claim.place})."]
     gates = "; ".join(gate.name for gate in claim.gates)
     head += ["", f"Gates: real data{'; ' * bool(gates)}{gates}. Rows: `{'`, `'.join(_artifacts(claim))}`."]
-    head += ["", claim.how] if claim.how else []
+    head += ["", how] if how else []
     if claim.kind == ARITHMETIC:
         return [*head, "", "Arithmetic: decided by recomputation, not by runs.", ""]
     effects = verdict.effects or (None,) * len(claim.parts)

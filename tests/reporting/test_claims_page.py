@@ -65,6 +65,18 @@ def test_the_page_holds_every_claim_with_its_power(powers):
             assert before_printed in section, name
 
 
+def test_what_several_claims_say_stands_once_in_their_paper():
+    page = (project_root() / "docs" / "claims.md").read_text().splitlines()
+    for paper in PAPERS:
+        by_how: dict[str, list[str]] = {}
+        for claim in filter(lambda claim: claim.how, claims(paper)):
+            by_how.setdefault(claim.how, []).append(claim.id)
+        for how, (first, *later) in by_how.items():
+            assert page.index(how) > page.index(f"### {first}")
+            told = [page.index(f"As said under {first}.", page.index(f"### {name}")) for name in later]
+            assert told == sorted(set(told))
+
+
 def test_readme_counts_the_verdicts_of_the_committed_rows(told):
     table = claims_page.verdict_counts(told)
     readme = (project_root() / "README.md").read_text()
