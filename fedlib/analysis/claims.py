@@ -220,7 +220,8 @@ class Effect:
             return missing
         low, high = (f(self.cells, key=lambda cell: self.cells[cell].mean) for f in (min, max))
         ends = (
-            f"{number_words(self.cells[cell].mean, signed=True)} in {title_of(str(cell))}"
+            f"{number_words(self.cells[cell].mean, signed=True)} in "
+            f"{title_of(str(cell).removesuffix(f': {self.what}'))}"
             for cell in (low, high)
         )
         return f" ({len(self.cells)} cells, {' to '.join(ends)}{missing})"

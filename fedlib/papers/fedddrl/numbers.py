@@ -7,7 +7,7 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim, of_part
 from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.returns import less_rule
-from fedlib.papers.fedddrl.supplements import SAVED_WAITING
+from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SAVED_WAITING, SECOND_AGENT
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
 
 ROWS = "fedddrl/controls"
@@ -82,6 +82,14 @@ NUMBERS = (
         SAVED_WAITING, id="fedddrl-latency-saved-waiting",
         what="latency saved by FedDdrl where the server waits for the probing of dropped clients",
         artifact="fedddrl/table4", places=(FINDINGS,),
+    ),
+    of_part(
+        SECOND_AGENT, id="fedddrl-second-agent", artifact="fedddrl/bias-alone", places=(FINDINGS,),
+        what="accuracy of FedDdrl (D) less that of C with the bias b, which has one agent",
+    ),
+    of_part(
+        BIAS_ALONE, id="fedddrl-bias-alone", artifact="fedddrl/bias-alone", places=(FINDINGS,),
+        what="accuracy of C with the bias b less that of C",
     ),
     *(number for numbers in LESS_RULE.values() for number in numbers),
     *(number for numbers in BY_DATA.values() for number in numbers.values()),

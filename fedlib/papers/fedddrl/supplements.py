@@ -188,11 +188,9 @@ EACH_ALONE = supplement(  # of C3 and C15
     "fedddrl/table4",
     *(Part(f"B - A, {role}", contrasts(against("fedmarl_b", "fedmarl_a"), (role,))) for role in ROLES[:2]),
 )
-FROM_C_TO_D = supplement(  # of C3
-    "fedddrl/bias-alone",
-    Part("C with b - C", contrasts(against("fedmarl_mixup_bias", "fedmarl"))),
-    Part("D - C with b", contrasts(against("fedddrl", "fedmarl_mixup_bias"))),
-)
+BIAS_ALONE = Part("C with b - C", contrasts(against("fedmarl_mixup_bias", "fedmarl")))
+SECOND_AGENT = Part("D - C with b", contrasts(against("fedddrl", "fedmarl_mixup_bias")))
+FROM_C_TO_D = supplement("fedddrl/bias-alone", BIAS_ALONE, SECOND_AGENT)  # of C3
 FIRST_THREE = supplement(  # of C15
     "fedddrl/table4",
     Part("B - A", contrasts(against("fedmarl_b", "fedmarl_a"))),
