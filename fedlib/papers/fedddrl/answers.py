@@ -130,7 +130,10 @@ def what_leads_from_c_to_d(rows_of: RowsOf) -> list[str]:
             for role in runs.ALPHAS if role in shown
         }  # fmt: skip
         found = {role: mean_interval(gap.to_numpy()) for role, gap in gaps.items() if len(gap)}
-        told += [f"{words} is {_sides(found, shown, 'higher', 'lower', unit='points')}"] if found else []
+        if len(found) > 1:
+            found["mean"] = mean_interval(pd.DataFrame(gaps).dropna().mean(axis=1).to_numpy())
+        names = shown | {"mean": "their mean"}
+        told += [f"{words} is {_sides(found, names, 'higher', 'lower', unit='points')}"] if found else []
     steps = "; ".join(told)
     return [f"D has the bias b as well as a second agent. In accuracy {steps}."] if told else []
 

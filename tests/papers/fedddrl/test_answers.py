@@ -125,6 +125,11 @@ def test_the_way_from_c_to_d_is_told_in_two_steps():
     )
     assert "; D less C with b is undecided, −2." in told
     assert told.endswith("] points on MNIST.")
+    both = frame(
+        {(variant, role): given for variant, given in cells.items() for role in ("MNIST", "CIFAR-10")}
+    )
+    (told,) = answers.what_leads_from_c_to_d(giving(both))
+    assert told.count("] points on their mean") == 2
 
 
 def test_no_step_is_decided_by_one_seed():
