@@ -234,12 +234,15 @@ def data_command(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.action == "fetch":
         return _fetch(arguments.names)
-    rows = [row for name in arguments.names or data.dataset_names() for row in data.check(name)]
-    shown = [{"name": row.name, "verdict": row.verdict, "file": str(row.file)} for row in rows]
+    checked = []
+    for name in arguments.names or data.dataset_names():
+        output.tell_if_watched(f"fedlib: checking {name}")
+        checked += data.check(name)
+    shown = [{"name": row.name, "verdict": row.verdict, "file": str(row.file)} for row in checked]
     output.print_table(shown, wrap=True)
     # A set that was asked for by name has to be there; in a round over all of them only damage counts.
     bad = {"damaged", "absent"} if arguments.names else {"damaged"}
-    return EXIT_FAILED if any(row.verdict in bad for row in rows) else 0
+    return EXIT_FAILED if any(row.verdict in bad for row in checked) else 0
 
 
 def _fetch(names: Sequence[str]) -> int:

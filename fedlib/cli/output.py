@@ -78,6 +78,12 @@ def tell(line: str) -> None:
         _discard(sys.stderr)
 
 
+def tell_if_watched(line: str) -> None:
+    """`tell` why a command is silent for long, where somebody sits at a terminal."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        tell(line)
+
+
 def draw_without_window() -> None:
     """Figures are written, never shown; call it before matplotlib is imported, which reads the variable."""
     os.environ["MPLBACKEND"] = "agg"

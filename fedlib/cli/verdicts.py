@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import Any
 
-from fedlib.cli.output import tell, terminal_width
+from fedlib.cli.output import tell_if_watched, terminal_width
 from fedlib.errors import check, check_name
 
 Record = dict[str, Any]
@@ -89,8 +89,7 @@ def _records(paper: str | None, arguments: argparse.Namespace) -> list[Record]:
     given = {"profile": arguments.profile, "store": arguments.store}
     found = verdict_cache.known(paper, **given)
     if found is None:
-        if sys.stderr is not None and sys.stderr.isatty():
-            tell("fedlib: rows or code are new; every claim is decided again (half a minute)")
+        tell_if_watched("fedlib: rows or code are new; claims are decided again (up to half a minute)")
         from fedlib.reporting.verdicts import records
 
         return records(paper, **given)

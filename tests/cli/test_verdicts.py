@@ -101,6 +101,15 @@ def test_a_claim_needs_the_verdicts_of_its_own_paper_only(capsys, monkeypatch):
     assert asked == ["frl", "fedddrl", "frl"]
 
 
+@pytest.mark.parametrize("watched", [True, False])
+def test_who_waits_at_a_terminal_is_told_why(capsys, monkeypatch, watched):
+    monkeypatch.setattr(verdict_cache, "known", lambda paper, **given: None)
+    monkeypatch.setattr("fedlib.reporting.verdicts.records", lambda paper, **given: RECORDS)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
+    assert main(["verdicts"]) == 0
+    assert ("claims are decided again" in capsys.readouterr().err) == watched
+
+
 def test_papers_are_tables_and_claims_beside_them_long(capsys):
     lines = shown(capsys, "feddisk", "frl").splitlines()
     assert [line.split()[0] for line in lines[2:4]] == ["FEDDISK-C10", "FRL-C2"]
