@@ -210,9 +210,9 @@ class _Suite:
             with self.context.store.claiming(members[0].id):
                 claimed, busy = self._claim(members, locks)
                 missing = [run for run in claimed if self._is_missing(run)]
-                resumed, fresh, held = self._resumable(members, missing, locks)
+                resumed, fresh, held = self._resumable(members, claimed, missing, locks)
             for folder in resumed:
-                self._say_resumed(folder, missing)
+                self._say_resumed(folder, claimed)
                 self._train(folder.runs, folder)
             size = self.max_replicas or max(1, len(fresh))
             for start in range(0, len(fresh), size):
@@ -251,7 +251,7 @@ class _Suite:
         return stored is None
 
     def _resumable(
-        self, members: Sequence[Run], missing: Sequence[Run], locks: ExitStack
+        self, members: Sequence[Run], claimed: Sequence[Run], missing: Sequence[Run], locks: ExitStack
     ) -> tuple[list[GroupFolder], list[Run], list[Run]]:
         """Interrupted groups of missing runs with all their members claimed; the other runs; those held."""
         left = {run.key: run for run in missing}
@@ -262,7 +262,7 @@ class _Suite:
             if not inside:
                 self._remove_if_done(folder)
                 continue
-            own = {run.key for run in missing}
+            own = {run.key for run in claimed}  # a second lock of this process would find them held
             claim = ExitStack()
             _, busy = self._claim([run for run in folder.runs if run.key not in own], claim)
             if busy:

@@ -192,6 +192,29 @@ def test_new_seeds_do_not_disturb_an_interrupted_group(store, tmp_path, straight
     assert {line.split()[1] for line in logged(tmp_path)} == {"0,1,2", "7"}
 
 
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_kill_between_two_members_stores_is_no_other_process(store, straight, monkeypatch, capsys, wait):
+    with monkeypatch.context() as patch:
+        patch.setattr(group_training._Session, "_store", killed_after_first(group_training._Session._store))
+        with pytest.raises(KeyboardInterrupt):
+            compute(TRIPLE)
+    assert [store.has(run) for run in TRIPLE] == [True, False, False]
+    runner.run_runs(TRIPLE, device="cpu", progress=Progress(sys.stdout), wait=wait)
+    assert [files(store, run) for run in TRIPLE] == straight
+    told = capsys.readouterr().out
+    assert "waiting" not in told
+    assert "beside those asked for" not in told
+
+
+def killed_after_first(write):
+    def stop(session, member):
+        if member:
+            raise KeyboardInterrupt
+        write(session, member)
+
+    return stop
+
+
 def test_checkpoints_left_by_a_kill_after_the_last_member_are_removed(store, tmp_path):
     compute(TRIPLE)
     with pytest.raises(KeyboardInterrupt):
