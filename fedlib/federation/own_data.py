@@ -1,5 +1,6 @@
 """Tasks of a model and data in memory, so that a method trains in a script without the runner."""
 
+import copy
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,6 +13,7 @@ from fedlib.data.dataset import Dataset, Split
 from fedlib.engine import Samples, Trainer, choose_backend, make_optimizer
 from fedlib.errors import check
 from fedlib.federation.task import Task, check_run_numbers
+from fedlib.models.layers import number_dropouts, replace_layers
 from fedlib.run import Run
 
 Labelled = tuple[Tensor, Tensor]  # inputs [n, ...] of the model, in floating point, and labels [n]
@@ -44,7 +46,7 @@ def task_of(
     dataset = Dataset("own", split, split, classes, names, "tensors of the caller", "", "")
     ends = np.cumsum([0, *(len(labels) for _, labels in clients)])
     lists = [np.arange(first, last) for first, last in pairwise(ends)]
-    model = model.to(device)
+    model = number_dropouts(replace_layers(copy.deepcopy(model))).to(device)  # the caller's stays as it is
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     trainer = Trainer(model, choose_backend(model, device), optimizer, run.batch_size)
     return Task((run,), dataset, samples, Samples(*test), [lists], model, trainer, device, starts_with=model)

@@ -15,7 +15,7 @@ from torch import nn
 from fedlib import seeds
 from fedlib.errors import UsageError, check, check_name
 from fedlib.models import cnn
-from fedlib.models.layers import number_dropouts
+from fedlib.models.layers import number_dropouts, replace_layers
 from fedlib.models.mobilenet import make_mobilenetv2
 from fedlib.models.vgg import make_vgg11
 from fedlib.registry import find_named
@@ -64,7 +64,7 @@ def make_model(
         isinstance(model, nn.Module),
         f"model {name!r} returned {type(model).__name__}; allowed: a torch.nn.Module",
     )
-    return number_dropouts(model)
+    return number_dropouts(replace_layers(model))
 
 
 def model_builder(name: str) -> Callable[..., nn.Module]:

@@ -18,7 +18,9 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.modules.dropout import _DropoutNd
 
+from fedlib.errors import check
 from fedlib.seeds import counter
 
 _STEP_KEY: ContextVar[Tensor | None] = ContextVar("step_key", default=None)
@@ -179,9 +181,15 @@ def number_dropouts(model: nn.Module) -> nn.Module:
 def replace_layers(module: nn.Module) -> nn.Module:
     """Swap nn.BatchNorm2d and nn.Dropout for the layers of this file, in place; returns `module`.
 
-    Weights, buffers and settings are taken over.
+    Weights, buffers and settings are taken over. UsageError for dropout of another kind, whose masks would
+    come from torch's global generator.
     """
-    for name, child in module.named_children():
+    children = [(name, child) for name, child in module._modules.items() if child is not None]
+    for name, child in children:  # a layer that stands at two places too
+        check(
+            not isinstance(child, _DropoutNd) or type(child) is nn.Dropout,
+            f"model with {type(child).__name__} given; allowed: nn.Dropout",
+        )
         if type(child) is nn.BatchNorm2d:
             child.__class__ = BatchNorm2d
         elif type(child) is nn.Dropout:

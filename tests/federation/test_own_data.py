@@ -43,6 +43,28 @@ def test_methods_train_it(method):
     assert all(torch.equal(w, first[n]) for n, w in task.model.state_dict().items()), "hers is unchanged"
 
 
+def test_batch_norms_of_the_callers_model_leave_padding_out():
+    """One epoch in batches of 16 by hand: clients of 20 to 23 samples have a last batch of 4 to 7."""
+    clients = [(torch.randn(20 + k, 1, 4, 4), torch.arange(20 + k) % 3) for k in range(4)]
+    model = nn.Sequential(nn.BatchNorm2d(1), nn.Flatten(), nn.Dropout(0.5), nn.Linear(16, 3))
+    settings = {
+        "batch_size": 16,
+        "sample_order": "stored",
+        "local_learning_rate": 1e-9,
+        "client_eval": "none",
+    }
+    task = task_of(model, clients, clients[0], **settings)
+    *_, last = rounds(task, make_method("fedavg"))
+    found, sizes = last.state["buffers"]["0.running_mean"][0], [len(labels) for _, labels in clients]
+    expected = torch.zeros(1)
+    for inputs, _ in clients:
+        norm = nn.BatchNorm2d(1)
+        norm(inputs[:16]), norm(inputs[16:])
+        expected += norm.running_mean * len(inputs) / sum(sizes)
+    torch.testing.assert_close(found, expected)
+    assert type(model[0]) is nn.BatchNorm2d, "hers is unchanged"
+
+
 X, Y = CLIENTS[0]
 
 

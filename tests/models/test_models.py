@@ -49,6 +49,15 @@ def test_parameter_count_and_output_shape(name, image_shape, num_classes, option
     assert model(torch.zeros(3, *image_shape)).shape == (3, num_classes)
 
 
+def test_layers_of_a_users_model_are_those_that_leave_padding_out(monkeypatch):
+    drop = nn.Dropout(0.4)  # at two places
+    monkeypatch.setitem(MODELS, "own", lambda shape, classes: nn.Sequential(nn.BatchNorm2d(1), drop, drop))
+    assert [type(layer) for layer in build("own")] == [BatchNorm2d, Dropout, Dropout]
+    monkeypatch.setitem(MODELS, "own", lambda shape, classes: nn.Sequential(nn.Dropout2d()))
+    with pytest.raises(UsageError, match=r"model with Dropout2d given; allowed: nn\.Dropout"):
+        build("own")
+
+
 def test_count_leaves_out_frozen_parameters():
     layer = nn.Linear(3, 2)
     layer.bias.requires_grad_(False)
