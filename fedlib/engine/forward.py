@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from fedlib.engine.batches import Batch, Samples
 from fedlib.engine.hardware.precision import has_tiles, in_float32, multiplies_bfloat16, reduced
@@ -23,7 +24,7 @@ from fedlib.engine.layers.stacked import StackedModel, fold_rows, unstackable_la
 from fedlib.engine.objective import Objective
 from fedlib.errors import check, check_name
 from fedlib.models import count_parameters
-from fedlib.models.layers import sample_mask, step_key
+from fedlib.models.layers import BatchNorm2d, sample_mask, step_key
 
 BACKENDS = ("auto", "loop", "vmap", "stacked")
 
@@ -74,6 +75,13 @@ def choose_backend(
         asked != "stacked" or not unknown,
         f"backend 'stacked' asked for a model with {', '.join(unknown)}; allowed for it: auto, loop, vmap",
     )
+    alone = _only_in_the_loop(model)
+    check(
+        asked in ("auto", "loop") or not alone,
+        f"backend {asked!r} asked for a model with {', '.join(alone[:3])}; allowed for it: auto, loop",
+    )
+    if alone:
+        return "loop"
     if asked != "auto":
         return asked
     if precision == "bf16" and not unknown:
@@ -83,6 +91,18 @@ def choose_backend(
     if device.type == "cpu" and rows == 1 and any(isinstance(m, nn.Conv2d) for m in model.modules()):
         return "loop"
     return "vmap" if unknown else "stacked"
+
+
+def _only_in_the_loop(model: nn.Module) -> list[str]:
+    """Frozen parameters, and batch norms that would see padded samples or cannot be vectorised."""
+    return [
+        *(f"frozen {name}" for name, p in model.named_parameters() if not p.requires_grad),
+        *(
+            f"{type(layer).__name__} {name}"
+            for name, layer in model.named_modules()
+            if isinstance(layer, _BatchNorm) and (type(layer) is not BatchNorm2d or layer.momentum is None)
+        ),
+    ]
 
 
 class Forward(ABC):

@@ -146,4 +146,5 @@ def _store(
 ) -> None:
     for at, p in enumerate(names.values()):
         for key, tensors in state.optimizer.items():
-            tensors[at][row] = optimizer.state[p][key]
+            if key in optimizer.state[p]:  # no gradient, no state: a frozen parameter
+                tensors[at][row] = optimizer.state[p][key]

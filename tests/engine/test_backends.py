@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fedlib.engine import (
     Objective,
@@ -22,7 +23,7 @@ from fedlib.engine import (
 )
 from fedlib.errors import UsageError
 from fedlib.models import make_model
-from fedlib.models.layers import BatchNorm2d
+from fedlib.models.layers import BatchNorm2d, number_dropouts, replace_layers
 
 SIZES = [7, 4, 12, 1]  # with batches of 4: partial, exact, exact, a single sample
 
@@ -288,6 +289,60 @@ def test_a_model_with_an_unknown_layer_takes_vmap_and_says_so():
     _, _, reference = train(model, "loop")
     _, _, vectorised = train(model, "vmap")
     assert_same(vectorised, reference)
+
+
+class Centred(nn.Sequential):
+    """A Sequential whose own forward looks across channels."""
+
+    def forward(self, x):
+        return super().forward(x - x.mean(dim=1, keepdim=True))
+
+
+def own_models():
+    """Models as a user may write them: layers at two places, a forward of one's own, torch's layers."""
+    relu, linear = nn.ReLU(), nn.Linear(16, 16)
+    flat, last = [nn.Flatten(), nn.Linear(784, 16)], nn.Linear(16, 10)
+    image = [nn.Flatten(), nn.Linear(4 * 26 * 26, 10)]
+    frozen = nn.Sequential(*flat, relu, last).requires_grad_(False)
+    frozen[-1].requires_grad_(True)
+    return {
+        "shared activation": nn.Sequential(*flat, relu, nn.Linear(16, 16), relu, last),
+        "shared weights": nn.Sequential(*flat, relu, linear, relu, linear, last),
+        "own forward": nn.Sequential(nn.Conv2d(1, 4, 2), Centred(nn.Conv2d(4, 4, 2)), *image),
+        "batch norm": nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), *image),
+        "no affine": nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4, affine=False), *image),
+        "no statistics": nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4, track_running_stats=False), *image
+        ),
+        "mean statistics": nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4, momentum=None), *image),
+        "vectors": nn.Sequential(*flat, nn.BatchNorm1d(16), last),
+        "dropout": nn.Sequential(*flat, nn.Dropout(0.3), relu, nn.Dropout(0.3), last),
+        "frozen": frozen,
+    }
+
+
+@pytest.mark.parametrize("name", own_models())
+@pytest.mark.parametrize("optimizer", [("sgd", {}), ("sgd", {"momentum": 0.9})])
+def test_a_users_model_trains_as_in_the_loop(name, optimizer):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = number_dropouts(replace_layers(copy.deepcopy(own_models()[name])))
+    settings = dict(zip(("optimizer", "options"), optimizer, strict=True), sizes=[7, 4, 10])
+    _, _, reference = train(model, "loop", **settings)
+    _, _, found = train(model, choose_backend(model, torch.device("cpu")), **settings)
+    assert_same(found, reference)
+    for parameter, before in model.named_parameters():
+        same = torch.equal(found.state.params[parameter], before.detach().expand(3, *before.shape))
+        assert same is not before.requires_grad
+
+
+@pytest.mark.parametrize("name", ["frozen", "vectors", "mean statistics"])
+def test_what_only_the_loop_trains_rightly_is_not_vectorised(name):
+    model = replace_layers(own_models()[name])
+    assert choose_backend(model, torch.device("cpu")) == "loop"
+    for backend in ("vmap", "stacked"):
+        with pytest.raises(UsageError, match="allowed for it: auto, loop"):
+            choose_backend(model, torch.device("cpu"), backend)
 
 
 def test_empty_client_and_wrong_options_are_one_line():

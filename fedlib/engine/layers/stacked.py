@@ -249,7 +249,9 @@ def _knows(module: nn.Module) -> bool:
         return module.dim == -1
     if kind is nn.Conv2d and (module.padding_mode != "zeros" or isinstance(module.padding, str)):
         return False
-    if kind in _STACKED or kind in _UNCHANGED or isinstance(module, nn.Sequential):
+    if kind is BatchNorm2d and not (module.affine and module.track_running_stats):
+        return False
+    if kind in _STACKED or kind in _UNCHANGED or _runs_in_order(module):
         return True
     return (
         getattr(kind, "stackable", False) or f"{kind.__module__}.{kind.__name__}" in _ELEMENTWISE_CONTAINERS
@@ -315,6 +317,11 @@ class StackedModel:
     def __call__(self, x: Tensor) -> Tensor:
         """x [B, C * channels, H, W] images or [C, B, features] vectors."""
         return self.module(x)
+
+
+def _runs_in_order(module: nn.Module) -> bool:
+    """A Sequential whose class has no `forward` of its own."""
+    return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
 
 
 def _is_chain(module: nn.Module) -> bool:

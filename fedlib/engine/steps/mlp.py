@@ -18,8 +18,11 @@ def chain_of(module: nn.Module) -> list[tuple[str, bool]] | None:
     """(name, whether ReLU follows) of the linear layers of Flatten, Linear, ReLU, Linear …; else None."""
     if type(module) is not nn.Sequential or len(module) == 0 or type(module[0]) is not StackedFlatten:
         return None
+    layers = list(module.named_children())  # each layer once, also one that stands at two places
+    if len(layers) < len(module):
+        return None
     chain: list[tuple[str, bool]] = []
-    for name, layer in list(module.named_children())[1:]:
+    for name, layer in layers[1:]:
         if type(layer) is StackedLinear and layer.bias is not None:
             chain.append((name, False))
         elif type(layer) is nn.ReLU and chain and not chain[-1][1]:
