@@ -110,11 +110,11 @@ def apart_sentence(rows: pd.DataFrame) -> str:
         return "No further agents on a partition are stored."
     table = apart(rows)
     told = [
-        f"On {role} the standard deviation of accuracy is {accuracy['agents of one partition']:.1f} points "
-        f"between agents of one partition and {accuracy['partitions']:.1f} between partitions. For the "
-        f"clients kept it is {kept['agents of one partition']:.1f} and {kept['partitions']:.1f}"
-        f"{' (0: none is left once that of agents is taken out)' * bool(kept['partitions'] == 0)}. They "
-        f"are of {accuracy['agents']:.0f} agents."
+        f"On {role} ({accuracy['agents']:.0f} agents) the standard deviation of accuracy is "
+        f"{accuracy['agents of one partition']:.1f} points between agents of one partition and "
+        f"{accuracy['partitions']:.1f} between partitions. That of the number of clients kept is "
+        f"{kept['agents of one partition']:.1f} and {kept['partitions']:.1f}"
+        f"{' (0: none is left once that of agents is taken out)' * bool(kept['partitions'] == 0)}."
         for role, own in table.groupby("role", sort=False)
         for accuracy, kept in [(own.iloc[0], own.iloc[1])]
     ]
@@ -142,7 +142,7 @@ def choice_sentence(rows: pd.DataFrame) -> str:
     choices = list(_choices(rows))
     if not choices:
         return "No agents whose choice is replaced are stored."
-    found = "Each agent's choice of clients is replaced, their number is kept. Compared is the return."
+    found = "Each agent's choice of clients is replaced, their number is kept, and the return is compared."
     for rule, whom in (("random", "as many at random"), ("fastest", "the shortest probing epochs")):
         gains = {f"{c.role} ({c.agents})": c.gain("return") for c in choices if c.rule == rule}
         if gains:

@@ -85,10 +85,11 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def rank_sentence(rows: pd.DataFrame) -> str:
     """Compare the policies' orders by return and by accuracy, with Spearman's correlation per data set."""
-    units = {"largest": "by its largest value", "cohort": "by the cohort's sum"}
-    told = [f"With H {words} it is {_rank_words(rows, unit)}." for unit, words in units.items()]
-    first = "The rank correlation of return and accuracy is over all policies with Balanced-MixUp."
-    return " ".join([first, *told])
+    return (
+        "Over all policies with Balanced-MixUp the rank correlation of return and accuracy, with H "
+        f"normalised by its largest value, is {_rank_words(rows, 'largest')}. With H normalised by the "
+        f"cohort's sum it is {_rank_words(rows, 'cohort')}."
+    )
 
 
 def _rank_words(rows: pd.DataFrame, unit: str) -> str:

@@ -157,7 +157,7 @@ def gain_sentence(rows: pd.DataFrame, method: str = "fedddrl") -> str:
     by_seed = own.groupby("seed")[[name for name in own if " - " in name]].mean()
     if own.empty or by_seed.isna().any(axis=None):
         return f"Not every rule was run at as many uploads as {name}'s agents take."
-    told = [f"Compared is {name} with rules at as many uploads ({data}, {len(by_seed)} seeds)."]
+    told = [f"{name} is compared with rules at as many uploads ({data}, {len(by_seed)} seeds)."]
     for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest")):
         reward, points = f"return - {rule}", f"accuracy - {rule}"
         told += [

@@ -89,8 +89,8 @@ def feasibility_sentence(rows: pd.DataFrame) -> str:
         needed = own.needed_gain.mean()
         enough = [role for role, gain in printed.items() if gain > needed]
         parts.append(
-            f"With H by {words} FedAvg's H is {own.mean_H.mean():.2f}, and (10e) needs a gain above "
-            f"{100 * needed:.0f} points, as it has on {' and '.join(enough) or 'no data set'}. The "
+            f"With H normalised by {words} FedAvg's H is {own.mean_H.mean():.2f}, and (10e) needs a gain "
+            f"above {100 * needed:.0f} points, as it has on {' and '.join(enough) or 'no data set'}. The "
             f"printed point is feasible in {int(own.printed_is_feasible.sum())} of our {len(own)} runs. It "
             f"has the smallest R in {_at_printed(own.smallest_R)}, the largest in "
             f"{_at_printed(own.largest_R)}."

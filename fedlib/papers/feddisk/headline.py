@@ -57,7 +57,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
             f"There, against its weights shuffled over the samples, it is {shuffled}: "
-            f"{_carries(worth.loc['feddisk'])}. {' '.join([*ablations_caveat(rows), _at_length(rows_of)])}"
+            f"{_carries(worth.loc['feddisk'])}. {' '.join([_at_length(rows_of), *ablations_caveat(rows)])}"
         )
     return sentences
 

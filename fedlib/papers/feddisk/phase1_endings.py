@@ -99,8 +99,9 @@ def ablations_caveat(rows: pd.DataFrame) -> list[str]:
     rows: of the ablations, whose FedDisk has its phase 1 in common with the variants.
     """
     return [
-        f"On {line.dataset} {line.cut} of the {line.classifiers} classifiers behind these weights were cut "
-        f"off at {line.most} epochs. Classifiers trained longer may give weights worth something else."
+        f"In short runs on {line.dataset} {line.cut} of the {line.classifiers} classifiers that estimate "
+        f"the weights were cut off at {line.most} epochs. Classifiers trained longer may give weights worth "
+        "something else."
         for line in endings(rows[rows.artifact == "fig3"] if len(rows) else rows).itertuples()
         if line.cut
     ]

@@ -28,7 +28,7 @@ def do_small_groups_get_more(rows_of: RowsOf) -> list[str]:
     if not found:
         return []
     told = [
-        "Compared are FedDRL's factors for clients of small groups and of the main group after a quarter of "
+        "FedDRL's factors for clients of small groups and of the main group are compared after a quarter of "
         "the rounds.",
         f"{_of_cells(named, ('feddrl',))} the small groups' are {_tally(found, 'larger', 'smaller')}.",
     ]
@@ -60,7 +60,7 @@ def does_it_lower_the_losses(rows_of: RowsOf) -> list[str]:
     low, high = (from_text(f"crossover_round_{end}") for end in ("low", "high"))
     rounds, cells = int(rows["rounds"].max()), _of_cells(quantities.named(rows), THREE)
     told = [
-        "Compared is the loss over the clients, FedDRL's with the baselines', after a quarter of the rounds.",
+        "FedDRL's loss over the clients is compared with the baselines' after a quarter of the rounds.",
         f"{cells} FedDRL's mean is {_tally(later, 'lower', 'higher')}.",
         f"Its variance is {_tally(variance, 'lower', 'higher')}.",
     ]
@@ -88,7 +88,7 @@ def is_it_faster(rows_of: RowsOf) -> list[str]:
     if not found:
         return []
     told = [
-        "Counted are the rounds to the accuracy that FedAvg, FedProx and FedDRL all reach.",
+        "Rounds are counted to the accuracy that FedAvg, FedProx and FedDRL all reach.",
         f"{_of_cells(named, THREE)} FedDRL needs {_tally(found, 'fewer than FedAvg', 'more')}.",
     ]
     equal = _by_cell(named, (*THREE, "uniform"), lambda part: _rounds_over(part, "uniform"))

@@ -96,11 +96,11 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     left = []
     for within, (words, _) in WITHIN.items():
         own = {one.cell: one.left for one in leads if one.within == within}
-        left += [f"{standing_words(own, 'under')}, {words}"] if own else []
+        left += [f"{words}, {standing_words(own, 'under')}"] if own else []
     return [
         f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {best}.",
         f"The mean of its last {LAST_ROUNDS} rounds is {late}.",
-        f"What the controls leave of that is {'; '.join(left)}.",
+        f"In these last rounds it is: {'; '.join(left)}.",
     ]
 
 

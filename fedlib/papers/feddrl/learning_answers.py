@@ -243,5 +243,5 @@ def _separation(rows: pd.DataFrame) -> list[str]:
             says = "that it separates them does not show"
         told.append(f"Of {words} it is {effects}: {says}.")
     rounds = round(learning.LAST_TENTH * named["rounds"].max())
-    first = f"Compared is the mean mu of small groups less the main group's in the last {rounds} rounds."
+    first = f"In the last {rounds} rounds the mean mu of small groups is compared with the main group's."
     return [first, *told] if told else []

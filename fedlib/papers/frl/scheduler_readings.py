@@ -124,7 +124,7 @@ def readings_sentence(rows: pd.DataFrame) -> str:
         static.append(f"Among {world.split()[0]} workers, {'; '.join(names) or 'none'}.")
     ours = int(table["reading"].str.startswith("ours").sum())
     return (
-        f"Compared are {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) with "
+        f"{len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) are compared with "
         "chance up to the stop, by their intervals. Ahead in the probability of the fastest tenth of the "
         f"workers over the mean: {ahead}. Ahead in time of as many workers at random: {quick}. Where times "
         f"never change, these find the fast workers in every run. {' '.join(static)}"

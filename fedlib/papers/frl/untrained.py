@@ -111,10 +111,10 @@ def scheduler_table(rows: pd.DataFrame) -> pd.DataFrame:
 def does_training_pay(rows_of: RowsOf) -> list[str]:
     """Answer by the claims below, a sentence each: every effect against a twin, and what it shows."""
     told = []
-    for claim, start, sides in zip(TRAINING_CLAIMS, _STARTS, _SHOWN, strict=True):
+    for claim, (start, link), sides in zip(TRAINING_CLAIMS, _STARTS, _SHOWN, strict=True):
         effects = effects_of(claim.parts, real_rows(rows_of(claim.artifact)))
         found = [
-            f"{words}: {_size(one)} ({by_sign(one.interval, **sides)})"
+            f"{_size(one)} {link} {words} ({by_sign(one.interval, **sides)})"
             for one, words in zip(effects, _TWINS[claim.artifact].values(), strict=bool(effects))
             if one.interval.n
         ]
@@ -134,10 +134,10 @@ _HIGHER = {"above": "its own is higher", "below": "its own is lower", "undecided
 _SHORTER = {"above": "its own are shorter", "below": "its own are longer", "undecided": "undecided"}
 _SHOWN = (_HIGHER, _HIGHER, _SHORTER)  # of the same sentences; shorter rounds can go with less accuracy
 _TWINS = {"frl/evaluatorfl_untrained": EVALUATOR_TWINS, "frl/schedulerfl_untrained": SCHEDULER_TWINS}
-_STARTS = (  # of the sentences, in the order of the claims
-    "EvaluatorFL's final accuracy less that of",
-    "The accuracy that it is rewarded for less that of",
-    "The maximum time of rounds, over SchedulerFL's, of",
+_STARTS = (  # of the sentences, in the order of the claims, with the word between effect and twin
+    ("EvaluatorFL's final accuracy is", "against"),
+    ("The accuracy that it is rewarded for is", "against"),
+    ("The maximum time of rounds, over SchedulerFL's, is", "for"),
 )
 
 

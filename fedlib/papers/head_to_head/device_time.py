@@ -46,7 +46,7 @@ def answer(rows: pd.DataFrame) -> list[str]:
         for side, names in sides.items() if names
     ]  # fmt: skip
     head = (
-        f"Compared is the simulated time to {100 * SHARE:.0f} % of FedAvg's level with FedAvg's own; a "
+        f"The simulated time to {100 * SHARE:.0f} % of FedAvg's level is compared with FedAvg's own; a "
         "method that never gets there is later."
     )
     controls = [

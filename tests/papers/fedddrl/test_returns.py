@@ -205,10 +205,8 @@ def test_agents_and_partitions_vary_apart():
     assert accuracy["partitions"] == pytest.approx(191**0.5)
     assert (kept["agents of one partition"], kept["partitions"]) == (0, 0)
     told = further_tables.apart_sentence(rows)
-    assert "On MNIST the standard deviation of accuracy is 4.2 points between agents of one partition" in told
-    assert told.endswith(
-        "it is 0.0 and 0.0 (0: none is left once that of agents is taken out). They are of 4 agents."
-    )
+    assert "On MNIST (4 agents) the standard deviation of accuracy is 4.2 points between agents of" in told
+    assert told.endswith("kept is 0.0 and 0.0 (0: none is left once that of agents is taken out).")
     assert further_tables.apart_sentence(rows[:0]).startswith("No further agents")
 
 

@@ -201,7 +201,7 @@ def test_what_learning_adds_is_told_with_its_sign(monkeypatch):
     monkeypatch.setattr(tables, "at_learned_rate", lambda rows: pd.DataFrame(lines))
     rows = frame({("fedavg_mixup", "MNIST"): 0.6})
     told = tables.gain_sentence(rows)
-    assert told.startswith("Compared is FedDdrl with rules at as many uploads (MNIST, 2 seeds). Against ")
+    assert told.startswith("FedDdrl is compared with rules at as many uploads (MNIST, 2 seeds). Against ")
     assert "Against dropping at random its return is ahead, +2.00 [+1.87, +2.13]." in told
     assert told.count("Its accuracy is undecided, +0.00 [−0.25, +0.25] points.") == 2
     lines[0]["return - random_drop"] = float("nan")

@@ -52,6 +52,8 @@ def test_answer_and_table_name_each_length():
 def test_the_ablations_carry_a_caveat_where_a_cap_ended_their_classifiers():
     variant = start(0, [200, 200], artifact="ablations", control="shuffled")
     (told,) = ablations_caveat(pd.DataFrame([*start(0, [200, 60]), *variant]))
-    assert told.startswith("On MNIST 1 of the 2 classifiers behind these weights were cut off at 200 epochs.")
+    assert told.startswith(
+        "In short runs on MNIST 1 of the 2 classifiers that estimate the weights were cut off at 200 epochs."
+    )
     assert ablations_caveat(pd.DataFrame([*start(0, [60, 60]), *variant])) == []
     assert ablations_caveat(pd.DataFrame()) == []

@@ -84,7 +84,7 @@ def test_losses_in_the_initial_phase_and_after(later, at_first, in_initial, afte
     rows = rows.assign(client_loss_mean=rows.client_loss_mean * noise)
     told = answers.does_it_lower_the_losses(giving(marked(rows)))
     assert told == [
-        "Compared is the loss over the clients, FedDRL's with the baselines', after a quarter of the rounds.",
+        "FedDRL's loss over the clients is compared with the baselines' after a quarter of the rounds.",
         f"Of 3 cells (all with the generated stand-in) FedDRL's mean is {after_it}.",
         f"Its variance is {after_it}.",
         f"In the first 2 of 8 rounds the mean is {in_initial}.",
@@ -103,7 +103,7 @@ def test_rounds_to_the_common_accuracy():
     """Two cells with MNIST's turned round: 3 rounds against 5, and 5 against 3; uniform weights as FedDRL."""
     rows = pd.concat([raced(3, 5, 3), raced(5, 3, 5, dataset="mnist")], ignore_index=True)
     assert answers.is_it_faster(giving(rows.assign(stand_in=rows.dataset == "mnist"))) == [
-        "Counted are the rounds to the accuracy that FedAvg, FedProx and FedDRL all reach.",
+        "Rounds are counted to the accuracy that FedAvg, FedProx and FedDRL all reach.",
         "Of 2 cells (1 with the generated stand-in) FedDRL needs fewer than FedAvg in 1, more in 1, "
         "undecided in 0. Fewer than FedAvg: Fashion-MNIST/CE/N=10. More: MNIST/CE/N=10.",
         "It needs fewer than uniform weights in 0, more in 0, undecided in 2.",

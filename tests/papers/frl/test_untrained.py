@@ -100,13 +100,13 @@ def test_the_answer_names_every_twin():
         "frl/schedulerfl_untrained": schedulers(schedulerfl=100.0, untrained=200.0, permuted=50.0),
     }
     accuracy, rewarded, time = untrained.does_training_pay(lambda name: rows[name])
-    assert accuracy.startswith("EvaluatorFL's final accuracy less that of its untrained policy: +5.00")
-    assert "] points (its own is higher) and itself taught on redrawn selections: −1.00" in accuracy
-    assert accuracy.endswith("] points (its own is lower) (3 seeds).")
-    assert rewarded.startswith(
-        "The accuracy that it is rewarded for less that of its untrained policy: +10.00"
+    assert accuracy.startswith("EvaluatorFL's final accuracy is +5.00")
+    assert "] points against its untrained policy (its own is higher) and −1.00" in accuracy
+    assert accuracy.endswith(
+        "] points against itself taught on redrawn selections (its own is lower) (3 seeds)."
     )
-    assert "its untrained policy: × 2.00 [2.00, 2.00] (its own are shorter) and itself with permuted" in time
+    assert rewarded.startswith("The accuracy that it is rewarded for is +10.00")
+    assert "× 2.00 [2.00, 2.00] for its untrained policy (its own are shorter) and × 0.50" in time
     assert untrained.does_training_pay(lambda name: pd.DataFrame()) == [
         "Open: no twin of either agent was run."
     ]

@@ -116,7 +116,7 @@ def test_the_answer_by_hand():
     assert device_time.answer(rows.assign(rounds=2))[0].startswith("Open: ")
     (told,) = device_time.answer(rows.assign(rounds=60))
     assert told == (
-        "Compared is the simulated time to 95 % of FedAvg's level with FedAvg's own; a method that never "
+        "The simulated time to 95 % of FedAvg's level is compared with FedAvg's own; a method that never "
         "gets there is later. Undecided: FedDdrl (sooner in 2 of 2 seeds, p = 0.5; 0.35 [0.00, 28.90] times "
         "FedAvg's time in the 2 that reach it). Not run, or no seed reaches it: FedMarl, SchedulerFL, "
         "EvaluatorFL. As many clients at random are sooner than FedAvg in so many seeds: 0 (FedDdrl's "
