@@ -614,9 +614,9 @@ def test_the_end_answers_without_numbers():
     length, _ = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
     assert length == (
         "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead under CN, PA and CE on "
-        "MNIST. The mean of its last 50 rounds is ahead under CN, PA and CE on MNIST. What the controls "
-        "leave of that is ahead under CN, with clients listed in an order drawn anew in every round; ahead "
-        "under PA, against uniform weights; ahead under CE on MNIST, against its untrained policy."
+        "MNIST. The mean of its last 50 rounds is ahead under CN, PA and CE on MNIST. In these last "
+        "rounds it is: with clients listed in an order drawn anew in every round, ahead under CN; against "
+        "uniform weights, ahead under PA; against its untrained policy, ahead under CE on MNIST."
     )
     table = headline.leads_at_length(lambda name: stored.get(name, pd.DataFrame()))
     assert table.to_numpy().tolist() == [

@@ -208,9 +208,9 @@ def test_separation_of_the_groups_in_the_last_rounds_by_hand():
     assert learning.mean_gaps(quantities.named(rows), "repaired").tolist() == pytest.approx([0.4, 0.4])
     assert learning.mean_gaps(quantities.named(rows), "feddrl").empty
     (told,) = learning_answers.what_the_repair_changes(stored(repair_means=rows))
-    assert told.endswith(
-        "in the last 2 rounds. Of the repaired agent it is +0.40 [+0.40, +0.40] (Fashion-MNIST): it "
-        "separates them."
+    assert told == (
+        "In the last 2 rounds the mean mu of small groups is compared with the main group's. Of the repaired "
+        "agent it is +0.40 [+0.40, +0.40] (Fashion-MNIST): it separates them."
     )
 
 
