@@ -63,9 +63,10 @@ EQUAL_SIZES = (
 FAVOR_TRAINED = (
     "FAVOR's agent is trained in ten episodes of the run's length with one client a round, at 300 rounds in "
     "less than a third of the steps of the public reproduction (HEAD-A6). No gate on that was registered: "
-    "the verdict speaks of FAVOR so trained. A run that diverged counts as 0 %: one of 15 of FAVOR, of its "
-    "untrained policy and of FAVOR with permuted rewards each. Without the seeds in which either of the pair "
-    "diverged the verdicts are the same."
+    "the verdict speaks of FAVOR so trained. A run that diverged counts as 0 %: one of 20 of FAVOR and of "
+    "its untrained policy, three of FAVOR with permuted rewards, one of them before round 1. Without the "
+    "seeds in which either of the pair diverged the verdicts are the same; of the pair with permuted rewards "
+    "that leaves one seed, and no verdict."
 )
 LATER_CELLS = (
     "The cell of two labels a client joined after the verdicts over the first two were known, that of volume "

@@ -1,5 +1,6 @@
 """Figures of the head to head, from stored rows."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -102,7 +103,8 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         part = rows[(rows.dataset == dataset) & (rows.cell == cell)]
         for name in CONTESTANTS:
             own = part[part.contestant == name].pivot(index="round", columns="run", values="test_accuracy")
-            curve = own.reindex(part["round"].unique()).fillna(0.0).sort_index().mean(axis=1)
+            rounds = np.sort(part["round"][part["round"] >= 0].unique())  # a step of pretraining is below 0
+            curve = own.reindex(rounds).fillna(0.0).mean(axis=1)
             own_line = lines.get(name)
             others = "controls" if CONTESTANTS[name].twin_of else "other baselines"
             label = method_style(name).label if own_line else others

@@ -59,7 +59,7 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of runs: cells, level (%), best, worst-tenth client, validation, MB a round, diverged.
 
     A run that diverged counts as 0 % wherever levels, worst tenths and validations are averaged: what it
-    left is no model. `stopped` is the round, `before` its level until then.
+    left is no model. `stopped` is the round (0: in training before round 1), `before` its level until then.
     """
     rows = labelled(rows)
     first = rows.drop_duplicates("run").set_index("run")
@@ -75,7 +75,7 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
         validation=100 * late.client_test_accuracy_mean.mean(),
         megabytes=(by_run.uplink_bytes.mean() + by_run.downlink_bytes.mean()) / 1e6,
         diverged=final.status != "ok",
-        stopped=final["round"].astype(int),
+        stopped=final["round"].clip(lower=0).astype(int),
         before=100 * sound.test_accuracy.mean(),
     )
     runs.loc[runs.diverged, ["level", "worst_tenth", "validation"]] = 0.0

@@ -60,7 +60,7 @@ def worst_tenth_words(rows: pd.DataFrame) -> str:
     held: dict[str, list[str]] = {}
     for cell, one in client_sizes(rows).items():
         held.setdefault(span_words(one.held), []).append(cell)
-    counts = " and ".join(f"{count} ({', '.join(cells)})" for count, cells in held.items())
+    counts = listed([f"{count} ({', '.join(cells)})" for count, cells in held.items()])
     return f"The worst tenth rests on {counts} held-back images a client, after the last round only." * bool(
         held
     )

@@ -154,7 +154,10 @@ def _holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:
 
 
 def diverged(rows: pd.DataFrame) -> pd.DataFrame:
-    """The runs that diverged: whose, where, in which round, and their level (%) and best until then."""
+    """The runs that diverged: whose, where, in which round, and their level (%) and best until then.
+
+    Round 0: in training before round 1.
+    """
     runs = per_run(rows)
     found = runs[runs.diverged].rename(columns={"stopped": "round", "before": "level before"})
     columns = ["contestant", *CELL, "seed", "round", "level before", "best"]

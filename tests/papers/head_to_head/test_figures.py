@@ -1,8 +1,9 @@
 """Figures of the comparison and the benchmark, from rows made by hand."""
 
+import pandas as pd
 import pytest
 
-from fedlib.papers.head_to_head import claims, figures, headline
+from fedlib.papers.head_to_head import claims, figures, headline, tables
 from tests.support.head_to_head_rows import benchmark_rows, failing, table_of
 
 
@@ -21,6 +22,19 @@ def test_captions_and_claims_say_what_diverged():
     (line,) = (one for one in figures.plot_curves(lost).axes[0].lines if one.get_label() == "FedDRL")
     assert line.get_xdata()[-1] == 20
     assert line.get_ydata()[-1] == 0
+
+
+def test_a_run_that_fails_before_round_1_counts_as_zero_in_every_round():
+    """Of two runs with 70 % one stops at step 30 of what it trains before round 1, stored as round -30."""
+    rows = table_of(fedavg=[0.6, 0.6], favor=[0.7, 0.7]).assign(profile="smoke")
+    own = rows["run"].str.startswith("favor-") & (rows.seed == 0)
+    early = rows[own].tail(1).assign(round=-30, test_accuracy=float("nan"), status="failed: not finite")
+    rows = pd.concat([rows[~own], early], ignore_index=True)
+    (line,) = (one for one in figures.plot_curves(rows).axes[0].lines if one.get_label() == "FAVOR")
+    assert line.get_xdata().min() >= 0
+    assert line.get_ydata() == pytest.approx([35] * len(line.get_ydata()))
+    (told,) = tables.diverged(rows).to_dict("records")
+    assert (told["contestant"], told["round"]) == ("favor", 0)
 
 
 def test_figures_draw():
