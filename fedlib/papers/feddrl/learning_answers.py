@@ -70,9 +70,12 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
     if "repaired_permuted" in set(part.variant):
         control = reward_gain(part, "repaired_permuted", "uniform")
         permuted = f", {effect_words(control)} where its rewards are dealt to other rounds (permuted)"
+    printed = ""
+    if "feddrl" in set(part.variant):
+        printed = f" The printed agent's is {effect_words(reward_gain(part, 'feddrl', 'uniform'))}."
     return (
         f"On {data} ({gain.n} seeds) the repaired agent's mean reward is {effect_words(gain, 'nats')} "
-        f"against uniform weights{permuted}: {says}."
+        f"against uniform weights{permuted}: {says}.{printed}"
     )
 
 

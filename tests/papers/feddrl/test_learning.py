@@ -121,7 +121,7 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     centred = low.assign(settings="centring", mu_small=0.6)
     flat = [low.assign(amplitude=0.0, offset=offset, mu_small=mu) for offset, mu in ((-2.2, 0.2), (2.2, 0.9))]
     own = stored(
-        repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0),
+        repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0, feddrl=-2.1),
         ddpg_bandit=pd.concat([low, around_0, centred, *flat]),
     )
     (told,) = learning_answers.what_the_repair_changes(own)
@@ -137,7 +137,7 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     assert told[2] == (
         "On Fashion-MNIST (2 seeds) the repaired agent's mean reward is +0.50 [+0.50, +0.50] nats against "
         "uniform weights, +0.00 [+0.00, +0.00] where its rewards are dealt to other rounds (permuted): it "
-        "learns."
+        "learns. The printed agent's is −0.10 [−0.10, −0.10]."
     )
 
 
