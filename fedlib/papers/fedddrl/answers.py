@@ -7,18 +7,16 @@ from typing import Any
 
 import pandas as pd
 
+from fedlib.analysis.claims import effects_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
 from fedlib.analysis.tables import listed, side_words
 from fedlib.papers.fedddrl import estimands, quantities, runs
+from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SECOND_AGENT
 
 ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
 STEPS = tuple(zip(ABLATION[1:], ABLATION[:-1], strict=True))
-FROM_C_TO_D = {
-    "C with b less C": ("fedmarl_mixup_bias", "fedmarl"),
-    "D less C with b": ("fedddrl", "fedmarl_mixup_bias"),
-}
 
 
 def whom_it_keeps(rows_of: RowsOf) -> list[str]:
@@ -122,20 +120,13 @@ def what_leads_from_c_to_d(rows_of: RowsOf) -> list[str]:
     rows = rows_of("fedddrl/bias-alone")
     if rows.empty:
         return []
-    accuracy, shown = quantities.final_accuracy(rows), quantities.shown_roles(rows)
-    told = []
-    for words, (own, other) in FROM_C_TO_D.items():
-        gaps = {
-            role: (quantities.cell(accuracy, role, own) - quantities.cell(accuracy, role, other)).dropna()
-            for role in runs.ALPHAS if role in shown
-        }  # fmt: skip
-        found = {role: mean_interval(gap.to_numpy()) for role, gap in gaps.items() if len(gap)}
-        if len(found) > 1:
-            found["mean"] = mean_interval(pd.DataFrame(gaps).dropna().mean(axis=1).to_numpy())
-        names = shown | {"mean": "their mean"}
-        told += [f"{words} is {_sides(found, names, 'higher', 'lower', unit='points')}"] if found else []
-    steps = "; ".join(told)
-    return [f"D has the bias b as well as a second agent. In accuracy {steps}."] if told else []
+    shown, told = quantities.shown_roles(rows), []
+    for effect in effects_of((BIAS_ALONE, SECOND_AGENT), rows):
+        found = {shown[cell.removesuffix(f": {effect.what}")]: one for cell, one in effect.cells.items()}
+        found |= {"their mean": effect.interval} if len(found) > 1 else {}
+        words = effect.what.replace(" - ", " less ")
+        told += [f"{words} is {side_words(found, 'higher', 'lower', 'points')}"] if found else []
+    return [f"D has the bias b as well as a second agent. In accuracy {'; '.join(told)}."] if told else []
 
 
 def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below: str, **words: Any) -> str:
