@@ -13,7 +13,6 @@ import pandas as pd
 from fedlib.analysis import decisions
 from fedlib.analysis.decisions import (
     ARITHMETIC,
-    EQUIVALENCE,
     EVERYWHERE,
     INCONCLUSIVE,
     KINDS,
@@ -204,13 +203,7 @@ class Effect:
     @property
     def barely(self) -> bool:
         """Whether an end of the interval that decides lies next to the bound which it is held against."""
-        bounds = {
-            (SUPERIORITY, SUPPORTED): (0.0,),
-            (SUPERIORITY, decisions.SMALLER): (0.0, self.margin),
-            (SUPERIORITY, REFUTED): (self.margin,),
-            (EQUIVALENCE, SUPPORTED): (self.margin, -self.margin),
-            (EQUIVALENCE, REFUTED): (self.margin, -self.margin),
-        }.get((self.kind, self.verdict), ())
+        bounds = decisions.bounds_of(self.kind, self.verdict, self.margin)
         return any(barely_decided(self.interval, bound) for bound in bounds)
 
     def _span(self) -> str:

@@ -65,6 +65,17 @@ def _everywhere(samples: np.ndarray, margin: float) -> np.ndarray:
     return np.select([below, above], [REFUTED, SUPPORTED], INCONCLUSIVE)
 
 
+def bounds_of(kind: str, verdict: str, margin: float) -> tuple[float, ...]:
+    """What a decided interval's ends are held against; empty for *everywhere*, where Holm's tests decide."""
+    return {
+        (SUPERIORITY, SUPPORTED): (0.0,),
+        (SUPERIORITY, SMALLER): (0.0, margin),
+        (SUPERIORITY, REFUTED): (margin,),
+        (EQUIVALENCE, SUPPORTED): (margin, -margin),
+        (EQUIVALENCE, REFUTED): (margin, -margin),
+    }.get((kind, verdict), ())
+
+
 def cells_below(samples: np.ndarray, bound: float) -> np.ndarray:
     """Which cells lie below a bound, [..., cells]: one-sided t tests with Holm's correction."""
     n = samples.shape[-2]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from fedlib._torchvision import load_torchvision
 from fedlib.errors import DataError, check
 from fedlib.models.cnn import ImageShape, check_dropout, check_whole
-from fedlib.models.layers import Dropout, RepeatChannels, Resize, replace_layers
+from fedlib.models.layers import Dropout, RepeatChannels, Resize
 
 WEIGHTS_URL = "https://download.pytorch.org/models/mobilenet_v2-7ebf99e0.pth"
 
@@ -56,11 +56,11 @@ def make_mobilenetv2(
 
 
 def _make_features(weights_file: str | None) -> nn.Module:
-    """torchvision's convolutional part with our batch normalisation."""
+    """torchvision's convolutional part; `make_model` gives it our batch normalisation."""
     features = load_torchvision().models.mobilenet_v2(weights=None, num_classes=1).features
     if weights_file is not None:
         _load_features(features, Path(weights_file))
-    return replace_layers(features)
+    return features
 
 
 def _make_head(num_classes: int) -> nn.Linear:

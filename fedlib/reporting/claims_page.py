@@ -88,8 +88,8 @@ def _section(paper: str, judged: Judged, load: Load) -> str:
     first: dict[str, str] = {}  # how -> id of the first claim that says it
     for claim, verdict in judged:
         before = first.setdefault(claim.how, claim.id)
-        how = claim.how if before == claim.id else f"As said under {before}."
-        lines += _about(claim, verdict, load, how if claim.how else "")
+        repeated = bool(claim.how) and before != claim.id
+        lines += _about(claim, verdict, load, f"As said under {before}." if repeated else claim.how)
     return "\n".join(lines)
 
 
