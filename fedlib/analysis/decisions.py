@@ -66,7 +66,7 @@ def _everywhere(samples: np.ndarray, margin: float) -> np.ndarray:
 
 
 def bounds_of(kind: str, verdict: str, margin: float) -> tuple[float, ...]:
-    """The bounds that a decided interval is held against; none for *everywhere*, where Holm's tests decide."""
+    """The bounds that a decided interval is held against; none for *everywhere*, decided by tests."""
     return {
         (SUPERIORITY, SUPPORTED): (0.0,),
         (SUPERIORITY, SMALLER): (0.0, margin),
