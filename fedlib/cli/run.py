@@ -87,15 +87,23 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 
 def _work_through(plans: grid.Plans, arguments: argparse.Namespace, store: "Store") -> int:
-    """Compute the groups that no other process works on; the first process takes measurements."""
+    """Compute the groups and parts of measurements that no other process works on.
+
+    Measurements that are whole or time this machine are left to the first process.
+    """
+    from fedlib.experiments.measurements import share_parts
+
     for artifact, runs in plans.items():
+        measurement = artifact.measurement
         if runs:
             _compute(runs, arguments, store, wait=False)
-        elif artifact.measurement and not (
-            arguments.companion or arguments.again or artifact.measurement.alone
-        ):
+        elif measurement and not arguments.again and not measurement.alone:
             with contextlib.suppress(BudgetExhausted):  # the caller's second pass names it
-                _measure(artifact.measurement, arguments, store)
+                if measurement.parts is not None:
+                    given = arguments.profile, store, arguments.budget
+                    share_parts(measurement, *given, last_first=arguments.companion)
+                elif not arguments.companion:
+                    _measure(measurement, arguments, store)
     return 0
 
 

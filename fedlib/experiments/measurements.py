@@ -47,21 +47,24 @@ def compute_measurement(
 ) -> "pd.DataFrame":
     """Rows of a measurement, computed and stored unless they are there already.
 
-    Waits for another process at work on the same measurement. again: compute even if stored. budget: it
-    cannot stop a measurement, or a part of one, midway, so BudgetExhausted is raised before one that takes
-    longer than is left.
+    Waits for another process at work on the same measurement, or shares its parts with it. again: compute
+    even if stored. budget: it cannot stop a measurement, or a part of one, midway, so BudgetExhausted is
+    raised before one that takes longer than is left.
     """
     path = measurement_path(measurement, profile, store)
+    about = settings_of(measurement, profile)
+    if measurement.parts is not None and not again:
+        share_parts(measurement, profile, store, budget)
     with store.claiming(measurement.id):
         if not again and _is_stored(measurement, profile, path, repair=True):
-            return load_measurement(measurement, profile, store)
-        about = settings_of(measurement, profile)
-        if measurement.parts is None:
+            pass
+        elif measurement.parts is None:
             _require_time(measurement, profile, budget or Budget())
             given = [store] if measurement.reads_store else []
             _compute(path, about, lambda: measurement.compute(profile, *given))
         else:
-            _compute_parts(measurement, profile, path, about, again=again, budget=budget or Budget())
+            _compute_parts(measurement, profile, store, budget, again=again)
+            _join_parts(measurement, profile, path, about)
     return load_measurement(measurement, profile, store)
 
 
@@ -85,28 +88,71 @@ def _compute(path: Path, about: dict[str, Any], compute: "Callable[[], pd.DataFr
     _write(path, rows, about, time.monotonic() - began)
 
 
-def _compute_parts(
-    measurement: Measurement, profile: str, path: Path, about: dict[str, Any], *, again: bool, budget: Budget
+def share_parts(
+    measurement: Measurement, profile: str, store: Store, budget: Budget | None, *, last_first: bool = False
 ) -> None:
-    """Compute the parts that are not stored, then write all rows at `path` and remove the parts.
+    """Compute and store the parts of a measurement that are not stored and at which no other process works.
 
-    A stored part counts if its settings, source, versions and device are those of now.
+    last_first: from the last part on, as a further process does, so that two meet half-way.
     """
+    path = measurement_path(measurement, profile, store)
+    with store.claiming(measurement.id):
+        stored = _is_stored(measurement, profile, path, repair=True)
+    if not stored:
+        _compute_parts(measurement, profile, store, budget, wait=False, last_first=last_first)
+
+
+def _compute_parts(
+    measurement: Measurement,
+    profile: str,
+    store: Store,
+    budget: Budget | None,
+    *,
+    again: bool = False,
+    wait: bool = True,
+    last_first: bool = False,
+) -> None:
+    """Compute the parts that are not stored.
+
+    A stored one counts if its settings, source, versions and device are those of now. wait: for the parts at
+    which other processes work, instead of leaving them.
+    """
+    assert measurement.parts is not None
+    path, budget = measurement_path(measurement, profile, store), budget or Budget()
+    now = {
+        **settings_of(measurement, profile),
+        "code": provenance.code(),
+        "device_name": provenance.device_name(_device()),
+    }
+    parts = list(zip(measurement.parts(profile), _part_paths(measurement, profile, path), strict=True))
+    for part, own in reversed(parts) if last_first else parts:
+        vouching = {**now, "part": str(part)}
+        with store.claiming(measurement.id, f"-{own.stem}", wait=wait) as held:
+            if not held:
+                continue
+            if not again and _whole(own, repair=True) and vouching.items() <= details_beside(own).items():
+                continue
+            if not again and _is_stored(measurement, profile, path, repair=False):
+                return  # another process has joined all parts and removed them
+            done = [one for _, one in parts if one.is_file()]
+            if not budget.allows(max(map(_seconds, done), default=0.0)):
+                told = f"{len(done)} of {len(parts)} parts are stored"
+                raise BudgetExhausted(f"{measurement.id}: {told}, and the time budget is used up")
+            _compute(own, vouching, partial(measurement.compute, profile, part))
+
+
+def _part_paths(measurement: Measurement, profile: str, path: Path) -> list[Path]:
+    """Paths of the rows of each part, until all are there."""
+    assert measurement.parts is not None
+    count = len(measurement.parts(profile))
+    return [path.with_name(f"part-{profile}-{number}.csv") for number in range(count)]
+
+
+def _join_parts(measurement: Measurement, profile: str, path: Path, about: dict[str, Any]) -> None:
+    """Write the rows of all parts at `path` and remove the parts."""
     import pandas as pd
 
-    assert measurement.parts is not None
-    parts = measurement.parts(profile)
-    paths = [path.with_name(f"part-{profile}-{number}.csv") for number in range(len(parts))]
-    now = {**about, "code": provenance.code(), "device_name": provenance.device_name(_device())}
-    for part, own in zip(parts, paths, strict=True):
-        vouching = {**now, "part": str(part)}
-        if not again and _whole(own, repair=True) and vouching.items() <= details_beside(own).items():
-            continue
-        slowest = max((_seconds(one) for one in paths if one.is_file()), default=0.0)
-        if not budget.allows(slowest):
-            done = f"{paths.index(own)} of {len(parts)} parts are stored"
-            raise BudgetExhausted(f"{measurement.id}: {done}, and the time budget is used up")
-        _compute(own, vouching, partial(measurement.compute, profile, part))
+    paths = _part_paths(measurement, profile, path)
     _write(path, pd.concat(map(read_csv_exactly, paths), ignore_index=True), about, sum(map(_seconds, paths)))
     for own in paths:
         own.unlink()

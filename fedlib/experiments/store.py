@@ -221,15 +221,20 @@ class Store:
         return _try_lock(self.folder(run) / ".lock")
 
     @contextlib.contextmanager
-    def claiming(self, artifact_id: str) -> Iterator[None]:
-        """Held while a process chooses what to compute, so that two never block each other half-way."""
-        path = self.artifact_folder(artifact_id) / ".claim.lock"
+    def claiming(self, artifact_id: str, part: str = "", *, wait: bool = True) -> Iterator[bool]:
+        """Held while a process chooses what to compute, so that two never block each other half-way.
+
+        part: of a measurement, held while it is computed. Yields whether it is held: without `wait`, not
+        where another process holds it.
+        """
+        path = self.artifact_folder(artifact_id) / f".claim{part}.lock"
         with telling(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(path)
-            lock.acquire(poll_interval=0.05)
+            with contextlib.suppress(*() if wait else (filelock.Timeout,)):
+                lock.acquire(blocking=wait, poll_interval=0.05)
         try:
-            yield
+            yield lock.is_locked
         finally:
             lock.release()
 

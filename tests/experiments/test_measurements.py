@@ -17,7 +17,12 @@ from fedlib.errors import DataError, UsageError
 from fedlib.experiments import provenance, result_files
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.experiments.budget import Budget, BudgetExhausted
-from fedlib.experiments.measurements import compute_measurement, how_it_is_stored, measurement_path
+from fedlib.experiments.measurements import (
+    compute_measurement,
+    how_it_is_stored,
+    measurement_path,
+    share_parts,
+)
 from fedlib.experiments.result_files import read_details
 from fedlib.experiments.results import export_results, load_rows
 from fedlib.experiments.store import Store, StoreWarning
@@ -88,6 +93,44 @@ def test_a_measurement_in_parts_goes_on_behind_those_that_are_stored(monkeypatch
     ]  # fmt: skip
     compute_measurement(IN_PARTS, "reduced", Store(), again=True)
     assert CALLS[5:] == [0, 1, 2, 3]
+
+
+def count_beside_another(profile, part):
+    """Part 1 is computed only when another process, begun meanwhile, has done the rest from the last on."""
+    CALLS.append(part)
+    if part == 1:
+        share_parts(SHARED_PARTS, profile, Store(), None, last_first=True)
+    return pd.DataFrame({"seed": [part], "value": [float(part)]})
+
+
+SHARED_PARTS = Measurement("fake/counted", count_beside_another, parts=lambda p: range(4))
+
+
+def test_processes_share_the_parts_of_a_measurement():
+    rows = compute_measurement(SHARED_PARTS, "reduced", Store())
+    assert CALLS == [0, 1, 3, 2], "each part once; the one at work is left to its process"
+    assert rows["value"].tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def count_until_joined(profile, part):
+    """Before part 0 is begun here, another process has finished everything."""
+    CALLS.append(part)
+    return pd.DataFrame({"seed": [part], "value": [float(part)]})
+
+
+def test_a_process_that_comes_late_repeats_no_part_of_a_joined_measurement(monkeypatch):
+    late = Measurement("fake/counted", count_until_joined, parts=lambda p: range(2))
+
+    def parts_after_the_other_process(profile):
+        if not CALLS:
+            compute_measurement(late, profile, Store())
+        return range(2)
+
+    begun_late = replace(late, parts=parts_after_the_other_process)
+    rows = compute_measurement(begun_late, "reduced", Store())
+    assert CALLS == [0, 1]
+    assert rows["value"].tolist() == [0.0, 1.0]
+    assert how_it_is_stored(late, "reduced", Store()) == "measured in parts, 0 stored"
 
 
 @pytest.mark.parametrize("change", ["settings", "code", "damage"])
