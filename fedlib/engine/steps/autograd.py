@@ -43,16 +43,20 @@ class PrefixStep:
         """The rows' mean losses [C] before the step. share [C, B]: mask over the number of real samples."""
         outputs = self.trainer.forward.outputs(x, batch, full)
         losses = batch_mean(self.trainer.objective.losses(outputs, batch), share)
-        grads = [*torch.autograd.grad(losses, self.leaves, self.ones)]
+        found = torch.autograd.grad(losses, self.leaves, self.ones, allow_unused=True)
         with torch.no_grad():
-            self._descend(grads)
+            self._descend(found)
         return losses.detach()
 
-    def _descend(self, grads: list[Tensor]) -> None:
+    def _descend(self, found: tuple[Tensor | None, ...]) -> None:
+        """Update the leaves; a gradient is None where a user's forward pass leaves a parameter unused."""
+        pairs = list(zip(self.leaves, found, strict=True))
+        grads = [torch.zeros_like(leaf) if grad is None else grad for leaf, grad in pairs]
         if self.rule is not None:
             self.rule.add_to(dict(zip(self.names, grads, strict=True)), self.params)
         optimizer = self.trainer.optimizer
         if decay := optimizer.options.get("weight_decay", 0.0):
-            torch._foreach_add_(grads, self.leaves, alpha=decay)
+            used = [at for at, grad in enumerate(found) if grad is not None]  # as torch.optim has it
+            torch._foreach_add_([grads[at] for at in used], [self.leaves[at] for at in used], alpha=decay)
         self.part.steps.add_(1)
         optimizer.update(self.leaves, grads, self.part.optimizer, self.rate, self.part.steps)
