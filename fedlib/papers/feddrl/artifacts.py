@@ -91,6 +91,15 @@ ARTIFACTS = (
         plot=partial(figures.plot_curves, columns=3), profiles=LONG,
     ),
     Artifact(
+        "feddrl/small_sets_at_length",
+        "PA, CE and CN at the paper's length: MNIST and Fashion-MNIST, N = 100",
+        runs=partial(
+            length_runs.at_length, names=("singleset", "fedavg", "fedprox", "feddrl"),
+            data=("mnist", "fmnist"),
+        ),
+        plot=figures.plot_federated, profiles=LONG,
+    ),
+    Artifact(
         "feddrl/delta_ends", "Ends of fig. 8 at the paper's length: delta = 0.2 and 0.6",
         runs=length_runs.delta_ends, plot=_over_delta, profiles=LONG,
     ),

@@ -82,7 +82,7 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
 
 
 def plot_federated(rows: pd.DataFrame) -> Figure:
-    """`plot_curves` of three cells without SingleSet, whose curve is of its own epochs."""
+    """`plot_curves`, three cells a row, without SingleSet, whose curve is of its own epochs."""
     return plot_curves(rows[rows.method != "singleset"], columns=3)
 
 

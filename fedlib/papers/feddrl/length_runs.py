@@ -47,10 +47,13 @@ def paper_length(profile: str, artifact: str = "paper_length") -> list[Run]:
 
 
 def at_length(
-    profile: str, partitions: Iterable[str] = PARTITIONS, names: Iterable[str] = FEDERATED
+    profile: str,
+    partitions: Iterable[str] = PARTITIONS,
+    names: Iterable[str] = FEDERATED,
+    data: Iterable[str] = ("fmnist",),
 ) -> list[Run]:
-    """Table 3's runs of these `VARIANTS` in several `LENGTH_CELLS`: what the paper says of them together."""
-    cells = [base_run(profile, "table3", "fmnist", scheme, 100) for scheme in partitions]
+    """Table 3's runs of these `VARIANTS` in cells of 100 clients: what the paper says of several."""
+    cells = [base_run(profile, "table3", name, scheme, 100) for name in data for scheme in partitions]
     return [run for cell in cells for run in with_methods(cell, names)]
 
 

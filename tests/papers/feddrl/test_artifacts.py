@@ -99,6 +99,7 @@ WITHOUT_CONTROLS = (
     "feddrl/table3_fmnist_ce_n100",  # long runs of the paper's methods
     "feddrl/fedprox_weights",
     "feddrl/baselines_at_length",
+    "feddrl/small_sets_at_length",
     "feddrl/delta_ends",
     "feddrl/early_lead",  # controls of their own
     "feddrl/authors_ce_at_length",

@@ -442,6 +442,24 @@ def test_three_cells_at_the_papers_length_decide_c1_and_c15_and_stand_beside_c6(
     )
 
 
+def test_six_cells_at_the_papers_length_decide_c6():
+    """Half a point of 50 in three cells and nothing in three: half a per cent, printed 1.03 there."""
+    drl = {"mnist": [50.5, 50.7, 50.6], "fmnist": [50.0, 50.2, 50.1]}
+    rows = pd.concat(
+        at_length(values).assign(dataset=data, partition=partition)
+        for data, values in drl.items()
+        for partition in ("ce", "cn", "pa")
+    )
+    claim = next(claim for claim in CLAIMS if claim.id == "FEDDRL-C6")
+    assert claim.fallback == ("feddrl/small_sets_at_length",)
+    verdict = decided("C6", rows, gates=True)
+    (effect,) = verdict.effects
+    assert verdict.verdict == "supported"
+    assert len(effect.cells) == 6
+    assert effect.interval.mean == pytest.approx(0.5, abs=0.01)
+    assert effect.printed == pytest.approx(1.03, abs=0.005)
+
+
 def test_c7_is_decided_by_one_data_set_at_the_papers_length():
     """60 less the mean of 55 and 53 under CE and CN is 6 points; under PA both have 2 points more."""
     rows = three(

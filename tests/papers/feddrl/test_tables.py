@@ -317,6 +317,7 @@ FIGURE_ROWS = {
     "early_lead": lambda: at_length([52.0, 52.2, 52.1]).query("method_options != '{}'"),
     "cluster_skew_at_length": two_cells,
     "partitions_at_length": two_cells,
+    "small_sets_at_length": two_cells,
     "delta_ends": lambda: over_delta(5, 1),
     "baselines_at_length": two_cells,
     "fig6": lambda: losses(cell("standin-cifar100", feddrl=[50, 51], fedavg=[49, 50], fedprox=[50, 50])),
