@@ -179,37 +179,41 @@ def plot_over(rows: pd.DataFrame, *, column: str, x_label: str) -> Figure:
     return plotting.caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
 
 
+TIMED = {"decision": "#D55E00", "averaging": "#0072B2"}  # colours of fig. 9
+
+
 def plot_fig9(rows: pd.DataFrame) -> Figure:
     """Decision and averaging time per network and data set, on a logarithmic axis, with deciles."""
     devices = list(rows.timed_on.unique())
     fig, axes = _grid(1, len(devices) + 1, (4.6, 3.2), sharex="none")
     for ax, device in zip(axes[0], devices, strict=False):
-        _time_bars(rows[(rows.timed_on == device) & (rows.cohort_size == 10)], ax)
+        _times(rows[(rows.timed_on == device) & (rows.cohort_size == 10)], ax)
         ax.set(yscale="log", ylabel="ms per round", title=f"K = 10, clients on {device}")
     axes[0, 0].legend()
     agent = rows[(rows.what == "decision") & (rows.model == "mlp") & (rows.timed_on == devices[0])]
     agent = agent.sort_values("cohort_size")
     last = axes[0, -1]
-    last.errorbar(agent.cohort_size, agent.median_ms, _deciles(agent), color="#D55E00", marker="D", capsize=3)
+    last.errorbar(
+        agent.cohort_size, agent.median_ms, _deciles(agent), color=TIMED["decision"], marker="D", capsize=3
+    )
     last.set(xlabel="participants K", ylabel="decision (ms)", title="agent, MLP", ylim=(0, None))
-    device = rows.device_name.iloc[0] if "device_name" in rows else f"{int(rows.threads.iloc[0])} thread(s)"
-    note = f"Median, whiskers = first and last decile; {device}."
-    plotting.write_caption(fig, f"{note} Images of the shape of the named data.")
-    return fig
+    note = "Median, whiskers = first and last decile. Images of the shape of the named data."
+    return plotting.caption(fig, rows, note)
 
 
 def _deciles(part: pd.DataFrame) -> list[pd.Series]:
     return [part.median_ms - part.p10_ms, part.p90_ms - part.median_ms]
 
 
-def _time_bars(rows: pd.DataFrame, ax: Axes) -> None:
+def _times(rows: pd.DataFrame, ax: Axes) -> None:
     averaged = rows[rows.what == "averaging"]
     places = {setting: at for at, setting in enumerate(zip(averaged.model, averaged.data, strict=True))}
-    for what, colour, shift in (("decision", "#D55E00", -0.2), ("averaging", "#0072B2", 0.2)):
+    for what, style, shift in (("decision", "D", -0.1), ("averaging", "o", 0.1)):
         part = rows[rows.what == what]
         at = [places[setting] + shift for setting in zip(part.model, part.data, strict=True)]
-        ax.bar(at, part.median_ms, 0.4, yerr=_deciles(part), color=colour, label=what, capsize=3)
+        ax.errorbar(at, part.median_ms, _deciles(part), fmt=style, color=TIMED[what], label=what, capsize=3)
     ax.set_xticks(range(len(places)), [f"{model}\n{data}" for model, data in places], fontsize=8)
+    ax.set_xlim(-0.5, len(places) - 0.5)
 
 
 def plot_fig10(rows: pd.DataFrame) -> Figure:
