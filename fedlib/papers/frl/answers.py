@@ -1,4 +1,4 @@
-"""Answers of 04_frl_report's sections 3, 5 and 6 in sentences computed from rows.
+"""Answers of 04_frl_report's sections 2, 3, 5 and 6 in sentences computed from rows.
 
 Each function takes `session.rows` or the like. It returns one or two sentences, none without rows.
 """
@@ -15,10 +15,28 @@ from fedlib.analysis.tables import counted, listed
 from fedlib.papers.frl import estimands, quantities
 from fedlib.papers.frl.runs import EMBEDDINGS
 
+_CASES = {
+    "fig11": "with uneven volumes",
+    "fig12": "with balanced non-IID labels",
+    "fig13": "with unbalanced ones",
+}
 _CODE = "evaluatorfl_code"
 _RATE = "evaluatorfl_rate"  # approach 1 with the rate of Adam of its code (A33)
 _SELECTIONS = {1: "frl/fig16", 2: "frl/evaluatorfl_code"}  # approach: rows of the agent as read and as coded
 _EARLY_CODE = "With the rate of Adam of an early version of the authors' code, ten times ours (A33)"
+
+
+def what_do_labels_change(rows: pd.DataFrame) -> list[str]:
+    """Answer figs. 10 to 13: mean accuracy over rounds 1 to 10 in each case less that on IID data."""
+    if rows.empty:
+        return []
+    found = {words: estimands.mean_accuracy(case, "fig10")(rows).dropna() for case, words in _CASES.items()}
+    told = [f"{mean_words(one, 'points')} {words}" for words, one in found.items() if len(one)]
+    return (
+        [f"FedAvg's mean accuracy over rounds 1 to 10, less that on IID data: {listed(told)}."]
+        if told
+        else []
+    )
 
 
 def does_it_settle(rows_of: RowsOf) -> list[str]:
