@@ -14,7 +14,7 @@ from fedlib.analysis.contrasts import final
 from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.gates import TOLERANCE, curves_flat
 from fedlib.analysis.supplements import supplement
-from fedlib.analysis.tables import json_column
+from fedlib.analysis.tables import json_column, listed
 from fedlib.methods.feddisk.method import FedDisk
 from fedlib.papers.feddisk import quantities
 from fedlib.papers.feddisk.measurements import CLASSES
@@ -64,15 +64,23 @@ def _made_ended(rows: pd.DataFrame) -> tuple[bool, str]:
 
 
 def _widths_ended(rows: pd.DataFrame) -> tuple[bool, str]:
+    """Whether training ended by its patience or after the paper's most rounds."""
     stopped = rows.made_rounds_run - rows.made_rounds >= FedDisk.made_patience
-    cut = sorted({int(width) for width in rows.hidden[~stopped]})
-    return not cut, f"cut off before they had stopped: {', '.join(map(str, cut))} units" if cut else ""
+    most = FedDisk.made_max_rounds
+    cut = sorted({int(width) for width in rows.hidden[~stopped & (rows.made_rounds_run < most)]})
+    if cut:
+        return False, f"cut off before they had stopped: {', '.join(map(str, cut))} units"
+    ended = rows.hidden[~stopped].value_counts().sort_index()
+    told = listed([f"{count} of {width} units" for width, count in ended.items()])
+    return True, f"ended by the paper's {most} rounds: {told}" if len(ended) else ""
 
 
 ABOVE_CHANCE = Gate("FedAvg above chance", _above_chance)
 FLAT = Gate(f"curves flat ({TOLERANCE:g} point over the last quarter) or as many rounds as the paper", _flat)
 MADE_ENDED = Gate("the global MADE ended by its stopping rule", _made_ended)
-WIDTHS_ENDED = Gate("every MADE ended by its stopping rule", _widths_ended)
+WIDTHS_ENDED = Gate(
+    f"every MADE ended by its stopping rule or the paper's {FedDisk.made_max_rounds} rounds", _widths_ended
+)
 LEVELS = (FLAT, ABOVE_CHANCE)
 IN_NATS = Part(
     "validation loss, chosen width - lowest of the wider, in nats", by_data(quantities.nats_of_width),
@@ -121,7 +129,9 @@ WIDE_MARGIN = (
     "grey value. A share of the whole loss therefore looks small; beside the verdict stands the difference "
     "in nats. At `reduced` the widths end at 200: 300 and 400 units were not run, so the lowest of the wider "
     "is not a floor. Rows at `extended`, all images of MNIST and all six widths with three trials, decide "
-    "once they are there (registered on 2026-11-28, before the first of them)."
+    "once they are there (registered on 2026-11-28, before the first of them). The paper's limit of 500 "
+    "rounds became an end by the gate that day, after it had cut off one trial of 30 units and before any "
+    "wider model was measured."
 )
 
 

@@ -340,6 +340,9 @@ def test_width():
     cut = decide(8, widths(100, 99.5, 90, made_rounds=58), gates=True)  # best two rounds before the end
     assert cut.verdict == "not testable here"
     assert "cut off before they had stopped: 30, 50, 100 units" in cut.evidence
+    most = decide(8, widths(100, 99.5, 101, made_rounds=498, made_rounds_run=500), gates=True)
+    assert most.verdict == "supported"
+    assert "ended by the paper's 500 rounds: 3 of 30 units, 3 of 50 units and 3 of 100 units" in most.evidence
     assert decide(8, widths(100, 90, 80, chosen=400)).verdict == "not testable here"
 
 
