@@ -30,6 +30,12 @@ ARTIFACTS = (
         seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
     ),
     Artifact(
+        "head_to_head/second_set", "Learned methods, FedAvg and FedYogi on CIFAR-10", "figure",
+        runs=runs.second_set, plot=figures.plot_differences, counts_failed=True,
+        tables=(tables.levels, tables.diverged), profiles=tuple(runs.SECOND_SET),
+        seeds=dict.fromkeys(runs.SECOND_SET, 5),
+    ),
+    Artifact(
         "head_to_head/server_time", "What a round costs on the server", "check",
         measurement=Measurement("head_to_head/server_time", server_time.server_time, alone=True),
         tables=(server_time.table,), profiles=PROFILES,

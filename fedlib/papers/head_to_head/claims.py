@@ -18,7 +18,7 @@ from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 from fedlib.papers.head_to_head.quantities import equal_sizes, levels_by_seed, per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES
+from fedlib.papers.head_to_head.runs import CONTESTANTS, SCALES, TRANSFERRED
 from fedlib.papers.head_to_head.training import training_words
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
@@ -54,6 +54,12 @@ def less(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
     return levels[ours] - levels[other]
 
 
+def less_if_run(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
+    """`less`, empty where either was not run; of `CHOSEN`, without FedAvg."""
+    needed = {ours, "fedavg" if theirs in CHOSEN else theirs}
+    return less(rows, ours, theirs) if needed <= set(per_run(rows).contestant) else pd.DataFrame()
+
+
 CELLS = len(SCALES["paper"].datasets) * len(SCALES["paper"].cells)
 EQUAL_SIZES = (
     "In all cells but volume and labels clients hold equally many images, so that FedNova is FedAvg there "
@@ -78,6 +84,10 @@ PERMUTED_LATER = (
     "FedDRL's control on permuted rewards was added on 2026-11-27, when all other rows had been looked at: "
     "it stands beside, and decides no claim (HEAD-A14)."
 )
+SECOND_SET = (
+    "What stands beside it on a second data set (CIFAR-10, two cells) was registered on 2026-11-28, before "
+    "any run there, with the settings found on Fashion-MNIST."
+)
 NOTES = {"fedavg": EQUAL_SIZES, "feddrl_shuffled": PERMUTED_LATER}  # by rival
 NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 
@@ -92,8 +102,8 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         artifact="head_to_head/comparison",
         parts=(Part(f"{name} - {words}", lambda rows: less(rows, ours, theirs), cells=CELLS),),
         gates=(FLAT,),
-        supplements=(*_beside(ours, theirs), training),
-        how=" ".join(filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS))),
+        supplements=(*_beside(ours, theirs), *_on_second_set(ours, theirs, words), training),
+        how=" ".join(filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, SECOND_SET))),
     )
 
 
@@ -106,6 +116,13 @@ def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
         "head_to_head/comparison", part, where="where clients are equally large", chosen=equal_sizes
     )
     return (beside,) * (theirs == "fedavg")
+
+
+def _on_second_set(ours: str, theirs: str, words: str) -> tuple[Supplement, ...]:
+    """Supplement with the claim's contrast on another data set, for rivals that were run there."""
+    part = Part(f"{LEARNED[ours]} - {words}", lambda rows: less_if_run(rows, ours, theirs))
+    beside = supplement("head_to_head/second_set", part, where="on a second data set")
+    return (beside,) * (theirs in (*CHOSEN, *TRANSFERRED))
 
 
 def permuted_words(rows: pd.DataFrame) -> str:

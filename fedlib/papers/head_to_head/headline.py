@@ -30,7 +30,9 @@ from fedlib.papers.head_to_head.numbers import (
     IN_TIME,
     JUDGED,
     LESS,
+    ON_SECOND_SET,
     ROWS,
+    SECOND,
     STRONGEST,
     control_of,
 )
@@ -101,6 +103,22 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     twin = _twin_words(rows, names)
     beside = [permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
     return [*told, *filter(None, beside)]
+
+
+def second_set_answer(rows_of: RowsOf) -> list[str]:
+    """A sentence for each learned method on the second data set; none without rows."""
+    rows = rows_of(SECOND)
+    if rows.empty:
+        return []
+    runs = per_run(rows)
+    data = listed([title_of(name) for name in runs.dataset.unique()])
+    where = (
+        f"On {data}, over {counted(runs.cell.nunique(), 'cell')} ({counted(runs.seed.nunique(), 'seed')}),"
+    )
+    names = [name for name in ON_SECOND_SET if name in set(runs.contestant)]
+    told = _each_method({LEARNED[name]: ON_SECOND_SET[name] for name in names}, rows_of, where)
+    told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told]
+    return [*told, *filter(None, [tables.divergence_words(rows)])]
 
 
 def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:

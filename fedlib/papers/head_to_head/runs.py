@@ -178,6 +178,29 @@ def comparison(profile: str) -> list[Run]:
     ]
 
 
+# On a second data set (HEAD-A18): FedAvg, the best baseline, and who learns with its untrained policy
+SECOND_SET = {"extended": "cifar10-jpeg", "paper": "cifar10"}
+SECOND_CELLS = ("cluster skew", "Dirichlet 0.1")
+TRANSFERRED = (
+    "fedavg", "fedyogi",
+    *(name for name, one in CONTESTANTS.items() if one.learns or one.options.get("agent") == "untrained"),
+)  # fmt: skip
+
+
+def second_set(profile: str) -> list[Run]:
+    """Contestants of `TRANSFERRED` on CIFAR-10 in `SECOND_CELLS`, with the settings found on Fashion-MNIST.
+
+    `paper` has them in its comparison; `extended` on as many images as its own.
+    """
+    settings, artifact = chosen(), "comparison" if profile == "paper" else "second_set"
+    cells = [base_run(profile, artifact, SECOND_SET[profile], cell) for cell in SECOND_CELLS]
+    return [
+        with_settings(cell, name, **settings[CONTESTANTS[name].twin_of or name])
+        for cell in cells
+        for name in TRANSFERRED
+    ]
+
+
 def beyond_search(profile: str) -> list[Run]:
     """Each contestant of `BEYOND` with its chosen setting and with the further one; FedAvg beside them.
 

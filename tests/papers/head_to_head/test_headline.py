@@ -61,6 +61,30 @@ def test_the_later_control_stands_beside_the_registered_one():
     assert claim.supplements[0].tell(rows[rows["run"].str.startswith("feddrl-")]) == ""
 
 
+def test_a_second_data_set_stands_beside_the_claims():
+    """FedDRL level with FedAvg and 10 points behind FedYogi, which held-back images choose; no FAVOR."""
+    rows = table_of(fedavg=[0.5, 0.51], fedyogi=[0.6, 0.61], feddrl=[0.5, 0.51]).assign(
+        dataset="cifar10-jpeg"
+    )
+    stored = {"head_to_head/second_set": rows}
+    (told,) = headline.second_set_answer(lambda name: stored.get(name, pd.DataFrame()))
+    assert told.startswith(
+        "On CIFAR-10 (JPEG), over 1 cell (2 seeds), FedDRL (online) is equal within half a "
+    )
+    assert "It is behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
+    assert "without rows against its untrained policy" in told
+    assert headline.second_set_answer(lambda name: pd.DataFrame()) == []
+    by_id = {claim.id: claim for claim in claims.CLAIMS}
+    beside = {
+        number: [one for one in by_id[f"HEAD-C{number}"].supplements if one.artifact.endswith("second_set")]
+        for number in (1, 2, 3, 4, 9)
+    }
+    assert {number: len(found) for number, found in beside.items()} == {1: 1, 2: 1, 3: 0, 4: 1, 9: 1}
+    words = "on a second data set: FedDRL (online) - the best baseline: -10.00 [-10.00, -10.00] points"
+    assert beside[4][0].tell(rows).startswith(words)
+    assert beside[9][0].tell(rows) == ""  # FAVOR has no rows there
+
+
 def test_a_rival_that_all_methods_trail_is_told_at_once():
     rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
     (brief,) = headline.comparison_in_brief(lambda name: rows)

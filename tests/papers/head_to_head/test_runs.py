@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,18 @@ def test_runs_of_the_comparison_differ_in_method_and_rate_only():
             one.partition, json.dumps(one.partition_options)))  # fmt: skip
         left = {k: v for k, v in one.describe().items() if v != twin.describe()[k]}
         assert set(left) <= {"method", "method_options", "local_learning_rate"}
+
+
+def test_the_second_set_repeats_part_of_the_comparison_on_other_images():
+    """At `paper` its runs are the comparison's; at `extended` they differ from its by the data set alone."""
+    assert {one.key for one in runs.second_set("paper")} <= {one.key for one in runs.comparison("paper")}
+    there = [replace(one, artifact="comparison", dataset="fmnist") for one in runs.second_set("extended")]
+    assert {one.key for one in there} <= {one.key for one in runs.comparison("extended")}
+    assert len(there) == 2 * 10
+    learned = {name for name, one in runs.CONTESTANTS.items() if one.learns}
+    untrained = {name for name, one in runs.CONTESTANTS.items() if one.options.get("agent") == "untrained"}
+    assert {runs.CONTESTANTS[name].twin_of for name in untrained} == learned
+    assert set(runs.TRANSFERRED) == {"fedavg", "fedyogi"} | learned | untrained
 
 
 def test_every_smoke_run_is_valid():
