@@ -45,6 +45,20 @@ cells" and the kind is superiority, the mean over the cells is tested, which is 
 several data sets is decided on those that have real images: *supported* then holds for these only, and
 `verdicts ID` names the missing ones.
 
+A run's accuracy, where a claim says nothing else (best rounds are chosen with the test data, as in the
+papers):
+
+| claims | accuracy |
+|---|---|
+| START | after the last round |
+| FedDRL | of the best round; FedDRL is its two-stage mode where no other is named |
+| FedDisk | mean over clients on their test data, at the best round of the trial-mean curve (FEDDISK-A21) |
+| FedDdrl | after the last round of an evaluation episode, mean over the episodes |
+| FRL report | after the last round, of EvaluatorFL after that of an episode, mean over the last five |
+| head to head | mean over the last tenth of the rounds, 0 of a run that diverged |
+
+An estimand takes the data sets and the numbers of clients that its claim names, and gives them equal weight.
+
 The margin is half the printed effect, else half a point of accuracy or 5 % of a time or a cost, else stated.
 Printed effects and margins here are means over the cells at hand, those of real data where there are any; of
 *everywhere*, of the cell that decides. Over all cells that a claim names the printed effect can differ, in
@@ -58,7 +72,8 @@ no effect a claim that stops at its first support is supported in 6 % after look
 
 A best competitor or baseline of a paper's claim is the one with the highest mean on the same rows, which
 favours it. Of four equal ones and three seeds the interval lies below the true lead in 6 %, of two and five
-seeds in 4 % (nominal: 2.5 %). The head to head's is chosen on held-back images.
+seeds in 4 % (nominal: 2.5 %). The head to head's is chosen on held-back images
+(`client_test_accuracy_mean`, over the same rounds).
 
 The rows of the largest profile whose grid is complete decide; where none is complete, those of the largest
 that has been begun. Artifacts that show the same runs share one file of rows: `verdicts ID` names the
