@@ -65,7 +65,9 @@ CLAIMS = (
                 gates=(flat("repaired", "uniform"),),
             ),
         ),
-        how="The gate of the accuracies was added on 2026-11-23, after the rows had been looked at.",
+        how="The reward is that of eq. (7), from the losses of all clients after each round (columns "
+        "`client_loss_mean`, `_min` and `_max`). The gate of the accuracies was added on 2026-11-23, after "
+        "the rows had been looked at.",
     ),
     Claim(
         "FEDDRL-R2", "the repaired agent earns more than itself without training", PLACE, ARTIFACT,

@@ -83,7 +83,9 @@ CODE_RATE = (
     "With that rate alone the agent settles for 20 and for 100 workers, and the claim would be supported."
 )
 OSCILLATES = (
-    "The registered second part leaves out round 1 of an episode, whose reward starts from delta = 0. Its "
+    "Rhat is the rewarded accuracy before its moving average is taken off (`value`). The registered second "
+    "part takes the standard deviation of the reward over episodes 11 to 20. It leaves out round 1 of an "
+    "episode, whose reward starts from delta = 0. Its "
     f"verdict depends on the rounds and episodes that count. Both other choices were {ADDED}. Round 2's "
     "reward comes from that start as well: about a tenth of the accuracy. From round 3 on the part stays "
     "inconclusive, with a mean near 0. Over the last five episodes, round 2 included, it would be supported, "
@@ -96,7 +98,9 @@ FASTER = (
     "drawn at random it stays inconclusive."
 )
 NEARLY_ALL = (
-    "The registered second part is the share of the workers used in a round. The verdict depends on this. "
+    "Both parts are of the last five episodes, means over four cells: 20 and 100 workers, each with the new "
+    "and with the old global model rewarded (`rewarded_model`). Changes are counted within an episode. The "
+    "registered second part is the share of the workers used in a round. The verdict depends on this. "
     f"The share used in some round of an episode was {ADDED}. It is nearly all, and the claim would be "
     "supported. Workers drawn at random, as many in each round, are all used as well."
 )
@@ -105,7 +109,8 @@ ONE_FOR_EACH_SIZE = (
     f"verdict depends on this: by the mean, {ADDED}, it would be inconclusive."
 )
 AFTER_AS_MANY = (
-    "The registered estimand compares the accuracy after ten rounds. The verdict depends on this: by the "
+    "The registered estimand compares the accuracy after ten rounds: of EvaluatorFL in its last five "
+    "episodes, of FedAvg in its one run. The verdict depends on this: by the "
     "mean over the rounds, the best round, the last episode alone or the code's readings it would be "
     f"inconclusive. These four were {ADDED}. In none of them is a cell's mean below 0. "
     "In approach 2 the agent's reward is the accuracy on the very test images, as in the authors' code (A7); "

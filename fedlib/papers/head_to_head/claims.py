@@ -153,9 +153,10 @@ OF_OTHERS = (
     "this agent and which the rows pass."
 )
 EQUAL_TIME = (
-    "Equal time is that of the run that is over first (failed runs count as 0 %); a run's accuracy there is "
-    "its mean over the last tenth of that time. Seeds 5 to 14 were added after five had been looked at, with "
-    "which all was inconclusive."
+    "Equal time is that of the run of a pair that is over first, the sum of its rounds' `latency_seconds`; "
+    "a failed run counts as 0 % and is never over. A run's accuracy there is its mean over the rounds that "
+    "end within the last tenth of that time, its start left out, or that of the last round before. "
+    "Seeds 5 to 14 were added after five had been looked at, with which all was inconclusive."
 )
 AS_PRINTED = (
     " A dropped client costs no time, by eq. (1) as printed (FEDDDRL-A2), though the server needs its probe."
