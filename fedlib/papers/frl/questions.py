@@ -102,11 +102,13 @@ def agent_less_rules(rows_of: RowsOf) -> pd.DataFrame:
     return pd.DataFrame({"case": cases, "SchedulerFL's": [QUANTITIES[name] for name in names], **columns})
 
 
-def less_rule(rows_of: RowsOf, rule: str) -> dict[tuple[str, str], Interval]:
-    """(case, quantity) -> the trained scheduler less a rule of fig. 30, over seeds."""
+def less_rule(
+    rows_of: RowsOf, rule: str, threshold: float = quantities.THRESHOLD
+) -> dict[tuple[str, str], Interval]:
+    """(case, quantity) -> the trained scheduler less a rule of fig. 30, over seeds, up to the threshold."""
     found = {}
     for artifact, case in CASES.items():
-        table = quantities.rounds_to_threshold(quantities.named(rows_of(artifact)))
+        table = quantities.rounds_to_threshold(quantities.named(rows_of(artifact)), threshold)
         for quantity in QUANTITIES:
             agent, other = (quantities.of_variant(table, name, quantity) for name in ("schedulerfl", rule))
             found[case, quantity] = mean_interval((agent - other).dropna().to_numpy())
