@@ -87,6 +87,10 @@ class Method(ABC):
         """Columns of the row of round 0, one value per replica: what `init` and `pretrain` did."""
         return {}
 
+    def evaluated(self, task: Task, state: ServerState) -> ServerState:
+        """The state whose global models are evaluated, for rows alone: training goes on from `state`."""
+        return state
+
     def client_models(
         self, task: Task, state: ServerState, clients: np.ndarray
     ) -> tuple[Tensors, Tensors] | None:

@@ -193,7 +193,7 @@ def _evaluate(
 ) -> dict[str, list[Evaluation]]:
     """The global models on the test set and the server's own images, the clients' models on the training
     data of `clients` [R, K] and on all clients' test parts: one Evaluation per replica of each."""
-    found = {}
+    found, server = {}, method.evaluated(task, server)
     if _has_global_model(task, server):
         if on_server and task.server is not None:
             found["server"] = server_evaluation(task, server)

@@ -5,8 +5,8 @@ https://arxiv.org/abs/2301.09604, Algorithm 1:
 
     eta_g = max(1, sum_i p_i ||Delta_i||^2 / (2 (||mean Delta||^2 + epsilon))),   w <- w - eta_g mean Delta
 
-with `Delta_i = w - w_i` and p_i = 1 / M in the paper; here p_i = n_i / n, as in FedAvg. Departure: the
-paper evaluates the mean of the last two global models, rows here show the last one.
+with `Delta_i = w - w_i` and p_i = 1 / M in the paper; here p_i = n_i / n, as in FedAvg. The mean of the last
+two global models is evaluated, since the last one swings from round to round (HEAD-A19).
 """
 
 from dataclasses import dataclass, replace
@@ -32,16 +32,22 @@ def squared_norms(local: Tensors, start: Tensors, clients: int) -> Tensor:
 
 @dataclass(frozen=True)
 class FedExP(Method):
-    """FedAvg with an adaptive server learning rate, told in the column `server_learning_rate`."""
+    """FedAvg with an adaptive server learning rate, told in the column `server_learning_rate`.
+
+    averaged: how many of the last global models are averaged for evaluation, 2 in the paper, or 1.
+    """
 
     epsilon: float = 1e-3
+    averaged: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.epsilon >= 0, f"epsilon={self.epsilon} given for method 'fedexp'; allowed: 0 or more")
+        check(self.averaged in (1, 2), f"averaged={self.averaged} given for method 'fedexp'; allowed: 1, 2")
 
     def init(self, task: Task) -> ServerState:
-        return initial_state(task)
+        state = initial_state(task)
+        return replace(state, memory={"before": {**state.params, **state.buffers}})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         trained, shares = train_cohort(task, state, cohort), sample_shares(task, cohort)
@@ -53,4 +59,18 @@ class FedExP(Method):
             name: old + spread(rate, old) * (after.params[name] - old) for name, old in state.params.items()
         }
         columns = {**report.columns, "server_learning_rate": rate.tolist()}
-        return replace(after, params=params), replace(report, columns=columns)
+        before = {**state.params, **state.buffers}
+        return replace(after, params=params, memory={"before": before}), replace(report, columns=columns)
+
+    def evaluated(self, task: Task, state: ServerState) -> ServerState:
+        """The state with the mean of the last two global models; counts of batches are the last one's."""
+        if self.averaged == 1:
+            return state
+        params, buffers = (
+            {
+                name: (now + state.memory["before"][name]) / 2 if now.is_floating_point() else now
+                for name, now in own.items()
+            }
+            for own in (state.params, state.buffers)
+        )
+        return replace(state, params=params, buffers=buffers)

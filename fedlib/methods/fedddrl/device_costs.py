@@ -36,6 +36,9 @@ class DeviceCosts(Method):
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
         return self.method.initial_columns(task, state)
 
+    def evaluated(self, task: Task, state: ServerState) -> ServerState:
+        return self.method.evaluated(task, state)
+
     def client_models(
         self, task: Task, state: ServerState, clients: np.ndarray
     ) -> tuple[Tensors, Tensors] | None:

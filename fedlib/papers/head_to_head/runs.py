@@ -70,7 +70,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "fedadam": Contestant("fedadam", trials=_grid("learning_rate", (0.003, 0.01))),
     "fedyogi": Contestant("fedyogi", trials=_grid("learning_rate", (0.003, 0.01))),
     "fednova": Contestant("fednova"),
-    "fedexp": Contestant("fedexp"),
+    "fedexp": Contestant("fedexp", {"averaged": 2}),  # HEAD-A19
     "scaffold": Contestant("scaffold"),
     "feddyn": Contestant("feddyn", trials=_grid("alpha", (0.01, 0.1))),
     "power_of_choice": Contestant("power_of_choice", trials=_grid("candidates", (20, 30))),

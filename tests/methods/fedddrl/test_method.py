@@ -9,7 +9,7 @@ import torch
 from worlds import make_world, through_a_file
 
 from fedlib.errors import UsageError
-from fedlib.federation import next_cohort, rounds, sample_cohort
+from fedlib.federation import Method, next_cohort, rounds, sample_cohort
 from fedlib.federation.task import check_setting
 from fedlib.methods import make_method, method_of
 from fedlib.methods.baselines.fedavg import FedAvg
@@ -474,3 +474,8 @@ def test_what_decides_the_agents_is_not_taken_from_other_runs():
 def test_device_costs_have_the_weights_of_their_method():
     assert DeviceCosts(FedAvg()).weights_sum_to_1
     assert not DeviceCosts(make_method("fedlaw")).weights_sum_to_1
+
+
+def test_device_costs_pass_on_every_part_of_the_protocol():
+    protocol = {name for name in vars(Method) if not name.startswith("_")}
+    assert {"apply", "evaluated", "client_models"} <= protocol <= set(vars(DeviceCosts))
