@@ -30,7 +30,7 @@ ARTIFACTS = (
         seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
     ),
     Artifact(
-        "head_to_head/second_set", "Learned methods, FedAvg and FedYogi on CIFAR-10", "figure",
+        "head_to_head/second_set", "Learned methods and three baselines on CIFAR-10", "figure",
         runs=runs.second_set, plot=figures.plot_differences, counts_failed=True,
         tables=(tables.levels, tables.diverged), profiles=tuple(runs.SECOND_SET),
         seeds=dict.fromkeys(runs.SECOND_SET, 5),

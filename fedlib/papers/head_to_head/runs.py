@@ -178,11 +178,11 @@ def comparison(profile: str) -> list[Run]:
     ]
 
 
-# On a second data set (HEAD-A18): FedAvg, the best baseline, and who learns with its untrained policy
+# On a second data set (HEAD-A18): FedAvg, two strong baselines, and who learns with its untrained policy
 SECOND_SET = {"extended": "cifar10-jpeg", "paper": "cifar10"}
 SECOND_CELLS = ("cluster skew", "Dirichlet 0.1")
 TRANSFERRED = (
-    "fedavg", "fedyogi",
+    "fedavg", "fedyogi", "fedexp",
     *(name for name, one in CONTESTANTS.items() if one.learns or one.options.get("agent") == "untrained"),
 )  # fmt: skip
 

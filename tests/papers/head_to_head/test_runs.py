@@ -36,11 +36,11 @@ def test_the_second_set_repeats_part_of_the_comparison_on_other_images():
     assert {one.key for one in runs.second_set("paper")} <= {one.key for one in runs.comparison("paper")}
     there = [replace(one, artifact="comparison", dataset="fmnist") for one in runs.second_set("extended")]
     assert {one.key for one in there} <= {one.key for one in runs.comparison("extended")}
-    assert len(there) == 2 * 10
+    assert len(there) == 2 * 11
     learned = {name for name, one in runs.CONTESTANTS.items() if one.learns}
     untrained = {name for name, one in runs.CONTESTANTS.items() if one.options.get("agent") == "untrained"}
     assert {runs.CONTESTANTS[name].twin_of for name in untrained} == learned
-    assert set(runs.TRANSFERRED) == {"fedavg", "fedyogi"} | learned | untrained
+    assert set(runs.TRANSFERRED) == {"fedavg", "fedyogi", "fedexp"} | learned | untrained
 
 
 def test_every_smoke_run_is_valid():
