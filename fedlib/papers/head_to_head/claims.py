@@ -77,8 +77,8 @@ FAVOR_TRAINED = (
 LATER_CELLS = (
     "The cell of two labels a client joined after the verdicts over the first two were known, that of volume "
     "and labels on 2026-11-28 after those over three; each was registered before its own runs. In the cell "
-    "of two labels FAVOR, the repaired agent, both with permuted rewards and FedDRL with them ran on a CPU, "
-    "all others on a GPU with another version of torch, so that some pairs there cross devices."
+    "of two labels FedExP, FAVOR, the repaired agent, both with permuted rewards and FedDRL with them ran on "
+    "a CPU, all others on a GPU with another version of torch, so that some pairs there cross devices."
 )
 PERMUTED_LATER = (
     "FedDRL's control on permuted rewards was added on 2026-11-27, when all other rows had been looked at: "
@@ -88,7 +88,11 @@ SECOND_SET = (
     "What stands beside it on a second data set (CIFAR-10, two cells) was registered on 2026-11-28, before "
     "any run there, with the settings found on Fashion-MNIST."
 )
-NOTES = {"fedavg": EQUAL_SIZES, "feddrl_shuffled": PERMUTED_LATER}  # by rival
+FEDEXP_LATER = (
+    "FedExP, one of the baselines, is evaluated as in its paper since 2026-11-28, when all other rows had "
+    "been looked at (HEAD-A19)."
+)
+NOTES = {"fedavg": EQUAL_SIZES, "feddrl_shuffled": PERMUTED_LATER, "best": FEDEXP_LATER}  # by rival
 NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 
 

@@ -98,7 +98,7 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     names = _seen(runs)
     told = _each_method({LEARNED[name]: LESS[name] for name in names}, rows_of, _where(runs))
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
-    others = [tables.ahead_words(rows), tables.divergence_words(rows)]
+    others = [tables.ahead_words(rows), tables.divergence_words(rows), tables.undiverged_words(rows)]
     permuted = permuted_words(rows).replace("-", "−")
     twin = _twin_words(rows, names)
     beside = [permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
@@ -118,7 +118,7 @@ def second_set_answer(rows_of: RowsOf) -> list[str]:
     names = [name for name in ON_SECOND_SET if name in set(runs.contestant)]
     told = _each_method({LEARNED[name]: ON_SECOND_SET[name] for name in names}, rows_of, where)
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told]
-    return [*told, *filter(None, [tables.divergence_words(rows)])]
+    return [*told, *filter(None, [tables.divergence_words(rows), tables.undiverged_words(rows)])]
 
 
 def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:

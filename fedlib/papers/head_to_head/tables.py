@@ -14,6 +14,7 @@ from fedlib.analysis.aggregates import (
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
+from fedlib.analysis.tables import counted
 from fedlib.data.titles import title_of
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
@@ -162,6 +163,23 @@ def diverged(rows: pd.DataFrame) -> pd.DataFrame:
     found = runs[runs.diverged].rename(columns={"stopped": "round", "before": "level before"})
     columns = ["contestant", *CELL, "seed", "round", "level before", "best"]
     return found[columns].round(1).reset_index(drop=True)
+
+
+def undiverged_words(rows: pd.DataFrame) -> str:
+    """Say how far contestants with diverged runs are from FedAvg in the seeds without; empty if none."""
+    runs = per_run(rows)
+    names = [name for name in _present(runs) if name in set(runs.contestant[runs.diverged])]
+    levels, told = levels_by_seed(runs.assign(level=runs.level.mask(runs.diverged))), []
+    for name in names:
+        cells = runs[runs.contestant == name][CELL].drop_duplicates().agg(", ".join, axis=1)
+        gaps = (levels.get(name, pd.DataFrame()) - levels[REFERENCE]).reindex(columns=cells).dropna()
+        if len(gaps) > 1:
+            found = mean_interval(gaps.mean(axis=1).to_numpy())
+            told.append(f"{method_style(name).label} {effect_words(found)} ({counted(found.n, 'seed')})")
+    return (
+        f"Less FedAvg in the seeds in which no run of theirs diverged, in points: {', '.join(told)}."
+        * bool(told)
+    )
 
 
 def divergence_words(rows: pd.DataFrame) -> str:

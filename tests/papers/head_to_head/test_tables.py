@@ -43,6 +43,19 @@ def test_the_comparison_counts_runs_that_diverged():
     assert tables.diverged(table_of(fedavg=[0.6, 0.6])).empty
 
 
+def test_the_seeds_without_a_diverged_run_are_told_apart():
+    """FedNova 10 and 12 points ahead in two seeds, diverged in the third; SCAFFOLD is left with one seed."""
+    rows = table_of(fedavg=[0.5] * 3, fednova=[0.6, 0.62, 0.9], scaffold=[0.9] * 3, fedprox=[0.5] * 3)
+    rows = failing(rows, "fednova", 2)
+    for seed in (0, 1):
+        rows = failing(rows, "scaffold", seed)
+    told = tables.undiverged_words(rows)
+    assert told.endswith("diverged, in points: FedNova +11 [−2, +24] (2 seeds).")  # t: 12.7
+    assert tables.undiverged_words(table_of(fedavg=[0.5, 0.5], fednova=[0.6, 0.6])) == ""
+    gone = failing(failing(table_of(fedavg=[0.5, 0.5], fednova=[0.6, 0.6]), "fednova", 0), "fednova", 1)
+    assert tables.undiverged_words(gone) == ""
+
+
 def test_rounds_to_a_level_that_fedavg_lost():
     rows = failing(table_of(fedavg=[0.6], fedprox=[0.6]), "fedavg", 0)
     assert tables.costs(rows).reached.tolist() == [0, 0]
