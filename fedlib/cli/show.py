@@ -61,7 +61,7 @@ def show_command(arguments: argparse.Namespace) -> int:
 
     check_name("kind of figure file", _figure_path(arguments).suffix.removeprefix("."), FIGURE_FILES)
     rows, own = _rows(arguments, artifact)
-    check(len(rows) > 0, f"no rows stored; {_how_to_compute(arguments)}")
+    check(len(rows) > 0, f"no rows stored; {_how_to_compute(artifact, arguments)}")
     general = "test_accuracy" in rows
     chosen = own or arguments.against
     check(general or not chosen, "these rows have no accuracy; `show` without filters has their table")
@@ -113,9 +113,14 @@ def _name_of(make: Any) -> str:
     return getattr(maker, "path", getattr(maker, "__name__", "")).rpartition(".")[2]
 
 
-def _how_to_compute(arguments: argparse.Namespace) -> str:
-    """The command that computes what these filters ask for; of a list its first value, as `run` takes one."""
+def _how_to_compute(artifact: "Artifact", arguments: argparse.Namespace) -> str:
+    """The command that computes what these filters ask for; of a list its first value, as `run` takes one.
+
+    Without a profile `run` takes smoke, where the artifact has that.
+    """
     asked = vars(arguments)
+    if asked["profile"] is None and "smoke" not in artifact.profiles:
+        asked = {**asked, "profile": artifact.profiles[0]}
     first = {name: asked[name].split(",")[0] for name in ("data", "partition", "method") if asked[name]}
     given = f"{arguments.id}{run.options_of_runs(argparse.Namespace(**asked | first))}"
     whole = all(asked[name] == value for name, value in first.items())
@@ -157,7 +162,7 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
         given = argparse.Namespace(
             **vars(arguments) | {"method": against[0], "profile": rows.profile.iloc[0]}
         )
-        check(False, f"no rows of {against[0]} stored to compare with; {_how_to_compute(given)}")
+        check(False, f"no rows of {against[0]} stored to compare with; {_how_to_compute(artifact, given)}")
     if len(rows):
         _tell_absent(store, asked, rows)
     else:

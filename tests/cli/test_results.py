@@ -349,12 +349,19 @@ def test_the_stores_runs_join_the_committed_rows(committed, capsys, tmp_path, mo
     assert "profile smoke" in shown(capsys, tmp_path, "fake/grid", *chosen, "--profile", "smoke")[1]
 
 
-def test_rows_that_no_filter_finds_are_named_with_the_command_that_computes_them(committed, capsys):
+def test_rows_that_no_filter_finds_are_named_with_the_command_that_computes_them(
+    committed, capsys, monkeypatch, tmp_path
+):
     assert main(["show", "fake/grid", "--method", "fednova", *committed]) == 2
     given = f"fake/grid --method fednova {' '.join(committed)}"
     assert f"no rows stored; python -m fedlib run {given} computes them" in capsys.readouterr().err
     assert main(["show", "fake/grid", "--method", "fednova,fedexp", *committed]) == 2
     assert f"run {given} computes the first of them" in capsys.readouterr().err
+    monkeypatch.setattr(
+        fake_federation, "ARTIFACTS", (replace(fake_federation.ARTIFACTS[0], profiles=("extended",)),)
+    )
+    assert main(["show", "fake/grid", "--store", str(tmp_path / "empty")]) == 2
+    assert "fedlib run fake/grid --profile extended --store" in capsys.readouterr().err
     assert main(["show", "feddrl/table1", "--method", "fedavg", *committed]) == 2
     told = "feddrl/table1 has no runs to choose from; allowed: no --data, --partition, --method, --seeds"
     assert told in capsys.readouterr().err
