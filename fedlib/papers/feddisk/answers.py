@@ -4,7 +4,14 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
+from fedlib.analysis.intervals import (
+    Interval,
+    by_sign,
+    effect_words,
+    mean_interval,
+    mean_words,
+    ratio_words,
+)
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_values
 from fedlib.analysis.tables import counted, listed, side_words, span_words
@@ -16,10 +23,12 @@ from fedlib.papers.feddisk.quantities import (
     Measure,
     alpha_agreement,
     best_rival,
+    gain_of_width,
     gap,
     gap_to_those_run,
     last_lead,
     loss_saved,
+    nats_of_width,
     reduction_of_those_run,
     rounds_saved,
     rounds_saved_of_those_run,
@@ -41,6 +50,20 @@ def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
     foregone = _foregone(rows) if measure is rounds_saved else []
     lengths = span_words(rows.groupby("dataset")["round"].max())
     return [f"{_COMPARED[measure]}, in runs of {lengths} rounds: {told}.", *foregone]
+
+
+def do_wider_mades_help(rows: pd.DataFrame) -> list[str]:
+    """Answer sec. VI.B.3: by how much a wider MADE than the paper's lowers the least validation loss."""
+    told = []
+    for name, own in rows.groupby("dataset", sort=False) if len(rows) else ():
+        nats, share = nats_of_width(own), gain_of_width(own)
+        if len(nats):
+            sizes = f"{own.chosen.iloc[0]} units, up to {own.hidden.max()}"
+            told.append(
+                f"{mean_words(nats, 'nats')} or {mean_words(share, '%')} on {title_of(str(name))} ({sizes})"
+            )
+    start = "The least validation loss with the paper's width less that with the best wider one"
+    return [f"{start}: {'; '.join(told)}."] if told else []
 
 
 _COMPARED = {

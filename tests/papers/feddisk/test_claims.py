@@ -10,7 +10,7 @@ import pytest
 from fedlib.analysis.claims import verdict_on
 from fedlib.papers import errata_table
 from fedlib.papers.feddisk import errata, measurements, quantities, tables
-from fedlib.papers.feddisk.answers import at_length
+from fedlib.papers.feddisk.answers import at_length, do_wider_mades_help
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.runs import SCALES, run_of
 from fedlib.reporting import verdicts
@@ -330,6 +330,19 @@ def widths(*losses, **columns):
     )
     given = {"dataset": "mnist", "chosen": 30, "stand_in": False, "made_rounds": 50, "made_rounds_run": 60}
     return found.assign(**given | columns)
+
+
+def test_the_answer_on_width_has_nats_and_percent_by_data_set():
+    """Losses of 100 and 98 in two trials less 99 and 96; where the widest was chosen there is no answer."""
+    losses = {(0, 30): 100, (0, 100): 99, (1, 30): 98, (1, 100): 96}
+    found = pd.DataFrame({"seed": s, "hidden": h, "validation_loss": v} for (s, h), v in losses.items())
+    widest = widths(9, 9, 9, dataset="fmnist", chosen=100)
+    rows = pd.concat([found.assign(dataset="mnist", chosen=30), widest])
+    (told,) = do_wider_mades_help(rows)
+    expected = "one: +1.5 [−4.9, +7.9] nats or +1.5 [−5.1, +8.1] % on MNIST (30 units, up to 100)."
+    assert told.endswith(expected)
+    assert do_wider_mades_help(pd.DataFrame()) == []
+    assert do_wider_mades_help(rows[rows.dataset == "fmnist"]) == []
 
 
 def test_width():
