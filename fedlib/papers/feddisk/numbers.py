@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval
+from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim
 from fedlib.papers.feddisk.ablation_tables import ablation_table, weights_worth
 from fedlib.papers.feddisk.claims import CLAIMS
-from fedlib.papers.feddisk.quantities import last_lead
+from fedlib.papers.feddisk.quantities import last_lead, nats_of_width
 
 ROWS, AT_LENGTH = "feddisk/ablations", "feddisk/converged"
 NOTEBOOK = "notebooks/02_feddisk.ipynb"
@@ -27,8 +27,14 @@ def _of_feddisk(table: pd.DataFrame) -> Interval | None:
     return Interval.from_columns(own.iloc[0], "mean", "") if len(own) else None
 
 
+def _wider(rows: pd.DataFrame) -> Interval | None:
+    found = nats_of_width(rows[rows.dataset == "mnist"]) if len(rows) else rows
+    return mean_interval(found.to_numpy()) if len(found) else None
+
+
 (
     AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLED, SHUFFLED_AT_LENGTH,
+    WIDER, WIDER_IN_NATS,
 ) = NUMBERS = (
     of_claim(
         CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, *PLACES), artifact=AT_LENGTH,
@@ -50,4 +56,10 @@ def _of_feddisk(table: pd.DataFrame) -> Interval | None:
         artifacts=(ROWS,), compute=lambda rows_of: _of_feddisk(weights_worth(rows_of(ROWS))), places=PLACES,
     ),
     of_claim(CLAIMS, "FEDDISK-R1", 1, id="feddisk-length-shuffled", places=(README, *PLACES)),
+    of_claim(CLAIMS, "FEDDISK-C8", 0, id="feddisk-width", places=(FINDINGS,)),
+    Number(
+        id="feddisk-width-nats", unit="nats", artifacts=("feddisk/made-width",), places=(FINDINGS,),
+        what="least validation loss of the MADE with the paper's width less the best wider one's, MNIST",
+        compute=lambda rows_of: _wider(rows_of("feddisk/made-width")),
+    ),
 )  # fmt: skip
