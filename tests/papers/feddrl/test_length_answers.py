@@ -157,5 +157,6 @@ def test_missing_hours_name_the_claims_that_want_them(monkeypatch):
         "CE.",
         "There a seed took about 42 min of one thread with FedAvg, 2.2 h with FedDRL.",
         "C5 needs CIFAR-100 too.",
+        "For C6 all of MNIST's cells with 100 clients would do (`feddrl/small_sets_at_length`).",
     ]
     assert length_answers.which_hours_are_missing([]) == []
