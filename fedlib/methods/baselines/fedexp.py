@@ -6,7 +6,7 @@ https://arxiv.org/abs/2301.09604, Algorithm 1:
     eta_g = max(1, sum_i p_i ||Delta_i||^2 / (2 (||mean Delta||^2 + epsilon))),   w <- w - eta_g mean Delta
 
 with `Delta_i = w - w_i` and p_i = 1 / M in the paper; here p_i = n_i / n, as in FedAvg. The mean of the last
-two global models is evaluated, since the last one swings from round to round (HEAD-A19).
+two global models is evaluated, as in the authors' code, since the last one swings (HEAD-A19).
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ def squared_norms(local: Tensors, start: Tensors, clients: int) -> Tensor:
 class FedExP(Method):
     """FedAvg with an adaptive server learning rate, told in the column `server_learning_rate`.
 
-    averaged: how many of the last global models are averaged for evaluation, 2 in the paper, or 1.
+    averaged: how many of the last global models are averaged for evaluation, 2 (the authors' code) or 1.
     """
 
     epsilon: float = 1e-3

@@ -85,12 +85,12 @@ PERMUTED_LATER = (
     "it stands beside, and decides no claim (HEAD-A14)."
 )
 SECOND_SET = (
-    "What stands beside it on a second data set (CIFAR-10, two cells) was registered on 2026-11-28, before "
-    "any run there, with the settings found on Fashion-MNIST."
+    "The same on CIFAR-10 in two cells, where it was run, stands beside the verdict (HEAD-A18): registered "
+    "on 2026-11-28, before any run there."
 )
 FEDEXP_LATER = (
-    "FedExP, one of the baselines, is evaluated as in its paper since 2026-11-28, when all other rows had "
-    "been looked at (HEAD-A19)."
+    "FedExP, one of the baselines, is evaluated as in its authors' code since 2026-11-28, when all other "
+    "rows had been looked at (HEAD-A19)."
 )
 NOTES = {"fedavg": EQUAL_SIZES, "feddrl_shuffled": PERMUTED_LATER, "best": FEDEXP_LATER}  # by rival
 NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
@@ -99,6 +99,7 @@ NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     name = LEARNED[ours]
     training = Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, name))
+    second = _on_second_set(ours, theirs, words)
     return Claim(
         id=f"HEAD-C{number}",
         statement=f"{name} ends with a higher accuracy than {words}",
@@ -106,8 +107,10 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         artifact="head_to_head/comparison",
         parts=(Part(f"{name} - {words}", lambda rows: less(rows, ours, theirs), cells=CELLS),),
         gates=(FLAT,),
-        supplements=(*_beside(ours, theirs), *_on_second_set(ours, theirs, words), training),
-        how=" ".join(filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, SECOND_SET))),
+        supplements=(*_beside(ours, theirs), *second, training),
+        how=" ".join(
+            filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, second and SECOND_SET))
+        ),
     )
 
 

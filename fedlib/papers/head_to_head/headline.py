@@ -112,9 +112,7 @@ def second_set_answer(rows_of: RowsOf) -> list[str]:
         return []
     runs = per_run(rows)
     data = listed([title_of(name) for name in runs.dataset.unique()])
-    where = (
-        f"On {data}, over {counted(runs.cell.nunique(), 'cell')} ({counted(runs.seed.nunique(), 'seed')}),"
-    )
+    where = f"{_where(runs)} on {data}"
     names = [name for name in ON_SECOND_SET if name in set(runs.contestant)]
     told = _each_method({LEARNED[name]: ON_SECOND_SET[name] for name in names}, rows_of, where)
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told]

@@ -68,9 +68,7 @@ def test_a_second_data_set_stands_beside_the_claims():
     )
     stored = {"head_to_head/second_set": rows}
     (told,) = headline.second_set_answer(lambda name: stored.get(name, pd.DataFrame()))
-    assert told.startswith(
-        "On CIFAR-10 (JPEG), over 1 cell (2 seeds), FedDRL (online) is equal within half a "
-    )
+    assert told.startswith("Over 1 cell (2 seeds) on CIFAR-10 (JPEG) FedDRL (online) is equal within half ")
     assert "It is behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
     assert "without rows against its untrained policy" in told
     assert headline.second_set_answer(lambda name: pd.DataFrame()) == []
