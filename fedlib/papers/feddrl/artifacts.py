@@ -100,6 +100,14 @@ ARTIFACTS = (
         plot=figures.plot_federated, profiles=LONG,
     ),
     Artifact(
+        "feddrl/clients_at_length", "Ten and 100 clients at the paper's length: Fashion-MNIST, CE",
+        runs=partial(
+            length_runs.at_length, partitions=("ce",), names=("fedavg", "fedprox", "feddrl"),
+            clients=(10, 100),
+        ),
+        plot=partial(figures.plot_curves, columns=2), profiles=LONG,
+    ),
+    Artifact(
         "feddrl/delta_ends", "Ends of fig. 8 at the paper's length: delta = 0.2 and 0.6",
         runs=length_runs.delta_ends, plot=_over_delta, profiles=LONG,
     ),

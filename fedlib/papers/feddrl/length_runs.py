@@ -51,9 +51,15 @@ def at_length(
     partitions: Iterable[str] = PARTITIONS,
     names: Iterable[str] = FEDERATED,
     data: Iterable[str] = ("fmnist",),
+    clients: Iterable[int] = (100,),
 ) -> list[Run]:
-    """Table 3's runs of these `VARIANTS` in cells of 100 clients: what the paper says of several."""
-    cells = [base_run(profile, "table3", name, scheme, 100) for name in data for scheme in partitions]
+    """Table 3's runs of these `VARIANTS` in cells of so many clients: what the paper says of several."""
+    cells = [
+        base_run(profile, "table3", name, scheme, number)
+        for number in clients
+        for name in data
+        for scheme in partitions
+    ]
     return [run for cell in cells for run in with_methods(cell, names)]
 
 

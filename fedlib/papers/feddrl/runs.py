@@ -223,7 +223,7 @@ def table3(profile: str) -> list[Run]:
         cells = [base_run(profile, "table3", *cell) for cell in EXTENDED_CELLS]
         ten = base_run(profile, "table3", "fmnist", "ce", 10)
         runs = [run for cell in cells for run in with_methods(cell)]
-        runs += with_methods(ten, ("fedavg", "uniform", "feddrl", "untrained"))
+        runs += with_methods(ten, ("fedavg", "fedprox", "uniform", "feddrl", "untrained"))
         clustered = [cell for cell in cells if cell.dataset == "fmnist" and cell.partition in CLUSTERED]
         runs += [replace(cell, method="feddrl", method_options=dict(REPAIRED)) for cell in (*cells, ten)]
         untrained = {**REPAIRED, "agent": "untrained"}

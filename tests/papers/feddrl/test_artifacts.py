@@ -100,6 +100,7 @@ WITHOUT_CONTROLS = (
     "feddrl/fedprox_weights",
     "feddrl/baselines_at_length",
     "feddrl/small_sets_at_length",
+    "feddrl/clients_at_length",
     "feddrl/delta_ends",
     "feddrl/early_lead",  # controls of their own
     "feddrl/authors_ce_at_length",

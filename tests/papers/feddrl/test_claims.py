@@ -460,6 +460,20 @@ def test_six_cells_at_the_papers_length_decide_c6():
     assert effect.printed == pytest.approx(1.03, abs=0.005)
 
 
+def test_ten_and_a_hundred_clients_at_the_papers_length_decide_c5():
+    """Of 50: two points more with 100 clients (4 %), half a point with ten (1 %); printed 2.16 less 0.08."""
+    drl = {100: [52.0, 52.2, 52.1], 10: [50.5, 50.7, 50.6]}
+    rows = pd.concat(at_length(values).assign(num_clients=number) for number, values in drl.items())
+    claim = next(claim for claim in CLAIMS if claim.id == "FEDDRL-C5")
+    assert claim.fallback == ("feddrl/clients_at_length",)
+    verdict = decided("C5", rows, gates=True)
+    (effect,) = verdict.effects
+    assert verdict.verdict == "supported"
+    assert list(effect.cells) == ["Fashion-MNIST/CE"]
+    assert effect.interval.mean == pytest.approx(3.0, abs=0.01)
+    assert effect.printed == pytest.approx(2.07, abs=0.005)
+
+
 def test_c7_is_decided_by_one_data_set_at_the_papers_length():
     """60 less the mean of 55 and 53 under CE and CN is 6 points; under PA both have 2 points more."""
     rows = three(

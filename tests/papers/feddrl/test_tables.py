@@ -318,6 +318,7 @@ FIGURE_ROWS = {
     "cluster_skew_at_length": two_cells,
     "partitions_at_length": two_cells,
     "small_sets_at_length": two_cells,
+    "clients_at_length": lambda: three(52.0).query("dataset == 'fmnist' and partition == 'ce'"),
     "delta_ends": lambda: over_delta(5, 1),
     "baselines_at_length": two_cells,
     "fig6": lambda: losses(cell("standin-cifar100", feddrl=[50, 51], fedavg=[49, 50], fedprox=[50, 50])),
