@@ -117,8 +117,9 @@ OWN_NORMS = (
 )
 OWN_CURVES = (
     "A competitor's rounds end at its own best accuracy, and FedDisk's count its MADE's up to their best. "
-    "Each trial is counted on its own curves, where A20 counts on the trial-mean curve. So counted, the "
-    "quickest competitor needs all 1500 rounds, and the verdict is the same."
+    "Each trial is counted on its own curves, and has a quickest competitor of its own, where A20 counts on "
+    "the trial-mean curve. So counted, the quickest competitor needs all 1500 rounds, and the verdict is the "
+    "same."
 )
 NEVER_THERE = (
     "FedDisk reaches the best competitor's level in no trial. It is counted as reached after the last round, "

@@ -24,7 +24,7 @@ from fedlib.analysis.tables import counted, listed
 from fedlib.experiments.durations import Timings, minutes
 from fedlib.papers.feddrl import estimands, quantities
 from fedlib.papers.feddrl.answers import lead_by_share
-from fedlib.papers.feddrl.errata import accuracies, from_text
+from fedlib.papers.feddrl.errata import accuracies, from_text, relative_gains
 from fedlib.papers.feddrl.estimands import DELTA, ROUNDS, by_cell
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, LENGTH_CELLS
 from fedlib.papers.feddrl.runs import (
@@ -195,6 +195,23 @@ def _exact_from_the_published(rows: pd.DataFrame) -> list[str]:
     return [
         f"With {CNN_WORDS} the best rounds of {listed(list(EXACT_METHODS.values()))} are {by_best} points "
         f"from the published ones, the means of the last {LAST_ROUNDS} rounds {by_late}."
+    ]
+
+
+def does_the_gain_grow_with_clients(rows_of: RowsOf) -> list[str]:
+    """Answer sec. 4.2.1 at the paper's length: FedDRL's gain over the better baseline by N, in one cell."""
+    rows = _of_length(rows_of("feddrl/clients_at_length"))
+    growth = estimands.growth(rows).dropna() if len(rows) else pd.DataFrame()
+    if growth.empty:
+        return []
+    gains = {n: estimands.gain_over(part) for n, part in quantities.named(rows).groupby("num_clients")}
+    change, (data, scheme) = mean_interval(growth.mean(axis=1).to_numpy()), growth.columns[0].split("/")
+    says = by_sign(change, above="larger", below="smaller", undecided="neither clearly larger nor smaller")
+    printed = [f"{relative_gains().best[data, scheme, n]:+.2f}" for n in (100, COHORT)]
+    return [
+        f"FedDRL's gain over the better baseline on {data} under {scheme} is {says} with 100 clients, "
+        f"{mean_words(gains[100])} % of its accuracy, than with ten, {mean_words(gains[COHORT])} % (printed: "
+        f"{' and '.join(printed)}). The one less the other is {effect_words(change, '%')}."
     ]
 
 

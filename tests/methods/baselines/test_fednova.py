@@ -24,6 +24,19 @@ def test_changes_per_step_are_averaged(monkeypatch):
     assert seen == pytest.approx([4.125])
 
 
+def test_changes_are_averaged_by_the_weight_of_momentum(monkeypatch):
+    """As above with rho = 0.5: ||a|| = 4.25 and 1, tau_eff = 0.75 * 4.25 + 0.25 = 3.4375.
+
+    d = (5.25 - 1) / 4.25 = 1 and (3 - 1) / 1 = 2, so w = 1 + 3.4375 (0.75 * 1 + 0.25 * 2) = 5.296875.
+    """
+    task = scripted_world(
+        monkeypatch, fednova, [(5.25, 3.0)], start=1.0, sizes=(6, 2), batch_size=2, local_epochs=1,
+        local_optimizer_options={"momentum": 0.5},
+    )  # fmt: skip
+    seen, _, _ = play(task, make_method("fednova"), 1)
+    assert seen == pytest.approx([5.296875])
+
+
 def test_accumulated_weight_with_momentum():
     """rho = 0.5, three steps: (1 - 0.5^3) / 0.5 + (1 - 0.5^2) / 0.5 + (1 - 0.5) / 0.5 = 1.75 + 1.5 + 1."""
     assert fednova.accumulated_weight(np.array([1, 3]), 0.5) == pytest.approx([1.0, 4.25])

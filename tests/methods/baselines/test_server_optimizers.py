@@ -6,6 +6,7 @@ import pytest
 from scripted import play, scripted_world
 
 from fedlib.errors import UsageError
+from fedlib.federation import Cohort
 from fedlib.methods import make_method
 from fedlib.methods.baselines import fedavgm, fedopt
 
@@ -49,6 +50,21 @@ def test_adam_on_the_server(monkeypatch):
     m, v = 0.25 + 0.5 * change, 0.75 * 3.25 + 0.25 * change**2
     assert seen == pytest.approx([first, first + 0.5 * m / (math.sqrt(v) + 2)])
     assert state.memory["v"]["w"].item() == pytest.approx(v)
+
+
+@pytest.mark.parametrize("name", ["fedavgm", "fedadam", "fedyogi"])
+def test_only_the_cohort_weighs_and_by_its_own_images(monkeypatch, name):
+    """Clients of 3 and 1 images take part, a third of 12 does not: change 0.75 * 1 + 0.25 * 5 = 2."""
+    module = fedavgm if name == "fedavgm" else fedopt
+    seen = []
+    for models in ((2.0, 6.0, 100.0), (3.0, 3.0, -100.0)):  # either way the mean is 3
+        task = scripted_world(monkeypatch, module, [models], start=1.0, sizes=(3, 1, 12))
+        method = make_method(name)
+        state, _ = method.apply(task, method.init(task), Cohort(1, task.everyone()[:, :2]))
+        seen.append(state.params["w"].item())
+    assert seen[0] == pytest.approx(seen[1])
+    if name == "fedavgm":
+        assert seen[0] == pytest.approx(1 + 1.9 * 2)
 
 
 def test_yogi_moves_its_variance_by_the_sign(monkeypatch):
