@@ -7,6 +7,7 @@ description and provenance of every run (`runs`), or the settings and provenance
 is refused, one that is not listed is read as it is.
 """
 
+import functools
 import hashlib
 import io
 import json
@@ -64,13 +65,20 @@ def _whole(path: Path) -> io.BytesIO:
 
 def read_rows(path: Path) -> "pd.DataFrame":
     """The rows of a file; UsageError if it is damaged."""
-    import pandas as pd
     import pyarrow
 
     try:
-        return pd.read_parquet(_whole(path), page_checksum_verification=True)
+        found = path.stat()
+        return _decoded(path, _listed(path), found.st_mtime_ns, found.st_size).copy(deep=False)
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise UsageError(f"{path} cannot be read ({error}); restore it with `git checkout`") from error
+
+
+@functools.lru_cache(maxsize=2)  # many artifacts show runs of one or two large files
+def _decoded(path: Path, *_version: object) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.read_parquet(_whole(path), page_checksum_verification=True)
 
 
 def read_details(path: Path) -> dict[str, Any]:

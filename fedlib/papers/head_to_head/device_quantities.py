@@ -88,6 +88,7 @@ def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bo
     failed: whether seeds of which a run failed count.
     """
     own = _timed(rows)
+    own = own[own.contestant.isin((ours, theirs))]
     runs = {(part.contestant.iloc[0], seed): part for (_, seed), part in own.groupby(["run", "seed"])}
     seeds = sorted(seed for name, seed in runs if name == ours and (theirs, seed) in runs)
     if not failed:
