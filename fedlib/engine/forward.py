@@ -6,7 +6,9 @@
 | vmap | `torch.vmap` over `functional_call` | any module without data-dependent control flow |
 | stacked | client-stacked layers (`fedlib.engine.layers.stacked`) | models of known layers: the fastest |
 
-All give the same numbers up to float32 rounding; tests hold them together.
+All give the same numbers up to float32 rounding; tests hold them together. One batch is an exception: that
+which leaves batch normalisation a single value a channel. The loop then raises torch's error, the others
+take a variance of 0.
 """
 
 from abc import ABC, abstractmethod
