@@ -62,6 +62,10 @@ def test_results_load_with_one_import():
     assert done.stdout == "{'reduced'} False\n"
 
 
+def test_every_column_of_loaded_rows_is_described():
+    assert set(fedlib.load_results("start/sanity").columns) <= DESCRIBED
+
+
 def test_a_grid_that_was_only_begun_loads_where_it_is_asked_for():
     assert set(fedlib.load_results("feddisk/readings").profile) == {"reduced"}
     assert set(fedlib.load_results("feddisk/readings", "extended").profile) == {"extended"}

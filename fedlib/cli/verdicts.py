@@ -65,6 +65,7 @@ def verdicts_command(arguments: argparse.Namespace) -> int:
 def _wanted(arguments: argparse.Namespace) -> tuple[list[Record], list[Record]]:
     """Records of the papers named, or of all without a name; and of the claims named."""
     from fedlib.papers import PAPERS
+    from fedlib.papers import claims as registered
 
     names = list(dict.fromkeys(arguments.names))
     papers = [name for name in names if name in PAPERS]
@@ -75,10 +76,10 @@ def _wanted(arguments: argparse.Namespace) -> tuple[list[Record], list[Record]]:
     begin = tuple(name.partition("-")[0] for name in claims)  # FEDDRL-C1 is one of feddrl's
     likely = [paper for paper in PAPERS if paper.upper().startswith(begin)]
     known = {record["claim"]: record for paper in likely for record in _records(paper, arguments)}
-    if not known.keys() >= set(claims):
-        known = {record["claim"]: record for record in _records(None, arguments)}
     for name in claims:
-        check_name("claim or paper", name, [*PAPERS, *known], listed_by="`python -m fedlib verdicts`")
+        if name not in known:
+            allowed = [*PAPERS, *(claim.id for claim in registered())]
+            check_name("claim or paper", name, allowed, listed_by="`python -m fedlib verdicts`")
     return listed, [known[name] for name in claims]
 
 

@@ -34,11 +34,17 @@ def with_classes(dataset: Dataset, classes: int | None) -> Dataset:
     return replace(dataset, num_classes=classes)
 
 
-def first_of_class(split: Split, per_class: int | None) -> Split:
-    """The first `per_class` samples of each class, in the original order: a profile's smaller size."""
+def first_of_class(split: Split, per_class: int | None, option: str = "per_class") -> Split:
+    """The first `per_class` samples of each class, in the original order: a profile's smaller size.
+
+    option: its name in the UsageError of a number below 1 or above the largest class.
+    """
     if per_class is None:
         return split
-    check(per_class >= 1, f"samples per class {per_class} given; allowed: 1 or more")
+    most = int(np.bincount(split.labels).max())
+    check(
+        1 <= per_class <= most, f"{option}={per_class} given; allowed: 1 to {most}, as the largest class has"
+    )
     return _where(split, _rank_in_class(split) < per_class)
 
 

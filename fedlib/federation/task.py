@@ -26,7 +26,7 @@ from fedlib.engine import (
 from fedlib.engine.mixup import check_alpha, check_lambdas
 from fedlib.errors import UsageError, check, check_name
 from fedlib.federation import client_data
-from fedlib.models import count_parameters, make_model
+from fedlib.models import check_fits, count_parameters, make_model
 from fedlib.partition import Partition
 from fedlib.run import JOINED_METHODS, Run
 
@@ -166,14 +166,17 @@ def prepare(
     own = {k: v for k, v in run.dataset_options.items() if k in client_data.TASK_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
     dataset = client_data.with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
-    train = client_data.first_of_class(dataset.train, own.get("train_per_class"))
-    test = client_data.first_of_class(dataset.test, own.get("test_per_class"))
+    train, test = (
+        client_data.first_of_class(split, own.get(option), option)
+        for split, option in ((dataset.train, "train_per_class"), (dataset.test, "test_per_class"))
+    )
     test, server = client_data.server_part(test, own.get("server_share"))
     clients = [client_data.draw_partition(r, train, dataset.num_classes) for r in runs]
     model = make_model(
         run.model, image_shape=dataset.image_shape, num_classes=dataset.num_classes,
         generator_seed=(run.seed, "weights"), **run.model_options,
     )  # fmt: skip
+    check_fits(run.model, model, dataset.image_shape, dataset.num_classes)
     images, clients = client_data.add_noise(runs, train.images, clients, own.get("client_noise"))
     clients, held_out = client_data.split_off_tests(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))

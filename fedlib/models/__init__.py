@@ -67,6 +67,23 @@ def make_model(
     return number_dropouts(replace_layers(model))
 
 
+def check_fits(name: str, model: nn.Module, image_shape: tuple[int, int, int], num_classes: int) -> None:
+    """UsageError unless the model called `name`, on the CPU, makes a logit per class of such an image."""
+    training = model.training
+    try:
+        with torch.no_grad():
+            found = tuple(model.eval()(torch.zeros(1, *image_shape)).shape)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise UsageError(f"model {name!r} does not take images {tuple(image_shape)}: {reason}") from error
+    finally:
+        model.train(training)
+    check(
+        found == (1, num_classes),
+        f"model {name!r} makes {found} of one image; allowed: (1, {num_classes}), a logit per class",
+    )
+
+
 def model_builder(name: str) -> Callable[..., nn.Module]:
     """The builder of a model's name, or at `package.module:function`; UsageError for an unknown one."""
     return find_named("model", name, MODELS, "fedlib.models.MODELS")

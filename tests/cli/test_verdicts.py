@@ -85,7 +85,7 @@ def test_the_evidence_of_one_claim(capsys):
 def test_an_unknown_claim_is_one_line(capsys):
     assert main(["verdicts", "feddrl-c99"]) == 2
     told = capsys.readouterr().err
-    assert "unknown claim or paper 'FEDDRL-C99' (did you mean 'FEDDRL-C1'?); allowed: start, feddrl, " in told
+    assert "unknown claim or paper 'FEDDRL-C99' (did you mean 'FEDDRL-C9'?); allowed: start, feddrl, " in told
     assert main(["verdicts", "feddisc", "FRL-C2"]) == 2
     assert "unknown claim or paper 'feddisc' (did you mean 'feddisk'?); allowed: " in capsys.readouterr().err
 

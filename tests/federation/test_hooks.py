@@ -20,6 +20,13 @@ def prepared(local_test=0.15, seeds=(0, 1), **options):
     return prepare([make_run(seed=seed, rounds=1, local_epochs=1, **settings) for seed in seeds])
 
 
+def test_more_images_of_a_class_than_there_are_is_refused():
+    with pytest.raises(UsageError, match="train_per_class=601 given; allowed: 1 to 600"):
+        prepared(None, train_per_class=601)
+    with pytest.raises(UsageError, match="test_per_class=0 given; allowed: 1 to 100"):
+        prepared(None, test_per_class=0)
+
+
 def test_every_client_holds_its_share_out_of_training():
     task, whole = prepared(), prepared(None)
     assert whole.held_out is None

@@ -6,7 +6,7 @@ from torch import nn
 
 from fedlib._torchvision import load_torchvision
 from fedlib.errors import DataError, UsageError
-from fedlib.models import MODELS, count_parameters, make_model, model_options
+from fedlib.models import MODELS, check_fits, count_parameters, make_model, model_options
 from fedlib.models.layers import BatchNorm2d, Dropout
 
 GREY28, GREY32, COLOUR32 = (1, 28, 28), (1, 32, 32), (3, 32, 32)
@@ -226,3 +226,17 @@ def test_wrong_input_gives_one_clear_line(name, arguments, message):
 )
 def test_the_smallest_allowed_image_works(name, side):
     assert build(name, (1, side, side)).eval()(torch.zeros(2, 1, side, side)).shape == (2, 10)
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(3, 2)), r"model 'own' does not take images \(1, 4, 4\): "),
+        (nn.Flatten(), r"model 'own' makes \(1, 16\) of one image; allowed: \(1, 2\), a logit per class"),
+    ],
+)
+def test_a_network_that_does_not_fit_the_images_is_refused(network, message):
+    with pytest.raises(UsageError, match=message):
+        check_fits("own", network, (1, 4, 4), 2)
+    assert network.training
+    check_fits("own", nn.Sequential(nn.Flatten(), nn.BatchNorm1d(16), nn.Linear(16, 2)), (1, 4, 4), 2)
