@@ -12,7 +12,14 @@ from fedlib.data.titles import title_of
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.errata import accuracies
-from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, picked
+from fedlib.papers.feddrl.estimands import (
+    ROUNDS,
+    factor_gap,
+    factor_gap_in_slot,
+    gain_over,
+    growth,
+    picked,
+)
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
 from fedlib.papers.feddrl.quantities import late_levels, late_spread, named, of_feddrl, over_rounds
@@ -27,7 +34,7 @@ LENGTH = {
     "mnist": "feddrl/paper_length_mnist", TEN: "feddrl/paper_length_ten", EXACT: f"feddrl/{EXACT_CELL}",
     **{name: f"feddrl/authors_{scheme}_at_length" for name, scheme in AUTHORS.items()},
 }  # fmt: skip
-EARLY_LEAD = "feddrl/early_lead"
+EARLY_LEAD, CLIENTS = "feddrl/early_lead", "feddrl/clients_at_length"
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
 OF_README = (
@@ -202,6 +209,24 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     )
 
 
+def _gain(name: str, what: str, *clients: int) -> Number:
+    """FedDRL's gain over the better baseline with so many clients, or with more less with fewer."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of(CLIENTS)
+        rows = rows[rows["rounds"] == ROUNDS] if len(rows) else rows
+        if rows.empty or growth(rows).empty:
+            return None
+        gains = {n: gain_over(part) for n, part in named(rows).groupby("num_clients")}
+        first, *fewer = (gains[n] for n in clients)
+        return mean_interval((first - fewer[0] if fewer else first).to_numpy())
+
+    return Number(
+        id=f"feddrl-gain-{name}", what=f"FedDRL's best accuracy over that of the better baseline, {what}",
+        unit="%", artifacts=(CLIENTS,), compute=compute, places=(PAGE,),
+    )  # fmt: skip
+
+
 def _early(rival: str, words: str) -> Number:
     """The repaired agent less a rival in the mean accuracy over the first rounds under CN."""
 
@@ -294,6 +319,9 @@ _OWN = (
     *(_in_table3(control, scheme) for control in RIVALS for scheme in ("pa", "ce", "cn")),
     *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
     *(_spread_with_ten(own) for own in ("feddrl", "drawn")),
+    _gain("hundred", "CE, 100 clients", 100),
+    _gain("ten", "CE, ten clients", 10),
+    _gain("growth", "CE, with 100 clients less with ten", 100, 10),
     _early("uniform", "uniform weights"),
     _early("repaired_untrained", "its untrained policy"),
     *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in ("fmnist", "mnist")),
