@@ -49,8 +49,8 @@ class TrainedAgent:
         """Rows of a fresh federation in which the agent decides; row 0 is before round 1.
 
         changes: fields of the run, e.g. `seed=7` or `dataset="fmnist-embedded"`; the number of clients
-        that the agent decides on is fixed. The rounds are one episode. Networks do not learn on,
-        EvaluatorFL's excepted; FedDRL's actions keep their exploration noise.
+        that the agent decides on is fixed. Another data set is taken whole. The rounds are one episode.
+        Networks do not learn on, EvaluatorFL's excepted; FedDRL's actions keep their exploration noise.
         """
         run = _playing(self.run, rounds, changes)
         task, method = prepare([run]), make_method(run.method, run.method_options)
@@ -90,7 +90,11 @@ def insert(memory: Mapping[str, Any], networks: Mapping[str, Tensor]) -> dict[st
 
 def _playing(run: Run, count: int, changes: Mapping[str, Any]) -> Run:
     options = {**run.method_options, **LEARNED[run.method].options}
-    return replace(run, rounds=count, episode_rounds=None, method_options=options, **changes)
+    data = dict(run.dataset_options)
+    if changes.get("dataset", run.dataset) != run.dataset:
+        data = {name: value for name, value in data.items() if not name.endswith("_per_class")}
+    fixed = {"rounds": count, "episode_rounds": None, "method_options": options}
+    return replace(run, **fixed, **{"dataset_options": data, **changes})
 
 
 def _rounds_with(networks: Mapping[str, Tensor], task: Any, method: Any) -> Any:
