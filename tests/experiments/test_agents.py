@@ -58,7 +58,9 @@ def test_the_trained_policy_decides_and_not_a_fresh_one():
 def test_another_data_set_is_taken_whole():
     """An agent trained on 500 test images a class plays on a set that has 100 of each."""
     agent = train_agent(run_of("feddrl"))
-    own = replace(agent.run, dataset="fmnist", dataset_options={"train_per_class": 900, "test_per_class": 500})
+    own = replace(
+        agent.run, dataset="fmnist", dataset_options={"train_per_class": 900, "test_per_class": 500}
+    )
     moved = replace(agent, run=own).play(dataset="fmnist-embedded")
     assert moved == agent.play(dataset_options={})
 
