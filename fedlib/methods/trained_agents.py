@@ -93,8 +93,8 @@ def _playing(run: Run, count: int, changes: Mapping[str, Any]) -> Run:
     data = dict(run.dataset_options)
     if changes.get("dataset", run.dataset) != run.dataset:
         data = {name: value for name, value in data.items() if not name.endswith("_per_class")}
-    fixed = {"rounds": count, "episode_rounds": None, "method_options": options}
-    return replace(run, **fixed, **{"dataset_options": data, **changes})
+    given: dict[str, Any] = {"dataset_options": data, **changes}
+    return replace(run, rounds=count, episode_rounds=None, method_options=options, **given)
 
 
 def _rounds_with(networks: Mapping[str, Tensor], task: Any, method: Any) -> Any:
