@@ -116,7 +116,8 @@ def second_set_answer(rows_of: RowsOf) -> list[str]:
     names = [name for name in ON_SECOND_SET if name in set(runs.contestant)]
     told = _each_method({LEARNED[name]: ON_SECOND_SET[name] for name in names}, rows_of, where)
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told]
-    return [*told, *filter(None, [tables.divergence_words(rows), tables.undiverged_words(rows)])]
+    beside = [tables.ahead_words(rows), tables.divergence_words(rows), tables.undiverged_words(rows)]
+    return [*told, *filter(None, beside)]
 
 
 def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:

@@ -67,7 +67,10 @@ def test_a_second_data_set_stands_beside_the_claims():
         dataset="cifar10-jpeg"
     )
     stored = {"head_to_head/second_set": rows}
-    (told,) = headline.second_set_answer(lambda name: stored.get(name, pd.DataFrame()))
+    told, ahead = headline.second_set_answer(lambda name: stored.get(name, pd.DataFrame()))
+    assert ahead.startswith(
+        "Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points); none of them by reinf"
+    )
     assert told.startswith("Over 1 cell (2 seeds) on CIFAR-10 (JPEG) FedDRL (online) is equal within half ")
     assert "It is behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
     assert "without rows against its untrained policy" in told
