@@ -37,7 +37,7 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     order = tables.differences(rows).sort_values("mean").contestant.tolist()
     lines = -(-len(parts) // MOST_PANELS)
     columns = -(-len(parts) // lines)
-    size = (2.2 + 1.8 * columns, (0.34 * len(order) + 1.0) * lines + 0.6)
+    size = (max(6.6, 2.2 + 1.8 * columns), (0.34 * len(order) + 1.0) * lines + 0.6)
     fig, axes = plotting.subplots(lines, columns, figsize=size, squeeze=False, sharey=True)
     for ax, (title, part) in zip(axes.flat, parts.items(), strict=False):
         _plot_intervals(ax, tables.differences(part), order, set(tables.diverged(part).contestant))

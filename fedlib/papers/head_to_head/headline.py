@@ -111,8 +111,8 @@ def second_set_answer(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
     runs = per_run(rows)
-    data = listed([title_of(name) for name in runs.dataset.unique()])
-    where = f"{_where(runs)} on {data}"
+    data, cells = listed([title_of(name) for name in runs.dataset.unique()]), listed(list(runs.cell.unique()))
+    where = f"On {data}, {cells} ({counted(runs.seed.nunique(), 'seed')}),"
     names = [name for name in ON_SECOND_SET if name in set(runs.contestant)]
     told = _each_method({LEARNED[name]: ON_SECOND_SET[name] for name in names}, rows_of, where)
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told]

@@ -71,7 +71,7 @@ def test_a_second_data_set_stands_beside_the_claims():
     assert ahead.startswith(
         "Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points); none of them by reinf"
     )
-    assert told.startswith("Over 1 cell (2 seeds) on CIFAR-10 (JPEG) FedDRL (online) is equal within half ")
+    assert told.startswith("On CIFAR-10 (JPEG), cluster skew (2 seeds), FedDRL (online) is equal within ")
     assert "It is behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
     assert "without rows against its untrained policy" in told
     assert headline.second_set_answer(lambda name: pd.DataFrame()) == []
