@@ -33,6 +33,7 @@ from fedlib.analysis.intervals import (
     ratio_words,
 )
 from fedlib.analysis.memo import kept_per_frame
+from fedlib.analysis.tables import dataset_words
 from fedlib.data.titles import title_of
 from fedlib.errors import check, check_name
 
@@ -228,7 +229,7 @@ class Verdict:
     evidence: str  # the numbers it rests on
     effects: tuple[Effect, ...] = ()
     profile: str = ""
-    data: str = ""  # data sets, with a word for stand-ins
+    data: str = ""  # data sets of the rows that decide, with a word for stand-ins
     artifact: str = ""  # whose rows decide
 
     def __post_init__(self) -> None:
@@ -249,7 +250,7 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
     """
     if claim.recompute is not None:
         holds, evidence = claim.recompute(rows)
-        return Verdict(SUPPORTED if holds else REFUTED, evidence)
+        return Verdict(SUPPORTED if holds else REFUTED, evidence, data=dataset_words(rows))
     real = real_rows(rows)
     effects = effects_of(claim.parts, real)
     if not effects:
@@ -261,7 +262,9 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
         effects, held_back = _through_own_gates(claim.parts, effects, real)
         found = [*held_back, *found]
     evidence = "; ".join([*failed, *map(str, effects), *found])
-    return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects)
+    return Verdict(
+        str(decisions.combine([e.verdict for e in effects])), evidence, effects, data=dataset_words(real)
+    )
 
 
 @kept_per_frame
@@ -297,7 +300,9 @@ def _without_real_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
     effects = tuple(_undecided(effect) for effect in effects_of(claim.parts, rows))
     if not effects:
         return Verdict(NOT_TESTABLE, "the cells that it needs have not been run")
-    return Verdict(NOT_TESTABLE, f"on the stand-in: {'; '.join(map(str, effects))}", effects)
+    made_up = rows[rows.stand_in.fillna(False).astype(bool)]
+    told = f"on the stand-in: {'; '.join(map(str, effects))}"
+    return Verdict(NOT_TESTABLE, told, effects, data=dataset_words(made_up))
 
 
 def effects_of(parts: tuple[Part, ...], rows: pd.DataFrame) -> tuple[Effect, ...]:

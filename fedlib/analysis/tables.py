@@ -90,7 +90,7 @@ def compare(
 
 def provenance_line(rows: pd.DataFrame) -> str:
     """Provenance in one line: data and how much, profile, seeds, device, versions, commit."""
-    parts = [f"data {', '.join(dataset_words(rows))}{_size_words(rows)}"] if "dataset" in rows else []
+    parts = [f"data {dataset_words(rows)}{_size_words(rows)}"] if "dataset" in rows else []
     parts += [f"profile {_distinct(rows, 'profile')}"]
     if "seed" in rows:
         parts += [seed_words(rows.seed.dropna().unique())] if rows.seed.notna().any() else []
@@ -120,10 +120,13 @@ def machine_words(rows: pd.DataFrame) -> str:
     return ", ".join([*names, *(f"{count} CPU threads" for count in counts)])
 
 
-def dataset_words(rows: pd.DataFrame) -> list[str]:
-    """Names of the data sets, as commands take them, each generated one marked."""
+def dataset_words(rows: pd.DataFrame) -> str:
+    """Names of the data sets, as commands take them, each generated one marked; empty without any."""
+    if "dataset" not in rows:
+        return ""
     stand_ins = set(rows.dataset[rows.stand_in.fillna(False).astype(bool)]) if "stand_in" in rows else set()
-    return [f"{name} (stand-in)" if name in stand_ins else name for name in rows.dataset.dropna().unique()]
+    names = rows.dataset.dropna().unique()
+    return ", ".join(f"{name} (stand-in)" if name in stand_ins else name for name in names)
 
 
 def dataset_titles(rows: pd.DataFrame) -> list[str]:

@@ -124,7 +124,8 @@ def _about(claim: Claim, verdict: Verdict, load: Load, how: str) -> list[str]:
 
 def _decided(verdict: Verdict) -> str:
     """The verdict, and whose rows it rests on."""
-    rows = f", by `{verdict.artifact}` at `{verdict.profile}` ({verdict.data})" if verdict.profile else ""
+    data = f" ({verdict.data})" if verdict.data else ""
+    rows = f", by `{verdict.artifact}` at `{verdict.profile}`{data}" if verdict.profile else ""
     return f"**{verdict.verdict[0].upper()}{verdict.verdict[1:]}**{rows}."
 
 

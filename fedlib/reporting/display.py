@@ -270,8 +270,7 @@ def place_in_paper(artifact: Artifact) -> str:
 def scale_words(rows: pd.DataFrame) -> str:
     """Profile, data and seeds of rows, e.g. `reduced, fmnist, 3 seeds (0 to 2)`."""
     parts = [", ".join(map(str, rows["profile"].dropna().unique()))] if "profile" in rows else []
-    if "dataset" in rows:
-        parts.append(", ".join(dataset_words(rows)))
+    parts += [dataset_words(rows)] if "dataset" in rows else []
     if "seed" in rows and rows.seed.notna().any():
         parts.append(seed_words(rows.seed.dropna().astype(int).unique()))
     return ", ".join(parts)

@@ -139,7 +139,7 @@ def _rows_line(artifact: Artifact, known: Committed) -> str:
         f"`{artifact.id}`",
         profile,
         seed_words(seeds) if seeds else "-",
-        ", ".join(dataset_words(rows)) if "dataset" in rows else "-",
+        dataset_words(rows) or "-",
         machine_words(rows) if "device_name" in rows else "-",
         took,
         f"`python -m fedlib run {artifact.id} --profile {profile}{given}`",

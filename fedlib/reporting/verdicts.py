@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Effect, Verdict, verdict_on
 from fedlib.analysis.decisions import NOT_RUN, NOT_TESTABLE
-from fedlib.analysis.tables import dataset_words, machine_words
+from fedlib.analysis.tables import machine_words
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.results import rows_to_show
@@ -99,7 +99,7 @@ def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Lo
         verdict = dataclasses.replace(verdict, verdict=NOT_RUN)
     frames = [(one, _beside(one.artifact, profile, load)) for one in claim.supplements]
     told = [supplement.tell(own) for supplement, own in frames if len(own)]
-    data = ", ".join(sorted(dataset_words(rows))) if "dataset" in rows else _timed_on(rows)
+    data = verdict.data or _timed_on(rows)
     evidence = "; ".join(filter(None, [verdict.evidence, *told]))
     return dataclasses.replace(verdict, evidence=evidence, profile=profile, data=data, artifact=artifact)
 

@@ -21,7 +21,7 @@ def make_rows(**cells):
     """Rows of three seeds; a cell is its three values."""
     return pd.DataFrame(
         [
-            {"cell": cell, "seed": seed, "gain": value, "stand_in": cell.startswith("fake")}
+            {"cell": cell, "dataset": cell, "seed": seed, "gain": value, "stand_in": cell.startswith("fake")}
             for cell, values in cells.items()
             for seed, value in enumerate(values)
         ]
@@ -57,9 +57,16 @@ def test_stand_ins_decide_nothing():
     mixed = verdict_on(claim(), make_rows(x=[3, 4, 5], fake=[-9, -9, -9]))
     assert mixed.verdict == "supported"
     assert "fake" not in mixed.evidence
+    assert mixed.data == "x"
     alone = verdict_on(claim(), make_rows(fake=[8, 9, 10]))
     assert alone.verdict == "not testable here"
     assert alone.evidence.startswith("on the stand-in: A - B: +9.0 [+6.5, +11.5] points")
+    assert alone.data == "fake (stand-in)"
+    elsewhere = Part(
+        what="A - B", estimand=lambda rows: by_cell(rows).filter(["fake"]), printed=lambda: {"fake": 9.0}
+    )
+    outside = verdict_on(claim(elsewhere), make_rows(x=[3, 4, 5], fake=[8, 9, 10]))
+    assert outside.data == "fake (stand-in)"
 
 
 def test_a_failed_gate_leaves_the_number_and_takes_the_verdict():

@@ -104,14 +104,20 @@ def less(own: str, other: str, level: Level = quantities.best) -> Callable[[pd.D
     return lambda part: level(part, own) - level(part, other)
 
 
+def gains_by_clients(part: pd.DataFrame) -> dict[int, pd.Series]:
+    """Gain over the better baseline (%), by seed, for each N with all three methods; part: named rows."""
+    groups = part.groupby("num_clients")
+    return {int(n): gain_over(own) for n, own in groups if set(THREE) <= set(own.variant)}
+
+
 def growth(rows: pd.DataFrame) -> pd.DataFrame:
     """Gain over the better baseline at N = 100 less that at N = 10 (%), by data set and partition."""
     found = {}
     for (dataset, scheme), part in quantities.cells(quantities.named(rows), ("dataset", "partition")):
-        of = {n: own for n, own in part.groupby("num_clients") if set(THREE) <= set(own.variant)}
-        if {10, 100} <= set(of):
+        gains = gains_by_clients(part)
+        if {10, 100} <= set(gains):
             name = f"{quantities.PAPER_DATA[dataset]}/{quantities.PAPER_PARTITIONS[scheme]}"
-            found[name] = gain_over(of[100]) - gain_over(of[10])
+            found[name] = gains[100] - gains[10]
     return pd.DataFrame(found)
 
 

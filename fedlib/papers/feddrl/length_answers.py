@@ -204,7 +204,7 @@ def does_the_gain_grow_with_clients(rows_of: RowsOf) -> list[str]:
     growth = estimands.growth(rows).dropna() if len(rows) else pd.DataFrame()
     if growth.empty:
         return []
-    gains = {n: estimands.gain_over(part) for n, part in quantities.named(rows).groupby("num_clients")}
+    gains = estimands.gains_by_clients(quantities.named(rows))
     change, (data, scheme) = mean_interval(growth.mean(axis=1).to_numpy()), growth.columns[0].split("/")
     says = by_sign(change, above="larger", below="smaller", undecided="neither clearly larger nor smaller")
     printed = [f"{relative_gains().best[data, scheme, n]:+.2f}" for n in (100, COHORT)]

@@ -16,8 +16,7 @@ from fedlib.papers.feddrl.estimands import (
     ROUNDS,
     factor_gap,
     factor_gap_in_slot,
-    gain_over,
-    growth,
+    gains_by_clients,
     picked,
 )
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
@@ -215,9 +214,9 @@ def _gain(name: str, what: str, *clients: int) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(CLIENTS)
         rows = rows[rows["rounds"] == ROUNDS] if len(rows) else rows
-        if rows.empty or growth(rows).empty:
+        gains = gains_by_clients(named(rows)) if len(rows) else {}
+        if not set(clients) <= set(gains):
             return None
-        gains = {n: gain_over(part) for n, part in named(rows).groupby("num_clients")}
         first, *fewer = (gains[n] for n in clients)
         return mean_interval((first - fewer[0] if fewer else first).to_numpy())
 
