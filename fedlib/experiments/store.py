@@ -270,12 +270,33 @@ def _read_or_warn(folder: Path) -> StoredRun | None:
 
 
 def _read(folder: Path) -> StoredRun | None:
-    """The run in `folder`, None if it is not done; CorruptFile if a file is not what its summary says."""
-    path = folder / SUMMARY
-    if not path.exists():
+    """The run in `folder`, None if it is not done; CorruptFile if a file is not what its summary says.
+
+    A reader has no lock: where the run was stored again meanwhile, it is read once more.
+    """
+    if (written := _written_summary(folder)) is None:
         return None
     try:
-        summary = json.loads(_bytes(path))
+        return _as_summarised(folder, written)
+    except CorruptFile:
+        if (now := _written_summary(folder)) == written:
+            raise
+    return None if now is None else _as_summarised(folder, now)
+
+
+def _written_summary(folder: Path) -> bytes | None:
+    try:
+        return (folder / SUMMARY).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CorruptFile(folder / SUMMARY, f"cannot be read ({error.strerror})") from error
+
+
+def _as_summarised(folder: Path, written: bytes) -> StoredRun:
+    path = folder / SUMMARY
+    try:
+        summary = json.loads(written)
         own = summary.pop("sha256")
         check_format(path, summary.get("format", 1), summary.get("fedlib"), up_to=FORMAT)
         known = {name: summary[name] for name in ("status", "reason", "final")}

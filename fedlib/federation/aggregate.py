@@ -21,8 +21,8 @@ def weighted_sum(stacked: Tensor, weights: Tensor) -> Tensor:
 
 
 def in_type_of(summed: Tensor, like: Tensor) -> Tensor:
-    """A weighted sum in the type of what was summed: a count is rounded down."""
-    return summed if like.is_floating_point() else (summed + 1e-9).floor().to(like.dtype)
+    """A weighted sum in the type of what was summed: a count is rounded, as float32 weights may miss 1."""
+    return summed if like.is_floating_point() else summed.round().to(like.dtype)
 
 
 def weighted_mean(stacked: Tensor, weights: Tensor) -> Tensor:

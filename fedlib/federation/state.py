@@ -39,7 +39,7 @@ def on_host(packed: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RoundReport:
-    """Report of a round for its row: [R, K] clients, weights and mean training losses.
+    """Report of a round for its row: [R, K] clients, weights and mean training losses (or [R, 1], theirs).
 
     uplink_bytes, downlink_bytes: per replica. columns: further values of the row, [R] each.
     failed: replica -> why it cannot go on, for what the row's losses do not show.

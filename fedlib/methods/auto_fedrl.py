@@ -104,7 +104,7 @@ class AutoFedRL(Method):
 def improvement(before: Tensor, after: Tensor) -> Tensor:
     """r = 1 - after / before [R] of losses [R]; 0 where one is not finite: such a run fails by its row."""
     reward = 1 - after / before
-    return torch.where(reward.isfinite(), reward, 0.0)
+    return torch.where(before.isfinite() & reward.isfinite(), reward, 0.0)
 
 
 def server_loss(task: Task, state: ServerState) -> tuple[Tensor, Tensor]:

@@ -14,6 +14,7 @@ from fake_federation import BASE
 
 from fedlib.errors import DataError, UsageError, WriteError
 from fedlib.experiments import checkpoints
+from fedlib.experiments import store as store_module
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder, unfinished_groups
 from fedlib.experiments.store import (
     FAILED,
@@ -119,6 +120,24 @@ def test_damage_is_numbered(stored):
         with pytest.warns(StoreWarning, match=rf"rows.csv.damaged-{number}"):
             stored.get_or_repair(BASE)
         stored.put(BASE, rows=ROWS, provenance=PROVENANCE)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_run_that_is_stored_again_meanwhile_is_no_damaged_one(stored, monkeypatch, finished):
+    """A reader has read the summary when another process forgets the run and writes other rows."""
+    read = store_module._as_summarised
+
+    def meanwhile(folder, written):
+        monkeypatch.setattr(store_module, "_as_summarised", read)
+        stored.forget(BASE)
+        (folder / "rows.csv").write_bytes(b"round\n")
+        if finished:
+            stored.put(BASE, rows=ROWS[:1], provenance=PROVENANCE)
+        return read(folder, written)
+
+    monkeypatch.setattr(store_module, "_as_summarised", meanwhile)
+    found = stored.get(BASE)
+    assert len(found.rows()) == 1 if finished else found is None
 
 
 def test_a_failed_run_keeps_its_reason(store):

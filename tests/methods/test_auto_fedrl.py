@@ -73,6 +73,10 @@ def test_the_window_forgets_the_oldest_round():
 def test_the_reward_is_the_relative_fall_of_the_loss():
     fall = auto_fedrl.improvement(torch.tensor([2.0, 1.0, 1.0]), torch.tensor([1.5, 1.2, torch.nan]))
     assert fall.tolist() == pytest.approx([0.25, -0.2, 0])
+    infinite = auto_fedrl.improvement(
+        torch.tensor([torch.inf, 1.0, 0.0]), torch.tensor([1.0, torch.inf, 1.0])
+    )
+    assert infinite.tolist() == [0, 0, 0]
 
 
 def test_weights_learn_of_clients_that_took_part_alone():

@@ -7,13 +7,21 @@ makes it the sanity check of engine and aggregation.
 
 from dataclasses import dataclass, replace
 
+from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
 from fedlib.federation.client_updates import finish_round, initial_state, sample_shares, train_cohort
+from fedlib.run import Run
 
 
 @dataclass(frozen=True)
 class FedSGD(Method):
     """`w^{t+1} = w^t - eta * sum_k (n_k / n) grad F_k(w^t)`; batch size and epochs do not apply."""
+
+    def check(self, run: Run) -> None:
+        check(
+            not run.device_costs,
+            "device_costs=true given for method 'fedsgd'; allowed: false (devices train E epochs)",
+        )
 
     def init(self, task: Task) -> ServerState:
         return initial_state(task)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
 from fedlib.federation.aggregate import Tensors
 from fedlib.methods.fedddrl.environment import full_costs
@@ -22,6 +23,11 @@ class DeviceCosts(Method):
         return self.method.weights_sum_to_1
 
     def check(self, run: Run) -> None:
+        check(
+            run.local_steps is None,
+            f"device_costs=true and local_steps={run.local_steps} given; allowed: local_steps=null, for a "
+            "device's time is that of E epochs",
+        )
         self.method.check(run)
 
     def init(self, task: Task) -> ServerState:

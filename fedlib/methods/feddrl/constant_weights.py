@@ -73,7 +73,7 @@ class BestConstant(Method):
 
     def length(self, task: Task) -> int:
         """Rounds of one candidate."""
-        return task.run.rounds if self.search_rounds is None else self.search_rounds
+        return task.run.rounds_per_episode if self.search_rounds is None else self.search_rounds
 
     def check(self, run: Run) -> None:
         require_all_clients(run, "since one vector needs the same clients in every round")
@@ -130,7 +130,7 @@ class BestConstant(Method):
 
     def _select(self, memory: dict[str, Any]) -> dict[str, Any]:
         """Move m and s to the elite, and keep the best candidate of all generations so far."""
-        z, returns = memory["z"], memory["returns"].nan_to_num(nan=-torch.inf)
+        z, returns = memory["z"], memory["returns"].nan_to_num(nan=-torch.inf, neginf=-torch.inf)
         mean, spread = improve(z, returns, self.elite)
         top, at = returns.max(dim=1)
         better = top > memory["best_return"]

@@ -60,8 +60,8 @@ def _worker_task(task: Task, workers: int) -> Task:
 
 
 def worker_rounds(method: TwoStageAgent, run: Run) -> int:
-    """Rounds of stage 1: T, unless the option says otherwise."""
-    return run.rounds if method.worker_rounds is None else method.worker_rounds
+    """Rounds of stage 1: T (of an episode, where a run has several), unless the option says otherwise."""
+    return run.rounds_per_episode if method.worker_rounds is None else method.worker_rounds
 
 
 def start(method: TwoStageAgent, task: Task, state: ServerState) -> ServerState:

@@ -252,6 +252,10 @@ def worker_tests(task: Task) -> list[Partition]:
 
     UsageError for a worker whose share rounds to no image at all.
     """
+    return task.once("worker tests", lambda: _worker_tests(task))
+
+
+def _worker_tests(task: Task) -> list[Partition]:
     train, test = task.train.labels.cpu().numpy(), task.test.labels.cpu().numpy()
     classes = task.dataset.num_classes
     return [

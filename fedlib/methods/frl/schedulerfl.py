@@ -67,6 +67,11 @@ class SchedulerFL(Scheduler, Method):
             "client_eval='cohort' given for method 'schedulerfl'; allowed: none, all (it selects another "
             "number of workers in every run and round)",
         )
+        check(
+            not run.device_costs or self.devices == "fedddrl",
+            f"device_costs=true and devices={json.dumps(self.devices)} given for method 'schedulerfl'; "
+            'allowed: devices="fedddrl", for the report\'s workers have times of their own',
+        )
         given = self.stop_below
         check(
             not self.learns or given is None or given < run.num_clients,

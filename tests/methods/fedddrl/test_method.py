@@ -262,6 +262,17 @@ def test_latency_of_a_round_without_agents_by_hand():
     assert "uploads" not in run(task, FedAvg(), FedAvg().init(task), 1)[1][0].columns
 
 
+@pytest.mark.parametrize(
+    ("method", "given", "words"),
+    [("fedavg", {"local_steps": 2}, "local_steps=2 given"), ("fedsgd", {}, "device_costs=true given")],
+)
+def test_costs_of_other_work_than_whole_epochs_are_refused(method, given, words):
+    """The devices' times are those of E epochs, which neither a limit of steps nor FedSGD's one step has."""
+    task = world(device_costs=True, method=method, **given)
+    with pytest.raises(UsageError, match=words):
+        method_of(task.runs).check(task.run)
+
+
 def test_costs_that_a_method_reports_itself_stay():
     task, method = world(), RandomDrop(keep_share=0.5)
     _, (bare,) = run(task, method, method.init(task), 1)

@@ -10,7 +10,14 @@ from worlds import make_world, through_a_file
 from fedlib.errors import UsageError
 from fedlib.federation import ServerState, rounds, sample_cohort
 from fedlib.methods import make_method
-from fedlib.methods.feddrl.constant_weights import group_tilts, improve, in_main_group, search_task, ties
+from fedlib.methods.feddrl.constant_weights import (
+    BestConstant,
+    group_tilts,
+    improve,
+    in_main_group,
+    search_task,
+    ties,
+)
 from fedlib.methods.feddrl.mdp import reward
 from fedlib.methods.feddrl.online_round import losses_before
 
@@ -91,6 +98,20 @@ def test_candidates_differ_in_their_weights_alone():
     assert len(set(team.seeds)) == 2
     assert team.seeds[0] == team.seeds[1] == team.seeds[2] != 0
     assert team.clients[1] is team.clients[0]
+
+
+def test_no_diverged_candidate_is_kept_as_the_best():
+    method, z = BestConstant(candidates=2, elite=2), torch.rand(1, 2, 3)
+    memory = {"z": z, "returns": torch.tensor([[torch.nan, -torch.inf]]), "ties": torch.zeros(1, 3)}
+    memory |= {"best": torch.zeros(1, 3), "best_return": torch.tensor([-torch.inf])}
+    found = method._select(memory)
+    assert found["best_return"].tolist() == [-torch.inf]
+    assert found["best"].tolist() == [[0, 0, 0]]
+
+
+def test_a_candidate_plays_an_episode_where_a_run_has_several():
+    task = make_world(rounds=6, episode_rounds=3)
+    assert BestConstant().length(task) == 3
 
 
 def test_resumes_amid_the_search_bit_for_bit():

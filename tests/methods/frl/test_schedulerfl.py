@@ -338,6 +338,13 @@ def test_device_costs_add_nothing_to_those_that_the_scheduler_reports():
     assert "latency_share" not in costed.columns
 
 
+def test_no_second_devices_beside_the_reports_workers():
+    task = make_world(rounds=2, device_costs=True)
+    make_method("schedulerfl", {"devices": "fedddrl", "policy": "random"}).check(task.run)
+    with pytest.raises(UsageError, match=r'devices="report" given .*; allowed: devices="fedddrl"'):
+        make_method("schedulerfl", {"devices": "report", "policy": "random"}).check(task.run)
+
+
 def test_times_of_fedddrls_devices_by_hand():
     """Seconds per sample times samples times epochs, seconds of the upload, none for the download."""
     sizes = np.array([10, 20, 30])
