@@ -10,7 +10,7 @@ from fedlib import seeds
 
 @dataclass(frozen=True)
 class Cohort:
-    """The clients of a round: clients [R, K] for each of R replicas; `sample_cohort` sorts them (FEDDRL-A5)."""
+    """The clients of a round: [R, K] for R replicas; `sample_cohort` sorts them (FEDDRL-A5)."""
 
     round: int  # 1..T, or 0, -1, ... in a method's own rounds before round 1
     clients: np.ndarray

@@ -61,24 +61,52 @@ def _whom(rows: pd.DataFrame) -> list[str]:
 def who_trains_longer(rows_of: RowsOf) -> list[str]:
     """Answer figs. 12 and 13: epochs of the fastest kept clients against those of the slowest."""
     rows = rows_of("fedddrl/fig12")
-    found = _by_role(estimands.epochs_of_fast(rows)) if len(rows) else {}
-    if not found:
+    if rows.empty or not (found := _by_role(estimands.epochs_of_fast(rows))):
         return []
     return [
         "Training of the fastest kept clients against the slowest: "
-        f"{_sides(found, quantities.shown_roles(rows), 'longer', 'shorter', unit='epochs')}. In the paper "
-        "they train longer, with exceptions."
+        f"{_sides(found, quantities.shown_roles(rows), 'longer', 'shorter', unit='epochs')}. "
+        f"{_epochs_of_mean(rows)}In the paper they train longer, with exceptions."
     ]
 
 
+def _epochs_of_mean(rows: pd.DataFrame) -> str:
+    """The same on the mean of the real data sets, as C9 is decided; empty for one set."""
+    rows, data = quantities.real_images(rows)
+    table = estimands.epochs_of_fast(rows).dropna()
+    if table.shape[1] < 2 or table.empty:
+        return ""
+    mean = {f"the mean of {data}": mean_interval(table.mean(axis=1).to_numpy())}
+    return f"Together, as C9 is decided: {side_words(mean, 'longer', 'shorter', 'epochs')}. "
+
+
 def which_step_helps(rows_of: RowsOf) -> list[str]:
-    """Answer table 4's ablation: a sentence per data set on the order of A to D and on each step."""
+    """Answer table 4's ablation: per data set on the order of A to D and on each step; then the mean's."""
     rows = rows_of("fedddrl/table4")
     if rows.empty:
         return []
     accuracy, shown = quantities.final_accuracy(rows), quantities.shown_roles(rows)
     told = [_ablation(accuracy, role, shown[role]) for role in runs.ALPHAS if role in shown]
-    return [sentence for sentence in told if sentence]
+    return [sentence for sentence in (*told, _ablation_of_mean(rows)) if sentence]
+
+
+def _ablation_of_mean(rows: pd.DataFrame) -> str:
+    """Which steps of A to D the mean of the real data sets decides, as the claims do; none for one set."""
+    rows, data = quantities.real_images(rows)
+    accuracy = quantities.final_accuracy(rows)
+    roles = [role for role in runs.ALPHAS if role in set(accuracy.index.get_level_values("role"))]
+    steps = {}
+    for own, other in STEPS:
+        gains = {
+            role: quantities.cell(accuracy, role, own) - quantities.cell(accuracy, role, other)
+            for role in roles
+        }
+        mean = pd.DataFrame(gains).dropna().mean(axis=1)
+        if len(mean):
+            steps[f"{estimands.SHORT[own]} − {estimands.SHORT[other]}"] = mean_interval(mean.to_numpy())
+    if len(roles) < 2 or len(steps) < len(STEPS):
+        return ""
+    return f"On the mean of {data}, by which C3 and C15 are decided: {_steps(steps)}."
 
 
 def _ablation(accuracy: pd.Series, role: str, name: str) -> str:

@@ -210,7 +210,8 @@ def plot_feasible(table: pd.DataFrame, ax: Axes) -> Axes:
 
 def plot_bias(rows: pd.DataFrame) -> Figure:
     """Gain and penalty of reward (12) per round, and clients kept with it and with the bias."""
-    terms = quantities.of_common_seeds(quantities.reward_terms(quantities.evaluations(rows)))
+    terms = quantities.reward_terms(quantities.evaluations(rows))
+    both = quantities.of_common_seeds(terms)
     fig, (left, right) = plotting.subplots(1, 2, figsize=(8.6, 3.4))
     plain = terms[terms.variant == "fedmarl_b"]
     for name, colour in (("gain", KEPT), ("penalty", DROPPED)):
@@ -218,15 +219,15 @@ def plot_bias(rows: pd.DataFrame) -> Figure:
     left.axhline(0, color="#999999", linewidth=0.8)
     left.set(xlabel="round", ylabel="term of reward (12)")
     for variant, colour, label in (
-        ("fedmarl_b", DROPPED, "reward (12)"),
-        ("fedmarl_bias", KEPT, "with the bias b"),
+        ("fedmarl_b", "#555555", "reward (12)"),
+        ("fedmarl_bias", "#CC79A7", "with the bias b"),
     ):
-        _plot_mean(right, terms[terms.variant == variant], "uploads", colour, label)
-    right.set(xlabel="round", ylabel="clients kept", ylim=(0, terms.cohort_size.max() + 0.5))
+        _plot_mean(right, both[both.variant == variant], "uploads", colour, label)
+    right.set(xlabel="round", ylabel="clients kept", ylim=(0, terms.cohort_size.max()))
     for ax in (left, right):
         ax.legend()
-    shown = rows[rows.seed.isin(terms.seed)]
-    return _finish(fig, shown, "mean over common seeds of the mean over episodes, band = 95 % interval")
+    seeds = f"left: {plain.seed.nunique()} seeds, right: the {both.seed.nunique()} that both rewards have"
+    return _finish(fig, rows, f"mean over seeds of the mean over episodes, band = 95 % interval; {seeds}")
 
 
 def plot_kept(rows: pd.DataFrame) -> Figure:

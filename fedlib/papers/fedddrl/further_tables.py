@@ -172,13 +172,16 @@ def _choices(rows: pd.DataFrame) -> Iterator[Choice]:
 
 
 def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return, clients kept and accuracy by the number of training episodes, beside two rules."""
+    """Return, clients kept and accuracy by the number of training episodes, beside two rules.
+
+    Of the seeds that all of them have.
+    """
     found = by_agent(rows)
     rules = measured(rows[~rows.method.isin(("fedmarl", "fedddrl"))])
     learned = found.assign(policy=found.episodes.map("FedDdrl, {:.0f} episodes".format))
     words = {name: setting.label for name, setting in runs.CONTROLS.items()}
     rules = rules.assign(policy=rules.variant.map(words)).dropna(subset="policy")
-    own = pd.concat([learned, rules], ignore_index=True)
+    own = quantities.of_common_seeds(pd.concat([learned, rules], ignore_index=True), "policy")
     means = own.groupby(["role", "policy"])[["kept", "accuracy"]].mean().reset_index()
     table = summarise_seeds(own, ["role", "policy"], "return").rename(columns={"mean": "return"})
     table = table.merge(means, on=["role", "policy"]).assign(

@@ -6,6 +6,7 @@ from fedlib.papers.fedddrl.numbers import (
     AT_FULL_SIZE,
     BY_DATA,
     FIFTH_ACCURACY,
+    FULL_LESS,
     LESS_RANDOM_FIFTH,
     LESS_RULE,
     PROMISED,
@@ -36,6 +37,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{saved} and {spared}, and its accuracy is {changed}{seeds_of(AT_FULL_SIZE[0], rows_of)}."
     ] * bool(promised and saved and spared and changed)
     against = [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
+    against += _of_the_papers_size(rows_of)
     trained, fifth, level = (stated(one, rows_of) for one in (TRAINED, LESS_RANDOM_FIFTH, FIFTH_ACCURACY))
     kept = [
         f"Against keeping a fifth of the clients at random FedDdrl's return is {fifth}. Its accuracy is "
@@ -46,6 +48,16 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"{seeds_of(TRAINED, rows_of)}. So a lead over a rule is no proof that it was learned (R1)."
     ] * bool(trained)
     return [*promised, *larger, *against, *kept, *learned]
+
+
+def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
+    """The same rules where clients have as many images as the paper's; none without rows."""
+    told = []
+    for rule, numbers in FULL_LESS.items():
+        gain, gap = (stated(number, rows_of) for number in numbers)
+        told += [f"return is {gain} and its accuracy {gap} against {_RULES[rule]}"] * bool(gain and gap)
+    seeds = seeds_of(FULL_LESS["random_drop"][0], rows_of)
+    return [f"With clients of the paper's size its {'. Its '.join(told)}{seeds}."] * bool(told)
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
@@ -59,6 +71,13 @@ def conclusion(rows_of: RowsOf) -> list[str]:
             told.append(
                 f"Against {_RULES[rule]} at as many uploads: return {sides['']}; accuracy {accuracy}."
             )
+    full = {rule: [number.value(rows_of) for number in numbers] for rule, numbers in FULL_LESS.items()}
+    if told and all(None not in found for found in full.values()):
+        sides = [
+            f"against {_RULES[rule]} return {by_sign(gain, **_SIDES)}, accuracy {by_sign(gap, **_SIDES)}"
+            for rule, (gain, gap) in full.items()
+        ]
+        told.append(f"With clients of the paper's size: {'; '.join(sides)}.")
     if told and (fifth := LESS_RANDOM_FIFTH.value(rows_of)) is not None:
         told.append(f"Against keeping a fifth at random: return {by_sign(fifth, **_SIDES)}.")
     if told and (trained := TRAINED.value(rows_of)) is not None:

@@ -10,33 +10,35 @@ from fedlib.papers.fedddrl.returns import less_rule
 from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SAVED_WAITING, SECOND_AGENT
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
 
-ROWS = "fedddrl/controls"
+ROWS, FULL_SIZE = "fedddrl/controls", "fedddrl/full-size"
 NOTEBOOK = "notebooks/03_fedddrl.ipynb"
 PLACES = (FINDINGS, NOTEBOOK)
 
 
-def _less(rule: str, quantity: str, unit: str, role: str = "") -> Number:
+def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = ROWS) -> Number:
     """FedDdrl's return (15) or accuracy less that of a one-line rule at as many uploads, on real images.
 
-    role: on one data set alone; otherwise the mean over them.
+    role: on one data set alone; otherwise the mean over them. artifact: FULL_SIZE has clients of the
+    paper's size.
     """
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        table, name = at_learned_rate(real_rows(rows_of(ROWS))), f"{quantity} - {rule}"
+        table, name = at_learned_rate(real_rows(rows_of(artifact))), f"{quantity} - {rule}"
         gaps = table[(table.method == "fedddrl") & table.role.isin([role] if role else table.role)]
         gaps = gaps.dropna(subset=name)
         return mean_interval(gaps.groupby("seed")[name].mean().to_numpy()) if len(gaps) else None
 
     words = rule.replace("_", " ")
-    parts = ("return" * (quantity == "return"), role.lower().replace("-10", "10"), words.replace(" ", "-"))
+    full = artifact == FULL_SIZE
+    parts = ("full" * full, "return" * (quantity == "return"), role.lower().replace("-10", "10"))
     return Number(
-        id="-".join(filter(None, ("fedddrl", *parts))),
+        id="-".join(filter(None, ("fedddrl", *parts, words.replace(" ", "-")))),
         what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads"
-        f"{f', {role} alone' * bool(role)}",
-        unit=unit, artifacts=(ROWS,), compute=compute,
+        f"{f', {role} alone' * bool(role)}{', clients of full size' * full}",
+        unit=unit, artifacts=(artifact,), compute=compute,
         places=(
-            *(README,) * (rule == FASTEST and quantity == "return"),
-            *(PLACES if role == "MNIST" or quantity == "return" else (NOTEBOOK,)),
+            *(README,) * (rule == FASTEST and quantity == "return" and not full),
+            *(PLACES if not full and (role == "MNIST" or quantity == "return") else (NOTEBOOK,)),
         ),
     )  # fmt: skip
 
@@ -61,6 +63,10 @@ FIFTH_ACCURACY = Number(
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
+FULL_LESS = {
+    rule: tuple(_less(rule, *of, artifact=FULL_SIZE) for of in (("return", ""), ("accuracy", "points")))
+    for rule in LESS_RULE
+}
 BY_DATA = {
     rule: {role: _less(rule, "accuracy", "points", role) for role in ("MNIST", "CIFAR-10")}
     for rule in LESS_RULE
@@ -73,7 +79,7 @@ PROMISED, AT_FULL_SIZE = (
         )
         for part, name in enumerate(names)
     )
-    for names, artifact in ((NAMES, ""), ([f"full-{name}" for name in NAMES], "fedddrl/full-size"))
+    for names, artifact in ((NAMES, ""), ([f"full-{name}" for name in NAMES], FULL_SIZE))
 )
 NUMBERS = (
     *PROMISED,
@@ -92,6 +98,7 @@ NUMBERS = (
         what="accuracy of C with the bias b less that of C",
     ),
     *(number for numbers in LESS_RULE.values() for number in numbers),
+    *(number for numbers in FULL_LESS.values() for number in numbers),
     *(number for numbers in BY_DATA.values() for number in numbers.values()),
     LESS_RANDOM_FIFTH,
     FIFTH_ACCURACY,

@@ -93,7 +93,7 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     joined = quantities.in_papers_order(joined)
     joined.insert(1, "method", joined.variant.map(lambda name: runs.SETTINGS[name].label))
     joined = joined.assign(role=joined.role.map(quantities.shown_roles(rows)))
-    return joined.drop(columns="variant").round(1)
+    return joined.drop(columns="variant").round({"accuracy": 1})
 
 
 def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
@@ -189,23 +189,26 @@ def local_search(rows: pd.DataFrame) -> pd.DataFrame:
     without and with Balanced-MixUp (table 4; columns with a "+") over the data sets whose images are
     real; `in use` marks the one that the grids have, `smallest` the one that the rule takes. First
     evaluation episode of the seeds that every setting has, on the images that the server holds out, so
-    that the reported test data choose nothing. A setting of which a run diverged has no distance. The
-    closest first.
+    that the reported test data choose nothing. A setting of which a run diverged, so that it lacks seeds
+    that most settings have, has no numbers. `seeds`: of the data set with the fewest. The closest first.
     """
     settings = zip(rows.local_learning_rate, rows.batch_size, _options(rows), strict=True)
     labelled = quantities.labelled(rows).assign(local=[local_of(*setting) for setting in settings])
     labelled["cell"] = labelled.role + labelled.variant.map({"fedavg": "", "fedavg_mixup": " +"})
-    diverged = set(labelled.local[labelled.status != "ok"])
-    first = labelled[(labelled.episode == 1) & (labelled.t == labelled.t.max())]
-    first = quantities.of_common_seeds(first, "local")
+    ended = (labelled.episode == 1) & (labelled.t == labelled.t.max()) & (labelled.status == "ok")
+    first = labelled[ended]
+    counts = first.groupby(["local", "cell"]).seed.nunique().unstack("cell").fillna(0)
+    whole = counts.index[(counts >= counts.median()).all(axis=1)]
+    first = quantities.of_common_seeds(first[first.local.isin(whole)], "local")
     table = (100 * first.groupby(["local", "cell"]).server_accuracy.mean()).unstack("cell")
     table = table.reindex(sorted(set(labelled.local)))
     distance = (table - _printed_fedavg()[table.columns]).abs().mean(axis=1, skipna=False)
-    table["mean distance"] = distance.mask(distance.index.isin(diverged))
+    table["mean distance"] = distance
     table["smallest"] = table["mean distance"] == table["mean distance"].min()
     local = runs.scale_of(rows.profile.iloc[0]).local
     table["in use"] = table.index == local_of(local.rate, local.batch_size, json.dumps(_extra(local)))
-    table["seeds"] = first.groupby("local").seed.nunique()
+    seeds = first.groupby(["local", "cell"]).seed.nunique().groupby("local").min()
+    table["seeds"] = seeds.reindex(table.index).fillna(counts.min(axis=1)).astype(int)
     table = table.sort_values("mean distance", kind="stable")
     return table.round(1).reset_index().rename_axis(columns=None)
 
@@ -239,21 +242,24 @@ def local_of(rate: float, batch: int, options: str) -> str:
 def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
     """Eqs. (13), (14): means of the gain and penalty terms over the last rounds, and clients kept.
 
-    Of the seeds that both rewards have.
+    With reward (12), whose claim has more seeds, once of all its seeds and once of those that both have.
     """
-    terms = quantities.of_common_seeds(quantities.reward_terms(quantities.evaluations(rows)))
+    terms = quantities.reward_terms(quantities.evaluations(rows))
+    both = quantities.of_common_seeds(terms)
+    names = {"fedmarl_b": "ours, (12), the same seeds", "fedmarl_bias": "ours, (15)"}
+    plain = terms[terms.variant == "fedmarl_b"]
+    terms = pd.concat([plain.assign(reward="ours, (12)"), both.assign(reward=both.variant.map(names))])
     late = terms[terms.t > terms.t.max() - last]
-    table = late.groupby("variant")[["gain", "penalty", "uploads", "bias"]].mean()
-    earlier = terms[terms.t <= terms.t.max() - last].groupby("variant").uploads.mean()
+    table = late.groupby("reward")[["gain", "penalty", "uploads", "bias"]].mean()
+    earlier = terms[terms.t <= terms.t.max() - last].groupby("reward").uploads.mean()
     table.insert(3, "uploads before", earlier)
-    table["seeds"] = late.groupby("variant").seed.nunique()
+    table["seeds"] = late.groupby("reward").seed.nunique()
     printed = {
         name: printed_value("fedddrl_text", artifact=equation)
         for name, equation in (("gain", "eq13"), ("penalty", "eq14"))
     }
     row = pd.DataFrame(printed, index=["published, (12)"])
-    names = {"fedmarl_b": "ours, (12)", "fedmarl_bias": "ours, (15)"}
-    return pd.concat([row, table.rename(index=names)]).round(4).reset_index(names="reward")
+    return pd.concat([row, table]).round(4).reset_index(names="reward")
 
 
 def bias_sentence(rows: pd.DataFrame) -> str:

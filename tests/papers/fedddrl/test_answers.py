@@ -108,6 +108,19 @@ def test_steps_of_the_ablation():
     assert told.endswith("; no other step is decided.")
 
 
+def test_steps_of_the_mean_over_data_sets():
+    """B less A: 4 points on MNIST, none on CIFAR-10, so 2 on their mean; each later step changes nothing."""
+    levels = {"MNIST": (0.80, 0.84, 0.84, 0.84), "CIFAR-10": (0.3,) * 4}
+    cells = {
+        (name, role): {"accuracy": value, "sway": 0.1 * (name == "fedmarl_b")}
+        for role, values in levels.items()
+        for name, value in zip(answers.ABLATION, values, strict=True)
+    }
+    *_, told = answers.which_step_helps(giving(frame(cells)))
+    assert told.startswith("On the mean of MNIST and CIFAR-10, by which C3 and C15 are decided: B − A raises")
+    assert "(+2.0" in told
+
+
 def test_steps_turned_round():
     (told,) = answers.which_step_helps(giving(ablation(0.83, 0.82, 0.81, 0.80)))
     assert "A (83.0 %) has the highest mean accuracy of A to D, D (80.0 %) the lowest" in told

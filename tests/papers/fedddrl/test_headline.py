@@ -27,12 +27,15 @@ def test_the_conclusion_names_the_side_of_each_interval(monkeypatch, gain, gap):
     monkeypatch.setattr(headline, "LESS_RULE", {"drop_slowest": (Fixed(gain), None)})
     alone = {"MNIST": Fixed(gap), "CIFAR-10": Fixed("more")}
     monkeypatch.setattr(headline, "BY_DATA", {"drop_slowest": alone})
+    monkeypatch.setattr(headline, "FULL_LESS", {"random_drop": (Fixed(gap), Fixed(gain))})
     monkeypatch.setattr(headline, "LESS_RANDOM_FIFTH", Fixed(gain))
     monkeypatch.setattr(headline, "TRAINED", Fixed(gap))
     assert headline.conclusion(lambda name: pd.DataFrame()) == [
         "Do the agents earn more return, and does it help accuracy?",
         f"Against dropping the slowest clients at as many uploads: return {gain}; accuracy {gap} on MNIST, "
         "more on CIFAR-10.",
+        "With clients of the paper's size: against dropping clients at random "
+        f"return {gap}, accuracy {gain}.",
         f"Against keeping a fifth at random: return {gain}.",
         f"Against its untrained agents (R1): return {gap}.",
     ]

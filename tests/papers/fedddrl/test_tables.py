@@ -101,6 +101,19 @@ def test_the_search_takes_the_setting_closest_to_the_published_accuracies():
     assert tables.local_of(0.01, 32, text) == "lr 0.01, momentum 0.9, batch 32, 96 px"
 
 
+def test_a_setting_that_diverged_takes_no_seeds_from_the_others():
+    """The largest step has the first seed alone on MNIST: the other's mean is over all three seeds."""
+    parts = []
+    for rate, level in ((0.1, {0: 0.5, 1: 0.6, 2: 0.7}), (0.3, {0: 0.5, 1: 0.6, 2: 0.7}), (1.0, {0: 0.9})):
+        rows = frame({("fedavg", "MNIST"): 0.5}).assign(local_learning_rate=rate)
+        rows = rows[rows.seed.isin(level)]
+        parts.append(rows.assign(server_accuracy=rows.seed.map(level)))
+    table = tables.local_search(pd.concat(parts, ignore_index=True)).set_index("local")
+    assert table.loc["lr 0.1, momentum 0, batch 10", ["MNIST", "seeds"]].tolist() == [60, 3]
+    assert np.isnan(table.loc["lr 1, momentum 0, batch 10", "MNIST"])
+    assert table.loc["lr 1, momentum 0, batch 10", "seeds"] == 1
+
+
 def test_the_search_counts_balanced_mixup_too():
     """Printed 94.6, and 93.2 with it: what suits FedAvg best but breaks Balanced-MixUp is not taken."""
     parts = []
@@ -133,12 +146,13 @@ def test_gain_and_penalty_beside_the_printed_ones():
 
 
 def test_the_bias_is_judged_on_common_seeds():
-    """A fourth seed has reward (12) alone and keeps 2: the means of both rewards leave it out."""
+    """A fourth seed has reward (12) alone and keeps 2: what is compared with the bias leaves it out."""
     first = biased().query("seed == 0")
     alone = first[first.method_options == first.method_options.iloc[0]].assign(seed=7, uploads=2)
     rows = pd.concat([biased(), alone], ignore_index=True).assign(bias=lambda t: pd.to_numeric(t.bias))
     table = tables.bias(rows).set_index("reward")
-    assert table.loc[["ours, (12)", "ours, (15)"], "uploads"].tolist() == [5, 8]
+    assert table.loc[["ours, (12), the same seeds", "ours, (15)"], "uploads"].tolist() == [5, 8]
+    assert table.loc["ours, (12)", ["uploads", "seeds"]].tolist() == [(3 * 5 + 2) / 4, 4]
     says = "the clients kept in the last five rounds by +3.00 [+3.00, +3.00]: it keeps more."
     assert tables.bias_sentence(rows) == f"On the 3 common seeds the bias changes {says}"
     assert tables.bias_sentence(rows[rows.seed == 0]).endswith("no result.")
