@@ -128,7 +128,7 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     )
     return [
         "SchedulerFL's probability of the fastest tenth of the workers less the mean of all is "
-        f"{effect_words(ahead, 'points')}, up to the stop of A17 ({ahead.n} seeds). {prefers}.",
+        f"{effect_words(ahead, 'points')}, at the stop of A17 ({ahead.n} seeds). {prefers}.",
         f"A round's maximum time {falls} from the first to the second half of its decisions before that "
         f"stop. {why} (C12; by how much: on the first screen).",
     ]

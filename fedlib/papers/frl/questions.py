@@ -31,7 +31,10 @@ def state_and_reward(rows_of: RowsOf) -> pd.DataFrame:
             ("reward: |R| in its other rounds", f"{workers} workers", own[~first]["reward"].abs().mean()),
         ]
     index = rows_of("frl/fig24").groupby("method")["rand_index"].mean()
-    found += [("state: Rand index of updates", name, index[name]) for name in ("pca", "spectral")]
+    found += [
+    ("state, where labels are swapped: adjusted Rand index of updates", name, index[name])
+        for name in ("pca", "spectral")
+    ]
     return pd.DataFrame(found, columns=["question", "of", "measured"])
 
 

@@ -201,14 +201,20 @@ def first_round_sentence(rows: pd.DataFrame) -> str:
         return ""
     lines = [line for _, line in first_rounds(rows).iterrows()]
     ours, local = (
-        listed([f"{line[column]:.1f} % with {line.workers} workers" for line in lines])
-        for column in ("global: %", "rewarded: %")
+        listed([f"{_level(line, model)} with {line.workers} workers" for line in lines])
+        for model in ("global", "rewarded")
     )
     return (
         f"After the first round of an episode the new global model has {ours} at "
         f"`{rows['profile'].iloc[0]}`. The workers' own models, which the code rewards, have {local}. The "
         "report has about 85 %."
     )
+
+
+def _level(line: pd.Series, model: str) -> str:
+    """`60 [27, 93] %` of a line of `first_rounds`."""
+    found = Interval(line[f"{model}: %"], line[f"{model}: low"], line[f"{model}: high"], line.seeds)
+    return effect_words(found, "%").replace("+", "")
 
 
 def embeddings(rows: pd.DataFrame) -> pd.DataFrame:

@@ -197,8 +197,8 @@ def test_first_round_needs_the_reports_network():
     assert table["rewarded: %"].tolist() == pytest.approx([90.1, 90.1])
     assert table["global: %"].tolist() == pytest.approx([85.2, 85.2])
     told = tables.first_round_sentence(real.assign(profile="paper"))
-    assert "model has 85.2 % with 20 workers and 85.2 % with 100 workers at `paper`. " in told
-    assert "which the code rewards, have 90.1 % with 20 workers and 90.1 % with 100 workers." in told
+    assert "model has 85.20 [84.70, 85.70] % with 20 workers and 85.20 [84.70, 85.70] % with 100" in told
+    assert "which the code rewards, have 90.10 [89.85, 90.35] % with 20 workers and" in told
     assert tables.first_round_sentence(pd.DataFrame()) == ""
 
 
@@ -669,7 +669,7 @@ def test_the_answer_whether_it_prefers_the_fast_follows_from_the_rows(ahead, ran
     late = rows.experiment > 15
     rows = rows.assign(same_number_seconds=np.where(late, random_end, 400.0) + rows.seed)
     first, second = answers.does_it_prefer_the_fast(lambda name: rows)
-    assert first.endswith(f"up to the stop of A17 (3 seeds). {prefers}.")
+    assert first.endswith(f"at the stop of A17 (3 seeds). {prefers}.")
     assert "maximum time falls from the first to the second half" in second
     assert f"before that stop. {why} that of as many workers at random" in second
     assert answers.does_it_prefer_the_fast(lambda name: rows[rows.seed == 0]) == []
