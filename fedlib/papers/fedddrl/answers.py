@@ -71,7 +71,7 @@ def who_trains_longer(rows_of: RowsOf) -> list[str]:
 
 
 def _epochs_of_mean(rows: pd.DataFrame) -> str:
-    """The same on the mean of the real data sets, as C9 is decided; empty for one set."""
+    """Sentence on the mean of the real data sets, by which C9 is decided; empty for one set."""
     rows, data = quantities.real_images(rows)
     table = estimands.epochs_of_fast(rows).dropna()
     if table.shape[1] < 2 or table.empty:

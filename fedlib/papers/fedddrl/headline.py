@@ -51,7 +51,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
-    """The same rules where clients have as many images as the paper's; none without rows."""
+    """FedDdrl against the rules where clients have as many images as the paper's; none without rows."""
     told = []
     for rule, numbers in FULL_LESS.items():
         gain, gap = (stated(number, rows_of) for number in numbers)

@@ -32,7 +32,7 @@ def state_and_reward(rows_of: RowsOf) -> pd.DataFrame:
         ]
     index = rows_of("frl/fig24").groupby("method")["rand_index"].mean()
     found += [
-    ("state, where labels are swapped: adjusted Rand index of updates", name, index[name])
+        ("state, where labels are swapped: adjusted Rand index of updates", name, index[name])
         for name in ("pca", "spectral")
     ]
     return pd.DataFrame(found, columns=["question", "of", "measured"])

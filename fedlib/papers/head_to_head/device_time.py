@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 
 from fedlib import plotting
 from fedlib.analysis.intervals import Interval, by_side, mean_interval, mean_words
+from fedlib.analysis.tables import counted
 from fedlib.papers.head_to_head.device_quantities import (
     SHARE,
     less_at_equal_time,
@@ -150,5 +151,9 @@ def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
     ax.legend(ncols=2)
     ax.set_title("Accuracy in simulated time; dotted: as many clients at random")
     lost, count = int((own.groupby("run").status.last() != "ok").sum()), own.seed.nunique()
-    told = f"; failed runs end where they failed: {lost} of {own.run.nunique()}" if lost else ""
-    return plotting.caption(fig, rows, f"Means over {count} seeds, without intervals{told}.")
+    told = (
+        f"; failed runs ({lost} of {own.run.nunique()}) end where they failed, the mean then is of the others"
+        if lost
+        else ""
+    )
+    return plotting.caption(fig, rows, f"Means over {counted(count, 'seed')}, without intervals{told}.")

@@ -1,16 +1,16 @@
 """Findings in sentences, for the head of notebook and report."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
-from fedlib.analysis.numbers import Number, RowsOf, stated
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.numbers import RowsOf, stated
+from fedlib.analysis.tables import counted
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import device_time, scale, tables
+from fedlib.papers.head_to_head import device_time, scale, second_set, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
     LEARNED,
@@ -30,42 +30,25 @@ from fedlib.papers.head_to_head.numbers import (
     IN_TIME,
     JUDGED,
     LESS,
-    ON_SECOND_SET,
     ROWS,
-    SECOND,
     STRONGEST,
     control_of,
 )
-from fedlib.papers.head_to_head.quantities import (
-    AHEAD,
-    BEHIND,
-    EQUAL,
-    OPEN,
-    TOO_FEW,
-    benchmark_cells,
-    equal_sizes,
-    per_run,
-    standing_of,
-)
+from fedlib.papers.head_to_head.quantities import benchmark_cells, equal_sizes, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS
+from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, in_brief, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
 
-Telling = Callable[[Mapping[str, Mapping[str, Number]], RowsOf, str], list[str]]
-NOT_COMPARED = "not run"
-PHRASES = {  # of a standing, before the rivals against which a method has it
-    AHEAD: "ahead of", EQUAL: "equal within half a point to", OPEN: "undecided against", BEHIND: "behind",
-    TOO_FEW: "run with too few seeds against", NOT_COMPARED: "without rows against",
-}  # fmt: skip
-BEST = "the best baseline"
+Telling = Callable[[Numbers, RowsOf, str], list[str]]
 WIDE = 3.0  # points: a margin of the benchmark that is told
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Say who is ahead, in rounds and in time, on which scale, what the benchmark says, what is open."""
+    """Say who is ahead, in rounds (on other images, too) and in time; scale, benchmark, what is open."""
     return [
-        *comparison_in_brief(rows_of), *scale_in_brief(rows_of), *benchmark_in_brief(rows_of),
-        *devices_in_brief(rows_of), *open_questions(rows_of),
+        *comparison_in_brief(rows_of), *second_set.in_short(rows_of), *scale_in_brief(rows_of),
+        *benchmark_in_brief(rows_of), *devices_in_brief(rows_of), *open_questions(rows_of),
     ]  # fmt: skip
 
 
@@ -80,7 +63,7 @@ def comparison_in_brief(rows_of: RowsOf) -> list[str]:
         LEARNED[name]: {rival: number for rival, number in LESS[name].items() if rival not in controls}
         for name in _seen(runs)
     }
-    return [words.replace(BEST, _best_words(runs)) for words in _in_brief(numbers, rows_of, _where(runs))]
+    return [words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs))]
 
 
 def scale_in_brief(rows_of: RowsOf) -> list[str]:
@@ -96,27 +79,12 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     names = _seen(runs)
-    told = _each_method({LEARNED[name]: LESS[name] for name in names}, rows_of, _where(runs))
+    told = each_method({LEARNED[name]: LESS[name] for name in names}, rows_of, _where(runs))
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
     others = [tables.ahead_words(rows), tables.divergence_words(rows), tables.undiverged_words(rows)]
     permuted = permuted_words(rows).replace("-", "−")
     twin = _twin_words(rows, names)
     beside = [permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
-    return [*told, *filter(None, beside)]
-
-
-def second_set_answer(rows_of: RowsOf) -> list[str]:
-    """A sentence for each learned method on the second data set; none without rows."""
-    rows = rows_of(SECOND)
-    if rows.empty:
-        return []
-    runs = per_run(rows)
-    data, cells = listed([title_of(name) for name in runs.dataset.unique()]), listed(list(runs.cell.unique()))
-    where = f"On {data}, {cells} ({counted(runs.seed.nunique(), 'seed')}),"
-    names = [name for name in ON_SECOND_SET if name in set(runs.contestant)]
-    told = _each_method({LEARNED[name]: ON_SECOND_SET[name] for name in names}, rows_of, where)
-    told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told]
-    beside = [tables.ahead_words(rows), tables.divergence_words(rows), tables.undiverged_words(rows)]
     return [*told, *filter(None, beside)]
 
 
@@ -165,52 +133,9 @@ def _best_words(runs: pd.DataFrame) -> str:
     return f"{BEST} ({_best(runs)}, chosen on held-back images)" if _baselines(runs) else BEST
 
 
-def _of_method(method: str, numbers: Mapping[str, Number], rows_of: RowsOf, where: str) -> str:
-    """Say where one method stands against each rival, with the effects; numbers: by the rival's words."""
-    found: dict[str, list[str]] = {}
-    for rival, number in numbers.items():
-        standing, effect = _standing(number, rows_of)
-        found.setdefault(standing, []).append(f"{rival} ({effect})")
-    parts = [f"{words} {listed(found[standing])}" for standing, words in PHRASES.items() if standing in found]
-    return f"{where} {method} is {'. It is '.join(parts)}."
-
-
-def _each_method(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
-    return [_of_method(method, own, rows_of, where) for method, own in numbers.items()]
-
-
-def _in_brief(numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf, where: str) -> list[str]:
-    """Say who is ahead of each rival and who is not, without effects, in one paragraph; where: its start."""
-    told, count = [], len(numbers)
-    for rival, found in _standings(numbers, rows_of).items():
-        if len(found) == 1 and count > 1:
-            (standing,) = found
-            told.append(f"all {count} are {PHRASES[standing]} {rival}.")
-            continue
-        nobody = "none" if told else f"none of the {count} learned methods"
-        ahead = listed(list(found.get(AHEAD, {}))) or nobody
-        verb = "are" if len(found.get(AHEAD, {})) > 1 else "is"
-        others = [f"{one}: {', '.join(found[one])}" for one in PHRASES if one in found and one != AHEAD]
-        told.append(f"{ahead} {verb} ahead of {rival} ({'; '.join(others)}).")
-    first, *rest = told or [""]
-    return [" ".join([f"{where} {first}", *(f"{one[0].upper()}{one[1:]}" for one in rest)])] * bool(told)
-
-
-def _standings(
-    numbers: Mapping[str, Mapping[str, Number]], rows_of: RowsOf
-) -> dict[str, dict[str, dict[str, str]]]:
-    """Rival -> standing -> methods that have it, with their effects."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for method, own in numbers.items():
-        for rival, number in own.items():
-            standing, effect = _standing(number, rows_of)
-            found.setdefault(rival, {}).setdefault(standing, {})[method] = effect
-    return found
-
-
 def devices_answer(rows_of: RowsOf) -> list[str]:
     """`who_is_ahead_in_time`; then sentences on its rivals, leads at once (Holm) and runs that failed."""
-    told = who_is_ahead_in_time(rows_of, _each_method, IN_TIME)
+    told = who_is_ahead_in_time(rows_of, each_method, IN_TIME)
     if not told:
         return []
     rows = rows_of(DEVICES)
@@ -231,7 +156,7 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
         name: {words: number for words, number in own.items() if words not in (PERMUTED, REDRAWN)}
         for name, own in IN_TIME.items()
     }
-    told = who_is_ahead_in_time(rows_of, _in_brief, numbers)
+    told = who_is_ahead_in_time(rows_of, in_brief, numbers)
     rows = rows_of(DEVICES)
     holds = holding(rows) if told else ""
     trained = holding(rows, untrained) if holds else ""
@@ -240,9 +165,7 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
     return [f"{words}{at_once}" for words in told]
 
 
-def who_is_ahead_in_time(
-    rows_of: RowsOf, told: Telling, numbers: Mapping[str, Mapping[str, Number]]
-) -> list[str]:
+def who_is_ahead_in_time(rows_of: RowsOf, told: Telling, numbers: Numbers) -> list[str]:
     """Name the methods that are ahead of each rival after equal simulated time; told: how."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
@@ -256,7 +179,7 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
     """Which is the best baseline, and the learned methods against the one that the test data put first."""
     if not (there := _baselines(runs)):
         return []
-    gaps = [f"{LEARNED[name]} {_standing(STRONGEST[name], rows_of)[1]}" for name in names]
+    gaps = [f"{LEARNED[name]} {standing_against(STRONGEST[name], rows_of)[1]}" for name in names]
     best, strongest = (method_style(choose(runs)).label for choose in (best_baseline, strongest_baseline))
     chosen = f"The best baseline, {best}, is chosen among {len(there)} on held-back images"
     if best == strongest:
@@ -265,12 +188,6 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
         f"{chosen}. Less the one that ends highest, {strongest} (picked with test data: no claim is decided "
         f"against it): {', '.join(gaps)}."
     ] * bool(gaps)
-
-
-def _standing(number: Number, rows_of: RowsOf) -> tuple[str, str]:
-    """Name a number's standing, one of `PHRASES`, and its effect in words."""
-    found = number.value(rows_of)
-    return (NOT_COMPARED, "no rows") if found is None else (standing_of(found), stated(number, rows_of))
 
 
 def open_questions(rows_of: RowsOf) -> list[str]:

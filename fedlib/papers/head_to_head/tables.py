@@ -14,10 +14,11 @@ from fedlib.analysis.aggregates import (
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
-from fedlib.analysis.tables import counted
+from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
+from fedlib.papers.head_to_head.claims import LEARNED
 from fedlib.papers.head_to_head.clients import round_seconds
 from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
@@ -135,15 +136,28 @@ def ahead_words(rows: pd.DataFrame) -> str:
         line.contestant: Interval(line.mean, line.low, line.high, line.n) for line in found.itertuples()
     }
     ahead = {name: one for name, one in bounds.items() if standing_of(one) == AHEAD}
-    told = [f"{method_style(name).label} ({effect_words(one, 'points')})" for name, one in ahead.items()]
+    told = [f"{_label(name)} ({effect_words(one, 'points')})" for name, one in ahead.items()]
     learns = sum(CONTESTANTS[name].learns for name in ahead)
     if not told:
         return "Nobody is ahead of FedAvg."
-    holding = _holding_at_once(rows, list(bounds)) & set(ahead)
     return (
         f"Ahead of FedAvg: {', '.join(told)}; {learns or 'none'} of them by reinforcement learning. "
-        f"Corrected for {len(bounds)} comparisons (Holm), {len(holding)} of {len(ahead)} hold."
+        f"{at_once_words(rows)}"
     )
+
+
+def _label(name: str) -> str:
+    return LEARNED.get(name, method_style(name).label)
+
+
+def at_once_words(rows: pd.DataFrame) -> str:
+    """Say whose lead over FedAvg holds with Holm's correction for all contestants."""
+    names = list(differences(rows).contestant)
+    holding = _holding_at_once(rows, names)
+    told = listed([_label(name) for name in names if name in holding])
+    leads = f"the lead{'s' * (len(holding) > 1)} of {told} hold{'s' * (len(holding) < 2)}"
+    says = leads if holding else "no lead holds"
+    return f"Corrected for {len(names)} comparisons with FedAvg (Holm), {says}."
 
 
 def _holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:

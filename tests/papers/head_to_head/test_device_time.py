@@ -160,7 +160,9 @@ def test_the_figure_has_simulated_time_below():
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     assert lines["FedAvg"].get_xdata().tolist() == [1, 2, 3]
     assert lines["SchedulerFL, random"].get_xdata().tolist() == [0.5, 1]
-    assert "failed runs end where they failed: 1 of 2." in " ".join(figure._supxlabel.get_text().split())
+    assert "failed runs (1 of 2) end where they failed, the mean then is of the others." in " ".join(
+        figure._supxlabel.get_text().split()
+    )
 
 
 def test_options_of_the_scheduler_are_those_of_the_run():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.papers.head_to_head import claims, headline, numbers
+from fedlib.papers.head_to_head import claims, headline, numbers, second_set
 from fedlib.papers.head_to_head.runs import CELLS
 from tests.support.head_to_head_rows import lines, table_of
 
@@ -31,6 +31,20 @@ def test_the_answer_is_a_sentence_for_each_method():
         "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
         "(behind: FAVOR)."
     )
+
+
+def test_the_order_on_other_images_is_compared_in_the_same_cells():
+    """Fashion-MNIST: FedYogi, FedAvg, FedDRL; CIFAR-10: FedDRL before FedAvg. Ranks differ by 1, 1 and 0."""
+    first = table_of(fedavg=[0.7, 0.7], fedyogi=[0.8, 0.8], feddrl=[0.6, 0.6])
+    other = pd.concat(lines("feddrl", seed, [0.99] * 20, cell=UNEQUAL) for seed in (0, 1))
+    second = table_of(fedavg=[0.4, 0.4], fedyogi=[0.6, 0.6], feddrl=[0.5, 0.5]).assign(dataset="cifar10-jpeg")
+    stored = {"head_to_head/comparison": pd.concat([first, other]), "head_to_head/second_set": second}
+    assert second_set.order_words(stored.__getitem__) == [
+        "Does the order of the 3 contestants hold? By mean level in cluster skew the rank correlation of "
+        "CIFAR-10 (JPEG) with Fashion-MNIST is 0.50. Highest: FedYogi on Fashion-MNIST and FedYogi on "
+        "CIFAR-10 (JPEG)."
+    ]
+    assert second_set.order_words(lambda name: second if "second" in name else first[:0]) == []
 
 
 def test_learned_methods_stand_against_fedavgs_twin():
@@ -67,14 +81,18 @@ def test_a_second_data_set_stands_beside_the_claims():
         dataset="cifar10-jpeg"
     )
     stored = {"head_to_head/second_set": rows}
-    told, ahead = headline.second_set_answer(lambda name: stored.get(name, pd.DataFrame()))
+    told, ahead = second_set.answer(lambda name: stored.get(name, pd.DataFrame()))
     assert ahead.startswith(
         "Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points); none of them by reinf"
     )
     assert told.startswith("On CIFAR-10 (JPEG), cluster skew (2 seeds), FedDRL (online) is equal within ")
     assert "It is behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
     assert "without rows against its untrained policy" in told
-    assert headline.second_set_answer(lambda name: pd.DataFrame()) == []
+    assert second_set.answer(lambda name: pd.DataFrame()) == []
+    assert second_set.in_short(lambda name: pd.DataFrame()) == []
+    (brief,) = second_set.in_short(lambda name: stored.get(name, pd.DataFrame()))
+    assert brief.startswith("On CIFAR-10 (JPEG), cluster skew (2 seeds), none of the 1 learned ")
+    assert brief.endswith("Corrected for 2 comparisons with FedAvg (Holm), the lead of FedYogi holds.")
     by_id = {claim.id: claim for claim in claims.CLAIMS}
     beside = {
         number: [one for one in by_id[f"HEAD-C{number}"].supplements if one.artifact.endswith("second_set")]

@@ -139,7 +139,11 @@ def test_claims_carry_the_training_of_their_agent():
 
 def test_the_limits_name_the_scale_and_who_is_missing():
     """Two contestants of 25, two seeds, 20 flat rounds of the protocol's 300."""
-    told = scale.scale_words(lambda name: table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
+    rows = table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5])
+    stored = {"head_to_head/comparison": rows, "head_to_head/second_set": rows.assign(dataset="mnist")}
+    told = scale.scale_words(lambda name: stored[name])
+    told, beside = told.split(" Beside it ")
+    assert beside == "2 contestants were run on MNIST, cluster skew."
     head, missing = told.split(" No rows at this length: ")
     assert head == (
         "The comparison has 1 data set, 1 division, 2 seeds, 20 rounds. Curves flat: up to 0.0 points in the "

@@ -94,7 +94,7 @@ def test_who_is_ahead_at_what_cost():
     assert found.reached.tolist() == ["3 of 3"] * 3
     assert tables.ahead_words(rows) == (
         "Ahead of FedAvg: FedProx (+11.0 [+8.5, +13.5] points); none of them by reinforcement learning. "
-        "Corrected for 2 comparisons (Holm), 1 of 1 hold."
+        "Corrected for 2 comparisons with FedAvg (Holm), the lead of FedProx holds."
     )
     assert tables.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
 

@@ -1,0 +1,63 @@
+"""Standings of methods against rivals, in words from registered numbers."""
+
+from collections.abc import Mapping
+
+from fedlib.analysis.numbers import Number, RowsOf, stated
+from fedlib.analysis.tables import listed
+from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, EQUAL, OPEN, TOO_FEW, standing_of
+
+Numbers = Mapping[str, Mapping[str, Number]]  # of a method, by the rival's words
+NOT_COMPARED = "not run"
+BEST = "the best baseline"
+PHRASES = {  # of a standing, before the rivals against which a method has it
+    AHEAD: "ahead of", EQUAL: "equal within half a point to", OPEN: "undecided against", BEHIND: "behind",
+    TOO_FEW: "run with too few seeds against", NOT_COMPARED: "without rows against",
+}  # fmt: skip
+
+
+def of_method(method: str, numbers: Mapping[str, Number], rows_of: RowsOf, where: str) -> str:
+    """Say where one method stands against each rival, with the effects; numbers: by the rival's words."""
+    found: dict[str, list[str]] = {}
+    for rival, number in numbers.items():
+        standing, effect = standing_against(number, rows_of)
+        found.setdefault(standing, []).append(f"{rival} ({effect})")
+    parts = [f"{words} {listed(found[standing])}" for standing, words in PHRASES.items() if standing in found]
+    return f"{where} {method} is {'. It is '.join(parts)}."
+
+
+def each_method(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
+    """`of_method` of each."""
+    return [of_method(method, own, rows_of, where) for method, own in numbers.items()]
+
+
+def in_brief(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
+    """Say who is ahead of each rival and who is not, without effects, in one paragraph; where: its start."""
+    told, count = [], len(numbers)
+    for rival, found in standings(numbers, rows_of).items():
+        if len(found) == 1 and count > 1:
+            (standing,) = found
+            told.append(f"all {count} are {PHRASES[standing]} {rival}.")
+            continue
+        nobody = "none" if told else f"none of the {count} learned methods"
+        ahead = listed(list(found.get(AHEAD, {}))) or nobody
+        verb = "are" if len(found.get(AHEAD, {})) > 1 else "is"
+        others = [f"{one}: {', '.join(found[one])}" for one in PHRASES if one in found and one != AHEAD]
+        told.append(f"{ahead} {verb} ahead of {rival} ({'; '.join(others)}).")
+    first, *rest = told or [""]
+    return [" ".join([f"{where} {first}", *(f"{one[0].upper()}{one[1:]}" for one in rest)])] * bool(told)
+
+
+def standings(numbers: Numbers, rows_of: RowsOf) -> dict[str, dict[str, dict[str, str]]]:
+    """Rival -> standing -> methods that have it, with their effects."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for method, own in numbers.items():
+        for rival, number in own.items():
+            standing, effect = standing_against(number, rows_of)
+            found.setdefault(rival, {}).setdefault(standing, {})[method] = effect
+    return found
+
+
+def standing_against(number: Number, rows_of: RowsOf) -> tuple[str, str]:
+    """Name a number's standing, one of `PHRASES`, and its effect in words."""
+    found = number.value(rows_of)
+    return (NOT_COMPARED, "no rows") if found is None else (standing_of(found), stated(number, rows_of))
