@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 Tensors = dict[str, Tensor]
+LOSS_BYTES = 4  # of a client's loss on the wire, as float32
 
 
 def weighted_sum(stacked: Tensor, weights: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ import torch
 from fedlib.engine import evaluate_segments
 from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes
+from fedlib.federation.aggregate import LOSS_BYTES
 from fedlib.federation.client_updates import initial_state, method_streams, train_and_average, uniform_shares
 from fedlib.run import Run
 
@@ -55,7 +56,8 @@ class PowerOfChoice(Method):
         chosen = replace(cohort, clients=largest(losses, candidates, task.cohort_size))
         after, report = train_and_average(task, state, chosen, uniform_shares(task, chosen))
         sent = model_bytes(state.params, state.buffers) * self.candidates
-        return after, replace(report, downlink_bytes=sent)
+        received = report.uplink_bytes + LOSS_BYTES * self.candidates
+        return after, replace(report, uplink_bytes=received, downlink_bytes=sent)
 
     def _draw(self, rng: np.random.Generator, sizes: np.ndarray) -> np.ndarray:
         """Ids of the candidates [d], ascending; sizes [N]: n_k of a replica's clients."""

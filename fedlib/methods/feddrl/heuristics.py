@@ -12,9 +12,10 @@ from torch import Tensor
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation.aggregate import LOSS_BYTES
 from fedlib.federation.client_updates import finish_round, initial_state, train_cohort
 from fedlib.methods.feddrl.constant_weights import in_main_group
-from fedlib.methods.feddrl.online_round import REPORT_BYTES, losses_before
+from fedlib.methods.feddrl.online_round import losses_before
 
 RULES = ("small_groups", "main_group", "largest_losses", "proportional")
 ON_LOSSES = ("largest_losses", "proportional")
@@ -46,7 +47,7 @@ class HeuristicWeights(Method):
         )
         trained = train_cohort(task, state, cohort)
         state, report = finish_round(task, state, cohort, trained, torch.softmax(mu, dim=1))
-        sent = REPORT_BYTES * task.cohort_size if self.asks_losses else 0
+        sent = LOSS_BYTES * task.cohort_size if self.asks_losses else 0
         return state, replace(report, uplink_bytes=report.uplink_bytes + sent)
 
     @property

@@ -16,11 +16,12 @@ from fedlib.engine import Trained, evaluate_rows, evaluate_segments
 from fedlib.engine.batches import on_device
 from fedlib.engine.hardware.device import to_host
 from fedlib.federation import Cohort, RoundReport, ServerState, Task, finish_round, train_cohort
+from fedlib.federation.aggregate import LOSS_BYTES
 from fedlib.federation.client_updates import method_streams
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
 from fedlib.processors import cores
 
-REPORT_BYTES = 8  # l_b and l_a of a client on the wire, as float32
+REPORT_BYTES = 2 * LOSS_BYTES  # l_b and l_a of a client
 
 
 def play_round(

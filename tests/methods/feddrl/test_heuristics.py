@@ -52,7 +52,7 @@ def test_a_rule_on_losses_has_them_sent():
         for rule in RULES
     }
     assert sent["small_groups"] == sent["main_group"]
-    assert sent["proportional"] == sent["largest_losses"] == sent["small_groups"] + 8 * 4
+    assert sent["proportional"] == sent["largest_losses"] == sent["small_groups"] + 4 * 4
 
 
 @pytest.mark.parametrize(
