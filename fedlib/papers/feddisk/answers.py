@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 
+from fedlib.analysis.decisions import cells_below
 from fedlib.analysis.intervals import (
     Interval,
     by_sign,
@@ -22,6 +23,7 @@ from fedlib.papers.feddisk.phase1_endings import only_smoke
 from fedlib.papers.feddisk.quantities import (
     Measure,
     alpha_agreement,
+    at_the_best_round,
     best_rival,
     gain_of_width,
     gap,
@@ -105,12 +107,36 @@ def at_length(rows_of: RowsOf) -> list[str]:
         f"{printed['best other']:g} % for the best of the others.",
         f"FedDisk's is {_points(ahead)} from that of the best competitor, {rival}: {ahead_words(ahead)}. "
         f"After the last round it is {_points(last)} from FedAvg's accuracy: {ahead_words(last)}.",
+        *against_each(rows),
         "The quickest competitor's rounds less those of FedDisk's two phases are "
         f"{effect_words(saved, 'rounds')}.",
     ]
     if trials < TRIALS_AT_LENGTH:
         told.append(f"Until all {TRIALS_AT_LENGTH} trials are there these rows decide nothing.")
     return told
+
+
+def against_each(rows: pd.DataFrame) -> list[str]:
+    """FedDisk's best round less each competitor's own, and which hold for all at once (Holm)."""
+    gaps = pd.DataFrame(
+        {
+            PAPER_NAMES[name]: at_the_best_round(rows, "feddisk") - at_the_best_round(rows, name)
+            for name in METHODS
+            if name != "feddisk"
+        }
+    ).dropna()
+    if len(gaps) < 2:
+        return []
+    found = {name: mean_interval(gaps[name].to_numpy()) for name in gaps}
+    told = listed([f"{name} {effect_words(one)}" for name, one in found.items()])
+    behind, ahead = (gaps.columns[cells_below(sign * gaps.to_numpy(), 0.0)] for sign in (1, -1))
+    sides = [f"{side} {listed(list(names))}" for side, names in (("behind", behind), ("ahead of", ahead))
+             if len(names)]  # fmt: skip
+    holds = f"it is {' and '.join(sides)}" if sides else "none of these holds"
+    return [
+        f"Less each competitor's best round, in points, it is: {told}. Corrected for {len(found)} "
+        f"comparisons (Holm) {holds}."
+    ]
 
 
 def whole_trials(rows_of: RowsOf) -> pd.DataFrame:

@@ -200,7 +200,8 @@ ARTIFACTS = (
     ),
     Artifact("feddrl/fedprox_weights", "FedProx by n_k and uniform weights", runs=runs.fedprox_weights),
     Artifact(
-        f"feddrl/{runs.EXACT_CELL}", "One cell of table 3 in its exact setting: Fashion-MNIST, CE, N = 100",
+        f"feddrl/{runs.EXACT_CELL}",
+        "One cell of table 3 with the paper's CNN, FedDRL online: Fashion-MNIST, CE, N = 100",
         "check", runs=runs.exact_cell, plot=figures.plot_length, tables=LENGTH_TABLES,
         seeds={"smoke": 1, "reduced": 3, "paper": 5},
     ),

@@ -232,7 +232,7 @@ CLAIMS = (
         parts=_losses(),
         supplements=(
             supplement(
-                length_claims.TEN_ARTIFACT, *_losses(needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)),
+                length_claims.WITH_TEN, *_losses(needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)),
                 where="on Fashion-MNIST with ten clients under CE, at the paper's length, FedAvg alone as "
                 "baseline",
             ),

@@ -27,6 +27,7 @@ LENGTH_CELLS = {
     "paper_length_mnist": ("mnist", "ce", 100),
     "paper_length_ten": ("fmnist", "ce", 10),
 }
+WITH_TEN = "feddrl/paper_length_ten"
 EARLY_ROUNDS = 100  # of `early_lead`
 EARLY_SEEDS = tuple(range(5, 10))  # none of those on which the lead was seen
 

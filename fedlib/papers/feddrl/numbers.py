@@ -110,19 +110,19 @@ def _at_length(
     )  # fmt: skip
 
 
-def _second_half(scheme: str, own: str) -> Number:
-    """FedDRL, or with drawn slots, less FedAvg over the second half of the rounds, ten times the window."""
+def _second_half(scheme: str, own: str = "feddrl", control: str = "fedavg") -> Number:
+    """FedDRL, or with drawn slots, less a control over the second half of the rounds (ten windows)."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
         cell = _whole(rows_of(LENGTH[scheme]))
-        if not len(cell) or not {own, "fedavg"} <= set(cell.variant):
+        if not len(cell) or not {own, control} <= set(cell.variant):
             return None
         levels = late_levels(cell, share=0.5)
-        return paired(levels[own], levels.fedavg)
+        return paired(levels[own], levels[control])
 
     return Number(
         id=f"feddrl-length-{scheme}-{'drawn-' * (own == 'drawn')}second-half",
-        what=f"{OWN[own]} mean accuracy of the last {ROUNDS // 2} rounds less that of FedAvg, "
+        what=f"{OWN[own]} mean accuracy of the last {ROUNDS // 2} rounds less that of {RIVALS[control]}, "
         f"{_cell(scheme)}", unit="points", artifacts=(LENGTH[scheme],), compute=compute, places=(PAGE,),
     )  # fmt: skip
 
@@ -199,7 +199,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         for name in ("uniform", *OF_REPAIRED)
     ]
     if scheme not in CLUSTERED:
-        return tuple(against)
+        return (*against, *[_second_half(scheme, control="uniform")] * (scheme == "pa"))
     return (
         *against,
         *drawn,

@@ -320,7 +320,7 @@ def fedprox_weights(profile: str) -> list[Run]:
 
 
 def exact_cell(profile: str) -> list[Run]:
-    """The cell of table 3 that is run exactly as printed, with its controls: Fashion-MNIST, CE, N = 100.
+    """The cell of table 3 with the paper's CNN and printed settings, FedDRL online, with its controls.
 
     FedDRL here is the online mode: stage 1 of the other takes 2 T worker rounds before round 1. Its controls
     are its untrained policy, and clients in drawn order (`length_runs.paper_length`). FedAvg's weights are

@@ -19,7 +19,6 @@ from fedlib.papers.frl.numbers import (
     OVER_UNTRAINED,
     TRAINED,
 )
-from fedlib.papers.frl.quantities import THRESHOLD
 from fedlib.papers.frl.supplements import BEHIND
 
 
@@ -40,9 +39,9 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"While SchedulerFL trains (C12), a round's maximum time is {stated(FALL, rows_of)} as long in the "
         f"first half of its decisions as in the second. That is {stated(NET_FALL, rows_of)} the same ratio "
         f"of as many workers at random{seeds_of(FALL, rows_of)}: {_falls_further(rows_of)}.",
-        f"SchedulerFL's mean round until {100 * THRESHOLD:.0f} % of random selection's final accuracy is "
-        f"{stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster). A "
-        "round takes its slowest worker's time; few rounds count, since both get there early.",
+        "SchedulerFL's mean round up to the threshold accuracy, a little below random selection's final one, "
+        f"is {stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster). "
+        "A round takes its slowest worker's time; few rounds count, since both get there early.",
         _what_training_adds(rows_of),
     ]
 

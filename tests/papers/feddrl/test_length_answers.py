@@ -1,10 +1,11 @@
 """Answers at the paper's length on rows made by hand: levels, groups, speed, cluster size, missing hours."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fedlib.papers.feddrl import headline, length_answers, length_tables
-from tests.papers.feddrl.test_claims import ROUNDS, at_length, exact, over_delta, with_weights
+from tests.papers.feddrl.test_claims import ROUNDS, at_length, cell, exact, over_delta, with_weights
 
 NONE = pd.DataFrame()
 
@@ -51,6 +52,19 @@ def test_a_cell_of_ten_clients_says_so():
         "On Fashion-MNIST under CE, with ten clients, all of whom take part, FedDRL leads FedAvg in the best"
     )
     assert first.startswith(start)
+
+
+def test_losses_of_ten_clients_are_told_by_their_ratio():
+    """FedDRL's mean loss is 1; FedAvg's half of it in the first quarter, twice it later, its variance too."""
+    rows = cell("fmnist", feddrl=[50, 50], fedavg=[50, 50])
+    loss = np.where(rows["round"] > ROUNDS / 4, 2.0, 0.5)
+    loss = np.where(rows.method == "fedavg", loss, 1.0)
+    rows = rows.assign(client_loss_mean=loss, client_loss_variance=loss, rounds=1000)
+    first_told, then = length_answers.does_it_lower_the_losses_with_ten(stored(paper_length_ten=rows))
+    assert "FedAvg's mean loss over the clients is 2.00 [2.00, 2.00] times FedDRL's after a" in first_told
+    assert first_told.endswith("its variance 2.00 [2.00, 2.00] times.")
+    assert then == "In the first quarter FedDRL's mean is 2.00 [2.00, 2.00] times FedAvg's."
+    assert length_answers.does_it_lower_the_losses_with_ten(lambda name: NONE) == []
 
 
 def test_the_gain_is_told_by_the_number_of_clients():
@@ -108,7 +122,8 @@ def test_groups_at_the_papers_length(main, mean, says):
     told = length_answers.do_small_groups_get_more_at_length(
         stored(cluster_skew_at_length=lengthened(with_weights(main)))
     )
-    start = "After 1000 rounds under CE and CN a small group's factor less the main group's is "
+    start = "In runs of 1000 rounds under CE and CN, after the first quarter, a small group's factor less "
+    start += "the main group's is "
     assert told[0].startswith(f"{start}{mean}")
     assert told[0].endswith(f" % of a uniform one: it is {says}.")
     assert told[1].endswith("+0.00 [+0.00, +0.00] % for the untrained policy.")
