@@ -54,7 +54,8 @@ def run_command(arguments: argparse.Namespace) -> int:
 
     arguments.processes = worker_processes.at_most_cores(arguments.processes)
     plans = grid.planned_runs(arguments)
-    arguments.budget = Budget(arguments.budget_minutes, started=STARTED)
+    started = worker_processes.started_at(STARTED) if arguments.companion else STARTED
+    arguments.budget = Budget(arguments.budget_minutes, started=started)
     if not arguments.dry_run:  # whose plan may be for another machine, and needs no torch
         from fedlib.experiments import runner
 
@@ -81,7 +82,8 @@ def run_command(arguments: argparse.Namespace) -> int:
         missing = {run.key for runs in plans.values() for run in runs if store.get(run) is None}
         threads = worker_processes.threads_of_each(arguments.processes)
         torch.set_num_threads(threads)
-        with worker_processes.Companions(arguments.processes - 1, arguments.command_line, threads):
+        count = arguments.processes - 1
+        with worker_processes.Companions(count, arguments.command_line, threads, started):
             _work_through(plans, arguments, store)
     return _run_plans(plans, arguments, store, missing)
 

@@ -106,8 +106,9 @@ def save(key: str, dataset: Dataset, fingerprint: str) -> None:
     `fingerprint` tells a later load whether the source has changed. DataError if the disk is full.
     """
     target = cache_path(key)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=target.parent))
+    temporary = None
     try:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=target.parent))
         _write(temporary, dataset, fingerprint)
         if target.exists():
             os.rename(target, temporary / "old")
@@ -117,7 +118,8 @@ def save(key: str, dataset: Dataset, fingerprint: str) -> None:
             f"cannot write {target} ({error.strerror or error}); FEDLIB_DATA names another folder"
         ) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write(temporary: Path, dataset: Dataset, fingerprint: str) -> None:

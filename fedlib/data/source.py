@@ -31,9 +31,9 @@ class Source:
 
 
 def fingerprint(files: Sequence[Path]) -> str:
-    """sha256 over names, sizes and times of change: cheap, and different when a source changes."""
+    """sha256 over paths (folders name classes and sources), sizes and times of change: cheap to compare."""
     digest = hashlib.sha256()
     for path in sorted(files):
         status = path.stat()
-        digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+        digest.update(f"{path.as_posix()} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()

@@ -98,14 +98,21 @@ class GroupFolder:
                 return _header(path).get("own", {})
         return {}
 
-    def load(self) -> Checkpoint | None:
-        """The newest whole checkpoint, tensors on the CPU; damaged ones are set aside with a warning."""
-        remove_left_overs(self.path)
+    def load(self, *, repair: bool = True) -> Checkpoint | None:
+        """The newest whole checkpoint, tensors on the CPU; damaged ones are set aside with a warning.
+
+        repair: False for a reader that does not hold the members' locks: it deletes and sets aside nothing.
+        """
+        if repair:
+            remove_left_overs(self.path)
         for path in _newest_first(self.path):
             try:
                 return _unpack(path)
+            except FileNotFoundError:  # deleted meanwhile by the process at work on it
+                continue
             except CorruptFile as damage:
-                _warn_and_set_aside(damage)
+                if repair:
+                    _warn_and_set_aside(damage)
         return None
 
     def remove(self) -> None:

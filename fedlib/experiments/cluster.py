@@ -8,6 +8,7 @@ resumes from the group's checkpoint; a job that was killed leaves its group to t
                               <job>_*_log.out    what the job printed, and .err
 """
 
+import contextlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from fedlib.experiments import provenance, selection
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import FAILED, Store, to_json
 from fedlib.experiments.submissions import RECORD
-from fedlib.files import write_atomically
+from fedlib.files import telling, write_atomically
 from fedlib.run import Run, from_description
 
 EXECUTORS = ("slurm", "local")
@@ -132,9 +133,13 @@ def _own_parameters(executor: str, array: int) -> dict[str, Any]:
 
 
 def _new_folder(store: Store) -> Path:
-    """The folder of a new submission, numbered from 1."""
+    """The folder of a new submission, numbered from 1; WriteError where none can be made."""
     jobs = store.root / "jobs"
-    jobs.mkdir(parents=True, exist_ok=True)
-    number = 1 + max((int(path.name) for path in jobs.iterdir() if path.name.isdigit()), default=0)
-    (jobs / str(number)).mkdir()
-    return jobs / str(number)
+    with telling(jobs):
+        jobs.mkdir(parents=True, exist_ok=True)
+        number = 1 + max((int(path.name) for path in jobs.iterdir() if path.name.isdigit()), default=0)
+        while True:
+            with contextlib.suppress(FileExistsError):  # another submission took this number meanwhile
+                (jobs / str(number)).mkdir()
+                return jobs / str(number)
+            number += 1

@@ -134,7 +134,8 @@ def _compute_parts(
                 continue
             if not again and _is_stored(measurement, profile, path, repair=False):
                 return  # another process has joined all parts and removed them
-            done = [one for _, one in parts if one.is_file()]
+            with warnings.catch_warnings(action="ignore", category=StoreWarning):  # each is told in its turn
+                done = [one for _, one in parts if _whole(one, repair=False)]
             if not budget.allows(max(map(_seconds, done), default=0.0)):
                 told = f"{len(done)} of {len(parts)} parts are stored"
                 raise BudgetExhausted(f"{measurement.id}: {told}, and the time budget is used up")

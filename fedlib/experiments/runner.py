@@ -183,7 +183,7 @@ class _Suite:
     retry_failed: bool
     max_replicas: int | None
     computed: int = 0
-    retried: set[str] = field(default_factory=set)  # keys: a failed run is tried again once, not for ever
+    retried: dict[str, bool] = field(default_factory=dict)  # key: whether it had failed; tried again once
 
     def compute(self, groups: Sequence[Sequence[Run]], wait: bool) -> None:
         """All groups that are free; then, on request, those that other processes hold, until none is left."""
@@ -214,6 +214,7 @@ class _Suite:
             for folder in resumed:
                 self._say_resumed(folder, claimed)
                 self._train(folder.runs, folder)
+                fresh += self._failed_before(folder.runs)
             size = self.max_replicas or max(1, len(fresh))
             for start in range(0, len(fresh), size):
                 self._train(fresh[start : start + size])
@@ -238,17 +239,21 @@ class _Suite:
 
     def _is_missing(self, run: Run) -> bool:
         stored = self.context.store.get_or_repair(run)
-        if (
-            stored is not None
-            and stored.status == FAILED
-            and self.retry_failed
-            and run.key not in self.retried
-        ):
+        failed = stored is not None and stored.status == FAILED
+        if failed and self.retry_failed and run.key not in self.retried:
             self.context.store.forget(run)
             stored = None
         if stored is None:
-            self.retried.add(run.key)
+            self.retried.setdefault(run.key, failed)
         return stored is None
+
+    def _failed_before(self, runs: Sequence[Run]) -> list[Run]:
+        """Runs to be tried again that a resumed checkpoint had as failed, taken out of the store."""
+        store, tried = self.context.store, [run for run in runs if self.retried.get(run.key)]
+        again = [run for run in tried if (one := store.get(run)) and one.status == FAILED]
+        for run in again:
+            store.forget(run)
+        return again
 
     def _resumable(
         self, members: Sequence[Run], claimed: Sequence[Run], missing: Sequence[Run], locks: ExitStack

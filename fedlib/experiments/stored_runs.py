@@ -65,7 +65,7 @@ def rows_as_far_as_run(runs: Iterable[Run], store: Store) -> "pd.DataFrame":
             if stored.run.group_key == run.group_key
         }
         for folder in unfinished_groups(store, run.id, run.group_key):
-            if (saved := folder.load()) is None:
+            if (saved := folder.load(repair=False)) is None:
                 continue
             for member, rows in zip(folder.runs, saved.rows, strict=True):
                 if member.group_key == run.group_key:

@@ -21,6 +21,7 @@ from fedlib.errors import EXIT_BUDGET, EXIT_INTERRUPTED, check
 from fedlib.processors import cores
 
 FLAG = "--companion"  # marks a process that was started here
+_STARTED = "FEDLIB_STARTED"  # of the environment, in seconds of the monotonic clock
 _ONCE = ("--retry-failed", "--again")  # for the first process alone
 _QUIET = (0, 1, EXIT_BUDGET, EXIT_INTERRUPTED)  # 1: failed runs, which the first process reports
 
@@ -36,6 +37,11 @@ def at_most_cores(processes: int) -> int:
 def threads_of_each(processes: int) -> int:
     """CPU threads for each of so many processes, at least one."""
     return max(1, cores() // processes)
+
+
+def started_at(own: float) -> float:
+    """When the command began: in a companion when the first process did, else `own`."""
+    return float(os.environ.get(_STARTED, own))
 
 
 def end_with_parent() -> None:
@@ -55,18 +61,19 @@ def _wait_for_end_of_input() -> None:
 class Companions:
     """`count` further processes of a command, while used as a context.
 
-    command_line: what this process was started with, after the interpreter's name. They end with the
+    command_line: what this process was started with, after the interpreter's name. started: on the monotonic
+    clock, which processes share, so that a time budget is one for all (`started_at`). They end with the
     context at the latest: by themselves where it ends well, else interrupted, which stores a checkpoint of
     each.
     """
 
-    def __init__(self, count: int, command_line: Sequence[str], threads: int):
-        self.count, self.threads = count, threads
+    def __init__(self, count: int, command_line: Sequence[str], threads: int, started: float):
+        self.count, self.threads, self.started = count, threads, started
         self.command = [sys.executable, *(part for part in command_line if part not in _ONCE), FLAG]
         self._started: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> "Companions":
-        environment = {**os.environ, "OMP_NUM_THREADS": str(self.threads)}
+        environment = {**os.environ, "OMP_NUM_THREADS": str(self.threads), _STARTED: str(self.started)}
         for _ in range(self.count):
             self._started.append(
                 subprocess.Popen(

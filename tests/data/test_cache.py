@@ -1,5 +1,6 @@
 """The cached array format: what is written comes back, and damage is never read silently."""
 
+import errno
 import json
 import threading
 
@@ -8,6 +9,7 @@ import pytest
 
 from fedlib import data
 from fedlib.data import cache
+from fedlib.data.source import fingerprint
 from fedlib.errors import DataError
 
 
@@ -178,3 +180,23 @@ def test_the_list_tells_every_state(cached):
 def test_fetch_of_manual_data_gives_the_steps():
     with pytest.raises(DataError, match=r"femnist is absent: .*put LEAF's JSON shards"):
         data.fetch("femnist")
+
+
+def test_a_renamed_folder_is_another_source(folder):
+    """Folders name classes and sources: the same files below another name are other data."""
+    (folder / "china").mkdir()
+    (folder / "china" / "1.png").write_bytes(b"1")
+    before = fingerprint([folder / "china" / "1.png"])
+    (folder / "china").rename(folder / "shenzhen")
+    assert fingerprint([folder / "shenzhen" / "1.png"]) != before
+
+
+def test_a_disk_without_room_for_a_folder_is_one_line(cached, monkeypatch):
+    tiny, meta = data.load_dataset("tiny"), cache.read_meta("tiny")
+
+    def full(**where):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache.tempfile, "mkdtemp", full)
+    with cache.building("tiny"), pytest.raises(DataError, match=r"cannot write .*No space left on device"):
+        cache.save("tiny", tiny, meta["fingerprint"])

@@ -13,7 +13,8 @@ from held import ROUND
 from project_files import ROOT
 
 from fedlib.cli.main import main
-from fedlib.errors import UsageError
+from fedlib.errors import UsageError, WriteError
+from fedlib.experiments import cluster
 from fedlib.experiments.cluster import missing_groups, shares_of, submit
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import ROWS, Store, StoreWarning
@@ -34,6 +35,13 @@ OPTIONS = {"device": "cpu", "checkpoint_seconds": 0.0}
 
 def submitit():
     return pytest.importorskip("submitit", reason="submitit is an extra: make extras")
+
+
+def test_a_submission_has_a_folder_of_its_own_or_one_line(tmp_path):
+    assert [cluster._new_folder(Store(tmp_path)).name for _ in range(2)] == ["1", "2"]
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError, match="cannot write"):
+        cluster._new_folder(Store(tmp_path / "file" / "store"))
 
 
 def test_groups_that_are_stored_are_not_submitted(tmp_path):

@@ -133,7 +133,7 @@ def test_a_process_that_comes_late_repeats_no_part_of_a_joined_measurement(monke
     assert how_it_is_stored(late, "reduced", Store()) == "measured in parts, 0 stored"
 
 
-@pytest.mark.parametrize("change", ["settings", "code", "damage"])
+@pytest.mark.parametrize("change", ["settings", "code", "damage", "no json"])
 def test_a_part_of_other_settings_or_code_or_a_damaged_one_is_computed_again(monkeypatch, change):
     with pytest.raises(KeyboardInterrupt):
         compute_measurement(IN_PARTS, "reduced", Store())
@@ -143,12 +143,14 @@ def test_a_part_of_other_settings_or_code_or_a_damaged_one_is_computed_again(mon
         monkeypatch.setattr(sys.modules[__name__], "SETTINGS", [8])
     elif change == "code":
         monkeypatch.setattr(provenance, "code", lambda: {"source": "another"})
-    else:
+    elif change == "damage":
         path.write_text("seed,value\n1,2.0\n")
+    else:  # a full disk, or a kill between both files
+        path.with_suffix(".json").unlink()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         rows = compute_measurement(IN_PARTS, "reduced", Store())
-    assert CALLS[3:] == ([1, 2, 3] if change == "damage" else [0, 1, 2, 3])
+    assert CALLS[3:] == ([0, 1, 2, 3] if change in ("settings", "code") else [1, 2, 3])
     assert [one.category for one in told] == [StoreWarning] * (change == "damage")
     assert rows["value"].tolist()[2:4] == [1 / 4, 1.0]
 

@@ -25,7 +25,7 @@ from fedlib.experiments.progress import Progress, Silent
 from fedlib.experiments.result_files import read_details, read_rows, write_rows
 from fedlib.experiments.results import export_results, load_rows
 from fedlib.experiments.store import Store, StoreWarning
-from fedlib.experiments.worker_processes import Companions, at_most_cores, cores
+from fedlib.experiments.worker_processes import Companions, at_most_cores, cores, started_at
 from fedlib.papers import find_artifact
 from fedlib.reporting.verdicts import decide_claims
 
@@ -327,9 +327,20 @@ def test_more_processes_than_cores_are_bounded_with_a_word():
 
 
 def test_further_process_that_crashes_is_told(capsys):
-    with Companions(1, ["-c", "raise SystemExit(7)"], threads=1):
+    with Companions(1, ["-c", "raise SystemExit(7)"], threads=1, started=0.0):
         pass
     assert capsys.readouterr().err.startswith("fedlib: a further process ended with status 7; what it left")
+
+
+def test_the_time_of_a_command_counts_for_all_its_processes(tmp_path):
+    """A companion takes the time at which the first process began for its own."""
+    told = tmp_path / "told"
+    code = "from fedlib.experiments.worker_processes import started_at; "
+    code += f"open({str(told)!r}, 'w').write(str(started_at(7.0)))"
+    with Companions(1, ["-c", code], threads=1, started=2.5):
+        pass
+    assert told.read_text() == "2.5"
+    assert started_at(7.0) == 7.0
 
 
 def test_a_locked_run_is_left_out_and_then_waited_for(store, tmp_path, monkeypatch):
@@ -388,6 +399,15 @@ def test_a_failure_survives_an_interrupt(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         runner.run_runs(TRIPLE, device="cpu", progress=Stop(5))
     assert [found.status for found in compute(TRIPLE).runs] == ["finished", "failed", "finished"]
+
+
+def test_a_failed_member_of_an_interrupted_group_is_tried_again_at_once(monkeypatch):
+    monkeypatch.setenv("FAKE_NAN_SEED", "1")
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_runs(TRIPLE, device="cpu", progress=Stop(5))
+    monkeypatch.delenv("FAKE_NAN_SEED")
+    outcome = compute(TRIPLE, retry_failed=True)
+    assert [found.status for found in outcome.runs] == ["finished"] * 3
 
 
 def test_a_damaged_result_is_computed_again(store):

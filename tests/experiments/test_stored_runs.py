@@ -9,7 +9,7 @@ from fedlib.experiments import provenance, runner
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
 from fedlib.experiments.measurements import Measurement, compute_measurement, load_measurement
 from fedlib.experiments.progress import Silent
-from fedlib.experiments.store import Store
+from fedlib.experiments.store import Store, StoreWarning
 from fedlib.experiments.stored_runs import rows_as_far_as_run
 from fedlib.papers.feddrl import runs
 
@@ -40,6 +40,12 @@ def test_a_run_shows_its_curve_before_it_is_finished(tmp_path, monkeypatch):
     assert origin.device.to_dict() == {"fedavg": "cpu", "fedprox": "cuda then cpu"}
     assert origin.device_name["fedprox"] == "a GPU then a CPU"
     assert origin.commit["fedprox"] == "before then after"
+    being_written = folder.path / ".checkpoint-2.pt.99.tmp"
+    being_written.touch()
+    (folder.path / "checkpoint-2.pt").write_bytes(b"damaged")
+    with pytest.warns(StoreWarning):  # by the search for members, which sets it aside
+        so_far("smoke", store)
+    assert being_written.exists()
     again = load_measurement(measurement, "smoke", store)
     assert set(again.commit) == set(found.commit)
 
