@@ -16,7 +16,7 @@ ALLOWED = {  # one is the row's copy; the others are what a server's decision is
     "random_drop": AGENT,
     "drop_slowest": AGENT,
     "fewest_epochs": AGENT,
-    "evaluatorfl": 17,  # predictions of every worker on data sets that are sent there and back
+    "evaluatorfl": 13,  # predictions of every worker on data sets that are sent there and back
     "schedulerfl": 2,  # the loss that its bandit learns from
     "fedexp": 2,  # the server's learning rate, for the row
     "power_of_choice": 2,  # the candidates' losses

@@ -229,7 +229,7 @@ def _with_ten(rows_of: RowsOf) -> str:
 
 
 def _centring(rows_of: RowsOf) -> list[str]:
-    """What the search says of the level as the cause: centring alone, and the changes without it."""
+    """Sentence on whether the search has the level as the cause: centring alone, the changes without it."""
     named = quantities.named(rows_of("feddrl/repair_search"))
     tried = {"a centred reward alone": "centring", "the search's changes but that": "all_but_centring"}
     if named.empty or not {"uniform", *tried.values()} <= set(named.variant):
