@@ -69,6 +69,8 @@ ARTIFACTS = (
     _one_cell("paper_length_cn", "The same under CN: Fashion-MNIST, CN, N = 100"),
     _one_cell("paper_length_pa", "The same under PA: Fashion-MNIST, PA, N = 100", shown=LENGTH_TABLES[:2]),
     _one_cell("paper_length_mnist", "The same on MNIST: CE, N = 100"),
+    _one_cell("paper_length_mnist_cn", "The same on MNIST: CN, N = 100"),
+    _one_cell("paper_length_mnist_pa", "The same on MNIST: PA, N = 100", shown=LENGTH_TABLES[:2]),
     _one_cell("paper_length_ten", "The same with ten clients: Fashion-MNIST, CE, N = 10"),
     Artifact(
         "feddrl/early_lead", "The repaired agent in the first 100 rounds: Fashion-MNIST, CN, N = 100",

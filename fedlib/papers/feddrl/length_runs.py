@@ -25,6 +25,8 @@ LENGTH_CELLS = {
     "paper_length_cn": ("fmnist", "cn", 100),
     "paper_length_pa": ("fmnist", "pa", 100),
     "paper_length_mnist": ("mnist", "ce", 100),
+    "paper_length_mnist_cn": ("mnist", "cn", 100),
+    "paper_length_mnist_pa": ("mnist", "pa", 100),
     "paper_length_ten": ("fmnist", "ce", 10),
 }
 WITH_TEN = "feddrl/paper_length_ten"

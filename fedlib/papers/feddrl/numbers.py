@@ -27,10 +27,11 @@ from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
 TABLE3 = "feddrl/table3"
 TEN, EXACT = "ten", "exact"
 AUTHORS = {f"authors-{scheme}": scheme for scheme in CLUSTERED}  # their own partition files
-# by cell: Fashion-MNIST under a partition, MNIST under CE, and CE with ten clients, or the paper's network
+# by cell: Fashion-MNIST under a partition, MNIST, and CE with ten clients, or the paper's network
 LENGTH = {
     "ce": "feddrl/paper_length", "cn": "feddrl/paper_length_cn", "pa": "feddrl/paper_length_pa",
     "mnist": "feddrl/paper_length_mnist", TEN: "feddrl/paper_length_ten", EXACT: f"feddrl/{EXACT_CELL}",
+    **{f"mnist-{scheme}": f"feddrl/paper_length_mnist_{scheme}" for scheme in ("cn", "pa")},
     **{name: f"feddrl/authors_{scheme}_at_length" for name, scheme in AUTHORS.items()},
 }  # fmt: skip
 EARLY_LEAD, CLIENTS = "feddrl/early_lead", "feddrl/clients_at_length"
@@ -58,7 +59,7 @@ RIVALS = {
     "shuffled": "itself with shuffled input",
 }  # fmt: skip
 FEW_RIVALS = ("fedavg", "untrained")  # in the cells beside these
-OF_TABLE3 = ("ce", "cn", "pa", "mnist")
+OF_TABLE3 = ("ce", "cn", "pa", "mnist", "mnist-cn", "mnist-pa")
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
 AGENT_WORDS = {
     "feddrl": "the agent as printed", "untrained": "the agent never trained",
@@ -135,6 +136,7 @@ def _whole(rows: pd.DataFrame) -> pd.DataFrame:
 def _cell(scheme: str) -> str:
     named_otherwise = {
         "ce": "", "mnist": " on MNIST", TEN: " with ten clients", EXACT: " with the paper's CNN",
+        "mnist-cn": " on MNIST under CN", "mnist-pa": " on MNIST under PA",
         **{name: f" by the authors' file of {scheme.upper()}" for name, scheme in AUTHORS.items()},
     }  # fmt: skip
     where = named_otherwise.get(scheme, f" under {scheme.upper()}")
@@ -178,7 +180,8 @@ def _spread_with_ten(own: str) -> Number:
 
 def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     """Numbers of this cell of the paper's length, as far as it has rows."""
-    explains = {"pa": "uniform", "mnist": "untrained"}.get(scheme)  # the late lead, on the first screen
+    # of the late lead, on the first screen
+    explains = "uniform" if scheme.endswith("pa") else "untrained" if "mnist" in scheme else None
     stated = {("fedavg", False), ("fedavg", True), (explains, True)} if scheme not in AUTHORS else set()
     against = [
         _at_length(name, scheme, late=late, places=BOTH if (name, late) in stated else (PAGE,))

@@ -150,6 +150,7 @@ def test_a_cell_without_groups_has_no_run_with_slots_in_drawn_order():
     }
     assert drawn == {
         "paper_length": 1, "paper_length_cn": 1, "paper_length_pa": 0, "paper_length_mnist": 1,
+        "paper_length_mnist_cn": 1, "paper_length_mnist_pa": 0,
         "paper_length_ten": 1,
     }  # fmt: skip
 

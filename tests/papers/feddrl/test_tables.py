@@ -313,6 +313,8 @@ FIGURE_ROWS = {
     "paper_length_cn": lambda: at_length([52.0, 52.2, 52.1]).assign(partition="cn"),
     "paper_length_pa": lambda: at_length([52.0, 52.2, 52.1]).assign(partition="pa"),
     "paper_length_mnist": lambda: at_length([52.0, 52.2, 52.1]).assign(dataset="mnist"),
+    "paper_length_mnist_cn": lambda: at_length([52.0, 52.2, 52.1]).assign(dataset="mnist", partition="cn"),
+    "paper_length_mnist_pa": lambda: at_length([52.0, 52.2, 52.1]).assign(dataset="mnist", partition="pa"),
     "paper_length_ten": lambda: at_length([52.0, 52.2, 52.1]).assign(num_clients=10),
     "early_lead": lambda: at_length([52.0, 52.2, 52.1]).query("method_options != '{}'"),
     "cluster_skew_at_length": two_cells,
