@@ -85,8 +85,8 @@ PERMUTED_LATER = (
     "it stands beside, and decides no claim (HEAD-A14)."
 )
 SECOND_SET = (
-    "The same on CIFAR-10 in two cells, where it was run, stands beside the verdict (HEAD-A18): registered "
-    "on 2026-11-28, before any run there."
+    "The same on CIFAR-10 in two cells stands beside the verdict (HEAD-A18): registered on 2026-11-28, "
+    "before any run there; that of Dirichlet shares was run when the other had been looked at."
 )
 FEDEXP_LATER = (
     "FedExP, one of the baselines, is evaluated as in its authors' code since 2026-11-28, when all other "

@@ -36,7 +36,7 @@ def in_brief(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
     for rival, found in standings(numbers, rows_of).items():
         if len(found) == 1 and count > 1:
             (standing,) = found
-            told.append(f"all {count} are {PHRASES[standing]} {rival}.")
+            told.append(f"all {count} are {PHRASES[standing]} {rival.replace('its ', 'their ')}.")
             continue
         nobody = "none" if told else f"none of the {count} learned methods"
         ahead = listed(list(found.get(AHEAD, {}))) or nobody
