@@ -20,7 +20,9 @@ def in_short(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
     runs = per_run(rows)
-    told = in_brief(_numbers(runs), rows_of, _where(runs))
+    cells = counted(runs.cell.nunique(), "cell")
+    where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
+    told = in_brief(_numbers(runs), rows_of, where)
     return [f"{words.replace(BEST, _best(runs))} {tables.at_once_words(rows)}" for words in told]
 
 

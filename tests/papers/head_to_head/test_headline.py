@@ -91,7 +91,7 @@ def test_a_second_data_set_stands_beside_the_claims():
     assert second_set.answer(lambda name: pd.DataFrame()) == []
     assert second_set.in_short(lambda name: pd.DataFrame()) == []
     (brief,) = second_set.in_short(lambda name: stored.get(name, pd.DataFrame()))
-    assert brief.startswith("On CIFAR-10 (JPEG), cluster skew (2 seeds), none of the 1 learned ")
+    assert brief.startswith("On CIFAR-10 (JPEG) over 1 cell (2 seeds) none of the 1 learned ")
     assert brief.endswith("Corrected for 2 comparisons with FedAvg (Holm), the lead of FedYogi holds.")
     by_id = {claim.id: claim for claim in claims.CLAIMS}
     beside = {
