@@ -33,6 +33,7 @@ from fedlib.analysis.intervals import (
     ratio_words,
 )
 from fedlib.analysis.memo import kept_per_frame
+from fedlib.analysis.samples import rows_that_count, samples_of
 from fedlib.analysis.tables import dataset_words
 from fedlib.data.titles import title_of
 from fedlib.errors import check, check_name
@@ -262,9 +263,8 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
         effects, held_back = _through_own_gates(claim.parts, effects, real)
         found = [*held_back, *found]
     evidence = "; ".join([*failed, *map(str, effects), *found])
-    return Verdict(
-        str(decisions.combine([e.verdict for e in effects])), evidence, effects, data=dataset_words(real)
-    )
+    data = dataset_words(rows_that_count(claim.parts, real))
+    return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects, data=data)
 
 
 @kept_per_frame
@@ -311,13 +311,6 @@ def effects_of(parts: tuple[Part, ...], rows: pd.DataFrame) -> tuple[Effect, ...
     if all(table.empty for table in samples):
         return ()
     return tuple(effect_of(part, table) for part, table in zip(parts, samples, strict=True))
-
-
-def samples_of(part: Part, rows: pd.DataFrame) -> pd.DataFrame:
-    """The part's estimand by seed and cell, for the seeds that all cells have."""
-    table = part.estimand(rows) if len(rows) else pd.DataFrame()
-    table = table.to_frame("all") if isinstance(table, pd.Series) else table
-    return table.dropna(axis="columns", how="all").dropna()
 
 
 def effect_of(part: Part, table: pd.DataFrame) -> Effect:

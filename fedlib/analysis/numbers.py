@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fedlib.analysis.claims import Claim, Part, real_rows, samples_of
+from fedlib.analysis.claims import Claim, Part, real_rows
+from fedlib.analysis.decisions import EVERYWHERE
 from fedlib.analysis.intervals import (
     LOGARITHM,
     Interval,
@@ -21,6 +22,7 @@ from fedlib.analysis.intervals import (
     mean_interval,
     number_words,
 )
+from fedlib.analysis.samples import samples_of
 from fedlib.analysis.tables import counted
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
@@ -71,7 +73,8 @@ def of_claim(
     claim = next(one for one in claims if one.id == claim_id)
     chosen, place = claim.parts[part], artifact or claim.artifact
 
-    return of_part(chosen, id=id, what=f"{chosen.what} ({claim_id})", artifact=place, places=places)
+    words = f"{chosen.what}{', mean over its cells' * (chosen.kind == EVERYWHERE)} ({claim_id})"
+    return of_part(chosen, id=id, what=words, artifact=place, places=places)
 
 
 def of_part(part: Part, *, id: str, what: str, artifact: str, places: tuple[str, ...]) -> Number:

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import decisions
-from fedlib.analysis.claims import Claim, Part, samples_of
+from fedlib.analysis.claims import Claim, Part
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE, NOT_TESTABLE, SMALLER, SUPERIORITY, SUPPORTED
+from fedlib.analysis.samples import samples_of
 
 REPEATS = 4000  # experiments per simulation: a rate of 5 % is known within 0.7 points
 SEARCH_REPEATS = 1000  # while searching for the number of seeds: 80 % is known within 2.5 points

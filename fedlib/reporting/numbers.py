@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import Number, words
 from fedlib.analysis.tables import dataset_words, machine_words, seed_words
@@ -132,7 +133,7 @@ def number_line(number: Number, value: Interval) -> str:
 
 def _rows_line(artifact: Artifact, known: Committed) -> str:
     rows, profile, time = known.rows(artifact.id), known.profile(artifact.id), known.time(artifact)
-    seeds = sorted({int(seed) for seed in rows.seed.dropna()}) if "seed" in rows else []
+    seeds = _seeds_of(artifact, profile, rows) if "seed" in rows else []
     given = f" --seeds {','.join(map(str, seeds))}" if artifact.runs(profile) else ""
     took = minutes(time.seconds) if time.machines else "not known"
     cells = (
@@ -145,6 +146,19 @@ def _rows_line(artifact: Artifact, known: Committed) -> str:
         f"`python -m fedlib run {artifact.id} --profile {profile}{given}`",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _seeds_of(artifact: Artifact, profile: str, rows: pd.DataFrame) -> list[int]:
+    """The seeds of the rows that are planned, and those beyond that every run on real data has.
+
+    Rows shared with a larger grid may have further seeds of some methods.
+    """
+    rows = real_rows(rows) if len(real_rows(rows)) else rows
+    found = {int(seed) for seed in rows.seed.dropna()}
+    planned = artifact.seeds[profile]
+    planned = range(planned) if isinstance(planned, int) else planned
+    shared = set.intersection(*rows.groupby("group").seed.agg(set)) if "group" in rows else found
+    return sorted(found & {*planned, *shared})
 
 
 def stated_values(page: str) -> dict[str, str]:

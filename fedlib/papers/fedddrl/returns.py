@@ -1,4 +1,4 @@
-"""The return that FedDdrl's agents maximise: eq. (15) summed over an episode, of every method and rule.
+"""The return of FedDdrl's first agent: eq. (15) summed over an episode, of every method and rule.
 
     G = sum_t r^1_t = w1 U(A_T - A_0) - w2 sum_t B_t - w3 sum_t H_t + b (rounds with dA_t > 0)
 

@@ -4,9 +4,10 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis.claims import real_rows, samples_of
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
+from fedlib.analysis.samples import samples_of
 from fedlib.analysis.tables import dataset_titles
 from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.ablation_tables import (

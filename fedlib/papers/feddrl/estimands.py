@@ -15,7 +15,7 @@ from fedlib.analysis.claims import Gate
 from fedlib.analysis.gates import curves_flat
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
-from fedlib.papers.feddrl.errata import accuracies, relative_gains
+from fedlib.papers.feddrl.errata import accuracies, from_text, relative_gains
 from fedlib.papers.feddrl.learning import updates
 from fedlib.papers.feddrl.quantities import BASELINES, THREE
 from fedlib.papers.feddrl.runs import DELTA
@@ -223,6 +223,29 @@ def speed_lead(part: pd.DataFrame) -> pd.Series:
     rounds = {name: quantities.rounds_to(part, name, target) for name in THREE}
     fastest = pd.concat([rounds[name] for name in BASELINES], axis=1).min(axis=1)
     return 100 * (fastest / rounds["feddrl"]).map(math.log)
+
+
+# C16 is about times: its sampling unit is a pair of network and data, not a seed
+
+
+def server_times(rows: pd.DataFrame, what: str) -> pd.Series:
+    """Median times (ms) of the paper's networks at K = 10 on the CPU, by network and data."""
+    own = rows[(rows.what == what) & (rows.cohort_size == 10) & (rows.timed_on == "cpu")]
+    own = own[own.model.isin(("vgg11", "cnn-feddrl"))]
+    return own.set_index(own.model + " on " + own.data).median_ms
+
+
+def vgg_over_cnn(rows: pd.DataFrame, what: str) -> pd.Series:
+    """100 x log ratio of VGG-11's time over the CNN's, by the CNN's data."""
+    times = server_times(rows, what)
+    vgg = times.filter(like="vgg11").mean()
+    return 100 * (vgg / times.filter(like="cnn")).map(math.log)
+
+
+def printed_averaging() -> float:
+    """The printed `vgg_over_cnn` of averaging."""
+    vgg, cnn = (from_text("aggregation_time", dataset=d) for d in ("CIFAR-100", "MNIST,Fashion-MNIST"))
+    return 100 * math.log(vgg / cnn)
 
 
 # The same of the printed tables, by cell

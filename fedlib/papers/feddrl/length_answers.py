@@ -42,8 +42,8 @@ LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lea
 CHANGES = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
 EXACT = f"feddrl/{EXACT_CELL}"
 CNN_WORDS = "the paper's CNN"
-AT_LENGTH, PARTITIONS, ENDS = (
-    f"feddrl/{name}" for name in ("cluster_skew_at_length", "partitions_at_length", "delta_ends")
+AT_LENGTH, SMALL_SETS, ENDS = (
+    f"feddrl/{name}" for name in ("cluster_skew_at_length", "small_sets_at_length", "delta_ends")
 )
 NEED_TEN_CLIENTS = ("FEDDRL-C5", "FEDDRL-C6", "FEDDRL-C9")  # at the paper's length
 NEED_CIFAR = ("FEDDRL-C5", "FEDDRL-C9")  # of these, with CIFAR-100 too
@@ -269,7 +269,7 @@ def _factor_gap(rows: pd.DataFrame, variant: str, measure: estimands.Level) -> p
 
 def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
     """Answer fig. 10 at the paper's length: rounds of the faster baseline over FedDRL's, mean over cells."""
-    rows = _of_length(rows_of(PARTITIONS))
+    rows = _of_length(rows_of(SMALL_SETS))
     leads = by_cell(estimands.speed_lead)(rows).dropna() if len(rows) else pd.DataFrame()
     if leads.empty:
         return []

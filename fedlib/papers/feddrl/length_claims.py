@@ -117,7 +117,7 @@ SORTED = (
     "Python set, which for ten of a hundred clients is near to a drawn one (A5)."
 )
 FACTOR_GAP_DRAWN = Part(
-    "factor of small groups - of the main group, slots drawn",
+    "factor of small groups - of the main group, slots drawn, after a quarter of the rounds",
     by_cell(lambda part: estimands.factor_gap(part, "drawn"), needs=("drawn",)), unit="%", cells=1,
 )  # fmt: skip
 ONLINE = (

@@ -7,18 +7,13 @@ import pandas as pd
 
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import README, TIMES, Number, RowsOf, single
+from fedlib.analysis.numbers import README, TIMES, Number, RowsOf, of_claim, single
 from fedlib.data.titles import title_of
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
+from fedlib.papers.feddrl.claims import CLAIMS
 from fedlib.papers.feddrl.errata import accuracies
-from fedlib.papers.feddrl.estimands import (
-    ROUNDS,
-    factor_gap,
-    factor_gap_in_slot,
-    gains_by_clients,
-    picked,
-)
+from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, gains_by_clients, picked
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
 from fedlib.papers.feddrl.quantities import late_levels, late_spread, named, of_feddrl, over_rounds
@@ -152,10 +147,10 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
             return None
         return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, "feddrl").to_numpy())
 
-    words = ", among clients in the same slot" * in_slot
+    words = "after a quarter of the rounds" + ", among clients in the same slot" * in_slot
     return Number(
         id=f"feddrl-length-{'cn-' * (scheme == 'cn')}factors{'-in-slot' * in_slot}",
-        what=f"factor of a client of a small group less that of the main group{words}, {_cell(scheme)}",
+        what=f"factor of a client of a small group less that of the main group {words}, {_cell(scheme)}",
         unit="% of 1/K", artifacts=(LENGTH[scheme],), compute=compute,
         places=(PAGE,),
     )  # fmt: skip
@@ -297,7 +292,7 @@ def _decision(model: str, words: str) -> Number:
 
 
 def _from_printed(variant: str, *, late: bool) -> Number:
-    """Accuracy of a method in the exact cell, best or mean of the last rounds, less what table 3 prints."""
+    """Accuracy of a method in the cell with the paper's CNN, best or of the last rounds, less table 3's."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
         cell = _whole(rows_of(LENGTH[EXACT]))
@@ -321,6 +316,11 @@ _OWN = (
     *(_in_table3(control, scheme) for control in RIVALS for scheme in ("pa", "ce", "cn")),
     *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
     *(_spread_with_ten(own) for own in ("feddrl", "drawn")),
+    *(
+        of_claim(CLAIMS, "FEDDRL-C1", 0, id=f"feddrl-lead-{name}".replace("_", "-"), places=(PAGE,),
+                 artifact=f"feddrl/{name}_at_length")
+        for name in ("small_sets", "partitions")
+    ),
     _gain("hundred", "CE, 100 clients", 100),
     _gain("ten", "CE, ten clients", 10),
     _gain("growth", "CE, with 100 clients less with ten", 100, 10),
@@ -328,7 +328,7 @@ _OWN = (
     _early("repaired_untrained", "its untrained policy"),
     *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in ("fmnist", "mnist")),
     _updates("length", LENGTH["ce"], "a run of the paper's length"),
-    _updates("exact", LENGTH[EXACT], "a run of the exact cell", "feddrl_online"),
+    _updates("exact", LENGTH[EXACT], f"a run of {_cell(EXACT)}", "feddrl_online"),
     _updates("table3", TABLE3, "a short run of table 3"),
     _updates("printed", "feddrl/repair_judged", "the small setting, as printed"),
     _updates("repaired", "feddrl/repair_judged", "the small setting, repaired", "repaired"),

@@ -174,7 +174,8 @@ BY_A2 = (
 )
 REGISTERED_LATER = (
     " Registered on 2026-11-28, when all other rows had been looked at, before any run of the two controls "
-    "(A17); numbers beside the verdict were added when these had been looked at."
+    "(A17); numbers beside the verdict were added when these had been looked at. The verdict is not "
+    "corrected for the four methods of C21 to C24; beside it stands what Holm's correction leaves."
 )
 REPLACED = (
     " The second control first had rewards of any earlier round; it was replaced and run anew when the rows "

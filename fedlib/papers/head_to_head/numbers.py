@@ -9,7 +9,14 @@ from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.claims import less_if_run
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time
 from fedlib.papers.head_to_head.quantities import benchmark_cells
-from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_METHODS, BENCHMARK_WORDS, CONTESTANTS
+from fedlib.papers.head_to_head.runs import (
+    BENCHMARK_CELLS,
+    BENCHMARK_METHODS,
+    BENCHMARK_WORDS,
+    CELL_WORDS,
+    CONTESTANTS,
+    SECOND_CELLS,
+)
 
 ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
 SERVER, SECOND = "head_to_head/server_time", "head_to_head/second_set"
@@ -53,6 +60,23 @@ def _less(name: str, rival: str, words: str, artifact: str = ROWS) -> Number:
         id=f"head-to-head-{'second-' * bool(second)}{name}-{words.split()[-1].lower()}",
         what=f"accuracy of {name} less that of {words}, mean over the cells{second}", unit="points",
         artifacts=(artifact,), compute=compute, places=(*told, NOTEBOOK),
+    )  # fmt: skip
+
+
+def _in_second_cell(rival: str, words: str, cell: str) -> Number:
+    """FedDRL's distance from a rival in one cell of the second data set: the two cells part."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of(SECOND)
+        gaps = pd.DataFrame() if rows.empty else less_if_run(rows, "feddrl", rival)
+        own = next((gaps[name].dropna() for name in gaps if name.endswith(f", {cell}")), gaps)
+        return mean_interval(own.to_numpy()) if len(own) else None
+
+    return Number(
+        id=f"head-to-head-second-feddrl-{words.split()[-1].lower()}-{cell.split()[0].lower()}",
+        what=f"accuracy of feddrl less that of {words}, {CELL_WORDS.get(cell, cell)}, CIFAR-10",
+        unit="points", artifacts=(SECOND,), compute=compute,
+        places=(*(README,) * (rival == "fedavg"), FINDINGS),
     )  # fmt: skip
 
 
@@ -130,6 +154,11 @@ ON_SECOND_SET = {
     }
     for name in LEARNED
 }  # fmt: skip
+IN_SECOND_CELLS = tuple(
+    _in_second_cell(rival, words, cell)
+    for rival, words in (("fedavg", "FedAvg"), (twin_of("feddrl"), "its untrained policy"))
+    for cell in SECOND_CELLS
+)
 IN_TIME = {
     name: {
         words: _in_time(name, rival, words)
@@ -143,6 +172,7 @@ NUMBERS = (
     *(number for each in LESS.values() for number in each.values()),
     *STRONGEST.values(),
     *(number for each in ON_SECOND_SET.values() for number in each.values()),
+    *IN_SECOND_CELLS,
     *(number for each in IN_TIME.values() for number in each.values()),
     *(_benchmark_difference(method, cell) for method in BENCHMARK_METHODS for cell in BENCHMARK_CELLS),
     *(_server_time(name) for name in LEARNED),

@@ -3,12 +3,13 @@
 import pandas as pd
 from scipy import stats
 
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import tables
-from fedlib.papers.head_to_head.claims import LEARNED, best_baseline
-from fedlib.papers.head_to_head.numbers import ON_SECOND_SET, ROWS, SECOND
+from fedlib.papers.head_to_head.claims import LEARNED, best_baseline, less_if_run
+from fedlib.papers.head_to_head.numbers import ON_SECOND_SET, ROWS, SECOND, twin_of
 from fedlib.papers.head_to_head.quantities import per_run
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
 from fedlib.plotting.style import method_style
@@ -33,8 +34,8 @@ def answer(rows_of: RowsOf) -> list[str]:
         return []
     runs = per_run(rows)
     told = [words.replace(BEST, _best(runs)) for words in each_method(_numbers(runs), rows_of, _where(runs))]
-    beside = [tables.ahead_words(rows), tables.divergence_words(rows), tables.undiverged_words(rows)]
-    return [*order_words(rows_of), *told, *filter(None, beside)]
+    beside = (parting_words, tables.ahead_words, tables.divergence_words, tables.undiverged_words)
+    return [*order_words(rows_of), *told, *filter(None, (tell(rows) for tell in beside))]
 
 
 def order_words(rows_of: RowsOf) -> list[str]:
@@ -57,6 +58,25 @@ def order_words(rows_of: RowsOf) -> list[str]:
         f"{_titles(first)} is {correlation:.2f}".replace("-0.", "−0.")
         + f". Highest: {listed(highest)}."
     ]
+
+
+def parting_words(rows: pd.DataFrame) -> str:
+    """The cells' own effects where a mean over them shows no difference and one of them does."""
+    told = []
+    for name, title in LEARNED.items():
+        for words, rival in (("FedAvg", "fedavg"), ("its untrained policy", twin_of(name))):
+            gaps = less_if_run(rows, name, rival).dropna()
+            if len(gaps.columns) > 1 and len(gaps):
+                cells = {cell.split(", ")[-1]: mean_interval(gaps[cell].to_numpy()) for cell in gaps}
+                if not _sign(mean_interval(gaps.mean(axis=1).to_numpy())) and any(map(_sign, cells.values())):
+                    each = listed([f"{effect_words(own)} ({cell})" for cell, own in cells.items()])
+                    told.append(f"{title} less {words} is {each}")
+    words = f"A mean over the cells can hide what one of them shows: {'; '.join(told)}, in points."
+    return words if told else ""
+
+
+def _sign(effect: Interval) -> str:
+    return by_sign(effect, above="above", below="below", undecided="")
 
 
 def _levels(runs: pd.DataFrame) -> pd.Series:

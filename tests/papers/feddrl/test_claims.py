@@ -424,23 +424,30 @@ def test_ce_and_cn_at_the_papers_length_decide_together():
     assert len(effect.cells) == 2
 
 
-def test_three_cells_at_the_papers_length_decide_c1_and_c15_and_stand_beside_c6():
+def test_three_cells_at_the_papers_length_stand_beside_c1_c6_and_c15():
     """Leads of 2, 1 and 0 points: their mean is 1, and printed are 1.83, 2.8 and 0.29, so 1.64."""
     drl = {"ce": [52.0, 52.2, 52.1], "cn": [51.0, 51.2, 51.1], "pa": [50.0, 50.2, 50.1]}
     rows = pd.concat([at_length(values).assign(partition=name) for name, values in drl.items()])
     by_id = {claim.id: claim for claim in CLAIMS}
-    assert {by_id[f"FEDDRL-{n}"].fallback for n in ("C1", "C15")} == {("feddrl/partitions_at_length",)}
+    six = ("feddrl/small_sets_at_length",)
+    assert {by_id[f"FEDDRL-{n}"].fallback for n in ("C1", "C6", "C15")} == {six}
     verdict = decided("C1", rows, gates=True)
     (effect,) = verdict.effects
     assert verdict.verdict == "supported"
     assert effect.interval.mean == pytest.approx(1.0)
     assert effect.printed == pytest.approx(1.64)
-    (beside,) = by_id["FEDDRL-C6"].supplements
-    assert beside.artifact == "feddrl/partitions_at_length"
-    assert (
-        "three cells at the paper's length, with an MLP: gain over best baseline, MNIST, Fashion-MNIST"
-        in beside.tell(rows)
-    )
+    told = {
+        n: [
+            one.tell(rows)
+            for one in by_id[f"FEDDRL-{n}"].supplements
+            if one.artifact == "feddrl/partitions_at_length"
+        ]
+        for n in ("C1", "C6", "C15")
+    }
+    where = "on Fashion-MNIST alone, three cells at the paper's length, with an MLP: "
+    assert told["C1"] == [f"{where}{effect.described}"]
+    assert told["C6"][0].startswith(f"{where}gain over best baseline, MNIST, Fashion-MNIST")
+    assert told["C15"][0].startswith(f"{where}rounds to the target, faster baseline / FedDRL (100 log), mean")
 
 
 def test_six_cells_at_the_papers_length_decide_c6():
@@ -781,7 +788,7 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     """Points for C1, percent for C13: FedDRL 52 over FedAvg's 50 is 2 points, 4 %."""
     by_id = {claim.id: claim for claim in CLAIMS}
     files = three(52.0)[lambda rows: rows.dataset != "standin-cifar100"]
-    (c1,), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
+    (*_, c1), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
     assert c1.artifact == c13.artifact == "feddrl/authors_partitions"
     assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline: +2.00 [+2.00")
     assert "gain over best baseline, delta = 0.6: +4.0" in c13.tell(files)

@@ -136,7 +136,7 @@ def test_groups_at_the_papers_length(main, mean, says):
 def test_speed_at_the_papers_length(first, effect, says):
     """One method reaches its accuracy in round 500, the others in round 1000: twice the rounds, or half."""
     rows = at_length([50.0, 50.2, 50.1], early={first: ROUNDS // 2})
-    told = length_answers.is_it_faster_at_length(stored(partitions_at_length=rows))
+    told = length_answers.is_it_faster_at_length(stored(small_sets_at_length=rows))
     assert told[0] == (
         f"After 1000 rounds (1 cell, 3 seeds) the faster baseline needs {effect} [{effect}, {effect}] times "
         "FedDRL's rounds to the common accuracy."

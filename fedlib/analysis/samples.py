@@ -1,0 +1,34 @@
+"""Samples of a claim's part by seed and cell, and the data sets that they are made of."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fedlib.errors import UsageError
+
+if TYPE_CHECKING:
+    from fedlib.analysis.claims import Part
+
+
+def samples_of(part: "Part", rows: pd.DataFrame) -> pd.DataFrame:
+    """The part's estimand by seed and cell, for the seeds that all cells have."""
+    table = part.estimand(rows) if len(rows) else pd.DataFrame()
+    table = table.to_frame("all") if isinstance(table, pd.Series) else table
+    return table.dropna(axis="columns", how="all").dropna()
+
+
+def rows_that_count(parts: "tuple[Part, ...]", rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the data sets without which a sample of these parts changes; all, where none does."""
+    names = rows["dataset"].dropna().unique() if "dataset" in rows else ()
+    if len(names) < 2:
+        return rows
+    whole = [samples_of(part, rows) for part in parts]
+    idle = [name for name in names if _alike(parts, rows[rows["dataset"] != name], whole)]
+    return rows if len(idle) == len(names) else rows[~rows["dataset"].isin(idle)]
+
+
+def _alike(parts: "tuple[Part, ...]", rows: pd.DataFrame, samples: list[pd.DataFrame]) -> bool:
+    try:
+        return all(samples_of(part, rows).equals(own) for part, own in zip(parts, samples, strict=True))
+    except UsageError:  # these rows lack what is compared
+        return False
