@@ -131,6 +131,20 @@ NUMBER = Number(id="start-one", what="accuracy", unit="%", artifacts=(TINY.id,),
                 compute=lambda rows_of: single(100 * rows_of(TINY.id).test_accuracy.max()))  # fmt: skip
 
 
+def test_rows_shared_with_a_larger_grid_add_no_seeds():
+    """Ten seeds of one method and five of the other: five; a third that all have joins two planned."""
+    groups = {"shared": range(10), "own": range(5)}
+    rows = pd.concat(pd.DataFrame({"group": name, "seed": list(own)}) for name, own in groups.items())
+
+    def seeds(planned):
+        return numbers._seeds_of(replace(TINY, seeds={"smoke": planned}), "smoke", rows)
+
+    assert seeds(5) == seeds(2) == seeds((0, 3)) == [0, 1, 2, 3, 4]
+    assert seeds(7) == [0, 1, 2, 3, 4, 5, 6]
+    made_up = pd.DataFrame({"group": "made up", "seed": [0], "stand_in": True})
+    assert numbers._seeds_of(TINY, "smoke", pd.concat([rows.assign(stand_in=False), made_up])) == [*range(5)]
+
+
 def test_values_are_stated_in_the_words_of_intervals():
     gap = replace(NUMBER, unit="points", compute=lambda rows_of: Interval(-0.36, -1.31, 0.6, 5))
     assert stated(gap, lambda name: pd.DataFrame({"seed": [0]})) == "−0.36 [−1.31, +0.60] points"
