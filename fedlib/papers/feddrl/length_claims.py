@@ -36,6 +36,10 @@ had ended its pretraining.
 FEDDRL-R33 to R36 ask of CE and CN on the authors' own partition files, which give a client twice as many
 images as ours, what R5 and R6 ask, in both accuracies: registered before any of these runs, with the
 results of forty rounds on these files (`feddrl/authors_partitions`) known.
+
+FEDDRL-R37 asks of MNIST under CE what R8 asks, in both accuracies; FedAvg's weights are the uniform ones
+there. It was registered when the repaired agent's runs there were in training before round 1, with the rows
+of all other methods of that cell known but for the online mode's and those with shuffled input.
 """
 
 from functools import partial
@@ -256,6 +260,12 @@ CLAIMS = (
         for number, partition, place, artifact in (
             (23, "CE", PLACE, ARTIFACT), (24, "CN", CN_PLACE, CN_ARTIFACT),
         )
+    ),
+    Claim(
+        "FEDDRL-R37", "on MNIST under CE the repaired agent is more accurate than uniform weights", MNIST_PLACE,
+        MNIST_ARTIFACT,
+        parts=_both("repaired", "fedavg", "repaired - FedAvg"), gates=(flat("repaired", "fedavg"),),
+        supplements=(supplement(MNIST_ARTIFACT, *_both("repaired", "feddrl", "repaired - FedDRL")),),
     ),
     Claim(
         "FEDDRL-R25",
