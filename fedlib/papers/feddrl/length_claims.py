@@ -262,8 +262,8 @@ CLAIMS = (
         )
     ),
     Claim(
-        "FEDDRL-R37", "on MNIST under CE the repaired agent is more accurate than uniform weights", MNIST_PLACE,
-        MNIST_ARTIFACT,
+        "FEDDRL-R37", "on MNIST under CE the repaired agent is more accurate than uniform weights",
+        MNIST_PLACE, MNIST_ARTIFACT,
         parts=_both("repaired", "fedavg", "repaired - FedAvg"), gates=(flat("repaired", "fedavg"),),
         supplements=(supplement(MNIST_ARTIFACT, *_both("repaired", "feddrl", "repaired - FedDRL")),),
     ),
