@@ -63,6 +63,7 @@ AGENT_WORDS = {
 }  # fmt: skip
 OWN = {
     "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,", "repaired": "the repaired agent's",
+    "feddrl_online": "FedDRL's, in its online mode,",
 }  # fmt: skip
 AGENT_IDS = {"feddrl": "printed"}
 
@@ -101,8 +102,7 @@ def _at_length(
     return Number(
         id="-".join(filter(None, parts)),
         what=f"{OWN[own]} {what} less that of {(RIVALS | OF_REPAIRED)[control]}, {_cell(scheme)}",
-        unit="points", artifacts=(LENGTH[scheme],), compute=compute,
-        places=places,
+        unit="points", artifacts=(LENGTH[scheme],), compute=compute, places=places,
     )  # fmt: skip
 
 
@@ -151,8 +151,7 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
     return Number(
         id=f"feddrl-length-{'cn-' * (scheme == 'cn')}factors{'-in-slot' * in_slot}",
         what=f"factor of a client of a small group less that of the main group {words}, {_cell(scheme)}",
-        unit="% of 1/K", artifacts=(LENGTH[scheme],), compute=compute,
-        places=(PAGE,),
+        unit="% of 1/K", artifacts=(LENGTH[scheme],), compute=compute, places=(PAGE,),
     )  # fmt: skip
 
 
@@ -191,10 +190,12 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     )
     if scheme in (EXACT, TEN):
         return (*against, *drawn)
+    online = FEW_RIVALS * (scheme == "mnist")
     against += [
-        _at_length(name, scheme, "repaired", late=late, places=(PAGE,))
+        _at_length(name, scheme, own, late=late, places=(PAGE,))
+        for own, rivals in (("repaired", ("uniform", *OF_REPAIRED)), ("feddrl_online", online))
         for late in (False, True)
-        for name in ("uniform", *OF_REPAIRED)
+        for name in rivals
     ]
     if scheme not in CLUSTERED:
         return (*against, *[_second_half(scheme, control="uniform")] * (scheme == "pa"))
