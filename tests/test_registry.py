@@ -103,6 +103,34 @@ class Stuck(Plain):
     def apply(self, task, state, cohort):
         after, report = super().apply(task, state, cohort)
         return replace(after, round=state.round), report
+
+
+@dataclass(frozen=True)
+class OfClients(Plain):
+    rate: float = 0.0
+
+    def apply(self, task, state, cohort):
+        after, report = super().apply(task, state, cohort)
+        copies = {n: t.repeat_interleave(3, 0) for n, t in after.params.items()}
+        return replace(after, params=copies), report
+
+
+@dataclass(frozen=True)
+class Wide(Plain):
+    rate: float = 0.0
+
+    def apply(self, task, state, cohort):
+        after, report = super().apply(task, state, cohort)
+        return replace(after, params={n: t.double() for n, t in after.params.items()}), report
+
+
+@dataclass(frozen=True)
+class Nameless(Plain):
+    rate: float = 0.0
+
+    def apply(self, task, state, cohort):
+        after, report = super().apply(task, state, cohort)
+        return replace(after, params={}), report
 """
 GIVEN = {"labels": np.arange(12) % 3, "num_classes": 3, "num_clients": 4, "rng": np.random.default_rng(0)}
 
@@ -191,6 +219,9 @@ def test_a_method_that_cannot_be_made_is_refused(name, says):
         ("NoState", "NoState.init returned NoneType; allowed: a ServerState"),
         ("StateAlone", "StateAlone.apply returned ServerState; allowed: "),
         ("Stuck", "Stuck.apply returned the state of round 0 in round 1"),
+        ("OfClients", r"OfClients.apply returned \S+ as torch.float32 \(3, .*; allowed: \S+ \(1, "),
+        ("Wide", "Wide.apply returned .* as torch.float64 .*; allowed: torch.float32 "),
+        ("Nameless", r"Nameless.apply returned \[\]; allowed: \["),
     ],
 )
 def test_what_init_and_apply_have_to_return_is_checked(name, says):

@@ -88,6 +88,8 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
     from fedlib.papers import find_artifacts
 
     chosen = find_artifacts(arguments.artifacts, arguments.profile)
+    for artifact in chosen:
+        artifact.check_profile(arguments.profile)
     check_command_numbers(
         arguments.max_replicas, arguments.max_clients_per_pass, arguments.checkpoint_seconds
     )

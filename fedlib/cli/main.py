@@ -206,12 +206,11 @@ def export_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.results import export_results
     from fedlib.papers import find_artifact
 
-    for name in arguments.artifacts:
-        print(
-            export_results(
-                find_artifact(name), arguments.profile, store=arguments.store, every=arguments.every
-            )
-        )
+    chosen = [find_artifact(name) for name in arguments.artifacts]
+    for artifact in chosen:
+        artifact.check_profile(arguments.profile)
+    for artifact in chosen:
+        print(export_results(artifact, arguments.profile, store=arguments.store, every=arguments.every))
     return 0
 
 

@@ -36,7 +36,7 @@ def load_agent(method: str, path: Path | str | None = None) -> TrainedAgent:
         raise DataError(f"no trained agent {path}; `python -m fedlib agents {method}` trains one")
     try:
         stored = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
+    except (RuntimeError, EOFError, OSError, KeyError, pickle.UnpicklingError, ValueError) as error:
         raise DataError(f"{path} is damaged; `python -m fedlib agents {method}` writes it anew") from error
     version = stored["provenance"]["versions"]["fedlib"]
     check_format(path, stored["format"], version, up_to=FORMAT)

@@ -84,7 +84,7 @@ def _one_round(
     cohort = next_cohort(task, server.round + 1)
     if server.round > 0 and run.episode(cohort.round)[1] == 1:
         server = method.restart(task, server)
-    server, report = _played(method, method.apply(task, server, cohort), cohort)
+    server, report = _played(method, method.apply(task, server, cohort), server, cohort)
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
     rows = _report_rows(task, method, server, cohort, report, evaluates)
     _note_memory(task)
@@ -97,8 +97,10 @@ def _one_round(
     return server, [[row] if wanted else [] for row, wanted in zip(rows, keep, strict=True)], new
 
 
-def _played(method: Method, found: Any, cohort: Cohort) -> tuple[ServerState, RoundReport]:
-    """State and report that `apply` returned; UsageError unless they are of this round."""
+def _played(
+    method: Method, found: Any, before: ServerState, cohort: Cohort
+) -> tuple[ServerState, RoundReport]:
+    """State and report that `apply` returned; UsageError unless of this round and of models as before it."""
     name = type(method).__name__
     pair = isinstance(found, tuple) and list(map(type, found)) == [ServerState, RoundReport]
     check(pair, f"{name}.apply returned {type(found).__name__}; allowed: (ServerState, RoundReport)")
@@ -108,6 +110,15 @@ def _played(method: Method, found: Any, cohort: Cohort) -> tuple[ServerState, Ro
         f"{name}.apply returned the state of round {server.round} in round {cohort.round}; allowed: the "
         "round counted up, as `finish_round` and `ServerState.advance` do",
     )
+    for own, other in ((server.params, before.params), (server.buffers, before.buffers)):
+        check(own.keys() == other.keys(), f"{name}.apply returned {[*own]}; allowed: {[*other]}")
+        for tensor, wanted in other.items():
+            kind, shape = own[tensor].dtype, tuple(own[tensor].shape)
+            check(
+                kind == wanted.dtype and shape == tuple(wanted.shape),
+                f"{name}.apply returned {tensor} as {kind} {shape}; allowed: {wanted.dtype} "
+                f"{tuple(wanted.shape)}, a model for each replica",
+            )
     return server, report
 
 

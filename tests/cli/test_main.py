@@ -100,6 +100,13 @@ def test_a_dry_run_names_the_absent_data_set_and_how_to_get_it(given, capsys):
     assert "to get it: run `python -m fedlib data fetch mnist`" in told
 
 
+@pytest.mark.parametrize("command", ["run", "submit", "export"])
+def test_a_profile_that_an_artifact_lacks_is_refused_in_one_line(command, capsys):
+    assert main([command, "start/curves", "--profile", "extended"]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.endswith("start/curves has no profile 'extended'; allowed: smoke, reduced, paper")
+
+
 def test_a_dry_run_is_silent_about_data_that_nothing_needs(capsys):
     assert main(["run", "fake/grid", "--data", "mnist"]) == 0  # a fake task, which needs no images
     capsys.readouterr()

@@ -109,6 +109,12 @@ def test_a_damaged_or_absent_file_is_one_clear_line(tmp_path):
     (tmp_path / "agent.pt").write_bytes(b"PK\x03\x04 no archive")
     with pytest.raises(DataError, match="is damaged; `python -m fedlib agents feddrl`"):
         load_agent("feddrl", tmp_path / "agent.pt")
+    path = stored(tmp_path)
+    whole = path.read_bytes()
+    for damaged in (b"hi", whole[: len(whole) // 3]):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match="is damaged; `python -m fedlib agents schedulerfl`"):
+            load_agent("schedulerfl", path)
     with pytest.raises(DataError, match="no trained agent"):
         load_agent("feddrl", tmp_path / "absent.pt")
     with pytest.raises(UsageError, match="unknown method with an agent 'fedavg'"):

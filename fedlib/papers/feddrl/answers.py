@@ -199,7 +199,9 @@ def does_it_lead_as_run(rows_of: RowsOf) -> list[str]:
         told = [
             f"As run, the label mixes' distance from uniform is {apart['as run']:.2f}, of a random deal "
             f"{apart['random deal']:.2f}, on CIFAR-10's own labels {apart['own labels']:.2f}.",
-            f"So {100 * apart['as run'] / apart['own labels']:.0f} % of the skew is left.",
+            "The label skew is gone: a random deal leaves as much."
+            if round(apart["as run"] - apart["random deal"], 2) <= 0
+            else f"So {100 * apart['as run'] / apart['own labels']:.0f} % of the skew is left.",
         ]
     return [*told, *_lead_over_cells(quantities.named(rows_of("feddrl/cifar10_as_run")))]
 

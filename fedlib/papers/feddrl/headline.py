@@ -16,7 +16,7 @@ from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.learning import updates
 from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
 from fedlib.papers.feddrl.length_runs import LENGTH_CELLS, WITH_TEN
-from fedlib.papers.feddrl.runs import EXACT_CELL, PAPERS_CNN
+from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, PAPERS_CNN
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
@@ -24,6 +24,7 @@ BY_LEVEL = (
     "That is open. On a bandit the level of the loss moves the printed agent more than its actions' effect, "
     "and a state of shares hides that level from the critic."
 )
+ON_FILES = tuple(f"authors_{scheme}_at_length" for scheme in CLUSTERED)  # the authors' partitions
 MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
 WITHIN = {  # how what is left of FedDRL's lead over FedAvg is found: in a sentence, and in a table
     "drawn": ("with clients listed in an order drawn anew in every round", "drawn order"),
@@ -48,13 +49,15 @@ class _Lead:
     left: Interval
     exact: bool  # with the paper's network, where the others have an MLP
     clients: int  # N
+    authors: bool  # on their own partition file
 
     @property
     def cell(self) -> str:
         """`CE`, or `CE on MNIST` of other data than most cells have, or `CE with the paper's CNN`."""
         data = "" if self.data == MOST_CELLS else f" on {self.data}"
         few = f" with {self.clients} clients" * (self.clients < MOST_CLIENTS)
-        return f"{self.scheme}{data}{few}" + " with the paper's CNN" * self.exact
+        own = " with the paper's CNN" * self.exact + " on the authors' file" * self.authors
+        return f"{self.scheme}{data}{few}{own}"
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -107,7 +110,7 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     return [
         f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {best}.",
         f"The mean of its last {LAST_ROUNDS} rounds is {late}.",
-        f"In these last rounds it is: {'; '.join(left)}.",
+        f"What a control leaves of it in these last rounds (table below): {'; '.join(left)}.",
     ]
 
 
@@ -156,11 +159,12 @@ def _short_runs(rows: pd.DataFrame) -> list[str]:
 
 
 def _leads(rows_of: RowsOf) -> list[_Lead]:
-    found = (_lead(rows_of(f"feddrl/{name}")) for name in (*LENGTH_CELLS, EXACT_CELL))
+    names = (*LENGTH_CELLS, EXACT_CELL, *ON_FILES)
+    found = (_lead(rows_of(f"feddrl/{name}"), authors=name in ON_FILES) for name in names)
     return [lead for lead in found if lead]
 
 
-def _lead(rows: pd.DataFrame) -> _Lead | None:
+def _lead(rows: pd.DataFrame, *, authors: bool) -> _Lead | None:
     """The leads of a cell; None for shorter runs and where no control was run."""
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return None
@@ -180,6 +184,7 @@ def _lead(rows: pd.DataFrame) -> _Lead | None:
         contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
         contrasts.paired(late[feddrl], late.fedavg), within, contrasts.paired(late[own], late[other]),
         exact=cell.model == PAPERS_CNN, clients=int(cell.num_clients),
+        authors=authors,
     )  # fmt: skip
 
 

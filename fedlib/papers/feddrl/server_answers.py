@@ -33,8 +33,9 @@ def _times_words(rows: pd.DataFrame, device: str) -> str:
         if (averaging.model == model).any()
     ]
     return (
-        f"On the {device.upper()} a decision takes {_span(decision.median_ms)} ms (printed: "
-        f"{from_text('drl_time'):g}), the median. Averaging ten models takes {' and '.join(told)}."
+        f"On the {device.upper()} a decision takes {_span(decision.median_ms)} ms with the paper's "
+        f"networks (printed: {from_text('drl_time'):g}), the median. Averaging ten models takes "
+        f"{' and '.join(told)}."
     )
 
 
