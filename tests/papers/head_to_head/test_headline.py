@@ -77,16 +77,21 @@ def test_the_later_control_stands_beside_the_registered_one():
 
 def test_cells_that_part_are_told_where_their_mean_shows_nothing():
     """FedDRL is 10 points ahead of FedAvg in one cell and 10 behind in the other: 0 in the mean."""
-    ahead = table_of(fedavg=[0.5, 0.51], feddrl=[0.6, 0.61]).assign(cell="cluster skew")
-    behind = table_of(fedavg=[0.6, 0.61], feddrl=[0.5, 0.51]).assign(cell="two labels")
-    each = {name: rows.assign(dataset="cifar10-jpeg") for name, rows in (("up", ahead), ("down", behind))}
-    told = second_set.parting_words(pd.concat(each.values()))
-    assert told == (
-        "A mean over the cells can hide what one of them shows: FedDRL (online) less FedAvg is "
-        "+10.00 [+10.00, +10.00] (cluster skew) and −10.00 [−10.00, −10.00] (two labels), in points."
+    ahead = table_of(fedavg=[0.5, 0.51], feddrl=[0.6, 0.61])
+    levels = {"fedavg": (0.6, 0.61), "feddrl": (0.5, 0.51)}
+    behind = pd.concat(
+        lines(name, seed, [level] * 20, cell=UNEQUAL)
+        for name, own in levels.items()
+        for seed, level in enumerate(own)
     )
-    assert second_set.parting_words(each["up"]) == ""
-    assert second_set.parting_words(pd.concat([ahead, ahead.assign(cell="two labels")])) == ""
+    told = second_set.parting_words(pd.concat([ahead, behind]))
+    assert told.startswith(
+        "A mean over the cells can hide what one of them shows: FedDRL (online) less FedAvg is "
+    )
+    assert f"+10.00 [+10.00, +10.00] ({next(iter(CELLS))})" in told
+    assert f"−10.00 [−10.00, −10.00] ({UNEQUAL})" in told
+    assert second_set.parting_words(ahead) == ""
+    assert second_set.parting_words(behind) == ""
 
 
 def test_a_second_data_set_stands_beside_the_claims():
