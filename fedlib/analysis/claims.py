@@ -227,7 +227,7 @@ class Verdict:
     """Verdict on a claim, with its effects and scale."""
 
     verdict: str  # one of VERDICTS
-    evidence: str  # the numbers it rests on
+    evidence: str  # the numbers it rests on, a finding a line
     effects: tuple[Effect, ...] = ()
     profile: str = ""
     data: str = ""  # data sets of the rows that decide, with a word for stand-ins
@@ -262,7 +262,7 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
     else:
         effects, held_back = _through_own_gates(claim.parts, effects, real)
         found = [*held_back, *found]
-    evidence = "; ".join([*failed, *map(str, effects), *found])
+    evidence = "\n".join([*failed, *map(str, effects), *found])
     data = dataset_words(rows_that_count(claim.parts, real))
     return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects, data=data)
 

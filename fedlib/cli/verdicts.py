@@ -154,7 +154,7 @@ def _long(record: Record) -> str:
         *(f"gate: {gate}" for gate in record["gates"]),
         *([f"how: {record['how']}"] if record["how"] else []),
         f"rows: {_rows_words(record)}",
-        *record["evidence"].split("; "),
+        *record["evidence"].splitlines(),
     ]
     return "\n".join(textwrap.fill(line, _width(), subsequent_indent="    ") for line in lines)
 
@@ -171,4 +171,4 @@ def _print_csv(found: list[Record]) -> None:
     fields = [name for name in found[0] if name not in ("gates", "effects")] if found else ["claim"]
     writer = csv.DictWriter(sys.stdout, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(found)
+    writer.writerows(record | {"evidence": record["evidence"].replace("\n", "; ")} for record in found)

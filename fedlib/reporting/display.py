@@ -121,7 +121,7 @@ def show_claims(found: Sequence[Record]) -> None:
     items = [
         (
             f"{one['claim']}{' (ours)' * one['ours']} · {one['verdict']} · {one['statement']}",
-            "; ".join(filter(None, [one["evidence"], scale_of(one), _own_caveats(one, shared)])),
+            [*one["evidence"].splitlines(), *filter(None, [scale_of(one), _own_caveats(one, shared)])],
         )
         for one in found
     ]
@@ -212,7 +212,7 @@ def show_errata(paper: str) -> None:
     items = [
         (
             f"{row.erratum} · {row.statement} · {ends[bool(row.agrees)]}",
-            f"printed: {row.printed}; recomputed: {row.recomputed}",
+            [f"printed: {row.printed}", f"recomputed: {row.recomputed}"],
         )
         for row in errata_table(paper).itertuples()
     ]
@@ -236,7 +236,7 @@ def line_of(artifact: Artifact, rows: pd.DataFrame, asked: str, *, command: str)
         )
         return f"<div {_SMALL}><b>{label}</b> {words}</div>"
     words = html.escape(f"asked: {asked}; shown: {scale_words(rows)}")
-    told = html_parts(provenance_line(rows))
+    told = html_parts(provenance_line(rows).split("; "))
     return f"<details {_SMALL}><summary><b>{label}</b> {words}</summary>{told}</details>"
 
 

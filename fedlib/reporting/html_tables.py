@@ -39,18 +39,23 @@ def html_table(frame: pd.DataFrame, *, name: str) -> str:
     return f"<details><summary>{len(frame)} lines</summary>{text}</details>"
 
 
-def html_list(items: Sequence[tuple[str, str]]) -> str:
-    """Folded entries, one line each: what stands in the line, and what opens below it."""
+def html_list(items: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Folded entries, one line each: what stands in the line, and the parts that open below it."""
     entries = (
-        f"<details><summary>{html.escape(head)}</summary>{html_parts(body)}</details>" for head, body in items
+        f"<details><summary>{html.escape(head)}</summary>{html_parts(parts)}</details>"
+        for head, parts in items
     )
     return "".join(entries)
 
 
-def html_parts(text: str) -> str:
-    """Parts that `; ` divides, each as an item of a list, with minus signs for a page."""
-    parts = re.sub(r"(?<![\w.])-(?=\d)", "−", text).split("; ")
-    return f"<ul>{''.join(f'<li>{html.escape(part)}</li>' for part in parts)}</ul>"
+def html_parts(parts: Sequence[str]) -> str:
+    """Each as an item of a list, with minus signs for a page, and `code` as code."""
+    return f"<ul>{''.join(f'<li>{_for_page(part)}</li>' for part in parts)}</ul>"
+
+
+def _for_page(text: str) -> str:
+    signs = re.sub(r"(?<![\w.])-(?=\d)", "−", text)
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(signs))
 
 
 def _as_words(frame: pd.DataFrame) -> tuple[pd.DataFrame, set[tuple[str, str]]]:

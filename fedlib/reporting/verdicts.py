@@ -100,7 +100,7 @@ def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Lo
     frames = [(one, _beside(one.artifact, profile, load)) for one in claim.supplements]
     told = [supplement.tell(own) for supplement, own in frames if len(own)]
     data = verdict.data or _timed_on(rows)
-    evidence = "; ".join(filter(None, [verdict.evidence, *told]))
+    evidence = "\n".join(filter(None, [verdict.evidence, *told]))
     return dataclasses.replace(verdict, evidence=evidence, profile=profile, data=data, artifact=artifact)
 
 

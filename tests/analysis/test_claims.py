@@ -74,7 +74,7 @@ def test_a_failed_gate_leaves_the_number_and_takes_the_verdict():
     passed = Gate("trained", lambda rows: (True, "100 updates"))
     verdict = verdict_on(claim(gates=(failed, passed)), make_rows(x=[3, 4, 5]))
     assert verdict.verdict == "not testable here"
-    assert verdict.evidence.startswith("2 of 3 curves still rise; A - B: +4.0")
+    assert verdict.evidence.startswith("2 of 3 curves still rise\nA - B: +4.0")
     assert verdict.evidence.endswith("100 updates")
     assert verdict.effects[0].interval.mean == 4
 

@@ -15,7 +15,7 @@ def record(claim, verdict, **given):
         "claim": claim, "verdict": verdict, "effect": "+1.20 [+0.80, +1.60]", "unit": "points",
         "printed": 2.166, "profile": "reduced",
         "seeds": 3, "data": "mnist", "artifact": "feddrl/table3", "kind": "superiority", "place": "sec. 4",
-        "statement": "A beats B", "evidence": "A - B +1.20 points; margin 1", "gates": ["curves flat"],
+        "statement": "A beats B", "evidence": "A - B +1.20 points; of 3 seeds\nmargin 1", "gates": ["curves flat"],
         "how": "At the end.",
         "effects": [], "ours": False,
     }  # fmt: skip
@@ -77,7 +77,7 @@ def test_the_evidence_of_one_claim(capsys):
         "gate: curves flat",
         "how: At the end.",
         'rows: reduced, mnist; fedlib.load_results("feddrl/table3", "reduced")',
-        "A - B +1.20 points",
+        "A - B +1.20 points; of 3 seeds",
         "margin 1",
     ]
 
@@ -128,5 +128,5 @@ def test_json_has_every_field_and_csv_the_table(capsys):
     assert json.loads(shown(capsys, "--json")) == RECORDS
     lines = list(csv.DictReader(io.StringIO(shown(capsys, "--csv", "FRL-C2"))))
     assert [line["claim"] for line in lines] == ["FRL-C2"]
-    assert lines[0]["evidence"] == RECORDS[2]["evidence"]
+    assert lines[0]["evidence"] == "A - B +1.20 points; of 3 seeds; margin 1"
     assert "effects" not in lines[0]

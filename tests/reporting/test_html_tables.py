@@ -113,4 +113,6 @@ def test_long_tables_fold_and_text_is_escaped():
     text = html_table(frame, name="t")
     assert text.startswith("<details><summary>30 lines</summary>")
     assert "<b>" not in text
-    assert "&lt;b&gt;" in html_list([("<b>", "x")])
+    entry = html_list([("<b>", ["x `y` -1; and z", "2"])])
+    assert "&lt;b&gt;" in entry
+    assert entry.endswith("<ul><li>x <code>y</code> −1; and z</li><li>2</li></ul></details>")
