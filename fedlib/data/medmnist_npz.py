@@ -39,6 +39,13 @@ _CLASSES = {
     "cifar10-jpeg": CIFAR10_CLASSES,
     "pneumoniamnist-subset": ("normal", "pneumonia"),
 }
+# public data sets whole: training and test images, and the shape of one
+_WHOLE = {
+    "mnist": (60_000, 10_000, (28, 28)),
+    "fmnist": (60_000, 10_000, (28, 28)),
+    "cifar10": (50_000, 10_000, (32, 32, 3)),
+    "cifar10-jpeg": (50_000, 10_000, (32, 32, 3)),
+}
 _ORIGINS = {
     "cifar10-jpeg": "CIFAR-10 re-encoded as JPEG (lossy)",
     "pneumoniamnist-subset": "unverified derivative of PneumoniaMNIST (UCSD, Kermany et al.)",
@@ -62,6 +69,7 @@ def build_npz(name: str, path: Path) -> Dataset:
     """
     arrays = _read(path)
     splits = [_split(path, part, arrays) for part in ("train", "test")]
+    _check_whole(name, path, *splits)
     largest = max(int(split.labels.max(initial=0)) for split in splits)
     if largest >= MOST_CLASSES:
         raise DataError(f"{path}: labels up to {largest}; allowed: 0..{MOST_CLASSES - 1}")
@@ -81,6 +89,17 @@ def build_npz(name: str, path: Path) -> Dataset:
     if name not in _CLASSES:
         _warn_of_empty_classes(path, dataset)
     return dataset
+
+
+def _check_whole(name: str, path: Path, train: Split, test: Split) -> None:
+    """DataError if the file has a public data set's name and other images: rows know them by that name."""
+    found = (len(train.images), len(test.images), train.images.shape[1:])
+    if found != _WHOLE.get(name, found):
+        words = "{:,} training and {:,} test images of the shape {}".format
+        raise DataError(
+            f"{path}: {words(*found)}; the data set {name} has {words(*_WHOLE[name])}; give a file of other "
+            "images another name"
+        )
 
 
 def _warn_of_empty_classes(path: Path, dataset: Dataset) -> None:

@@ -36,10 +36,25 @@ class TestNpz:
         assert isinstance(tiny.train.images, np.memmap)
 
     def test_mnist_may_be_one_file_and_says_so(self, folder):
-        _npz(folder / "mnist.npz")
+        whole = {
+            f"{part}_{what}": np.zeros((number, *shape), np.uint8)
+            for part, number in (("train", 60_000), ("test", 10_000))
+            for what, shape in (("images", (28, 28)), ("labels", ()))
+        }
+        _npz(folder / "mnist.npz", **whole)
         mnist = data.load_dataset("mnist")
         assert "mnist.npz" in mnist.origin
         assert mnist.num_classes == 10
+
+    def test_a_public_name_is_refused_to_other_images(self, folder):
+        _npz(folder / "mnist.npz")
+        with pytest.raises(DataError) as told:
+            data.load_dataset("mnist")
+        assert str(told.value) == (
+            f"{folder}/mnist.npz: 6 training and 3 test images of the shape (4, 4); the data set mnist has "
+            "60,000 training and 10,000 test images of the shape (28, 28); give a file of other images another "
+            "name"
+        )
 
     def test_labels_that_no_image_has_are_told_once(self, folder):
         labels = {"train_labels": np.array([1, 2, 4, 1, 2, 4]), "test_labels": np.array([4, 2, 1])}
@@ -48,8 +63,9 @@ class TestNpz:
             assert data.load_dataset("tiny").num_classes == 5
         assert len(told) == 1
         assert data.load_dataset("tiny").num_classes == 5  # kept by now; nothing more is said
-        _npz(folder / "mnist.npz", **labels)  # whose classes are known
-        assert data.load_dataset("mnist").num_classes == 10
+        labels = {"train_labels": np.zeros(6, int), "test_labels": np.zeros(3, int)}
+        _npz(folder / "pneumoniamnist_subset.npz", **labels)  # whose classes are known
+        assert data.load_dataset("pneumoniamnist-subset").num_classes == 2
 
     def test_a_changed_file_is_read_again(self, folder):
         _npz(folder / "tiny.npz")
