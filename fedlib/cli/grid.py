@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fedlib.run import Run
 
 Plans = dict["Artifact", list["Run"]]
+_OPTIONS = {"dataset": "--data", "partition": "--partition", "method": "--method"}
 
 
 class _Once(argparse.Action):
@@ -95,10 +96,16 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
     )
     data = arguments.data if arguments.data is None else check_dataset(arguments.data)
     names = {"dataset": data, "partition": arguments.partition, "method": arguments.method}
+    settings = _settings(arguments.set)
+    for field, option in _OPTIONS.items():
+        check(
+            names[field] is None or field not in settings,
+            f"--set {field} and {option} given; allowed: one of them",
+        )
     options = {
         "seeds": None if arguments.seeds is None else selection.parse_seeds(arguments.seeds),
         "names": {field: name for field, name in names.items() if name is not None},
-        "settings": _settings(arguments.set),
+        "settings": settings,
     }
     try:
         plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}

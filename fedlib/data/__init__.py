@@ -73,6 +73,11 @@ def check_dataset(name: str) -> str:
     return check_name("data set", canonical(str(name)), names())
 
 
+def dataset_options(name: str) -> tuple[str, ...]:
+    """The options that `load_dataset` takes for it, from whichever source; UsageError for an unknown name."""
+    return tuple(dict.fromkeys(option for source in _sources(name) for option in source.options))
+
+
 def _at_hand(sources: list[Source]) -> Source | None:
     return next((source for source in sources if source.generated or source.find()), None)
 
@@ -80,7 +85,7 @@ def _at_hand(sources: list[Source]) -> Source | None:
 def _check_options(source: Source, options: dict[str, Any]) -> None:
     defaults = inspect.signature(source.build).parameters
     for key, value in options.items():
-        check_name(f"option of the data set {source.name}", key, source.options or ["(it has none)"])
+        check_name(f"option of the data set {source.name}", key, source.options or ["none"])
         good = isinstance(value, int) and not isinstance(value, bool) and value >= 1
         kind = f"an integer of at least 1 (default {defaults[key].default})"
         require(good, f"option {key} of the data set {source.name} is {value!r}; allowed: {kind}")

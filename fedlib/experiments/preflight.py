@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from fedlib.data import check_dataset
+from fedlib.data import check_dataset, dataset_options
 from fedlib.engine import PRECISIONS, SAMPLE_ORDERS, make_optimizer
 from fedlib.engine.optimizers import OPTION_TYPES
 from fedlib.errors import check, check_name
@@ -58,7 +58,10 @@ def with_numbers_as_annotated(run: Run, settings: Iterable[str]) -> Run:
 
 
 def check_dataset_options(name: str, options: Mapping[str, Any]) -> None:
-    """UsageError for a `TASK_OPTIONS` value that no data set can be used with."""
+    """UsageError for an option that the data set lacks, or a `TASK_OPTIONS` value that none can be used with."""
+    known = list(dict.fromkeys([*dataset_options(name), *TASK_OPTIONS]))
+    for option in options:
+        check_name(f"option of the data set {name}", option, known)
     for option in TASK_OPTIONS.keys() & options.keys():
         check_value(f"data set {name!r}: {option}", options[option], TASK_OPTIONS[option])
     for option in {"mean", "std"} & options.keys():

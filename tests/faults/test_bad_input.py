@@ -113,6 +113,14 @@ FIRST = [
         "run fake/grid --set method.bias=big --method fedddrl", "bias='big' given; allowed: a number or null"
     ),
     Row(
+        "run fake/grid --set dataset.train_per_clas=3",
+        "'train_per_clas' (did you mean 'train_per_class'?); allowed: ",
+    ),
+    Row(
+        "run fake/grid --set method=fedavg --method fedprox",
+        "--set method and --method given; allowed: one of them",
+    ),
+    Row(
         "run fake/grid --set dataset.mean=[0,null]",
         "mean=[0, null] given; allowed: a list of number",
     ),
