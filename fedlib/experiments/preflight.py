@@ -58,7 +58,7 @@ def with_numbers_as_annotated(run: Run, settings: Iterable[str]) -> Run:
 
 
 def check_dataset_options(name: str, options: Mapping[str, Any]) -> None:
-    """UsageError for an option that the data set lacks, or a `TASK_OPTIONS` value that none can be used with."""
+    """UsageError for an option that it lacks, or a `TASK_OPTIONS` value that no data set can be used with."""
     known = list(dict.fromkeys([*dataset_options(name), *TASK_OPTIONS]))
     for option in options:
         check_name(f"option of the data set {name}", option, known)

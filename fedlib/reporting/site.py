@@ -116,7 +116,8 @@ def _claim(one: Record, effects: pd.DataFrame, notebook: _SitePage | None) -> _S
     body = f"""<h1>{one["claim"]} {_badge(one["verdict"])}</h1>
 <p><b>{html.escape(statement)}</b></p><p class=mute>{place}{link}</p>
 <div class="scroll parts">{table}</div>
-<h2>Evidence</h2>{html_parts(one["evidence"].splitlines())}<p class=mute>{html.escape(scale_of(one) or "no rows")}</p>
+<h2>Evidence</h2>{html_parts(one["evidence"].splitlines())}
+<p class=mute>{html.escape(scale_of(one) or "no rows")}</p>
 {f"<p>{html.escape(one['how'])}</p>" if one["how"] else ""}
 <h2>Rows</h2><p><code>python -m fedlib {command}</code></p>
 {_drawn(figure, artifact)}"""

@@ -15,8 +15,8 @@ def record(claim, verdict, **given):
         "claim": claim, "verdict": verdict, "effect": "+1.20 [+0.80, +1.60]", "unit": "points",
         "printed": 2.166, "profile": "reduced",
         "seeds": 3, "data": "mnist", "artifact": "feddrl/table3", "kind": "superiority", "place": "sec. 4",
-        "statement": "A beats B", "evidence": "A - B +1.20 points; of 3 seeds\nmargin 1", "gates": ["curves flat"],
-        "how": "At the end.",
+        "statement": "A beats B", "evidence": "A - B +1.20 points; of 3 seeds\nmargin 1",
+        "gates": ["curves flat"], "how": "At the end.",
         "effects": [], "ours": False,
     }  # fmt: skip
     return usual | given

@@ -52,8 +52,8 @@ class TestNpz:
             data.load_dataset("mnist")
         assert str(told.value) == (
             f"{folder}/mnist.npz: 6 training and 3 test images of the shape (4, 4); the data set mnist has "
-            "60,000 training and 10,000 test images of the shape (28, 28); give a file of other images another "
-            "name"
+            "60,000 training and 10,000 test images of the shape (28, 28); give a file of other images "
+            "another name"
         )
 
     def test_labels_that_no_image_has_are_told_once(self, folder):

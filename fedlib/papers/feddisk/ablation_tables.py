@@ -74,7 +74,7 @@ def beyond_the_step(ablations: pd.DataFrame, at_length: pd.DataFrame) -> list[st
     for where, table in (("in the short runs", short), ("at the paper's length", long)):
         for _, line in table[table.variant == "feddisk"].iterrows():
             found = Interval.from_columns(line, "mean", bounds="")
-            side = by_sign(found, above="more", below="less", undecided="not decided")
+            side = by_sign(found, above="more", below="less", undecided="no clear difference")
             told.append(f"{effect_words(found, 'points')} {where} ({side})")
     if not told:
         return []

@@ -5,6 +5,7 @@ from collections import Counter
 from fedlib.analysis.claims import effects_of, real_rows
 from fedlib.analysis.intervals import NO_INTERVAL, by_sign
 from fedlib.analysis.numbers import RowsOf, seeds_of, stated
+from fedlib.analysis.tables import listed
 from fedlib.papers.frl.answers import does_the_rate_decide
 from fedlib.papers.frl.numbers import (
     BEHIND_FEDAVG,
@@ -73,5 +74,8 @@ def _what_training_adds(rows_of: RowsOf) -> str:
 def _other_measures(rows_of: RowsOf) -> str:
     """Verdicts on C7 by the measures beside its own, which were added when its rows had been looked at."""
     verdicts = Counter(one.verdict for one in effects_of(BEHIND, real_rows(rows_of("frl/sec5"))))
-    found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-    return f"By {verdicts.total()} other measures, tried later, C7 would be: {found}."
+    agree = len(verdicts) == 1
+    found = [
+        f"{verdict} {'each time' if agree else f'{count} times'}" for verdict, count in verdicts.most_common()
+    ]
+    return f"By {verdicts.total()} other measures, tried later, C7 would be {listed(found)}."

@@ -122,11 +122,23 @@ def test_groups_at_the_papers_length(main, mean, says):
     told = length_answers.do_small_groups_get_more_at_length(
         stored(cluster_skew_at_length=lengthened(with_weights(main)))
     )
-    start = "In runs of 1000 rounds under CE and CN on Fashion-MNIST, after the first quarter, a small group's "
-    start += "factor less the main group's is "
+    start = "In runs of 1000 rounds under CE and CN on Fashion-MNIST, after the first quarter, a small "
+    start += "group's factor less the main group's is "
     assert told[0].startswith(f"{start}{mean}")
     assert told[0].endswith(f" % of a uniform one: it is {says}.")
     assert told[1].endswith("+0.00 [+0.00, +0.00] % for the untrained policy.")
+
+
+def test_groups_at_the_papers_length_are_told_by_data_set():
+    fmnist = lengthened(with_weights(0.42))
+    both = pd.concat([lengthened(with_weights(0.8)).assign(dataset="mnist"), fmnist])
+    told = length_answers.do_small_groups_get_more_at_length(
+        stored(cluster_skew_at_length=fmnist, small_sets_at_length=both)
+    )
+    assert [(" on Fashion-MNIST," in words, " on MNIST," in words) for words in told[::2]] == [
+        (True, False), (False, True),
+    ]  # fmt: skip
+    assert [words.rpartition("it is ")[2] for words in told[::2]] == ["larger.", "smaller."]
 
 
 @pytest.mark.parametrize(
