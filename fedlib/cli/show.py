@@ -41,7 +41,9 @@ def add_show(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="every line of a long table")
     parser.add_argument(
-        "--out", metavar="FILE", help="the figure, png, pdf or svg (default: build/figures/<ID>.png)"
+        "--out",
+        metavar="FILE",
+        help="the figure, png, pdf or svg, or its folder (default: build/figures/<ID>.png)",
     )
 
 
@@ -217,5 +219,8 @@ def _figure_path(arguments: argparse.Namespace) -> "Path":
     from fedlib.paths import project_root
 
     if arguments.out:
-        return Path(arguments.out) if Path(arguments.out).suffix else Path(f"{arguments.out}.png")
+        path = Path(arguments.out)
+        if path.is_dir():
+            return path / f"{arguments.id.rpartition('/')[2]}.png"
+        return path if path.suffix else Path(f"{path}.png")
     return project_root() / "build" / "figures" / f"{arguments.id}.png"

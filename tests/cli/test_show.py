@@ -60,8 +60,9 @@ def test_a_table_or_figure_that_rows_do_not_suffice_for_is_left_out_in_a_line(
 def test_final_accuracies_stand_in_for_tables_that_are_all_left_out(store, monkeypatch, capsys, tmp_path):
     with_tables(monkeypatch, "no_such_table", "nothing_of")
     assert main(["run", "fake/grid", "--seeds", "1", *store]) == 0
-    assert main(["show", "fake/grid", *store, "--out", str(tmp_path / "a.png")]) == 0
+    assert main(["show", "fake/grid", *store, "--out", str(tmp_path)]) == 0
     assert "final accuracy %" in capsys.readouterr().out
+    assert (tmp_path / "grid.png").is_file()  # in the folder that was given
 
 
 def shown(capsys, tmp_path, *options):
