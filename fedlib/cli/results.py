@@ -37,6 +37,7 @@ def results_command(arguments: argparse.Namespace) -> int:
     """List the stored runs that fit the filters, one line a description; delete them if asked to."""
     from fedlib.experiments import stored_runs
     from fedlib.experiments.store import Store
+    from fedlib.papers import artifacts
 
     store, wanted = Store(arguments.store), wanted_fields(arguments)
     _check_ids(store, arguments.ids)
@@ -48,7 +49,9 @@ def results_command(arguments: argparse.Namespace) -> int:
     print_table(stored_runs.overview(found))
     if not arguments.delete:
         count = count_of_runs(len(found))
-        print(f"{count} in {store.root}; one artifact: python -m fedlib show {found[0].run.id}")
+        shown = [stored.run.id for stored in found if stored.run.id in artifacts()]  # not of `run_runs` alone
+        hint = f"; one artifact: python -m fedlib show {shown[0]}" if shown else ""
+        print(f"{count} in {store.root}{hint}")
         return 0
     check(arguments.yes, f"{count_of_runs(len(found))} would be deleted; allowed: --delete --yes")
     print(f"{count_of_runs(stored_runs.delete(store, found))} deleted")

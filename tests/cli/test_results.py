@@ -13,6 +13,7 @@ import fedlib
 from fedlib.cli import show, show_tables
 from fedlib.cli.main import main
 from fedlib.experiments import stored_runs
+from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
 from fedlib.plotting.style import method_style
 
@@ -245,6 +246,15 @@ def test_names_that_only_the_store_has_are_allowed(store, tmp_path, capsys):
     assert "2 runs in" in capsys.readouterr().out
     assert main(["results", "gone/curves", *rest, "--method", "mypackage:Mine", "--profile", "paper"]) == 0
     assert capsys.readouterr().out.startswith("no such runs in")
+
+
+def test_show_is_named_for_artifacts_that_it_knows(store, tmp_path, capsys):
+    assert main(["results", "--store", str(store)]) == 0
+    assert capsys.readouterr().out.endswith("; one artifact: python -m fedlib show start/curves\n")
+    (stored, *_) = stored_runs.find_runs(Store(store), ["start/curves"])
+    run_runs([replace(stored.run, paper="mine", artifact="first", method="fedavg")], store=tmp_path)
+    assert main(["results", "--store", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.endswith(f"1 run in {tmp_path}\n")
 
 
 def test_runs_are_deleted_on_a_second_word_only(store, capsys):
