@@ -70,7 +70,10 @@ def _sources(name: str) -> list[Source]:
 
 def check_dataset(name: str) -> str:
     """The data set's name as fedlib spells it, `my-set` for `My_Set`; UsageError for an unknown one."""
-    return check_name("data set", canonical(str(name)), names())
+    known, spelt = names(), canonical(str(name))
+    if spelt in known:
+        return spelt
+    return check_name("data set", str(name), [*known, f"an .npz file's name in {data_folder()}"])
 
 
 def dataset_options(name: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from fedlib.data import check_dataset, dataset_options
 from fedlib.engine import PRECISIONS, SAMPLE_ORDERS, make_optimizer
 from fedlib.engine.optimizers import OPTION_TYPES
 from fedlib.errors import check, check_name
+from fedlib.experiments.artifact import PROFILES
 from fedlib.federation.client_data import TASK_OPTIONS
 from fedlib.federation.task import check_run_numbers
 from fedlib.methods import make_method, method_class
@@ -23,6 +24,7 @@ _OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that
 
 def check_run_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
+    check_name("profile", run.profile, PROFILES)
     check_dataset(run.dataset)
     check_dataset_options(run.dataset, run.dataset_options)
     check_partition(run.partition, run.partition_options)

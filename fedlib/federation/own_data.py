@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
@@ -11,8 +12,9 @@ from torch import Tensor, nn
 
 from fedlib.data.dataset import Dataset, Split
 from fedlib.engine import Samples, Trainer, choose_backend, make_optimizer
-from fedlib.errors import check
+from fedlib.errors import check, check_name
 from fedlib.federation.task import Task, check_run_numbers
+from fedlib.models import output_shape
 from fedlib.models.layers import number_dropouts, replace_layers
 from fedlib.run import Run
 
@@ -27,12 +29,14 @@ def task_of(
     clients: inputs and labels of each client, on one device, where all is computed. settings: fields of
     `fedlib.run.Run`, such as seed, cohort_size and local_learning_rate; nothing is stored. Images of the
     data set itself, which FedDisk's noise and the server's share are made of, do not exist.
-    UsageError for a client without samples, inputs that are not finite, labels that are no whole numbers from
-    0 up, or settings out of range.
+    UsageError for a client without samples, inputs that are not finite or of several shapes, labels that are
+    no whole numbers from 0 up or have no output of the model, or settings that a run lacks or out of range.
     """
     check(len(clients) > 0, "no clients given; allowed: one or more, each (inputs, labels)")
     for name, part in [*((f"client {k}", part) for k, part in enumerate(clients)), ("test", test)]:
-        _check(name, *part)
+        _check(name, part, clients[0])
+    for setting in settings:
+        check_name("setting", setting, [field.name for field in fields(Run)])
     fixed = {"paper": "own", "artifact": "own", "profile": "smoke", "dataset": "own", "partition": "own"}
     run = Run(
         **{**fixed, "model": "own", "method": "own", **settings}, num_clients=len(clients), rounds=rounds
@@ -47,13 +51,22 @@ def task_of(
     ends = np.cumsum([0, *(len(labels) for _, labels in clients)])
     lists = [np.arange(first, last) for first, last in pairwise(ends)]
     model = number_dropouts(replace_layers(copy.deepcopy(model))).to(device)  # the caller's stays as it is
+    made = output_shape("the model", model, samples.fetch(torch.zeros(1, dtype=torch.int64, device=device)))
+    check(
+        len(made) == 2 and made[1] >= classes,
+        f"the model makes {made} of one input; allowed: (1, {classes}) or wider, for labels to {classes - 1}",
+    )
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     trainer = Trainer(model, choose_backend(model, device), optimizer, run.batch_size)
     return Task((run,), dataset, samples, Samples(*test), [lists], model, trainer, device, starts_with=model)
 
 
-def _check(name: str, inputs: Tensor, labels: Tensor) -> None:
-    count = len(labels)
+def _check(name: str, part: Labelled, first: Labelled) -> None:
+    check(
+        isinstance(part, tuple | list) and [isinstance(one, Tensor) for one in part] == [True, True],
+        f"{name} is no pair of tensors; allowed: (inputs, labels)",
+    )
+    (inputs, labels), count = part, len(part[1])
     check(
         0 < count == len(inputs),
         f"{name} has {len(inputs)} inputs and {count} labels; allowed: 1 or more of each",
@@ -66,3 +79,5 @@ def _check(name: str, inputs: Tensor, labels: Tensor) -> None:
         labels.dtype == torch.int64 and labels.ndim == 1 and int(labels.min()) >= 0,
         f"{name} has labels {labels.dtype} {tuple(labels.shape)}; allowed: int64 [n], 0 or more",
     )
+    shape, same = tuple(inputs.shape[1:]), tuple(first[0].shape[1:])
+    check(shape == same, f"{name} has inputs of the shape {shape}; allowed: {same}, that of client 0")

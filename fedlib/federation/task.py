@@ -29,8 +29,10 @@ from fedlib.federation import client_data
 from fedlib.models import check_fits, count_parameters, make_model
 from fedlib.partition import Partition
 from fedlib.run import JOINED_METHODS, Run
+from fedlib.validation import check_fields
 
 CLIENT_EVALS = ("none", "cohort", "all")
+_LEAST = {"seed": 0, "rounds": 1, "local_epochs": 1, "batch_size": 1, "eval_every": 1}
 Made = TypeVar("Made")
 
 
@@ -227,13 +229,14 @@ def check_run_numbers(run: Run) -> None:
     for whole in (known.name for known in fields(run) if known.type in (int, int | None)):
         value = getattr(run, whole)  # 2.0 would be another key than 2
         check(value is None or type(value) is int, f"{whole}={value!r} given; allowed: a whole number")
+    check_fields(run)
     size = run.num_clients if run.cohort_size is None else run.cohort_size
     check(run.num_clients >= 1, f"num_clients={run.num_clients} given; allowed: 1 or more")
     check(
         1 <= size <= run.num_clients,
         f"cohort_size={size} given; allowed: 1 to num_clients={run.num_clients} (K clients of N take part)",
     )
-    for name, least in (("rounds", 1), ("local_epochs", 1), ("batch_size", 1), ("eval_every", 1)):
+    for name, least in _LEAST.items():
         check(getattr(run, name) >= least, f"{name}={getattr(run, name)} given; allowed: {least} or more")
     check(
         run.local_learning_rate > 0, f"local_learning_rate={run.local_learning_rate} given; allowed: above 0"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fedlib import seeds
 from fedlib.errors import UsageError, check, check_name
@@ -69,19 +69,24 @@ def make_model(
 
 def check_fits(name: str, model: nn.Module, image_shape: tuple[int, int, int], num_classes: int) -> None:
     """UsageError unless the model called `name`, on the CPU, makes a logit per class of such an image."""
-    training = model.training
-    try:
-        with torch.no_grad():
-            found = tuple(model.eval()(torch.zeros(1, *image_shape)).shape)
-    except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise UsageError(f"model {name!r} does not take images {tuple(image_shape)}: {reason}") from error
-    finally:
-        model.train(training)
+    found = output_shape(f"model {name!r}", model, torch.zeros(1, *image_shape))
     check(
         found == (1, num_classes),
         f"model {name!r} makes {found} of one image; allowed: (1, {num_classes}), a logit per class",
     )
+
+
+def output_shape(name: str, model: nn.Module, inputs: Tensor) -> tuple[int, ...]:
+    """Shape of what a model makes of these inputs in evaluation; UsageError if it does not take them."""
+    training = model.training
+    try:
+        with torch.no_grad():
+            return tuple(model.eval()(inputs).shape)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise UsageError(f"{name} does not take inputs {tuple(inputs.shape[1:])}: {reason}") from error
+    finally:
+        model.train(training)
 
 
 def model_builder(name: str) -> Callable[..., nn.Module]:

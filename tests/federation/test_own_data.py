@@ -78,6 +78,9 @@ X, Y = CLIENTS[0]
         ([(X.long(), Y)], "client 0 has inputs of torch.int64"),
         ([(X, Y.float())], r"client 0 has labels torch.float32 \(20,\); allowed: int64"),
         ([(X, Y - 1)], "client 0 has labels"),
+        ([(X, Y + 9)], r"the model makes \(1, 3\) of one input; allowed: \(1, 1\d\) or wider"),
+        ([(X, Y), (X[:, :1], Y)], "client 1 has inputs of the shape .*, that of client 0"),
+        ([(X.numpy(), Y)], r"client 0 is no pair of tensors; allowed: \(inputs, labels\)"),
     ],
 )
 def test_data_that_cannot_be_trained_on_are_refused(clients, says):
@@ -88,3 +91,7 @@ def test_data_that_cannot_be_trained_on_are_refused(clients, says):
 def test_settings_are_those_of_a_run():
     with pytest.raises(UsageError, match="cohort_size=9 given; allowed: 1 to num_clients=4"):
         task_of(network(), CLIENTS, (X, Y), cohort_size=9)
+    with pytest.raises(UsageError, match=r"unknown setting 'batchsize' .did you mean 'batch_size'"):
+        task_of(network(), CLIENTS, (X, Y), batchsize=9)
+    with pytest.raises(UsageError, match="seed=-1 given; allowed: 0 or more"):
+        task_of(network(), CLIENTS, (X, Y), seed=-1)

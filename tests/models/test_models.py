@@ -231,7 +231,7 @@ def test_the_smallest_allowed_image_works(name, side):
 @pytest.mark.parametrize(
     ("network", "message"),
     [
-        (nn.Sequential(nn.Flatten(), nn.Linear(3, 2)), r"model 'own' does not take images \(1, 4, 4\): "),
+        (nn.Sequential(nn.Flatten(), nn.Linear(3, 2)), r"model 'own' does not take inputs \(1, 4, 4\): "),
         (nn.Flatten(), r"model 'own' makes \(1, 16\) of one image; allowed: \(1, 2\), a logit per class"),
     ],
 )
