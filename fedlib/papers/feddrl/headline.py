@@ -9,7 +9,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed, standing_words
+from fedlib.analysis.tables import counted, listed
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.estimands import ROUNDS
@@ -21,8 +21,8 @@ from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
 BY_LEVEL = (
-    "That is open. On a bandit the level of the loss moves the printed agent more than its actions' effect, "
-    "and a state of shares hides that level from the critic."
+    "That is open: on a bandit the level of the loss moves the printed agent more than its actions' effect, "
+    "and a state of shares hides that level from the critic"
 )
 ON_FILES = tuple(f"authors_{scheme}_at_length" for scheme in CLUSTERED)  # the authors' partitions
 MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
@@ -84,34 +84,38 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def _in_one_sentence(leads: list[_Lead]) -> str:
-    best, late, left = (
-        standing_words({one.cell: getattr(one, part) for one in leads}, "under")
-        for part in ("best", "late", "left")
-    )
     return (
-        f"**Does it matter at the paper's length?** Against FedAvg FedDRL's best round is {best}; the mean "
-        f"of its last {LAST_ROUNDS} of {ROUNDS} rounds is {late}; what the controls of section 4 leave of "
-        f"that is {left}."
+        "**Does it matter at the paper's length?** Against FedAvg FedDRL's best round is "
+        f"{_cells_ahead([one.best for one in leads])}, the mean of its last {LAST_ROUNDS} of {ROUNDS} rounds "
+        f"{_cells_ahead([one.late for one in leads])}, and what a control leaves of it there (table at the "
+        f"top) is {_left(leads)}."
     )
 
 
 def in_brief_at_length(rows_of: RowsOf) -> list[str]:
-    """FedDRL's side of FedAvg by cell in the best round and in the last ones, then that of what is left."""
+    """In how many cells FedDRL is ahead of FedAvg in the best round and in the last ones; what is left."""
     leads = _leads(rows_of)
     if not leads:
         return []
-    best, late = (
-        standing_words({one.cell: getattr(one, part) for one in leads}, "under") for part in ("best", "late")
-    )
-    left = []
-    for within, (words, _) in WITHIN.items():
-        own = {one.cell: one.left for one in leads if one.within == within}
-        left += [f"{words}, {standing_words(own, 'under')}"] if own else []
     return [
-        f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {best}.",
-        f"The mean of its last {LAST_ROUNDS} rounds is {late}.",
-        f"What a control leaves of it in these last rounds (table below): {'; '.join(left)}.",
+        f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is "
+        f"{_cells_ahead([one.best for one in leads])} (table below).",
+        f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead([one.late for one in leads])}.",
+        f"What a control leaves of it in these last rounds is {_left(leads)}.",
     ]
+
+
+def _cells_ahead(found: list[Interval]) -> str:
+    """`ahead in 4 of 10 cells and behind in 1`, by the sides of 0 of their intervals."""
+    ahead, behind = (sum(sign * one.low > 0 < sign * one.high for one in found) for sign in (1, -1))
+    rest = f" and behind in {behind}" * bool(behind)
+    return f"ahead in {ahead or 'none'} of {counted(len(found), 'cell')}{rest}"
+
+
+def _left(leads: list[_Lead]) -> str:
+    """What is left of the late leads, control by control."""
+    found = {words: [one.left for one in leads if one.within == key] for key, (words, _) in WITHIN.items()}
+    return listed([f"{_cells_ahead(left)} {words}" for words, left in found.items() if left])
 
 
 def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
@@ -205,9 +209,9 @@ def _who_learns(rows_of: RowsOf) -> list[str]:
     learns = (
         "**Does the agent learn?** In the small setting, on images of all of each data set "
         f"(`repair_judged`{_updates(named)}), its mean reward less that of uniform weights is "
-        f"{told} nats as printed, and {repair} nats with seven settings changed.{_with_ten(rows_of)}"
+        f"{told} nats as printed, and {repair} nats with seven settings changed{_with_ten(rows_of)}."
     )
-    why = f"**Why not in the small setting?** {' '.join([BY_LEVEL, *_centring(rows_of)])}"
+    why = f"**Why not in the small setting?** {'; '.join([BY_LEVEL, *_centring(rows_of)])}."
     return [learns] if all(gain.low > 0 for gain in printed.values()) else [learns, why]
 
 
@@ -221,16 +225,19 @@ def _updates(named: pd.DataFrame) -> str:
 
 
 def _with_ten(rows_of: RowsOf) -> str:
-    """The printed agent's mean reward with ten clients at the paper's length, in a sentence."""
+    """The printed agent's mean reward with ten clients at the paper's length; also in drawn order."""
     named = quantities.named(rows_of(WITH_TEN))
     if named.empty or not {"feddrl", "fedavg", "untrained"} <= set(named.variant):
         return ""
-    gains = (reward_gain(named, "feddrl", other) for other in ("fedavg", "untrained"))
-    fedavg, untrained = map(effect_words, gains)
-    return (
-        f" As printed, with ten clients at the paper's length{_updates(named)}, it is {fedavg} nats from "
-        f"FedAvg's, whose weights are uniform there, and {untrained} from its untrained policy's."
+    pairs = {("feddrl", "fedavg"), ("feddrl", "untrained"), ("drawn", "fedavg")}
+    gains = {pair: effect_words(reward_gain(named, *pair)) for pair in pairs if {*pair} <= set(named.variant)}
+    told = (
+        f"; as printed, with ten clients at the paper's length{_updates(named)}, it is "
+        f"{gains['feddrl', 'fedavg']} nats from FedAvg's, whose weights are uniform there, and "
+        f"{gains['feddrl', 'untrained']} from its untrained policy's"
     )
+    drawn = gains.get(("drawn", "fedavg"))
+    return f"{told}, but {drawn} from FedAvg's with clients listed in drawn order" if drawn else told
 
 
 def _centring(rows_of: RowsOf) -> list[str]:
@@ -241,4 +248,4 @@ def _centring(rows_of: RowsOf) -> list[str]:
         return []
     gains = {words: reward_gain(named, name, "uniform") for words, name in tried.items()}
     told = listed([f"{words} {effect_words(gain, 'nats')}" for words, gain in gains.items()])
-    return [f"In the federation it does not show as the cause: less uniform weights, {told} (section 3)."]
+    return [f"in the federation it does not show as the cause: less uniform weights, {told} (section 3)"]

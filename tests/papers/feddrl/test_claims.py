@@ -642,24 +642,30 @@ def test_the_end_answers_without_numbers():
         "−0.50 [−0.50, −0.50] (Fashion-MNIST) and −0.50 [−0.50, −0.50] (MNIST) nats as printed, and "
         "+0.40 [+0.40, +0.40] (Fashion-MNIST) and +0.40 [+0.40, +0.40] (MNIST) nats with seven "
         "settings changed.",
-        "**Why not in the small setting?** That is open. On a bandit the level of the loss moves the printed "
+        "**Why not in the small setting?** That is open: on a bandit the level of the loss moves the printed "
         "agent more than its actions' effect, and a state of shares hides that level from the critic.",
-        "**Does it matter at the paper's length?** Against FedAvg FedDRL's best round is ahead under CN, PA "
-        "and CE on MNIST; the mean of its last 50 of 1000 rounds is ahead under CN, PA and CE on MNIST; what "
-        "the controls of section 4 leave of that is ahead under CN, PA and CE on MNIST.",
+        "**Does it matter at the paper's length?** Against FedAvg FedDRL's best round is ahead in 3 of 3 "
+        "cells, the mean of its last 50 of 1000 rounds ahead in 3 of 3 cells, and what a control leaves of it "
+        "there (table at the top) is ahead in 1 of 1 cell with clients listed in an order drawn anew in every "
+        "round, ahead in 1 of 1 cell against uniform weights and ahead in 1 of 1 cell against its untrained "
+        "policy.",
     ]
-    ten = at_length([52.0, 52.2, 52.1])
-    mean = ten.method.map({"feddrl": 1.5}).fillna(2.0)
+    ten = at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
+    mean = ten.method.map({"feddrl": 1.5}).fillna(2.0).mask(ten.method_options.str.contains("drawn"), 2.25)
     stored["feddrl/paper_length_ten"] = ten.assign(
         num_clients=10, client_loss_mean=mean, client_loss_min=1.0, client_loss_max=1.0
     )
     tried = {"uniform": 2.0, "centring": 1.9, "all_but_centring": 1.7}
     searched = [cell(**{name: [50, 50]}).assign(client_loss_mean=loss) for name, loss in tried.items()]
     stored["feddrl/repair_search"] = pd.concat(searched).assign(client_loss_min=1.0, client_loss_max=1.0)
-    agent, why, _ = headline.conclusion(lambda name: stored.get(name, pd.DataFrame()))
-    assert " nats from FedAvg's, whose weights are uniform there, and " in agent
+    agent, why, length = headline.conclusion(lambda name: stored.get(name, pd.DataFrame()))
+    assert (
+        "it is +0.50 [+0.50, +0.50] nats from FedAvg's, whose weights are uniform there, and +0.00" in agent
+    )
+    assert agent.endswith("but −0.25 [−0.25, −0.25] from FedAvg's with clients listed in drawn order.")
+    assert "ahead in 2 of 2 cells with clients listed in an order drawn anew in every round" in length
     assert why.endswith(
-        " In the federation it does not show as the cause: less uniform weights, a centred reward alone "
+        "; in the federation it does not show as the cause: less uniform weights, a centred reward alone "
         "+0.10 [+0.10, +0.10] nats and the search's changes but that +0.30 [+0.30, +0.30] nats (section 3)."
     )
     del stored["feddrl/repair_search"], stored["feddrl/paper_length_ten"]
@@ -670,11 +676,10 @@ def test_the_end_answers_without_numbers():
     stored["feddrl/table3"] = cell(**dict.fromkeys(("feddrl", "fedavg", "uniform", "untrained"), (50, 50.2)))
     length, _ = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
     assert length == (
-        "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead under CN, PA and CE on "
-        "MNIST. The mean of its last 50 rounds is ahead under CN, PA and CE on MNIST. What a "
-        "control leaves of it in these last rounds (table below): with clients listed in an order drawn "
-        "anew in every round, ahead under CN; against "
-        "uniform weights, ahead under PA; against its untrained policy, ahead under CE on MNIST."
+        "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead in 3 of 3 cells (table below). "
+        "The mean of its last 50 rounds is ahead in 3 of 3 cells. What a control leaves of it in these last "
+        "rounds is ahead in 1 of 1 cell with clients listed in an order drawn anew in every round, ahead in "
+        "1 of 1 cell against uniform weights and ahead in 1 of 1 cell against its untrained policy."
     )
     table = headline.leads_at_length(lambda name: stored.get(name, pd.DataFrame()))
     assert table.to_numpy().tolist() == [
