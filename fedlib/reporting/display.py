@@ -206,6 +206,11 @@ def show_points(*sentences: str) -> None:
     display(Markdown("\n".join(f"- {sentence}" for sentence in sentences)))
 
 
+def show_folded(head: str, parts: Sequence[str]) -> None:
+    """Display a line, and below it, once it is opened, a list."""
+    display(HTML(html_list([(head, parts)])))
+
+
 def show_errata(paper: str) -> None:
     """Display the paper's statements that were recomputed from its own tables, printed beside recomputed."""
     ends = {True: "agrees after rounding", False: "does not agree"}

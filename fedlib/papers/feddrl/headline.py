@@ -53,10 +53,10 @@ class _Lead:
 
     @property
     def cell(self) -> str:
-        """`CE`, or `CE on MNIST` of other data than most cells have, or `CE with the paper's CNN`."""
+        """`CE`, `CE on MNIST` of other data than most cells have, `CE with the paper's CNN, online`."""
         data = "" if self.data == MOST_CELLS else f" on {self.data}"
         few = f" with {self.clients} clients" * (self.clients < MOST_CLIENTS)
-        own = " with the paper's CNN" * self.exact + " on the authors' file" * self.authors
+        own = " with the paper's CNN, online" * self.exact + " on the authors' file" * self.authors
         return f"{self.scheme}{data}{few}{own}"
 
 

@@ -70,13 +70,21 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
     if "repaired_permuted" in set(part.variant):
         control = reward_gain(part, "repaired_permuted", "uniform")
         permuted = f", {effect_words(control)} where its rewards are dealt to other rounds (permuted)"
+    share = ""
+    if "small_groups" in set(part.variant):
+        taken = 100 * _over_uniform(part, "repaired") / _over_uniform(part, "small_groups")
+        share = f" That is {mean_words(taken)} % of what the rule for small groups earns."
     printed = ""
     if "feddrl" in set(part.variant):
         printed = f" The printed agent's is {effect_words(reward_gain(part, 'feddrl', 'uniform'))}."
     return (
         f"On {data} ({gain.n} seeds) the repaired agent's mean reward is {effect_words(gain, 'nats')} "
-        f"against uniform weights{permuted}: {says}.{printed}"
+        f"against uniform weights{permuted}: {says}.{share}{printed}"
     )
+
+
+def _over_uniform(named: pd.DataFrame, variant: str) -> pd.Series:
+    return quantities.rewards(named, variant) - quantities.rewards(named, "uniform")
 
 
 def reward_gain(named: pd.DataFrame, own: str, other: str) -> Interval:

@@ -193,8 +193,8 @@ def _exact_from_the_published(rows: pd.DataFrame) -> list[str]:
         for level in (lambda name: quantities.best(named, name), lambda name: late[name])
     )
     return [
-        f"With {CNN_WORDS} the best rounds of {listed(list(EXACT_METHODS.values()))} are {by_best} points "
-        f"from the published ones, the means of the last {LAST_ROUNDS} rounds {by_late}."
+        f"With {CNN_WORDS} the best rounds of {listed(list(EXACT_METHODS.values()))} (online) are {by_best} "
+        f"points from the published ones, the means of the last {LAST_ROUNDS} rounds {by_late}."
     ]
 
 

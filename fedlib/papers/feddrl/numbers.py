@@ -130,8 +130,8 @@ def _whole(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(scheme: str) -> str:
     named_otherwise = {
-        "ce": "", "mnist": " on MNIST", TEN: " with ten clients", EXACT: " with the paper's CNN",
-        "mnist-cn": " on MNIST under CN", "mnist-pa": " on MNIST under PA",
+        "ce": "", "mnist": " on MNIST", TEN: " with ten clients", "mnist-cn": " on MNIST under CN",
+        "mnist-pa": " on MNIST under PA", EXACT: " with the paper's CNN, FedDRL online",
         **{name: f" by the authors' file of {scheme.upper()}" for name, scheme in AUTHORS.items()},
     }  # fmt: skip
     where = named_otherwise.get(scheme, f" under {scheme.upper()}")

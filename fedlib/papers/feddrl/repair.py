@@ -48,14 +48,23 @@ def _all_but(name: str) -> Options:
     return {key: value for key, value in ALL.items() if key not in DEPARTURES[name][0]}
 
 
+MYOPIC: tuple[Options, str] = ({"discount": 0.0}, "An action is paid by the next losses alone.")
 SEARCHED: dict[str, Options] = {  # in the order in which they are run
     "all": ALL,
     "printed": {},
     **{f"all_but_{name}": _all_but(name) for name in DEPARTURES},
     **{f"all_and_{name}": {**ALL, **SINGLE[name][0]} for name in ("change", "shared", "noise", "keep")},
-    "all_and_myopic": {**ALL, "discount": 0.0},
+    "all_and_myopic": {**ALL, **MYOPIC[0]},
     "all_and_noise_and_shared": {**ALL, "noise": 0.3, "policy": "shared"},
     **{name: options for name, (options, _) in SINGLE.items()},
 }
 FROZEN = "all_and_noise_and_shared"  # the searched variant that is judged
 REPAIRED: Options = SEARCHED[FROZEN]
+
+
+def reasons() -> list[str]:
+    """Every change that was searched, by its name in tables: its settings, and why it might help."""
+    return [
+        f"{name}, `{', '.join(f'{key}={value}' for key, value in options.items())}`: {why}"
+        for name, (options, why) in {**SINGLE, "myopic": MYOPIC}.items()
+    ]

@@ -645,10 +645,10 @@ def test_the_end_answers_without_numbers():
         "**Why not in the small setting?** That is open: on a bandit the level of the loss moves the printed "
         "agent more than its actions' effect, and a state of shares hides that level from the critic.",
         "**Does it matter at the paper's length?** Against FedAvg FedDRL's best round is ahead in 3 of 3 "
-        "cells, the mean of its last 50 of 1000 rounds ahead in 3 of 3 cells, and what a control leaves of it "
-        "there (table at the top) is ahead in 1 of 1 cell with clients listed in an order drawn anew in every "
-        "round, ahead in 1 of 1 cell against uniform weights and ahead in 1 of 1 cell against its untrained "
-        "policy.",
+        "cells, the mean of its last 50 of 1000 rounds ahead in 3 of 3 cells, and what a control leaves of "
+        "it there (table at the top) is ahead in 1 of 1 cell with clients listed in an order drawn anew in "
+        "every round, ahead in 1 of 1 cell against uniform weights and ahead in 1 of 1 cell against its "
+        "untrained policy.",
     ]
     ten = at_length([52.0, 52.2, 52.1], drawn=[51.0, 51.2, 51.1])
     mean = ten.method.map({"feddrl": 1.5}).fillna(2.0).mask(ten.method_options.str.contains("drawn"), 2.25)
@@ -676,9 +676,9 @@ def test_the_end_answers_without_numbers():
     stored["feddrl/table3"] = cell(**dict.fromkeys(("feddrl", "fedavg", "uniform", "untrained"), (50, 50.2)))
     length, _ = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
     assert length == (
-        "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead in 3 of 3 cells (table below). "
-        "The mean of its last 50 rounds is ahead in 3 of 3 cells. What a control leaves of it in these last "
-        "rounds is ahead in 1 of 1 cell with clients listed in an order drawn anew in every round, ahead in "
+        "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead in 3 of 3 cells (table "
+        "below). The mean of its last 50 rounds is ahead in 3 of 3 cells. What a control leaves of it in these "
+        "last rounds is ahead in 1 of 1 cell with clients listed in an order drawn anew in every round, ahead in "
         "1 of 1 cell against uniform weights and ahead in 1 of 1 cell against its untrained policy."
     )
     table = headline.leads_at_length(lambda name: stored.get(name, pd.DataFrame()))

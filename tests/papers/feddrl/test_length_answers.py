@@ -93,12 +93,13 @@ def test_the_exact_cell_is_told_beside_the_others():
     assert open_ == f"Open: no runs of this length are shown; `run {name} --profile paper`."
     told, each = length_answers.how_far_from_the_published(stored(table3_fmnist_ce_n100=rows))
     assert each.startswith(
-        "With the paper's CNN the best rounds of FedAvg, FedProx and FedDRL are −34.78 [−35.03, −34.53], "
+        "With the paper's CNN the best rounds of FedAvg, FedProx and FedDRL (online) are "
+        "−34.78 [−35.03, −34.53], "
     )
     assert " and −34.61 [−34.86, −34.36] points from the published ones, the means of the last 50" in each
     assert told.endswith(" −34.78 [−35.03, −34.53] (CE with the paper's CNN) points from the published one.")
     (lead,) = headline._leads(stored(table3_fmnist_ce_n100=rows))
-    assert (lead.cell, lead.within) == ("CE with the paper's CNN", "drawn")
+    assert (lead.cell, lead.within) == ("CE with the paper's CNN, online", "drawn")
     assert lead.left.mean == pytest.approx(1)
 
 
