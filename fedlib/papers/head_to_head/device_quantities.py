@@ -14,6 +14,7 @@ from fedlib.analysis.contrasts import LAST, last_rounds
 from fedlib.analysis.memo import once_per_frame
 from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS
+from fedlib.papers.head_to_head.quantities import worst_tenth
 
 SHARE = 0.95  # of FedAvg's level, the target
 
@@ -48,19 +49,25 @@ def _after_probes(kept: list, epochs: list, probing: list, upload: list) -> floa
 
 
 def per_run(own: pd.DataFrame) -> pd.DataFrame:
-    """Table with a row per run: contestant, seed, level (%), hours to the target (NaN: never), diverged."""
+    """Table of runs: contestant, seed, level, best round and worst tenth (%), diverged, cost of the target.
+
+    The cost: `hours` and `rounds` until 95 % of FedAvg's level with the same seed; NaN: never.
+    """
     parts = [part for _, part in own.groupby("run")]
     found = pd.DataFrame(
         {
             "contestant": [part.contestant.iloc[0] for part in parts],
             "seed": [part.seed.iloc[0] for part in parts],
             "level": [_level(part) for part in parts],
+            "best": [100 * part.test_accuracy.max() for part in parts],
+            "worst_tenth": [_worst_tenth(part) for part in parts],
             "diverged": [_diverged(part) for part in parts],
         }
     )
     targets = SHARE * found[found.contestant == "FedAvg"].set_index("seed").level
     pairs = zip(parts, found.seed.map(targets), strict=True)
-    return found.assign(hours=[_first(part, target) for part, target in pairs])
+    first = [_first(part, target) for part, target in pairs]
+    return found.assign(hours=[one.hours for one in first], rounds=[one["round"] for one in first])
 
 
 def _level(part: pd.DataFrame) -> float:
@@ -68,10 +75,16 @@ def _level(part: pd.DataFrame) -> float:
     return 0.0 if _diverged(part) else 100 * last_rounds(part).test_accuracy.mean()
 
 
-def _first(part: pd.DataFrame, level: float) -> float:
-    """Simulated hours until one run first has this accuracy (%); NaN if it never has."""
-    reached = part[100 * part.test_accuracy >= level] if level > 0 else part[:0]
-    return float(reached.hours.iloc[0]) if len(reached) else np.nan
+def _worst_tenth(part: pd.DataFrame) -> float:
+    """Accuracy (%) of the tenth of the clients that are served worst at the end; NaN if none is measured."""
+    text = part.client_test_accuracies.iloc[-1]
+    return 0.0 if _diverged(part) else 100 * worst_tenth(text) if isinstance(text, str) else np.nan
+
+
+def _first(part: pd.DataFrame, level: float) -> pd.Series:
+    """Simulated hours and rounds until one run first has this accuracy (%); NaN if it never has."""
+    reached = part.loc[100 * part.test_accuracy >= level, ["hours", "round"]] if level > 0 else part[:0]
+    return reached.iloc[0] if len(reached) else pd.Series({"hours": np.nan, "round": np.nan})
 
 
 @once_per_frame

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from fedlib import plotting
-from fedlib.analysis.intervals import Interval, by_side, mean_interval, mean_words
-from fedlib.analysis.tables import counted
+from fedlib.analysis.aggregates import probability_of_improvement, rank_intervals, stratified_interval
+from fedlib.analysis.intervals import NO_INTERVAL, Interval, by_side, mean_interval, mean_words
+from fedlib.analysis.tables import counted, listed
 from fedlib.papers.head_to_head.device_quantities import (
     SHARE,
     less_at_equal_time,
@@ -24,6 +25,8 @@ from fedlib.papers.head_to_head.device_quantities import (
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, rivals, twins
 from fedlib.papers.head_to_head.quantities import median_with_never
 
+FEDAVG = "FedAvg"
+BASELINES = (FEDAVG, "faster half alone", "faster half alone, random")
 _TWINS = {twin for name in TIMED for twin in twins(name).values()}  # in the table alone
 COLOURS = dict(zip(("FedAvg", "faster", "FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL"), (
     "#000000", "#999999", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))  # fmt: skip
@@ -95,6 +98,16 @@ def rival_words(rows: pd.DataFrame) -> str:
     return f"To be ahead of the faster half alone says little: FedAvg is by {mean_words(gap, 'points')}."
 
 
+def best_baseline_words(rows: pd.DataFrame) -> str:
+    """Which contestant without an agent ends highest, beside the others; empty with fewer than two."""
+    levels = per_run(named(rows)).groupby("contestant")["level"].mean().reindex(BASELINES).dropna()
+    if len(levels) < 2:
+        return ""
+    best = str(levels.idxmax())
+    others = listed([f"{level:.1f} ({name})" for name, level in levels.drop(best).items()])
+    return f"Of the baselines {best} ends highest, at {levels[best]:.1f} % against {others}."
+
+
 def _time_ratio(runs: pd.DataFrame, name: str) -> Interval | None:
     """Logarithm of the time to the target over FedAvg's, over the seeds that have both; None without any.
 
@@ -130,6 +143,43 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
             "to the target: reached": f"{int(mine.hours.notna().sum())} of {len(mine)}",
             "failed": int(mine.diverged.sum()),
         }  # fmt: skip
+        lines.append(line)
+    return pd.DataFrame(lines).round(2)
+
+
+def beside_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table of contestants: best round and worst tenth less FedAvg's, P(> FedAvg), mean rank, cost in rounds.
+
+    P and rank are of the level, with a bootstrap over the seeds that all have; no line if there are none.
+    """
+    own = named(rows)
+    runs, traffic = per_run(own), own[["uplink_bytes", "downlink_bytes"]].sum(axis=1) / 1e6
+    names = [name for name in CONTESTANTS if name in set(runs.contestant)]
+    values = {
+        value: runs.pivot(index="seed", columns="contestant", values=value)
+        for value in ("level", "best", "worst_tenth")
+    }
+    levels = values["level"].dropna()  # the seeds that all have
+    if levels.empty:
+        return pd.DataFrame()
+    scores = {name: levels[[name]].T.to_numpy() for name in names}
+    lines = []
+    for name, rank in zip(names, rank_intervals(np.stack(list(scores.values()))), strict=True):
+        better = NO_INTERVAL
+        if name != FEDAVG:
+            better = stratified_interval(
+                probability_of_improvement, scores[name], scores[FEDAVG], independent=True
+            )
+        line = {"contestant": name}
+        for measure, words in (("best", "best round"), ("worst_tenth", "worst tenth")):
+            gap = (values[measure][name] - values[measure][FEDAVG]).dropna().to_numpy()
+            less = mean_interval(gap) if name != FEDAVG and len(gap) else NO_INTERVAL
+            line |= less.columns(f"less FedAvg (points): {words}")
+        line |= better.columns("level: P(> FedAvg)") | rank.columns("level: mean rank")
+        line |= {
+            "MB a round": traffic[own.contestant == name].mean(),
+            "rounds to the target": median_with_never(runs[runs.contestant == name].rounds),
+        }
         lines.append(line)
     return pd.DataFrame(lines).round(2)
 

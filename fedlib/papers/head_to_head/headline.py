@@ -144,7 +144,8 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     words = "; ".join(f"{name} {count}" for name, count in failed.items())
     lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
     beside = [
-        device_time.rival_words(rows), corrected(rows), corrected_on_training(rows),
+        device_time.best_baseline_words(rows), device_time.rival_words(rows), corrected(rows),
+        corrected_on_training(rows),
         lost if words else "",
     ]  # fmt: skip
     return [*told, *filter(None, beside)]

@@ -98,10 +98,10 @@ def standing_of(found: Interval) -> str:
     return EQUAL if max(-found.low, found.high) < MARGIN else OPEN
 
 
-def levels_by_seed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Levels (%), a row per seed, a column per contestant and cell; NaN where there is no run."""
+def levels_by_seed(runs: pd.DataFrame, value: str = "level") -> pd.DataFrame:
+    """Levels (%), or another value: a row per seed, a column per contestant and cell; NaN: no run."""
     columns = runs.assign(label=runs[CELL].agg(", ".join, axis=1))
-    return columns.pivot_table(index="seed", columns=["contestant", "label"], values="level")
+    return columns.pivot_table(index="seed", columns=["contestant", "label"], values=value)
 
 
 def shared_runs(runs: pd.DataFrame) -> pd.DataFrame:

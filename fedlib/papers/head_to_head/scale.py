@@ -68,7 +68,18 @@ def worst_tenth_words(rows: pd.DataFrame) -> str:
 
 def worst_tenth_leads(rows: pd.DataFrame) -> str:
     """Say whose worst tenth is ahead of FedAvg's or behind, mean over the cells; empty without FedAvg."""
-    levels = per_run(rows).pivot_table(index=["seed", *CELL], columns="contestant", values="worst_tenth")
+    return _apart_words(per_run(rows), "worst_tenth", "The worst tenth less FedAvg's")
+
+
+def best_round_leads(rows: pd.DataFrame) -> str:
+    """The same of the best round."""
+    words = "The best round, which looks better the more a curve swings, less FedAvg's"
+    return _apart_words(per_run(rows), "best", words)
+
+
+def _apart_words(runs: pd.DataFrame, value: str, words: str) -> str:
+    """Whose value differs from FedAvg's in the mean over the cells, the largest difference first."""
+    levels = runs.pivot_table(index=["seed", *CELL], columns="contestant", values=value)
     if "fedavg" not in levels:
         return ""
     gaps = levels.sub(levels.fedavg, axis=0).drop(columns="fedavg").groupby("seed").mean()
@@ -79,7 +90,7 @@ def worst_tenth_leads(rows: pd.DataFrame) -> str:
     )
     told = [f"{method_style(name).label} {effect_words(one)}" for _, name, one in apart]
     return (
-        "The worst tenth less FedAvg's over the cells, in points, where the interval leaves out 0: "
+        f"{words} over the cells, in points, where the interval leaves out 0: "
         f"{', '.join(told) or 'none'}; not corrected for {len(found)} comparisons."
     )
 

@@ -20,6 +20,7 @@ def rows_of(**curves):
             frame["latency_seconds"], frame["uploads"] = float(seconds), 4.0
             frame.loc[0, ["latency_seconds", "uploads"]] = None  # before round 1
             frame[["kept", "epochs", "probing_seconds", "upload_seconds"]] = None
+            frame["client_test_accuracies"], frame["uplink_bytes"], frame["downlink_bytes"] = None, 2e6, 1e6
             frame["status"] = ["ok"] * len(accuracies) + [status]
             parts.append(frame.assign(run=f"{name}{seed}", group=run.group_key, seed=seed, profile="smoke"))
     return pd.concat(parts, ignore_index=True)
@@ -50,6 +51,32 @@ def test_time_to_the_target_by_hand():
     assert found["minutes a round"].to_dict() == {"FedAvg": 60, "FedDdrl": 30}
     assert found["uploads a round"].tolist() == [4, 4]
     assert found.failed.tolist() == [0, 0]
+
+
+def test_what_stands_beside_fedavg_by_hand():
+    """FedDdrl is 1 and 3 points ahead in the best round, reaches the target one round sooner, or as soon."""
+    rows = rows_of(
+        FedAvg=[(60, [0.2, 0.5, 0.5], "ok"), (60, [0.2, 0.4, 0.4], "ok")],
+        FedDdrl=[(60, [0.51, 0.4, 0.49], "ok"), (60, [0.2, 0.43, 0.41], "ok")],
+    )
+    worst = {"FedAvg": (0.3, 0.2), "FedDdrl": (0.35, 0.25)}
+    for name, values in worst.items():
+        for seed, value in enumerate(values):
+            own = (rows.run == f"{name}{seed}") & (rows["round"] == 3)
+            rows.loc[own, "client_test_accuracies"] = json.dumps([value, *[0.9] * 9])
+    found = device_time.beside_fedavg(rows).set_index("contestant")
+    own = found.loc["FedDdrl"]
+    assert own["less FedAvg (points): best round"] == pytest.approx(2)
+    assert own["less FedAvg (points): worst tenth"] == pytest.approx(5)
+    assert own["level: P(> FedAvg)"] == 0.5  # 49 and 41 against 50 and 40
+    assert (own["level: mean rank"], own["MB a round"], own["rounds to the target"]) == (1.5, 3, 1.5)
+    assert np.isnan(found.loc["FedAvg", "level: P(> FedAvg)"])
+    assert found.loc["FedAvg", "rounds to the target"] == 2
+    assert device_time.best_baseline_words(rows) == ""
+    halves = rows_of(FedAvg=[(60, [0.5], "ok")], **{"faster half alone": [(60, [0.4], "ok")]})
+    assert device_time.best_baseline_words(halves) == (
+        "Of the baselines FedAvg ends highest, at 50.0 % against 40.0 (faster half alone)."
+    )
 
 
 def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
