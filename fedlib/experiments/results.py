@@ -4,9 +4,10 @@ Only runs of the artifact's present grid count, whatever their seeds: rows of an
 slip into a table.
 """
 
+import functools
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Measurement
 from fedlib.experiments.measurements import details_beside, is_current, load_measurement, measurement_path
 from fedlib.experiments.provenance import of_finished_run
 from fedlib.experiments.result_files import (
+    committed_runs,
     current_run,
     is_lost,
     read_details,
@@ -292,6 +294,25 @@ def _without_round_seconds(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return {**provenance, "segments": segments}
 
 
+def _has_results(artifact: Artifact, profile: str, keys: Mapping[str, Collection[str]]) -> bool:
+    """Whether committed rows are the artifact's own: a file of runs holds those of several artifacts."""
+    if artifact.measurement:
+        return results_file(artifact.measurement.id, profile).is_file()
+    known = {place: _committed_groups(place, profile, _changed(place, profile)) for place in keys}
+    return any(not own.isdisjoint(keys[place]) for place, own in known.items())
+
+
+@functools.cache
+def _committed_groups(place: str, profile: str, _changed: int) -> set[str]:
+    return {run.group_key for run, _ in committed_runs(place, profile)}
+
+
+def _changed(place: str, profile: str) -> int:
+    """When the file of committed rows last changed; 0 without one."""
+    path = results_file(place, profile)
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
 def stored_counts(artifact: Artifact, store: Store) -> dict[str, str]:
     """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
     found = {}
@@ -305,8 +326,7 @@ def stored_counts(artifact: Artifact, store: Store) -> dict[str, str]:
         parts = [count_of_runs(count)] if count else []
         if artifact.measurement and measurement_path(artifact.measurement, profile, store).is_file():
             parts += ["rows"]
-        places = [artifact.measurement.id] if artifact.measurement else list(keys)
-        if any(results_file(place, profile).is_file() for place in places):
+        if _has_results(artifact, profile, keys):
             parts += ["results"]
         if parts:
             found[profile] = " + ".join(parts)

@@ -157,7 +157,7 @@ EPOCHS = (  # of C9
     ),
 )  # fmt: skip
 MIXUP_BY_STEP = (  # of C10
-    _mixup_with("with the step in use, 0.1", runs.SCALES["reduced"].local),
+    _mixup_with("at `reduced`, where the step is 0.1", runs.SCALES["reduced"].local),
     _mixup_with("with step 0.3", runs.Local(0.3, 0.0, 10)),
     _mixup_with("with step 0.01 and momentum 0.9", runs.Local(0.01, 0.9, 10)),
 )

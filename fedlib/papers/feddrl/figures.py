@@ -105,7 +105,8 @@ def plot_length(rows: pd.DataFrame) -> Figure:
         leads.set_axis_off()  # nothing beside FedAvg was run
     plotting.one_legend(fig, (levels, leads))
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
-    first = f"Above: lower accuracies of the first {100 * FIRST:g} % of the rounds are off the panel"
+    smooth = f"moving averages over {_window(named)} rounds; " * (_window(named) > 1)
+    first = f"Above: {smooth}lower accuracies of the first {100 * FIRST:g} % of the rounds are off the panel"
     bands = f"Mean over seeds, band = 95 % t interval. {first}"
     equal = "; uniform weights are FedAvg's here" * quantities.equal_amounts(named)
     return plotting.caption(fig, named, f"{bands}. {note}{equal}.")

@@ -99,7 +99,7 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
         return []
     return [
         f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is "
-        f"{_cells_ahead([one.best for one in leads])} (table below).",
+        f"{_cells_ahead([one.best for one in leads])} (table at the top).",
         f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead([one.late for one in leads])}.",
         f"What a control leaves of it in these last rounds is {_left(leads)}.",
     ]

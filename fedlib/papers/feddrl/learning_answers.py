@@ -78,8 +78,8 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
     if "feddrl" in set(part.variant):
         printed = f" The printed agent's is {effect_words(reward_gain(part, 'feddrl', 'uniform'))}."
     return (
-        f"On {data} ({gain.n} seeds) the repaired agent's mean reward is {effect_words(gain, 'nats')} "
-        f"against uniform weights{permuted}: {says}.{share}{printed}"
+        f"On images of all of {data} (`repair_judged`, {gain.n} seeds) the repaired agent's mean reward is "
+        f"{effect_words(gain, 'nats')} against uniform weights{permuted}: {says}.{share}{printed}"
     )
 
 
@@ -108,7 +108,7 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
         says = "0 lies next to an end of the interval, so nothing is settled"
     told = [
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy "
-        f"({', '.join(dataset_titles(rows))}, {gain.n} seeds): {says}."
+        f"(`small_setting`: {', '.join(dataset_titles(rows))}, {gain.n} seeds): {says}."
     ]
     words = [f"{effect_words(reward_gain(named, 'feddrl', 'uniform'), 'nats')} against uniform weights"]
     if "permuted" in set(named.variant):

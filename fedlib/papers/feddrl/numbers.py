@@ -32,11 +32,12 @@ LENGTH = {
 EARLY_LEAD, CLIENTS = "feddrl/early_lead", "feddrl/clients_at_length"
 PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
+OF_README_CELLS = ("", "cn-", "pa-", "mnist-", "mnist-cn-", "mnist-pa-", "authors-ce-", "authors-cn-")
 OF_README = (
-    *(f"feddrl-length-{scheme}fedavg" for scheme in ("", "cn-", "pa-")),
+    *(f"feddrl-length-{scheme}fedavg" for scheme in OF_README_CELLS),
     *(
         f"feddrl-length-{scheme}late-{control}"
-        for scheme in ("", "cn-", "pa-")
+        for scheme in OF_README_CELLS
         for control in ("fedavg", "uniform", "untrained")
     ),
     "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
@@ -65,7 +66,6 @@ OWN = {
     "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,", "repaired": "the repaired agent's",
     "feddrl_online": "FedDRL's, in its online mode,",
 }  # fmt: skip
-AGENT_IDS = {"feddrl": "printed"}
 
 
 def _in_table3(control: str, scheme: str = "") -> Number:
@@ -250,7 +250,7 @@ def _repair(data: str, variant: str, what: str) -> Number:
         return Interval.from_columns(found.iloc[0], "nats") if len(found) else None
 
     return Number(
-        id=f"feddrl-{AGENT_IDS.get(variant, variant).replace('_', '-')}-{data}",
+        id=f"feddrl-{'printed' if variant == 'feddrl' else variant.replace('_', '-')}-{data}",
         what=f"mean reward of {what} less that of uniform weights, {title_of(data)}", unit="nats",
         artifacts=("feddrl/repair_judged",), compute=compute, places=(PAGE,),
     )  # fmt: skip

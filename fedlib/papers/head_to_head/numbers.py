@@ -102,7 +102,7 @@ def _benchmark_difference(method: str, cell: str) -> Number:
         return judged.difference[method, cell] if (method, cell) in judged.index else None
 
     return Number(
-        id=f"head-to-head-benchmark-{method}-{words.lower().replace(' ', '-')}",
+        id=f"head-to-head-benchmark-{method}-{words.partition(' (')[0].lower().replace(' ', '-')}",
         what=f"best accuracy of {method} less the public one, {words}", unit="points",
         artifacts=(BENCHMARK,), compute=compute, places=(NOTEBOOK,),
     )  # fmt: skip

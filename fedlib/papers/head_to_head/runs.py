@@ -27,7 +27,7 @@ CELLS: dict[str, tuple[str, dict[str, Any]]] = {
     "two labels": ("equal_shards", {"shards_per_client": 2}),
     "volume and labels": ("label_volume", {"label_skew": "balanced", "volume_skew": True}),
 }
-CELL_WORDS = {"Dirichlet 0.1": "Dirichlet shares"}  # in sentences, where the name has a number
+CELL_WORDS = {"Dirichlet 0.1": "Dirichlet shares (0.1)"}  # in sentences, where the name has a number
 RATES = (0.01, 0.03, 0.1, 0.3)  # of local SGD
 TUNING_SEEDS = (100, 101)
 # The next value of each option whose chosen one is an end of its grid, and a rate at which SCAFFOLD may not
@@ -225,7 +225,7 @@ BENCHMARK_CELLS: dict[str, tuple[str, dict[str, Any]]] = {
     "label_quantity 2": ("label_quantity", {"labels_per_client": 2}),
 }
 BENCHMARK_WORDS = {
-    "iid": "IID", "dirichlet 0.5 cap": "Dirichlet shares", "label_quantity 3": "3 labels a client",
+    "iid": "IID", "dirichlet 0.5 cap": "Dirichlet shares (0.5)", "label_quantity 3": "3 labels a client",
     "label_quantity 2": "2 labels a client",
 }  # fmt: skip
 BENCHMARK_ROUNDS = 50

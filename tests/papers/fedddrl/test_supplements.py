@@ -126,7 +126,7 @@ STORED = {
     8: ["-11 [-46, +24] %, a ratio of 0.895 [0.630, 1.27], 3 seeds", "+46 [+14, +78] %, a ratio of 1.59"],
     9: ["-0.5 [-1.9, +1.0] epochs, 3 seeds"],
     10: [
-        "with the step in use, 0.1: FedAvg+ - FedAvg on CIFAR-10, C = 10: +0.18 [-0.22, +0.58] points",
+        "at `reduced`, where the step is 0.1: FedAvg+ - FedAvg on CIFAR-10, C = 10: +0.18 [-0.22, +0.58]",
         "with step 0.3: FedAvg+ - FedAvg on CIFAR-10, C = 10: -7.7 [-12.7, -2.7] points, 3 seeds",
         "momentum 0.9: FedAvg+ - FedAvg on CIFAR-10, C = 10: +4.1 [+2.8, +5.5] points, 3 seeds",
     ],

@@ -8,6 +8,8 @@ import pytest
 from fedlib.experiments import selection
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
+from fedlib.experiments.results import stored_counts
+from fedlib.experiments.store import Store
 from fedlib.papers import artifacts, find_artifact
 from fedlib.papers.feddrl import author_files, length_runs, runs
 from fedlib.papers.feddrl.repair import REPAIRED
@@ -192,3 +194,10 @@ def test_no_searched_seed_or_image_list_is_judged():
     assert {run.dataset for run in judged.runs("reduced")} == {"fmnist", "mnist"}
     assert not set(search.seeds["reduced"]) & set(range(judged.seeds["reduced"]))
     assert all("train_per_class" not in run.dataset_options for run in judged.runs("reduced"))
+
+
+def test_results_are_the_artifacts_own_though_a_file_holds_several(tmp_path):
+    """The committed file of table 3 at `paper` has one cell, which is not one of figure 7's."""
+    store = Store(tmp_path)
+    assert stored_counts(find_artifact("feddrl/fig7"), store) == {"reduced": "results"}
+    assert stored_counts(find_artifact("feddrl/table3"), store)["paper"] == "results"

@@ -677,9 +677,10 @@ def test_the_end_answers_without_numbers():
     length, _ = headline.headline(lambda name: stored.get(name, pd.DataFrame()))
     assert length == (
         "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead in 3 of 3 cells (table "
-        "below). The mean of its last 50 rounds is ahead in 3 of 3 cells. What a control leaves of it in "
-        "these last rounds is ahead in 1 of 1 cell with clients listed in an order drawn anew in every round, "
-        "ahead in 1 of 1 cell against uniform weights and ahead in 1 of 1 cell against its untrained policy."
+        "at the top). The mean of its last 50 rounds is ahead in 3 of 3 cells. What a control leaves of it "
+        "in these last rounds is ahead in 1 of 1 cell with clients listed in an order drawn anew in every "
+        "round, ahead in 1 of 1 cell against uniform weights and ahead in 1 of 1 cell against its untrained "
+        "policy."
     )
     table = headline.leads_at_length(lambda name: stored.get(name, pd.DataFrame()))
     assert table.to_numpy().tolist() == [

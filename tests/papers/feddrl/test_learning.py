@@ -95,7 +95,9 @@ def test_a_gain_that_is_barely_decided_is_told_as_such(apart, barely):
 def test_whether_the_agent_learns_is_said_as_its_rewards_say(feddrl, says):
     rows = {"feddrl/small_setting": small_rows(feddrl=feddrl, untrained=-2.0, uniform=-2.1)}
     training, uniform = learning_answers.does_it_learn(lambda name: rows.get(name, pd.DataFrame()))
-    assert training.endswith(f" against its untrained policy (Fashion-MNIST, 2 seeds): {says}.")
+    assert training.endswith(
+        f" against its untrained policy (`small_setting`: Fashion-MNIST, 2 seeds): {says}."
+    )
     assert uniform.endswith(" nats against uniform weights.")
 
 
@@ -121,7 +123,9 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     centred = low.assign(settings="centring", mu_small=0.6)
     flat = [low.assign(amplitude=0.0, offset=offset, mu_small=mu) for offset, mu in ((-2.2, 0.2), (2.2, 0.9))]
     own = stored(
-        repair_judged=small_rows(repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0, feddrl=-2.1),
+        repair_judged=small_rows(
+            repaired=-1.5, uniform=-2.0, repaired_permuted=-2.0, feddrl=-2.1, small_groups=-1.0
+        ),
         ddpg_bandit=pd.concat([low, around_0, centred, *flat]),
     )
     (told,) = learning_answers.what_the_repair_changes(own)
@@ -135,9 +139,10 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     told = learning_answers.does_it_learn(own)
     assert told[:2] == learning_answers.CHANGES
     assert told[2] == (
-        "On Fashion-MNIST (2 seeds) the repaired agent's mean reward is +0.50 [+0.50, +0.50] nats against "
+        "On images of all of Fashion-MNIST (`repair_judged`, 2 seeds) the repaired agent's mean reward is "
+        "+0.50 [+0.50, +0.50] nats against "
         "uniform weights, +0.00 [+0.00, +0.00] where its rewards are dealt to other rounds (permuted): it "
-        "learns. The printed agent's is −0.10 [−0.10, −0.10]."
+        "learns. That is +50.00 [+50.00, +50.00] % of what the rule for small groups earns. The printed agent's is −0.10 [−0.10, −0.10]."
     )
 
 

@@ -43,7 +43,7 @@ def test_figures_draw():
     assert len(figures.plot_curves(rows).axes) == 1
     drawn = figures.plot_benchmark(benchmark_rows("fedavg", [0.88, 0.88]).assign(profile="smoke"))
     assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == [
-        "FedAvg, Fashion-MNIST, Dirichlet shares"
+        "FedAvg, Fashion-MNIST, Dirichlet shares (0.5)"
     ]
 
 
