@@ -15,7 +15,7 @@ from fedlib.papers.feddisk.ablation_tables import (
     weights_worth,
     weights_worth_at_length,
 )
-from fedlib.papers.feddisk.answers import ahead_words, whole_trials
+from fedlib.papers.feddisk.answers import above_the_paper, ahead_words, levels_words, whole_trials
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.numbers import (
     AGAINST_BEST,
@@ -48,6 +48,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     sentences = [
         f"On {_cells(rows_of)} FedDisk's best round is {best} against the best competitor's. "
         "Accuracies are means over clients; that competitor is picked on the same test parts. "
+        f"{above_the_paper(rows_of)}"
         f"FedDisk's last round is {last} against FedAvg's. "
         f"The quickest competitor's rounds less those of FedDisk's two phases are {rounds}. "
         f"{NEVER_REACHED}"
@@ -107,7 +108,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
         ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
         told = [
             f"On {title_of(rows.dataset.iloc[0])} FedDisk's best of {rows['rounds'].max()} rounds is "
-            f"{_words(ahead)} from the best competitor's: {ahead_words(ahead)}.",
+            f"{_words(ahead)} from the best competitor's: {ahead_words(ahead)}. {levels_words(rows)}",
             f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
             f"{_words(saved, '')}, a level never reached counting as the last round.",
         ]

@@ -21,8 +21,8 @@ from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 
 REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
 BY_LEVEL = (
-    "That is open: on a bandit the level of the loss moves the printed agent more than its actions' effect, "
-    "and a state of shares hides that level from the critic"
+    "That is open. On a bandit the level of the loss moves the printed agent more than its actions' effect, "
+    "and a state of shares hides that level from the critic."
 )
 ON_FILES = tuple(f"authors_{scheme}_at_length" for scheme in CLUSTERED)  # the authors' partitions
 MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
@@ -75,21 +75,13 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Three sentences: does the agent learn and does a repair, why not, and does it matter at length.
+    """Three answers: does the agent learn and does a repair, why not, and does it matter at length.
 
     Fewer where rows are missing.
     """
     leads = _leads(rows_of)
-    return [*_who_learns(rows_of), *([_in_one_sentence(leads)] if leads else [])]
-
-
-def _in_one_sentence(leads: list[_Lead]) -> str:
-    return (
-        "**Does it matter at the paper's length?** Against FedAvg FedDRL's best round is "
-        f"{_cells_ahead([one.best for one in leads])}, the mean of its last {LAST_ROUNDS} of {ROUNDS} rounds "
-        f"{_cells_ahead([one.late for one in leads])}, and what a control leaves of it there (table at the "
-        f"top) is {_left(leads)}."
-    )
+    at_length = " ".join(["**Does it matter at the paper's length?**", *in_brief_at_length(rows_of)])
+    return [*_who_learns(rows_of), *([at_length] if leads else [])]
 
 
 def in_brief_at_length(rows_of: RowsOf) -> list[str]:
@@ -101,7 +93,7 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
         f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is "
         f"{_cells_ahead([one.best for one in leads])} (table at the top).",
         f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead([one.late for one in leads])}.",
-        f"What a control leaves of it in these last rounds is {_left(leads)}.",
+        *_left(leads),
     ]
 
 
@@ -112,10 +104,13 @@ def _cells_ahead(found: list[Interval]) -> str:
     return f"ahead in {ahead or 'none'} of {counted(len(found), 'cell')}{rest}"
 
 
-def _left(leads: list[_Lead]) -> str:
-    """What is left of the late leads, control by control."""
+def _left(leads: list[_Lead]) -> list[str]:
+    """In how many cells it is ahead in the last rounds with or against a control, control by control."""
     found = {words: [one.left for one in leads if one.within == key] for key, (words, _) in WITHIN.items()}
-    return listed([f"{_cells_ahead(left)} {words}" for words, left in found.items() if left])
+    return [
+        f"{words[0].upper()}{words[1:]} it is {_cells_ahead(left)} in these last rounds."
+        for words, left in found.items() if left
+    ]  # fmt: skip
 
 
 def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
@@ -208,10 +203,10 @@ def _who_learns(rows_of: RowsOf) -> list[str]:
     )
     learns = (
         "**Does the agent learn?** In the small setting, on images of all of each data set "
-        f"(`repair_judged`{_updates(named)}), its mean reward less that of uniform weights is "
-        f"{told} nats as printed, and {repair} nats with seven settings changed{_with_ten(rows_of)}."
+        f"(`repair_judged`{_updates(named)}), its mean reward is set against that of uniform weights. As "
+        f"printed it is {told} nats from it, with seven settings changed {repair}.{_with_ten(rows_of)}"
     )
-    why = f"**Why not in the small setting?** {'; '.join([BY_LEVEL, *_centring(rows_of)])}."
+    why = f"**Why not in the small setting?** {' '.join([BY_LEVEL, *_centring(rows_of)])}"
     return [learns] if all(gain.low > 0 for gain in printed.values()) else [learns, why]
 
 
@@ -232,12 +227,12 @@ def _with_ten(rows_of: RowsOf) -> str:
     pairs = {("feddrl", "fedavg"), ("feddrl", "untrained"), ("drawn", "fedavg")}
     gains = {pair: effect_words(reward_gain(named, *pair)) for pair in pairs if {*pair} <= set(named.variant)}
     told = (
-        f"; as printed, with ten clients at the paper's length{_updates(named)}, it is "
+        f" As printed, with ten clients at the paper's length{_updates(named)}, it is "
         f"{gains['feddrl', 'fedavg']} nats from FedAvg's, whose weights are uniform there, and "
-        f"{gains['feddrl', 'untrained']} from its untrained policy's"
+        f"{gains['feddrl', 'untrained']} from its untrained policy's."
     )
     drawn = gains.get(("drawn", "fedavg"))
-    return f"{told}, but {drawn} from FedAvg's with clients listed in drawn order" if drawn else told
+    return f"{told} With clients listed in drawn order it is {drawn} from FedAvg's." if drawn else told
 
 
 def _centring(rows_of: RowsOf) -> list[str]:
@@ -248,4 +243,4 @@ def _centring(rows_of: RowsOf) -> list[str]:
         return []
     gains = {words: reward_gain(named, name, "uniform") for words, name in tried.items()}
     told = listed([f"{words} {effect_words(gain, 'nats')}" for words, gain in gains.items()])
-    return [f"in the federation it does not show as the cause: less uniform weights, {told} (section 3)"]
+    return [f"In the federation it does not show as the cause: less uniform weights, {told} (section 3)."]

@@ -142,7 +142,9 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
         "On images of all of Fashion-MNIST (`repair_judged`, 2 seeds) the repaired agent's mean reward is "
         "+0.50 [+0.50, +0.50] nats against "
         "uniform weights, +0.00 [+0.00, +0.00] where its rewards are dealt to other rounds (permuted): it "
-        "learns. That is +50.00 [+50.00, +50.00] % of what the rule for small groups earns. The printed agent's is −0.10 [−0.10, −0.10]."
+        "learns. That is +50.000000 [+50.000000, +50.000000] % of what the rule for small groups earns. The "
+        "printed "
+        "agent's is −0.10 [−0.10, −0.10]."
     )
 
 
