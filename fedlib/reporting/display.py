@@ -187,7 +187,7 @@ def _scale_sentence(found: Sequence[Record], words: Mapping[str, str]) -> str:
     data = sorted(map(title_of, names))
     if not profiles:
         return "No rows are stored, so nothing is decided yet."
-    return f"Scale: {', '.join(profiles)}. Data: {', '.join(data)}."
+    return f"Scale: {', '.join(profiles)}. Data of the verdicts: {', '.join(data)}."
 
 
 def scale_of(one: Record) -> str:

@@ -114,7 +114,7 @@ def apart_sentence(rows: pd.DataFrame) -> str:
         f"{accuracy['agents of one partition']:.1f} points between agents of one partition and "
         f"{accuracy['partitions']:.1f} between partitions. That of the number of clients kept is "
         f"{kept['agents of one partition']:.1f} and {kept['partitions']:.1f}"
-        f"{' (0: none is left once that of agents is taken out)' * bool(kept['partitions'] == 0)}."
+        f"{' (0: partitions vary no more than their agents do)' * bool(kept['partitions'] == 0)}."
         for role, own in table.groupby("role", sort=False)
         for accuracy, kept in [(own.iloc[0], own.iloc[1])]
     ]

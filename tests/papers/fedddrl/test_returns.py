@@ -206,7 +206,7 @@ def test_agents_and_partitions_vary_apart():
     assert (kept["agents of one partition"], kept["partitions"]) == (0, 0)
     told = further_tables.apart_sentence(rows)
     assert "On MNIST (4 agents) the standard deviation of accuracy is 4.2 points between agents of" in told
-    assert told.endswith("kept is 0.0 and 0.0 (0: none is left once that of agents is taken out).")
+    assert told.endswith("kept is 0.0 and 0.0 (0: partitions vary no more than their agents do).")
     assert further_tables.apart_sentence(rows[:0]).startswith("No further agents")
 
 
