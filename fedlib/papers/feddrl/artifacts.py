@@ -174,7 +174,7 @@ ARTIFACTS = (
     ),
     _measured(
         "ddpg_bandit", "The agent alone on rewards whose best answer is known", bandit.ddpg_bandit, (),
-        plot=learned.plot_bandit,
+        plot=learned.plot_bandit, shown=(learning.bandit_ends,),
     ),
     Artifact(
         "feddrl/cifar10_as_run", "The CIFAR cells as they were run",

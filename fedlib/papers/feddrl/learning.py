@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import mean_interval
 from fedlib.errors import check
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.feddrl.method import FedDRL
@@ -42,6 +43,25 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
                 | points.columns("points")
                 | {"of the room": gain.mean / room, "n": gain.n}
             )
+    return pd.DataFrame(lines)
+
+
+def bandit_ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the agent alone ends at, by its settings and the level of the rewards, with intervals over agents.
+
+    Where a tilt to the small groups pays, the best answer is a difference of 1 between the groups' mu; a
+    constant reward gives no reason to leave the 1/2 that they start from.
+    """
+    last = rows[rows["round"] == rows["round"].max()]
+    lines = []
+    for (settings, offset), part in last.groupby(["settings", "offset"], sort=False):
+        pays, flat = part[part.amplitude > 0], part[part.amplitude == 0]
+        tilt = (pays.mu_small - pays.mu_main).groupby(pays.seed).mean()
+        level = (flat.mu_small + flat.mu_main).groupby(flat.seed).mean() / 2
+        line = {"settings": settings, "rewards around (nats)": offset}
+        for words, values in (("a tilt pays: small less main group", tilt), ("constant reward: mu", level)):
+            line |= mean_interval(values.to_numpy()).columns(words) if len(values) else {words: np.nan}
+        lines.append(line)
     return pd.DataFrame(lines)
 
 

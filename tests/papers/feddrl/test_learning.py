@@ -128,6 +128,11 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
         ),
         ddpg_bandit=pd.concat([low, around_0, centred, *flat]),
     )
+    ends = learning.bandit_ends(own("feddrl/ddpg_bandit")).set_index(["settings", "rewards around (nats)"])
+    pays, flat = "a tilt pays: small less main group", "constant reward: mu"
+    assert ends.loc[("printed", -2.2), [pays, flat]].tolist() == pytest.approx([0.7, 0.15])
+    assert ends.loc[("printed", 0.0), pays] == pytest.approx(0.2)
+    assert np.isnan(ends.loc[("printed", 0.0), flat])  # no constant reward was tried there
     (told,) = learning_answers.what_the_repair_changes(own)
     assert told.endswith(
         "difference of 1 between the groups' means (2 agents, 595 updates). "
