@@ -6,12 +6,14 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from fedlib import plotting
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.figures import caption
 from fedlib.papers.frl.tables import missing_seeds
 
+SELECTED = "selected"
 SCHEDULER_ORDER = (
     "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit", "schedulerfl_draws",
     "schedulerfl_literal",
@@ -47,7 +49,7 @@ def plot_probabilities(rows: pd.DataFrame) -> Figure:
 def plot_draws(rows: pd.DataFrame) -> Figure:
     """Fig. 28: who was drawn at each decision, seed 0, workers from fast (bottom) to slow."""
     return _plot_map(
-        rows, "selected", lambda own: np.array([[one == "x" for one in text] for text in own["drawn"]], float)
+        rows, SELECTED, lambda own: np.array([[one == "x" for one in text] for text in own["drawn"]], float)
     )
 
 
@@ -74,7 +76,12 @@ def _plot_map(rows: pd.DataFrame, label: str, values_of: Callable[[pd.DataFrame]
         ax.set(ylabel="worker, fast to slow", title=plotting.method_style(agent).label)
         ax.grid(visible=False)
     axes[-1, 0].set_xlabel("decision (dashed: fewer than ten selected, training would stop)")
-    fig.colorbar(image, ax=axes[:, 0], label=label)
+    if label == SELECTED:  # yes or no: two colours of the map
+        looks = {SELECTED: image.cmap(1.0), "not selected": image.cmap(0.0)}
+        patches = [Patch(color=colour, label=words) for words, colour in looks.items()]
+        fig.legend(handles=patches, loc="outside right upper")
+    else:
+        fig.colorbar(image, ax=axes[:, 0], label=label)
     return caption(fig, rows)
 
 
