@@ -61,7 +61,7 @@ class Scheduler:
     stored_action: str = "probabilities"  # or "draw" (A14)
     reward_order: str = "own"  # "permuted", a control (HEAD-A17): it learns from rewards in another order
     noise: float = 0.0  # standard deviation of normal noise on the probabilities in training (A14)
-    time_epochs: int = 3  # E in T^c, at every profile
+    time_epochs: int = 3  # E in T^c, at every profile; with `Run.device_costs` it must be local_epochs
     devices: str = "report"  # or "fedddrl": the simulated devices of FedDdrl, to compare with its methods
     capacity: int = 50  # replay memory
     batch_size: int = 10  # drawn with replacement (A35); updates begin with more transitions than this

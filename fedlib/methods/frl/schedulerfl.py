@@ -72,6 +72,12 @@ class SchedulerFL(Scheduler, Method):
             f"device_costs=true and devices={json.dumps(self.devices)} given for method 'schedulerfl'; "
             'allowed: devices="fedddrl", for the report\'s workers have times of their own',
         )
+        epochs = self.time_epochs
+        check(
+            not run.device_costs or epochs == run.local_epochs,
+            f"device_costs=true and time_epochs={epochs} given for method 'schedulerfl'; allowed: "
+            f"time_epochs={run.local_epochs}, the local_epochs that other methods' times are of",
+        )
         given = self.stop_below
         check(
             not self.learns or given is None or given < run.num_clients,

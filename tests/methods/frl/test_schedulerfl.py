@@ -339,10 +339,19 @@ def test_device_costs_add_nothing_to_those_that_the_scheduler_reports():
 
 
 def test_no_second_devices_beside_the_reports_workers():
-    task = make_world(rounds=2, device_costs=True)
+    task = make_world(rounds=2, device_costs=True, local_epochs=3)
     make_method("schedulerfl", {"devices": "fedddrl", "policy": "random"}).check(task.run)
     with pytest.raises(UsageError, match=r'devices="report" given .*; allowed: devices="fedddrl"'):
         make_method("schedulerfl", {"devices": "report", "policy": "random"}).check(task.run)
+
+
+def test_device_costs_are_of_the_epochs_that_are_trained():
+    """Else its rounds would be shorter or longer than those of other methods on the same devices."""
+    method = make_method("schedulerfl", {"devices": "fedddrl", "policy": "random", "time_epochs": 2})
+    method.check(make_world(rounds=2, device_costs=True, local_epochs=2).run)
+    method.check(make_world(rounds=2, local_epochs=4).run)
+    with pytest.raises(UsageError, match="time_epochs=2 given .*; allowed: time_epochs=4, the local_epochs"):
+        method.check(make_world(rounds=2, device_costs=True, local_epochs=4).run)
 
 
 def test_times_of_fedddrls_devices_by_hand():
