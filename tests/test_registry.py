@@ -195,6 +195,11 @@ def test_a_model_that_is_no_network_is_refused():
         prepare([run_of(model="hers:no_network")])
 
 
+def test_device_costs_that_cannot_be_are_refused_before_the_data_are_loaded():
+    with pytest.raises(UsageError, match="device_costs=true and local_steps=2 given"):
+        check_run_names(run_of(device_costs=True, local_steps=2))
+
+
 def test_an_option_that_a_model_of_the_users_lacks_is_refused():
     assert model_options("hers:linear") == {"bias": True}
     with pytest.raises(UsageError, match="unknown option of model 'hers:linear' 'bais'"):

@@ -13,7 +13,7 @@ from fedlib.errors import check, check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.federation.client_data import TASK_OPTIONS
 from fedlib.federation.task import check_run_numbers
-from fedlib.methods import make_method, method_class
+from fedlib.methods import method_class, method_of
 from fedlib.models import model_builder, model_options
 from fedlib.partition import add_client_noise, check_partition, partition_function
 from fedlib.run import Run
@@ -30,7 +30,7 @@ def check_run_names(run: Run) -> None:
     check_partition(run.partition, run.partition_options)
     builder, defaults = model_builder(run.model), model_options(run.model)
     typed_options(f"model {run.model!r}", run.model_options, builder, defaults)
-    make_method(run.method, run.method_options).check(run)
+    method_of([run]).check(run)
     for option, value in run.local_optimizer_options.items():
         hint = OPTION_TYPES.get(option, float)
         check_value(f"local optimizer {run.local_optimizer!r}: {option}", value, hint)

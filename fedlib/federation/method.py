@@ -65,7 +65,10 @@ class Method(ABC):
         """Compute a round: local training of the cohort, aggregation, report for the row."""
 
     def check(self, run: Run) -> None:
-        """Raise UsageError for a run that the method cannot work with, before anything is computed."""
+        """Raise UsageError for a run that the method cannot work with.
+
+        A command calls it before anything is loaded, `rounds` before `init`.
+        """
         return None
 
     def pretrain(self, task: Task, state: ServerState) -> tuple[ServerState, dict[int, str]]:

@@ -43,10 +43,14 @@ class RoundResult:
 
 
 def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> Iterator[RoundResult]:
-    """Train until the last round; continue after the round that `state` was saved in."""
+    """Train until the last round; continue after the round that `state` was saved in.
+
+    UsageError for a run that the method cannot work with (`Method.check`), unless it resumes.
+    """
     failed: dict[int, str] = {}
     if state is None:
         started = time.perf_counter()
+        method.check(task.run)
         server = method.init(task)
         check(
             isinstance(server, ServerState),

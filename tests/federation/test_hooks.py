@@ -128,3 +128,21 @@ def test_what_clients_keep_is_taken_and_put_back_by_client():
     after = put_back(kept, clients, {"w": torch.tensor([10.0, 12.0, 15.0, 17.0]), "other": torch.zeros(4)})
     assert after["w"].tolist() == [[10, 1, 12, 3], [4, 15, 6, 17]]
     assert kept["w"].tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+@dataclass(frozen=True)
+class Pairs(FedAvg):
+    """A method of the user's that works with two clients a round."""
+
+    def check(self, run):
+        if run.cohort_size != 2:
+            raise UsageError(f"cohort_size={run.cohort_size} given; allowed: 2")
+
+
+def test_a_run_that_the_method_cannot_work_with_is_refused_before_it_begins():
+    task = make_world(rounds=2, cohort_size=2)
+    begun, *_ = rounds(task, Pairs())
+    other = replace(task, runs=(replace(task.run, cohort_size=3),))
+    with pytest.raises(UsageError, match="cohort_size=3 given; allowed: 2"):
+        next(rounds(other, Pairs()))
+    assert [result.round for result in rounds(other, Pairs(), begun.state)] == [1, 2]  # it goes on
