@@ -11,7 +11,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Gate
 
-TOLERANCE = 1.0  # points of accuracy by which a flat curve may still rise over the last quarter
+TOLERANCE = 1.0  # points of accuracy by which a flat curve may rise or fall over the last quarter
 LAST_QUARTER = 0.75  # share of the rounds after which the slope is taken
 
 
@@ -32,12 +32,13 @@ def curves_flat(
 
     def check(rows: pd.DataFrame) -> tuple[bool, str]:
         own = rows[rows[by[-1]].isin(only)] if only else rows
-        if own.empty:
-            return False, f"no curves of {', '.join(only)}"
-        rounds = own.groupby(list(by))["round"].max()
+        if own[value].isna().all():
+            return False, f"no curves of {', '.join(only) or value}"
+        rounds = own.groupby(list(by), dropna=False)["round"].max()
         if rounds.min() >= length:
-            late = last_quarter_rise(own, by, value).max()
-            slope = f"; the steepest curve rises by {late:.1f} points in the last quarter"
+            late = _steepest(last_quarter_rise(own, by, value))
+            way = "rises" if late >= 0 else "falls"
+            slope = f"; the steepest curve {way} by {abs(late):.1f} points in the last quarter"
             return True, f"{rounds.min():g} rounds, as in the {whose}{slope if math.isfinite(late) else ''}"
         shorter = rounds[rounds < length].index
         rise = last_quarter_rise(own, by, value).reindex(shorter, fill_value=float("inf"))
@@ -45,18 +46,25 @@ def curves_flat(
         where = f"in the last quarter of {rounds.min():g} rounds{some} ({whose}: {length})"
         if unknown := int(np.isinf(rise).sum()):
             return False, f"{unknown} of {len(rise)} curves have fewer than three evaluated rounds {where}"
-        worst = f"up to {rise.max():.1f} points {where}"
         if rising := int((rise > TOLERANCE).sum()):
-            return False, f"{rising} of {len(rise)} curves still rise, {worst}"
+            return False, f"{rising} of {len(rise)} curves still rise, up to {rise.max():.1f} points {where}"
+        worst = f"up to {abs(_steepest(rise)):.1f} points {where}"
+        if falling := int((rise < -TOLERANCE).sum()):
+            return False, f"{falling} of {len(rise)} curves still fall, {worst}"
         return True, f"curves flat: {worst}"
 
     return Gate(f"curves flat ({TOLERANCE:g} point over the last quarter) or {length} rounds", check)
 
 
+def _steepest(rises: pd.Series) -> float:
+    """The rise that differs most from 0, below 0 for a falling curve."""
+    return float(rises.iloc[int(rises.abs().to_numpy().argmax())])
+
+
 def last_quarter_rise(rows: pd.DataFrame, by: Sequence[str], value: str) -> pd.Series:
     """Least-squares slope of each curve over the last quarter of its rounds, times their number (points).
 
-    A curve with fewer than three evaluated rounds there has no slope: infinity, as nothing shows it flat.
+    Below 0 for a falling curve. A curve with fewer than three evaluated rounds there has no slope: infinity, as nothing shows it flat.
     """
 
     def rise(curve: pd.Series) -> float:
@@ -68,8 +76,8 @@ def last_quarter_rise(rows: pd.DataFrame, by: Sequence[str], value: str) -> pd.S
         return float(slope * (rounds.max() - rounds[late].min()))
 
     known = rows[rows[value].notna() & (rows["round"] > 0)]
-    means = known.groupby([*by, "round"])[value].mean()
-    return means.groupby(level=list(by)).apply(rise)
+    means = known.groupby([*by, "round"], dropna=False)[value].mean()
+    return means.groupby(level=list(by), dropna=False).apply(rise)
 
 
 def at_scale(name: str, **needed: float) -> Gate:

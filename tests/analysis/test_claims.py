@@ -195,9 +195,37 @@ def test_a_curve_as_long_as_the_papers_passes_beside_a_shorter_flat_one():
     assert gate.check(blank)[1].startswith("1 of 1 curves have fewer than three")
 
 
+def test_curves_that_fall_do_not_pass_as_flat():
+    gate = gates.curves_flat(("cell", "method"), length=1000)
+    where = "in the last quarter of 40 rounds (paper: 1000)"
+    assert gate.check(curves(-3.0)) == (False, f"1 of 2 curves still fall, up to 3.0 points {where}")
+    assert gate.check(curves(-0.9)) == (True, f"curves flat: up to 0.9 points {where}")
+    both = pd.concat([curves(-3.0), curves(2.0).assign(cell="y")])
+    assert gate.check(both) == (False, f"1 of 4 curves still rise, up to 2.0 points {where}")
+    _, words = gates.curves_flat(("cell", "method"), length=40).check(curves(-3.0))
+    assert words.endswith("; the steepest curve falls by 3.0 points in the last quarter")
+
+
+def test_curves_of_runs_without_a_setting_count():
+    """All clients take part where cohort_size is None, thus NaN in the rows."""
+    by = ("cohort_size", "method")
+    rows = curves(3.0).assign(cohort_size=float("nan"))
+    where = "in the last quarter of 40 rounds (paper: 1000)"
+    gate = gates.curves_flat(by, length=1000)
+    assert gate.check(rows) == (False, f"1 of 2 curves still rise, up to 3.0 points {where}")
+    some = rows.assign(cohort_size=[10.0 if name == "flat" else None for name in rows.method])
+    assert gate.check(some) == (False, f"1 of 2 curves still rise, up to 3.0 points {where}")
+    _, words = gates.curves_flat(by, length=40).check(some)
+    assert words == "40 rounds, as in the paper; the steepest curve rises by 3.0 points in the last quarter"
+
+
 def test_gates_do_not_pass_on_nothing():
     nobody = gates.curves_flat(("cell", "method"), length=1000, only=("absent",))
     assert nobody.check(curves(0.0)) == (False, "no curves of absent")
+    for length in (40, 1000):
+        gate = gates.curves_flat(("cell", "method"), length=length)
+        blank = curves(0.0).assign(test_accuracy=float("nan"))
+        assert gate.check(blank) == (False, "no curves of test_accuracy")
     unknown = pd.DataFrame({"episodes": [float("nan")] * 2})
     assert gates.at_scale("the paper's scale", episodes=2).check(unknown)[0] is False
 
