@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
@@ -11,13 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from fedlib.data.dataset import Dataset, Split
-from fedlib.engine import Samples, Trainer, choose_backend, make_optimizer
+from fedlib.engine import Samples, Trainer, choose_backend, choose_precision, make_optimizer
 from fedlib.errors import check, check_name
-from fedlib.federation.task import Task, check_run_numbers
+from fedlib.federation.task import Task, check_runs
 from fedlib.models import output_shape
 from fedlib.models.layers import number_dropouts, replace_layers
 from fedlib.run import Run
 
+SETTINGS = (  # fields of a run that training reads; data, model and method are given as objects
+    "seed", "cohort_size", "local_epochs", "batch_size", "local_optimizer", "local_learning_rate",
+    "local_optimizer_options", "eval_every", "client_eval", "precision", "sample_order", "local_steps",
+    "mixup_alpha", "mixup_lambda", "episode_rounds",
+)  # fmt: skip
 Labelled = tuple[Tensor, Tensor]  # inputs [n, ...] of the model, in floating point, and labels [n]
 
 
@@ -27,24 +31,25 @@ def task_of(
     """A task of one run: `rounds(task, method)` trains it, starting from the weights of `model`.
 
     clients: inputs and labels of each client, on one device, where all is computed. settings: fields of
-    `fedlib.run.Run`, such as seed, cohort_size and local_learning_rate; nothing is stored. Images of the
-    data set itself, which FedDisk's noise and the server's share are made of, do not exist.
+    `fedlib.run.Run` among `SETTINGS`, such as seed, cohort_size and local_learning_rate; nothing is stored.
+    Images of the data set itself, which FedDisk's noise and the server's share are made of, do not exist.
     UsageError for a client without samples, inputs that are not finite or of several shapes, labels that are
-    no whole numbers from 0 up or have no output of the model, or settings that a run lacks or out of range.
+    no whole numbers from 0 up or have no output of the model, or settings that are not read or out of range.
     """
     check(len(clients) > 0, "no clients given; allowed: one or more, each (inputs, labels)")
     for name, part in [*((f"client {k}", part) for k, part in enumerate(clients)), ("test", test)]:
         _check(name, part, clients[0])
     for setting in settings:
-        check_name("setting", setting, [field.name for field in fields(Run)])
+        check_name("setting", setting, SETTINGS)
     fixed = {"paper": "own", "artifact": "own", "profile": "smoke", "dataset": "own", "partition": "own"}
     run = Run(
         **{**fixed, "model": "own", "method": "own", **settings}, num_clients=len(clients), rounds=rounds
     )
-    check_run_numbers(run)
+    device = clients[0][0].device
+    check_runs([run], device)
     inputs, labels = (torch.cat(parts) for parts in zip(*clients, strict=True))
     samples = Samples(inputs, labels)
-    device, classes = samples.device, 1 + int(max(samples.labels.max(), test[1].max()))
+    classes = 1 + int(max(samples.labels.max(), test[1].max()))
     split = Split(np.zeros((0, 1, 1), np.uint8), np.zeros(0, np.int64))
     names = tuple(str(label) for label in range(classes))
     dataset = Dataset("own", split, split, classes, names, "tensors of the caller", "", "")
@@ -57,7 +62,9 @@ def task_of(
         f"the model makes {made} of one input; allowed: (1, {classes}) or wider, for labels to {classes - 1}",
     )
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
-    trainer = Trainer(model, choose_backend(model, device), optimizer, run.batch_size)
+    precision = choose_precision(run.precision, model, device)
+    backend = choose_backend(model, device, precision=precision)
+    trainer = Trainer(model, backend, optimizer, run.batch_size, precision=precision)
     return Task((run,), dataset, samples, Samples(*test), [lists], model, trainer, device, starts_with=model)
 
 

@@ -164,7 +164,7 @@ def prepare(
         keep_freed_memory()
     widest = max_clients_per_pass
     check(widest is None or widest >= 1, f"max_clients_per_pass={widest} given; allowed: 1 or more")
-    run = _check_runs(runs, device)
+    run = check_runs(runs, device)
     own = {k: v for k, v in run.dataset_options.items() if k in client_data.TASK_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
     dataset = client_data.with_classes(load_dataset(run.dataset, **loader_options), own.get("num_classes"))
@@ -211,7 +211,8 @@ def prepare(
     )
 
 
-def _check_runs(runs: Sequence[Run], device: torch.device) -> Run:
+def check_runs(runs: Sequence[Run], device: torch.device) -> Run:
+    """The first run of a group; UsageError for settings that none trains with, or that differ."""
     run = runs[0]
     check(
         len({r.joint_key for r in runs}) == 1,

@@ -6,7 +6,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from fedlib.errors import UsageError
-from fedlib.federation import rounds, task_of
+from fedlib.federation import own_data, rounds, task_of
+from fedlib.federation.own_data import SETTINGS
 from fedlib.methods import make_method
 
 CLIENTS = [(torch.randn(20 + k, 4), torch.arange(20 + k) % 3) for k in range(4)]
@@ -95,3 +96,36 @@ def test_settings_are_those_of_a_run():
         task_of(network(), CLIENTS, (X, Y), batchsize=9)
     with pytest.raises(UsageError, match="seed=-1 given; allowed: 0 or more"):
         task_of(network(), CLIENTS, (X, Y), seed=-1)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"device_costs": True},
+        {"dataset_options": {"local_test": 0.2}},
+        {"partition": "dirichlet"},
+        {"method_options": {"mu": 1.0}},
+        {"profile": "paper"},
+        {"num_clients": 4},
+    ],
+)
+def test_settings_that_nothing_reads_are_refused(setting):
+    """Else a script would believe that its clients hold test parts, or that rows have costs."""
+    with pytest.raises(UsageError, match=f"unknown setting '{next(iter(setting))}'.*; allowed: seed, "):
+        task_of(network(), CLIENTS, (X, Y), **setting)
+
+
+def test_every_setting_that_is_allowed_is_a_field_of_a_run():
+    task = task_of(network(), CLIENTS, (X, Y))
+    again = task_of(network(), CLIENTS, (X, Y), **{name: getattr(task.run, name) for name in SETTINGS})
+    assert again.run == task.run
+
+
+def test_clients_train_in_the_precision_that_is_asked_for(monkeypatch):
+    assert task_of(network(), CLIENTS, (X, Y)).trainer.precision == "float32"
+    with pytest.raises(UsageError, match="precision 'tf32' given on cpu"):
+        task_of(network(), CLIENTS, (X, Y), precision="tf32")
+    with pytest.raises(UsageError, match="unknown sample order 'sorted'"):
+        task_of(network(), CLIENTS, (X, Y), sample_order="sorted")
+    monkeypatch.setattr(own_data, "choose_precision", lambda asked, *_: asked)  # on any CPU
+    assert task_of(network(), CLIENTS, (X, Y), precision="bf16").trainer.precision == "bf16"
