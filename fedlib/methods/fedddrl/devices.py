@@ -83,6 +83,11 @@ def latency_unit(largest_client: int | np.ndarray) -> np.ndarray:
     return 5 * max(COMPUTE_SECONDS) * np.asarray(largest_client) + max(UPLOAD_SECONDS)
 
 
+def largest_client(unit: float) -> int:
+    """max|D| of which `unit` seconds are the `latency_unit`."""
+    return round((unit - max(UPLOAD_SECONDS)) / (5 * max(COMPUTE_SECONDS)))
+
+
 def empty_history(replicas: int, owners: int, window: int) -> np.ndarray:
     """[R, owners, window] values, oldest first; nan: not seen yet. An owner is a client (FEDDDRL-A12)."""
     check(window >= 1, f"history of {window} values given; allowed: 1 or more")

@@ -135,6 +135,15 @@ def test_latencies_of_stored_rounds_are_those_stored():
     np.testing.assert_array_equal(latencies(own).printed, own.latency_seconds)
 
 
+@pytest.mark.parametrize("artifact", ["table4", "latency-unit"])
+def test_sizes_that_no_option_has_follow_from_the_rows(artifact):
+    """As of CrisisIBD at `paper`, whose clients are as large as its classes allow: the size is hidden."""
+    rows = fedlib.load_results(f"fedddrl/{artifact}", "reduced")
+    own = rows[(rows["round"] > 0) & (rows.seed == 1)]
+    hidden = own.assign(partition_options='{"sigma": 0.8}')
+    pd.testing.assert_frame_equal(latencies(hidden), latencies(own))
+
+
 def test_the_printed_weights_under_both_units_of_h():
     """(10e): 15 (0.1 + 0.2 H) / (2.9 * 1.73236): H = 1 needs a gain of 0.8957, H = 0.15 one of 0.3882."""
     ones = np.ones(15)
