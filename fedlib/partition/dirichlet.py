@@ -61,7 +61,7 @@ def _deal_capped(shares: np.ndarray, available: np.ndarray) -> np.ndarray:
     """[clients, classes] images, label by label; a client with n / N images or more is left out."""
     counts = np.zeros(shares.shape, dtype=np.int64)
     limit = available.sum() / len(shares)
-    for label in range(shares.shape[1]):
+    for label in np.flatnonzero(available):  # once the images are dealt nobody has room
         open_shares = shares[:, label] * (counts.sum(axis=1) < limit)
         total = open_shares.sum()
         if total == 0:  # shares so small that they are 0: whoever has room gets an equal part

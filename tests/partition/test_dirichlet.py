@@ -39,6 +39,28 @@ def test_shares_that_vanish_go_to_clients_with_room():
     assert counts.tolist() == [[12, 0], [0, 6], [0, 6]]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("clients", [1, 3])
+@pytest.mark.parametrize("only", [0, 4, 9])
+def test_labels_without_images_are_passed_over(clients, only):
+    """They may come first, between, or last, when every client is at its limit."""
+    labels = np.full(12, only)
+    counts = counts_of("dirichlet", clients=clients, labels=labels, cap=True)
+    assert counts.sum(axis=0).tolist() == [12 * (label == only) for label in range(10)]
+    whole = counts_of("dirichlet", clients=1, labels=LABELS[LABELS < 8], cap=True)
+    assert whole.tolist() == [[600] * 8 + [0] * 2]
+
+
+def test_a_label_without_images_draws_what_it_drew_before():
+    """The shares of all labels are drawn at once, so that the others' stay as they are."""
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.full(4, 0.5), size=3).T
+    counts = counts_of("dirichlet", clients=4, labels=LABELS[LABELS < 2], classes=3, cap=True)
+    assert counts.tolist() == _deal_capped(shares, np.array([600, 600, 0])).tolist()
+    two = _deal_capped(shares[:, :2], np.array([600, 600]))
+    assert counts.tolist() == np.pad(two, ((0, 0), (0, 1))).tolist()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_capped_dirichlet_uses_every_image_and_bounds_the_sizes(seed):
     counts = counts_of("dirichlet", seed=seed, alpha=0.5, cap=True, min_images=10)
