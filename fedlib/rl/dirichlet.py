@@ -53,6 +53,7 @@ class WeightAgent:
 
     def remember(self, scores: Tensor, rewards: Tensor, *, window: int) -> "WeightAgent":
         """With one more round, [R, N] and [R]; beyond `window` the oldest leaves."""
+        check(window >= 1, f"window={window} given for a search of weights; allowed: 1 or more")
         joined = [torch.cat([self.scores, scores.unsqueeze(1)], dim=1)[:, -window:]]
         joined += [torch.cat([self.rewards, rewards.unsqueeze(1)], dim=1)[:, -window:]]
         return WeightAgent(self.concentration, self.moments, *joined, self.steps)

@@ -70,6 +70,7 @@ class MovingBatch:
 
     def add(self, states: Tensor, actions: Tensor, rewards: Tensor, *, size: int) -> "MovingBatch":
         """With the triple of one more round, [R, k], [R, k, 2], [R]; beyond `size` the oldest leaves."""
+        check(size >= 1, f"size={size} given for a moving batch; allowed: 1 or more")
         pairs = zip(vars(self).values(), (states, actions, rewards), strict=True)
         return MovingBatch(*(torch.cat([old, new.unsqueeze(1)], dim=1)[:, -size:] for old, new in pairs))
 
@@ -100,6 +101,8 @@ class Reinforce:
         check_fields(self)
         check_name("returns of REINFORCE", self.returns, RETURNS)
         check_name("likelihood of REINFORCE", self.likelihood, LIKELIHOODS)
+        check(self.rate > 0, f"rate={self.rate} given for REINFORCE; allowed: above 0")
+        check(0 <= self.gamma <= 1, f"gamma={self.gamma} given for REINFORCE; allowed: 0 to 1")
         check(self.batch_rounds >= 1, f"batch_rounds={self.batch_rounds} given; allowed: 1 or more")
         check(
             1 <= self.least <= self.workers,

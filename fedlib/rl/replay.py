@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedlib.errors import check
+
 PRIORITY_FLOOR = 1e-6  # FEDDRL-A18: every experience can be drawn
 
 
@@ -41,6 +43,7 @@ class Replay:
         self, state: Tensor, action: Tensor, reward: Tensor, next_state: Tensor, *, capacity: int
     ) -> "Replay":
         """With one more experience per replica: [R, S], [R, A], [R], [R, S]. The oldest gives way."""
+        check(capacity >= 1, f"capacity={capacity} given for a replay buffer; allowed: 1 or more")
         new = (state, action, reward, next_state)
         joined = [
             torch.cat([old, one.unsqueeze(1)], dim=1) for old, one in zip(self._fields, new, strict=True)

@@ -64,6 +64,7 @@ class Transitions:
 
         done: of all replicas, or [R].
         """
+        check(capacity >= 1, f"capacity={capacity} given for transitions; allowed: 1 or more")
         ended = torch.zeros_like(rewards) + done
         new = (states, actions, rewards, next_states, ended)
         pairs = zip(vars(self).values(), new, strict=True)
@@ -108,7 +109,11 @@ class Vdn:
             1 <= self.batch_size <= self.capacity,
             f"batch_size={self.batch_size} given for a VDN; allowed: 1 to capacity={self.capacity}",
         )
+        check(self.rate > 0, f"rate={self.rate} given for a VDN; allowed: above 0")
         check(0 <= self.gamma <= 1, f"gamma={self.gamma} given for a VDN; allowed: 0 to 1")
+        for name in ("target_every", "epsilon_rounds"):
+            given = getattr(self, name)
+            check(given >= 1, f"{name}={given} given for a VDN; allowed: 1 or more")
 
     @property
     def net(self) -> Mlp:

@@ -126,6 +126,12 @@ def test_wrong_options_are_one_line(options, words):
         make_method("auto_fedrl", options)
 
 
+def test_a_window_of_nothing_is_refused():
+    agent = WeightSearch().init(1, 2)
+    with pytest.raises(UsageError, match="window=0 given for a search of weights; allowed: 1 or more"):
+        agent.remember(torch.zeros(1, 2), torch.zeros(1), window=0)
+
+
 def test_it_needs_images_on_the_server():
     with pytest.raises(UsageError, match="server_share"):
         make_method("auto_fedrl").check(make_run())

@@ -177,5 +177,11 @@ def test_bad_input_is_one_line():
         Reinforce(4, returns="all")
     with pytest.raises(UsageError, match="min_selected=5 given; allowed: 1 to 4 workers"):
         Reinforce(4, min_selected=5)
+    with pytest.raises(UsageError, match="rate=0 given for REINFORCE; allowed: above 0"):
+        Reinforce(4, rate=0)
+    with pytest.raises(UsageError, match=r"gamma=1\.5 given for REINFORCE; allowed: 0 to 1"):
+        Reinforce(4, gamma=1.5)
+    with pytest.raises(UsageError, match="size=0 given for a moving batch; allowed: 1 or more"):
+        MovingBatch.empty(1, 2).add(torch.zeros(1, 2), torch.zeros(1, 2, 2), torch.zeros(1), size=0)
     with pytest.raises(UsageError, match=r"new_weight=1\.2 given; allowed: 0 to 1"):
         subtract_moving_average(torch.zeros(1), torch.zeros(1), new_weight=1.2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.errors import UsageError
 from fedlib.rl import Replay, sample_proportional
 
 
@@ -30,6 +31,11 @@ def test_experiences_come_back_oldest_first():
 
 def test_the_oldest_gives_way_at_capacity():
     assert filled(5, capacity=3).rewards.tolist() == [[2, 3, 4], [12, 13, 14]]
+
+
+def test_a_buffer_for_nothing_is_refused():
+    with pytest.raises(UsageError, match="capacity=0 given for a replay buffer; allowed: 1 or more"):
+        filled(1, capacity=0)
 
 
 def test_adding_leaves_the_old_buffer_alone():

@@ -237,3 +237,12 @@ def test_bad_input_is_one_line():
         Vdn(batch_size=400)
     with pytest.raises(UsageError, match=r"gamma=1\.5 given for a VDN"):
         Vdn(gamma=1.5)
+    with pytest.raises(UsageError, match="rate=0 given for a VDN; allowed: above 0"):
+        Vdn(rate=0)
+    for name in ("target_every", "epsilon_rounds"):
+        with pytest.raises(UsageError, match=f"{name}=0 given for a VDN; allowed: 1 or more"):
+            Vdn(**{name: 0})
+    memory, states = Transitions.empty(1, 2, 3), torch.zeros(1, 2, 3)
+    actions = torch.zeros(1, 2, dtype=torch.int64)
+    with pytest.raises(UsageError, match="capacity=0 given for transitions; allowed: 1 or more"):
+        memory.add(states, actions, torch.zeros(1), states, done=False, capacity=0)

@@ -81,6 +81,7 @@ class EvaluatorFL(Method):
         for name, allowed in CHOICES.items():
             check_name(f"{name} of method 'evaluatorfl'", getattr(self, name), allowed)
         check(0 <= self.new_weight <= 1, f"new_weight={self.new_weight} given; allowed: 0 to 1")
+        check(self.learning_rate > 0, f"learning_rate={self.learning_rate} given; allowed: above 0")
 
     def rule(self, workers: int) -> Reinforce:
         """The agent for k workers."""

@@ -275,6 +275,8 @@ def test_bad_input_is_one_line():
         EvaluatorFL(approach=3)
     with pytest.raises(UsageError, match="unknown returns of method 'evaluatorfl' 'all'; allowed: to_go"):
         EvaluatorFL(returns="all")
+    with pytest.raises(UsageError, match="learning_rate=0 given; allowed: above 0"):
+        EvaluatorFL(learning_rate=0)
     with pytest.raises(UsageError, match="cohort_size=2 given; allowed: 4, for all workers train"):
         EvaluatorFL().check(world(cohort_size=2).run)
     with pytest.raises(UsageError, match="min_selected=5 given; allowed: 1 to 4 workers"):
