@@ -64,7 +64,8 @@ def _steepest(rises: pd.Series) -> float:
 def last_quarter_rise(rows: pd.DataFrame, by: Sequence[str], value: str) -> pd.Series:
     """Least-squares slope of each curve over the last quarter of its rounds, times their number (points).
 
-    Below 0 for a falling curve. A curve with fewer than three evaluated rounds there has no slope: infinity, as nothing shows it flat.
+    Below 0 for a falling curve. A curve with fewer than three evaluated rounds there has no slope: infinity,
+    as nothing shows it flat.
     """
 
     def rise(curve: pd.Series) -> float:

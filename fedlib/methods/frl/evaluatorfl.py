@@ -57,7 +57,12 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class EvaluatorFL(Method):
-    """Algorithm 1 with either approach; the defaults are the readings FRL-A1 to A8."""
+    """Algorithm 1 with either approach; the defaults are the readings FRL-A1 to A8.
+
+    With `agent="shuffled"` and approach 1, columns `value` and `reward` are of the workers that the agent
+    drew, not of the random ones that are averaged, and it learns from them. Approach 2 rewards the averaged
+    model.
+    """
 
     approach: int = 1
     # controls (HEAD-A17): "shuffled": as many as it drew, at random; "untrained": it never learns; "redrawn":
@@ -175,7 +180,7 @@ class EvaluatorFL(Method):
         tested: Tensor | None,
         after: ServerState,
     ) -> Tensor:
-        """Rhat [R]: the mean accuracy of the selected workers (F2), or accuracies on the workers' test
+        """Rhat [R]: the mean accuracy of the workers that were drawn (F2), or accuracies on the workers' test
         data weighted by their sizes d_i (F3): of the global model, or of each worker's own, `tested` (A8)."""
         if self.approach == 1:
             return (draw.selected * observed).sum(dim=1) / draw.selected.sum(dim=1)

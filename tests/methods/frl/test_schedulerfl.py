@@ -350,7 +350,7 @@ def test_device_costs_are_of_the_epochs_that_are_trained():
     method = make_method("schedulerfl", {"devices": "fedddrl", "policy": "random", "time_epochs": 2})
     method.check(make_world(rounds=2, device_costs=True, local_epochs=2).run)
     method.check(make_world(rounds=2, local_epochs=4).run)
-    with pytest.raises(UsageError, match="time_epochs=2 given .*; allowed: time_epochs=4, the local_epochs"):
+    with pytest.raises(UsageError, match=r"time_epochs=2 given .*; allowed: time_epochs=4, the local_epochs"):
         method.check(make_world(rounds=2, device_costs=True, local_epochs=4).run)
 
 
