@@ -25,7 +25,7 @@ OPTIONS = {  # field -> the field of its options
 MOST_DIGITS = 18  # of a whole number: more do not fit into 64 bits
 MOST_SEEDS = 1000  # of one description
 SEEDS_HELP = "a count (3: seeds 0, 1, 2) or a list (0,4; one seed alone: 0,)"
-_SEED = re.compile("[0-9]{1,9}")  # the counter streams see the low 32 bits of a seed
+_SEED = re.compile("[0-9]{1,9}")  # more than enough: all digits enter the hashes that seed the streams
 _TYPES = typing.get_type_hints(Run)
 FIELDS = tuple(name for name in _TYPES if name not in _IDENTITY and name not in OPTIONS.values())
 

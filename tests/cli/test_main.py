@@ -392,6 +392,7 @@ def test_the_examples_of_run_are_runs(capsys, tmp_path):
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     examples = re.findall("  python -m fedlib (run .+)", capsys.readouterr().out.split("examples:")[1])
+    assert len(examples) >= 3
     for example in examples:
         given = example.replace("mypackage.module:MyMethod", "fedlib.methods:FedAvg").split()
         assert main([*given, "--dry-run", "--store", str(tmp_path)]) == 0, example

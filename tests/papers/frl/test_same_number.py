@@ -74,6 +74,7 @@ def test_the_times_of_all_workers_are_those_of_the_committed_rounds():
     rows = quantities.named(load_results("frl/fig30", "reduced"))
     rows = rows[(rows["seed"] == 0) & rows["round"].between(1, 5)]
     shares = rows[rows["variant"] == "keep_all"].groupby("case")["weights"].first()
+    assert len(rows) == 5 * 2 * 8  # rounds, cases and policies
     for one in rows.itertuples():
         took = np.array(json.loads(one.clients))[np.array(json.loads(one.weights)) > 0]
         seconds = same_number.all_seconds(0, one.round, shares[one.case])
