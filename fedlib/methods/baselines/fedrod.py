@@ -96,12 +96,10 @@ class FedROD(Method):
         state, lead = initial_state(task), (len(task.runs), task.run.num_clients)
         shapes = {"weight": head.weight.shape, "bias": head.bias.shape}
         heads = {f"{PERSONAL}.{n}": torch.zeros(*lead, *s, device=task.device) for n, s in shapes.items()}
-        return replace(state, memory={"heads": heads, "counts": _class_counts(task)})
+        return replace(state, memory={"heads": heads})
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
-        counts = state.memory["counts"]
-        trainer = task.once((self, id(counts)), lambda: self._trainer(task, counts))
-        two_heads = replace(task, trainer=trainer)
+        two_heads = replace(task, trainer=task.once(("fedrod", self), lambda: self._trainer(task)))
         own = gather(state.memory["heads"], cohort.clients)
         trained = train_cohort(two_heads, state, cohort, personal=own)
         heads = put_back(state.memory["heads"], cohort.clients, trained.state.params)
@@ -120,7 +118,9 @@ class FedROD(Method):
                 params[f"{name}.{part}"] = params[f"{name}.{part}"] + own[f"{PERSONAL}.{part}"]
         return params, {name: t[replica] for name, t in state.buffers.items()}
 
-    def _trainer(self, task: Task, counts: Tensor) -> Trainer:
+    def _trainer(self, task: Task) -> Trainer:
+        counts = _class_counts(task)
+
         def losses(outputs: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
             generic, own = outputs
             balanced = balanced_softmax(generic, batch.targets, counts[batch.replica, batch.client])

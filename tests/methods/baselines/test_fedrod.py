@@ -14,7 +14,7 @@ from fedlib.engine import evaluate_rows
 from fedlib.errors import UsageError
 from fedlib.federation import ServerState, rounds
 from fedlib.methods import make_method
-from fedlib.methods.baselines.fedrod import FedROD, balanced_softmax
+from fedlib.methods.baselines.fedrod import FedROD, _class_counts, balanced_softmax
 
 
 def play(task, **options):
@@ -120,6 +120,25 @@ def test_heads_stay_with_their_clients_and_traffic_is_fedavgs():
         expected = np.isin(np.arange(4), json.loads(last.rows[replica][0]["clients"]))
         assert moved[replica].tolist() == expected.tolist()
     assert not first.state["memory"]["heads"]["personal.weight"].any()
+
+
+def test_episodes_share_a_trainer_and_no_checkpoint_holds_the_counts(monkeypatch):
+    made = []
+    whole = FedROD._trainer
+    monkeypatch.setattr(FedROD, "_trainer", lambda *given: made.append(1) or whole(*given))
+    task = make_world(rounds=6, episode_rounds=2, seeds=(0, 1))
+    assert all(set(one.state["memory"]) == {"heads"} for one in play(task))
+    assert len(made) == 1
+
+
+def test_a_checkpoint_that_holds_the_counts_resumes():
+    """As those written before they were made once for a task."""
+    begun, *_, last = play(make_world(rounds=2))
+    counts = _class_counts(make_world())
+    state = {**begun.state, "memory": {**begun.state["memory"], "counts": counts}}
+    *_, resumed = rounds(make_world(rounds=2), make_method("fedrod"), state)
+    assert resumed.rows == last.rows
+    assert all(torch.equal(t, resumed.state["params"][n]) for n, t in last.state["params"].items())
 
 
 def test_mu_does_not_reach_the_generic_model():
