@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from fedlib.errors import UsageError
+
 Options = Mapping[str, Any]
 
 # Methods that differ in numbers only: their runs may also differ in method, its options and partition.
@@ -130,7 +132,18 @@ class Run:
 
 
 def _canonical(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:  # JSON has neither NaN nor infinity
+        odd = ", ".join(f"{name}={own}" for name, own in value.items() if _has_constant(own))
+        raise UsageError(f"{odd} given; allowed: finite numbers") from error
+
+
+def _has_constant(value: Any) -> bool:
+    """Whether a number in it is NaN or infinite."""
+    found: list[str] = []
+    json.loads(json.dumps(value), parse_constant=found.append)
+    return bool(found)
 
 
 def from_description(description: Mapping[str, Any]) -> Run:

@@ -15,6 +15,7 @@ Superiority that is both is *supported, smaller than printed*; everything else i
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from fedlib.analysis.intervals import t_bounds
@@ -34,14 +35,15 @@ KINDS = (SUPERIORITY, EQUIVALENCE, EVERYWHERE)
 TAIL = 0.025  # of a 95 % interval, on either side
 
 
-def decide(samples: np.ndarray, kind: str, margin: float, *, sized: bool = True) -> np.ndarray:
+def decide(samples: ArrayLike, kind: str, margin: float, *, sized: bool = True) -> np.ndarray:
     """Verdicts [...] of experiments [..., seeds, cells].
 
     margin: smallest effect of interest, in the samples' unit. sized: the paper prints a size; without
     one a small superiority is plainly *supported*. One seed is *not testable here*.
     """
     rule = {SUPERIORITY: _superiority, EQUIVALENCE: _equivalence, EVERYWHERE: _everywhere}
-    found = rule[check_name("kind of claim", kind, rule)](np.asarray(samples, dtype=float), margin)
+    samples = np.asarray(samples, dtype=float)
+    found = rule[check_name("kind of claim", kind, rule)](samples, margin)
     if samples.shape[-2] < 2:
         return np.full(found.shape, NOT_TESTABLE)
     return found if sized else np.where(found == SMALLER, SUPPORTED, found)

@@ -34,6 +34,22 @@ def with_classes(dataset: Dataset, classes: int | None) -> Dataset:
     return replace(dataset, num_classes=classes)
 
 
+def scale_of(dataset: Dataset, own: Mapping[str, Any]) -> dict[str, Sequence[float]]:
+    """`mean` and `std` by channel: the options of these names, else the data set's.
+
+    UsageError for another number of values than 1 or that of the channels.
+    """
+    channels = dataset.image_shape[0]
+    scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std)}
+    for option, given in scale.items():
+        check(
+            len(given) in (1, channels),
+            f"{option}={list(given)} given; allowed: one number, or one for each of the {channels} channels "
+            f"of {dataset.name}",
+        )
+    return scale
+
+
 def first_of_class(split: Split, per_class: int | None, option: str = "per_class") -> Split:
     """The first `per_class` samples of each class, in the original order: a profile's smaller size.
 

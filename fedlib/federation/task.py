@@ -182,7 +182,7 @@ def prepare(
     images, clients = client_data.add_noise(runs, train.images, clients, own.get("client_noise"))
     clients, held_out = client_data.split_off_tests(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
-    scale = {"mean": own.get("mean", dataset.mean), "std": own.get("std", dataset.std), "device": device}
+    scale: dict[str, Any] = {**client_data.scale_of(dataset, own), "device": device}
     precision = choose_precision(run.precision, model, device, backend)
     rows = len(runs) * (run.cohort_size or run.num_clients)
     backend = choose_backend(model, device, backend, rows=rows, precision=precision)

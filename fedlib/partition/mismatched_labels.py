@@ -6,9 +6,11 @@ labels are balanced labels in a random order; that is what is drawn here. What i
 is the clients' sizes; the mix of their true labels is that of a random sample.
 """
 
+import inspect
+
 import numpy as np
 
-from fedlib.errors import UsageError, check_name
+from fedlib.errors import UsageError, check, check_name
 from fedlib.partition.cluster_skew import partition_ce, partition_cn, partition_pa
 from fedlib.partition.sampling import Partition, check_ranges
 from fedlib.partition.shards import partition_equal_shards, partition_nonequal_shards
@@ -31,13 +33,20 @@ def partition_foreign_labels(
     """Scheme pa, ce, cn, equal_shards or nonequal_shards over 100 balanced random labels.
 
     labels: [n], only their number counts. delta, spread, images_per_label: of the scheme; None: its
-    own default.
+    own default. UsageError for one that the scheme lacks.
     """
     check_name("scheme of partition 'foreign_labels'", scheme, (*_CLUSTERS, *_SHARDS))
     foreign = rng.permutation(np.arange(len(labels)) % CLASSES)
     given = {"delta": delta, "spread": spread, "images_per_label": images_per_label}
     options = {name: value for name, value in given.items() if value is not None}
     make, classes = {**_CLUSTERS, **_SHARDS}[scheme], {"num_classes": CLASSES} if scheme in _CLUSTERS else {}
+    known = inspect.signature(make).parameters
+    for name, value in options.items():
+        check(
+            name in known,
+            f"partition 'foreign_labels': {name}={value} given for scheme {scheme!r}; allowed: null, for "
+            "this scheme has no such option",
+        )
     try:
         check_ranges(scheme, make, options)
         return make(foreign, num_clients=num_clients, rng=rng, **classes, **options)

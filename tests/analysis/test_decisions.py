@@ -142,3 +142,8 @@ def test_parts(parts, verdict):
 
 def test_parts_of_many_experiments():
     assert combine(np.array([[SUPPORTED, REFUTED], [REFUTED, REFUTED]])).tolist() == [PARTLY, REFUTED]
+
+
+def test_samples_may_be_lists():
+    assert decide([[1.0], [2.0], [3.0]], EVERYWHERE, 9.0) == SUPPORTED
+    assert decide([[1.0]], EVERYWHERE, 9.0) == NOT_TESTABLE

@@ -51,6 +51,14 @@ def test_held_out_samples_have_their_clients_noise_and_replicas_their_own_images
         torch.testing.assert_close(task.train.inputs[first], clean[first % 400])
 
 
+@pytest.mark.parametrize("option", ["mean", "std"])
+def test_more_values_than_the_images_have_channels_are_refused(option):
+    with pytest.raises(
+        UsageError, match=rf"{option}=\[0.5, 0.5, 0.5\] given; allowed: one number, or one for"
+    ):
+        prepared(None, **{option: [0.5, 0.5, 0.5]})
+
+
 @pytest.mark.parametrize("share", [0, 1, 1.5])
 def test_wrong_share_is_one_line(share):
     with pytest.raises(UsageError, match=f"local_test={share} given; allowed: between 0 and 1"):

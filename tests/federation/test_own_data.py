@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
+from worlds import make_run
 
 from fedlib.errors import UsageError
-from fedlib.federation import own_data, rounds, task_of
+from fedlib.federation import own_data, prepare, rounds, task_of
 from fedlib.federation.own_data import SETTINGS
 from fedlib.methods import make_method
 
@@ -129,3 +130,16 @@ def test_clients_train_in_the_precision_that_is_asked_for(monkeypatch):
         task_of(network(), CLIENTS, (X, Y), sample_order="sorted")
     monkeypatch.setattr(own_data, "choose_precision", lambda asked, *_: asked)  # on any CPU
     assert task_of(network(), CLIENTS, (X, Y), precision="bf16").trainer.precision == "bf16"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_options_that_are_not_finite_are_one_line(value):
+    """No key of a run can be made of them, for JSON has no such numbers."""
+    told = rf"local_optimizer_options={{'momentum': {value}}} given; allowed: finite numbers"
+    options = {"local_optimizer_options": {"momentum": value}}
+    with pytest.raises(UsageError, match=told):
+        task_of(network(), CLIENTS, (X, Y), **options)
+    with pytest.raises(UsageError, match=told):
+        prepare([make_run(**options)])
+    with pytest.raises(UsageError, match=f"local_learning_rate={value} given; allowed: finite numbers"):
+        task_of(network(), CLIENTS, (X, Y), local_learning_rate=value)

@@ -42,3 +42,10 @@ def test_shards_use_all_images():
 def test_bad_options_give_one_line(options):
     with pytest.raises(UsageError, match="allowed"):
         draw(**options)
+
+
+@pytest.mark.parametrize(("scheme", "option"), [("equal_shards", "delta"), ("pa", "images_per_label")])
+def test_options_of_another_scheme_are_refused(scheme, option):
+    with pytest.raises(UsageError, match=f"{option}=1 given for scheme '{scheme}'; allowed: null"):
+        draw(scheme, **{option: 1})
+    draw(scheme, **{option: None})
