@@ -135,6 +135,14 @@ def test_strong_proximal_term_keeps_the_model_in_place():
     assert torch.equal(flat(play(make_world(rounds=1), "fedprox", mu=0.0)[-1].state), plain)
 
 
+def test_singleset_trains_whole_epochs():
+    """A round is one, whatever `local_epochs`; a limit of steps would have no effect."""
+    one, five = (play(make_world(local_epochs=epochs), "singleset")[-1] for epochs in (1, 5))
+    assert torch.equal(flat(one.state), flat(five.state))
+    with pytest.raises(UsageError, match="local_steps=2 given for method 'singleset'; allowed: null"):
+        play(make_world(local_steps=2), "singleset")
+
+
 def test_one_client_with_all_data_is_singleset():
     task = make_world(sizes=(20,), rounds=3, local_epochs=1)
     torch.testing.assert_close(flat(play(task)[-1].state), flat(play(task, "singleset")[-1].state))

@@ -19,13 +19,17 @@ from fedlib.run import Run
 
 @dataclass(frozen=True)
 class SingleSet(Method):
-    """Centralised training, one epoch a round."""
+    """Centralised training, one epoch a round, whatever the run's `local_epochs`."""
 
     def check(self, run: Run) -> None:
         refuse_mixup("singleset", run)
         check(
             not run.device_costs,
             "device_costs=true given for method 'singleset'; allowed: false (no client trains)",
+        )
+        check(
+            run.local_steps is None,
+            f"local_steps={run.local_steps} given for method 'singleset'; allowed: null (it trains one epoch)",
         )
 
     def init(self, task: Task) -> ServerState:
