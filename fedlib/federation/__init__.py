@@ -23,5 +23,5 @@ from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.method import Method, refuse_mixup, require_all_clients, require_server_images
 from fedlib.federation.own_data import task_of
 from fedlib.federation.rounds import RoundResult, next_cohort, rounds, server_evaluation
-from fedlib.federation.state import RoundReport, ServerState, on_host
+from fedlib.federation.state import RoundReport, ServerState, moved, on_host
 from fedlib.federation.task import Task, prepare

@@ -16,7 +16,7 @@ from fedlib.engine.hardware.device import to_host
 from fedlib.errors import check
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.method import Method
-from fedlib.federation.state import RoundReport, ServerState
+from fedlib.federation.state import RoundReport, ServerState, moved
 from fedlib.federation.task import Task, given
 from fedlib.partition import Partition
 
@@ -325,14 +325,7 @@ def _pack(task: Task, server: ServerState, failed: dict[int, str]) -> dict[str, 
 
 
 def _unpack(task: Task, state: dict[str, Any]) -> tuple[ServerState, dict[int, str]]:
-    def move(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return value.to(task.device)
-        if isinstance(value, dict):
-            return {k: move(v) for k, v in value.items()}
-        return [move(v) for v in value] if isinstance(value, list) else value
-
     task.trainer.limit.rows = state.get("clients_per_pass")
     task.trainer.limit.images = state.get("images_per_pass")
-    tensors = {name: move(state[name]) for name in ("params", "buffers", "memory")}
+    tensors = {name: moved(state[name], task.device) for name in ("params", "buffers", "memory")}
     return ServerState(round=state["round"], **tensors), dict(state["failed"])

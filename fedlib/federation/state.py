@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from fedlib.federation.aggregate import Tensors
@@ -32,8 +33,20 @@ class ServerState:
         )
 
 
+def moved(value: Any, device: torch.device | str) -> Any:
+    """A value of `memory` with all its tensors on a device, those in dictionaries and lists too."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, dict):
+        return {name: moved(part, device) for name, part in value.items()}
+    return [moved(part, device) for part in value] if isinstance(value, list) else value
+
+
 def on_host(packed: dict[str, Any]) -> dict[str, Any]:
-    """A part of `memory` with its tensors on the CPU, also after a resume has put them on the device."""
+    """A part of `memory` with its tensors on the CPU, also after a resume has put them on the device.
+
+    Dictionaries in it stay where they are: models may be among them (`BestConstant`).
+    """
     return {name: v.cpu() if isinstance(v, Tensor) else v for name, v in packed.items()}
 
 

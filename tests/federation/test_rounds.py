@@ -11,7 +11,7 @@ from worlds import make_run, make_world, through_a_file
 from fedlib.data.dataset import Split
 from fedlib.engine import Samples, Trainer, batches, evaluate_segments, make_optimizer
 from fedlib.errors import UsageError
-from fedlib.federation import initial_state, prepare, rounds, sample_cohort
+from fedlib.federation import initial_state, moved, on_host, prepare, rounds, sample_cohort
 from fedlib.methods import make_method
 
 
@@ -115,6 +115,15 @@ def test_resume_is_bit_for_bit(method):
     assert [r.round for r in resumed] == [3, 4, 5, 6]
     assert torch.equal(flat(resumed[-1].state), flat(whole[-1].state))
     assert resumed[-1].rows == whole[-1].rows
+
+
+def test_memory_moves_with_its_nested_parts_and_on_host_leaves_these():
+    tensor = torch.zeros(2, device="meta")
+    found = moved({"a": torch.zeros(2), "b": [torch.zeros(2), {"c": torch.zeros(2)}], "n": 3}, "meta")
+    assert (found["a"].is_meta, found["b"][0].is_meta, found["b"][1]["c"].is_meta) == (True,) * 3
+    assert found["n"] == 3
+    models = {"params": {"w": tensor}}
+    assert on_host(models) == models
 
 
 def test_training_learns_and_controls_do_not():

@@ -29,7 +29,7 @@ class SingleSet(Method):
         )
         check(
             run.local_steps is None,
-            f"local_steps={run.local_steps} given for method 'singleset'; allowed: null (it trains one epoch)",
+            f"local_steps={run.local_steps} given for method 'singleset'; allowed: null (whole epochs)",
         )
 
     def init(self, task: Task) -> ServerState:

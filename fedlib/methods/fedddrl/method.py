@@ -34,6 +34,7 @@ from fedlib.federation import (
     ServerState,
     Task,
     model_bytes,
+    moved,
     next_cohort,
     require_server_images,
     server_evaluation,
@@ -193,7 +194,7 @@ class FedDdrl(Method):
         loss = probe.loss.view(cohort.clients.shape).cpu()
         states, histories = world.observe(state.memory, loss, t / length)
 
-        agents = _on_cpu(state.memory["agents"])
+        agents = moved(state.memory["agents"], "cpu")  # also after a resume, they act and learn on the host
         if learns and t > 1:  # s_{t+1} of the last round's transition is known now
             agents = self._learn(task, agents, states, number, done=False)
         kept, epochs = self._act(task, agents, states, number, explores=learns)  # lines 15, 16
@@ -337,12 +338,3 @@ def _is_finite(agents: Any) -> bool:
         return bool(agents.isfinite().all())
     parts = agents.values() if isinstance(agents, dict) else agents if isinstance(agents, list) else ()
     return all(_is_finite(part) for part in parts)
-
-
-def _on_cpu(value: Any) -> Any:
-    """The agents act and learn on the host, also after a resume has put their tensors on the device."""
-    if isinstance(value, Tensor):
-        return value.cpu()
-    if isinstance(value, dict):
-        return {name: _on_cpu(part) for name, part in value.items()}
-    return [_on_cpu(part) for part in value] if isinstance(value, list) else value
