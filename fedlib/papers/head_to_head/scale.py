@@ -72,7 +72,7 @@ def worst_tenth_leads(rows: pd.DataFrame) -> str:
 
 
 def best_round_leads(rows: pd.DataFrame) -> str:
-    """The same of the best round."""
+    """Say whose best round is ahead of FedAvg's or behind, mean over the cells; empty without FedAvg."""
     words = "The best round, which looks better the more a curve swings, less FedAvg's"
     return _apart_words(per_run(rows), "best", words)
 
