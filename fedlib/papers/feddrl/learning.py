@@ -47,7 +47,7 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def bandit_ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the agent alone ends at, by its settings and the level of the rewards, with intervals over agents.
+    """Ends of the agent alone, by its settings and the level of the rewards, with intervals over agents.
 
     Where a tilt to the small groups pays, the best answer is a difference of 1 between the groups' mu; a
     constant reward gives no reason to leave the 1/2 that they start from.
