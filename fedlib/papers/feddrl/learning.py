@@ -46,6 +46,13 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def share_of_rule(named: pd.DataFrame) -> pd.Series:
+    """What the repaired agent earns over uniform weights, in % of what the rule for small groups does, by "
+    "seed."""
+    own, rule, uniform = (quantities.rewards(named, v) for v in ("repaired", "small_groups", "uniform"))
+    return 100 * (own - uniform) / (rule - uniform)
+
+
 def bandit_ends(rows: pd.DataFrame) -> pd.DataFrame:
     """Ends of the agent alone, by its settings and the level of the rewards, with intervals over agents.
 

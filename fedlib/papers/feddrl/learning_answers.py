@@ -72,8 +72,9 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
         permuted = f", {effect_words(control)} where its rewards are dealt to other rounds (permuted)"
     share = ""
     if "small_groups" in set(part.variant):
-        taken = 100 * _over_uniform(part, "repaired") / _over_uniform(part, "small_groups")
-        share = f" That is {mean_words(taken)} % of what the rule for small groups earns."
+        share = (
+            f" That is {mean_words(learning.share_of_rule(part))} % of what the rule for small groups earns."
+        )
     printed = ""
     if "feddrl" in set(part.variant):
         printed = f" The printed agent's is {effect_words(reward_gain(part, 'feddrl', 'uniform'))}."
@@ -81,10 +82,6 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
         f"On images of all of {data} (`repair_judged`, {gain.n} seeds) the repaired agent's mean reward is "
         f"{effect_words(gain, 'nats')} against uniform weights{permuted}: {says}.{share}{printed}"
     )
-
-
-def _over_uniform(named: pd.DataFrame, variant: str) -> pd.Series:
-    return quantities.rewards(named, variant) - quantities.rewards(named, "uniform")
 
 
 def reward_gain(named: pd.DataFrame, own: str, other: str) -> Interval:

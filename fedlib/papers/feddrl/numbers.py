@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import README, TIMES, Number, RowsOf, of_claim, single
+from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
 from fedlib.data.titles import title_of
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
@@ -16,8 +16,9 @@ from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, gains_by_clients, picked
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
-from fedlib.papers.feddrl.quantities import late_levels, late_spread, named, of_feddrl, over_rounds
+from fedlib.papers.feddrl.quantities import late_levels, late_spread, named, of_feddrl, over_rounds, rewards
 from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
+from fedlib.papers.feddrl.time_numbers import PAGE, TIME_NUMBERS
 
 TABLE3 = "feddrl/table3"
 TEN, EXACT = "ten", "exact"
@@ -30,7 +31,7 @@ LENGTH = {
     **{name: f"feddrl/authors_{scheme}_at_length" for name, scheme in AUTHORS.items()},
 }  # fmt: skip
 EARLY_LEAD, CLIENTS = "feddrl/early_lead", "feddrl/clients_at_length"
-PAGE, NOTEBOOK = "docs/feddrl.md", "notebooks/01_feddrl.ipynb"
+NOTEBOOK = "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
 OF_README_CELLS = ("", "cn-", "pa-", "mnist-", "mnist-cn-", "mnist-pa-", "authors-ce-", "authors-cn-")
 OF_README = (
@@ -256,6 +257,35 @@ def _repair(data: str, variant: str, what: str) -> Number:
     )  # fmt: skip
 
 
+def _share(data: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of("feddrl/repair_judged")
+        part = named(rows[rows.dataset == data]) if len(rows) else rows
+        return mean_interval(learning.share_of_rule(part).to_numpy()) if len(part) else None
+
+    return Number(
+        id=f"feddrl-repaired-share-{data}",
+        what=f"the repaired agent's gain over uniform weights, of the rule's, {title_of(data)}", unit="%",
+        artifacts=("feddrl/repair_judged",), compute=compute, places=BOTH,
+    )  # fmt: skip
+
+
+def _reward_with_ten(own: str) -> Number:
+    """FedDRL's mean reward with ten clients at the paper's length less FedAvg's, by number or drawn."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        cell = _whole(rows_of(LENGTH[TEN]))
+        if not len(cell) or not {own, "fedavg"} <= set(cell.variant):
+            return None
+        return paired(rewards(cell, own), rewards(cell, "fedavg"))
+
+    return Number(
+        id=f"feddrl-length-{TEN}-{f'{own}-' * (own != 'feddrl')}reward",
+        what=f"{OWN[own]} mean reward less that of FedAvg, {_cell(TEN)}", unit="nats",
+        artifacts=(LENGTH[TEN],), compute=compute, places=(PAGE,),
+    )  # fmt: skip
+
+
 def _updates(name: str, artifact: str, what: str, variant: str = "feddrl") -> Number:
     """Updates that the main agent of a run makes, before round 1 and within it (FEDDRL-A19, A23)."""
 
@@ -269,28 +299,6 @@ def _updates(name: str, artifact: str, what: str, variant: str = "feddrl") -> Nu
 
     return Number(id=f"feddrl-updates-{name}", what=f"updates of the agent in {what}", unit="",
                   artifacts=(artifact,), compute=compute, places=(PAGE,), tolerance=0.5)  # fmt: skip
-
-
-def _timed(name: str, what: str, unit: str, column: str, *, model: str = "mlp", alone: bool = True) -> Number:
-    """A column of `tables.agent_share`; alone: learning in line, where no core is free for it."""
-
-    def compute(rows_of: RowsOf) -> Interval | None:
-        found = tables.agent_share(rows_of("feddrl/fig9"))
-        found = found[(found.model == model) & (found.timed_on == "cpu")].sort_values("threads")
-        return single(found[column].iloc[-1 if alone else 0]) if len(found) and column in found else None
-
-    return Number(id=f"feddrl-{name}", what=what, unit=unit, artifacts=("feddrl/fig9",), compute=compute,
-                  places=(PAGE,), factor=TIMES)  # fmt: skip
-
-
-def _decision(model: str, words: str) -> Number:
-    def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of("feddrl/fig9")
-        own = rows[(rows.what == "decision") & (rows.model == model) & (rows.timed_on == "cpu")]
-        return single(own.median_ms.iloc[0]) if len(own) else None
-
-    return Number(id=f"feddrl-decision-{model}", what=f"median time of a decision, {words}", unit="ms",
-                  artifacts=("feddrl/fig9",), compute=compute, places=(PAGE,), factor=TIMES)  # fmt: skip
 
 
 def _from_printed(variant: str, *, late: bool) -> Number:
@@ -329,22 +337,14 @@ _OWN = (
     _early("uniform", "uniform weights"),
     _early("repaired_untrained", "its untrained policy"),
     *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in ("fmnist", "mnist")),
+    *(_share(data) for data in ("fmnist", "mnist")),
+    *(_reward_with_ten(own) for own in ("feddrl", "drawn")),
     _updates("length", LENGTH["ce"], "a run of the paper's length"),
     _updates("exact", LENGTH[EXACT], f"a run of {_cell(EXACT)}", "feddrl_online"),
     _updates("table3", TABLE3, "a short run of table 3"),
     _updates("printed", "feddrl/repair_judged", "the small setting, as printed"),
     _updates("repaired", "feddrl/repair_judged", "the small setting, repaired", "repaired"),
-    _decision("mlp", "MLP"),
-    _decision("cnn-feddrl", "the paper's smaller CNN"),
-    _timed("round-mlp", "median time of an MLP's round, one thread", "ms", "round_ms", alone=False),
-    _timed("learning-40-aside", "what deciding and learning from 40 experiences add to that round, learning "
-           "on a core of its own", "%", "40 in D_%", alone=False),
-    _timed("learning-40-in-line", "the same without a free core", "%", "40 in D_%"),
-    _timed("learning-1000-aside", "the same from 1,000 experiences, on a core of its own", "%",
-           "1000 in D_%", alone=False),
-    _timed("learning-1000-in-line", "the same without a free core", "%", "1000 in D_%"),
-    _timed("learning-1000-cnn", "the same for the smaller CNN's round", "%", "1000 in D_%",
-           model="cnn-feddrl"),
+    *TIME_NUMBERS,
     *(_from_printed(name, late=late) for late in (False, True) for name in EXACT_METHODS),
 )  # fmt: skip
 NUMBERS = tuple(replace(one, places=(README, *one.places)) if one.id in OF_README else one for one in _OWN)

@@ -125,12 +125,11 @@ def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
     reference = pd.DataFrame({"contestant": [REFERENCE]})
     table = pd.concat([table.sort_values(f"{LESS}: level", ascending=False), reference])
     megabytes = per_run(rows).groupby("contestant").megabytes.mean().rename("MB a round")
-    before = local_trainings(rows).rename("local trainings before round 1")
+    before = local_trainings(rows).rename("trainings before round 1")
     spent = costs(rows)
     reached = spent.reached.astype(str) + " of " + spent.runs.astype(str)
-    spent = spent.assign(reached=reached).rename(
-        columns={"median_rounds": "median rounds to 95 %", "median_hours": "simulated hours to it"}
-    )
+    names = {"median_rounds": "rounds", "median_hours": "hours", "reached": "reached"}
+    spent = spent.assign(reached=reached).rename(columns={k: f"to the target: {v}" for k, v in names.items()})
     for cost in (megabytes, before, spent.drop(columns="runs")):
         table = table.merge(cost, on="contestant")
     return table.fillna({"standing": ""}).round(2)
