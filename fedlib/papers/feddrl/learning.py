@@ -47,8 +47,7 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def share_of_rule(named: pd.DataFrame) -> pd.Series:
-    """What the repaired agent earns over uniform weights, in % of what the rule for small groups does, by "
-    "seed."""
+    """Gain of the repaired agent over uniform weights, by seed, in % of that of the rule for small groups."""
     own, rule, uniform = (quantities.rewards(named, v) for v in ("repaired", "small_groups", "uniform"))
     return 100 * (own - uniform) / (rule - uniform)
 
