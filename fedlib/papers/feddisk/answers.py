@@ -93,9 +93,9 @@ def levels_words(rows: pd.DataFrame) -> str:
     """The best rounds of the five methods, of the mean over the trials, beside the printed accuracies."""
     best, printed = _levels(rows)
     return (
-        f"The best rounds of the five methods lie between {min(best):.1f} and {max(best):.1f} %. The paper "
-        f"has {printed['FedDisk']:g} % for FedDisk and {printed['best other']:g} % for the best of the "
-        f"others."
+        f"The best rounds of the five methods lie between {min(best):.1f} and {max(best):.1f} %. "
+        f"The paper has {printed['FedDisk']:g} % for FedDisk and {printed['best other']:g} % for the best of "
+        "the others."
     )
 
 

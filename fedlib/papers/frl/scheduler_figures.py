@@ -129,8 +129,7 @@ def plot_static(rows: pd.DataFrame) -> Figure:
     axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     note = (
         "A run has a mark of each kind; each seed was run with the even and with the odd workers slow. "
-        "Found: "
-        "slow below 0.1 and fast above."
+        "Found: slow below 0.1 and fast above."
     )
     return caption(fig, rows, note)
 
