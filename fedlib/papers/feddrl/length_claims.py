@@ -39,10 +39,13 @@ results of forty rounds on these files (`feddrl/authors_partitions`) known.
 
 FEDDRL-R37 asks of MNIST under CE what R8 asks, in both accuracies; FedAvg's weights are the uniform ones
 there. It was registered when the repaired agent's runs there were in training before round 1, with the rows
-of all other methods of that cell known but for the online mode's and those with shuffled input.
+of all other methods of that cell known but for the online mode's and those with shuffled input. FEDDRL-R38
+and R39 ask the same under CN and PA, against uniform weights, registered before any run of the repaired
+agent there, with R37's verdict and the rows of FedDRL, FedAvg and uniform weights known.
 """
 
 from functools import partial
+from itertools import product
 
 from fedlib.analysis.claims import Claim, Part, Supplement
 from fedlib.analysis.gates import at_scale
@@ -56,9 +59,15 @@ from fedlib.papers.feddrl.runs import EXACT_CELL
 ARTIFACT, PLACE = "feddrl/paper_length", "ours: Fashion-MNIST, CE, N = 100, T = 1000"
 CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: Fashion-MNIST, CN, N = 100, T = 1000"
 PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: Fashion-MNIST, PA, N = 100, T = 1000"
+REPAIRED_IN = ((19, "CN", CN_PLACE, CN_ARTIFACT), (20, "PA", PA_PLACE, PA_ARTIFACT))
+REPAIRED_TRAINED_IN = ((23, "CE", PLACE, ARTIFACT), (24, "CN", CN_PLACE, CN_ARTIFACT))
 TEN_SEEDS = (
     "Seeds 3 and 4, which complete the grid's five, were started when 0 to 2 had been looked at: those left "
     "R29 to R31 inconclusive and supported R32."
+)
+LEADS_AND_LEARNS = (
+    ("FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
+    ("training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
 )
 TEN_PLACE = "ours: Fashion-MNIST with ten clients, CE, T = 1000"
 EXACT_ARTIFACT = f"feddrl/{EXACT_CELL}"
@@ -159,8 +168,7 @@ CLAIMS = (
     ),
     Claim(
         "FEDDRL-R8", "at the paper's length the repaired agent is more accurate than uniform weights", PLACE,
-        ARTIFACT,
-        parts=(_best_less("repaired", "uniform", "repaired - uniform"),),
+        ARTIFACT, parts=(_best_less("repaired", "uniform", "repaired - uniform"),),
         gates=(flat("repaired", "uniform"),),
         supplements=_late_supplements("uniform", own="repaired", name="repaired"),
         how="Decided on the best round, in which even the untrained agent is ahead of uniform weights.",
@@ -175,8 +183,7 @@ CLAIMS = (
     Claim(
         "FEDDRL-R10",
         "with slots in drawn order clients of small groups still receive larger impact factors", PLACE,
-        ARTIFACT,
-        parts=(FACTOR_GAP_DRAWN,), gates=(AGENT_TRAINED,),
+        ARTIFACT, parts=(FACTOR_GAP_DRAWN,), gates=(AGENT_TRAINED,),
     ),
     Claim(
         "FEDDRL-R11", "slots by client number are part of FedDRL's late lead", PLACE, ARTIFACT,
@@ -219,26 +226,22 @@ CLAIMS = (
     ),
     Claim(
         "FEDDRL-R17", "under CN too slots by client number are part of FedDRL's late lead", CN_PLACE,
-        CN_ARTIFACT,
-        parts=(late_less("feddrl", "drawn", "FedDRL - FedDRL, slots drawn"),),
+        CN_ARTIFACT, parts=(late_less("feddrl", "drawn", "FedDRL - FedDRL, slots drawn"),),
         gates=(flat("feddrl", "drawn"), AGENT_TRAINED), how=SORTED,
     ),
     Claim(
         "FEDDRL-R18",
         "under CN too clients of small groups receive larger impact factors with slots in drawn order",
-        CN_PLACE, CN_ARTIFACT,
-        parts=(FACTOR_GAP_DRAWN,), gates=(AGENT_TRAINED,),
+        CN_PLACE, CN_ARTIFACT, parts=(FACTOR_GAP_DRAWN,), gates=(AGENT_TRAINED,),
     ),
     *(
         Claim(
-            f"FEDDRL-R{number}",
-            f"under {partition} the repaired agent is more accurate than uniform weights", place, artifact,
+            f"FEDDRL-R{number}", f"under {scheme} the repaired agent is more accurate than uniform weights",
+            place, artifact,
             parts=_both("repaired", "uniform", "repaired - uniform"), gates=(flat("repaired", "uniform"),),
             supplements=(supplement(artifact, *_both("repaired", "feddrl", "repaired - FedDRL")),),
         )
-        for number, partition, place, artifact in (
-            (19, "CN", CN_PLACE, CN_ARTIFACT), (20, "PA", PA_PLACE, PA_ARTIFACT),
-        )
+        for number, scheme, place, artifact in REPAIRED_IN
     ),
     *(
         Claim(
@@ -253,14 +256,11 @@ CLAIMS = (
     ),
     *(
         Claim(
-            f"FEDDRL-R{number}",
-            f"under {partition} training the repaired agent makes it more accurate", place, artifact,
-            parts=_both("repaired", "repaired_untrained", "repaired - its untrained policy"),
+            f"FEDDRL-R{number}", f"under {partition} training the repaired agent makes it more accurate",
+            place, artifact, parts=_both("repaired", "repaired_untrained", "repaired - its untrained policy"),
             gates=(flat("repaired", "repaired_untrained"),),
         )
-        for number, partition, place, artifact in (
-            (23, "CE", PLACE, ARTIFACT), (24, "CN", CN_PLACE, CN_ARTIFACT),
-        )
+        for number, partition, place, artifact in REPAIRED_TRAINED_IN
     ),
     Claim(
         "FEDDRL-R25",
@@ -303,10 +303,7 @@ CLAIMS = (
             parts=_both("feddrl", other, f"FedDRL - {name}"), gates=(flat("feddrl", other), AGENT_TRAINED),
             how=f"Seed 0 of FedAvg and FedDRL had been seen when this was registered. {TEN_SEEDS}",
         )
-        for number, words, other, name in (
-            (29, "FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
-            (30, "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
-        )
+        for number, (words, other, name) in enumerate(LEADS_AND_LEARNS, 29)
     ),
     Claim(
         "FEDDRL-R31",
@@ -334,17 +331,20 @@ CLAIMS = (
             how="Seeds 3 and 4, registered with the others, were run when 0 to 2 had been looked at: those "
             "left all four of these claims inconclusive.",
         )
-        for number, scheme, words, other, name in (
-            (33, "CE", "FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
-            (34, "CE", "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
-            (35, "CN", "FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
-            (36, "CN", "training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
-        )
+        for number, (scheme, (words, other, name)) in enumerate(product(("CE", "CN"), LEADS_AND_LEARNS), 33)
     ),
-    Claim(
-        "FEDDRL-R37", "on MNIST under CE the repaired agent is more accurate than uniform weights",
-        MNIST_PLACE, MNIST_ARTIFACT,
-        parts=_both("repaired", "fedavg", "repaired - FedAvg"), gates=(flat("repaired", "fedavg"),),
-        supplements=(supplement(MNIST_ARTIFACT, *_both("repaired", "feddrl", "repaired - FedDRL")),),
+    *(
+        Claim(
+            f"FEDDRL-R{number}",
+            f"on MNIST under {scheme} the repaired agent is more accurate than uniform weights",
+            f"ours: MNIST, {scheme}, N = 100, T = 1000", artifact,
+            parts=_both("repaired", uniform, f"repaired - {name}"), gates=(flat("repaired", uniform),),
+            supplements=(supplement(artifact, *_both("repaired", "feddrl", "repaired - FedDRL")),),
+        )
+        for number, scheme, artifact, uniform, name in (
+            (37, "CE", MNIST_ARTIFACT, "fedavg", "FedAvg"),
+            (38, "CN", f"{MNIST_ARTIFACT}_cn", "uniform", "uniform"),
+            (39, "PA", f"{MNIST_ARTIFACT}_pa", "uniform", "uniform"),
+        )
     ),
 )  # fmt: skip
