@@ -4,7 +4,7 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measuremen
 from fedlib.papers.head_to_head import device_runs, runs
 
 _paper = Deferred("fedlib.papers.head_to_head")
-beyond, device_time = _paper.beyond, _paper.device_time
+beyond, device_time, device_server_time = _paper.beyond, _paper.device_time, _paper.device_server_time
 figures, server_time, tables = _paper.figures, _paper.server_time, _paper.tables
 
 ARTIFACTS = (
@@ -46,5 +46,13 @@ ARTIFACTS = (
         runs=device_runs.runs, plot=device_time.plot_accuracy_in_time, counts_failed=True,
         tables=(device_time.time_to_target,), profiles=PROFILES,
         seeds={"smoke": 2, "reduced": 15, "extended": 5, "paper": 5},
+    ),
+    Artifact(
+        "head_to_head/device_server_time", "What a round in simulated time costs on the server", "check",
+        measurement=Measurement(
+            "head_to_head/device_server_time", device_server_time.device_server_time, alone=True
+        ),
+        tables=(device_server_time.table,), profiles=PROFILES,
+        datasets={profile: runs.scale_of(profile).datasets[:1] for profile in PROFILES},
     ),
 )  # fmt: skip

@@ -20,6 +20,7 @@ from fedlib.papers.head_to_head.runs import (
 
 ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
 SERVER, SECOND = "head_to_head/server_time", "head_to_head/second_set"
+DECISIONS = "head_to_head/device_server_time"
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
 # Contrasts in simulated time that docs/findings.md states
 TOLD = (
@@ -120,14 +121,14 @@ def _in_time(name: str, rival: str, words: str) -> Number:
     )  # fmt: skip
 
 
-def _server_time(name: str) -> Number:
+def _server_time(name: str, artifact: str = SERVER, over_whose: str = "FedAvg's") -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
-        over = rows_of(SERVER).set_index("contestant").over_ms
+        over = rows_of(artifact).set_index("contestant").over_ms
         return single(over[name]) if name in over.index else None
 
     return Number(
-        id=f"head-to-head-server-{name}", unit="ms", artifacts=(SERVER,), compute=compute,
-        what=f"median time of a round of {name} over FedAvg's, clients of one mini-batch",
+        id=f"head-to-head-server-{name.lower()}", unit="ms", artifacts=(artifact,), compute=compute,
+        what=f"median time of a round of {name} over {over_whose}, clients of one mini-batch",
         places=(FINDINGS,), factor=TIMES,
     )  # fmt: skip
 
@@ -176,6 +177,7 @@ NUMBERS = (
     *(number for each in IN_TIME.values() for number in each.values()),
     *(_benchmark_difference(method, cell) for method in BENCHMARK_METHODS for cell in BENCHMARK_CELLS),
     *(_server_time(name) for name in LEARNED),
+    *(_server_time(name, DECISIONS, "that of a rule without an agent") for name in device_runs.TIMED),
     AGREE,
     JUDGED,
 )

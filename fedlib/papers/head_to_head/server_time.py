@@ -34,12 +34,7 @@ WHERE = {"cpu": "one CPU core", "cuda": "one CPU core and a GPU"}
 def timed_runs(profile: str) -> dict[str, Run]:
     """Contestant -> its run with its chosen settings and one mini-batch in each client; without controls."""
     scale, settings = scale_of(profile), chosen()
-    shared = base_run(profile, "server_time", scale.datasets[0], scale.cells[0])
-    images = {name: value for name, value in shared.dataset_options.items() if name != "local_test"}
-    shared = replace(
-        shared, partition="iid", partition_options={},
-        dataset_options={**images, "train_per_class": shared.num_clients * shared.batch_size // 10},
-    )  # fmt: skip
+    shared = with_one_mini_batch(base_run(profile, "server_time", scale.datasets[0], scale.cells[0]))
     found = {}
     for name, one in CONTESTANTS.items():
         if not one.twin_of:
@@ -49,18 +44,31 @@ def timed_runs(profile: str) -> dict[str, Run]:
     return found
 
 
+def with_one_mini_batch(run: Run) -> Run:
+    """The run with as many images in each client as a mini-batch has, and none held back."""
+    images = {name: value for name, value in run.dataset_options.items() if name != "local_test"}
+    images["train_per_class"] = run.num_clients * run.batch_size // 10
+    return replace(run, partition="iid", partition_options={}, dataset_options=images)
+
+
 def server_time(profile: str) -> pd.DataFrame:
-    """Table of contestants: milliseconds of a round, and over FedAvg's of the same turn; one CPU thread.
+    """Table of contestants: milliseconds of a round over FedAvg's, see `over_references`."""
+    runs = timed_runs(profile)
+    return over_references(runs, dict.fromkeys(runs, REFERENCE))
+
+
+def over_references(runs: Mapping[str, Run], references: Mapping[str, str]) -> pd.DataFrame:
+    """Table of runs: milliseconds of a round, and over its reference's of the same turn; one CPU thread.
 
     Medians over the run's rounds, with quartiles; late: the median over the last tenth of the rounds,
-    where an agent has most to learn from.
+    where an agent has most to learn from. references: name -> whose rounds are subtracted.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with cpu_threads(1):
-        ms = {name: 1000 * np.array(found) for name, found in _seconds(timed_runs(profile), device).items()}
+        ms = {name: 1000 * np.array(found) for name, found in _seconds(runs, device).items()}
     rows = []
-    for name, own in ms.items():
-        over = own - ms[REFERENCE]
+    for name, reference in references.items():
+        own, over = ms[name], ms[name] - ms[reference]
         late = over[-max(1, len(over) // 10) :]
         quartiles = np.percentile(over, [25, 75])
         rows.append(
@@ -79,7 +87,8 @@ def _seconds(runs: Mapping[str, Run], device: str) -> dict[str, list[float]]:
     for name, run in runs.items():
         task, method = prepare([run], device=device), make_method(run.method, run.method_options)
         players[name] = round_player(task, method, method.init(task))
-    return timed_in_turns(players, runs[REFERENCE].rounds - WARM_UPS, WARM_UPS)
+    rounds = next(iter(runs.values())).rounds
+    return timed_in_turns(players, rounds - WARM_UPS, WARM_UPS)
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
