@@ -191,7 +191,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     )
     if scheme in (EXACT, TEN):
         return (*against, *drawn)
-    online = FEW_RIVALS * (scheme == "mnist")
+    online = FEW_RIVALS * scheme.startswith("mnist")
     even = "fedavg" if scheme == "mnist" else "uniform"  # with clients of equal size FedAvg's are the same
     against += [
         _at_length(name, scheme, own, late=late, places=(PAGE,))

@@ -14,6 +14,7 @@ from fedlib.analysis.aggregates import (
 )
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
+from fedlib.analysis.published import load_published
 from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.errors import check
@@ -37,6 +38,10 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, C
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
+BENCHMARKS = {
+    "niid_bench": "NIID-Bench, by Flower", "fedbench": "FedBench", "flgo_bench": "FLGo-Bench, 1000 rounds",
+}  # fmt: skip
+ONLY_PUBLIC = {"label_quantity 1": "1 label a client", "dirichlet 0.5": "Dirichlet shares (0.5)"}
 LESS = "less FedAvg (points)"
 AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
     SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too few runs",
@@ -256,6 +261,33 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
         }
         for line in benchmark_cells(rows).itertuples()
     )
+
+
+def benchmark_not_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """Public numbers (%) without a whole run of ours: a line per benchmark and cell, a column per method."""
+    ours = benchmark_cells(rows)
+    whole = ours[ours.verdict != NOT_TESTABLE]
+    run = {("niid_bench", line.dataset, line.cell, line.method) for line in whole.itertuples()}
+    public = load_published("benchmarks")
+    keys = list(zip(public.benchmark, public.dataset, public.cell, public.method, strict=True))
+    left = public[[key not in run for key in keys]]
+    words = [
+        f"{one.accuracy:.2f}{f' ± {one.sd:.2f}' * bool(np.isfinite(one.sd))}" for one in left.itertuples()
+    ]
+    shown = pd.DataFrame(
+        {
+            "benchmark": left.benchmark.map(BENCHMARKS),
+            "data": [
+                f"{title_of(one.dataset)}, {(BENCHMARK_WORDS | ONLY_PUBLIC).get(one.cell, one.cell)}"
+                for one in left.itertuples()
+            ],
+            "method": [method_style(name).label for name in left.method],
+            "words": words,
+        }
+    )
+    wide = shown.pivot(index=["benchmark", "data"], columns="method", values="words").fillna("")
+    order = shown.drop_duplicates(["benchmark", "data"])[["benchmark", "data"]]
+    return wide.loc[pd.MultiIndex.from_frame(order), shown.method.unique()].reset_index()
 
 
 def _runs_words(line: Any) -> str:
