@@ -16,13 +16,13 @@ PHRASES = {  # of a standing, before the rivals against which a method has it
 
 
 def of_method(method: str, numbers: Mapping[str, Number], rows_of: RowsOf, where: str) -> str:
-    """Say where one method stands against each rival, with the effects; numbers: by the rival's words."""
+    """Say in one sentence where a method stands against each rival; numbers: by the rival's words."""
     found: dict[str, list[str]] = {}
     for rival, number in numbers.items():
         standing, effect = standing_against(number, rows_of)
         found.setdefault(standing, []).append(f"{rival} ({effect})")
     parts = [f"{words} {listed(found[standing])}" for standing, words in PHRASES.items() if standing in found]
-    return f"{where} {method} is {'. It is '.join(parts)}."
+    return f"{where} {method} is {'; '.join(parts)}."
 
 
 def each_method(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:

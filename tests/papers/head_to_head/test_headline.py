@@ -20,8 +20,8 @@ def test_the_answer_is_a_sentence_for_each_method():
     told = headline.comparison_answer(lambda name: rows)
     assert told[0].startswith("Over 1 cell (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
     assert " points) and the best baseline, FedAvg (+10.1" in told[0]
-    assert " It is equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
-    assert told[0].endswith(". It is without rows against itself with clients shuffled (no rows).")
+    assert "; equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
+    assert told[0].endswith("; without rows against itself with clients shuffled (no rows).")
     assert told[1].startswith("Over 1 cell (3 seeds) FAVOR is behind FedAvg (−9.9")
     assert not any("less itself with permuted" in sentence for sentence in told)
     (brief,) = headline.comparison_in_brief(lambda name: rows)
@@ -105,7 +105,7 @@ def test_a_second_data_set_stands_beside_the_claims():
         "Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points); none of them by reinf"
     )
     assert told.startswith("On CIFAR-10 (JPEG), cluster skew (2 seeds), FedDRL (online) is equal within ")
-    assert "It is behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
+    assert "; behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
     assert "without rows against its untrained policy" in told
     assert second_set.answer(lambda name: pd.DataFrame()) == []
     assert second_set.in_short(lambda name: pd.DataFrame()) == []
