@@ -111,7 +111,7 @@ UPLOADED = (
         contrasts(against("fedavg_mixup", "fedddrl", "fedmarl"), values=UPLOADS), unit="%",
     ),
     Part(
-        "uploads in % of FedAvg+'s, C - FedDdrl",
+        "uploads in % of FedAvg+'s, C - FedDdrl, CIFAR-10",
         contrasts((("fedmarl", "fedddrl"),), HARD, UPLOADS), unit="%",
     ),
 )  # fmt: skip

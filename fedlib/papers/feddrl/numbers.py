@@ -47,8 +47,8 @@ OF_README = (
         for cell in ("exact", "ten")
         for control in ("fedavg", "late-fedavg", "late-untrained", "drawn-late-fedavg")
     ),
-    "feddrl-updates-exact",
-    "feddrl-updates-length",
+    "feddrl-length-drawn-fedavg", "feddrl-length-ten-drawn-fedavg",
+    "feddrl-updates-exact", "feddrl-updates-length",
     *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
 )  # fmt: skip
 RIVALS = {

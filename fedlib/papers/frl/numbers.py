@@ -23,8 +23,9 @@ def _reward(when: str, name: str, tolerance: float) -> Number:
         return single(sizes[f"reward: |R| in {when}", "20 workers"])
 
     return Number(
-        id=f"frl-reward-{name}", what=f"mean size of EvaluatorFL's reward in {when}, 20 workers", unit="",
-        artifacts=("frl/fig16", "frl/fig24"), compute=compute, places=(NOTEBOOK,), tolerance=tolerance,
+        id=f"frl-reward-{name}", unit="", artifacts=("frl/fig16", "frl/fig24"), compute=compute,
+        what=f"mean size of EvaluatorFL's reward, approach 1, in {when}, 20 workers", places=(NOTEBOOK,),
+        tolerance=tolerance,
     )  # fmt: skip
 
 
@@ -33,7 +34,8 @@ def _while_it_trains(measure: Callable[[pd.DataFrame], pd.Series], name: str, wh
         return Ratio.of(mean_interval(measure(rows_of("frl/fig26")).to_numpy()))
 
     return Number(
-        id=f"frl-{name}", what=f"{what}, first over second half of SchedulerFL's training (C12)",
+        id=f"frl-{name}",
+        what=f"{what}, mean of the first half of SchedulerFL's training (to its stop) by the second's (C12)",
         unit="times", artifacts=("frl/fig26",), compute=compute, places=(NOTEBOOK,),
     )  # fmt: skip
 
@@ -52,7 +54,7 @@ def _mean_round(name: str, length: str, threshold: float, places: tuple[str, ...
     return Number(
         id=f"frl-mean-round{name}",
         what=f"SchedulerFL's mean round {length} (its slowest worker's time, IID) less that of as many drawn "
-        "at random",
+        "at random (`policy=shuffled`)",
         unit="s", artifacts=("frl/table2", "frl/table3"), places=places,
         compute=lambda rows_of: less_rule(rows_of, "learned_rate", threshold)["IID", "max_seconds"],
     )  # fmt: skip

@@ -56,10 +56,11 @@ def _less(name: str, rival: str, words: str, artifact: str = ROWS) -> Number:
         return mean_interval(gaps.mean(axis=1).to_numpy()) if len(gaps) else None
 
     second = "" if artifact == ROWS else ", CIFAR-10"
+    one = " (one for all cells)" * (rival == "best")
     told = (README,) * (rival == "fedavg") + (FINDINGS,) if second and name == "feddrl" else ()
     return Number(
         id=f"head-to-head-{'second-' * bool(second)}{name}-{words.split()[-1].lower()}",
-        what=f"accuracy of {name} less that of {words}, mean over the cells{second}", unit="points",
+        what=f"accuracy of {name} less that of {words}{one}, mean over the cells{second}", unit="points",
         artifacts=(artifact,), compute=compute, places=(*told, NOTEBOOK),
     )  # fmt: skip
 
@@ -168,7 +169,10 @@ IN_TIME = {
     for name in device_runs.TIMED
 }
 STRONGEST = {name: _less(name, "strongest", "the baseline that is strongest") for name in LEARNED}
-AGREE, JUDGED = _cells("agree", "agree with ours"), _cells("judged", "ours were run whole in")
+AGREE, JUDGED = (
+    _cells("agree", "agree with ours within two public standard deviations or one point"),
+    _cells("judged", "ours were run whole in"),
+)
 NUMBERS = (
     *(number for each in LESS.values() for number in each.values()),
     *STRONGEST.values(),
