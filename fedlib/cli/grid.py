@@ -111,7 +111,7 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
         plans = {artifact: selection.expand(artifact, arguments.profile, **options) for artifact in chosen}
     except UsageError as error:
         runs = [run for artifact in chosen for run in artifact.runs(arguments.profile)]
-        raise hints.of_unknown_setting(error, options["settings"], runs, arguments.method) from None
+        raise hints.of_unknown_setting(error, options["settings"], runs, options["names"]) from None
     if options["names"] or options["settings"]:
         plans = _trained(plans)
     if arguments.only:

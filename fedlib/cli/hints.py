@@ -1,38 +1,38 @@
 """Suggestions beside an error about --set: the setting that was meant, the method that has an option."""
 
 import contextlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fedlib.errors import UsageError
 from fedlib.run import Run
 
 
 def of_unknown_setting(
-    error: UsageError, settings: Iterable[str], runs: Sequence[Run], method: str | None
+    error: UsageError, settings: Iterable[str], runs: Sequence[Run], names: Mapping[str, str]
 ) -> UsageError:
     """The error; of a `share` that is an option of a method or partition with `method.share` suggested.
 
-    method: the one named, else those of the runs.
+    names: the `method` and `partition` that were named, if any; else they are those of the runs.
     """
     for key in settings:
         text = f"unknown setting {key!r}"
-        if str(error).startswith(text) and (meant := _with_owner(key, runs, method)):
-            _, allowed, names = str(error).partition("; allowed:")
-            return UsageError(f"{text} (did you mean {meant!r}?){allowed}{names}")
+        if str(error).startswith(text) and (meant := _with_owner(key, runs, names)):
+            _, allowed, known = str(error).partition("; allowed:")
+            return UsageError(f"{text} (did you mean {meant!r}?){allowed}{known}")
     return error
 
 
-def _with_owner(option: str, runs: Sequence[Run], method: str | None) -> str | None:
+def _with_owner(option: str, runs: Sequence[Run], names: Mapping[str, str]) -> str | None:
     from fedlib.partition import partition_options
 
-    for name in dict.fromkeys(run.partition for run in runs):
-        if option in partition_options(name):
-            return f"partition.{option}"
-    return (
-        f"method.{option}"
-        if _methods_with(option, [method] if method else [r.method for r in runs])
-        else None
-    )
+    def used(kind: str) -> Iterable[str]:
+        return [names[kind]] if kind in names else [getattr(run, kind) for run in runs]
+
+    for name in dict.fromkeys(used("partition")):
+        with contextlib.suppress(UsageError):  # of a partition that does not exist
+            if option in partition_options(name):
+                return f"partition.{option}"
+    return f"method.{option}" if _methods_with(option, used("method")) else None
 
 
 def of_other_methods_option(

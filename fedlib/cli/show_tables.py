@@ -40,7 +40,11 @@ def less_method(rows: "pd.DataFrame", against: str) -> "tuple[pd.DataFrame, list
     (against,) = named
     base = last[last.method == against].set_index(["cell", "seed"]).accuracy.rename("base")
     pairs = last[last.method != against].join(base, on=["cell", "seed"], how="inner")
-    check(len(pairs) > 0, f"no other method has a cell and a seed in common with {against}")
+    check(
+        len(pairs) > 0,
+        f"no other method has a cell and a seed in common with {against}; allowed: "
+        f"{', '.join(repr(one) for one in known if one != against) or 'none, it is the only one'}",
+    )
     pairs = pairs.assign(accuracy=pairs.accuracy - pairs.base)
     equal = [
         f"{cell}, {method}: same accuracy as {against} on every seed"

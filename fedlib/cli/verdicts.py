@@ -75,26 +75,30 @@ def _wanted(arguments: argparse.Namespace) -> tuple[list[Record], list[Record]]:
     claims = [name.upper() if "-" in name else name for name in names if name not in papers]
     begin = tuple(name.partition("-")[0] for name in claims)  # FEDDRL-C1 is one of feddrl's
     likely = [paper for paper in PAPERS if paper.upper().startswith(begin)]
-    known = {record["claim"]: record for paper in likely for record in _records(paper, arguments)}
+    cached = {record["claim"] for paper in likely for record in _cached(paper, arguments) or ()}
     for name in claims:
-        if name not in known:
+        if name not in cached:  # refused before others are decided
             allowed = [*PAPERS, *(claim.id for claim in registered())]
             check_name("claim or paper", name, allowed, listed_by="`python -m fedlib verdicts`")
+    known = {record["claim"]: record for paper in likely for record in _records(paper, arguments)}
     return listed, [known[name] for name in claims]
 
 
 def _records(paper: str | None, arguments: argparse.Namespace) -> list[Record]:
     """From the cache if it has them, which needs no pandas."""
-    from fedlib.reporting import verdict_cache
-
-    given = {"profile": arguments.profile, "store": arguments.store}
-    found = verdict_cache.known(paper, **given)
+    found = _cached(paper, arguments)
     if found is None:
         tell_if_watched("fedlib: rows or code are new; claims are decided again (up to half a minute)")
         from fedlib.reporting.verdicts import records
 
-        return records(paper, **given)
+        return records(paper, profile=arguments.profile, store=arguments.store)
     return found
+
+
+def _cached(paper: str | None, arguments: argparse.Namespace) -> list[Record] | None:
+    from fedlib.reporting import verdict_cache
+
+    return verdict_cache.known(paper, profile=arguments.profile, store=arguments.store)
 
 
 def _width() -> int:

@@ -69,9 +69,12 @@ def task_of(
 
 
 def _check(name: str, part: Labelled, first: Labelled) -> None:
+    several = isinstance(part, tuple | list)
+    kinds = [type(one).__name__ for one in (part if several else [part])]
     check(
-        isinstance(part, tuple | list) and [isinstance(one, Tensor) for one in part] == [True, True],
-        f"{name} is no pair of tensors; allowed: (inputs, labels)",
+        several and [isinstance(one, Tensor) for one in part] == [True, True],
+        f"{name} is of {', '.join(kinds)}, no pair of tensors; allowed: (inputs, labels), of an array by "
+        "torch.from_numpy, of a TensorDataset its `tensors`",
     )
     (inputs, labels), count = part, len(part[1])
     check(

@@ -160,13 +160,13 @@ class Session:
             )
 
     def weak_rules(self) -> None:
-        """Display which claims' rules have too little power, as docs/claims.md flags them."""
-        own = {one["claim"] for one in self.verdicts()}
+        """Display which inconclusive claims' rules have too little power, as docs/claims.md flags them."""
+        own = {one["claim"] for one in self.verdicts() if one["verdict"] == INCONCLUSIVE}
         if found := [name for name in weak_rules() if name in own]:
             display.show_sentences(
                 f"Power below {100 * ENOUGH_POWER:.0f} % at an effect as printed, else at twice the margin "
                 f"([docs/claims.md](../docs/claims.md)): {', '.join(found)}. With the seeds at hand these "
-                "would rarely be *supported* even if they are true: *inconclusive* says nothing there."
+                "would rarely be *supported* even if true: that they are *inconclusive* says nothing."
             )
 
     def findings(self, *sentences: str) -> None:

@@ -368,6 +368,10 @@ def test_an_abbreviated_option_is_refused(given, capsys):
         ("run fake/grid --set mu=0.5", "unknown setting 'mu' (did you mean 'method.mu'?); allowed: "),
         ("run fake/grid --method feddrl --set discount=1", "'discount' (did you mean 'method.discount'?)"),
         ("run start/curves --set delta=0.5", "unknown setting 'delta' (did you mean 'partition.delta'?)"),
+        (
+            "run start/curves --partition dirichlet --set alpha=0.3",
+            "unknown setting 'alpha' (did you mean 'partition.alpha'?)",
+        ),
     ],
 )
 def test_the_option_that_was_meant_is_suggested(given, reason, capsys):

@@ -12,6 +12,7 @@ import pytest
 import fedlib
 from fedlib.cli import show, show_tables
 from fedlib.cli.main import main
+from fedlib.errors import UsageError
 from fedlib.experiments import stored_runs
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
@@ -116,6 +117,9 @@ def test_a_method_is_compared_by_seed():
     assert show_tables.less_method(rows, "fedavg")[1] == [
         "a iid N=4, mine: same accuracy as fedavg on every seed"
     ]
+    rows.loc[rows.method == "mine", "partition"] = "ce"
+    with pytest.raises(UsageError, match="a cell and a seed in common with fedavg; allowed: 'mine'"):
+        show_tables.less_method(rows, "fedavg")
 
 
 @pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
