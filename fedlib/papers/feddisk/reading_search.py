@@ -104,10 +104,16 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
         also = (
             f" The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."
         )
-    else:
+    elif near.any():
         both = int((table.fits == "yes").sum())
         own = f" {both} of these have their" if both > 1 else f" {both or 'None'} of these has its"
-        also = f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}." * bool(near.any())
+        also = f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
+    else:
+        nearest = table.iloc[0]
+        also = (
+            f" The nearest, {_words(nearest, images)}, has its best, {nearest.best:.1f} %, in round "
+            f"{nearest['best round']} (printed: {at:g})."
+        )
     scale = (
         f" With up to {images} training images a class ({counted(rows.seed.nunique(), 'seed')}) the readings "
         f"reach {table.best.min():.1f} to {table.best.max():.1f} % within {run} rounds."
