@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
+from fedlib.analysis.decisions import NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.tables import counted
@@ -225,9 +225,10 @@ def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     if judged.empty:
         least = f"{BENCHMARK_ROUNDS} rounds and two seeds"
         return [f"The public benchmark needs {least}; ours stand at {found.rounds.max()} rounds."]
+    differ = "" if (judged.verdict == REFUTED).any() else ", and differ in none"
     told = [
         f"Ours agree with the public benchmark in {stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)} "
-        f"cells run for all {BENCHMARK_ROUNDS} rounds."
+        f"cells run for all {BENCHMARK_ROUNDS} rounds{differ}."
     ]
     for (dataset, cell), lines in judged.groupby(["dataset", "cell"], sort=False):
         parts = [
