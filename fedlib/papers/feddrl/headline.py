@@ -47,6 +47,7 @@ class _Lead:
     late: Interval  # in the last rounds
     within: str  # key of `WITHIN`
     left: Interval
+    trained: Interval | None  # less the untrained policy in the last rounds; None: that was not run
     exact: bool  # with the paper's network, where the others have an MLP
     clients: int  # N
     authors: bool  # on their own partition file
@@ -97,20 +98,26 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     ]
 
 
-def _cells_ahead(found: list[Interval]) -> str:
+def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behind") -> str:
     """`ahead in 4 of 10 cells and behind in 1`, by the sides of 0 of their intervals."""
     ahead, behind = (sum(sign * one.low > 0 < sign * one.high for one in found) for sign in (1, -1))
-    rest = f" and behind in {behind}" * bool(behind)
-    return f"ahead in {ahead or 'none'} of {counted(len(found), 'cell')}{rest}"
+    rest = f" and {below} in {behind}" * bool(behind)
+    return f"{above} in {ahead or 'none'} of {counted(len(found), 'cell')}{rest}"
 
 
 def _left(leads: list[_Lead]) -> list[str]:
-    """In how many cells it is ahead in the last rounds with or against a control, control by control."""
+    """In how many cells it is ahead in the last rounds with or against a control; what training changes."""
+    trained = [one.trained for one in leads if one.trained]
     found = {words: [one.left for one in leads if one.within == key] for key, (words, _) in WITHIN.items()}
+    del found[WITHIN["untrained"][0]]  # counted over all cells
     return [
-        f"{words[0].upper()}{words[1:]} it is {_cells_ahead(left)} in these last rounds."
-        for words, left in found.items() if left
-    ]  # fmt: skip
+        *[f"Training {_cells_ahead(trained, 'raises it', 'lowers it')}."] * bool(trained),
+        *(
+            f"{words[0].upper()}{words[1:]} it is {_cells_ahead(left)} in these last rounds."
+            for words, left in found.items()
+            if left
+        ),
+    ]
 
 
 def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
@@ -182,6 +189,7 @@ def _lead(rows: pd.DataFrame, *, authors: bool) -> _Lead | None:
         quantities.PAPER_DATA[cell.dataset], cell.partition.upper(),
         contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
         contrasts.paired(late[feddrl], late.fedavg), within, contrasts.paired(late[own], late[other]),
+        contrasts.paired(late[feddrl], late.untrained) if "untrained" in late else None,
         exact=cell.model == PAPERS_CNN, clients=int(cell.num_clients),
         authors=authors,
     )  # fmt: skip
