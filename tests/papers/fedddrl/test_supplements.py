@@ -117,7 +117,7 @@ STORED = {
     2: ["FedProx - FedAvg: -0.010 [-0.046, +0.026] points, 10 seeds"],
     3: [f"{FULL_SIZE}: D - C: -1.0 [-3.6, +1.6] points, 5 seeds"],
     5: ["FedAvg+ - C: +32.0 [+22.5, +41.5] %, 5 seeds"],
-    6: ["C - FedDdrl: +3 [-39, +45] %, 5 seeds"],
+    6: ["C - FedDdrl, CIFAR-10: +3 [-39, +45] %, 5 seeds"],
     7: [
         "MNIST: -1.20 [-2.03, -0.36] clients, 10 seeds",
         "three agents a partition: +0.1 [-1.3, +1.6] clients, 5 seeds",
