@@ -38,9 +38,6 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, C
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
-BENCHMARKS = {
-    "niid_bench": "NIID-Bench, by Flower", "fedbench": "FedBench", "flgo_bench": "FLGo-Bench, 1000 rounds",
-}  # fmt: skip
 ONLY_PUBLIC = {"label_quantity 1": "1 label a client", "dirichlet 0.5": "Dirichlet shares (0.5)"}
 LESS = "less FedAvg (points)"
 AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
@@ -264,30 +261,34 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def benchmark_not_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """Public numbers (%) without a whole run of ours: a line per benchmark and cell, a column per method."""
+    """NIID-Bench's public numbers (%) without a whole run of ours: a line per cell, a column per method."""
     ours = benchmark_cells(rows)
     whole = ours[ours.verdict != NOT_TESTABLE]
-    run = {("niid_bench", line.dataset, line.cell, line.method) for line in whole.itertuples()}
-    public = load_published("benchmarks")
-    keys = list(zip(public.benchmark, public.dataset, public.cell, public.method, strict=True))
-    left = public[[key not in run for key in keys]]
-    words = [
-        f"{one.accuracy:.2f}{f' ± {one.sd:.2f}' * bool(np.isfinite(one.sd))}" for one in left.itertuples()
-    ]
+    run = {(line.dataset, line.cell, line.method) for line in whole.itertuples()}
+    public = load_published("benchmarks").query("benchmark == 'niid_bench'")
+    keys = zip(public.dataset, public.cell, public.method, strict=True)
+    return _by_method(public[[key not in run for key in keys]]).drop(columns="benchmark")
+
+
+def other_benchmarks(rows: pd.DataFrame) -> pd.DataFrame:
+    """Public numbers (%) of other benchmarks, none of which was run: as `benchmark_not_run`."""
+    return _by_method(load_published("benchmarks").query("benchmark != 'niid_bench'"))
+
+
+def _by_method(public: pd.DataFrame) -> pd.DataFrame:
+    """Public numbers in words: a line per benchmark and cell, a column per method."""
     shown = pd.DataFrame(
         {
-            "benchmark": left.benchmark.map(BENCHMARKS),
-            "data": [
-                f"{title_of(one.dataset)}, {(BENCHMARK_WORDS | ONLY_PUBLIC).get(one.cell, one.cell)}"
-                for one in left.itertuples()
-            ],
-            "method": [method_style(name).label for name in left.method],
-            "words": words,
+            "benchmark": one.benchmark.replace("flgo_bench", "FLGo-Bench").replace("fedbench", "FedBench"),
+            "data": f"{title_of(one.dataset)}, {(BENCHMARK_WORDS | ONLY_PUBLIC).get(one.cell, one.cell)}",
+            "method": method_style(one.method).label,
+            "words": f"{one.accuracy:.2f}{f' ± {one.sd:.2f}' * bool(np.isfinite(one.sd))}",
         }
+        for one in public.itertuples()
     )
     wide = shown.pivot(index=["benchmark", "data"], columns="method", values="words").fillna("")
-    order = shown.drop_duplicates(["benchmark", "data"])[["benchmark", "data"]]
-    return wide.loc[pd.MultiIndex.from_frame(order), shown.method.unique()].reset_index()
+    order = pd.MultiIndex.from_frame(shown[["benchmark", "data"]].drop_duplicates())
+    return wide.loc[order, shown.method.unique()].rename_axis(columns=None).reset_index()
 
 
 def _runs_words(line: Any) -> str:
