@@ -1,5 +1,7 @@
 """The artifacts of notebook 05: the public benchmark, the search of settings, the comparison."""
 
+from functools import partial
+
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.head_to_head import device_runs, runs
 
@@ -29,11 +31,14 @@ ARTIFACTS = (
         tables=(tables.levels, tables.aggregates, tables.diverged), profiles=PROFILES,
         seeds={"smoke": 2, "reduced": 3, "extended": 5, "paper": 5},
     ),
-    Artifact(
-        "head_to_head/second_set", "Learned methods and three baselines on CIFAR-10", "figure",
-        runs=runs.second_set, plot=figures.plot_differences, counts_failed=True,
-        tables=(tables.levels, tables.diverged), profiles=tuple(runs.SECOND_SET),
-        seeds=dict.fromkeys(runs.SECOND_SET, 5),
+    *(
+        Artifact(
+            f"head_to_head/{name}", f"Learned methods and three baselines on {title}", "figure",
+            runs=partial(runs.on_other_set, name), plot=figures.plot_differences, counts_failed=True,
+            tables=(tables.levels, tables.diverged), profiles=tuple(runs.OTHER_SETS[name]),
+            seeds=dict.fromkeys(runs.OTHER_SETS[name], 5),
+        )
+        for name, title in (("second_set", "CIFAR-10"), ("third_set", "MNIST"))
     ),
     Artifact(
         "head_to_head/server_time", "What a round costs on the server", "check",

@@ -10,7 +10,7 @@ from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.tables import counted
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import device_time, scale, second_set, tables
+from fedlib.papers.head_to_head import device_time, other_sets, scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
     LEARNED,
@@ -47,7 +47,7 @@ WIDE = 3.0  # points: a margin of the benchmark that is told
 def headline(rows_of: RowsOf) -> list[str]:
     """Say who is ahead, in rounds (on other images, too) and in time; scale, benchmark, what is open."""
     return [
-        *comparison_in_brief(rows_of), *second_set.in_short(rows_of), *scale_in_brief(rows_of),
+        *comparison_in_brief(rows_of), *other_sets.in_short(rows_of), *scale_in_brief(rows_of),
         *benchmark_in_brief(rows_of), *devices_in_brief(rows_of), *open_questions(rows_of),
     ]  # fmt: skip
 

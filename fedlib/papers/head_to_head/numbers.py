@@ -15,12 +15,13 @@ from fedlib.papers.head_to_head.runs import (
     BENCHMARK_WORDS,
     CELL_WORDS,
     CONTESTANTS,
-    SECOND_CELLS,
+    OTHER_CELLS,
 )
 
 ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
-SERVER, SECOND = "head_to_head/server_time", "head_to_head/second_set"
-DECISIONS = "head_to_head/device_server_time"
+SERVER, DECISIONS = "head_to_head/server_time", "head_to_head/device_server_time"
+SECOND, THIRD = "head_to_head/second_set", "head_to_head/third_set"
+OTHERS = {SECOND: ("second", "CIFAR-10"), THIRD: ("third", "MNIST")}  # artifact -> part of an id; data set
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
 # Contrasts in simulated time that docs/findings.md states
 TOLD = (
@@ -55,29 +56,31 @@ def _less(name: str, rival: str, words: str, artifact: str = ROWS) -> Number:
         gaps = pd.DataFrame() if rows.empty else less_if_run(rows, name, rival).dropna()
         return mean_interval(gaps.mean(axis=1).to_numpy()) if len(gaps) else None
 
-    second = "" if artifact == ROWS else ", CIFAR-10"
+    which, title = OTHERS.get(artifact, ("", ""))
     one = " (one for all cells)" * (rival == "best")
-    told = (README,) * (rival == "fedavg") + (FINDINGS,) if second and name == "feddrl" else ()
+    told = (README,) * (rival == "fedavg") + (FINDINGS,) if artifact == SECOND and name == "feddrl" else ()
     return Number(
-        id=f"head-to-head-{'second-' * bool(second)}{name}-{words.split()[-1].lower()}",
-        what=f"accuracy of {name} less that of {words}{one}, mean over the cells{second}", unit="points",
+        id=f"head-to-head-{which}{'-' * bool(which)}{name}-{words.split()[-1].lower()}",
+        what=f"accuracy of {name} less that of {words}{one}, mean over the cells{', ' * bool(title)}{title}",
+        unit="points",
         artifacts=(artifact,), compute=compute, places=(*told, NOTEBOOK),
     )  # fmt: skip
 
 
-def _in_second_cell(rival: str, words: str, cell: str) -> Number:
-    """FedDRL's distance from a rival in one cell of the second data set: the two cells part."""
+def _in_cell(artifact: str, rival: str, words: str, cell: str) -> Number:
+    """FedDRL's distance from a rival in one cell of another data set: the two cells part."""
+    which, title = OTHERS[artifact]
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of(SECOND)
+        rows = rows_of(artifact)
         gaps = pd.DataFrame() if rows.empty else less_if_run(rows, "feddrl", rival)
         own = next((gaps[name].dropna() for name in gaps if name.endswith(f", {cell}")), gaps)
         return mean_interval(own.to_numpy()) if len(own) else None
 
     return Number(
-        id=f"head-to-head-second-feddrl-{words.split()[-1].lower()}-{cell.split()[0].lower()}",
-        what=f"accuracy of feddrl less that of {words}, {CELL_WORDS.get(cell, cell)}, CIFAR-10",
-        unit="points", artifacts=(SECOND,), compute=compute,
+        id=f"head-to-head-{which}-feddrl-{words.split()[-1].lower()}-{cell.split()[0].lower()}",
+        what=f"accuracy of feddrl less that of {words}, {CELL_WORDS.get(cell, cell)}, {title}",
+        unit="points", artifacts=(artifact,), compute=compute,
         places=(*(README,) * (rival == "fedavg"), FINDINGS),
     )  # fmt: skip
 
@@ -147,19 +150,23 @@ LESS = {
     }
     for name in LEARNED
 }
-ON_SECOND_SET = {
-    name: {
-        words: _less(name, rival, words, SECOND)
-        for words, rival in (
-            ("FedAvg", "fedavg"), ("its untrained policy", twin_of(name)), ("the best baseline", "best"),
-        )
+ON_OTHER_SETS = {
+    artifact: {
+        name: {
+            words: _less(name, rival, words, artifact)
+            for words, rival in (
+                ("FedAvg", "fedavg"), ("its untrained policy", twin_of(name)), ("the best baseline", "best"),
+            )
+        }
+        for name in LEARNED
     }
-    for name in LEARNED
+    for artifact in OTHERS
 }  # fmt: skip
-IN_SECOND_CELLS = tuple(
-    _in_second_cell(rival, words, cell)
+IN_OTHER_CELLS = tuple(
+    _in_cell(artifact, rival, words, cell)
+    for artifact in OTHERS
     for rival, words in (("fedavg", "FedAvg"), (twin_of("feddrl"), "its untrained policy"))
-    for cell in SECOND_CELLS
+    for cell in OTHER_CELLS
 )
 IN_TIME = {
     name: {
@@ -176,8 +183,8 @@ AGREE, JUDGED = (
 NUMBERS = (
     *(number for each in LESS.values() for number in each.values()),
     *STRONGEST.values(),
-    *(number for each in ON_SECOND_SET.values() for number in each.values()),
-    *IN_SECOND_CELLS,
+    *(number for on in ON_OTHER_SETS.values() for each in on.values() for number in each.values()),
+    *IN_OTHER_CELLS,
     *(number for each in IN_TIME.values() for number in each.values()),
     *(_benchmark_difference(method, cell) for method in BENCHMARK_METHODS for cell in BENCHMARK_CELLS),
     *(_server_time(name) for name in LEARNED),

@@ -178,22 +178,25 @@ def comparison(profile: str) -> list[Run]:
     ]
 
 
-# On a second data set (HEAD-A18): FedAvg, two strong baselines, and who learns with its untrained policy
-SECOND_SET = {"extended": "cifar10-jpeg", "paper": "cifar10"}
-SECOND_CELLS = ("cluster skew", "Dirichlet 0.1")
+# On other data sets (HEAD-A18, HEAD-A21): FedAvg, two strong baselines, who learns with its untrained policy
+OTHER_SETS = {
+    "second_set": {"extended": "cifar10-jpeg", "paper": "cifar10"},
+    "third_set": {"extended": "mnist", "paper": "mnist"},
+}
+OTHER_CELLS = ("cluster skew", "Dirichlet 0.1")
 TRANSFERRED = (
     "fedavg", "fedyogi", "fedexp",
     *(name for name, one in CONTESTANTS.items() if one.learns or one.options.get("agent") == "untrained"),
 )  # fmt: skip
 
 
-def second_set(profile: str) -> list[Run]:
-    """Contestants of `TRANSFERRED` on CIFAR-10 in `SECOND_CELLS`, with the settings found on Fashion-MNIST.
+def on_other_set(name: str, profile: str) -> list[Run]:
+    """Contestants of `TRANSFERRED` in `OTHER_CELLS`, with the settings found on Fashion-MNIST.
 
-    `paper` has them in its comparison; `extended` on as many images as its own.
+    name: of `OTHER_SETS`. `paper` has these runs in its comparison; `extended` on as many images as its own.
     """
-    settings, artifact = chosen(), "comparison" if profile == "paper" else "second_set"
-    cells = [base_run(profile, artifact, SECOND_SET[profile], cell) for cell in SECOND_CELLS]
+    settings, artifact = chosen(), "comparison" if profile == "paper" else name
+    cells = [base_run(profile, artifact, OTHER_SETS[name][profile], cell) for cell in OTHER_CELLS]
     return [
         with_settings(cell, name, **settings[CONTESTANTS[name].twin_of or name])
         for cell in cells

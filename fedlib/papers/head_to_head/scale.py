@@ -13,7 +13,7 @@ from fedlib.analysis.tables import counted, dataset_titles, listed, machine_word
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.claims import FLAT
 from fedlib.papers.head_to_head.clients import CLASSES, Sizes, client_sizes
-from fedlib.papers.head_to_head.numbers import ROWS, SECOND
+from fedlib.papers.head_to_head.numbers import OTHERS, ROWS
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, CELL, labelled, per_run, standing_of
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.plotting.style import method_style
@@ -156,12 +156,12 @@ def scale_words(rows_of: RowsOf) -> str:
     absent = [method_style(name).label for name in CONTESTANTS if name not in set(runs.contestant)]
     without = f" No rows at this length: {'; '.join(absent)}." if absent else ""
     _, curves = FLAT.check(rows)
-    other = _second_set_words(rows_of(SECOND))
-    return f"The comparison has {told}. {curves[0].upper()}{curves[1:]}.{without}{other}"
+    others = "".join(_other_set_words(rows_of(artifact)) for artifact in OTHERS)
+    return f"The comparison has {told}. {curves[0].upper()}{curves[1:]}.{without}{others}"
 
 
-def _second_set_words(rows: pd.DataFrame) -> str:
-    """Say what was run on other images beside the comparison; empty without rows."""
+def _other_set_words(rows: pd.DataFrame) -> str:
+    """Say what was run on another data set beside the comparison; empty without rows."""
     if rows.empty:
         return ""
     runs = per_run(rows)

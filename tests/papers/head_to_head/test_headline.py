@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.papers.head_to_head import claims, headline, numbers, second_set
+from fedlib.papers.head_to_head import claims, headline, numbers, other_sets
 from fedlib.papers.head_to_head.runs import CELLS
 from tests.support.head_to_head_rows import lines, table_of
 
@@ -39,12 +39,13 @@ def test_the_order_on_other_images_is_compared_in_the_same_cells():
     other = pd.concat(lines("feddrl", seed, [0.99] * 20, cell=UNEQUAL) for seed in (0, 1))
     second = table_of(fedavg=[0.4, 0.4], fedyogi=[0.6, 0.6], feddrl=[0.5, 0.5]).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/comparison": pd.concat([first, other]), "head_to_head/second_set": second}
-    assert second_set.order_words(stored.__getitem__) == [
+    assert other_sets.order_words(numbers.SECOND, stored.__getitem__) == [
         "Does the order of the 3 contestants hold? By mean level in cluster skew the rank correlation of "
         "CIFAR-10 (JPEG) with Fashion-MNIST is 0.50. Highest: FedYogi on Fashion-MNIST and FedYogi on "
         "CIFAR-10 (JPEG)."
     ]
-    assert second_set.order_words(lambda name: second if "second" in name else first[:0]) == []
+    alone = {"head_to_head/comparison": first[:0], "head_to_head/second_set": second}
+    assert other_sets.order_words(numbers.SECOND, alone.__getitem__) == []
 
 
 def test_learned_methods_stand_against_fedavgs_twin():
@@ -84,14 +85,14 @@ def test_cells_that_part_are_told_where_their_mean_shows_nothing():
         for name, own in levels.items()
         for seed, level in enumerate(own)
     )
-    told = second_set.parting_words(pd.concat([ahead, behind]))
+    told = other_sets.parting_words(pd.concat([ahead, behind]))
     assert told.startswith(
         "A mean over the cells can hide what one of them shows: FedDRL (online) less FedAvg is "
     )
     assert f"+10.00 [+10.00, +10.00] ({next(iter(CELLS))})" in told
     assert f"−10.00 [−10.00, −10.00] ({UNEQUAL})" in told
-    assert second_set.parting_words(ahead) == ""
-    assert second_set.parting_words(behind) == ""
+    assert other_sets.parting_words(ahead) == ""
+    assert other_sets.parting_words(behind) == ""
 
 
 def test_a_second_data_set_stands_beside_the_claims():
@@ -100,16 +101,16 @@ def test_a_second_data_set_stands_beside_the_claims():
         dataset="cifar10-jpeg"
     )
     stored = {"head_to_head/second_set": rows}
-    told, ahead = second_set.answer(lambda name: stored.get(name, pd.DataFrame()))
+    told, ahead, *_ = other_sets.answer(numbers.SECOND, lambda name: stored.get(name, pd.DataFrame()))
     assert ahead.startswith(
         "Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points); none of them by reinf"
     )
     assert told.startswith("On CIFAR-10 (JPEG), cluster skew (2 seeds), FedDRL (online) is equal within ")
     assert "; behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
     assert "without rows against its untrained policy" in told
-    assert second_set.answer(lambda name: pd.DataFrame()) == []
-    assert second_set.in_short(lambda name: pd.DataFrame()) == []
-    (brief,) = second_set.in_short(lambda name: stored.get(name, pd.DataFrame()))
+    assert other_sets.answer(numbers.SECOND, lambda name: pd.DataFrame()) == []
+    assert other_sets.in_short(lambda name: pd.DataFrame()) == []
+    (brief,) = other_sets.in_short(lambda name: stored.get(name, pd.DataFrame()))
     assert brief.startswith("On CIFAR-10 (JPEG) over 1 cell (2 seeds) none of the 1 learned ")
     assert brief.endswith("Corrected for 2 comparisons with FedAvg (Holm), the lead of FedYogi holds.")
     by_id = {claim.id: claim for claim in claims.CLAIMS}
@@ -121,6 +122,17 @@ def test_a_second_data_set_stands_beside_the_claims():
     words = "on a second data set: FedDRL (online) - the best baseline: -10.00 [-10.00, -10.00] points"
     assert beside[4][0].tell(rows).startswith(words)
     assert beside[9][0].tell(rows) == ""  # FAVOR has no rows there
+
+
+def test_cluster_skew_alone_decides_on_the_third_set():
+    """FedDRL 2 points ahead of FedAvg and 1 behind its untrained policy there; the other cell counts not."""
+    rows = table_of(fedavg=[0.5, 0.51], feddrl=[0.52, 0.53], feddrl_untrained=[0.53, 0.54])
+    rows = pd.concat([rows, *(lines("fedavg", seed, [0.9] * 20, cell="Dirichlet 0.1") for seed in (0, 1))])
+    claim = next(one for one in claims.CLAIMS if one.id == "HEAD-C25")
+    assert claim.artifact == numbers.THIRD
+    assert [part.estimand(rows).mean(axis=None) for part in claim.parts] == pytest.approx([2, -1])
+    with pytest.raises(UsageError, match="no rows of feddrl_untrained"):
+        claim.parts[1].estimand(rows[~rows["run"].str.startswith("feddrl_untrained")])
 
 
 def test_a_rival_that_all_methods_trail_is_told_at_once():

@@ -31,10 +31,12 @@ def test_runs_of_the_comparison_differ_in_method_and_rate_only():
         assert set(left) <= {"method", "method_options", "local_learning_rate"}
 
 
-def test_the_second_set_repeats_part_of_the_comparison_on_other_images():
-    """At `paper` its runs are the comparison's; at `extended` they differ from its by the data set alone."""
-    assert {one.key for one in runs.second_set("paper")} <= {one.key for one in runs.comparison("paper")}
-    there = [replace(one, artifact="comparison", dataset="fmnist") for one in runs.second_set("extended")]
+@pytest.mark.parametrize("name", runs.OTHER_SETS)
+def test_other_sets_repeat_part_of_the_comparison(name):
+    """At `paper` their runs are the comparison's; at `extended` they differ from it by the data set alone."""
+    at_paper, own = runs.on_other_set(name, "paper"), runs.on_other_set(name, "extended")
+    assert {one.key for one in at_paper} <= {one.key for one in runs.comparison("paper")}
+    there = [replace(one, artifact="comparison", dataset="fmnist") for one in own]
     assert {one.key for one in there} <= {one.key for one in runs.comparison("extended")}
     assert len(there) == 2 * 11
     learned = {name for name, one in runs.CONTESTANTS.items() if one.learns}

@@ -1,4 +1,4 @@
-"""The learned methods on a second data set, which decides no claim (HEAD-A18), in sentences."""
+"""The learned methods on a second and on a third data set (HEAD-A18, HEAD-A21), in sentences."""
 
 import pandas as pd
 from scipy import stats
@@ -7,54 +7,60 @@ from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_inte
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import tables
+from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import LEARNED, best_baseline, less_if_run
-from fedlib.papers.head_to_head.numbers import ON_SECOND_SET, ROWS, SECOND, twin_of
+from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, twin_of
 from fedlib.papers.head_to_head.quantities import per_run
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
 from fedlib.plotting.style import method_style
 
 
 def in_short(rows_of: RowsOf) -> list[str]:
-    """Say where the learned methods stand on the second data set, without effects, and whose lead holds."""
-    rows = rows_of(SECOND)
-    if rows.empty:
-        return []
-    runs = per_run(rows)
-    cells = counted(runs.cell.nunique(), "cell")
-    where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
-    told = in_brief(_numbers(runs), rows_of, where)
-    return [f"{words.replace(BEST, _best(runs))} {tables.at_once_words(rows)}" for words in told]
+    """Say where the learned methods stand on each other data set, without effects, and whose lead holds."""
+    found = []
+    for artifact in OTHERS:
+        if (rows := rows_of(artifact)).empty:
+            continue
+        runs = per_run(rows)
+        cells = counted(runs.cell.nunique(), "cell")
+        where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
+        told = in_brief(_numbers(artifact, runs), rows_of, where)
+        found += [f"{words.replace(BEST, _best(runs))} {tables.at_once_words(rows)}" for words in told]
+    return found
 
 
-def answer(rows_of: RowsOf) -> list[str]:
+def answer(artifact: str, rows_of: RowsOf) -> list[str]:
     """Whether the order of the comparison holds; a sentence for each learned method; none without rows."""
-    rows = rows_of(SECOND)
+    rows = rows_of(artifact)
     if rows.empty:
         return []
     runs = per_run(rows)
-    told = [words.replace(BEST, _best(runs)) for words in each_method(_numbers(runs), rows_of, _where(runs))]
-    beside = (parting_words, tables.ahead_words, tables.divergence_words, tables.undiverged_words)
-    return [*order_words(rows_of), *told, *filter(None, (tell(rows) for tell in beside))]
+    told = each_method(_numbers(artifact, runs), rows_of, _where(runs))
+    told = [words.replace(BEST, _best(runs)) for words in told]
+    beside = (
+        parting_words, tables.ahead_words, tables.divergence_words, tables.undiverged_words,
+        scale.worst_tenth_words, scale.worst_tenth_leads, scale.best_round_leads,
+    )  # fmt: skip
+    return [*order_words(artifact, rows_of), *told, *filter(None, (tell(rows) for tell in beside))]
 
 
-def order_words(rows_of: RowsOf) -> list[str]:
+def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
     """Rank correlation of the mean levels with the comparison's in the same cells, where both were run."""
-    second, first = per_run(rows_of(SECOND)), rows_of(ROWS)
+    other, first = per_run(rows_of(artifact)), rows_of(ROWS)
     if first.empty:
         return []
     first = per_run(first)
-    first = first[first.cell.isin(second.cell)]
-    both = pd.DataFrame({"first": _levels(first), "second": _levels(second)}).dropna()
+    first = first[first.cell.isin(other.cell)]
+    both = pd.DataFrame({"first": _levels(first), "other": _levels(other)}).dropna()
     if len(both) < 3:
         return []
-    correlation = stats.spearmanr(both["first"], both["second"]).statistic
+    correlation = stats.spearmanr(both["first"], both["other"]).statistic
     tops = {title: method_style(both[column].idxmax()).label for title, column in
-            ((_titles(first), "first"), (_titles(second), "second"))}  # fmt: skip
+            ((_titles(first), "first"), (_titles(other), "other"))}  # fmt: skip
     highest = [f"{name} on {title}" for title, name in tops.items()]
     return [
         f"Does the order of the {len(both)} contestants hold? By mean level in "
-        f"{listed(list(second.cell.unique()))} the rank correlation of {_titles(second)} with "
+        f"{listed(list(other.cell.unique()))} the rank correlation of {_titles(other)} with "
         f"{_titles(first)} is {correlation:.2f}".replace("-0.", "−0.")
         + f". Highest: {listed(highest)}."
     ]
@@ -92,8 +98,9 @@ def _where(runs: pd.DataFrame) -> str:
     return f"On {_titles(runs)}, {cells} ({counted(runs.seed.nunique(), 'seed')}),"
 
 
-def _numbers(runs: pd.DataFrame) -> dict[str, dict]:
-    return {LEARNED[name]: own for name, own in ON_SECOND_SET.items() if name in set(runs.contestant)}
+def _numbers(artifact: str, runs: pd.DataFrame) -> dict[str, dict]:
+    seen = set(runs.contestant)
+    return {LEARNED[name]: own for name, own in ON_OTHER_SETS[artifact].items() if name in seen}
 
 
 def _best(runs: pd.DataFrame) -> str:
