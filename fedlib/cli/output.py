@@ -100,11 +100,17 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((120, 24)).columns
 
 
+def uncut_width() -> int:
+    """`terminal_width`; without bound where output goes to a file or a pipe and $COLUMNS is not set."""
+    watched = sys.stdout is not None and sys.stdout.isatty()
+    return terminal_width() if watched or os.environ.get("COLUMNS") else sys.maxsize
+
+
 def print_table(rows: Sequence[Mapping[str, str]], *, wrap: bool = False) -> None:
     """Rows as aligned text; where the terminal is narrower the widest column is cut, or wrapped."""
     names = list(rows[0])
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
-    space = terminal_width() - 2 * (len(names) - 1)
+    space = (terminal_width() if wrap else uncut_width()) - 2 * (len(names) - 1)
     while sum(widths.values()) > space and max(widths.values()) > 12:
         widths[max(widths, key=widths.__getitem__)] -= 1
     for row in ({name: name for name in names}, *rows):

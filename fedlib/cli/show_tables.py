@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fedlib.cli.output import terminal_width
+from fedlib.cli.output import uncut_width
 from fedlib.errors import check
 
 if TYPE_CHECKING:
@@ -90,11 +90,11 @@ def rounded(value: object) -> object:
 
 
 def table_text(table: "pd.DataFrame") -> str:
-    """As wide as the terminal: long texts are cut where that keeps the table in one piece."""
+    """As wide as the terminal: long texts are cut where that keeps the table in one piece; none in a file."""
     from fedlib.analysis.tables import format_table
 
     table, intervals = _with_intervals(table)
-    table, width = table.map(rounded), terminal_width()
+    table, width = table.map(rounded), uncut_width()
     text = format_table(table, width, numbers=intervals)
     if "\n\n" not in text and max(map(len, text.splitlines())) <= width:
         return text

@@ -13,7 +13,7 @@ import pytest
 from processes import PATIENCE
 from project_files import ROOT
 
-from fedlib.cli import grid
+from fedlib.cli import grid, output
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
@@ -328,6 +328,17 @@ def test_a_set_that_is_absent_is_listed_with_the_place_it_belongs_to(capsys, mon
     monkeypatch.setenv("COLUMNS", "999")
     assert main(["data", "list", "femnist"]) == 0
     assert f"{tmp_path / 'femnist'}: put LEAF's JSON shards" in capsys.readouterr().out
+
+
+def test_a_table_is_cut_for_a_terminal_and_whole_in_a_file(capsys, monkeypatch):
+    title = "Does the repaired agent's lead grow with the rounds?"
+    row = {"id": "x", "title": title}
+    monkeypatch.delenv("COLUMNS", raising=False)
+    output.print_table([row | {"stored": "-" * 200}])
+    assert title in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "40")
+    output.print_table([row])
+    assert "Does the repaired agent's lead grow…" in capsys.readouterr().out
 
 
 def test_a_data_set_may_be_named_as_its_file_is(capsys):

@@ -12,6 +12,7 @@ from fedlib.analysis.intervals import Interval, t_bounds
 from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import name_distinct
+from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_ROUNDS, CELLS, CONTESTANTS
 
 WORST = 0.1  # share of the clients that count as badly served
@@ -46,6 +47,11 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
         contestant=name_distinct(rows, ("method", "method_options"), contestant_of),
         cell=name_distinct(rows, ("partition", "partition_options"), cell_of),
     )
+
+
+def cell_titles(runs: pd.DataFrame) -> pd.Series:
+    """Data set and cell of each run, e.g. `Fashion-MNIST, cluster skew`."""
+    return runs.dataset.map(title_of) + ", " + runs.cell
 
 
 def worst_tenth(text: str) -> float:
@@ -100,14 +106,14 @@ def standing_of(found: Interval) -> str:
 
 def levels_by_seed(runs: pd.DataFrame, value: str = "level") -> pd.DataFrame:
     """Levels (%), or another value: a row per seed, a column per contestant and cell; NaN: no run."""
-    columns = runs.assign(label=runs[CELL].agg(", ".join, axis=1))
+    columns = runs.assign(label=cell_titles(runs))
     return columns.pivot_table(index="seed", columns=["contestant", "label"], values=value)
 
 
 def shared_runs(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs in the cells, and with the seeds, that every contestant has."""
     names, levels = set(runs.contestant), levels_by_seed(runs)
-    cells = runs[CELL].agg(", ".join, axis=1)
+    cells = cell_titles(runs)
     every = {name for name, own in runs.groupby(cells) if set(own.contestant) == names}
     seeds = levels.loc[:, levels.columns.get_level_values("label").isin(every)].dropna().index
     return runs[cells.isin(every) & runs.seed.isin(seeds)]

@@ -26,6 +26,7 @@ from fedlib.papers.head_to_head.quantities import (
     AHEAD,
     CELL,
     benchmark_cells,
+    cell_titles,
     labelled,
     levels_by_seed,
     median_with_never,
@@ -81,7 +82,7 @@ def levels(rows: pd.DataFrame) -> pd.DataFrame:
     Two columns per cell. A diverged run's level counts as 0 %, its best round is what it had.
     """
     runs = per_run(rows)
-    runs["label"] = runs[CELL].agg(", ".join, axis=1)
+    runs["label"] = cell_titles(runs)
     table = runs.groupby(["contestant", "label"], sort=False)[["level", "best"]].mean().unstack("label")
     labels = runs.label.unique()
     table = table[[(measure, label) for label in labels for measure in ("level", "best")]]
@@ -193,7 +194,7 @@ def undiverged_words(rows: pd.DataFrame) -> str:
     names = [name for name in _present(runs) if name in set(runs.contestant[runs.diverged])]
     levels, told = levels_by_seed(runs.assign(level=runs.level.mask(runs.diverged))), []
     for name in names:
-        cells = runs[runs.contestant == name][CELL].drop_duplicates().agg(", ".join, axis=1)
+        cells = cell_titles(runs[runs.contestant == name].drop_duplicates(CELL))
         gaps = (levels.get(name, pd.DataFrame()) - levels[REFERENCE]).reindex(columns=cells).dropna()
         if len(gaps) > 1:
             found = mean_interval(gaps.mean(axis=1).to_numpy())

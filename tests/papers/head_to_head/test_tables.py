@@ -27,8 +27,8 @@ def test_the_comparison_counts_runs_that_diverged():
     assert "diverged" in [table.path.rpartition(".")[2] for table in comparison.tables]
     rows = failing(table_of(fedavg=[0.6, 0.6], fednova=[0.7, 0.7]), "fednova", 1)
     shown = tables.levels(rows).set_index("contestant")
-    assert shown["fmnist, cluster skew (%): level"].to_dict() == {"fedavg": 60, "fednova": 35}
-    assert shown["fmnist, cluster skew (%): best"].to_dict() == {"fedavg": 60, "fednova": 70}
+    assert shown["Fashion-MNIST, cluster skew (%): level"].to_dict() == {"fedavg": 60, "fednova": 35}
+    assert shown["Fashion-MNIST, cluster skew (%): best"].to_dict() == {"fedavg": 60, "fednova": 70}
     (line,) = tables.differences(rows).to_dict("records")
     assert (line["mean"], line["n"]) == (pytest.approx(-25), 2)
     found = tables.aggregates(rows).set_index("contestant")
