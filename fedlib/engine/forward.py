@@ -64,15 +64,17 @@ def choose_backend(
     *,
     rows: int | None = None,
     precision: str = "float32",
+    sample: Tensor | None = None,
 ) -> str:
     """The backend for a model on a device: a fixed rule, so that repeats are bit for bit.
 
     rows: replicas times clients of a round, where that is known; on a CPU a single convolutional
     network gains nothing from stacked layers (the growth table: 0.94 times the plain loop).
     precision: as `choose_precision` gives it; in bf16 stacked layers are faster than the loop at any size.
+    sample: an input [1, ...], where other inputs than vectors and images are to be told apart.
     """
     check_name("backend", asked, BACKENDS)
-    unknown = unstackable_layers(model)
+    unknown = unstackable_layers(model, sample)
     check(
         asked != "stacked" or not unknown,
         f"backend 'stacked' asked for a model with {', '.join(unknown)}; allowed for it: auto, loop, vmap",
@@ -150,15 +152,15 @@ class StackedForward(Forward):
         self.model.bind(params, buffers, **settings)
 
     def arrange(self, x):
-        if x.ndim == 5:
-            return x.flatten(2) if self.model.starts_flat else fold_rows(x)
-        return x
+        if self.model.starts_flat:
+            return x.flatten(2)
+        return fold_rows(x) if x.ndim == 5 else x
 
     def fetch(self, samples, index):
-        if samples.inputs.ndim != 4:
-            return samples.fetch(index)
         if self.model.starts_flat:
             return samples.fetch(index).flatten(3)
+        if samples.inputs.ndim != 4:
+            return samples.fetch(index)
         return samples.fetch(index.transpose(1, 2)).flatten(2, 3)  # straight into the folded layout
 
     def outputs(self, x, batch, full):

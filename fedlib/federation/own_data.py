@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from fedlib.data.dataset import Dataset, Split
-from fedlib.engine import Samples, Trainer, choose_backend, choose_precision, make_optimizer
+from fedlib.engine import Samples
 from fedlib.errors import check, check_name
-from fedlib.federation.task import Task, check_runs
+from fedlib.federation.task import Task, check_runs, trainer_of
 from fedlib.models import output_shape
 from fedlib.models.layers import number_dropouts, replace_layers
 from fedlib.run import Run
@@ -56,15 +56,13 @@ def task_of(
     ends = np.cumsum([0, *(len(labels) for _, labels in clients)])
     lists = [np.arange(first, last) for first, last in pairwise(ends)]
     model = number_dropouts(replace_layers(copy.deepcopy(model))).to(device)  # the caller's stays as it is
-    made = output_shape("the model", model, samples.fetch(torch.zeros(1, dtype=torch.int64, device=device)))
+    one = samples.fetch(torch.zeros(1, dtype=torch.int64, device=device))
+    made = output_shape("the model", model, one)
     check(
         len(made) == 2 and made[1] >= classes,
         f"the model makes {made} of one input; allowed: (1, {classes}) or wider, for labels to {classes - 1}",
     )
-    optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
-    precision = choose_precision(run.precision, model, device)
-    backend = choose_backend(model, device, precision=precision)
-    trainer = Trainer(model, backend, optimizer, run.batch_size, precision=precision)
+    trainer = trainer_of(run, model, device, rows=run.cohort_size or run.num_clients, sample=one)
     return Task((run,), dataset, samples, Samples(*test), [lists], model, trainer, device, starts_with=model)
 
 

@@ -162,8 +162,10 @@ def prepare(
     device = torch.device(device)
     if device.type == "cpu":
         keep_freed_memory()
-    widest = max_clients_per_pass
-    check(widest is None or widest >= 1, f"max_clients_per_pass={widest} given; allowed: 1 or more")
+    check(
+        max_clients_per_pass is None or max_clients_per_pass >= 1,
+        f"max_clients_per_pass={max_clients_per_pass} given; allowed: 1 or more",
+    )
     run = check_runs(runs, device)
     own = {k: v for k, v in run.dataset_options.items() if k in client_data.TASK_OPTIONS}
     loader_options = {k: v for k, v in run.dataset_options.items() if k not in own}
@@ -183,11 +185,8 @@ def prepare(
     clients, held_out = client_data.split_off_tests(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale: dict[str, Any] = {**client_data.scale_of(dataset, own), "device": device}
-    precision = choose_precision(run.precision, model, device, backend)
     rows = len(runs) * (run.cohort_size or run.num_clients)
-    backend = choose_backend(model, device, backend, rows=rows, precision=precision)
-    widest = max_clients_per_pass or pass_rows(count_parameters(model), backend, device)
-    optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
+    trainer = trainer_of(run, model, device, rows=rows, backend=backend, max_rows=max_clients_per_pass)
     return Task(
         runs=tuple(runs),
         dataset=dataset,
@@ -195,14 +194,10 @@ def prepare(
         test=Samples.from_arrays(test.images, test.labels, **scale),
         clients=clients,
         model=model.to(device),
-        trainer=Trainer(
-            model.to(device), backend, optimizer, run.batch_size, max_rows=widest, precision=precision
-        ),
+        trainer=trainer,
         device=device,
         facts={
-            **_facts(model, backend, clients),
-            "precision": precision,
-            "clients_per_pass": widest,
+            **_facts(trainer, clients),
             **({"max_clients_per_pass": max_clients_per_pass} if max_clients_per_pass else {}),
         },
         max_clients_per_pass=max_clients_per_pass,
@@ -260,12 +255,37 @@ def check_setting(run: Run) -> None:
     )
 
 
-def _facts(model: nn.Module, backend: str, clients: list[list[np.ndarray]]) -> dict[str, Any]:
+def trainer_of(
+    run: Run,
+    model: nn.Module,
+    device: torch.device,
+    *,
+    rows: int,
+    backend: str = "auto",
+    max_rows: int | None = None,
+    sample: torch.Tensor | None = None,
+) -> Trainer:
+    """The trainer of a group's first run: precision, backend and width of a pass, by the engine's rules.
+
+    rows: replicas times clients of a round. max_rows: clients in one pass at most, in place of the rule.
+    sample: an input [1, ...] that need be no vector and no image.
+    """
+    precision = choose_precision(run.precision, model, device, backend)
+    backend = choose_backend(model, device, backend, rows=rows, precision=precision, sample=sample)
+    max_rows = max_rows or pass_rows(count_parameters(model), backend, device)
+    optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
+    model = model.to(device)
+    return Trainer(model, backend, optimizer, run.batch_size, max_rows=max_rows, precision=precision)
+
+
+def _facts(trainer: Trainer, clients: list[list[np.ndarray]]) -> dict[str, Any]:
     sizes = np.array([[len(index) for index in lists] for lists in clients])
     return {
-        "parameters": count_parameters(model),
-        "backend": backend,
+        "parameters": count_parameters(trainer.model),
+        "backend": trainer.backend,
         "train_samples": [int(n) for n in sizes.sum(axis=1)],
         "client_size_min": [int(n) for n in sizes.min(axis=1)],
         "client_size_max": [int(n) for n in sizes.max(axis=1)],
+        "precision": trainer.precision,
+        "clients_per_pass": trainer.max_rows,
     }

@@ -7,7 +7,8 @@ from torch.nn.functional import cross_entropy
 from worlds import make_run
 
 from fedlib.errors import UsageError
-from fedlib.federation import own_data, prepare, rounds, task_of
+from fedlib.federation import prepare, rounds, task_of
+from fedlib.federation import task as federation_task
 from fedlib.federation.own_data import SETTINGS
 from fedlib.methods import make_method
 
@@ -30,6 +31,47 @@ def test_a_step_of_fedavg_is_that_of_the_joined_data():
     for name, weight in model.named_parameters():
         expected = (weight - 0.5 * weight.grad).detach()
         torch.testing.assert_close(last.state["params"][name][0], expected)
+
+
+def flat(size):
+    return nn.Sequential(nn.Flatten(), nn.Linear(size, 3))
+
+
+def tied():
+    model = nn.Sequential(nn.Flatten(), nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 6), nn.Linear(6, 3))
+    model[3].weight = model[1].weight
+    return model
+
+
+@pytest.mark.parametrize(
+    ("shape", "make", "backend"),
+    [
+        ((6,), lambda: flat(6), "stacked"),
+        ((2, 3), lambda: flat(6), "stacked"),
+        ((1, 2, 3), lambda: flat(6), "stacked"),
+        ((2, 3, 2, 2), lambda: flat(24), "stacked"),
+        ((2, 3), lambda: nn.Sequential(nn.Linear(3, 2), nn.Flatten(), nn.Linear(4, 3)), "vmap"),
+        ((1, 2, 3), lambda: nn.Sequential(nn.Linear(3, 2), nn.Flatten(), nn.Linear(4, 3)), "vmap"),
+        ((4, 4), lambda: nn.Sequential(nn.AvgPool2d(2), *flat(4)), "vmap"),
+        ((2, 3), tied, "vmap"),
+    ],
+)
+def test_inputs_of_any_shape_train(shape, make, backend):
+    """A full batch of one client is a step of plain PyTorch, in the layout that knows the shape."""
+    inputs, labels = torch.randn(10, *shape), torch.arange(10) % 3
+    model = make()
+    task = task_of(model, [(inputs, labels)] * 2, (inputs, labels), local_learning_rate=0.5, batch_size=64)
+    assert task.trainer.backend == backend
+    *_, last = rounds(task, make_method("fedavg"))
+    cross_entropy(model(inputs), labels).backward()
+    for name, weight in model.named_parameters():
+        expected = (weight - 0.5 * weight.grad).detach()
+        torch.testing.assert_close(last.state["params"][name][0], expected)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.copy_(last.state["params"][name][0])
+        loss = cross_entropy(model(inputs), labels)
+    assert last.rows[0][-1]["test_loss"] == pytest.approx(float(loss), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +173,7 @@ def test_clients_train_in_the_precision_that_is_asked_for(monkeypatch):
         task_of(network(), CLIENTS, (X, Y), precision="tf32")
     with pytest.raises(UsageError, match="unknown sample order 'sorted'"):
         task_of(network(), CLIENTS, (X, Y), sample_order="sorted")
-    monkeypatch.setattr(own_data, "choose_precision", lambda asked, *_: asked)  # on any CPU
+    monkeypatch.setattr(federation_task, "choose_precision", lambda asked, *_: asked)  # on any CPU
     assert task_of(network(), CLIENTS, (X, Y), precision="bf16").trainer.precision == "bf16"
 
 

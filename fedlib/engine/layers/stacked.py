@@ -232,13 +232,47 @@ def prints_all(module: nn.Module) -> bool:
     return kind in KNOWN_LAYERS or f"{kind.__module__}.{kind.__name__}" in _PRINTED_CONTAINERS
 
 
-def unstackable_layers(model: nn.Module) -> list[str]:
-    """Class names of the layers without a stacked form; empty: the model can be stacked.
+def unstackable_layers(model: nn.Module, sample: Tensor | None = None) -> list[str]:
+    """What has no stacked form: layers by class, tensors that two layers share; empty: it can be stacked.
 
     A container class of one's own is taken if it sets `stackable = True`: its `forward` must
-    then treat activations elementwise or through its layers only.
+    then treat activations elementwise or through its layers only. sample: an input [1, ...]; with it layers
+    count that get neither a vector nor an image of it (the first may flatten any shape).
     """
-    return sorted({type(module).__name__ for module in model.modules() if not _knows(module)})
+    names = {type(module).__name__ for module in model.modules() if not _knows(module)}
+    if _shares_tensors(model):
+        names.add("shared weights")
+    return sorted(names if names or sample is None else _misfits(model, sample))
+
+
+def _shares_tensors(model: nn.Module) -> bool:
+    """Whether two layers have the same tensor; the same layer used twice has not."""
+    own = [t for layer in model.modules() for t in (*layer._parameters.values(), *layer._buffers.values())]
+    known = [id(tensor) for tensor in own if tensor is not None]
+    return len(known) > len(set(known))
+
+
+def _misfits(model: nn.Module, sample: Tensor) -> set[str]:
+    """Layers, with the shape, that get of a sample [1, ...] what the stacked layout does not know."""
+    found = set()
+
+    def look(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        allowed = (2,) if isinstance(layer, (nn.Linear, MaskedLinear)) else (2, 4)
+        if inputs and inputs[0].ndim not in allowed:
+            found.add(f"{type(layer).__name__} on inputs {tuple(inputs[0].shape[1:])}")
+
+    first = _first_layer(model)
+    layers = [m for m in model.modules() if not [*m.children()]]
+    hooks = [m.register_forward_pre_hook(look) for m in layers if m is not first or type(m) is not nn.Flatten]
+    training = model.training
+    try:
+        with torch.no_grad():
+            model.eval()(sample)
+    finally:
+        model.train(training)
+        for hook in hooks:
+            hook.remove()
+    return found
 
 
 def _knows(module: nn.Module) -> bool:
