@@ -10,6 +10,11 @@ from typing import Any
 from fedlib.errors import UsageError, WriteError
 
 
+def is_hidden(relative: Path) -> bool:
+    """Whether a file, or a folder on the way to it, is hidden or a cache of Python's."""
+    return any(part.startswith((".", "__pycache__")) for part in relative.parts)
+
+
 @contextlib.contextmanager
 def telling(path: Path) -> Iterator[None]:
     """Turn an operating-system error of the block (disk full, no permission) into one line about `path`."""

@@ -88,7 +88,7 @@ def _records(paper: str | None, arguments: argparse.Namespace) -> list[Record]:
     """From the cache if it has them, which needs no pandas."""
     found = _cached(paper, arguments)
     if found is None:
-        tell_if_watched("fedlib: rows or code are new; claims are decided again (up to half a minute)")
+        tell_if_watched("fedlib: rows or code are new; claims are decided again (a minute or two for all)")
         from fedlib.reporting.verdicts import records
 
         return records(paper, profile=arguments.profile, store=arguments.store)

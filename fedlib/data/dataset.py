@@ -53,3 +53,9 @@ def array_checksum(*arrays: np.ndarray) -> str:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def first_per_class(labels: np.ndarray, count: int) -> np.ndarray:
+    """Ascending indices of the first `count` images of every class. labels: [n] integers."""
+    chosen = [np.flatnonzero(labels == label)[:count] for label in np.unique(labels)]
+    return np.sort(np.concatenate(chosen))

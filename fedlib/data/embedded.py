@@ -2,7 +2,7 @@
 
 The first 600 training and the first 100 test images of every class, in the original order:
 6,000 / 1,000 images, balanced. So an image's index in the full set is derivable, see
-`first_per_class`. `write_embedded(load_dataset("fmnist"))` cuts the file anew.
+`dataset.first_per_class`. `write_embedded(load_dataset("fmnist"))` cuts the file anew.
 
 Xiao, Rasul, Vollgraf: Fashion-MNIST: a novel image dataset for benchmarking machine learning
 algorithms, 2017, https://arxiv.org/abs/1708.07747. MIT licence, Copyright 2017 Zalando SE.
@@ -16,7 +16,7 @@ import numpy as np
 
 from fedlib.data.build import make_dataset
 from fedlib.data.class_names import FMNIST_CLASSES, GREY_DIGITS
-from fedlib.data.dataset import Dataset, Split
+from fedlib.data.dataset import Dataset, Split, first_per_class
 from fedlib.errors import DataError
 from fedlib.files import write_atomically
 from fedlib.paths import embedded_folder
@@ -30,12 +30,6 @@ RESTORE = "restore it with `git checkout -- data/embedded`"
 def embedded_file() -> Path:
     """The one compressed file."""
     return embedded_folder() / "fmnist_embedded.npz"
-
-
-def first_per_class(labels: np.ndarray, count: int) -> np.ndarray:
-    """Ascending indices of the first `count` images of every class. labels: [n] integers."""
-    chosen = [np.flatnonzero(labels == label)[:count] for label in np.unique(labels)]
-    return np.sort(np.concatenate(chosen))
 
 
 def cut(full: Dataset) -> dict[str, np.ndarray]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from fedlib.data.build import make_dataset
 from fedlib.data.class_names import DIGITS, GREY_DIGITS
-from fedlib.data.dataset import Dataset, Split
-from fedlib.data.embedded import first_per_class
+from fedlib.data.dataset import Dataset, Split, first_per_class
 
 TRAIN_PER_CLASS = 400
 

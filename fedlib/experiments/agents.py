@@ -38,20 +38,24 @@ def load_agent(method: str, path: Path | str | None = None) -> TrainedAgent:
         stored = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, OSError, KeyError, pickle.UnpicklingError, ValueError) as error:
         raise DataError(f"{path} is damaged; `python -m fedlib agents {method}` writes it anew") from error
-    version = stored["provenance"]["versions"]["fedlib"]
-    check_format(path, stored["format"], version, up_to=FORMAT)
     again = f"`python -m fedlib agents {method}` writes it anew"
     try:
-        run = from_description(stored["run"])
+        written, networks, found = stored["format"], stored["networks"], stored["provenance"]
+        description, version = stored["run"], found["versions"]["fedlib"]
+    except (KeyError, TypeError, IndexError) as error:  # some other file of torch's
+        raise DataError(f"{path} is no file of a trained agent; {again}") from error
+    check_format(path, written, version, up_to=FORMAT)
+    try:
+        run = from_description(description)
     except TypeError as error:
         text = f"{path} was written by fedlib {version}, whose runs have other fields"
         raise DataError(f"{text}; {again}") from error
     if run.method != method:
         raise DataError(f"{path} holds an agent of {run.method!r}; asked for: {method!r}")
-    if set(stored["networks"]) != set(LEARNED[method].paths):
+    if set(networks) != set(LEARNED[method].paths):
         text = f"{path} was written by fedlib {version}, whose {method} has other networks"
         raise DataError(f"{text}; {again}")
-    return TrainedAgent(run, stored["networks"], stored["provenance"])
+    return TrainedAgent(run, networks, found)
 
 
 def save_agent(agent: TrainedAgent, path: Path) -> None:

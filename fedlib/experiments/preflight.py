@@ -25,7 +25,8 @@ _OF_NOISE = ("images", "clients", "rng")  # arguments of `add_client_noise` that
 def check_run_names(run: Run) -> None:
     """Refuse a run whose names or options do not exist, before anything is loaded or computed."""
     check_name("profile", run.profile, PROFILES)
-    check_dataset(run.dataset)
+    known = check_dataset(run.dataset)
+    check(run.dataset == known, f"data set {run.dataset!r} given in a run; allowed: its name, {known!r}")
     check_dataset_options(run.dataset, run.dataset_options)
     check_partition(run.partition, run.partition_options)
     builder, defaults = model_builder(run.model), model_options(run.model)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fedlib
+from fedlib.files import is_hidden
 
 if TYPE_CHECKING:
     import torch
@@ -84,9 +85,7 @@ def source_files(package: Path) -> list[Path]:
     return sorted(
         path
         for path in package.rglob("*")
-        if path.is_file()
-        and path.suffix != ".html"
-        and not any(part.startswith((".", "__pycache__")) for part in path.relative_to(package).parts)
+        if path.is_file() and path.suffix != ".html" and not is_hidden(path.relative_to(package))
     )
 
 

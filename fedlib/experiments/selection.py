@@ -8,6 +8,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from fedlib.data import check_dataset
 from fedlib.errors import UsageError, check, check_name, shortened
 from fedlib.experiments.artifact import Artifact
 from fedlib.run import Run
@@ -79,7 +80,8 @@ def _whole(text: str) -> int:
 def override(run: Run, settings: Mapping[str, Any]) -> Run:
     """The run with fields (`rounds`) and options (`partition.delta`) changed.
 
-    A new name for a data set, partition, method, model or optimiser drops the options of the old one.
+    A new name for a data set, partition, method, model or optimiser drops the options of the old one. A data
+    set may be spelt as its file is; the run has its name.
     Raises UsageError for a key that does not exist or a value of the wrong type.
     """
     for key, value in settings.items():
@@ -90,6 +92,8 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
         check_name("setting", key, keys)
         check_value(key, value, _TYPES[key])
     fields = {key: as_number(value, _TYPES[key]) for key, value in settings.items() if "." not in key}
+    if "dataset" in fields:
+        fields["dataset"] = check_dataset(fields["dataset"])
     for name, options in OPTIONS.items():
         kept = {} if fields.get(name, getattr(run, name)) != getattr(run, name) else getattr(run, options)
         given = {key.partition(".")[2]: v for key, v in settings.items() if key.startswith(f"{name}.")}
@@ -99,6 +103,7 @@ def override(run: Run, settings: Mapping[str, Any]) -> Run:
 
 def narrow(runs: Sequence[Run], field: str, name: str) -> list[Run]:
     """The runs with this data set, partition or method; if there are none, all runs with it put in."""
+    name = check_dataset(name) if field == "dataset" else name
     kept = [run for run in runs if getattr(run, field) == name]
     return kept or _distinct(override(run, {field: name}) for run in runs)
 

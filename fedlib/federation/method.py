@@ -52,6 +52,11 @@ class Method(ABC):
 
     weights_sum_to_1: ClassVar[bool] = True  # else a run warns; False: what they sum to is meant (FedLAW)
 
+    @property
+    def class_name(self) -> str:
+        """The class's name, in messages."""
+        return type(self).__name__
+
     def __post_init__(self) -> None:
         """Raise UsageError for a field of a wrong type; a method with checks of its own calls this first."""
         check_fields(self)

@@ -197,7 +197,7 @@ def _warn_of_sums(task: Task, method: Method, weights: Tensor, round_index: int)
     off = sums[(sums - 1).abs() > SUMS_DIFFER]
     if len(off) and method.weights_sum_to_1:
         text = (
-            f"the weights of {type(method).__name__} sum to {float(off[0]):.6g} in round {round_index} and "
+            f"the weights of {method.class_name} sum to {float(off[0]):.6g} in round {round_index} and "
             "are used as they are; a method whose weights need not sum to 1 says `weights_sum_to_1 = False`"
         )
         task.once(("sums", type(method)), lambda: warnings.warn(text, stacklevel=2))

@@ -168,7 +168,7 @@ def largest(artifact_id: str, load: "Callable[[str, str], pd.DataFrame]") -> str
 
 
 def share_computed(artifact_id: str, profile: str, rows: "pd.DataFrame") -> float:
-    """Share of the grid's runs, all its seeds, that the rows have; 1 of rows without a grid."""
+    """Share of the grid's runs, of its own seeds, that the rows have; 1 of rows without a grid."""
     artifact = find_artifact(artifact_id)
     if profile not in artifact.profiles or rows.empty:
         return 0.0
@@ -176,9 +176,9 @@ def share_computed(artifact_id: str, profile: str, rows: "pd.DataFrame") -> floa
     if not groups:
         return 1.0
     seeds = artifact.seeds[profile]
-    planned = seeds if isinstance(seeds, int) else len(seeds)
-    found = rows[rows["group"].isin(groups)].groupby("group")["seed"].nunique().clip(upper=planned)
-    return float(found.sum() / (planned * len(groups)))
+    planned = set(range(seeds) if isinstance(seeds, int) else seeds)
+    found = rows[rows["group"].isin(groups) & rows["seed"].isin(planned)].groupby("group")["seed"].nunique()
+    return float(found.sum() / (len(planned) * len(groups)))
 
 
 def _rows_of(artifact: Artifact, profile: str, store: "Path | str | None") -> "pd.DataFrame":

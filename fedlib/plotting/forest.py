@@ -129,7 +129,8 @@ def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     use_style()
     known = effects[effects.ratio.notna()]
     papers = {str(name): part for name, part in known.groupby(known.claim.str.split("-").str[0], sort=False)}
-    columns = [list(papers)[:2], list(papers)[2:4]]
+    half = -(-len(papers) // 2)
+    columns = [list(papers)[:half], list(papers)[half:]]
     lines = max(sum(len(papers[name]) for name in names) for names in columns)
     fig = plt.figure(figsize=(WIDTH_INCHES, _RATIO_LINE * lines + 2.6), layout="constrained")
     for column, names in zip(fig.subfigures(1, 2, squeeze=False)[0], columns, strict=True):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fedlib.errors import DataError
 from fedlib.experiments.store import to_json
-from fedlib.files import write_atomically
+from fedlib.files import is_hidden, write_atomically
 from fedlib.paths import project_root
 from fedlib.reporting.croissant import croissant
 
@@ -42,8 +42,7 @@ def files_of_release(root: Path) -> list[Path]:
     for name in CONTENTS:
         path = root / name
         found += [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
-    hidden = (".", "__pycache__")
-    return sorted(p.relative_to(root) for p in found if not p.name.startswith(hidden))
+    return sorted(p.relative_to(root) for p in found if not is_hidden(p.relative_to(root)))
 
 
 def absent_parts(root: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Commands: what they print, and one line with exit status 2 for every kind of bad input."""
 
 import argparse
+import dataclasses
 import os
 import re
 import subprocess
@@ -19,7 +20,7 @@ from fedlib.errors import DataError, UsageError
 from fedlib.experiments import result_files
 from fedlib.experiments.cluster import missing_groups
 from fedlib.experiments.durations import Expected, Timings
-from fedlib.experiments.preflight import with_numbers_as_annotated
+from fedlib.experiments.preflight import check_run_names, with_numbers_as_annotated
 from fedlib.experiments.results import stored_counts
 from fedlib.experiments.selection import expand, group, override, parse_seeds, parse_setting
 from fedlib.experiments.store import Store
@@ -236,6 +237,9 @@ def test_a_new_name_drops_the_options_of_the_old_one():
     run = override(fake_federation.grid_runs("smoke")[1], {"method": "fedavg", "partition.delta": 0.4})
     assert (run.method_options, run.partition_options) == ({}, {"delta": 0.4})
     assert parse_setting("local_learning_rate=1") == ("local_learning_rate", 1)
+    assert override(run, {"dataset": "MNIST_5k"}).dataset == "mnist-5k"
+    with pytest.raises(UsageError, match="data set 'MNIST_5k' given in a run; allowed: its name, 'mnist-5k'"):
+        check_run_names(dataclasses.replace(run, dataset="MNIST_5k"))
     assert override(run, {"local_learning_rate": 1}).key == override(run, {"local_learning_rate": 1.0}).key
 
 

@@ -115,6 +115,10 @@ def test_a_damaged_or_absent_file_is_one_clear_line(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match="is damaged; `python -m fedlib agents schedulerfl`"):
             load_agent("schedulerfl", path)
+    for other in ({"weight": torch.zeros(2)}, [1], {"provenance": {}}):
+        torch.save(other, path)
+        with pytest.raises(DataError, match="is no file of a trained agent; `python -m fedlib agents sched"):
+            load_agent("schedulerfl", path)
     with pytest.raises(DataError, match="no trained agent"):
         load_agent("feddrl", tmp_path / "absent.pt")
     with pytest.raises(UsageError, match="unknown method with an agent 'fedavg'"):

@@ -19,6 +19,7 @@ from fedlib.federation import (
     train_cohort,
     weighted_mean,
 )
+from fedlib.methods.fedddrl.device_costs import DeviceCosts
 
 
 def test_weighted_mean_by_hand_for_two_replicas():
@@ -110,6 +111,8 @@ def test_weights_that_do_not_sum_to_1_are_told_once_a_run():
     with pytest.warns(UserWarning, match=said) as told:
         assert play(Given(sizes))[-1].round == 3
     assert len(told) == 1
+    with pytest.warns(UserWarning, match=said):
+        play(DeviceCosts(Given(sizes)))
 
 
 @pytest.mark.parametrize("method", [Shrinking(torch.full((2, 4), 0.1)), Given(torch.full((2, 4), 0.2501))])

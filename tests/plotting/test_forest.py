@@ -103,3 +103,14 @@ def test_published_against_ours_has_a_panel_per_paper():
     texts = [text.get_text() for ax in figure.axes for text in ax.texts]
     assert texts == ["C1 ours - theirs", "C2 one seed only: Fashion-MNIST", "9.00"]
     plt.close(figure)
+
+
+def test_published_against_ours_leaves_no_paper_out():
+    five = pd.concat(
+        [EFFECTS.assign(claim=f"P{number}-C1", ratio=0.5, low=0.2, high=0.8) for number in range(5)]
+    )
+    figure = plot_published(five, {})
+    assert sorted(filter(None, (ax.get_title() for ax in figure.axes))) == [
+        f"P{number}" for number in range(5)
+    ]
+    plt.close(figure)

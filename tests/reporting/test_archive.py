@@ -24,6 +24,9 @@ def checkout(tmp_path):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
     (root / "figures" / ".a.png.7.tmp").write_text("of a killed process")
+    for folder in (".ipynb_checkpoints", "__pycache__"):
+        (root / "figures" / folder).mkdir()
+        (root / "figures" / folder / "a.png").write_text("of an editor")
     (root / "notes.txt").write_text("no part of a release")
     return root
 

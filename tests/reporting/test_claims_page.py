@@ -90,6 +90,13 @@ def test_the_committed_verdicts_are_those_of_the_committed_rows(told):
     assert [*map(_without_digits, chain(*shipped))] == [*map(_without_digits, chain(*told.values()))]
 
 
+def test_a_new_clone_finds_the_committed_verdicts(tmp_path):
+    """By a key of rows and code: after a change of either they are to be written anew."""
+    shipped = json.loads((results_folder() / verdict_cache.SHIPPED).read_text())
+    keys = [verdict_cache.fingerprint(paper, None, tmp_path) for paper in PAPERS]
+    assert list(shipped) == keys, "run `python -m fedlib verdicts --write-docs`"
+
+
 def _without_digits(record):
     return {**record, "effects": [(effect["part"], effect["verdict"]) for effect in record["effects"]]}
 

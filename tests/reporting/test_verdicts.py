@@ -13,7 +13,7 @@ import pytest
 from fedlib import papers
 from fedlib.analysis.claims import Claim, Part, Verdict
 from fedlib.experiments.provenance import source_files
-from fedlib.papers import PAPERS, claims
+from fedlib.papers import PAPERS, claims, find_artifact
 from fedlib.paths import REPOSITORY
 from fedlib.reporting import verdict_cache, verdicts
 
@@ -191,6 +191,16 @@ def test_of_begun_grids_the_one_with_the_larger_share_is_shown(monkeypatch):
     shares = {"smoke": 1.0}
     assert papers.largest("fake/grid", load) == "smoke"
     assert papers.largest("fake/grid", lambda name, profile: pd.DataFrame()) == "smoke"
+
+
+def test_a_grid_is_complete_with_its_own_seeds_only():
+    """`start/curves` plans seeds 0 to 2; one of its groups has three others in their place."""
+    runs = find_artifact("start/curves").runs("reduced")
+    rows = pd.DataFrame({"group": run.group_key, "seed": seed} for run in runs for seed in range(3))
+    assert papers.share_computed("start/curves", "reduced", rows) == 1
+    other = rows["group"] == runs[0].group_key
+    rows.loc[other, "seed"] += 100
+    assert papers.share_computed("start/curves", "reduced", rows) == pytest.approx(1 - 1 / len(runs))
 
 
 def test_rows_of_smaller_profiles_are_not_asked_for_where_a_grid_is_complete(monkeypatch):

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedlib.data.dataset import first_per_class
 from fedlib.engine import Batch, Objective, Samples, cross_entropy
 from fedlib.engine.batches import on_device
 from fedlib.engine.forward import Forward, make_forward
@@ -107,17 +108,12 @@ class FedLAW(Method):
 
     def _proxy(self, task: Task, proxy: Samples) -> Tensor:
         """Positions of the proxy images among the server's, on the device."""
-        found = per_class(proxy.labels.cpu().numpy(), self.proxy_images // task.dataset.num_classes)
-        return on_device(found, task.device)
+        labels = proxy.labels.cpu().numpy()
+        count = self.proxy_images // len(np.unique(labels))  # the model may have more outputs
+        return on_device(first_per_class(labels, max(count, 1)), task.device)
 
     def _weights(self, logits: Tensor, scale: Tensor) -> Tensor:
         return scale.exp().unsqueeze(1) * logits.softmax(dim=1)
-
-
-def per_class(labels: np.ndarray, count: int) -> np.ndarray:
-    """Positions of the first `count` images of each class in labels [n]; at least one, at most all."""
-    found = [np.flatnonzero(labels == label)[: max(count, 1)] for label in np.unique(labels)]
-    return np.sort(np.concatenate(found))
 
 
 def mean_loss(forward: Forward, samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:

@@ -19,6 +19,10 @@ class DeviceCosts(Method):
     method: Method
 
     @property
+    def class_name(self) -> str:
+        return self.method.class_name
+
+    @property
     def weights_sum_to_1(self) -> bool:  # type: ignore[override]
         return self.method.weights_sum_to_1
 

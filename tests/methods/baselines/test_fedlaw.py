@@ -9,7 +9,7 @@ from scripted import play, scripted_world
 from torch import nn
 from worlds import make_run, make_world
 
-from fedlib.engine import evaluate_segments
+from fedlib.engine import Samples, evaluate_segments
 from fedlib.errors import UsageError
 from fedlib.federation import Cohort, ServerState
 from fedlib.methods import make_method
@@ -75,9 +75,10 @@ def test_a_server_without_images_is_refused():
 
 def test_as_many_proxy_images_of_each_class():
     labels = np.array([2, 0, 0, 1, 0, 2, 2, 2, 1])
-    assert fedlaw.per_class(labels, 2).tolist() == [0, 1, 2, 3, 5, 8]
-    assert fedlaw.per_class(labels, 0).tolist() == [0, 1, 3]
-    assert fedlaw.per_class(labels, 99).tolist() == list(range(9))
+    proxy = Samples(torch.zeros(9, 1), torch.from_numpy(labels))
+    task = make_world()  # whose model has more outputs than there are labels here
+    for images, expected in ((6, [0, 1, 2, 3, 5, 8]), (1, [0, 1, 3]), (99, list(range(9)))):
+        assert make_method("fedlaw", {"proxy_images": images})._proxy(task, proxy).tolist() == expected
 
 
 def test_a_replica_learns_the_same_alone_and_beside_others():
