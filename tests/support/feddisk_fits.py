@@ -14,4 +14,4 @@ def fit_ratio(task, ratio, outputs, replica):
     """h [M] of each feed, and the epochs that each client's classifier took [N]."""
     start = start_ratio(task, ratio, outputs, replica)
     course = train_ratio(task, ratio, outputs, replica, start, ratio.max_epochs)
-    return probabilities(task, ratio, outputs, replica, course), epochs_taken(course)
+    return probabilities(task, ratio, outputs, replica, course), epochs_taken(course, ratio)

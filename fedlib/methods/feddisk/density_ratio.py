@@ -33,7 +33,7 @@ from fedlib.methods.feddisk.density_models import (
     row_work,
     stacked_trainer,
 )
-from fedlib.methods.feddisk.early_stopping import EarlyStopping, FitState, Fitted, first_state
+from fedlib.methods.feddisk.early_stopping import EarlyStopping, FitState, Fitted, first_state, steps_taken
 
 FEEDS = ("local", "global")  # MADE whose outputs h weighs (FEDDISK-A3)
 CLIP = 0.01  # h is kept within [CLIP, 1 - CLIP] (FEDDISK-A5)
@@ -130,9 +130,9 @@ def train_ratio(
     )  # fmt: skip
 
 
-def epochs_taken(course: FitState) -> Tensor:
+def epochs_taken(course: FitState, ratio: RatioSettings) -> Tensor:
     """[N] epochs until each classifier stopped."""
-    return course.losses[0].isfinite().sum(dim=0).cpu()
+    return steps_taken(course.patience["at"], ratio.patience, course.step).cpu()
 
 
 def probabilities(

@@ -91,6 +91,14 @@ class EarlyStopping:
         return better
 
 
+def steps_taken(at: Tensor, patience: int, steps: int) -> Tensor:
+    """Steps [rows] that rows took whose minimum was in step `at` [rows] (0: none), of `steps` in all.
+
+    Counted without the losses, which are NaN after a divergence as after the end.
+    """
+    return (at + patience).clamp(max=steps)
+
+
 def first_state(trainer: Trainer, params: Tensors) -> FitState:
     """Models [G, ...] before their first step."""
     state = trainer.start(params, {})

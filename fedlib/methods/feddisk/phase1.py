@@ -37,7 +37,7 @@ from fedlib.methods.feddisk.density_ratio import (
     start_ratio,
     train_ratio,
 )
-from fedlib.methods.feddisk.early_stopping import FitState, Fitted, fitted
+from fedlib.methods.feddisk.early_stopping import FitState, Fitted, fitted, steps_taken
 from fedlib.methods.pretraining_cache import LruCache, digest
 
 STEP = 10  # epochs or rounds from one possible checkpoint to the next
@@ -150,7 +150,7 @@ def _advance_ratio(task: Task, plan: Plan, progress: Progress) -> Progress:
     if not all(bool(h.isfinite().all()) for h in found.values()):
         why = "failed: a ratio classifier's output is no number; a smaller ratio_learning_rate may help"
         failed.setdefault(replica, why)
-    epochs = [*progress["epochs"], epochs_taken(course).tolist()]
+    epochs = [*progress["epochs"], epochs_taken(course, plan.ratio).tolist()]
     after = {**progress, "tables": tables, "epochs": epochs, "failed": failed}
     return _next_replica(task, plan, after)
 
@@ -166,22 +166,25 @@ def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
     """Result of phase 1, once no step is left; cached for later runs of this process if no replica failed."""
     h = dict(progress["tables"])
     log_ratio = h.pop("log_ratio")
-    found = PhaseOne(h, log_ratio, _course(task, *_fitted(progress), progress["epochs"]))
+    found = PhaseOne(h, log_ratio, _course(task, plan, *_fitted(progress), progress["epochs"]))
     if not progress["failed"]:
         _remembered.keep(_digest(task, plan), found)
     return found
 
 
-def _course(task: Task, local: Fitted, shared: Fitted, ratio_epochs: list[list[int]]) -> dict[str, list[Any]]:
+def _course(
+    task: Task, plan: Plan, local: Fitted, shared: Fitted, ratio_epochs: list[list[int]]
+) -> dict[str, list[Any]]:
     """Columns of phase 1: bytes sent, losses and epochs.
 
     A round is a download and an upload per client, as in eq. (19). Each average reaches the clients, who
     validate it, with the next round's download; the one more that the last one needs is not counted.
     """
     clients, columns = task.run.num_clients, []
+    taken = steps_taken(shared.best, plan.made.patience, len(shared.train_loss)).tolist()
     for replica in range(len(task.runs)):
         train, held = (losses[:, replica] for losses in (shared.train_loss, shared.validation_loss))
-        rounds = int(held.isfinite().sum())
+        rounds = taken[replica]
         sent = model_bytes(shared.params, {}) * clients * rounds
         own = slice(replica * clients, (replica + 1) * clients)
         columns.append(

@@ -27,7 +27,7 @@ from fedlib.methods.feddisk.density_ratio import (
     to_mean_one,
     to_zero_two,
 )
-from fedlib.methods.feddisk.early_stopping import EarlyStopping
+from fedlib.methods.feddisk.early_stopping import EarlyStopping, steps_taken
 from fedlib.methods.feddisk.method import FedDisk
 from fedlib.methods.pretraining_cache import forget
 from fedlib.models import count_parameters
@@ -154,6 +154,9 @@ def test_patience_by_hand():
     assert better == [[True, True], [False, True], [False, False], [False, False]]
     assert patience.at.tolist() == [1, 2]
     assert patience.active.tolist() == [False, False]
+    at = torch.tensor([1, 2, 0])  # NaN in the last step of the second; the third has no minimum
+    assert steps_taken(at, 2, steps=4).tolist() == [3, 4, 2]
+    assert steps_taken(at, 2, steps=3).tolist() == [3, 3, 2]
 
 
 def fit_alone(model, x, held, epochs, patience):
