@@ -4,8 +4,8 @@ A `GraphBuffers` is memory that stays where it is: the local models of a pass, i
 mini-batches of the next few steps. A step reads the batch at a counter on the device and moves the
 counter on, so that a pass is copies in, one replay per step, copies out, and nothing waits for the
 host. There is one graph per number of rows that still work (and per whether the batch is full, where
-batch normalisation asks for it). Stages are kept for the process and serve all rounds, seeds and
-methods whose shapes are equal: learning rates and local rules are values in the stage's memory.
+batch normalisation asks for it). Buffers are kept for the process and serve all rounds, seeds and
+methods whose shapes are equal: learning rates and local rules are values in their memory.
 
 Reference: PyTorch's CUDA graphs, https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs.
 """
@@ -30,15 +30,15 @@ from fedlib.engine.steps.choose import make_step
 from fedlib.engine.trainer import Trainer
 
 WARM_UP = 3  # runs before a recording, on a stream of their own: libraries choose kernels and workspaces
-_KEPT_STAGES = 4
+_MOST_KEPT = 4
 _LONGEST_CHUNK = 256  # steps
-_STAGES: OrderedDict[Hashable, GraphBuffers] = OrderedDict()
+_KEPT: OrderedDict[Hashable, GraphBuffers] = OrderedDict()
 
 
 class CudaRecorder:
     """Records steps as CUDA graphs that share one pool of memory.
 
-    They may, since graphs of a stage never run side by side and leave no tensor in the pool.
+    They may, since those of the same buffers never run side by side and leave no tensor in the pool.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -119,7 +119,7 @@ class GraphBuffers:
     def run(
         self, state: LocalState, work: Work, schedule: Schedule, samples: Samples, rule: LocalRule | None
     ) -> tuple[LocalState, Tensor]:
-        """Run a pass; return the trained state, in the stage's own memory, and the rows' mean loss [C]."""
+        """Run a pass; return the trained state, in the buffers' own memory, and the rows' mean loss [C]."""
         fulls = [full or not self.normalises for full in schedule.full]
         kinds = [*zip(schedule.active, fulls, strict=True)]
         for kind in dict.fromkeys(kinds):  # before the state is loaded, since a warm-up trains
@@ -203,34 +203,34 @@ def run_captured(
 ) -> tuple[LocalState, Tensor]:
     """`run_steps` on recorded steps: the trained local state and the rows' mean training loss [C].
 
-    The state returned is the stage's own: copy it before the next pass.
+    The state returned is the buffers' own: copy it before the next pass.
     """
     key = _key(trainer, samples, state, rule)
-    if key not in _STAGES or _STAGES[key].rows < len(work):
-        if key in _STAGES:
+    if key not in _KEPT or _KEPT[key].rows < len(work):
+        if key in _KEPT:
             _forget(key)
-        while len(_STAGES) >= _KEPT_STAGES:
-            _forget(next(iter(_STAGES)))
-        _STAGES[key] = GraphBuffers(trainer, samples, state, work, rule)
-    _STAGES.move_to_end(key)
-    return _STAGES[key].run(state, work, schedule, samples, rule)
+        while len(_KEPT) >= _MOST_KEPT:
+            _forget(next(iter(_KEPT)))
+        _KEPT[key] = GraphBuffers(trainer, samples, state, work, rule)
+    _KEPT.move_to_end(key)
+    return _KEPT[key].run(state, work, schedule, samples, rule)
 
 
 def forget_captures() -> None:
-    """Free the memory of all stages and graphs."""
-    while _STAGES:
-        _forget(next(iter(_STAGES)))
+    """Free the memory of all buffers and graphs."""
+    while _KEPT:
+        _forget(next(iter(_KEPT)))
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
 def _forget(key: Hashable) -> None:
-    # Break the cycle stage → steps → stage, so that GPU memory is freed before garbage collection.
-    _STAGES.pop(key).recorded.clear()
+    # Break the cycle buffers → steps → buffers, so that GPU memory is freed before garbage collection.
+    _KEPT.pop(key).recorded.clear()
 
 
 def _key(trainer: Trainer, samples: Samples, state: LocalState, rule: LocalRule | None) -> Hashable:
-    """Cache key of a stage: all that the recorded kernels or their memory depend on."""
+    """Key of the buffers that are kept: all that the recorded kernels or their memory depend on."""
     return (
         samples.device,
         _model_key(trainer),

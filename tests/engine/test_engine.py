@@ -97,10 +97,10 @@ def test_recorded_steps_equal_eager_steps(case):
     forget_captures()
     fields, settings = fields_of(case), work_of(case)
     eager = run(make_trainer(**fields), **settings)
-    for seed in (0, 5, 0):  # a stage that has trained other clients before gives the same again
+    for seed in (0, 5, 0):  # buffers that have trained other clients before give the same again
         recorded = run(make_trainer(**fields, capture=True), seed=seed, **settings)
     assert_equal(recorded, eager)
-    assert len(cuda_graphs._STAGES) == 1
+    assert len(cuda_graphs._KEPT) == 1
 
 
 def test_memory_of_a_forgotten_stage_is_free_at_once():
@@ -108,15 +108,15 @@ def test_memory_of_a_forgotten_stage_is_free_at_once():
     forget_captures()
     run(make_trainer(capture=True), sizes=[4, 4], learning_rate=0.1)
     wider = {"sizes": [4, 4, 4], "learning_rate": 0.1}
-    stages = [weakref.ref(next(iter(cuda_graphs._STAGES.values())))]
+    buffers = [weakref.ref(next(iter(cuda_graphs._KEPT.values())))]
     gc.collect()
     gc.disable()
     try:
         run(make_trainer(capture=True), **wider)  # takes the place of the narrower one
-        stages.append(weakref.ref(next(iter(cuda_graphs._STAGES.values()))))
-        assert [stage() is None for stage in stages] == [True, False]
+        buffers.append(weakref.ref(next(iter(cuda_graphs._KEPT.values()))))
+        assert [kept() is None for kept in buffers] == [True, False]
         forget_captures()
-        assert [stage() is None for stage in stages] == [True, True]
+        assert [kept() is None for kept in buffers] == [True, True]
     finally:
         gc.enable()
 
@@ -124,11 +124,11 @@ def test_memory_of_a_forgotten_stage_is_free_at_once():
 def test_a_stage_serves_fewer_rows_other_rates_and_other_methods():
     forget_captures()
     run(make_trainer(capture=True), learning_rate=RATES)
-    stage = next(iter(cuda_graphs._STAGES.values()))
+    kept = next(iter(cuda_graphs._KEPT.values()))
     few = {"sizes": [5, 3], "learning_rate": [0.1, 0.2]}
     assert_equal(run(make_trainer(capture=True), **few), run(make_trainer(), **few))
-    assert next(iter(cuda_graphs._STAGES.values())) is stage
-    assert {rows for rows, _ in stage.recorded} <= {1, 2, 3, 4}
+    assert next(iter(cuda_graphs._KEPT.values())) is kept
+    assert {rows for rows, _ in kept.recorded} <= {1, 2, 3, 4}
 
 
 def test_a_method_that_makes_its_objective_anew_each_round_keeps_its_stage():
@@ -140,10 +140,10 @@ def test_a_method_that_makes_its_objective_anew_each_round_keeps_its_stage():
 
     for _ in range(3):
         recorded = run(make_trainer(capture=True, objective=weighted(alpha)), learning_rate=RATES)
-    assert len(cuda_graphs._STAGES) == 1
+    assert len(cuda_graphs._KEPT) == 1
     assert_equal(recorded, run(make_trainer(objective=weighted(alpha)), learning_rate=RATES))
     run(make_trainer(capture=True, objective=weighted(alpha.clone())), learning_rate=RATES)
-    assert len(cuda_graphs._STAGES) == 2
+    assert len(cuda_graphs._KEPT) == 2
 
 
 @pytest.mark.parametrize("case", RECORDED)

@@ -105,9 +105,9 @@ def test_recorded_steps_read_the_rule_of_the_present_round(monkeypatch):
         assert_equal(
             run(trainer, learning_rate=RATES, rule=rule), run(make_trainer(), learning_rate=RATES, rule=rule)
         )
-    assert len(cuda_graphs._STAGES) == 1
+    assert len(cuda_graphs._KEPT) == 1
     run(trainer, learning_rate=RATES, rule=replace(rule, proximal=None))
-    assert len(cuda_graphs._STAGES) == 2
+    assert len(cuda_graphs._KEPT) == 2
     forget_captures()
 
 
