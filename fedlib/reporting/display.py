@@ -1,11 +1,12 @@
 """Display of rows in a notebook: a line of what is asked and shown, HTML tables, sharp figures."""
 
+import dataclasses
 import html
 import io
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,6 +33,8 @@ SHARP = 2  # pixels of the picture for each of the page
 COLOURS = 64  # of a reduced picture
 SHARED_BY = 3  # claims, from which on a caveat is displayed once
 _IDENTITY = ("seed", "paper", "artifact", "profile")
+_ASIDE = ("eval_every", "precision", "sample_order", "mixup_lambda", "device_costs")
+_DEFAULTS = {field.name: field.default for field in dataclasses.fields(Run)}
 _COUNTS = ("n", "seeds", "trials")
 _MEANINGS = {
     NOT_TESTABLE: "accuracies still rise, an agent was trained less than the paper's, data are generated, or "
@@ -81,19 +84,23 @@ def show_frame(frame: pd.DataFrame, name: str) -> None:
 
 
 def show_settings(runs: Mapping[str, Run]) -> None:
-    """Display the descriptions of runs side by side, e.g. one per profile; an option per line."""
-    columns = {name: _flat({**run.describe(), "method": run.method}) for name, run in runs.items()}
+    """Display the descriptions of runs side by side, e.g. one per profile; an option per line.
+
+    Fields of `_ASIDE` that all runs leave as they are by default are left out.
+    """
+    aside = {name for name in _ASIDE if all(getattr(run, name) == _DEFAULTS[name] for run in runs.values())}
+    columns = {name: _flat({**run.describe(), "method": run.method}, aside) for name, run in runs.items()}
     frame = pd.DataFrame(columns, index=list(dict.fromkeys(key for flat in columns.values() for key in flat)))
     show_frame(frame.map(_setting_words).rename_axis("setting").reset_index(), "settings")
 
 
-def _flat(settings: Mapping[str, object], of: str = "") -> dict[str, object]:
-    """Settings by name, those of a mapping as `dataset: mean`; what identifies a run is left out."""
+def _flat(settings: Mapping[str, object], aside: Set[str], of: str = "") -> dict[str, object]:
+    """Settings by name, those of a mapping as `dataset: mean`; without `aside` and what identifies a run."""
     found: dict[str, object] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{of}{name.removesuffix('_options')}: ")
-        elif of or (name not in _IDENTITY and value is not None):
+            found |= _flat(value, aside, f"{of}{name.removesuffix('_options')}: ")
+        elif of or (name not in (*_IDENTITY, *aside) and value is not None):
             found[f"{of}{name}"] = value
     return found
 

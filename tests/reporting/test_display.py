@@ -1,6 +1,7 @@
 """What notebooks show of stored rows: what is asked, the largest complete profile, sharp figures."""
 
 import io
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -142,6 +143,9 @@ def test_settings_have_a_line_for_each_option(shown):
     display.show_settings({run.dataset: run for run in runs if run.method == "feddisk"})
     assert shown[0].data.count("<table") == 1
     assert "method: made_hidden" in shown[0].data
+    assert "precision" not in shown[0].data, "all runs leave it as it is"
+    display.show_settings({"a": runs[0], "b": replace(runs[0], precision="bf16")})
+    assert "precision" in shown[1].data
 
 
 def test_methods_go_by_their_labels_and_equal_counts_of_seeds_are_left_to_the_line(rows_at, shown):

@@ -1,6 +1,7 @@
 """Findings about the baselines in sentences, for the notebook's head and end."""
 
 from fedlib.analysis.numbers import RowsOf, stated
+from fedlib.analysis.tables import counted
 from fedlib.papers.start.claims import LONGER, ROUNDS
 from fedlib.papers.start.numbers import NUMBERS
 
@@ -16,11 +17,13 @@ def headline(rows_of: RowsOf) -> list[str]:
     level, cost, proximal, union_at_length, best_at_length, proximal_at_length = (
         stated(number, rows_of) for number in NUMBERS
     )
+    clients, rounds = counted(int(rows.num_clients.iloc[0]), "client"), int(rows["round"].max())
     longer = rows_of(LONGER)
     epochs = longer.loc[longer.method == "singleset", "rounds"].max() if len(longer) else 0
     return [
-        f"FedAvg ends at {level} accuracy under cluster skew, where a large group of clients holds the same "
-        f"labels. That is {cost} against training on the union of the data.",
+        f"With {clients} under cluster skew, where a large group of them holds the same labels, FedAvg ends "
+        f"at {level} accuracy after {rounds} rounds. That is {cost} against training on the union of the data "
+        "(SingleSet).",
         f"A proximal term that holds clients close to the global model (FedProx) changes FedAvg's accuracy "
         f"by {proximal}.",
     ] + [

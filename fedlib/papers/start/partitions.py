@@ -44,7 +44,7 @@ def measure_families(profile: str) -> pd.DataFrame:
             {
                 "partition": title, "images_used": int(sizes.sum()), "smallest_client": int(sizes.min()),
                 "largest_client": int(sizes.max()),
-                "labels_per_client": float((counts > 0).sum(axis=1).mean()),
+                "labels_per_client": skew.labels_per_client, "emd": skew.emd,
                 "clustered_skew": skew.clustered_skew, "label_size_imbalance": skew.label_size_imbalance,
                 "quantity_imbalance": skew.quantity_imbalance,
             }

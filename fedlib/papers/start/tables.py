@@ -8,11 +8,11 @@ from fedlib.analysis.tables import summarise_seeds
 
 
 def measured_families(rows: pd.DataFrame) -> pd.DataFrame:
-    """Every family of partitions: images dealt, client sizes, labels per client, the three kinds of skew."""
+    """Every family of partitions: images dealt, client sizes, labels per client, EMD, three kinds of skew."""
     names = {
         "images_used": "images: dealt", "smallest_client": "images: smallest client",
         "largest_client": "images: largest client", "labels_per_client": "labels per client",
-        "clustered_skew": "skew: cluster", "label_size_imbalance": "skew: label",
+        "emd": "EMD", "clustered_skew": "skew: cluster", "label_size_imbalance": "skew: labels missing",
         "quantity_imbalance": "skew: quantity",
     }  # fmt: skip
     return rows.rename(columns=names)[["partition", *names.values()]]

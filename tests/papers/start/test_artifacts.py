@@ -128,7 +128,7 @@ def at_length(rounds):
 
 def test_the_headline_tells_the_cell_at_length_where_it_was_run():
     """FedAvg ends 11 points below the union in both seeds, FedProx one above; uniform weights apart."""
-    short = rows(singleset=[0.8, 0.9], fedavg=[0.5, 0.6], fedprox=[0.5, 0.6])
+    short = rows(singleset=[0.8, 0.9], fedavg=[0.5, 0.6], fedprox=[0.5, 0.6]).assign(num_clients=10)
     told = headline(lambda name: short if name == "start/curves" else at_length(1000))
     assert told[2].endswith(
         "FedAvg ends −11.00 [−11.00, −11.00] points against 200 epochs of training on the union, and its "
