@@ -22,8 +22,8 @@ def headline(rows_of: RowsOf) -> list[str]:
     epochs = longer.loc[longer.method == "singleset", "rounds"].max() if len(longer) else 0
     return [
         f"With {clients} under cluster skew, where a large group of them holds the same labels, FedAvg ends "
-        f"at {level} accuracy after {rounds} rounds. That is {cost} against training on the union of the data "
-        "(SingleSet).",
+        f"at {level} accuracy after {rounds} rounds. That is {cost} against training on the union of the "
+        "data (SingleSet).",
         f"A proximal term that holds clients close to the global model (FedProx) changes FedAvg's accuracy "
         f"by {proximal}.",
     ] + [
