@@ -233,7 +233,7 @@ def prints_all(module: nn.Module) -> bool:
 
 
 def unstackable_layers(model: nn.Module, sample: Tensor | None = None) -> list[str]:
-    """What has no stacked form: layers by class, tensors that two layers share; empty: it can be stacked.
+    """Names of what has no stacked form: classes of layers, shared weights; empty: it can be stacked.
 
     A container class of one's own is taken if it sets `stackable = True`: its `forward` must
     then treat activations elementwise or through its layers only. sample: an input [1, ...]; with it layers

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 
 from fedlib.analysis.decisions import cells_below
@@ -15,8 +16,9 @@ from fedlib.analysis.intervals import (
 )
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_values
-from fedlib.analysis.tables import counted, listed, side_words, span_words
+from fedlib.analysis.tables import counted, json_column, listed, side_words, span_words
 from fedlib.data.titles import title_of
+from fedlib.methods.feddisk.density_ratio import CLIP
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import AT_LENGTH
 from fedlib.papers.feddisk.phase1_endings import only_smoke
@@ -55,17 +57,23 @@ def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
 
 
 def do_wider_mades_help(rows: pd.DataFrame) -> list[str]:
-    """Answer sec. VI.B.3: by how much a wider MADE than the paper's lowers the least validation loss."""
+    """Answer sec. VI.B.3: whether and by how much wider MADEs lower the least validation loss."""
     told = []
     for name, own in rows.groupby("dataset", sort=False) if len(rows) else ():
         nats, share = nats_of_width(own), gain_of_width(own)
         if len(nats):
             sizes = f"{own.chosen.iloc[0]} units, up to {own.hidden.max()}"
-            told.append(
-                f"{mean_words(nats, 'nats')} or {mean_words(share, '%')} on {title_of(str(name))} ({sizes})"
-            )
-    start = "The least validation loss with the paper's width less that with the best wider one"
-    return [f"{start}: {'; '.join(told)}."] if told else []
+            side = by_sign(
+                mean_interval(nats.to_numpy()), above="they do", below="they raise it",
+                undecided="no difference shows",
+            )  # fmt: skip
+            words = f"{mean_words(nats, 'nats')} or {mean_words(share, '%')}"
+            told.append(f"On {title_of(str(name))} ({sizes}) {side}: {words}.")
+    start = (
+        "Do MADEs wider than the paper's lower the least validation loss? By its own less that of the best "
+        "wider one:"
+    )
+    return [" ".join([start, *told, "Whether a gain is noticeable is for C8 to say."])] if told else []
 
 
 _COMPARED = {
@@ -235,6 +243,26 @@ def correlation_answer(rows_of: RowsOf) -> list[str]:
         found.append(f"{words} (`{rows['profile'].iloc[0]}`)")
     told = f"Alpha's rank correlation with the MADEs' log ratio is {listed(found)}; 1 is the same order."
     return [told] if found else []
+
+
+def clipped_words(rows_of: RowsOf) -> list[str]:
+    """Say where most clients' h lies below its clip at the paper's length; empty where none does (A5)."""
+    told = []
+    for name, own in _with_weights(rows_of(AT_LENGTH)).groupby("dataset", sort=False):
+        medians = np.array(json_column(own.h_quantiles).tolist())[..., 2]
+        below = medians < CLIP
+        if below.any():
+            told.append(f"{below.sum()} of {below.size} clients on {title_of(str(name))}")
+    words = (
+        f"At the paper's length the median h of {listed(told)} (all trials) lies below {CLIP:g}, to which it "
+        "is clipped (A5): at least half of such a client's images have one and the same weight."
+    )
+    return [words] if told else []
+
+
+def _with_weights(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows in which FedDisk tells of its weights."""
+    return rows[rows.h_quantiles.notna()] if "h_quantiles" in rows else rows.iloc[:0].assign(dataset="")
 
 
 def ahead_words(interval: Interval) -> str:

@@ -141,6 +141,14 @@ def rounds_saved_of_those_run(rows: pd.DataFrame) -> pd.Series:
 rounds_saved = has_all_methods(rounds_saved_of_those_run)
 
 
+def trials_that_reach(rows: pd.DataFrame) -> tuple[int, int]:
+    """Trials in which FedDisk reaches the best competitor's level (FEDDISK-A20), and all trials."""
+    found = [
+        effective_rounds(own).set_index("method").classifier["feddisk"] for _, own in rows.groupby("seed")
+    ]
+    return sum(not math.isnan(one) for one in found), len(found)
+
+
 def printed_rounds_saved() -> Mapping[str, float]:
     """Rounds saved according to table 1."""
     table = load_published("feddisk_table1")

@@ -94,7 +94,10 @@ def agreement(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "client": client,
-            **{feed: stats.spearmanr(own[feed], own["true"]).statistic for feed in ("local", "global")},
+            **{
+                f"rank correlation: {feed}": stats.spearmanr(own[feed], own["true"]).statistic
+                for feed in ("local", "global")
+            },
         }
         for client, own in frame.groupby("client")
     )

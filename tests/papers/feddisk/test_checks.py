@@ -84,7 +84,7 @@ def test_the_order_of_the_toys_weights(toy):
         }
     )  # fmt: skip
     table = agreement(by_hand).set_index("client")
-    assert table["local"].tolist() == pytest.approx([-1, 0.5])
-    assert table["global"].tolist() == pytest.approx([1, -1])
+    assert table["rank correlation: local"].tolist() == pytest.approx([-1, 0.5])
+    assert table["rank correlation: global"].tolist() == pytest.approx([1, -1])
     table = agreement(toy).set_index("client")
     assert (table < 0).all(axis=None)

@@ -57,7 +57,9 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
         "has 54.5 % for FedDisk and 51.7 % for the best of the others."
     )
     assert saved.startswith("It saves rounds: ")
-    assert saved.endswith("+6.00 [+6.00, +6.00], a level never reached counting as the last round.")
+    assert saved.endswith(
+        "+6.00 [+6.00, +6.00]. FedDisk reaches the best competitor's level in 3 of 3 trials."
+    )
     assert weights.startswith("FedDisk's weights are worth +1.0 ")  # [-5.4, +7.4]
     assert weights.endswith(" (short runs only): nothing shows that they carry information.")
     (order,) = answers.correlation_answer(own)
@@ -88,6 +90,32 @@ def test_the_weights_at_length_take_the_place_of_short_runs(at_length, ablations
     assert [effect.interval.mean for effect in effects] == pytest.approx([2, 2])
     short = {**stored, "converged_weights": stored["converged_weights"].assign(rounds=20)}
     assert "short runs only" in headline.conclusion(of(**short))[0]
+
+
+def test_raw_odds_and_their_mean_stand_beside_fedavg():
+    """FedAvg and FedDisk end alike, raw odds 20 points and their mean 19 points lower in both seeds."""
+    found = [row for name in ("fedavg", "feddisk") for seed in range(2) for row in run(name, seed)]
+    level = found[-1]["client_test_accuracy_mean"]
+    for name, lower in (("feddisk_raw", 0.20), ("feddisk_mean", 0.19)):
+        found += [row for seed in range(2) for row in run("feddisk", seed, ABLATIONS[name][1], level - lower)]
+    (told,) = headline.conclusion(of(ablations=pd.DataFrame(found)))
+    assert told.endswith(
+        "As raw odds they end −20.00 [−20.00, −20.00] points from FedAvg in short runs, with a client's mean "
+        "in their place −19.00 [−19.00, −19.00]."
+    )
+
+
+def test_clients_whose_h_is_clipped_are_counted(at_length):
+    """Two of three medians lie below 0.01 in one of the trials, none in the others."""
+    start = (at_length.method == "feddisk") & (at_length["round"] == 0)
+    clear = json.dumps([[0, 0.1, 0.2, 0.3, 1]] * 3)
+    own = at_length.assign(h_quantiles=np.where(start, clear, None), dataset="mnist")
+    assert answers.clipped_words(of(converged=own)) == []
+    first = start & (own.seed == own.seed.min())
+    own.loc[first, "h_quantiles"] = json.dumps([[0, 0, 0.005, 0.3, 1]] * 2 + [[0, 0.1, 0.2, 0.3, 1]])
+    (told,) = answers.clipped_words(of(converged=own))
+    assert f"median h of 2 of {3 * start.sum()} clients on MNIST (all trials) lies below 0.01" in told
+    assert answers.clipped_words(of()) == []
 
 
 def test_two_epochs_against_two_competitors_by_hand():
