@@ -93,7 +93,7 @@ def provenance_line(rows: pd.DataFrame) -> str:
     parts = [f"data {dataset_words(rows)}{_size_words(rows)}"] if "dataset" in rows else []
     parts += [f"profile {_distinct(rows, 'profile')}"]
     if "seed" in rows:
-        parts += [seed_words(rows.seed.dropna().unique())] if rows.seed.notna().any() else []
+        parts += [seeds_of_rows(rows)] if rows.seed.notna().any() else []
     parts += [machine_words(rows)] if "device_name" in rows and rows.device_name.notna().any() else []
     for column, word, letters in (("torch", "torch ", None), ("commit", "commit ", 10)):
         if column in rows:
@@ -101,6 +101,15 @@ def provenance_line(rows: pd.DataFrame) -> str:
             values = [" then ".join(one[:letters] for one in each) for each in several]
             parts += [word + ", ".join(sorted(set(values)))] if values else []
     return "; ".join(parts)
+
+
+def seeds_of_rows(rows: pd.DataFrame) -> str:
+    """`seed_words` of all seeds; `3 to 10 seeds (0 to 9)` where some descriptions have fewer than others."""
+    told = seed_words(rows.seed.dropna().unique())
+    if "group" not in rows:
+        return told
+    counts = rows.groupby("group").seed.nunique()
+    return told if counts.min() == counts.max() else f"{counts.min()} to {told}"
 
 
 def seed_words(seeds: Sequence[int]) -> str:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE, REFUTED
 from fedlib.analysis.intervals import LOGARITHM
-from fedlib.analysis.tables import counted, dataset_words, listed, provenance_line, seed_words
+from fedlib.analysis.tables import counted, dataset_words, listed, provenance_line, seeds_of_rows
 from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact
 from fedlib.papers import PAPERS, errata_table
@@ -284,7 +284,7 @@ def scale_words(rows: pd.DataFrame) -> str:
     parts = [", ".join(map(str, rows["profile"].dropna().unique()))] if "profile" in rows else []
     parts += [dataset_words(rows)] if "dataset" in rows else []
     if "seed" in rows and rows.seed.notna().any():
-        parts.append(seed_words(rows.seed.dropna().astype(int).unique()))
+        parts.append(seeds_of_rows(rows))
     return ", ".join(parts)
 
 

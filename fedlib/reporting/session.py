@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from fedlib.analysis.decisions import INCONCLUSIVE
+from fedlib.analysis.tables import seed_words
 from fedlib.errors import check, check_name
 from fedlib.experiments import runner
 from fedlib.experiments.artifact import PROFILES, Artifact
@@ -214,7 +215,7 @@ class Session:
         return f"{where}: {', '.join(parts)}; {sum(plan.expected, Expected()).text()}"
 
     def _seed_words(self) -> str:
-        return display.seed_words(self.seeds) if self.seeds else "the profile's own seeds"
+        return seed_words(self.seeds) if self.seeds else "the profile's own seeds"
 
     def _wanted(self) -> list[Artifact]:
         known = [a for a in artifacts(self.paper).values() if self.profile in a.profiles]

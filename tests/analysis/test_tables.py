@@ -96,3 +96,10 @@ def test_effects_by_their_side_of_0():
 def test_sentences_have_titles_of_data_sets():
     rows = pd.DataFrame({"dataset": ["fmnist", "standin-xray", "fmnist"]})
     assert tables.dataset_titles(rows) == ["Fashion-MNIST", "chest X-rays (stand-in)"]
+
+
+def test_seeds_of_rows_tell_that_some_descriptions_have_fewer():
+    rows = pd.DataFrame({"seed": [0, 1, 2, 0, 1], "group": ["a", "a", "a", "b", "b"]})
+    assert tables.seeds_of_rows(rows) == "2 to 3 seeds (0 to 2)"
+    assert tables.seeds_of_rows(rows[rows.group == "a"]) == "3 seeds (0 to 2)"
+    assert tables.seeds_of_rows(rows.drop(columns="group")) == "3 seeds (0 to 2)"

@@ -11,7 +11,7 @@ from fedlib.analysis.claims import effects_of
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
-from fedlib.analysis.tables import listed, side_words
+from fedlib.analysis.tables import counted, listed, side_words
 from fedlib.papers.fedddrl import estimands, quantities, runs
 from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SECOND_AGENT
 
@@ -77,7 +77,9 @@ def _epochs_of_mean(rows: pd.DataFrame) -> str:
     if table.shape[1] < 2 or table.empty:
         return ""
     mean = {f"the mean of {data}": mean_interval(table.mean(axis=1).to_numpy())}
-    return f"Together, as C9 is decided: {side_words(mean, 'longer', 'shorter', 'epochs')}. "
+    told = side_words(mean, "longer", "shorter", "epochs")
+    alike = f", over the {counted(len(table), 'seed')} in which both have such clients"
+    return f"Together, as C9 is decided: {told}{alike * (len(table) < rows.seed.nunique())}. "
 
 
 def which_step_helps(rows_of: RowsOf) -> list[str]:

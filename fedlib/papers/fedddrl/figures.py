@@ -270,9 +270,12 @@ def _plot_clients(ax: Axes, own: pd.DataFrame, value: str, label: str) -> None:
 
 
 def plot_epochs(rows: pd.DataFrame, *, which: int) -> Figure:
-    """Kept clients of one episode: probing latency by round, larger and darker dots train longer."""
+    """Kept clients of one episode: probing latency by round, larger and darker dots train longer.
+
+    The axis reaches from the fastest to the slowest client, dropped ones too.
+    """
     own, title = one_episode(rows, which)
-    rows, own = rows_of(rows, own), own[own.kept]
+    ends, rows, own = own.probing_seconds.agg(["min", "max"]), rows_of(rows, own), own[own.kept]
     choices = sorted(own.epochs.unique())
     fig, ax = plotting.subplots(figsize=(7.2, 3.6))
     for epochs in choices:
@@ -282,6 +285,7 @@ def plot_epochs(rows: pd.DataFrame, *, which: int) -> Figure:
             label=f"{epochs} epochs", zorder=2 + 1 / epochs,  # small dots on top of large ones
         )  # fmt: skip
     ax.set(xlabel="round", ylabel="probing latency (s)", title=title)
+    ax.set_ylim(0.9 * ends["min"], 1.05 * ends["max"])
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     return _each_round(_finish(fig, rows, "one evaluation episode"), own)
 

@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 
 from fedlib.analysis.intervals import Interval
+from fedlib.methods.fedddrl.method import GAIN, FedDdrl
 from fedlib.papers.fedddrl import headline
 
 SIDES = {"more": Interval(1.0, 0.5, 1.5, 5), "less": Interval(-1.0, -1.5, -0.5, 5)}
-SIDES |= {"as yet undecided": Interval(0.1, -0.5, 0.7, 5)}
+SIDES |= {"undecided": Interval(0.1, -0.5, 0.7, 5)}
 
 
 class Fixed:
@@ -43,3 +44,8 @@ def test_the_conclusion_names_the_side_of_each_interval(monkeypatch, gain, gap):
 
 def test_without_rows_there_is_no_conclusion():
     assert headline.conclusion(lambda name: pd.DataFrame()) == []
+
+
+def test_a_point_of_accuracy_is_worth_a_twentieth_of_return():
+    """As the first screen says, by the printed weights."""
+    assert GAIN * FedDdrl().w1 / 100 == pytest.approx(1 / 20, rel=0.01)
