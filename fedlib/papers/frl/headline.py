@@ -4,13 +4,14 @@ from collections import Counter
 
 from fedlib.analysis.claims import effects_of, real_rows
 from fedlib.analysis.intervals import NO_INTERVAL, by_sign
-from fedlib.analysis.numbers import RowsOf, seeds_of, stated
+from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
 from fedlib.analysis.tables import listed
 from fedlib.papers.frl.answers import does_the_rate_decide
 from fedlib.papers.frl.numbers import (
     BEHIND_FEDAVG,
     FALL,
     FIRST_ROUND,
+    IN_ALL_ROUNDS,
     LESS_RANDOM,
     MEAN_ROUND,
     NET_FALL,
@@ -33,18 +34,58 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"workers, on MNIST with an MLP (C7, below, is the weakest cell). {_other_measures(rows_of)} "
         "EvaluatorFL's less that of as many workers chosen at random is "
         f"{stated(LESS_RANDOM, rows_of)}.",
-        "The mean size of EvaluatorFL's reward (approach 1, the smaller task) is "
+        "The mean size of EvaluatorFL's reward (approach 1, 20 workers) is "
         f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn. In the "
         f"others it is {stated(OTHER_ROUNDS, rows_of)}.",
         *does_the_rate_decide(rows_of),
         f"While SchedulerFL trains (C12), a round's maximum time is {stated(FALL, rows_of)} as long in the "
-        f"first half of its decisions as in the second. That is {stated(NET_FALL, rows_of)} the same ratio "
-        f"of as many workers at random{seeds_of(FALL, rows_of)}: {_falls_further(rows_of)}.",
+        f"first half of its decisions as in the second{seeds_of(FALL, rows_of)}. The time of as many workers "
+        f"at random falls, too. The one ratio is {stated(NET_FALL, rows_of)} the other: "
+        f"{_falls_further(rows_of)}.",
         "SchedulerFL's mean round up to the threshold accuracy, a little below random selection's final one, "
         f"is {stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster). "
-        "A round takes its slowest worker's time; few rounds count, since both get there early.",
+        "A round takes its slowest worker's time; few rounds count, since both get there in the first few.",
         _what_training_adds(rows_of),
     ]
+
+
+def conclusion(rows_of: RowsOf) -> list[str]:
+    """Answers in short, by the signs of the first screen's numbers; none where rows are missing."""
+    if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
+        return []
+    told = (
+        (BEHIND_FEDAVG, "EvaluatorFL ends {} FedAvg", ("behind", "ahead of", "not clearly apart from")),
+        (LESS_RANDOM, "its accuracy {} that of as many workers at random",
+         ("is above", "is below", "does not differ clearly from")),
+        (TRAINED, "training {}", ("raises it", "lowers it", "changes nothing that shows")),
+    )  # fmt: skip
+    evaluator = ", ".join(_by_number(*one, rows_of) for one in told)
+    sides = ("longer", "shorter", "neither clearly shorter nor longer")
+    short, every, taught = (
+        _by_number(number, "{}", sides, rows_of) for number in (MEAN_ROUND, IN_ALL_ROUNDS, OVER_PERMUTED)
+    )
+    return [
+        f"{evaluator}.",
+        f"Against those of as many workers at random SchedulerFL's rounds on IID data are {short} up to the "
+        f"threshold, and {every} over all rounds.",
+        f"Taught on permuted rewards its rounds are {taught}.",
+    ]
+
+
+def mean_rounds(rows_of: RowsOf) -> str:
+    """SchedulerFL's mean round less that of as many at random on IID data, by both averages."""
+    threshold, every = (stated(number, rows_of) for number in (MEAN_ROUND, IN_ALL_ROUNDS))
+    return (
+        "Less that of as many workers drawn at random, SchedulerFL's mean round on IID data is "
+        f"{threshold} up to the threshold and {every} over all rounds."
+    ) * bool(threshold and every)
+
+
+def _by_number(number: Number, words: str, sides: tuple[str, str, str], rows_of: RowsOf) -> str:
+    """Words with the one of three sides (above, below, undecided) that a number's interval tells."""
+    above, below, undecided = sides
+    found = number.value(rows_of) or NO_INTERVAL
+    return words.format(by_sign(found, above=above, below=below, undecided=undecided))
 
 
 def _falls_further(rows_of: RowsOf) -> str:

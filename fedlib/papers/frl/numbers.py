@@ -74,5 +74,5 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
     _while_it_trains(net_fall, "net-fall", "that ratio over the ratio of as many workers at random"),
     _mean_round("", "up to the threshold accuracy", THRESHOLD, PLACES),
 )  # fmt: skip
-IN_ALL_ROUNDS = _mean_round("-all", "over all rounds", math.inf, (FINDINGS,))
+IN_ALL_ROUNDS = _mean_round("-all", "over all rounds", math.inf, (FINDINGS, NOTEBOOK))
 NUMBERS = (*_OTHERS, IN_ALL_ROUNDS, *OF_TRAINING)

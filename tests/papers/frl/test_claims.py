@@ -568,7 +568,7 @@ def figure_rows(name):
         "fig30": race_of_all,
         "fairness": race_of_all,
         "sec5-rewards": signs(1.0, 0.1),
-        "fig29": trace(ahead=0.3),
+        "fig29": trace(ahead=0.3).assign(same_number_seconds=300.0),
         "static": pd.DataFrame(
             {"method": agent, "workers": k, "seed": s, "fast": 0.4, "slow_max": 0.1, "round": 9}
             for agent in ("schedulerfl", "schedulerfl_explores")
