@@ -58,7 +58,8 @@ def _less(name: str, rival: str, words: str, artifact: str = ROWS) -> Number:
 
     which, title = OTHERS.get(artifact, ("", ""))
     one = " (one for all cells)" * (rival == "best")
-    told = (README,) * (rival == "fedavg") + (FINDINGS,) if artifact == SECOND and name == "feddrl" else ()
+    told = (FINDINGS,) * (bool(which) and name == "feddrl")
+    told += (README,) * (artifact == SECOND and (name, rival) == ("feddrl", "fedavg"))
     return Number(
         id=f"head-to-head-{which}{'-' * bool(which)}{name}-{words.split()[-1].lower()}",
         what=f"accuracy of {name} less that of {words}{one}, mean over the cells{', ' * bool(title)}{title}",
@@ -74,7 +75,7 @@ def _in_cell(artifact: str, rival: str, words: str, cell: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         rows = rows_of(artifact)
         gaps = pd.DataFrame() if rows.empty else less_if_run(rows, "feddrl", rival)
-        own = next((gaps[name].dropna() for name in gaps if name.endswith(f", {cell}")), gaps)
+        own = next((gaps[name].dropna() for name in gaps if name.endswith(f", {cell}")), ())
         return mean_interval(own.to_numpy()) if len(own) else None
 
     return Number(

@@ -124,6 +124,15 @@ def test_a_second_data_set_stands_beside_the_claims():
     assert beside[9][0].tell(rows) == ""  # FAVOR has no rows there
 
 
+def test_a_cell_that_was_not_run_has_no_number():
+    """FedDRL 10 points ahead with cluster skew, the only cell at hand."""
+    rows = table_of(fedavg=[0.5, 0.51], feddrl=[0.6, 0.61])
+    values = {one.id: one.value(lambda _: rows) for one in numbers.IN_OTHER_CELLS}
+    assert values["head-to-head-third-feddrl-fedavg-cluster"].mean == pytest.approx(10)
+    assert values["head-to-head-third-feddrl-fedavg-dirichlet"] is None
+    assert values["head-to-head-third-feddrl-policy-cluster"] is None
+
+
 def test_cluster_skew_alone_decides_on_the_third_set():
     """FedDRL 2 points ahead of FedAvg and 1 behind its untrained policy there; the other cell counts not."""
     rows = table_of(fedavg=[0.5, 0.51], feddrl=[0.52, 0.53], feddrl_untrained=[0.53, 0.54])
