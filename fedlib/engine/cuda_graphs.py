@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from fedlib.engine.batches import Batch, Samples, Schedule, Work
 from fedlib.engine.hardware.device import current, side_stream
-from fedlib.engine.layers.stacked import prints_all
+from fedlib.engine.layers.stackable import prints_all
 from fedlib.engine.local_rule import LocalRule
 from fedlib.engine.minibatches import Chunk, chunk_steps, mean_over_steps, segments
 from fedlib.engine.state import LocalState

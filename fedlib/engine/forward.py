@@ -22,7 +22,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from fedlib.engine.batches import Batch, Samples
 from fedlib.engine.hardware.precision import has_tiles, in_float32, multiplies_bfloat16, reduced
-from fedlib.engine.layers.stacked import StackedModel, fold_rows, unstackable_layers
+from fedlib.engine.layers.stackable import unstackable_layers
+from fedlib.engine.layers.stacked import StackedModel, fold_rows
 from fedlib.engine.objective import Objective
 from fedlib.errors import check, check_name
 from fedlib.models import count_parameters

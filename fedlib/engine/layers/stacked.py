@@ -201,7 +201,7 @@ def unfold_rows(x: Tensor, rows: int) -> Tensor:
     return x.view(x.shape[0], rows, -1, *x.shape[2:]).transpose(0, 1)
 
 
-_STACKED: dict[type[nn.Module], type[nn.Module]] = {
+STACKED: dict[type[nn.Module], type[nn.Module]] = {
     nn.Linear: StackedLinear,
     MaskedLinear: StackedMaskedLinear,
     nn.Conv2d: StackedConv2d,
@@ -210,86 +210,12 @@ _STACKED: dict[type[nn.Module], type[nn.Module]] = {
     nn.Flatten: StackedFlatten,
     Dropout: StackedDropout,
 }
-_UNCHANGED = (
+UNCHANGED = (
     nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.AvgPool2d, nn.AdaptiveAvgPool2d,
     nn.Identity, RepeatChannels, Resize,
 )  # fmt: skip
-# Layers whose printed form says all that decides what they compute (nn.AvgPool2d: see `prints_all`)
-KNOWN_LAYERS = {*_STACKED, *_UNCHANGED, nn.Sequential} - {MaskedLinear}
 # By name, since importing torchvision takes seconds.
-_ELEMENTWISE_CONTAINERS = {"torchvision.models.mobilenetv2.InvertedResidual"}  # x + layers(x)
-_PRINTED_CONTAINERS = {*_ELEMENTWISE_CONTAINERS, "torchvision.ops.misc.Conv2dNormActivation"}
-
-
-def prints_all(module: nn.Module) -> bool:
-    """Whether a layer's printed form says all that decides what it computes.
-
-    An InvertedResidual's too: it adds its input where the layers it prints keep the shape.
-    """
-    kind = type(module)
-    if kind is nn.AvgPool2d:  # prints its kernel, stride and padding only
-        return (module.ceil_mode, module.count_include_pad, module.divisor_override) == (False, True, None)
-    return kind in KNOWN_LAYERS or f"{kind.__module__}.{kind.__name__}" in _PRINTED_CONTAINERS
-
-
-def unstackable_layers(model: nn.Module, sample: Tensor | None = None) -> list[str]:
-    """Names of what has no stacked form: classes of layers, shared weights; empty: it can be stacked.
-
-    A container class of one's own is taken if it sets `stackable = True`: its `forward` must
-    then treat activations elementwise or through its layers only. sample: an input [1, ...]; with it layers
-    count that get neither a vector nor an image of it (the first may flatten any shape).
-    """
-    names = {type(module).__name__ for module in model.modules() if not _knows(module)}
-    if _shares_tensors(model):
-        names.add("shared weights")
-    return sorted(names if names or sample is None else _misfits(model, sample))
-
-
-def _shares_tensors(model: nn.Module) -> bool:
-    """Whether two layers have the same tensor; the same layer used twice has not."""
-    own = [t for layer in model.modules() for t in (*layer._parameters.values(), *layer._buffers.values())]
-    known = [id(tensor) for tensor in own if tensor is not None]
-    return len(known) > len(set(known))
-
-
-def _misfits(model: nn.Module, sample: Tensor) -> set[str]:
-    """Layers, with the shape, that get of a sample [1, ...] what the stacked layout does not know."""
-    found = set()
-
-    def look(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        allowed = (2,) if isinstance(layer, (nn.Linear, MaskedLinear)) else (2, 4)
-        if inputs and inputs[0].ndim not in allowed:
-            found.add(f"{type(layer).__name__} on inputs {tuple(inputs[0].shape[1:])}")
-
-    first = _first_layer(model)
-    layers = [m for m in model.modules() if not [*m.children()]]
-    hooks = [m.register_forward_pre_hook(look) for m in layers if m is not first or type(m) is not nn.Flatten]
-    training = model.training
-    try:
-        with torch.no_grad():
-            model.eval()(sample)
-    finally:
-        model.train(training)
-        for hook in hooks:
-            hook.remove()
-    return found
-
-
-def _knows(module: nn.Module) -> bool:
-    kind = type(module)
-    if kind is nn.Flatten:
-        return module.start_dim == 1 and module.end_dim == -1
-    if kind is nn.Softmax:
-        return module.dim == -1
-    if kind is nn.Conv2d and (module.padding_mode != "zeros" or isinstance(module.padding, str)):
-        return False
-    if kind is BatchNorm2d and not (module.affine and module.track_running_stats):
-        return False
-    if kind in _STACKED or kind in _UNCHANGED or _runs_in_order(module):
-        return True
-    return (
-        getattr(kind, "stackable", False) or f"{kind.__module__}.{kind.__name__}" in _ELEMENTWISE_CONTAINERS
-    )
+ELEMENTWISE_CONTAINERS = {"torchvision.models.mobilenetv2.InvertedResidual"}  # x + layers(x)
 
 
 class StackedModel:
@@ -302,9 +228,9 @@ class StackedModel:
     def __init__(self, model: nn.Module) -> None:
         self.module = copy.deepcopy(model)
         for layer in self.module.modules():
-            layer.__class__ = _STACKED.get(type(layer), type(layer))
+            layer.__class__ = STACKED.get(type(layer), type(layer))
         self.convolves = any(isinstance(layer, StackedConv2d) for layer in self.module.modules())
-        self.starts_flat = isinstance(_first_layer(self.module), StackedFlatten)
+        self.starts_flat = isinstance(first_layer(self.module), StackedFlatten)
         self._owners = {name: _owner(self.module, name) for name, _ in _named_tensors(self.module)}
         self._row_layers = [
             m for m in self.module.modules() if isinstance(m, (StackedFlatten, StackedDropout))
@@ -353,20 +279,14 @@ class StackedModel:
         return self.module(x)
 
 
-def _runs_in_order(module: nn.Module) -> bool:
-    """A Sequential whose class has no `forward` of its own."""
-    return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
-
-
 def _is_chain(module: nn.Module) -> bool:
     """A container that runs each of its layers once."""
     kind = type(module)
-    return (
-        isinstance(module, nn.Sequential) or f"{kind.__module__}.{kind.__name__}" in _ELEMENTWISE_CONTAINERS
-    )
+    return isinstance(module, nn.Sequential) or f"{kind.__module__}.{kind.__name__}" in ELEMENTWISE_CONTAINERS
 
 
-def _first_layer(module: nn.Module) -> nn.Module:
+def first_layer(module: nn.Module) -> nn.Module:
+    """The layer that gets a model's input, of nested `Sequential`s."""
     while isinstance(module, nn.Sequential) and len(module):
         module = module[0]
     return module

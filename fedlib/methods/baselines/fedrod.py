@@ -45,7 +45,7 @@ class TwoHeads(nn.Sequential):
     The task model's tensors keep their names. Returns (generic, own) logits, [batch, classes] each.
     """
 
-    stackable = True  # `fedlib.engine.layers.stacked.unstackable_layers`
+    stackable = True  # `fedlib.engine.layers.stackable.unstackable_layers`
 
     def __init__(self, model: nn.Module, *, personal_trains_body: bool = False) -> None:
         super().__init__()

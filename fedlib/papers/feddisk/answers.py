@@ -70,8 +70,8 @@ def do_wider_mades_help(rows: pd.DataFrame) -> list[str]:
             words = f"{mean_words(nats, 'nats')} or {mean_words(share, '%')}"
             told.append(f"On {title_of(str(name))} ({sizes}) {side}: {words}.")
     start = (
-        "Do MADEs wider than the paper's lower the least validation loss? By its own less that of the best "
-        "wider one:"
+        "Do MADEs wider than the paper's lower the least validation loss? The numbers are its own less "
+        "that of the best wider one."
     )
     return [" ".join([start, *told, "Whether a gain is noticeable is for C8 to say."])] if told else []
 

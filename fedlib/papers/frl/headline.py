@@ -59,7 +59,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
          ("is above", "is below", "does not differ clearly from")),
         (TRAINED, "training {}", ("raises it", "lowers it", "changes nothing that shows")),
     )  # fmt: skip
-    evaluator = ", ".join(_by_number(*one, rows_of) for one in told)
+    evaluator = "; ".join(_by_number(*one, rows_of) for one in told)
     sides = ("longer", "shorter", "neither clearly shorter nor longer")
     short, every, taught = (
         _by_number(number, "{}", sides, rows_of) for number in (MEAN_ROUND, IN_ALL_ROUNDS, OVER_PERMUTED)

@@ -26,13 +26,13 @@ class Fixed:
     [
         (
             2.0,
-            "EvaluatorFL ends behind FedAvg, its accuracy is above that of",
+            "EvaluatorFL ends behind FedAvg; its accuracy is above that of",
             "are longer up to the threshold",
         ),
-        (-2.0, "EvaluatorFL ends ahead of FedAvg, its accuracy is below that of", "are shorter up to the "),
+        (-2.0, "EvaluatorFL ends ahead of FedAvg; its accuracy is below that of", "are shorter up to the "),
         (
             0.0,
-            "EvaluatorFL ends not clearly apart from FedAvg, its accuracy does not differ",
+            "EvaluatorFL ends not clearly apart from FedAvg; its accuracy does not differ",
             "neither clearly",
         ),
     ],
