@@ -10,10 +10,10 @@ from fedlib.papers.fedddrl import quantities, returns, runs
 from fedlib.papers.fedddrl.tables import FASTEST, RANDOM
 
 AGENTS = {
-    "fedmarl_a": ("#DDCC77", "A: FedMarl"),
-    "fedmarl_b": ("#CC6677", "B: w1 = 2.9"),
-    "fedmarl": ("#44AA99", "C: B + Balanced-MixUp"),
-    "fedddrl": ("#332288", "D: FedDdrl"),
+    "fedmarl_a": ("#DDCC77", "v", "A: FedMarl"),
+    "fedmarl_b": ("#CC6677", "^", "B: w1 = 2.9"),
+    "fedmarl": ("#44AA99", "X", "C: B + Balanced-MixUp"),
+    "fedddrl": ("#332288", "D", "D: FedDdrl"),
 }
 
 
@@ -21,9 +21,7 @@ def plot_returns(rows: pd.DataFrame) -> Figure:
     """Above: accuracy against return (15). Below: return against clients kept, a dot for each agent."""
     found, shown = returns.measured(rows), quantities.shown_roles(rows)
     roles = [role for role in runs.ALPHAS if role in set(found.role)]
-    fig, axes = plotting.subplots(
-        2, len(roles), figsize=(min(9.2, 2.2 + 2.6 * len(roles)), 6), squeeze=False, sharex="row"
-    )
+    fig, axes = plotting.subplots(2, len(roles), figsize=(min(9.2, 2.2 + 2.6 * len(roles)), 6), squeeze=False)
     for column, role in enumerate(roles):
         own = found[found.role == role]
         _plot_plane(axes[0, column], own, "return", "accuracy")
@@ -35,7 +33,7 @@ def plot_returns(rows: pd.DataFrame) -> Figure:
     axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="x-small")
     what = (
         "Lines: rules that keep 2, 4, 6, 8 of 10 clients, up to FedAvg with Balanced-MixUp (all), mean over "
-        "seeds. Dots: one trained agent each. Return by the printed weights and b of FedAvg's trace"
+        "seeds. Other marks: one trained agent each. Return by the printed weights and b of FedAvg's trace"
     )
     return plotting.caption(fig, rows, above=what)
 
@@ -48,10 +46,10 @@ def _plot_plane(ax: Axes, found: pd.DataFrame, x: str, y: str) -> None:
         ax.plot(mean[x], mean[y], style.line, marker="o", ms=4, color=style.colour, label=style.label)
     fedavg = found[found.variant == "fedavg_mixup"][[x, y]].mean()
     ax.plot(fedavg[x], fedavg[y], "s", ms=7, mfc="none", color="#0072B2", label="FedAvg + Balanced-MixUp")
-    for variant, (colour, label) in AGENTS.items():
+    for variant, (colour, marker, label) in AGENTS.items():
         own = found[found.variant == variant]
         if len(own):
-            ax.plot(own[x], own[y], "D", ms=5, color=colour, label=label)
+            ax.plot(own[x], own[y], marker, ms=5, mew=0.4, mec="white", color=colour, label=label)
 
 
 def plot_learning(rows: pd.DataFrame) -> Figure:
@@ -82,7 +80,7 @@ def _plot_episodes(ax: Axes, found: pd.DataFrame, variant: str) -> None:
     """Each agent and their mean, over blocks of five episodes."""
     if found.empty:
         return
-    colour, _ = AGENTS[variant]
+    colour, *_ = AGENTS[variant]
     blocks = found.assign(at=(found.episode - 1) // 5 * 5 + 3).groupby(["seed", "at"])["return"].mean()
     for seed in blocks.index.unique("seed"):
         ax.plot(blocks[seed].index, blocks[seed], color=colour, linewidth=0.8, alpha=0.6)
