@@ -13,12 +13,13 @@ Superiority that is both is *supported, smaller than printed*; everything else i
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from fedlib.analysis.intervals import t_bounds
+from fedlib.analysis.intervals import Interval, t_bounds, t_quantile
 from fedlib.errors import check_name
 
 SUPPORTED = "supported"
@@ -85,6 +86,16 @@ def cells_below(samples: np.ndarray, bound: float) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (samples.mean(axis=-2) - bound) / error
     return holm(special.stdtr(max(n - 1, 1), np.where(np.isnan(t), math.inf, t)))
+
+
+def above_zero(found: Sequence[Interval]) -> list[bool]:
+    """Which of several means lie above 0: one-sided t tests, Holm's correction; never one of one value."""
+    p = []
+    for one in found:
+        error = (one.mean - one.low) / t_quantile(one.n - 1) if one.n > 1 else math.inf
+        t = one.mean / error if error else math.inf if one.mean > 0 else 0.0
+        p.append(float(special.stdtr(max(one.n - 1, 1), -t)))
+    return holm(np.array(p)).tolist()
 
 
 def holm(p: np.ndarray, level: float = TAIL) -> np.ndarray:

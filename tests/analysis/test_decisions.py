@@ -14,10 +14,12 @@ from fedlib.analysis.decisions import (
     SMALLER,
     SUPERIORITY,
     SUPPORTED,
+    above_zero,
     combine,
     decide,
     holm,
 )
+from fedlib.analysis.intervals import Interval, mean_interval, t_quantile
 from fedlib.errors import UsageError
 
 T2 = 4.302653  # 97.5 % quantile of t with 2 degrees of freedom
@@ -109,6 +111,18 @@ def test_without_spread():
 def test_an_unknown_kind():
     with pytest.raises(UsageError, match="unknown kind of claim 'better'; allowed: superiority"):
         decide(np.zeros((3, 1)), "better", 1.0)
+
+
+def test_means_above_zero_by_hand():
+    """One-sided p of five values with t = 4, 3 and -4 (4 degrees of freedom): 0.0081, 0.0200 and 0.9919.
+
+    Holm allows 0.025 / 3 and then 0.025 / 2. Two values that are equal have t infinite; one value never.
+    """
+    four, three, below = (Interval(t, t - t_quantile(4), t + t_quantile(4), 5) for t in (4.0, 3.0, -4.0))
+    assert above_zero([three, below, four]) == [False, False, True]
+    assert above_zero([three]) == [True]
+    assert above_zero([mean_interval(np.full(2, 1.0)), mean_interval(np.ones(1))]) == [True, False]
+    assert above_zero([mean_interval(np.full(2, -1.0)), mean_interval(np.zeros(3))]) == [False, False]
 
 
 def test_holm_by_hand():

@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
+from fedlib.analysis.decisions import above_zero
 from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, listed
@@ -26,28 +27,23 @@ BY_LEVEL = (
 )
 ON_FILES = tuple(f"authors_{scheme}_at_length" for scheme in CLUSTERED)  # the authors' partitions
 MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
-WITHIN = {  # how what is left of FedDRL's lead over FedAvg is found: in a sentence, and in a table
-    "drawn": ("with clients listed in an order drawn anew in every round", "drawn order"),
-    "uniform": ("against uniform weights", "uniform weights"),
-    "untrained": ("against its untrained policy", "untrained policy"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Lead:
-    """FedDRL's lead over FedAvg in a cell of the paper's length, and what is left of it in the last rounds.
+    """FedDRL's lead over FedAvg in a cell of the paper's length, and over controls in the last rounds.
 
-    Left: with clients listed in drawn order; or over uniform weights where no order tells a group (PA);
-    else over the untrained policy.
+    None: the control was not run.
     """
 
     data: str
     scheme: str
     best: Interval  # in the best round
     late: Interval  # in the last rounds
-    within: str  # key of `WITHIN`
-    left: Interval
-    trained: Interval | None  # less the untrained policy in the last rounds; None: that was not run
+    uniform: Interval | None  # less uniform weights in these rounds, FedAvg's where all hold as many images
+    trained: Interval | None  # less its untrained policy
+    drawn: Interval | None  # FedDRL with clients listed in drawn order less FedAvg
+    equal: bool  # all clients hold as many images
     exact: bool  # with the paper's network, where the others have an MLP
     clients: int  # N
     authors: bool  # on their own partition file
@@ -72,7 +68,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     judged = rows_of("feddrl/repair_judged")
     at_length = [" ".join(in_brief_at_length(rows_of))] if _leads(rows_of) else []
     again = [" ".join(repaired(judged, [REPAIRED]))] if len(judged) else []
-    return [*at_length, " ".join(_short_runs(rows)), *again]
+    return [*at_length, " ".join(short_runs(rows)), *again]
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
@@ -90,10 +86,13 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     leads = _leads(rows_of)
     if not leads:
         return []
+    best, late = ([getattr(one, name) for one in leads] for name in ("best", "late"))
+    held, held_late = (sum(above_zero(found)) for found in (best, late))
     return [
-        f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is "
-        f"{_cells_ahead([one.best for one in leads])} (table at the top).",
-        f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead([one.late for one in leads])}.",
+        f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {_cells_ahead(best)} "
+        "(table at the top).",
+        f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead(late)}.",
+        f"Corrected for the {counted(len(leads), 'cell')} (Holm) {held} and {held_late} of these leads hold.",
         *_left(leads),
     ]
 
@@ -106,44 +105,58 @@ def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behi
 
 
 def _left(leads: list[_Lead]) -> list[str]:
-    """In how many cells it is ahead in the last rounds with or against a control; what training changes."""
-    trained = [one.trained for one in leads if one.trained]
-    found = {words: [one.left for one in leads if one.within == key] for key, (words, _) in WITHIN.items()}
-    del found[WITHIN["untrained"][0]]  # counted over all cells
-    return [
-        *[f"Training {_cells_ahead(trained, 'raises it', 'lowers it')}."] * bool(trained),
-        *(
-            f"{words[0].upper()}{words[1:]} it is {_cells_ahead(left)} in these last rounds."
-            for words, left in found.items()
-            if left
-        ),
-    ]
+    """What training changes in the last rounds; in how many cells it is ahead with or against a control."""
+    trained, drawn = (
+        [one.trained for one in leads if one.trained],
+        [one.drawn for one in leads if one.drawn],
+    )
+    told = [f"Training {_cells_ahead(trained, 'raises it', 'lowers it')}."] * bool(trained)
+    told += [
+        "With clients listed in an order drawn anew in every round it is ahead of FedAvg in these last "
+        f"rounds in {_out_of(drawn)}."
+    ] * bool(drawn)
+    sides = ((True, "under CE, where they are FedAvg's"), (False, "in other divisions"))
+    found = {
+        where: [one.uniform for one in leads if one.uniform and one.equal is same] for same, where in sides
+    }
+    words = [f"in {_out_of(over)} {where}" for where, over in found.items() if over]
+    return told + [f"It is ahead of uniform weights {', and '.join(words)}."] * bool(words)
+
+
+def _out_of(found: list[Interval]) -> str:
+    """`none of 4 cells` whose intervals lie above 0."""
+    return f"{sum(one.low > 0 for one in found) or 'none'} of {counted(len(found), 'cell')}"
 
 
 def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
-    """FedDRL's accuracy less FedAvg's in each cell of the paper's length, in points; what controls leave."""
-    late = f"mean of the last {LAST_ROUNDS} rounds"
+    """FedDRL's accuracy less FedAvg's and less controls' in each cell of the paper's length, in points."""
+    late, less = f"mean of the last {LAST_ROUNDS} rounds", f"last {LAST_ROUNDS} rounds: FedDRL less"
     return pd.DataFrame(
         {
             "cell": one.cell, "seeds": one.best.n, "FedDRL less FedAvg: best round": effect_words(one.best),
             f"FedDRL less FedAvg: {late}": effect_words(one.late),
-            "control, same rounds: points": effect_words(one.left),
-            "control, same rounds: kind": f"{WITHIN[one.within][1]}{_fewer_seeds(one)}",
+            f"{less} uniform weights": _control(one, one.uniform),
+            f"{less} its untrained policy": _control(one, one.trained),
+            f"last {LAST_ROUNDS} rounds: in drawn order less FedAvg": _control(one, one.drawn),
         }
         for one in _leads(rows_of)
     )  # fmt: skip
 
 
-def _fewer_seeds(lead: _Lead) -> str:
-    """` (3 seeds)` of a control that has fewer than FedDRL."""
-    return f" ({counted(lead.left.n, 'seed')})" * (lead.left.n < lead.best.n)
+def _control(lead: _Lead, found: Interval | None) -> str:
+    """The effect, with ` (3 seeds)` if it has fewer than FedDRL; `–` of a control that was not run."""
+    if found is None:
+        return "–"
+    return effect_words(found) + f" ({counted(found.n, 'seed')})" * (found.n < lead.best.n)
 
 
-def _short_runs(rows: pd.DataFrame) -> list[str]:
+def short_runs(rows: pd.DataFrame) -> list[str]:
     """FedDRL's best accuracy against FedAvg by partition of table 3, and over all cells against controls.
 
-    Of real images where there are any.
+    Of real images where there are any; none without rows.
     """
+    if rows.empty:
+        return []
     real = real_rows(rows)
     named = quantities.named(real if len(real) else rows)
     images, rounds = "real" if len(real) else "generated", named["rounds"].max()
@@ -175,23 +188,20 @@ def _lead(rows: pd.DataFrame, *, authors: bool) -> _Lead | None:
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return None
     late, cell = quantities.late_levels(named := quantities.named(rows)), named.iloc[0]
-    feddrl, drawn = quantities.of_feddrl(named)
+    feddrl, in_drawn_order = quantities.of_feddrl(named)
     if not {feddrl, "fedavg"} <= set(late):
         return None
-    pairs = {"drawn": (drawn, "fedavg"), "untrained": (feddrl, "untrained")}
-    if cell.partition == "pa":
-        pairs = {"uniform": (feddrl, "uniform"), **pairs}
-    within = next((name for name, pair in pairs.items() if set(pair) <= set(late)), None)
-    if within is None:
+    equal = quantities.equal_amounts(named)
+    pairs = ((feddrl, "fedavg" if equal else "uniform"), (feddrl, "untrained"), (in_drawn_order, "fedavg"))
+    controls = [contrasts.paired(late[a], late[b]) if {a, b} <= set(late) else None for a, b in pairs]
+    uniform, trained, drawn = controls
+    if not any(controls):
         return None
-    own, other = pairs[within]
     return _Lead(
         quantities.PAPER_DATA[cell.dataset], cell.partition.upper(),
         contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
-        contrasts.paired(late[feddrl], late.fedavg), within, contrasts.paired(late[own], late[other]),
-        contrasts.paired(late[feddrl], late.untrained) if "untrained" in late else None,
-        exact=cell.model == PAPERS_CNN, clients=int(cell.num_clients),
-        authors=authors,
+        contrasts.paired(late[feddrl], late.fedavg), uniform, trained, drawn, equal=equal,
+        exact=cell.model == PAPERS_CNN, clients=int(cell.num_clients), authors=authors,
     )  # fmt: skip
 
 
@@ -211,20 +221,21 @@ def _who_learns(rows_of: RowsOf) -> list[str]:
     )
     learns = (
         "**Does the agent learn?** In the small setting, on images of all of each data set "
-        f"(`repair_judged`{_updates(named)}), its mean reward is set against that of uniform weights. As "
-        f"printed it is {told} nats from it, with seven settings changed {repair}.{_with_ten(rows_of)}"
+        "(`repair_judged`), its mean reward is set against that of uniform weights. As printed"
+        f"{_updates(named)} it is {told} nats from it, with seven settings changed"
+        f"{_updates(named, 'repaired')} {repair}.{_with_ten(rows_of)}"
     )
     why = f"**Why not in the small setting?** {' '.join([BY_LEVEL, *_centring(rows_of)])}"
     return [learns] if all(gain.low > 0 for gain in printed.values()) else [learns, why]
 
 
-def _updates(named: pd.DataFrame) -> str:
-    """`, 1,776 updates` of FedDRL's agent in a run; empty without a run of it."""
-    own = named[named.variant == "feddrl"]
+def _updates(named: pd.DataFrame, variant: str = "feddrl") -> str:
+    """` (1,776 updates)` of an agent in a run; empty without a run of it."""
+    own = named[named.variant == variant]
     if own.empty:
         return ""
     method = FedDRL(**json.loads(own.method_options.iloc[0]))
-    return f", {updates(method, int(own['rounds'].iloc[0])):,} updates"
+    return f" ({updates(method, int(own['rounds'].iloc[0])):,} updates)"
 
 
 def _with_ten(rows_of: RowsOf) -> str:
@@ -235,7 +246,7 @@ def _with_ten(rows_of: RowsOf) -> str:
     pairs = {("feddrl", "fedavg"), ("feddrl", "untrained"), ("drawn", "fedavg")}
     gains = {pair: effect_words(reward_gain(named, *pair)) for pair in pairs if {*pair} <= set(named.variant)}
     told = (
-        f" As printed, with ten clients at the paper's length{_updates(named)}, it is "
+        f" As printed, with ten clients at the paper's length{_updates(named)} it is "
         f"{gains['feddrl', 'fedavg']} nats from FedAvg's, whose weights are uniform there, and "
         f"{gains['feddrl', 'untrained']} from its untrained policy's."
     )

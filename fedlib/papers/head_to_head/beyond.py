@@ -22,7 +22,8 @@ class Gain:
     """Worth of a contestant's further setting in a division of the data.
 
     held: accuracy (%) on held-back images with the chosen setting and with the further one. over_chosen,
-    over_fedavg: its level less theirs, in points. diverged: runs of the further setting, which count as 0.
+    over_fedavg: its level less theirs, in points. diverged: runs of the further setting, which count as 0;
+    before: of the chosen one.
     """
 
     contestant: str
@@ -31,6 +32,7 @@ class Gain:
     over_chosen: Interval
     over_fedavg: Interval
     diverged: int
+    before: int
     runs: int
 
     @property
@@ -87,7 +89,7 @@ def gains(rows: pd.DataFrame) -> list[Gain]:
         Gain(
             contestant=name, cell=cell, held=(before.validation.mean(), own.validation.mean()),
             over_chosen=paired(own.level, before.level), over_fedavg=paired(own.level, fedavg.level),
-            diverged=int(own.diverged.sum()), runs=len(own),
+            diverged=int(own.diverged.sum()), before=int(before.diverged.sum()), runs=len(own),
         )
         for (name, cell), (own, before, fedavg) in _beside(rows).items()
         if _share_seed(own, before) and _share_seed(own, fedavg)
@@ -150,8 +152,16 @@ def _clear_gains(found: list[Gain]) -> list[tuple[str, str]]:
         for gain in found:
             if standing_of(gain.over_chosen) == standing:
                 words = f"{gain.named} {effect_words(gain.over_chosen, 'points')}"
-                named.setdefault(verb, []).append(words)
+                named.setdefault(verb, []).append(f"{words}{_kept_from_diverging(gain)}")
     return [(verb, "; ".join(words)) for verb, words in named.items()]
+
+
+def _kept_from_diverging(gain: Gain) -> str:
+    """How many runs of the chosen setting diverged, which count as 0, and where the further one ends."""
+    if gain.before <= gain.diverged:
+        return ""
+    rest = effect_words(gain.over_fedavg, "points")
+    return f" (with the chosen one {gain.before} of {gain.runs} runs diverged; it is {rest} from FedAvg)"
 
 
 def answer(rows: pd.DataFrame) -> list[str]:

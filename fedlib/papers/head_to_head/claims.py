@@ -87,9 +87,9 @@ PERMUTED_LATER = (
     "it stands beside, and decides no claim (HEAD-A14)."
 )
 ON_OTHERS = (
-    "The same on CIFAR-10 in two cells stands beside the verdict (HEAD-A18): registered on 2026-11-28, "
-    "before any run there; that of Dirichlet shares was run when the other had been looked at. So does the "
-    "same on MNIST (HEAD-A21), registered on 2026-11-30 before any run there."
+    "The same on CIFAR-10 (HEAD-A18, registered on 2026-11-28) and on MNIST (HEAD-A21, on 2026-11-30), in "
+    "two cells each, stands beside the verdict. Both were registered before any run there; Dirichlet shares "
+    "were run when the other cell had been looked at."
 )
 SEEN_ON_CIFAR = (
     "With cluster skew on CIFAR-10 FedDRL's lead over both was seen in a cell that no claim had named; this "

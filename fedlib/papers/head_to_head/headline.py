@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis.decisions import NOT_TESTABLE, REFUTED, SUPPORTED
+from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.tables import counted
@@ -53,7 +53,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def comparison_in_brief(rows_of: RowsOf) -> list[str]:
-    """Say where the learned methods stand after as many rounds, without effects."""
+    """Say where the learned methods stand after as many rounds, with their effects against FedAvg."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
@@ -63,13 +63,31 @@ def comparison_in_brief(rows_of: RowsOf) -> list[str]:
         LEARNED[name]: {rival: number for rival, number in LESS[name].items() if rival not in controls}
         for name in _seen(runs)
     }
-    return [words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs))]
+    told = [words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs))]
+    less_fedavg = [
+        f"{LEARNED[name]} {standing_against(LESS[name]['FedAvg'], rows_of)[1]}" for name in _seen(runs)
+    ]
+    return [f"{words} Accuracy less FedAvg's: {', '.join(less_fedavg)}." for words in told]
 
 
 def scale_in_brief(rows_of: RowsOf) -> list[str]:
     """On how few images the comparison stands, and how many of its curves still rise."""
     rows = rows_of(ROWS)
     return [] if rows.empty else [f"{scale.images_in_brief(rows)} {scale.curves_in_brief(rows)}"]
+
+
+def conclusion(rows_of: RowsOf) -> list[str]:
+    """Three answers: does what learns beat FedAvg, what does, and what the comparison leaves open."""
+    rows = rows_of(ROWS)
+    if rows.empty:
+        return comparison_in_brief(rows_of)
+    trained = " ".join(all_training_words(rows, LEARNED))
+    asked = {
+        "Does what learns on the server beat FedAvg?": comparison_in_brief(rows_of),
+        "Which baseline does?": other_sets.leads_on_all(rows_of),
+        "What does this rest on?": [*scale_in_brief(rows_of), trained],
+    }
+    return [f"**{question}** {' '.join(told)}" for question, told in asked.items() if told]
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
@@ -215,6 +233,15 @@ def _wide_margin(line: Any) -> str:
     return f" (within {line.margin:.0f} points)" * (line.verdict == SUPPORTED and line.margin > WIDE)
 
 
+def _too_wide(judged: pd.DataFrame) -> str:
+    """Sentence that our interval is wider than the margin, if it is in all undecided cells; else empty."""
+    found = judged[judged.verdict == INCONCLUSIVE]
+    wide = [line.difference.high - line.difference.low > 2 * line.margin for line in found.itertuples()]
+    return " In all others our interval is wider than the margin: more seeds would decide." * (
+        any(wide) and all(wide)
+    )
+
+
 def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     """A paragraph on the benchmark's cells; told_of: a line of `benchmark_cells` in words."""
     rows = rows_of(BENCHMARK)
@@ -228,7 +255,7 @@ def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     differ = "" if (judged.verdict == REFUTED).any() else ", and differ in none"
     told = [
         f"Ours agree with the public benchmark in {stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)} "
-        f"cells run for all {BENCHMARK_ROUNDS} rounds{differ}."
+        f"cells run for all {BENCHMARK_ROUNDS} rounds{differ}.{_too_wide(judged)}"
     ]
     for (dataset, cell), lines in judged.groupby(["dataset", "cell"], sort=False):
         parts = [

@@ -66,6 +66,27 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
     ]
 
 
+def leads_on_all(rows_of: RowsOf) -> list[str]:
+    """Say whose lead over FedAvg holds on every data set (Holm), and whether a learned method's on any."""
+    held = {}
+    for artifact in (ROWS, *OTHERS):
+        if not (rows := rows_of(artifact)).empty:
+            names = list(tables.differences(rows).contestant)
+            held[_titles(per_run(rows))] = tables.holding_at_once(rows, names)
+    if not held:
+        return []
+    everywhere = [method_style(name).label for name in sorted(set.intersection(*held.values()))]
+    learned = [
+        f"{LEARNED[name]} ({title})" for title, names in held.items() for name in LEARNED if name in names
+    ]
+    leads = f"the lead of {listed(everywhere)} holds" if everywhere else "no lead holds on all"
+    own = f"that of {listed(learned)}" if learned else "none leads so on any"
+    return [
+        f"Corrected for all comparisons with FedAvg (Holm), on {listed(list(held))} {leads}; of the learned "
+        f"methods {own}."
+    ]
+
+
 def parting_words(rows: pd.DataFrame) -> str:
     """The cells' own effects where a mean over them shows no difference and one of them does."""
     told = []

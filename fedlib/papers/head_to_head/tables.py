@@ -162,14 +162,14 @@ def _label(name: str) -> str:
 def at_once_words(rows: pd.DataFrame) -> str:
     """Say whose lead over FedAvg holds with Holm's correction for all contestants."""
     names = list(differences(rows).contestant)
-    holding = _holding_at_once(rows, names)
+    holding = holding_at_once(rows, names)
     told = listed([_label(name) for name in names if name in holding])
     leads = f"the lead{'s' * (len(holding) > 1)} of {told} hold{'s' * (len(holding) < 2)}"
     says = leads if holding else "no lead holds"
     return f"Corrected for {len(names)} comparisons with FedAvg (Holm), {says}."
 
 
-def _holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:
+def holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:
     """Contestants whose lead over FedAvg holds with Holm's correction, over the seeds that all have."""
     levels = levels_by_seed(per_run(rows))
     gaps = {name: (levels[name] - levels[REFERENCE]).dropna(axis=1, how="all").mean(axis=1) for name in names}

@@ -60,6 +60,9 @@ def test_the_benchmark_is_told_in_words():
     assert brief.endswith("On Fashion-MNIST in Dirichlet shares (0.5), agrees: FedAvg; differs: FedProx.")
     (alone,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.879, 0.881, 0.882]))
     assert "in 1 of 1 cells run for all 50 rounds, and differ in none. On " in alone
+    wide = pd.concat([rows, benchmark_rows("fednova", [0.85, 0.88, 0.91])])
+    (told,) = headline.benchmark_answer(lambda artifact: wide)
+    assert " In all others our interval is wider than the margin: more seeds would decide. On " in told
     (told,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.8, 0.8], rounds=2))
     assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
 

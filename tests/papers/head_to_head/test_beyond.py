@@ -48,6 +48,10 @@ def test_gains_by_hand():
 def test_answer_by_hand():
     told = " ".join(beyond.answer(by_hand()))
     assert "helps under cluster skew: SCAFFOLD (rate 0.01) +50" in told
+    assert (
+        " points (with the chosen one 2 of 2 runs diverged; it is +0.5 [−5.9, +6.9] points from FedAvg);"
+        in told
+    )
     assert "FedYogi (learning_rate 0.03) +2.00 [+2.00, +2.00] points" in told
     assert "For 0 of 2 no clear difference shows there." in told
     assert "chosen it for SCAFFOLD (rate 0.01) and FedYogi (learning_rate 0.03), under cluster skew" in told
