@@ -209,4 +209,12 @@ def _print_outcome(
         methods = {run.method for run in artifact.runs(arguments.profile)}
         own = arguments.method and arguments.method not in methods and "fedavg" in methods
         chosen = options_of_runs(arguments) + " --against fedavg" * bool(own)
-        print(f"next: python -m fedlib show {artifact.id}{chosen}")
+        print(f"next: python -m fedlib show {_filed_under(artifact, outcome, arguments.profile)}{chosen}")
+
+
+def _filed_under(artifact: "Artifact", outcome: "Outcome", profile: str) -> str:
+    """ID that shows the runs: the artifact's, or of runs outside its grid the one that the store has."""
+    grid = {run.group_key for run in artifact.runs(profile)}
+    filed = {f"{stored.run.paper}/{stored.run.artifact}" for stored in outcome.runs}
+    outside = all(stored.run.group_key not in grid for stored in outcome.runs)
+    return filed.pop() if outside and len(filed) == 1 else artifact.id

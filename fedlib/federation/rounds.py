@@ -114,6 +114,13 @@ def _played(
         f"{name}.apply returned the state of round {server.round} in round {cohort.round}; allowed: the "
         "round counted up, as `finish_round` and `ServerState.advance` do",
     )
+    for column, values in report.columns.items():
+        each = len(values) if hasattr(values, "__len__") and not isinstance(values, str) else None
+        check(
+            each == len(cohort.clients),
+            f"{name}.apply reported column {column!r} with {'one value' if each is None else each}; allowed: "
+            f"a list of {len(cohort.clients)}, a value for each replica",
+        )
     for own, other in ((server.params, before.params), (server.buffers, before.buffers)):
         check(own.keys() == other.keys(), f"{name}.apply returned {[*own]}; allowed: {[*other]}")
         for tensor, wanted in other.items():

@@ -254,6 +254,7 @@ def principal_components(models: Tensor, count: int) -> tuple[Tensor, Tensor]:
     Computed from the N x N products, in float64. The model that lies farthest out along a direction does
     so on its positive side. A direction without variance is 0.
     """
+    check(1 <= count <= len(models), f"{count} components given; allowed: 1 to {len(models)}, the models")
     exact = models.double()
     centred = exact - exact.mean(dim=0)
     variances, vectors = torch.linalg.eigh(centred @ centred.T)

@@ -5,7 +5,7 @@ and Auto-FedRL learn is bound to the clients of one federation, so they are not 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from torch import Tensor
@@ -24,6 +24,7 @@ class _Kept:
     options: Mapping[str, Any]
 
 
+_CHANGEABLE = [field.name for field in fields(Run) if field.name not in ("method", "method_options")]
 _NO_TRAINING = {"episodes": 0, "bias": 0.0}  # b only enters rewards, of which nothing is learned
 LEARNED = {
     "feddrl": _Kept(("learner.agent.policy",), {"mode": "online", "agent": "untrained"}),
@@ -50,8 +51,11 @@ class TrainedAgent:
 
         changes: fields of the run, e.g. `seed=7` or `dataset="fmnist-embedded"`; the number of clients
         that the agent decides on is fixed. Another data set is taken whole. The rounds are one episode.
+        SchedulerFL's agent knows the workers of its own seed alone: with another its choice means nothing.
         Networks do not learn on, EvaluatorFL's excepted; FedDRL's actions keep their exploration noise.
         """
+        for name in changes:
+            check_name("field of a run", name, _CHANGEABLE)
         run = _playing(self.run, rounds, changes)
         task, method = prepare([run]), make_method(run.method, run.method_options)
         results = _rounds_with(self.networks, task, method)

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedlib.errors import check
 from fedlib.rl.vdn import Team, Transitions, Vdn
 
 
@@ -50,5 +51,8 @@ class DoubleDqn(Vdn):
     @torch.no_grad()
     def best(self, network: Tensor, states: Tensor, count: int) -> np.ndarray:
         """[R, count] the actions with the largest Q(s, .), ascending; of equal ones the lower first."""
+        check(
+            1 <= count <= self.sizes[-1], f"count={count} given; allowed: 1 to {self.sizes[-1]}, the actions"
+        )
         order = self.values(network, states)[:, 0].argsort(dim=-1, descending=True, stable=True)
         return np.sort(order[:, :count].numpy(), axis=1)

@@ -104,6 +104,7 @@ class Reinforce:
         check(self.rate > 0, f"rate={self.rate} given for REINFORCE; allowed: above 0")
         check(0 <= self.gamma <= 1, f"gamma={self.gamma} given for REINFORCE; allowed: 0 to 1")
         check(self.batch_rounds >= 1, f"batch_rounds={self.batch_rounds} given; allowed: 1 or more")
+        check(self.workers >= 1, f"workers={self.workers} given for REINFORCE; allowed: 1 or more")
         check(
             1 <= self.least <= self.workers,
             f"min_selected={self.min_selected} given; allowed: 1 to {self.workers} workers",

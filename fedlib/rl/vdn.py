@@ -111,6 +111,10 @@ class Vdn:
         )
         check(self.rate > 0, f"rate={self.rate} given for a VDN; allowed: above 0")
         check(0 <= self.gamma <= 1, f"gamma={self.gamma} given for a VDN; allowed: 0 to 1")
+        check(len(self.sizes) >= 2, f"sizes={self.sizes} given for a VDN; allowed: two or more, input first")
+        for name in ("epsilon_start", "epsilon_end"):
+            given = getattr(self, name)
+            check(0 <= given <= 1, f"{name}={given} given for a VDN; allowed: 0 to 1")
         for name in ("target_every", "epsilon_rounds"):
             given = getattr(self, name)
             check(given >= 1, f"{name}={given} given for a VDN; allowed: 1 or more")

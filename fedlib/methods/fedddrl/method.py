@@ -125,9 +125,9 @@ class FedDdrl(Method):
         check(size >= 2, f"cohort_size={size} given; allowed: 2 or more clients selected per round")
         check(
             run.local_steps is None,
-            f"local_steps={run.local_steps} given; allowed: null, for FedDdrl sets the epochs of its clients",
+            f"local_steps={run.local_steps} given; allowed: null, for {self.class_name} counts in epochs",
         )
-        require_server_images("fedddrl", run)  # rewards are measured on them (FEDDDRL-A9)
+        require_server_images(self.class_name, run)  # rewards are measured on them (FEDDDRL-A9)
 
     def init(self, task: Task) -> ServerState:
         self.check(task.run)

@@ -5,7 +5,7 @@ paper is silent or cannot be meant as printed, the readings FEDDRL-A1 to A20 say
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -129,8 +129,14 @@ class AggregationAgent:
         """Fresh agents and empty buffers of a task's replicas."""
         return self.start(method_generators(task, "agent"), task.cohort_size)
 
-    def start(self, generators: list[torch.Generator], slots: int) -> AgentState:
-        """Line 1: networks, targets and an empty D, one agent per generator."""
+    def start(self, generators: Sequence[torch.Generator], slots: int) -> AgentState:
+        """Line 1: networks, targets and an empty D, one agent per generator, for K slots, 1 or more."""
+        right = isinstance(generators, Sequence) and all(isinstance(g, torch.Generator) for g in generators)
+        check(right and len(generators) > 0, f"{generators} given; allowed: torch generators, one per agent")
+        check(
+            isinstance(slots, int) and slots >= 1,
+            f"slots={slots} given; allowed: 1 or more clients of a round",
+        )
         count = len(generators)
         agent = self.ddpg(slots).init(generators)
         return AgentState(agent, Replay.empty(count, 3 * slots, 2 * slots))

@@ -195,12 +195,19 @@ class Training:
 
     Of a round: chances [k], what the actor put out, and action [k], what the critic was told of it.
 
-    actor [1, P]: the last one that selected at least `stop_below` workers.
+    actor [1, P]: the last one that selected at least `stop_below` workers. nobody: for each decision that
+    drew nobody (A18), the number of rounds before it; such a decision is not among the rounds.
     """
 
     actor: Tensor
     agent: Agent
     rounds: list[dict[str, Any]] = field(default_factory=list)
+    nobody: tuple[int, ...] = ()
+
+    def rounds_before(self, fewer: int) -> int:
+        """Rounds before the first decision that drew fewer workers than this, 1 or more; all without one."""
+        few = (n for n, step in enumerate(self.rounds) if step["selected"].sum() < fewer)
+        return min([next(few, len(self.rounds)), *self.nobody])
 
 
 def act(rule: Scheduler, actor: Tensor, state: np.ndarray) -> np.ndarray:
@@ -222,6 +229,7 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
     replay = Replay.empty(1, 3 * workers, workers)
     kept, turn = agent.policy, 0
     rounds: list[dict[str, Any]] = []
+    nobody: list[int] = []
     for experiment in range(1, rule.experiments + 1):
         rng = seeds.rng(*world.stream, "experiment", experiment)
         noise = seeds.rng(*world.stream, "noise", experiment)
@@ -235,8 +243,9 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
             action = rule.explore(chances, noise)
             selected = rule.choose(action, rng)
             if rule.stop_below is not None and selected.sum() < rule.stop_below:  # A17
-                return Training(kept, agent, rounds)
+                return Training(kept, agent, rounds, tuple(nobody))
             if not selected.any():  # A18
+                nobody.append(len(rounds))
                 break
             kept = agent.policy
             times = world.times(turn)
@@ -264,7 +273,7 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
                     "action": action if rule.stored_action == "probabilities" else selected.astype(float),
                 }
             )
-    return Training(kept, agent, rounds)
+    return Training(kept, agent, rounds, tuple(nobody))
 
 
 def _remember(

@@ -10,6 +10,7 @@ import json
 import numpy as np
 import pandas as pd
 
+from fedlib.errors import check
 from fedlib.methods.fedddrl.devices import Devices, draw_devices, largest_client, round_latency
 
 _NEEDED = (
@@ -40,6 +41,10 @@ def _of_round(row: dict[str, object]) -> tuple[float, float, float]:
     kept = np.ones(len(clients)) if everyone else np.array(json.loads(str(row["kept"])))
     epochs = usual if everyone else np.array(json.loads(str(row["epochs"])))
     seconds = [float(round_latency(devices, clients, sizes, epochs, kept, rule=rule)) for rule in RULES]
+    check(
+        bool(np.isclose(seconds[0], float(str(row["latency_seconds"])), rtol=1e-4)),
+        f"clients of unequal size given ({row['partition_options']}); allowed: as many images in each",
+    )
     finish = devices.training_seconds(clients, sizes, usual) + devices.upload_seconds[clients]
     return seconds[0], seconds[1], seconds[0] / float(finish.sum())
 

@@ -38,7 +38,7 @@ def emd(share: float, classes: int) -> float:
 def emd_table(profile: str) -> pd.DataFrame:
     """Sec. 5.5: EMD by the formula and of labels drawn from a client, without and with Balanced-MixUp.
 
-    A client of 900 images, as CIFAR-10's: 80 % of one label, 20 images of each of the nine others.
+    A client of 900 images: 80 % of one label, 20 images of each of the nine others.
     """
     kinds = {
         "none": runs.SIGMA,

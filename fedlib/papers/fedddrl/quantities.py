@@ -32,13 +32,14 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(
         role=rows.dataset.map(runs.ROLE_OF).fillna(rows.dataset),
         variant=names,
+        cohort_size=rows.cohort_size.fillna(rows.num_clients),  # null: all of them
         t=np.where(number > 0, (number - 1) % length + 1, 0),
     )
 
 
 def in_papers_order(table: pd.DataFrame, column: str = "role") -> pd.DataFrame:
-    """The lines sorted by the paper's data set in a column; those of a data set stay in their order."""
-    place = list(runs.ALPHAS).index
+    """The lines sorted by the paper's data set in a column, others last; in a data set in their order."""
+    place = {name: n for n, name in enumerate(runs.ALPHAS)}
     return table.sort_values(column, key=lambda names: names.map(place), kind="stable", ignore_index=True)
 
 

@@ -37,6 +37,7 @@ READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
 }
 SEEDS = {"smoke": 1, "reduced": 20, "extended": 20, "paper": 20}
 WORKERS = {"smoke": (10,), "reduced": (10, 100), "extended": (10, 100), "paper": (10, 100)}
+AT_THE_STOP = {"stops_after", "ahead_at_stop"}  # of static workers, stated by `frl/static` alone
 STATIC_SEEDS = {"smoke": 1, "reduced": 3, "extended": 3, "paper": 3}
 DECISIONS = 570  # 30 experiments of 19
 
@@ -63,17 +64,16 @@ def measure_reading(profile: str, reading: str) -> pd.DataFrame:
         training, world = train(options, seed, profile)
         about = {"method": reading, "world": "changing times", "seed": seed}
         rows.append({**about, **_before_stop(training, world)})
-    rows += static_times.outcomes(reading, options, profile, WORKERS[profile], STATIC_SEEDS[profile])
+    static = static_times.outcomes(reading, options, profile, WORKERS[profile], STATIC_SEEDS[profile])
+    rows += [{name: one[name] for name in one.keys() - AT_THE_STOP} for one in static]
     print(f"{reading}: {len(rows)} rows", flush=True)
     return pd.DataFrame(rows)
 
 
 def _before_stop(training: "Training", world: "World") -> dict[str, Any]:
     """Quantities of fig. 26 to 29's claims up to the stop of A17, beside as many workers at random."""
-    counts = np.array([step["selected"].sum() for step in training.rounds])
     tenth = max(len(world.sizes) // 10, 1)
-    few = np.flatnonzero(counts < tenth)
-    stop = int(few[0]) if len(few) else len(counts)
+    stop = training.rounds_before(tenth)
     own = training.rounds[: max(stop, 1)]
     fastest = np.argsort(world.expected_seconds(), kind="stable")[:tenth]
     chances = own[-1]["chances"]
@@ -81,7 +81,7 @@ def _before_stop(training: "Training", world: "World") -> dict[str, Any]:
     drawn = [int(one["selected"].sum()) for one in own]
     random = [expected_maximum(times, number) for times, number in zip(seconds, drawn, strict=True)]
     return {
-        "round": len(counts),
+        "round": len(training.rounds),
         "stops_after": stop,
         "fastest_ahead": float(100 * (chances[fastest].mean() - chances.mean())),
         "max_seconds": float(np.mean([one["max_seconds"] for one in own])),

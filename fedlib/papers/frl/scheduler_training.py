@@ -68,10 +68,9 @@ def trace_training(profile: str, agents: Mapping[str, Mapping[str, Any]] = AGENT
 def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> list[dict[str, Any]]:
     order = np.argsort(world.expected_seconds(), kind="stable")
     tenth, half = len(order) // 10, len(order) // 2
-    rows, stopped = [], False
+    rows, stop = [], training.rounds_before(max(tenth, 1))
     for number, step in enumerate(training.rounds, start=1):
         chances, drawn = step["chances"][order], step["selected"][order]
-        stopped = stopped or drawn.sum() < tenth
         rows.append(
             {
                 "method": agent,
@@ -89,7 +88,7 @@ def _trace_rows(agent: str, seed: int, training: "Training", world: "World") -> 
                 "chance_fastest_tenth": float(chances[:tenth].mean()),
                 "chance_fast_half": float(chances[:half].mean()),
                 "chance_slow_half": float(chances[half:].mean()),
-                "before_stop": not stopped,
+                "before_stop": number <= stop,
                 "chances": json.dumps(np.round(100 * chances).astype(int).tolist(), separators=(",", ":")),
                 "drawn": "".join("x" if one else "." for one in drawn),
             }

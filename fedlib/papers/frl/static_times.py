@@ -112,13 +112,11 @@ def outcomes(
 
 def _outcome(training: "Training", slow: np.ndarray) -> dict[str, Any]:
     chances = np.stack([step["chances"] for step in training.rounds])
-    counts = np.array([step["selected"].sum() for step in training.rounds])
-    few = np.flatnonzero(counts < max(len(slow) // 10, 1))
-    stop = int(few[0]) - 1 if len(few) else len(counts) - 1  # where the report ends the training (A17)
-    at_stop, end = chances[max(stop, 0)], chances[-1]
+    stop = training.rounds_before(max(len(slow) // 10, 1))  # where the report ends the training (A17)
+    at_stop, end = chances[max(stop - 1, 0)], chances[-1]
     fast_end, slow_end = float(end[~slow].mean()), float(end[slow].max())
     return {
-        "round": len(chances), "stops_after": stop + 1,
+        "round": len(chances), "stops_after": stop,
         "ahead_at_stop": float(at_stop[~slow].mean() - at_stop[slow].mean()), "fast": fast_end,
         "slow": float(end[slow].mean()), "slow_max": slow_end, "found": slow_end < FOUND < fast_end,
         "on_one_line": on_one_line(np.stack([step["action"] for step in training.rounds[:MEMORY]])),
