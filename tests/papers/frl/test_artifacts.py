@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from fedlib import load_results, seeds
 from fedlib.analysis.variants import with_variant
 from fedlib.errors import UsageError
 from fedlib.experiments.artifact import USUAL_PROFILES
 from fedlib.experiments.preflight import check_run_names
+from fedlib.methods.frl.scheduler_agent import Scheduler, Training, train_scheduler
 from fedlib.papers.frl import artifacts, runs, tables
 from fedlib.papers.frl.embedding import EMBEDDINGS, embed, explained_variance, separation, swap_labels
 from fedlib.papers.frl.scheduler_readings import (
@@ -31,7 +33,7 @@ from fedlib.papers.frl.scheduler_training import (
     training_settings,
 )
 from fedlib.papers.frl.static_times import AGENTS as STATIC_AGENTS
-from fedlib.papers.frl.static_times import trace_static
+from fedlib.papers.frl.static_times import StaticWorld, trace_static
 
 OWNED = (
     "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30",
@@ -279,6 +281,23 @@ def test_the_static_sentence_counts_the_runs_that_find_the_fast_workers():
     assert table.workers.tolist() == [10] * 3 + [100] * 3
     assert table.found.tolist()[:3] == ["0 of 2", "1 of 2", "0 of 2"]
     assert table["probability at the end: slow, largest"].tolist() == pytest.approx([0.3] * 6)
+
+
+def test_training_stops_before_the_first_decision_that_draws_too_few():
+    """Three, two and five workers, and nobody after the second of these decisions (A17, A18)."""
+    drawn = [{"selected": np.arange(10) < count} for count in (3, 2, 5)]
+    training = Training(torch.zeros(1, 1), None, drawn, nobody=(2,))
+    assert [training.rounds_before(least) for least in (1, 3, 4)] == [2, 1, 0]
+    assert replace(training, nobody=()).rounds_before(1) == 3
+
+
+def test_each_experiment_that_ends_early_drew_nobody():
+    """Of 12 experiments of 20 rounds, the first of which has no decision."""
+    rule = Scheduler(experiments=12, stop_below=None)
+    training = train_scheduler(rule, StaticWorld(0, np.full(10, 600), mirrored=False))
+    lengths = pd.Series([step["experiment"] for step in training.rounds]).value_counts()
+    early = [number for number in range(1, 13) if lengths.get(number, 0) < 19]
+    assert len(training.nobody) == len(early) > 0
 
 
 def test_static_world_at_smoke():
