@@ -131,6 +131,20 @@ class Nameless(Plain):
     def apply(self, task, state, cohort):
         after, report = super().apply(task, state, cohort)
         return replace(after, params={}), report
+
+
+@dataclass(frozen=True)
+class OneValue(Plain):
+    rate: float = 0.0
+    spread = 0.5
+
+    def apply(self, task, state, cohort):
+        after, report = super().apply(task, state, cohort)
+        return after, replace(report, columns={"spread": self.spread})
+
+
+class ClientColumn(OneValue):
+    spread = [0.1, 0.2, 0.3]
 """
 GIVEN = {"labels": np.arange(12) % 3, "num_classes": 3, "num_clients": 4, "rng": np.random.default_rng(0)}
 
@@ -227,6 +241,8 @@ def test_a_method_that_cannot_be_made_is_refused(name, says):
         ("OfClients", r"OfClients.apply returned \S+ as torch.float32 \(3, .*; allowed: \S+ \(1, "),
         ("Wide", "Wide.apply returned .* as torch.float64 .*; allowed: torch.float32 "),
         ("Nameless", r"Nameless.apply returned \[\]; allowed: \["),
+        ("ClientColumn", "reported column 'spread' with 3; allowed: a list of 1, a value for each replica"),
+        ("OneValue", "reported column 'spread' with one value; allowed: a list of 1"),
     ],
 )
 def test_what_init_and_apply_have_to_return_is_checked(name, says):

@@ -79,6 +79,10 @@ def test_an_agent_decides_only_on_as_many_clients_as_it_was_trained_with():
     agent = train_agent(run_of("feddrl"))
     with pytest.raises(UsageError, match="for as many clients as the agent was trained with"):
         agent.play(num_clients=5)
+    with pytest.raises(UsageError, match="unknown field of a run 'sead'"):
+        agent.play(sead=3)
+    with pytest.raises(UsageError, match="unknown field of a run 'method'"):
+        agent.play(method="fedavg")
 
 
 def test_options_without_an_agent_are_one_line():

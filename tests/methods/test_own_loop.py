@@ -156,6 +156,21 @@ def test_a_stream_that_is_missing_or_of_the_wrong_form_is_told(form, streams, sa
     assert stream.random() == np.random.default_rng(0).random()  # nothing was drawn
 
 
+@pytest.mark.parametrize(
+    ("generators", "slots", "says"),
+    [
+        ([torch.Generator()], 0, "slots=0 given; allowed: 1 or more clients of a round"),
+        ([torch.Generator()], 4.0, "slots=4.0 given; allowed: 1 or more"),
+        ([], 4, r"\[\] given; allowed: torch generators, one per agent"),
+        ([0], 4, r"\[0\] given; allowed: torch generators"),
+        (torch.Generator(), 4, "given; allowed: torch generators"),
+    ],
+)
+def test_agents_start_from_generators_and_slots(generators, slots, says):
+    with pytest.raises(UsageError, match=says):
+        AggregationAgent().start(generators, slots)
+
+
 def test_reports_with_a_gradient_leave_no_graph_in_the_memory():
     agent, stream = AggregationAgent(), [np.random.default_rng(0)]
     state = agent.start([torch.Generator().manual_seed(0)], slots=3)

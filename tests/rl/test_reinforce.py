@@ -177,6 +177,8 @@ def test_bad_input_is_one_line():
         Reinforce(4, returns="all")
     with pytest.raises(UsageError, match="min_selected=5 given; allowed: 1 to 4 workers"):
         Reinforce(4, min_selected=5)
+    with pytest.raises(UsageError, match="workers=0 given for REINFORCE; allowed: 1 or more"):
+        Reinforce(0)
     with pytest.raises(UsageError, match="rate=0 given for REINFORCE; allowed: above 0"):
         Reinforce(4, rate=0)
     with pytest.raises(UsageError, match=r"gamma=1\.5 given for REINFORCE; allowed: 0 to 1"):

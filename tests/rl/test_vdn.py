@@ -10,6 +10,7 @@ from torchrl.objectives import DQNLoss, HardUpdate, ValueEstimators
 
 from fedlib import seeds
 from fedlib.errors import UsageError
+from fedlib.rl.dqn import DoubleDqn
 from fedlib.rl.vdn import Transitions, Vdn, keep_two
 
 
@@ -239,6 +240,16 @@ def test_bad_input_is_one_line():
         Vdn(gamma=1.5)
     with pytest.raises(UsageError, match="rate=0 given for a VDN; allowed: above 0"):
         Vdn(rate=0)
+    with pytest.raises(UsageError, match=r"epsilon_start=5\.0 given for a VDN; allowed: 0 to 1"):
+        Vdn(epsilon_start=5.0)
+    with pytest.raises(UsageError, match=r"sizes=\(\) given for a VDN; allowed: two or more"):
+        Vdn(sizes=())
+    dqn = DoubleDqn(sizes=(2, 3), batch_size=1)
+    network = dqn.init([torch.Generator().manual_seed(0)]).network
+    assert dqn.best(network, torch.zeros(1, 1, 2), 3).tolist() == [[0, 1, 2]]
+    for count in (0, 4, -1):
+        with pytest.raises(UsageError, match=f"count={count} given; allowed: 1 to 3, the actions"):
+            dqn.best(network, torch.zeros(1, 1, 2), count)
     for name in ("target_every", "epsilon_rounds"):
         with pytest.raises(UsageError, match=f"{name}=0 given for a VDN; allowed: 1 or more"):
             Vdn(**{name: 0})

@@ -129,6 +129,20 @@ def test_latencies_by_both_rules_by_hand():
     assert some.cohort_share == pytest.approx(max(first, last) / finish.sum()), "of all clients, five epochs"
 
 
+def test_clients_of_unequal_size_are_refused():
+    """The row's seconds are twice those of its one client size."""
+    rows = one_round()
+    told = latencies(rows).printed
+    assert latencies(rows.assign(latency_seconds=told)).printed.tolist() == told.tolist()
+    with pytest.raises(UsageError, match="clients of unequal size given"):
+        latencies(rows.assign(latency_seconds=2 * told))
+
+
+def test_lines_of_data_sets_that_the_paper_lacks_come_last():
+    table = pd.DataFrame({"role": ["mnist-5k", "CrisisIBD", "MNIST"]})
+    assert quantities.in_papers_order(table).role.tolist() == ["MNIST", "CrisisIBD", "mnist-5k"]
+
+
 def test_latencies_of_stored_rounds_are_those_stored():
     rows = fedlib.load_results("fedddrl/table4", "reduced")
     own = rows[(rows["round"] > 0) & (rows.seed == 1) & rows.method.isin(("fedavg", "fedddrl"))]

@@ -37,7 +37,7 @@ def test_the_answer_is_a_sentence_for_each_method():
 def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
     """FedYogi 20 points ahead on two sets, FedDRL on the second alone; one seed decides nothing."""
     seeds = {"fedavg": [0.50, 0.51, 0.52], "fedyogi": [0.70, 0.712, 0.721], "feddrl": [0.50, 0.50, 0.53]}
-    first, none = table_of(**seeds), pd.DataFrame()
+    first, none = table_of(**seeds).assign(buffer_length=9.0), pd.DataFrame()
     second = table_of(**seeds | {"feddrl": [0.60, 0.612, 0.621]}).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/comparison": first, "head_to_head/second_set": second}
     learns, leads, rests = headline.conclusion(lambda name: stored.get(name, none))
