@@ -105,7 +105,7 @@ def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behi
 
 
 def _left(leads: list[_Lead]) -> list[str]:
-    """What training changes in the last rounds; in how many cells it is ahead with or against a control."""
+    """Say what training changes in the last rounds, and in how many cells it is ahead of controls."""
     trained, drawn = (
         [one.trained for one in leads if one.trained],
         [one.drawn for one in leads if one.drawn],

@@ -157,7 +157,7 @@ def _clear_gains(found: list[Gain]) -> list[tuple[str, str]]:
 
 
 def _kept_from_diverging(gain: Gain) -> str:
-    """How many runs of the chosen setting diverged, which count as 0, and where the further one ends."""
+    """Clause on the chosen setting's diverged runs, which count as 0, and on where the further one ends."""
     if gain.before <= gain.diverged:
         return ""
     rest = effect_words(gain.over_fedavg, "points")
