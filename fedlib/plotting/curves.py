@@ -29,14 +29,15 @@ def plot_curves(
     y_label: str | None = None,
     styles: Mapping[str, MethodStyle] | None = None,
     thin: Collection[str] = (),
+    bands: bool = True,
 ) -> Axes:
     """Plot a curve per value of `by`: mean over seeds of `y` against `x`, band = 95 % t interval.
 
     frame: tidy rows, at most one per (by, x, seed); rows where `y` is missing are left out. The
     legend names the number of seeds; where it varies along a curve, the smallest and largest.
     styles: of values of `by` that are no methods. thin: values of `by` that are drawn as thin lines
-    without bands, so that many controls leave the rest to be seen. Two seeds have no band: their t
-    interval is 13 standard errors wide on either side and hides the curves.
+    without bands, so that many controls leave the rest to be seen. bands: False leaves all out. Two seeds
+    have no band: their t interval is 13 standard errors wide on either side and hides the curves.
     """
     _check_rows(frame, [x, y, by, seed])
     for place, (name, points, number) in enumerate(_means(frame, x, y, by)):
@@ -53,7 +54,7 @@ def plot_curves(
             markersize=4 if name in thin else None,
             label=f"{style.label} (n = {number})",
         )
-        if name in thin:
+        if name in thin or not bands:
             continue
         low, high = ([_bound(i, bound) for i in points.values()] for bound in ("low", "high"))
         ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)

@@ -72,13 +72,13 @@ def _window(part: pd.DataFrame) -> int:
     return max(1, int(part["rounds"].max()) // SMOOTHED) if smooths else 1
 
 
-def _accuracy_curves(part: pd.DataFrame, ax: Axes) -> None:
+def _accuracy_curves(part: pd.DataFrame, ax: Axes, *, bands: bool = True) -> None:
     window = _window(part)
     smooth = part.groupby(["variant", "seed"]).test_accuracy.transform(
         lambda values: values.rolling(window, min_periods=1).mean()
     )
     shown = part.assign(test_accuracy=100 * smooth)
-    plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=THIN)
+    plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=THIN, bands=bands)
 
 
 def plot_federated(rows: pd.DataFrame) -> Figure:
@@ -91,7 +91,7 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     named = quantities.named(rows)
     named = named[named.variant.isin(CURVES)]
     fig, (levels, leads) = plotting.subplots(2, 1, figsize=(6.6, 6.4), sharex=True)
-    _accuracy_curves(named, levels)
+    _accuracy_curves(named, levels, bands=False)  # seeds differ by more than methods do
     levels.set(xlabel="")
     _start_below_later_curves(levels)
     shown, window = _over_fedavg(named)
@@ -107,9 +107,8 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     note = f"Below: of the same seed, moving averages over {window} evaluated rounds"
     smooth = f"moving averages over {_window(named)} rounds; " * (_window(named) > 1)
     first = f"Above: {smooth}lower accuracies of the first {100 * FIRST:g} % of the rounds are off the panel"
-    bands = f"Mean over seeds, band = 95 % t interval. {first}"
     equal = "; uniform weights are FedAvg's here" * quantities.equal_amounts(named)
-    return plotting.caption(fig, named, f"{bands}. {note}{equal}.")
+    return plotting.caption(fig, named, f"Means over seeds. {first}. {note}, band = 95 % t interval{equal}.")
 
 
 def _start_below_later_curves(ax: Axes) -> None:
