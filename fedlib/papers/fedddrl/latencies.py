@@ -35,7 +35,8 @@ def latencies(rows: pd.DataFrame) -> pd.DataFrame:
 def _of_round(row: dict[str, object]) -> tuple[float, float, float]:
     clients = np.array(json.loads(str(row["clients"])))
     devices = _devices(int(str(row["seed"])), int(str(row["num_clients"])))
-    sizes = np.full(len(clients), _images(row, devices, clients))
+    given = json.loads(str(row["partition_options"])).get("images_per_client")
+    sizes = np.full(len(clients), int(given) if given is not None else _images(row, devices, clients))
     usual = np.full(len(clients), row["local_epochs"])
     everyone = not isinstance(row.get("kept"), str)
     kept = np.ones(len(clients)) if everyone else np.array(json.loads(str(row["kept"])))
@@ -43,7 +44,7 @@ def _of_round(row: dict[str, object]) -> tuple[float, float, float]:
     seconds = [float(round_latency(devices, clients, sizes, epochs, kept, rule=rule)) for rule in RULES]
     stored = float(str(row.get("latency_seconds", "nan")))
     check(
-        bool(np.isnan(stored) or np.isclose(seconds, stored, rtol=1e-4).any()),
+        bool(given is not None or np.isnan(stored) or np.isclose(seconds, stored, rtol=1e-4).any()),
         f"clients of unequal size given ({row['partition_options']}); allowed: as many images in each",
     )
     finish = devices.training_seconds(clients, sizes, usual) + devices.upload_seconds[clients]
@@ -51,10 +52,7 @@ def _of_round(row: dict[str, object]) -> tuple[float, float, float]:
 
 
 def _images(row: dict[str, object], devices: Devices, clients: np.ndarray) -> int:
-    """Images of each client; from the row's seconds where the partition's options do not have them."""
-    given = json.loads(str(row["partition_options"])).get("images_per_client")
-    if given is not None:
-        return int(given)
+    """Images of each client, from the row's seconds: the partition's options do not have them."""
     if isinstance(row.get("probing_seconds"), str):  # of methods that probe; some have H in another unit
         return round(json.loads(str(row["probing_seconds"]))[0] / devices.compute_seconds[clients[0]])
     return largest_client(float(str(row["latency_seconds"])) / float(str(row["latency_share"])))

@@ -130,9 +130,10 @@ def test_latencies_by_both_rules_by_hand():
 
 
 def test_clients_of_unequal_size_are_refused():
-    """The row's seconds are twice those of its one client size."""
-    rows = one_round()
-    told = latencies(rows).printed
+    """The row's seconds are twice those of clients that are all as large as the first."""
+    told = latencies(one_round()).printed
+    probes = json.dumps((20 * draw_devices(3, 5).compute_seconds[[0, 2, 4]]).tolist())
+    rows = one_round().assign(partition_options='{"alpha": 0.5}', probing_seconds=probes)
     assert latencies(rows.assign(latency_seconds=told)).printed.tolist() == told.tolist()
     with pytest.raises(UsageError, match="clients of unequal size given"):
         latencies(rows.assign(latency_seconds=2 * told))
