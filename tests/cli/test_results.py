@@ -62,6 +62,17 @@ def test_a_run_outside_of_the_grid_is_listed(store, capsys):
     assert "2 runs in" in printed
 
 
+def test_runs_that_share_another_artifacts_name_are_shown_under_it(tmp_path, capsys):
+    """Runs of fig. 9 are table 4's; on another data set they lie outside of both grids."""
+    given = ["--method", "fedavg", "--partition", "iid", "--seeds", "1", "--store", str(tmp_path)]
+    assert main(["run", "fedddrl/fig9", "--profile", "smoke", *given, "--set", "batch_size=4"]) == 0
+    following = capsys.readouterr().out.splitlines()[-1]
+    assert following.startswith("next: python -m fedlib show fedddrl/table4 ")
+    words = following.removeprefix("next: python -m fedlib ").split()
+    assert main([*words, "--out", str(tmp_path / "a.png")]) == 0
+    assert "no rows stored" not in capsys.readouterr().out
+
+
 def test_a_method_of_ones_own_stands_beside_fedavg(store, capsys, tmp_path, monkeypatch):
     """The line that `run` ends with, and the same rows as a data frame."""
     monkeypatch.syspath_prepend(str(store.parent))

@@ -215,3 +215,9 @@ def test_it_needs_images_on_the_server_and_two_clients():
         make_method("favor").check(make_run())
     with pytest.raises(UsageError, match="num_clients=1"):
         make_method("favor").check(make_run(num_clients=1, **SHARE))
+
+
+@pytest.mark.parametrize("count", [0, 6, -1])
+def test_more_components_than_models_are_refused(count):
+    with pytest.raises(UsageError, match=f"{count} components given; allowed: 1 to 5, the models"):
+        favor.principal_components(torch.randn(5, 8), count)

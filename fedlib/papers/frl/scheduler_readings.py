@@ -65,7 +65,7 @@ def measure_reading(profile: str, reading: str) -> pd.DataFrame:
         about = {"method": reading, "world": "changing times", "seed": seed}
         rows.append({**about, **_before_stop(training, world)})
     static = static_times.outcomes(reading, options, profile, WORKERS[profile], STATIC_SEEDS[profile])
-    rows += [{name: one[name] for name in one.keys() - AT_THE_STOP} for one in static]
+    rows += [{name: value for name, value in one.items() if name not in AT_THE_STOP} for one in static]
     print(f"{reading}: {len(rows)} rows", flush=True)
     return pd.DataFrame(rows)
 

@@ -217,6 +217,8 @@ def test_the_reward_is_measured_on_the_servers_images():
         assert report.columns["server_accuracy"][r] == pytest.approx(reached[1], abs=1e-6)
     with pytest.raises(UsageError, match=r"needs images on the server.*server_share"):
         FedDdrl().init(world(dataset_options={}))
+    with pytest.raises(UsageError, match="allowed: null, for FedMarl counts in epochs"):
+        FedMarl().init(world(local_steps=2))
 
 
 def test_resume_is_exact_while_the_agents_learn():

@@ -139,6 +139,14 @@ def test_clients_of_unequal_size_are_refused():
         latencies(rows.assign(latency_seconds=2 * told))
 
 
+def test_a_cohort_of_all_clients_has_their_number():
+    rows = frame({("fedavg", "MNIST"): {"accuracy": 0.4}})
+    everyone = quantities.labelled(
+        rows.assign(cohort_size=np.nan, num_clients=10).drop(columns="variant", errors="ignore")
+    )
+    assert set(everyone.cohort_size) == {10}
+
+
 def test_lines_of_data_sets_that_the_paper_lacks_come_last():
     table = pd.DataFrame({"role": ["mnist-5k", "CrisisIBD", "MNIST"]})
     assert quantities.in_papers_order(table).role.tolist() == ["MNIST", "CrisisIBD", "mnist-5k"]
