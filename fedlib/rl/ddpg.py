@@ -77,6 +77,7 @@ class Ddpg:
         for name in ("policy_rate", "critic_rate"):
             value = getattr(self, name)
             check(value > 0, f"{name}={value} given; allowed: above 0")
+        check(self.critic_decay >= 0, f"critic_decay={self.critic_decay} given; allowed: 0 or more")
 
     def init(self, generators: Sequence[torch.Generator]) -> Agent:
         """Fresh agents, one per generator; the targets start as copies (Algorithm 2, line 1)."""

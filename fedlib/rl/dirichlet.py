@@ -87,6 +87,11 @@ class WeightSearch:
 
     def learn(self, agent: WeightAgent, rewards: Tensor) -> WeightAgent:
         """Take an ascent step; rewards [R, n]: those of the window; no change with fewer than two."""
+        check(
+            rewards.shape == agent.rewards.shape,
+            f"rewards of shape {[*rewards.shape]} given for a search of weights; "
+            f"allowed: {[*agent.rewards.shape]}, one per round remembered",
+        )
         if len(agent) < 2:
             return agent
         advantage = rewards - rewards.mean(dim=1, keepdim=True)

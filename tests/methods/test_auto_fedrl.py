@@ -70,6 +70,14 @@ def test_the_window_forgets_the_oldest_round():
     assert agent.scores[0, :, 0].tolist() == [2, 3, 4, 5, 6]
 
 
+def test_rewards_of_other_rounds_than_the_window_are_refused():
+    agent = WeightSearch().init(1, 2)
+    for reward in (0.1, 0.2):
+        agent = agent.remember(torch.zeros(1, 2).double(), torch.tensor([reward]).double(), window=5)
+    with pytest.raises(UsageError, match=r"rewards of shape \[1, 3\] given.*allowed: \[1, 2\]"):
+        WeightSearch().learn(agent, torch.zeros(1, 3).double())
+
+
 def test_the_reward_is_the_relative_fall_of_the_loss():
     fall = auto_fedrl.improvement(torch.tensor([2.0, 1.0, 1.0]), torch.tensor([1.5, 1.2, torch.nan]))
     assert fall.tolist() == pytest.approx([0.25, -0.2, 0])

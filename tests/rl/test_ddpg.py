@@ -229,6 +229,7 @@ def test_uniform_sampling_does_not_look_at_the_errors():
         ({"discount": 1.5}, "discount=1.5 given; allowed: 0 to 1"),
         ({"rho": -0.1}, "rho=-0.1 given; allowed: 0 to 1"),
         ({"critic_rate": 0}, "critic_rate=0 given; allowed: above 0"),
+        ({"critic_decay": -0.1}, "critic_decay=-0.1 given; allowed: 0 or more"),
     ],
 )
 def test_bad_settings_are_one_line(options, message):

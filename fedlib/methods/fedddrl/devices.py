@@ -6,6 +6,8 @@ https://doi.org/10.3390/s23052494, sec. 3.1 and 5: `Devices`, `round_latency` (1
 histories of the state (11). Nothing here reads the wall clock: times are functions of (seed, client)
 and of the work, so latency results repeat exactly.
 
+N and K are the paper's here: N clients take part in a round, of K in all (elsewhere K take part, of N).
+
 Departures and readings: the penalty is normalised (FEDDDRL-A3); a dropped client costs nothing (A1, A2);
 FedProx's samples cost as much time as FedAvg's (A40).
 """

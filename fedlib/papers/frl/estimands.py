@@ -286,14 +286,18 @@ def ahead_before_stop(rows: pd.DataFrame) -> pd.Series:
     return by_seed(own, ahead)
 
 
-def ahead_of_same_number(rows: pd.DataFrame) -> pd.DataFrame:
-    """100 x log of the maximum time of as many workers drawn at random over the scheduler's, by case."""
-    named, found = quantities.named(rows), {}
-    for case, part in named[named["round"] > 0].groupby("case"):
-        times = {name: own.groupby("seed")["max_seconds"].mean() for name, own in part.groupby("variant")}
-        if {READ, "learned_rate"} <= set(times):
-            found[case] = 100 * (times["learned_rate"] / times[READ]).map(math.log)
-    return pd.DataFrame(found)
+def shorter_than(twin: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """100 x log of the mean maximum time of a round, twin's over the scheduler's: by seed and case."""
+
+    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
+        named, found = quantities.named(rows), {}
+        for case, part in named[named["round"] > 0].groupby("case"):
+            times = {name: own.groupby("seed")["max_seconds"].mean() for name, own in part.groupby("variant")}
+            if {READ, twin} <= set(times):
+                found[case] = 100 * (times[twin] / times[READ]).map(math.log)
+        return pd.DataFrame(found)
+
+    return estimand
 
 
 def printed_time_ratio(table: str, level: str = "mean") -> float:

@@ -38,7 +38,7 @@ def _draw_rewarded(artifact: str, *parts: Part) -> tuple[Supplement, ...]:
 
 SAME_NUMBER = Part(
     "maximum time of as many workers drawn at random / the scheduler's, fig. 30 (100 log)",
-    estimands.ahead_of_same_number, unit="%",
+    estimands.shorter_than("learned_rate"), unit="%",
 )  # fmt: skip
 SAME_NUMBER_BEFORE_STOP = Part(
     "expected time of as many workers at random / the scheduler's, before the stop (100 log)",

@@ -4,7 +4,6 @@ Twins (HEAD-A17): the policy that training starts from, and one taught without i
 selections drawn anew, SchedulerFL on rewards in another order.
 """
 
-import math
 from collections.abc import Callable
 
 import pandas as pd
@@ -23,7 +22,7 @@ from fedlib.analysis.intervals import (
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, listed
 from fedlib.papers.frl import quantities
-from fedlib.papers.frl.estimands import APPROACHES, READ, of_size
+from fedlib.papers.frl.estimands import APPROACHES, of_size, shorter_than
 from fedlib.papers.frl.gates import FULL_SIZE
 
 EVALUATOR_TWINS = {
@@ -62,20 +61,6 @@ def gain_over(twin: str, measure: Callable[[pd.DataFrame], float]) -> Callable[[
                 if len(ours) and len(control):
                     gain = by_seed(ours, measure) - by_seed(control, measure)
                     found[f"approach {approach}, {workers} workers"] = gain
-        return pd.DataFrame(found)
-
-    return estimand
-
-
-def shorter_than(twin: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """100 x log of the mean maximum time of a round, twin's over the scheduler's: by seed and case."""
-
-    def estimand(rows: pd.DataFrame) -> pd.DataFrame:
-        named, found = quantities.named(rows), {}
-        for case, part in named[named["round"] > 0].groupby("case"):
-            times = {name: own.groupby("seed")["max_seconds"].mean() for name, own in part.groupby("variant")}
-            if {READ, twin} <= set(times):
-                found[case] = 100 * (times[twin] / times[READ]).map(math.log)
         return pd.DataFrame(found)
 
     return estimand
