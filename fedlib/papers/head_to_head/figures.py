@@ -16,6 +16,7 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import WHITE, method_style
 
 MOST_PANELS = 5  # beside each other
+NEAR = 8.0  # points from FedAvg that a panel of gaps shows
 FAR = 3.0  # Tukey's fence of far outliers, in quartile ranges
 LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
 
@@ -87,36 +88,41 @@ def _span(found: pd.DataFrame) -> tuple[float, float]:
 
 
 def plot_curves(rows: pd.DataFrame) -> Figure:
-    """Test accuracy per round, a panel per cell: FedAvg, what learns, the two highest baselines.
+    """Test accuracy per round, a line of panels per cell; right: less FedAvg's, `smoothed`, near 0 alone.
 
-    All others as thin lines. A diverged run counts as 0 % from then on, to the last round.
+    FedAvg, what learns and the two highest baselines; left all others as thin lines. A diverged run counts
+    as 0 % from then on, to the last round.
     """
     rows = labelled(rows)
-    lines = _lines(rows)
-    cells = list(dict.fromkeys(zip(rows.dataset, rows.cell, strict=True)))
-    columns = min(2, len(cells))
-    fig, axes = plotting.subplots(
-        -(-len(cells) // columns), columns, figsize=(4.6 * columns, 3.2 * -(-len(cells) // columns)),
-        squeeze=False,
-    )  # fmt: skip
-    for ax, (dataset, cell) in zip(axes.flat, cells, strict=False):
-        part = rows[(rows.dataset == dataset) & (rows.cell == cell)]
-        for name in CONTESTANTS:
-            own = part[part.contestant == name].pivot(index="round", columns="run", values="test_accuracy")
-            rounds = np.sort(part["round"][part["round"] >= 0].unique())  # a step of pretraining is below 0
-            curve = own.reindex(rounds).fillna(0.0).mean(axis=1)
-            own_line = lines.get(name)
+    looks = _lines(rows)
+    cells = {(title_of(data), cell): own for (data, cell), own in rows.groupby(CELL, sort=False)}
+    fig, axes = plotting.subplots(len(cells), 2, figsize=(9.2, 2.7 * len(cells) + 0.6), squeeze=False)
+    for (left, right), (cell, part) in zip(axes, cells.items(), strict=True):
+        curves = _curves(part)
+        for name, curve in curves.items():
             others = "controls" if CONTESTANTS[name].twin_of else "other baselines"
-            label = method_style(name).label if own_line else others
-            look = own_line or {"color": _colour(name), "linewidth": 0.6, "zorder": 1}
-            ax.plot(curve.index, 100 * curve, label=label, **look)
-        ax.set_title(f"{title_of(dataset)}, {cell}")
-        ax.set_xlabel("round")
-        ax.set_ylabel("test accuracy (%)")
-    for ax in axes.flat[len(cells) :]:
-        ax.axis("off")
-    plotting.one_legend(fig, axes.flat[: len(cells)])
+            label = method_style(name).label if name in looks else others
+            left.plot(curve, label=label, **looks.get(name, {"color": _colour(name), "linewidth": 0.6}))
+        left.set(title=", ".join(cell), xlabel="round", ylabel="test accuracy (%)")
+        if tables.REFERENCE in curves:
+            gaps = smoothed(curves.sub(curves[tables.REFERENCE], axis=0))
+            for name in filter(gaps.columns.__contains__, looks):
+                right.plot(gaps[name], **looks[name])
+        right.set(title="less FedAvg", xlabel="round", ylabel="points", ylim=(-NEAR, NEAR))
+    plotting.one_legend(fig, axes[:, 0])
     return plotting.caption(fig, rows, f"Mean over seeds. {tables.divergence_words(rows)}".rstrip())
+
+
+def _curves(part: pd.DataFrame) -> pd.DataFrame:
+    """Mean test accuracy over seeds in %, [rounds, contestants]; rounds before the first left out."""
+    runs = part.pivot(index="round", columns=["contestant", "run"], values="test_accuracy")
+    means = 100 * runs.loc[runs.index >= 0].fillna(0.0).T.groupby(level="contestant").mean().T
+    return means[[name for name in CONTESTANTS if name in means]]
+
+
+def smoothed(curves: pd.DataFrame) -> pd.DataFrame:
+    """Means over the last twentieth of all rounds up to each, as far as there are so many."""
+    return curves.rolling(max(len(curves) // 20, 1)).mean()
 
 
 def _lines(rows: pd.DataFrame) -> dict[str, dict[str, object]]:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedlib.papers.head_to_head import claims, figures, headline, tables
-from tests.support.head_to_head_rows import benchmark_rows, failing, table_of
+from tests.support.head_to_head_rows import benchmark_rows, failing, lines, table_of
 
 
 def test_captions_and_claims_say_what_diverged():
@@ -40,11 +40,22 @@ def test_a_run_that_fails_before_round_1_counts_as_zero_in_every_round():
 def test_figures_draw():
     rows = table_of(fedavg=[0.5, 0.6], fedprox=[0.6, 0.6], feddrl=[0.4, 0.7]).assign(profile="smoke")
     assert len(figures.plot_differences(rows).axes[0].get_yticklabels()) == 2
-    assert len(figures.plot_curves(rows).axes) == 1
+    assert len(figures.plot_curves(rows).axes) == 2
     drawn = figures.plot_benchmark(benchmark_rows("fedavg", [0.88, 0.88]).assign(profile="smoke"))
     assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == [
         "FedAvg, Fashion-MNIST, Dirichlet shares (0.5)"
     ]
+
+
+def test_curves_less_fedavgs_are_means_over_a_twentieth_of_the_rounds():
+    """Of 40 rounds two: where a gap goes from 0 to 10 points, their mean is 5."""
+    curves = {"fedavg": [0.5] * 40, "feddrl": [0.5] * 20 + [0.6] * 20}
+    rows = pd.concat([lines(name, 0, values) for name, values in curves.items()]).assign(profile="smoke")
+    left, right = figures.plot_curves(rows).axes
+    assert [len(ax.lines) for ax in (left, right)] == [2, 2]
+    reference, gap = (line.get_ydata() for line in right.lines)
+    assert reference[1:] == pytest.approx([0] * 39)
+    assert gap[[1, 19, 20, 21, 39]] == pytest.approx([0, 0, 5, 10, 10])
 
 
 def test_a_contestant_far_below_the_others_is_an_arrow_with_its_numbers():
