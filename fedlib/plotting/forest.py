@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
@@ -40,15 +41,14 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
     effects = effects[effects.effect.notna()].reset_index(drop=True)
     use_style()
     names = _names(effects)
-    line_inches = 0.24 + 0.18 * max(name.count("\n") + 1 for name in names)
-    fig, ax = plt.subplots(figsize=(WIDTH_INCHES, line_inches * len(effects) + 1.9), layout="constrained")
-    for place, (name, row) in enumerate(zip(names, effects.itertuples(), strict=True)):
+    places = np.cumsum([0.24 + 0.18 * (name.count("\n") + 1) for name in names])  # inches from the top
+    fig, ax = plt.subplots(figsize=(WIDTH_INCHES, places[-1] + 1.9), layout="constrained")
+    for place, name, row in zip(places, names, effects.itertuples(), strict=True):
         _draw_line(ax, place, row)
-        above = place - 0.1 / line_inches
-        label = ax.text(0, above, name, transform=ax.get_yaxis_transform(), va="bottom", bbox=WHITE)
+        label = ax.text(0, place - 0.1, name, transform=ax.get_yaxis_transform(), va="bottom", bbox=WHITE)
         label.set_in_layout(False)
-    _label(ax, effects)
-    ax.set_ylim(len(effects) - 0.6, -0.3 / line_inches - 0.5)
+    _label(ax, effects, places)
+    ax.set_ylim(places[-1] + 0.17, -0.1)
     fig.legend(handles=_handles(effects), loc="outside upper left", ncols=2, fontsize="medium")
     return fig
 
@@ -68,7 +68,7 @@ def _look(verdict: str) -> dict[str, Any]:
     return {"color": colour, "markerfacecolor": "white" if verdict == NOT_TESTABLE else colour}
 
 
-def _draw_line(ax: Axes, place: int, row: "pd.core.frame.Pandas") -> None:
+def _draw_line(ax: Axes, place: float, row: "pd.core.frame.Pandas") -> None:
     look = _look(row.part_verdict)
     mean, low, high = (value / row.margin for value in (row.effect, row.effect_low, row.effect_high))
     if not (pd.isna(low) or pd.isna(high)):
@@ -78,7 +78,7 @@ def _draw_line(ax: Axes, place: int, row: "pd.core.frame.Pandas") -> None:
         ax.plot(row.printed / row.margin, place, "D", color="black", markerfacecolor="none", markersize=6)
 
 
-def _label(ax: Axes, effects: pd.DataFrame) -> None:
+def _label(ax: Axes, effects: pd.DataFrame, places: np.ndarray) -> None:
     ax.axvline(0, color="black", linewidth=0.8, zorder=0.5)
     ax.axvspan(-1, 1, color="black", alpha=0.05, linewidth=0)
     shown = effects[["effect", "effect_low", "effect_high", "printed"]].div(effects.margin, axis=0)
@@ -96,7 +96,7 @@ def _label(ax: Axes, effects: pd.DataFrame) -> None:
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     numbers = ax.secondary_yaxis("right")
-    numbers.set_yticks(range(len(effects)), [_numbers(row) for row in effects.itertuples()])
+    numbers.set_yticks(places, [_numbers(row) for row in effects.itertuples()])
     numbers.tick_params(length=0)
     numbers.spines["right"].set_visible(False)
 
