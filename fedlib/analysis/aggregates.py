@@ -46,14 +46,20 @@ def stratified_interval(
     of their own for each, as rliable does for `probability_of_improvement`, which pairs any seed with any.
     Simulated with normal scores of two settings, an interquartile mean's interval covers the true value in
     83 % with three seeds, 90 % with five and 93 % with ten; that of an improvement, drawn independently, in
-    88 to 97 %, 93 to 98 % and 93 to 98 %, the more the more both methods' seeds have in common.
+    88 to 97 %, 93 to 98 % and 93 to 98 %, the more the more both methods' seeds have in common. One seed
+    has no bounds.
     """
     places = range(len(scores)) if independent else [0] * len(scores)
     values = statistic(
         *(_resampled(one, resamples, seed, place) for one, place in zip(scores, places, strict=True))
     )
-    low, high = np.quantile(values, [0.025, 0.975])
+    low, high = _bounds(values, scores[0].shape[1])
     return Interval(float(statistic(*scores)), float(low), float(high), scores[0].shape[1])
+
+
+def _bounds(drawn: np.ndarray, seeds: int) -> np.ndarray:
+    """[2, ...] ends of the middle 95 % of [..., resamples]; NaN of one seed, whose resamples all agree."""
+    return np.quantile(drawn, [0.025, 0.975], axis=-1) + (0.0 if seeds > 1 else np.nan)
 
 
 def _resampled(scores: np.ndarray, resamples: int, seed: int, place: int = 0) -> np.ndarray:
@@ -74,6 +80,6 @@ def mean_ranks(scores: np.ndarray) -> np.ndarray:
 def rank_intervals(scores: np.ndarray) -> list[Interval]:
     """Mean rank of each method with its `stratified_interval`; scores [methods, settings, seeds]."""
     drawn = mean_ranks(np.stack([_resampled(one, RESAMPLES, 0) for one in scores]))
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=-1)
+    low, high = _bounds(drawn, scores.shape[-1])
     found = zip(mean_ranks(scores).tolist(), low.tolist(), high.tolist(), strict=True)
     return [Interval(*one, scores.shape[-1]) for one in found]

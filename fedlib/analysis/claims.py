@@ -182,7 +182,10 @@ class Effect:
         at = f" in {self.deciding}" if self.deciding else ""
         over = self.over.removesuffix("s") if self.interval.n == 1 else self.over
         ratio = f", a ratio of {ratio_words(self.interval)}" if LOGARITHM in self.what else ""
-        words = f"{self.what}{at}: {self.effect} {self.unit}{ratio}, {self.interval.n} {over}"
+        found, n = f"{self.effect} {self.unit}{ratio},", f"{self.interval.n} {over}"
+        if self.interval.n > 1 and self.interval.low == self.interval.high:  # no width, and no certainty
+            found = f"{f'{self.interval.mean:+g}'.replace('+0', '0')} {self.unit} in each of"
+        words = f"{self.what}{at}: {found} {n}"
         if not math.isnan(self.printed):
             words += f", printed {number_words(self.printed, signed=True)}"
         return words + self._span()

@@ -114,7 +114,7 @@ def combine(parts: np.ndarray | list[str]) -> np.ndarray:
     | parts | verdict |
     |---|---|
     | all supported | supported; smaller than printed if one of them is |
-    | some supported, some not | partly supported |
+    | some supported, some *not supported* | partly supported |
     | some not supported, none supported | not supported |
     | all not testable here | not testable here |
     | anything else | inconclusive |

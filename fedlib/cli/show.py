@@ -136,7 +136,7 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
     """
     from fedlib.experiments.results import finished_rows, rows_to_show
     from fedlib.experiments.store import Store
-    from fedlib.experiments.stored_runs import rows_beside_grid
+    from fedlib.experiments.stored_runs import rows_beside_grid, with_settings
     from fedlib.papers import largest
     from fedlib.reporting.verdicts import loader
 
@@ -146,6 +146,8 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
     trains = any(map(artifact.runs, artifact.profiles))
     if not asked and not (against and trains):
         rows = rows_to_show(artifact, profile=best, store=store)
+        if len(rows) and trains and not artifact.tables:
+            return with_settings(rows, artifact.runs(best)), False
         if len(rows) or not trains:
             return rows, False
     check(trains, f"{artifact.id} has no runs to choose from; allowed: no {', '.join(_CHOOSING)}")

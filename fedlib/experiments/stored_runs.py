@@ -96,9 +96,13 @@ def rows_beside_grid(
     if not frames:
         return grid
     rows = pd.concat(frames, ignore_index=True)
-    known = [*(stored.run for stored in found), *artifact.runs(profile)]
-    told = labels.distinctions(run for run in known if run.group_key in set(rows["group"]))
-    return rows.assign(settings=rows["group"].map(told))
+    return with_settings(rows, [*(stored.run for stored in found), *artifact.runs(profile)])
+
+
+def with_settings(rows: "pd.DataFrame", runs: Iterable[Run]) -> "pd.DataFrame":
+    """The rows with the column `settings`: what tells runs of one name apart, by their descriptions."""
+    told = labels.distinctions(run for run in runs if run.group_key in set(rows["group"]))
+    return rows.assign(settings=rows["group"].map(told).fillna(""))
 
 
 def overview(runs: Sequence[StoredRun]) -> list[Mapping[str, str]]:

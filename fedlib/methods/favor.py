@@ -81,6 +81,7 @@ class Favor(Method):
             f"target={given} given for method 'favor'; allowed: 0 to 1, or null",
         )
         check(self.agent_rate > 0, f"agent_rate={self.agent_rate} given; allowed: above 0")
+        check(0 <= self.discount <= 1, f"discount={self.discount} given for method 'favor'; allowed: 0 to 1")
         self.dqn(2)  # checks the rest
 
     def dqn(self, clients: int) -> DoubleDqn:

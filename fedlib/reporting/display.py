@@ -40,8 +40,9 @@ _MEANINGS = {
     NOT_TESTABLE: "accuracies still rise, an agent was trained less than the paper's, data are generated, or "
     "there is one seed",
     INCONCLUSIVE: "the interval over seeds allows both yes and no",
-    REFUTED: "the interval reaches 0 and excludes an effect of half the printed size (else of half a point "
-    "of accuracy, or as stated), even where it is open who is ahead",
+    REFUTED: "the interval reaches 0, or lies below it, and excludes an effect of half the printed size "
+    "(else of half a point of accuracy, or as stated), even where it is open who is ahead; of things said to "
+    "be equal, it lies outside that margin",
 }
 _PROFILE_WORDS = {  # what a profile is, in the order of size
     "smoke": "seconds",

@@ -1,4 +1,4 @@
-"""Reinforcement learning on the server: networks, replay and DDPG for R replicas at once."""
+"""Reinforcement learning on the server: agents and what they are made of, for R replicas at once."""
 
 from fedlib.rl.ddpg import Agent, Ddpg
 from fedlib.rl.networks import Mlp

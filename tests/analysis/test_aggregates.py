@@ -93,3 +93,13 @@ def test_intervals_of_ranks():
     assert (first.mean, first.low, first.high, first.n) == (1.5, 1, 2, 2)
     assert (second.mean, second.low, second.high) == (1.5, 1, 2)
     assert (third.mean, third.low, third.high) == (3, 3, 3)
+
+
+def test_one_seed_has_no_bounds():
+    """Resamples of one seed are that seed: a percentile interval would have no width, and look certain."""
+    scores = np.array([[1.0], [2.0]])
+    found = [aggregates.stratified_interval(aggregates.interquartile_mean, scores)]
+    found += aggregates.rank_intervals(np.stack([scores, scores + 1]))
+    assert [one.mean for one in found] == [1.5, 2, 1]
+    assert np.isnan([[one.low, one.high] for one in found]).all()
+    assert [one.n for one in found] == [1, 1, 1]

@@ -34,6 +34,8 @@ ROWS = pd.DataFrame(
 def test_final_and_best_by_seed():
     assert contrasts.final(ROWS).tolist() == [50, 40]  # the last round that was evaluated
     assert contrasts.best(ROWS).tolist() == [60, 40]
+    joined = pd.concat([ROWS[ROWS.seed == seed].reset_index(drop=True) for seed in (0, 1)])
+    assert contrasts.final(joined).tolist() == [50, 40]  # labels that repeat make no further seed
 
 
 def test_the_late_mean_is_over_the_last_tenth_of_the_rounds():

@@ -168,3 +168,24 @@ def test_figures_leave_out_a_plot_that_rows_do_not_suffice_for(store, monkeypatc
     capsys.readouterr()
     assert main(["figures", "fake", *store[:2], "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "fake/grid: left out: no rows of fednova\n"
+
+
+def test_runs_of_a_grid_that_differ_in_a_setting_alone_are_lines_of_their_own(
+    store, monkeypatch, capsys, tmp_path
+):
+    """Pooled they would be one line with each seed counted twice."""
+    (grid,) = fake_federation.ARTIFACTS
+    longer = Deferred(__name__).both_epochs
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (replace(grid, runs=longer),))
+    assert main(["run", "fake/grid", *store]) == 0
+    (_, _, _, *lines), _ = shown(capsys, tmp_path, *store)
+    told = [line for line in lines if line.startswith("fmnist-embedded")]
+    assert sorted(line.split()[3:5] for line in told) == [
+        ["fedavg", "local_epochs=1"],
+        ["fedavg", "local_epochs=2"],
+    ]
+    assert {line.split()[-1] for line in told} == {"2"}
+
+
+def both_epochs(profile):
+    return [replace(fake_federation.BASE, profile=profile, local_epochs=epochs) for epochs in (1, 2)]

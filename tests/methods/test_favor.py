@@ -202,7 +202,7 @@ def test_the_target_follows_the_data_set(name, omega):
     ("options", "words"),
     [
         ({"agent": "lazy"}, "agent of method 'favor'"), ({"episodes": -1}, "episodes=-1"),
-        ({"target": 1.5}, "target=1.5"), ({"agent_rate": 0}, "agent_rate=0"), ({"discount": 2}, "gamma=2"),
+        ({"target": 1.5}, "target=1.5"), ({"agent_rate": 0}, "agent_rate=0"), ({"discount": 2}, "discount=2"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_one_line(options, words):

@@ -70,6 +70,10 @@ class BestConstant(Method):
             f"candidates={self.candidates}",
         )
         check(self.spread > 0, f"spread={self.spread} given for method 'best_constant'; allowed: above 0")
+        check(
+            0 <= self.discount <= 1,
+            f"discount={self.discount} given for method 'best_constant'; allowed: 0 to 1",
+        )
 
     def length(self, task: Task) -> int:
         """Rounds of one candidate."""

@@ -86,6 +86,16 @@ class Scheduler:
             f"capacity={self.capacity} given for SchedulerFL; allowed: above batch_size={self.batch_size}, "
             "or it never learns",
         )
+        for name in ("actor_rate", "critic_rate"):
+            given = getattr(self, name)
+            check(given > 0, f"{name}={given} given for SchedulerFL; allowed: above 0")
+        for name in ("discount", "rho"):
+            given = getattr(self, name)
+            check(0 <= given <= 1, f"{name}={given} given for SchedulerFL; allowed: 0 to 1")
+        check(
+            self.critic_decay >= 0,
+            f"critic_decay={self.critic_decay} given for SchedulerFL; allowed: 0 or more",
+        )
         check(
             self.stop_below is None or self.stop_below >= 1,
             f"stop_below={self.stop_below} given for SchedulerFL; allowed: 1 or more",

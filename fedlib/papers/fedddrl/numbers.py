@@ -37,8 +37,9 @@ def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = R
         f"{f', {role} alone' * bool(role)}{', clients of full size' * full}",
         unit=unit, artifacts=(artifact,), compute=compute,
         places=(
-            *(README,) * (rule == FASTEST and quantity == "return" and not full),
-            *(PLACES if not full and (role == "MNIST" or quantity == "return") else (NOTEBOOK,)),
+            *(README,) * (rule == FASTEST and quantity == "return" and not full and not role),
+            *(PLACES if not full and (role == "MNIST") == (quantity == "accuracy") and role in ("", "MNIST")
+              else (NOTEBOOK,)),
         ),
     )  # fmt: skip
 
@@ -67,10 +68,12 @@ FULL_LESS = {
     rule: tuple(_less(rule, *of, artifact=FULL_SIZE) for of in (("return", ""), ("accuracy", "points")))
     for rule in LESS_RULE
 }
-BY_DATA = {
-    rule: {role: _less(rule, "accuracy", "points", role) for role in ("MNIST", "CIFAR-10")}
-    for rule in LESS_RULE
-}
+ROLES = ("MNIST", "CIFAR-10")
+BY_DATA = {rule: {role: _less(rule, "accuracy", "points", role) for role in ROLES} for rule in LESS_RULE}
+RETURN_BY_DATA, FULL_BY_DATA = (
+    {rule: {role: _less(rule, "return", "", role, artifact) for role in ROLES} for rule in LESS_RULE}
+    for artifact in (ROWS, FULL_SIZE)
+)
 NAMES = ("latency-saved", "uploads-saved", "accuracy-fedavg")  # of C16's parts
 PROMISED, AT_FULL_SIZE = (
     tuple(
@@ -99,7 +102,12 @@ NUMBERS = (
     ),
     *(number for numbers in LESS_RULE.values() for number in numbers),
     *(number for numbers in FULL_LESS.values() for number in numbers),
-    *(number for numbers in BY_DATA.values() for number in numbers.values()),
+    *(
+        number
+        for by_rule in (BY_DATA, RETURN_BY_DATA, FULL_BY_DATA)
+        for numbers in by_rule.values()
+        for number in numbers.values()
+    ),
     LESS_RANDOM_FIFTH,
     FIFTH_ACCURACY,
     TRAINED,

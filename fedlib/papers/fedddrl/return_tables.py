@@ -101,7 +101,7 @@ def rank_sentence(rows: pd.DataFrame) -> str:
         f"Over the means of {policies} policies with Balanced-MixUp, {fixed} of which cannot learn, the rank "
         f"correlation of return and accuracy is {_rank_words(means['largest'], shown)}, with H normalised by "
         f"its largest value; by the cohort's sum {_rank_words(means['cohort'], shown)}. "
-        f"Among FedDdrl's agents, one a seed, it is {_rank_words(agents, shown)}."
+        f"Among FedDdrl's agents, one a seed, it is {_rank_words(agents, shown, chance=True)}."
     )
 
 
@@ -110,14 +110,14 @@ def _both(rows: pd.DataFrame, unit: str) -> pd.DataFrame:
     return pd.DataFrame({"return": returns(rows, unit), "accuracy": quantities.final_accuracy(rows)})
 
 
-def _rank_words(values: pd.DataFrame, shown: dict[str, str]) -> str:
-    """`−0.84 on MNIST, ...` of return and accuracy, by role first."""
-    parts = [
-        f"{stats.spearmanr(own['return'], own.accuracy).statistic:+.2f}".replace("-", "−")
-        + f" on {shown[role]}"
-        for role in runs.ALPHAS
-        if role in values.index and len(own := values.loc[role]) > 2
-    ]
+def _rank_words(values: pd.DataFrame, shown: dict[str, str], *, chance: bool = False) -> str:
+    """`−0.84 on MNIST, ...` of return and accuracy, by role first; chance: with number and p value."""
+    parts = []
+    for role in runs.ALPHAS:
+        if role in values.index and len(own := values.loc[role]) > 2:
+            found = stats.spearmanr(own["return"], own.accuracy)
+            given = f" ({len(own)} agents, p = {found.pvalue:.2g})" * chance
+            parts.append(f"{found.statistic:+.2f}".replace("-", "−") + f" on {shown[role]}{given}")
     return ", ".join(parts)
 
 

@@ -40,6 +40,8 @@ from fedlib.papers.feddisk.quantities import (
 from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import trial_mean
 
+ALIKE = 0.1  # points in every trial: two competitors that make one comparison
+
 
 def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
     """Sentences that answer a section: what is compared, where FedDisk is ahead, and by how much.
@@ -163,8 +165,22 @@ def against_each(rows: pd.DataFrame) -> list[str]:
     holds = f"it is {' and '.join(sides)}" if sides else "none of these holds"
     return [
         f"Less each competitor's best round, in points, it is: {told}. Corrected for {len(found)} "
-        f"comparisons (Holm) {holds}."
+        f"comparisons (Holm) {holds}.{_alike(rows)}"
     ]
+
+
+def _alike(rows: pd.DataFrame) -> str:
+    """Name competitors whose best round is FedAvg's in every trial but for a tenth of a point, if any."""
+    reference = at_the_best_round(rows, "fedavg")
+    others = [name for name in METHODS if name not in ("feddisk", "fedavg")]
+    apart = {PAPER_NAMES[name]: (at_the_best_round(rows, name) - reference).abs().max() for name in others}
+    alike = {name: most for name, most in apart.items() if most < ALIKE}
+    if not alike:
+        return ""
+    return (
+        f" In every trial {listed(list(alike))} end within {max(alike.values()):.2f} points of FedAvg: "
+        "these are little more than one comparison."
+    )
 
 
 def whole_trials(rows_of: RowsOf) -> pd.DataFrame:

@@ -28,7 +28,9 @@ def headline(rows_of: RowsOf) -> list[str]:
     """Sentences: EvaluatorFL against FedAvg and chance, its reward, if it settles; SchedulerFL's rounds."""
     if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
         return ["Not all rows of both agents are stored."]
+    evaluator, scheduler, _ = conclusion(rows_of)
     return [
+        f"In short: {evaluator} {scheduler}",
         f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}"
         f"{seeds_of(BEHIND_FEDAVG, rows_of)}. That is the mean over both approaches and both numbers of "
         f"workers, on MNIST with an MLP (C7, below, is the weakest cell). {_other_measures(rows_of)} "

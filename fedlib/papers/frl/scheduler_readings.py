@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from fedlib import plotting
 from fedlib.analysis.intervals import Interval, interval_words, mean_interval
+from fedlib.analysis.tables import listed
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.frl.scheduler_agent import Scheduler, Training, World
@@ -121,13 +122,14 @@ def readings_sentence(rows: pd.DataFrame) -> str:
     for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False):
         always = own.groupby("method")["found"].mean() == 1
         names = [READINGS[name][0] for name in READINGS if always.get(name, False)]
-        static.append(f"Among {world.split()[0]} workers, {'; '.join(names) or 'none'}.")
+        found = listed([f"'{name}'" for name in names]) if names else "none"
+        static.append(f"among {world.split()[0]} workers {found}")
     ours = int(table["reading"].str.startswith("ours").sum())
     return (
         f"{len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) are compared with "
         "chance up to the stop, by their intervals. Ahead in the probability of the fastest tenth of the "
         f"workers over the mean: {ahead}. Ahead in time of as many workers at random: {quick}. Where times "
-        f"never change, these find the fast workers in every run. {' '.join(static)}"
+        f"never change, the agents that find the fast workers in every run are {listed(static)}."
     )
 
 

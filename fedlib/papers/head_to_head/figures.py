@@ -1,6 +1,5 @@
 """Figures of the head to head, from stored rows."""
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

@@ -131,6 +131,7 @@ def test_resumes_amid_the_search_bit_for_bit():
         ({"candidates": 1}, "candidates=1 given"),
         ({"elite": 5}, "at most candidates=4"),
         ({"spread": 0.0}, "spread=0.0 given"),
+        ({"discount": -3}, "discount=-3"),
         ({"search_rounds": 1}, "search_rounds=1 given"),
     ],
 )

@@ -283,6 +283,12 @@ def test_bad_input_is_one_line():
         Scheduler(reward="max")
     with pytest.raises(UsageError, match=r"share=0 given for SchedulerFL; allowed: above 0 to 1"):
         SchedulerFL(share=0)
+    with pytest.raises(UsageError, match=r"actor_rate=-1 given for SchedulerFL; allowed: above 0"):
+        SchedulerFL(actor_rate=-1)
+    with pytest.raises(UsageError, match="discount=7 given for SchedulerFL; allowed: 0 to 1"):
+        SchedulerFL(policy="random", discount=7)
+    with pytest.raises(UsageError, match="critic_decay=-1 given for SchedulerFL; allowed: 0 or more"):
+        Scheduler(critic_decay=-1)
     with pytest.raises(UsageError, match="unknown policy of SchedulerFL 'best'"):
         SchedulerFL(policy="best")
     with pytest.raises(UsageError, match="cohort_size=3 given; allowed: 6"):

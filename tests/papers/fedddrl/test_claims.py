@@ -210,8 +210,8 @@ def test_epochs_by_speed_of_each_data_set_with_its_own_seeds():
     assert alone["CIFAR-10"].to_dict() == {0: 0, 2: 0}
     assert alone["CrisisIBD"].empty
     told = next(c for c in CLAIMS if c.id == "FEDDDRL-C9").supplements[0].tell(rows)
-    assert "MNIST: +4.00 [+4.00, +4.00] epochs, 3 seeds" in told
-    assert "CIFAR-10: +0.00 [+0.00, +0.00] epochs, 2 seeds" in told
+    assert "MNIST: +4 epochs in each of 3 seeds" in told
+    assert "CIFAR-10: 0 epochs in each of 2 seeds" in told
     assert "CrisisIBD" not in told
 
 

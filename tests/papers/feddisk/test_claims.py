@@ -104,18 +104,19 @@ def test_stand_ins_and_foreign_settings_decide_nothing(number):
 
 def test_foreign_settings_are_told_beside():
     lost = rows([0.7], [0.8], dataset="pneumoniamnist-subset")
-    noisy, plain = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
-    assert "a setting that the paper does not have: FedDisk - best competitor: -10.0" in noisy.tell(lost)
+    fedavg, noisy, plain = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
+    assert fedavg.tell(rows([0.7], [0.8])).startswith("at the paper's length: FedDisk - FedAvg: -10 points")
+    assert "a setting that the paper does not have: FedDisk - best competitor: -10 p" in noisy.tell(lost)
     assert noisy.tell(rows([0.7], [0.8])) == ""
     assert plain.artifact == "feddisk/without_noise"
-    assert "clients differ by chance alone: FedDisk - best competitor: -10.0" in plain.tell(lost)
+    assert "clients differ by chance alone: FedDisk - best competitor: -10 p" in plain.tell(lost)
 
 
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        (4, "quickest competitor - FedDisk: +6.00 [+6.00, +6.00] rounds"),  # 9 less 2 of the MADE and 1
-        (5, "/ FedDisk (100 log): +0.00 [+0.00, +0.00] %"),  # 100 * 9 bytes against 400 * 2 + 100
+        (4, "quickest competitor - FedDisk: +6 rounds in each of 3 seeds"),  # 9 less 2 of the MADE and 1
+        (5, "/ FedDisk (100 log): 0 % in each of 3 seeds"),  # 100 * 9 bytes against 400 * 2 + 100
     ],
 )
 def test_two_epochs_with_two_competitors_stand_beside_rounds_and_traffic(number, told):
@@ -371,7 +372,7 @@ def test_the_gain_of_width_in_nats():
     rows = widths(400, 396, 390)
     assert quantities.nats_of_width(rows).tolist() == pytest.approx([10] * 3)
     tell = next(c for c in CLAIMS if c.id == "FEDDISK-C8").supplements[0].tell
-    assert tell(rows).startswith("validation loss, chosen width - lowest of the wider, in nats: +10.0")
+    assert tell(rows).startswith("validation loss, chosen width - lowest of the wider, in nats: +10 nats")
     assert tell(rows.assign(dataset="pneumoniamnist-subset")) == ""
     assert tell(widths(400, 396, 390, chosen=400)) == ""
 
