@@ -102,6 +102,11 @@ class Run:
         return hashlib.sha256(_canonical(named).encode()).hexdigest()[:16]
 
     @property
+    def clients_per_round(self) -> int:
+        """K, which is N where all clients take part."""
+        return self.num_clients if self.cohort_size is None else self.cohort_size
+
+    @property
     def rounds_per_episode(self) -> int:
         """T of an episode; a run without episodes is one."""
         return self.episode_rounds or self.rounds

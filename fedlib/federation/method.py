@@ -39,7 +39,7 @@ def require_server_images(name: str, run: Run) -> None:
 
 def require_all_clients(run: Run, why: str) -> None:
     """UsageError unless all clients take part in every round; why: continues "allowed: N, ..."."""
-    size = run.cohort_size or run.num_clients
+    size = run.clients_per_round
     check(size == run.num_clients, f"cohort_size={size} given; allowed: {run.num_clients}, {why}")
 
 

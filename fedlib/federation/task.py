@@ -74,7 +74,7 @@ class Task:
 
     @property
     def cohort_size(self) -> int:
-        return self.run.cohort_size or self.run.num_clients
+        return self.run.clients_per_round
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Cached result of `make`, called when this task is first asked for `key`.
@@ -185,7 +185,7 @@ def prepare(
     clients, held_out = client_data.split_off_tests(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale: dict[str, Any] = {**client_data.scale_of(dataset, own), "device": device}
-    rows = len(runs) * (run.cohort_size or run.num_clients)
+    rows = len(runs) * run.clients_per_round
     trainer = trainer_of(run, model, device, rows=rows, backend=backend, max_rows=max_clients_per_pass)
     return Task(
         runs=tuple(runs),
@@ -226,7 +226,7 @@ def check_run_numbers(run: Run) -> None:
         value = getattr(run, whole)  # 2.0 would be another key than 2
         check(value is None or type(value) is int, f"{whole}={value!r} given; allowed: a whole number")
     check_fields(run)
-    size = run.num_clients if run.cohort_size is None else run.cohort_size
+    size = run.clients_per_round
     check(run.num_clients >= 1, f"num_clients={run.num_clients} given; allowed: 1 or more")
     check(
         1 <= size <= run.num_clients,

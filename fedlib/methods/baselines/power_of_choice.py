@@ -34,7 +34,7 @@ class PowerOfChoice(Method):
     candidates: int = 20
 
     def check(self, run: Run) -> None:
-        size = run.cohort_size or run.num_clients
+        size = run.clients_per_round
         check(
             size <= self.candidates <= run.num_clients,
             f"candidates={self.candidates} given for method 'power_of_choice'; allowed: cohort_size={size} "

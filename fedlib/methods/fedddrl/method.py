@@ -121,7 +121,7 @@ class FedDdrl(Method):
         return self.episodes * run.rounds_per_episode
 
     def check(self, run: Run) -> None:
-        size = run.cohort_size or run.num_clients
+        size = run.clients_per_round
         check(size >= 2, f"cohort_size={size} given; allowed: 2 or more clients selected per round")
         check(
             run.local_steps is None,

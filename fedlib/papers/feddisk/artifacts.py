@@ -10,6 +10,7 @@ from functools import partial
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.papers.feddisk.runs import (
     CONVERGED,
+    CONVERGED_TRIALS,
     TRIALS_AT_LENGTH,
     TWO_EPOCHS,
     WIDTH_TRIALS,
@@ -113,7 +114,7 @@ ARTIFACTS = (
         "feddisk/converged", "MNIST at the paper's length, two mini-batches a round (A13)",
         runs=converged, plot=figures.plot_length,
         tables=(tables.published_beside_ours, tables.table1_beside_ours, tables.weights_shown),
-        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
+        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": CONVERGED_TRIALS},
     ),
     _trained(
         "feddisk/converged_weights", "FedDisk of that length beside its weights on other samples (ours)",
