@@ -178,8 +178,8 @@ def _alike(rows: pd.DataFrame) -> str:
     if not alike:
         return ""
     return (
-        f" In every trial {listed(list(alike))} end within {max(alike.values()):.2f} points of FedAvg: "
-        "these are little more than one comparison."
+        f" Within {max(alike.values()):.2f} points of FedAvg in every trial: {listed(list(alike))}. With it "
+        "that is little more than one comparison."
     )
 
 

@@ -48,8 +48,7 @@ BY_A11 = (
     "The best round is the last new minimum before five rounds without one (A11). Where the loss flattens "
     "slowly, tiny minima go on for long, and the rule decides: beside the verdict stand the paper's words "
     "taken literally (the round before the loss first rises) and the first round within 0.5 % of the lowest "
-    "loss. These two were added on 2026-11-25, after the rows had been looked at, and decide nothing. By "
-    "either the claim would be supported at the paper's length."
+    "loss. These two were added on 2026-11-25, after the rows had been looked at, and decide nothing."
 )
 OTHER_STOPS = tuple(
     Part(f"100 rounds less the {what}", by_data(measure), unit="rounds", margin=0.0)
