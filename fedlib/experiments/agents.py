@@ -6,12 +6,11 @@ its layout.
 
 import io
 import pickle
-from collections import deque
 from pathlib import Path
 
 import torch
 
-from fedlib.errors import DataError, check_name
+from fedlib.errors import DataError, check, check_name
 from fedlib.experiments import provenance
 from fedlib.experiments.store import check_format
 from fedlib.federation import prepare, rounds
@@ -74,13 +73,18 @@ def save_agent(agent: TrainedAgent, path: Path) -> None:
 def train_agent(run: Run, device: str = "cpu") -> TrainedAgent:
     """Train the agent of a run from scratch, to the run's last round; nothing enters the store.
 
-    UsageError for a method without an agent, and for options with which none decides.
+    UsageError for a method without an agent, for options with which none decides, and for a run that fails.
     """
     check_name("method with an agent", run.method, LEARNED)
     task = prepare([run], device=device)
-    results = rounds(task, make_method(run.method, run.method_options))
-    extract(run.method, next(results).state["memory"])  # before hours are spent
-    (last,) = deque(results, maxlen=1)
+    for last in rounds(task, make_method(run.method, run.method_options)):
+        check(
+            not last.failed,
+            f"the run that trains the agent of {run.method!r} {last.failed.get(0)}; allowed: settings with "
+            "which it finishes, such as a smaller local_learning_rate",
+        )
+        if last.round == 0:  # before hours are spent; earlier the memory may be that of others (FedDRL's workers)
+            extract(run.method, last.state["memory"])
     final = {name: value for name, value in last.rows[0][-1].items() if isinstance(value, int | float)}
     data = task.dataset
     found = {

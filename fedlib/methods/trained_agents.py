@@ -24,7 +24,8 @@ class _Kept:
     options: Mapping[str, Any]
 
 
-_CHANGEABLE = [field.name for field in fields(Run) if field.name not in ("method", "method_options")]
+_FIXED = ("method", "method_options", "episode_rounds")
+_CHANGEABLE = [field.name for field in fields(Run) if field.name not in _FIXED]
 _NO_TRAINING = {"episodes": 0, "bias": 0.0}  # b only enters rewards, of which nothing is learned
 LEARNED = {
     "feddrl": _Kept(("learner.agent.policy",), {"mode": "online", "agent": "untrained"}),

@@ -20,6 +20,14 @@ OPTIONS = {
     "evaluatorfl": {},
     "schedulerfl": {"share": 0.5, "stop_below": None, "experiments": 2, "experiment_rounds": 3},
 }
+TWO_STAGE = {"worker_rounds": 2, "offline_passes": 1}
+DECIDED = {  # the column that tells what the agent decided
+    "feddrl": "weights",
+    "fedddrl": "epochs",
+    "fedmarl": "kept",
+    "evaluatorfl": "weights",
+    "schedulerfl": "expected_selected",
+}
 
 
 def run_of(method: str, clients: int = 4, seed: int = 0) -> Run:
@@ -32,18 +40,21 @@ def run_of(method: str, clients: int = 4, seed: int = 0) -> Run:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("method", LEARNED)
-def test_an_agent_comes_back_from_its_file_and_plays(tmp_path, method):
-    agent = train_agent(run_of(method))
+@pytest.mark.parametrize(("method", "options"), [*OPTIONS.items(), ("feddrl", TWO_STAGE)])
+def test_an_agent_comes_back_from_its_file_and_plays(tmp_path, method, options):
+    agent = train_agent(replace(run_of(method), method_options=options))
     save_agent(agent, tmp_path / "agent.pt")
     found = load_agent(method, tmp_path / "agent.pt")
     assert found.run == agent.run
     torch.testing.assert_close(found.networks, agent.networks, rtol=0, atol=0)
     assert found.provenance["dataset"]["name"] == "fmnist-embedded"
     assert found.provenance["versions"]["torch"] == torch.__version__
-    before, after = found.play(seed=5)
-    assert (before["round"], after["round"]) == (0, 1)
-    assert 0 <= after["test_accuracy"] <= 1
+    turned = replace(agent, networks={path: -3 * network for path, network in agent.networks.items()})
+    played = [one.play(seed=5, rounds=2) for one in (found, agent, turned)]
+    assert [row["round"] for row in played[0]] == [0, 1, 2]
+    decided = [rows[-1][DECIDED[method]] for rows in played]  # SchedulerFL's first choice is at random
+    assert decided[0] == decided[1]
+    assert decided[0] != decided[2]
 
 
 def test_the_trained_policy_decides_and_not_a_fresh_one():
@@ -83,12 +94,21 @@ def test_an_agent_decides_only_on_as_many_clients_as_it_was_trained_with():
         agent.play(sead=3)
     with pytest.raises(UsageError, match="unknown field of a run 'method'"):
         agent.play(method="fedavg")
+    with pytest.raises(UsageError, match="unknown field of a run 'episode_rounds'"):
+        agent.play(episode_rounds=3)
 
 
 def test_options_without_an_agent_are_one_line():
     run = run_of("schedulerfl")
     with pytest.raises(UsageError, match="no agent decides with these options of method 'schedulerfl'"):
         train_agent(replace(run, method_options={**run.method_options, "policy": "random"}))
+
+
+@pytest.mark.parametrize("options", [OPTIONS["feddrl"], TWO_STAGE])
+def test_a_run_that_fails_makes_no_agent(options):
+    run = replace(run_of("feddrl"), method_options=options, local_learning_rate=1e20)
+    with pytest.raises(UsageError, match=r"agent of 'feddrl' failed: l_a of client 0 is nan .*; allowed: "):
+        train_agent(run)
 
 
 def stored(tmp_path, **changes):
