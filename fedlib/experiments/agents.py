@@ -83,7 +83,7 @@ def train_agent(run: Run, device: str = "cpu") -> TrainedAgent:
             f"the run that trains the agent of {run.method!r} {last.failed.get(0)}; allowed: settings with "
             "which it finishes, such as a smaller local_learning_rate",
         )
-        if last.round == 0:  # before hours are spent; earlier the memory may be that of others (FedDRL's workers)
+        if last.round == 0:  # before hours are spent; until then FedDRL's memory is its workers'
             extract(run.method, last.state["memory"])
     final = {name: value for name, value in last.rows[0][-1].items() if isinstance(value, int | float)}
     data = task.dataset

@@ -17,6 +17,7 @@ state is known (A15), two clients kept (A25), epochs count the probing one (A26)
 """
 
 import json
+from collections.abc import Hashable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ from fedlib.methods.fedddrl.environment import (
     first_histories,
     probing_ranks,
 )
-from fedlib.methods.pretraining_cache import LruCache, before_round_1, digest
+from fedlib.methods.pretraining_cache import LruCache, before_round_1, cache_key
 from fedlib.rl.replay import permute_rewards
 from fedlib.rl.vdn import Team, Transitions, Vdn, keep_two
 from fedlib.run import Run
@@ -133,7 +134,7 @@ class FedDdrl(Method):
         self.check(task.run)
         start = initial_state(task)
         memory: dict[str, Any] = {**first_histories(task), "bias": self._bias(task)}
-        known = _trained.get(self._digest(task)) if self.episodes else None
+        known = _trained.get(self._cache_key(task)) if self.episodes else None
         if known is not None:
             return replace(start, memory={**memory, **known})
         agents: list[dict[str, Any]] = []
@@ -157,13 +158,15 @@ class FedDdrl(Method):
         if task.run.episode(cohort.round + 1)[1] == 1:  # the episode is over
             after = restarted(task, after)
         if after.round == 0 and _is_finite(after.memory["agents"]):
-            _trained.keep(self._digest(task), {name: after.memory[name] for name in ("agents", "training")})
+            _trained.keep(
+                self._cache_key(task), {name: after.memory[name] for name in ("agents", "training")}
+            )
         return after, report.diverged(cohort.round)
 
-    def _digest(self, task: Task) -> str:
+    def _cache_key(self, task: Task) -> Hashable | None:
         """All that decides the agents before round 1: not how many episodes evaluate or deploy them."""
         run = before_round_1(task.run, task.run.rounds_per_episode)
-        return digest(task, run.key, type(self), asdict(replace(self, deployed="agent")))
+        return cache_key(task, run.key, asdict(replace(self, deployed="agent")), method=self)
 
     def initial_columns(self, task: Task, state: ServerState) -> dict[str, list[Any]]:
         """JSON lists over the training episodes: means over the rounds of each."""

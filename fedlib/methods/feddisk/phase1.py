@@ -10,6 +10,7 @@ which a process does once (`fedlib.methods.pretraining_cache`).
 """
 
 import json
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,7 @@ from fedlib.methods.feddisk.density_ratio import (
     train_ratio,
 )
 from fedlib.methods.feddisk.early_stopping import FitState, Fitted, fitted, steps_taken
-from fedlib.methods.pretraining_cache import LruCache, digest
+from fedlib.methods.pretraining_cache import LruCache, cache_key
 
 STEP = 10  # epochs or rounds from one possible checkpoint to the next
 Progress = dict[str, Any]  # plain values and tensors; "failed": replica -> reason
@@ -67,11 +68,11 @@ _remembered = LruCache()
 
 def recall(task: Task, plan: Plan) -> PhaseOne | None:
     """A phase 1 that this process has done already, if it is among the last ones."""
-    return _remembered.get(_digest(task, plan))
+    return _remembered.get(_cache_key(task, plan))
 
 
-def _digest(task: Task, plan: Plan) -> str:
-    return digest(task, task.run.local_epochs, task.run.local_steps, plan)
+def _cache_key(task: Task, plan: Plan) -> Hashable | None:
+    return cache_key(task, task.run.local_epochs, task.run.local_steps, plan)
 
 
 def begin(task: Task, plan: Plan) -> Progress:
@@ -168,7 +169,7 @@ def finish(task: Task, plan: Plan, progress: Progress) -> PhaseOne:
     log_ratio = h.pop("log_ratio")
     found = PhaseOne(h, log_ratio, _course(task, plan, *_fitted(progress), progress["epochs"]))
     if not progress["failed"]:
-        _remembered.keep(_digest(task, plan), found)
+        _remembered.keep(_cache_key(task, plan), found)
     return found
 
 

@@ -14,6 +14,7 @@ Both stages are the same for the control that shuffles the trained agent's input
 them once for runs that differ in what follows only (`fedlib.methods.pretraining_cache`).
 """
 
+from collections.abc import Hashable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from fedlib.federation import ServerState, Task, sample_cohort
 from fedlib.federation.client_updates import initial_state, method_generators, method_streams
 from fedlib.methods.feddrl.agent import AgentState, AggregationAgent
 from fedlib.methods.feddrl.online_round import play_round
-from fedlib.methods.pretraining_cache import LruCache, before_round_1, digest
+from fedlib.methods.pretraining_cache import LruCache, before_round_1, cache_key
 from fedlib.rl import Agent, Replay
 from fedlib.run import Run
 
@@ -69,7 +70,7 @@ def start(method: TwoStageAgent, task: Task, state: ServerState) -> ServerState:
 
     Before round 1, if this process has trained the same main agents already.
     """
-    known = _remembered.get(_digest(method, task))
+    known = _remembered.get(_cache_key(method, task))
     if known is not None:
         return replace(state, memory={"learner": known.pack()})
     workers = initial_state(worker_task(task, method.workers))
@@ -96,15 +97,15 @@ def advance(method: TwoStageAgent, task: Task, state: ServerState) -> tuple[Serv
         return replace(state, round=state.round + 1, memory=_pack(workers)), failed
     learner, experience = main_agent(method, task, workers)
     if not failed and experience.is_finite():
-        _remembered.keep(_digest(method, task), learner)
+        _remembered.keep(_cache_key(method, task), learner)
     return replace(state, round=0, memory={"learner": learner.pack()}), failed
 
 
-def _digest(method: TwoStageAgent, task: Task) -> str:
+def _cache_key(method: TwoStageAgent, task: Task) -> Hashable | None:
     """All that decides the main agents before round 1: not T, who evaluates, or how they act later."""
     run = before_round_1(task.run, worker_rounds(method, task.run))
     settings = asdict(replace(method, agent=method.taught, worker_rounds=None))
-    return digest(task, run.key, type(method), settings)
+    return cache_key(task, run.key, settings, method=method)
 
 
 def _pack(workers: ServerState) -> dict[str, Any]:

@@ -375,13 +375,13 @@ def test_workers_of_another_model_or_method_are_not_taken():
         torch.nn.init.constant_(module.weight, value)
         torch.nn.init.zeros_(module.bias)
     found = [
-        pretraining._digest(method, one_task)
+        pretraining._cache_key(method, one_task)
         for one_task in (task, replace(task, model=torch.nn.Linear(64, 3)), replace(task, starts_with=zero),
                          replace(task, starts_with=one))
     ]  # fmt: skip
-    found.append(pretraining._digest(OtherReward(**SMALL, **MODES["two_stage"]), task))
+    found.append(pretraining._cache_key(OtherReward(**SMALL, **MODES["two_stage"]), task))
     assert len(set(found)) == 5
-    assert pretraining._digest(method, make_world(rounds=3)) == found[0]
+    assert pretraining._cache_key(method, make_world(rounds=3)) == found[0]
 
 
 def test_a_worker_that_failed_fails_every_run_that_asks_for_it():
