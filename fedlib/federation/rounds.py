@@ -114,6 +114,7 @@ def _played(
         f"{name}.apply returned the state of round {server.round} in round {cohort.round}; allowed: the "
         "round counted up, as `finish_round` and `ServerState.advance` do",
     )
+    report.check_shapes(name, len(cohort.clients))
     for column, values in report.columns.items():
         each = len(values) if hasattr(values, "__len__") and not isinstance(values, str) else None
         check(

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedlib.errors import check
 from fedlib.federation.aggregate import Tensors
 
 
@@ -66,7 +67,28 @@ class RoundReport:
     columns: dict[str, list[Any]] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
 
+    def check_shapes(self, name: str, replicas: int) -> None:
+        """UsageError unless clients and weights are [R, K], losses [R, K] or [R, 1]; name: the method's."""
+        shape = tuple(getattr(self.clients, "shape", ()))
+        check(
+            len(shape) == 2 and shape[0] == replicas,
+            f"{name}.apply reported clients {_told(self.clients)}; allowed: an array [R, K], R = {replicas}",
+        )
+        for field_name, allowed in (("weights", [shape]), ("train_loss", [shape, (replicas, 1)])):
+            value = getattr(self, field_name)
+            check(
+                isinstance(value, Tensor) and tuple(value.shape) in allowed,
+                f"{name}.apply reported {field_name} {_told(value)}; allowed: a tensor of "
+                f"{' or '.join(map(str, dict.fromkeys(allowed)))}, as [R, K] of its clients",
+            )
+
     def diverged(self, round_index: int) -> dict[int, str]:
         """Replica -> why it failed, of those with a training loss that is not finite; one copy to the CPU."""
         lost = (~self.train_loss.isfinite().all(dim=1)).nonzero().flatten().tolist()
         return {r: f"failed: a training loss is not finite in round {round_index}" for r in lost}
+
+
+def _told(value: Any) -> str:
+    """Type and, where it has one, shape of a value."""
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ + ("" if shape is None else f" {tuple(shape)}")
