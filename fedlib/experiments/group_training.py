@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from fedlib import federation, methods
 from fedlib.errors import OutputError
-from fedlib.experiments import provenance
+from fedlib.experiments import provenance, tracking
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
 from fedlib.experiments.labels import group_label
 from fedlib.experiments.own_files import own_files
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import FAILED, FINISHED, Store, plain
-from fedlib.experiments.tracking import Tracker
 from fedlib.run import Run
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Context:
     progress: Progress = field(default_factory=Progress)
     checkpoint_seconds: float = CHECKPOINT_SECONDS  # 0: after every round
     max_clients_per_pass: int | None = None  # None: by the engine's rule
-    tracker: Tracker | None = None  # of experiments, beside the store
+    tracker: tracking.Tracker | None = None  # of experiments, beside the store
     told: Mapping[str, str] = field(default_factory=dict)  # of `labels.distinctions`
 
 
@@ -58,6 +57,7 @@ def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | Non
         raise
     finally:
         context.progress.finish()
+        tracking.close(context.tracker)
 
 
 class _Session:

@@ -1,12 +1,16 @@
 """Rows as scalars of TensorBoard: read back by its own reader; the stored rows are as without it."""
 
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from fedlib.cli.main import main
 from fedlib.errors import UsageError
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import ROWS, Store
-from fedlib.experiments.tracking import make_tracker
+from fedlib.experiments.tracking import TensorBoard, make_tracker
 from fedlib.run import Run
 
 RUN = Run(
@@ -31,6 +35,41 @@ def test_no_tracker_without_a_name_and_an_unknown_one_is_refused(tmp_path, monke
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install tensorboard"):
         make_tracker("tensorboard", tmp_path)
+
+
+def test_a_run_has_one_file_that_is_flushed_each_round_and_closed_after_its_group(tmp_path, monkeypatch):
+    calls = []
+
+    class Writer:
+        def __init__(self, folder):
+            self.note = lambda *what: calls.append((folder, *what))
+            self.note("open")
+
+        def add_scalar(self, name, value, step):
+            if name == "test_accuracy":
+                self.note("round", step)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.close()
+
+        def flush(self):
+            self.note("flush")
+
+        def close(self):
+            self.note("close")
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
+    runs = [RUN, replace(RUN, seed=1), replace(RUN, local_epochs=2)]  # two groups
+    run_runs(runs, store=Store(tmp_path), device="cpu", tracker=TensorBoard(tmp_path))
+    rounds = [step for n in range(3) for step in (("round", n), ("flush",))]
+    for run in runs:
+        own = [what for folder, *what in calls if folder == str(tmp_path / run.id / run.key)]
+        assert [*map(tuple, own)] == [("open",), *rounds, ("close",)]
+    last = str(tmp_path / RUN.id / runs[2].key)
+    assert {folder for folder, *_ in calls[-8:]} == {last}  # the first group's are closed by then
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of tensorboard itself
