@@ -66,10 +66,11 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     short, every, taught = (
         _by_number(number, "{}", sides, rows_of) for number in (MEAN_ROUND, IN_ALL_ROUNDS, OVER_PERMUTED)
     )
+    further = "and" if short == every else f"and {every}"
     return [
         f"{evaluator}.",
         f"Against those of as many workers at random SchedulerFL's rounds on IID data are {short} up to the "
-        f"threshold, and {every} over all rounds.",
+        f"threshold {further} over all rounds.",
         f"Taught on permuted rewards its rounds are {taught}.",
     ]
 
