@@ -42,6 +42,25 @@ def test_the_conclusion_names_the_side_of_each_interval(monkeypatch, gain, gap):
     ]
 
 
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        ("more", "higher than by dropping the slowest clients"),
+        ("less", "lower than by dropping the slowest clients"),
+        ("undecided", "undecided against dropping the slowest clients"),
+    ],
+)
+@pytest.mark.parametrize(("side", "level"), [("less", "below"), ("more", "above")])
+def test_the_first_line_answers_in_short(monkeypatch, gain, words, side, level):
+    monkeypatch.setattr(headline, "LESS_RULE", {"drop_slowest": (Fixed(gain), None)})
+    monkeypatch.setattr(headline, "PROMISED", (None, None, Fixed(side)))
+    monkeypatch.setattr(headline, "TRAINED", Fixed("undecided"))
+    assert headline._in_short(lambda name: pd.DataFrame()) == [
+        f"In short: FedDdrl's return is {words}, at as many uploads. Its accuracy is {level} that of FedAvg "
+        "with Balanced-MixUp. That training adds to the return does not show."
+    ]
+
+
 def test_without_rows_there_is_no_conclusion():
     assert headline.conclusion(lambda name: pd.DataFrame()) == []
 

@@ -361,3 +361,16 @@ def test_what_the_choice_earns_is_told_with_its_agents():
     assert "shortest probing epochs" not in told  # not run
     assert "left out" not in told
     assert further_tables.choice_sentence(agents_by_hand().iloc[:0]).startswith("No agents")
+
+
+def test_a_correlation_over_agents_is_told_with_its_number_and_chance():
+    """Ranks 1 to 4 against 3, 4, 1, 2: rho = 1 - 6 * 16 / (4 * 15) = -0.6, as t with two degrees p = 0.4."""
+    values = pd.DataFrame(
+        {"return": [1.0, 2.0, 3.0, 4.0], "accuracy": [0.8, 0.7, 0.6, 0.5]},
+        index=pd.MultiIndex.from_product([["MNIST"], range(4)], names=["role", "seed"]),
+    )
+    assert return_tables._rank_words(values, {"MNIST": "MNIST"}) == "−1.00 on MNIST"
+    told = return_tables._rank_words(
+        values.assign(accuracy=[0.7, 0.8, 0.5, 0.6]), {"MNIST": "M"}, chance=True
+    )
+    assert told == "−0.60 on M (4 agents, p = 0.4)"

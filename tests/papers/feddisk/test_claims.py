@@ -1,6 +1,7 @@
 """FedDisk's verdicts, tables and errata: on rows made by hand, and against numbers worked out by hand."""
 
 import json
+import math
 
 import claims
 import numpy as np
@@ -260,6 +261,46 @@ def test_what_the_run_of_the_papers_length_says():
     assert "are +6.00 [+6.00, +6.00] rounds" in saved
     behind = rows([0.7] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
     assert "FedAvg: it is behind." in at_length(lambda _: behind)[1]
+
+
+def test_competitors_that_end_alike_are_told_to_be_one_comparison():
+    """FedProx half a tenth of a point below FedAvg in every trial, the others ten points."""
+    won = rows([0.9] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
+    prox = won.method == "fedprox"
+    near = won.assign(
+        client_test_accuracy_mean=won.client_test_accuracy_mean.where(
+            ~prox, won.client_test_accuracy_mean + 0.1 - 0.0005
+        )
+    )
+    assert "comparison" not in at_length(lambda _: won)[2].partition("(Holm)")[2]
+    assert at_length(lambda _: near)[2].endswith(
+        " Within 0.05 points of FedAvg in every trial: FedProx. With it that is little more than one "
+        "comparison."
+    )
+
+
+def test_the_rules_beside_c7_are_told_of_the_papers_length_and_of_short_runs():
+    """Losses 5, 4, 3.99, 4.1: the first rise is after round 3, within 0.5 % of 3.99 is round 2."""
+    frame = rows([0.8] * 3, [0.7] * 3).assign(made_validation_loss="[5.0, 4.0, 3.99, 4.1]")
+    told = {
+        (one.artifact, one.tell(frame))
+        for one in next(c for c in CLAIMS if c.id == "FEDDISK-C7").supplements[1:]
+    }
+    rise, near = (
+        f"100 rounds less the {what} rounds in each of 3 seeds"
+        for what in ("round before the first rise: +97", "first round within 0.5 % of the lowest loss: +98")
+    )
+    places = {"feddisk/converged": "at the paper's length", "feddisk/fig5": "in short runs"}
+    assert told == {(name, f"{where}: {rule}") for name, where in places.items() for rule in (rise, near)}
+
+
+def test_the_loss_is_told_beside_fedavgs_too():
+    """FedDisk's loss is 0.2; FedAvg's 0.4, twice as much, is the lowest of the competitors'."""
+    frame = rows([0.8] * 3, [0.6] * 3)
+    assert quantities.loss_saved_to_fedavg(frame).tolist() == pytest.approx([100 * math.log(2)] * 3)
+    better = frame.assign(client_loss_mean=frame.client_loss_mean.where(frame.method != "fedbn", 0.1))
+    assert quantities.loss_saved_to_fedavg(better).tolist() == pytest.approx([100 * math.log(2)] * 3)
+    assert quantities.loss_saved(better).tolist() == pytest.approx([-100 * math.log(2)] * 3)
 
 
 def test_trials_that_lack_a_method_say_nothing_at_length():
