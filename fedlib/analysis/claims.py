@@ -181,11 +181,12 @@ class Effect:
             return f"{self.what}: its cells have not been run"
         at = f" in {self.deciding}" if self.deciding else ""
         over = self.over.removesuffix("s") if self.interval.n == 1 else self.over
-        ratio = f", a ratio of {ratio_words(self.interval)}" if LOGARITHM in self.what else ""
-        found, n = f"{self.effect} {self.unit}{ratio},", f"{self.interval.n} {over}"
-        if self.interval.n > 1 and self.interval.low == self.interval.high:  # no width, and no certainty
-            found = f"{f'{self.interval.mean:+g}'.replace('+0', '0')} {self.unit} in each of"
-        words = f"{self.what}{at}: {found} {n}"
+        same = self.interval.n > 1 and self.interval.low == self.interval.high  # no width, and no certainty
+        shown = Interval(self.interval.mean, math.nan, math.nan, 1) if same else self.interval
+        value = (f"{shown.mean:+g}" if shown.mean else "0") if same else self.effect
+        ratio = f", a ratio of {ratio_words(shown)}" if LOGARITHM in self.what else ""
+        words = f"{self.what}{at}: {value} {self.unit}{ratio}{' in each of' if same else ','} "
+        words += f"{self.interval.n} {over}"
         if not math.isnan(self.printed):
             words += f", printed {number_words(self.printed, signed=True)}"
         return words + self._span()

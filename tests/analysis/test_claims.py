@@ -260,6 +260,17 @@ def test_interval_words(interval, words):
     assert interval_words(interval) == words
 
 
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.0, "0 points in each of 3 seeds"), (0.25, "+0.25 points in each of 3 seeds"),
+                         (-2.0, "-2 points in each of 3 seeds")],
+)  # fmt: skip
+def test_equal_values_are_told_without_an_interval(value, words):
+    """An interval without width would look like certainty."""
+    for found, told in ((Interval(value, value, value, 3), words), (Interval(2, 1, 3, 3), "points, 3 seeds")):
+        effect = claims.Effect("gain", "points", SUPERIORITY, "inconclusive", found, math.nan, 1)
+        assert effect.described.endswith(told)
+
+
 def test_a_bound_is_not_rounded_to_the_margin():
     """0.484 reads +0.5 beside a width of a point; below a margin of 0.5 it must not."""
     close = Interval(-0.6, -1.684, 0.484, 3)

@@ -6,7 +6,7 @@ from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim
 from fedlib.papers.feddisk.ablation_tables import ablation_table, weights_worth
 from fedlib.papers.feddisk.claims import CLAIMS
-from fedlib.papers.feddisk.quantities import last_lead, nats_of_width
+from fedlib.papers.feddisk.quantities import gap_to_fedavg, last_lead, nats_of_width
 
 ROWS, AT_LENGTH = "feddisk/ablations", "feddisk/converged"
 NOTEBOOK = "notebooks/02_feddisk.ipynb"
@@ -22,9 +22,24 @@ def last_against_fedavg(rows_of: RowsOf) -> Interval | None:
     return last_lead(rows)
 
 
-def _of_feddisk(table: pd.DataFrame) -> Interval | None:
-    own = table[table.variant == "feddisk"]
+def _best_against_fedavg(rows_of: RowsOf) -> Interval | None:
+    rows = rows_of(AT_LENGTH)
+    gaps = gap_to_fedavg(rows) if len(rows) else rows
+    return mean_interval(gaps.to_numpy()) if len(gaps) else None
+
+
+def _of_variant(table: pd.DataFrame, name: str = "feddisk") -> Interval | None:
+    own = table[table.variant == name]
     return Interval.from_columns(own.iloc[0], "mean", "") if len(own) else None
+
+
+def _raw_odds(name: str, what: str) -> Number:
+    """FedDisk's accuracy with weights that change the step, less FedAvg's, in short runs."""
+    return Number(
+        id=f"feddisk-{name}", what=f"accuracy after the last of 20 rounds with {what}, less FedAvg's",
+        unit="points", artifacts=(ROWS,), places=(NOTEBOOK,),
+        compute=lambda rows_of: _of_variant(ablation_table(rows_of(ROWS)), f"feddisk_{name}"),
+    )  # fmt: skip
 
 
 def _wider(rows: pd.DataFrame) -> Interval | None:
@@ -34,7 +49,7 @@ def _wider(rows: pd.DataFrame) -> Interval | None:
 
 (
     AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLED, SHUFFLED_AT_LENGTH,
-    WIDER, WIDER_IN_NATS,
+    WIDER, WIDER_IN_NATS, BEST_AGAINST_FEDAVG, RAW_ODDS, MEAN_ODDS,
 ) = NUMBERS = (
     of_claim(
         CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, *PLACES), artifact=AT_LENGTH,
@@ -47,13 +62,13 @@ def _wider(rows: pd.DataFrame) -> Interval | None:
     Number(
         id="feddisk-fedavg", what="FedDisk's accuracy after the last of 20 rounds less FedAvg's",
         unit="points",
-        artifacts=(ROWS,), compute=lambda rows_of: _of_feddisk(ablation_table(rows_of(ROWS))),
+        artifacts=(ROWS,), compute=lambda rows_of: _of_variant(ablation_table(rows_of(ROWS))),
         places=(NOTEBOOK,),
     ),
     Number(
         id="feddisk-shuffled", what="FedDisk's less that with its weights on other samples, 20 rounds",
         unit="points",
-        artifacts=(ROWS,), compute=lambda rows_of: _of_feddisk(weights_worth(rows_of(ROWS))), places=PLACES,
+        artifacts=(ROWS,), compute=lambda rows_of: _of_variant(weights_worth(rows_of(ROWS))), places=PLACES,
     ),
     of_claim(CLAIMS, "FEDDISK-R1", 1, id="feddisk-length-shuffled", places=(README, *PLACES)),
     of_claim(CLAIMS, "FEDDISK-C8", 0, id="feddisk-width", places=(FINDINGS,)),
@@ -62,4 +77,10 @@ def _wider(rows: pd.DataFrame) -> Interval | None:
         what="least validation loss of the MADE with the paper's width less the best wider one's, MNIST",
         compute=lambda rows_of: _wider(rows_of("feddisk/made-width")),
     ),
+    Number(
+        id="feddisk-best-fedavg", what="FedDisk's best of 1500 rounds less FedAvg's", unit="points",
+        artifacts=(AT_LENGTH,), compute=_best_against_fedavg, places=(NOTEBOOK,),
+    ),
+    _raw_odds("raw", "weights that are raw odds"),
+    _raw_odds("mean", "the client's mean of these odds as weights"),
 )  # fmt: skip

@@ -117,7 +117,10 @@ def test_foreign_settings_are_told_beside():
     ("number", "told"),
     [
         (4, "quickest competitor - FedDisk: +6 rounds in each of 3 seeds"),  # 9 less 2 of the MADE and 1
-        (5, "/ FedDisk (100 log): 0 % in each of 3 seeds"),  # 100 * 9 bytes against 400 * 2 + 100
+        (
+            5,
+            "/ FedDisk (100 log): 0 %, a ratio of 1.00 in each of 3 seeds",
+        ),  # 100 * 9 bytes against 400 * 2 + 100
     ],
 )
 def test_two_epochs_with_two_competitors_stand_beside_rounds_and_traffic(number, told):

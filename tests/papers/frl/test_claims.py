@@ -141,16 +141,17 @@ def test_what_the_coded_agent_settles_on_stands_beside_the_verdict():
         "as the code has it (A3, A4): episodes that keep the selection, 20 workers: +10"
     )
     assert fixed.startswith("as the code has it (A3, A4): workers chosen alike in 95 % of the last 50 rounds")
-    assert "of 20: +20.00 [" in fixed
-    assert "+0.00 [" in told("C2", both(evaluator(20, 11), evaluator(20, None, options=coded)))[2]
+    assert "of 20: +20 workers in each" in fixed
+    none = told("C2", both(evaluator(20, 11), evaluator(20, None, options=coded)))[2]
+    assert "of 20: 0 workers in each of 3 seeds" in none
     settled, _, fixed, _ = told("C2", both(evaluator(20, None), evaluator(20, 11, options=RATE)))[4:]
     assert settled.startswith("with the rate of its code (A33): episodes that keep the selection, 20 worke")
     assert "(by its rule " in settled
-    assert "of 20: +20.00 [" in fixed
+    assert "of 20: +20 workers in each" in fixed
     coded = {"approach": 2, **CODE_2}
     changing, used, _ = told("C5", evaluator(20, None, options=coded, share=0.9))
     assert changing.startswith("as the code has it (A8, F1): workers that change from round to round, above")
-    assert "at the end, above 80 %: +10.00 [" in used
+    assert "at the end, above 80 %: +10 % of the workers in each" in used
 
 
 def test_rewards_rise_and_spread():
@@ -446,7 +447,7 @@ def test_a_stricter_threshold_and_the_final_accuracy_beside_c13():
     strict, final, policies = (tell(rows) for tell in beside("C13")[:3])
     assert "rounds to 98 % of random's final accuracy, scheduler - random: +16.0" in strict
     assert strict.endswith("(by its rule not supported)")
-    assert "final accuracy, scheduler - random: -3.0" in final
+    assert "final accuracy, scheduler - random: -3 points" in final
     assert policies == "threshold reached in 6 of 6 runs of 2 policies, after 3 to 5 rounds"
     some = estimands.tell_every_policy(race((4, 4, None), (2, 2, 2)))
     assert some == "threshold reached in 5 of 6 runs of 2 policies, after 2 to 4 rounds"

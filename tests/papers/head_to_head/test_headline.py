@@ -140,7 +140,7 @@ def test_a_second_data_set_stands_beside_the_claims():
         for number in (1, 2, 3, 4, 9)
     }
     assert {number: len(found) for number, found in beside.items()} == {1: 1, 2: 1, 3: 0, 4: 1, 9: 1}
-    words = "on a second data set: FedDRL (online) - the best baseline: -10.00 [-10.00, -10.00] points"
+    words = "on a second data set: FedDRL (online) - the best baseline: -10 points in each"
     assert beside[4][0].tell(rows).startswith(words)
     assert beside[9][0].tell(rows) == ""  # FAVOR has no rows there
 
