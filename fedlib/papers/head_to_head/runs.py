@@ -178,7 +178,8 @@ def comparison(profile: str) -> list[Run]:
     ]
 
 
-# On other data sets (HEAD-A18, HEAD-A21): FedAvg, two strong baselines, who learns with its untrained policy
+# On other data sets (HEAD-A18, HEAD-A21): FedAvg, two strong baselines, who learns with its untrained policy;
+# on the third one the other baselines, too
 OTHER_SETS = {
     "second_set": {"extended": "cifar10-jpeg", "paper": "cifar10"},
     "third_set": {"extended": "mnist", "paper": "mnist"},
@@ -188,19 +189,23 @@ TRANSFERRED = (
     "fedavg", "fedyogi", "fedexp",
     *(name for name, one in CONTESTANTS.items() if one.learns or one.options.get("agent") == "untrained"),
 )  # fmt: skip
+FURTHER = tuple(
+    name for name, one in CONTESTANTS.items() if not (one.learns or one.twin_of or name in TRANSFERRED)
+)
+ON_OTHER_SET = {"second_set": TRANSFERRED, "third_set": TRANSFERRED + FURTHER}
 
 
 def on_other_set(name: str, profile: str) -> list[Run]:
-    """Contestants of `TRANSFERRED` in `OTHER_CELLS`, with the settings found on Fashion-MNIST.
+    """Contestants of `ON_OTHER_SET` in `OTHER_CELLS`, with the settings found on Fashion-MNIST.
 
     name: of `OTHER_SETS`. `paper` has these runs in its comparison; `extended` on as many images as its own.
     """
     settings, artifact = chosen(), "comparison" if profile == "paper" else name
     cells = [base_run(profile, artifact, OTHER_SETS[name][profile], cell) for cell in OTHER_CELLS]
     return [
-        with_settings(cell, name, **settings[CONTESTANTS[name].twin_of or name])
+        with_settings(cell, contestant, **settings[CONTESTANTS[contestant].twin_of or contestant])
         for cell in cells
-        for name in TRANSFERRED
+        for contestant in ON_OTHER_SET[name]
     ]
 
 

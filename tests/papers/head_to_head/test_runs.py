@@ -38,11 +38,14 @@ def test_other_sets_repeat_part_of_the_comparison(name):
     assert {one.key for one in at_paper} <= {one.key for one in runs.comparison("paper")}
     there = [replace(one, artifact="comparison", dataset="fmnist") for one in own]
     assert {one.key for one in there} <= {one.key for one in runs.comparison("extended")}
-    assert len(there) == 2 * 11
+    assert len(there) == 2 * len(runs.ON_OTHER_SET[name])
     learned = {name for name, one in runs.CONTESTANTS.items() if one.learns}
     untrained = {name for name, one in runs.CONTESTANTS.items() if one.options.get("agent") == "untrained"}
     assert {runs.CONTESTANTS[name].twin_of for name in untrained} == learned
     assert set(runs.TRANSFERRED) == {"fedavg", "fedyogi", "fedexp"} | learned | untrained
+    assert set(runs.ON_OTHER_SET["second_set"]) == set(runs.TRANSFERRED)
+    shuffled_or_permuted = {name for name in runs.CONTESTANTS if name.endswith(("_shuffled", "_permuted"))}
+    assert set(runs.ON_OTHER_SET["third_set"]) == set(runs.CONTESTANTS) - shuffled_or_permuted
 
 
 def test_every_smoke_run_is_valid():
