@@ -267,7 +267,7 @@ def verdict_on(claim: Claim, rows: pd.DataFrame) -> Verdict:
         effects, held_back = _through_own_gates(claim.parts, effects, real)
         found = [*held_back, *found]
     evidence = "\n".join([*failed, *map(str, effects), *found])
-    data = dataset_words(rows_that_count(claim.parts, real))
+    data = dataset_words(rows_that_count(claim.parts, real, [effect.samples for effect in effects]))
     return Verdict(str(decisions.combine([e.verdict for e in effects])), evidence, effects, data=data)
 
 
@@ -320,7 +320,8 @@ def effects_of(parts: tuple[Part, ...], rows: pd.DataFrame) -> tuple[Effect, ...
 def effect_of(part: Part, table: pd.DataFrame) -> Effect:
     """Decide one part from its samples: one line per seed, one column per cell; none: not testable here."""
     if table.empty:
-        return Effect(part.what, part.unit, part.kind, NOT_TESTABLE, NO_INTERVAL, math.nan, math.nan)
+        nothing = (NOT_TESTABLE, NO_INTERVAL, math.nan, math.nan)
+        return Effect(part.what, part.unit, part.kind, *nothing, samples=table)
     names, values = [str(name) for name in table.columns], table.to_numpy(dtype=float)
     cells = {name: mean_interval(values[:, i]) for i, name in enumerate(names)}
     margin, printed = part.margin_over(names), part.printed_over(names)

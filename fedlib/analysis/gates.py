@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.claims import Gate
+from fedlib.analysis.memo import kept_per_frame
 
 TOLERANCE = 1.0  # points of accuracy by which a flat curve may rise or fall over the last quarter
 LAST_QUARTER = 0.75  # share of the rounds after which the slope is taken
@@ -30,7 +31,9 @@ def curves_flat(
     compared; none: all.
     """
 
+    @kept_per_frame
     def check(rows: pd.DataFrame) -> tuple[bool, str]:
+        rows = rows[[*by, "round", value]]
         own = rows[rows[by[-1]].isin(only)] if only else rows
         if own[value].isna().all():
             return False, f"no curves of {', '.join(only) or value}"
@@ -76,7 +79,7 @@ def last_quarter_rise(rows: pd.DataFrame, by: Sequence[str], value: str) -> pd.S
         slope = np.polyfit(rounds[late], 100 * curve.to_numpy()[late], 1)[0]
         return float(slope * (rounds.max() - rounds[late].min()))
 
-    known = rows[rows[value].notna() & (rows["round"] > 0)]
+    known = rows.loc[rows[value].notna() & (rows["round"] > 0), [*by, "round", value]]
     means = known.groupby([*by, "round"], dropna=False)[value].mean()
     return means.groupby(level=list(by), dropna=False).apply(rise)
 

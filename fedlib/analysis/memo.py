@@ -3,22 +3,24 @@
 import functools
 import weakref
 from collections.abc import Callable
+from typing import TypeVar
 
 import pandas as pd
 
 Table = Callable[..., pd.DataFrame]
+Found = TypeVar("Found")
 
 
-def kept_per_frame(table: Table) -> Table:
+def kept_per_frame(table: Callable[..., Found]) -> Callable[..., Found]:
     """Decorate `table(rows, *options)`: computed once per frame and options, kept as long as the frame.
 
-    For frames that nobody changes in place, as those of a loader. Every call returns the same frame, so
+    For frames that nobody changes in place, as those of a loader. Every call returns the same object, so
     that what is kept for it is found again; nobody may change it either.
     """
-    kept: dict[int, dict[tuple, pd.DataFrame]] = {}
+    kept: dict[int, dict[tuple, Found]] = {}
 
     @functools.wraps(table)
-    def found(rows: pd.DataFrame, *options: object) -> pd.DataFrame:
+    def found(rows: pd.DataFrame, *options: object) -> Found:
         own = kept.get(id(rows), {})
         if options in own:
             return own[options]

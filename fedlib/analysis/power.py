@@ -42,6 +42,10 @@ class Spread:
     def printed(self) -> float:
         return self.part.printed_over(list(self.names))
 
+    @cached_property
+    def printed_cells(self) -> tuple[float, ...]:
+        return tuple(self.part.printed_over([name]) for name in self.names)
+
 
 @dataclass(frozen=True)
 class Power:
@@ -130,8 +134,7 @@ def _effect(spread: Spread) -> list[float]:
         return [2 * spread.margin if math.isnan(printed) or printed <= 0 else printed]
     if spread.part.kind == EQUIVALENCE:
         return [0.0 if math.isnan(spread.printed) else spread.printed]
-    found = [spread.part.printed_over([name]) for name in spread.names]
-    return [0.0 if math.isnan(value) else value for value in found]
+    return [0.0 if math.isnan(value) else value for value in spread.printed_cells]
 
 
 def seeds_needed(spreads: list[Spread], *, repeats: int = SEARCH_REPEATS) -> int | None:

@@ -22,17 +22,21 @@ def samples_of(part: Estimating, rows: pd.DataFrame) -> pd.DataFrame:
     return table.dropna(axis="columns", how="all").dropna()
 
 
-def rows_that_count(parts: Sequence[Estimating], rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the data sets without which a sample of these parts changes; all, where none does."""
+def rows_that_count(
+    parts: Sequence[Estimating], rows: pd.DataFrame, samples: Sequence[pd.DataFrame]
+) -> pd.DataFrame:
+    """The rows of the data sets without which a sample of these parts changes; all, where none does.
+
+    samples: of each part, from all the rows.
+    """
     names = rows["dataset"].dropna().unique() if "dataset" in rows else ()
     if len(names) < 2:
         return rows
-    whole = [samples_of(part, rows) for part in parts]
-    idle = [name for name in names if _alike(parts, rows[rows["dataset"] != name], whole)]
+    idle = [name for name in names if _alike(parts, rows[rows["dataset"] != name], samples)]
     return rows if len(idle) == len(names) else rows[~rows["dataset"].isin(idle)]
 
 
-def _alike(parts: Sequence[Estimating], rows: pd.DataFrame, samples: list[pd.DataFrame]) -> bool:
+def _alike(parts: Sequence[Estimating], rows: pd.DataFrame, samples: Sequence[pd.DataFrame]) -> bool:
     try:
         return all(samples_of(part, rows).equals(own) for part, own in zip(parts, samples, strict=True))
     except UsageError:  # these rows lack what is compared

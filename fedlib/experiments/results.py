@@ -125,7 +125,7 @@ def group_keys(runs: Iterable[Run]) -> dict[str, set[str]]:
 
 def finished_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Without the runs that failed."""
-    if rows.empty or "status" not in rows or "run" not in rows:
+    if rows.empty or "status" not in rows or "run" not in rows or (rows["status"] == "ok").all():
         return rows
     finished = rows.groupby("run")["status"].transform("last") == "ok"
     return rows if finished.all() else rows[finished]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -77,10 +78,17 @@ def deciding_rows(claim: Claim, profiles: list[str], load: Load) -> Iterator[tup
     Complete grids come first, the largest profile first: a finished cell of a larger grid must not speak
     for the whole. Grids that are merely begun count where none is complete.
     """
-    names = (claim.artifact, *claim.fallback)
-    there = [(name, profile) for profile in profiles for name in names if len(load(name, profile))]
-    whole = [pair for pair in there if is_whole(*pair, load(*pair))]
-    yield from ((*pair, pair in whole) for pair in whole or there)
+    begun, complete = [], False
+    for profile, name in itertools.product(profiles, (claim.artifact, *claim.fallback)):
+        rows = load(name, profile)
+        if not len(rows):
+            continue
+        if is_whole(name, profile, rows):
+            complete = True
+            yield name, profile, True
+        begun.append((name, profile, False))
+    if not complete:
+        yield from begun
 
 
 def _verdict_at(claim: Claim, artifact: str, profile: str, whole: bool, load: Load) -> Verdict:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from fedlib.analysis.claims import Claim, Part, verdict_on
-from fedlib.analysis.samples import rows_that_count
+from fedlib.analysis.samples import rows_that_count, samples_of
 from fedlib.errors import check
 
 
@@ -25,7 +25,8 @@ def on(*datasets):
 
 
 def names(parts, rows):
-    return list(rows_that_count(parts, rows).dataset.unique())
+    samples = [samples_of(part, rows) for part in parts]
+    return list(rows_that_count(parts, rows, samples).dataset.unique())
 
 
 def test_data_sets_that_change_no_sample_do_not_count():

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval
+from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.analysis.tables import compare, standing_words, summarise_seeds
 from fedlib.papers.fedddrl import quantities, runs
@@ -96,6 +97,7 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     return joined.drop(columns="variant").round({"accuracy": 1})
 
 
+@once_per_frame
 def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
     """Compare each learned policy with the two dropping rules at the same number of uploads.
 

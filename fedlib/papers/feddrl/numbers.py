@@ -7,8 +7,8 @@ import pandas as pd
 
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.analysis.memo import kept_per_frame
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
-from fedlib.data.titles import title_of
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.claims import CLAIMS
@@ -17,6 +17,7 @@ from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slo
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
 from fedlib.papers.feddrl.quantities import late_levels, late_spread, named, of_feddrl, over_rounds, rewards
+from fedlib.papers.feddrl.repair_numbers import REPAIR_NUMBERS
 from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
 from fedlib.papers.feddrl.time_numbers import PAGE, TIME_NUMBERS
 
@@ -58,11 +59,6 @@ RIVALS = {
 FEW_RIVALS = ("fedavg", "untrained")  # in the cells beside these
 OF_TABLE3 = ("ce", "cn", "pa", "mnist", "mnist-cn", "mnist-pa")
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
-AGENT_WORDS = {
-    "feddrl": "the agent as printed", "untrained": "the agent never trained",
-    "repaired": "the repaired agent", "repaired_permuted": "the same with permuted rewards",
-    "small_groups": "the rule that gives small groups e times the weight",
-}  # fmt: skip
 OWN = {
     "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,", "repaired": "the repaired agent's",
     "feddrl_online": "FedDRL's, in its online mode,",
@@ -88,11 +84,11 @@ def _at_length(
     """FedDRL, or a variant, less a control in a cell of the paper's length: best accuracy, or late."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        cell = _whole(rows_of(LENGTH[scheme]))
-        if not len(cell):
+        cell = _cell_with(rows_of, scheme, control)
+        if cell is None:
             return None
         ours = dict(zip(("feddrl", "drawn"), of_feddrl(cell), strict=True)).get(own, own)
-        if not {ours, control} <= set(cell.variant):
+        if ours not in cell.variant.unique():
             return None
         levels = late_levels(cell) if late else {name: best_by_seed(cell, name) for name in (ours, control)}
         return paired(levels[ours], levels[control])
@@ -111,8 +107,8 @@ def _second_half(scheme: str, own: str = "feddrl", control: str = "fedavg") -> N
     """FedDRL, or with drawn slots, less a control over the second half of the rounds (ten windows)."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        cell = _whole(rows_of(LENGTH[scheme]))
-        if not len(cell) or not {own, control} <= set(cell.variant):
+        cell = _cell_with(rows_of, scheme, own, control)
+        if cell is None:
             return None
         levels = late_levels(cell, share=0.5)
         return paired(levels[own], levels[control])
@@ -124,6 +120,13 @@ def _second_half(scheme: str, own: str = "feddrl", control: str = "fedavg") -> N
     )  # fmt: skip
 
 
+def _cell_with(rows_of: RowsOf, scheme: str, *variants: str) -> pd.DataFrame | None:
+    """The cell of `LENGTH`; None where one of these variants was not run."""
+    cell = _whole(rows_of(LENGTH[scheme]))
+    return cell if len(cell) and set(variants) <= set(cell.variant.unique()) else None
+
+
+@kept_per_frame
 def _whole(rows: pd.DataFrame) -> pd.DataFrame:
     """Named rows of the runs that are as long as the paper's."""
     return named(rows[rows["rounds"] == ROUNDS]) if len(rows) else rows
@@ -143,10 +146,10 @@ def _factors_at_length(scheme: str, *, in_slot: bool) -> Number:
     """Factor of a small group's client less that of a main group's, in that cell."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        own = _whole(rows_of(LENGTH[scheme]))
-        if not len(own) or "feddrl" not in set(own.variant):
+        cell = _cell_with(rows_of, scheme, "feddrl")
+        if cell is None:
             return None
-        return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(own, "feddrl").to_numpy())
+        return mean_interval((factor_gap_in_slot if in_slot else factor_gap)(cell, "feddrl").to_numpy())
 
     words = "after a quarter of the rounds" + ", among clients in the same slot" * in_slot
     return Number(
@@ -160,8 +163,8 @@ def _spread_with_ten(own: str) -> Number:
     """Spread of the accuracy over the last rounds, FedDRL's less FedAvg's: what the best round gains by."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        cell = _whole(rows_of(LENGTH[TEN]))
-        if not len(cell) or not {own, "fedavg"} <= set(cell.variant):
+        cell = _cell_with(rows_of, TEN, own, "fedavg")
+        if cell is None:
             return None
         spread = late_spread(cell)
         return paired(spread[own], spread.fedavg)
@@ -244,38 +247,12 @@ def _early(rival: str, words: str) -> Number:
     )  # fmt: skip
 
 
-def _repair(data: str, variant: str, what: str) -> Number:
-    def compute(rows_of: RowsOf) -> Interval | None:
-        found = learning.gains(rows_of("feddrl/repair_judged"))
-        found = found[(found.dataset == data) & (found.variant == variant)]
-        return Interval.from_columns(found.iloc[0], "nats") if len(found) else None
-
-    return Number(
-        id=f"feddrl-{'printed' if variant == 'feddrl' else variant.replace('_', '-')}-{data}",
-        what=f"mean reward of {what} less that of uniform weights, {title_of(data)}", unit="nats",
-        artifacts=("feddrl/repair_judged",), compute=compute, places=(PAGE,),
-    )  # fmt: skip
-
-
-def _share(data: str) -> Number:
-    def compute(rows_of: RowsOf) -> Interval | None:
-        rows = rows_of("feddrl/repair_judged")
-        part = named(rows[rows.dataset == data]) if len(rows) else rows
-        return mean_interval(learning.share_of_rule(part).to_numpy()) if len(part) else None
-
-    return Number(
-        id=f"feddrl-repaired-share-{data}",
-        what=f"the repaired agent's gain over uniform weights, of the rule's, {title_of(data)}", unit="%",
-        artifacts=("feddrl/repair_judged",), compute=compute, places=BOTH,
-    )  # fmt: skip
-
-
 def _reward_with_ten(own: str) -> Number:
     """FedDRL's mean reward with ten clients at the paper's length less FedAvg's, by number or drawn."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        cell = _whole(rows_of(LENGTH[TEN]))
-        if not len(cell) or not {own, "fedavg"} <= set(cell.variant):
+        cell = _cell_with(rows_of, TEN, own, "fedavg")
+        if cell is None:
             return None
         return paired(rewards(cell, own), rewards(cell, "fedavg"))
 
@@ -305,8 +282,8 @@ def _from_printed(variant: str, *, late: bool) -> Number:
     """Accuracy of a method in the cell with the paper's CNN, best or of the last rounds, less table 3's."""
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        cell = _whole(rows_of(LENGTH[EXACT]))
-        if not len(cell) or variant not in set(cell.variant):
+        cell = _cell_with(rows_of, EXACT, variant)
+        if cell is None:
             return None
         levels = late_levels(cell)[variant] if late else best_by_seed(cell, variant)
         return mean_interval(
@@ -336,8 +313,7 @@ _OWN = (
     _gain("growth", "CE, with 100 clients less with ten", 100, 10),
     _early("uniform", "uniform weights"),
     _early("repaired_untrained", "its untrained policy"),
-    *(_repair(data, variant, what) for variant, what in AGENT_WORDS.items() for data in ("fmnist", "mnist")),
-    *(_share(data) for data in ("fmnist", "mnist")),
+    *REPAIR_NUMBERS,
     *(_reward_with_ten(own) for own in ("feddrl", "drawn")),
     _updates("length", LENGTH["ce"], "a run of the paper's length"),
     _updates("exact", LENGTH[EXACT], f"a run of {_cell(EXACT)}", "feddrl_online"),

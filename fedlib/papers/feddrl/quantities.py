@@ -67,7 +67,8 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     cut = found.partition.isin(("from_file", "foreign_labels"))
     if not cut.any():
         return found
-    schemes = found.partition_options[cut].map(lambda text: partition_setting(text, "scheme"))
+    texts = found.partition_options[cut]
+    schemes = texts.map({text: partition_setting(text, "scheme") for text in texts.unique()})
     return found.assign(partition=found.partition.where(~cut, schemes))
 
 
@@ -113,7 +114,7 @@ def cell_name(cell: tuple) -> str:
 
 def of_feddrl(part: pd.DataFrame) -> tuple[str, str]:
     """Variants of FedDRL as a cell has it, and with slots in drawn order: in stages, or online only."""
-    online = "" if "feddrl" in set(part.variant) else "_online"
+    online = "" if "feddrl" in part.variant.unique() else "_online"
     return f"feddrl{online}", f"drawn{online}"
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from fedlib.analysis.claims import Claim, Gate, Part, Supplement
 from fedlib.analysis.gates import at_scale, curves_flat
 from fedlib.analysis.intervals import interval_words, mean_interval
+from fedlib.analysis.memo import kept_per_frame
 from fedlib.analysis.supplements import supplement
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
@@ -28,7 +29,7 @@ _CURVES = curves_flat(
     ("dataset", "partition", "method", "method_options"), length=SCALES["extended"].rounds, whose="protocol"
 )
 FLAT = replace(
-    _CURVES, check=lambda rows: _CURVES.check(finished_rows(rows))
+    _CURVES, check=kept_per_frame(lambda rows: _CURVES.check(finished_rows(rows)))
 )  # others end where they diverged
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.contrasts import LAST, last_rounds
-from fedlib.analysis.memo import once_per_frame
+from fedlib.analysis.memo import kept_per_frame
 from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS
 from fedlib.papers.head_to_head.quantities import worst_tenth
@@ -28,6 +28,7 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     return own.assign(contestant=own.group.map(names), hours=seconds.groupby(own.run).cumsum() / 3600)
 
 
+@kept_per_frame
 def waiting_for_probes(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with latencies by FedMarl's rule: the server waits for every probing epoch before it decides.
 
@@ -87,10 +88,11 @@ def _first(part: pd.DataFrame, level: float) -> pd.Series:
     return reached.iloc[0] if len(reached) else pd.Series({"hours": np.nan, "round": np.nan})
 
 
-@once_per_frame
-def _timed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Columns of `named` that accuracy in simulated time needs; few, as the rows are divided into runs."""
-    return named(rows)[["run", "contestant", "seed", "hours", "test_accuracy", "status"]]
+@kept_per_frame
+def _timed(rows: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
+    """The run of each contestant and seed, with those columns that accuracy in simulated time needs."""
+    own = named(rows)[["run", "contestant", "seed", "hours", "test_accuracy", "status"]]
+    return {(part.contestant.iloc[0], seed): part for (_, seed), part in own.groupby(["run", "seed"])}
 
 
 def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bool = True) -> pd.Series:
@@ -100,9 +102,7 @@ def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bo
     mean over the last tenth of that time, or the last one before it if no round ends within this tenth.
     failed: whether seeds of which a run failed count.
     """
-    own = _timed(rows)
-    own = own[own.contestant.isin((ours, theirs))]
-    runs = {(part.contestant.iloc[0], seed): part for (_, seed), part in own.groupby(["run", "seed"])}
+    runs = _timed(rows)
     seeds = sorted(seed for name, seed in runs if name == ours and (theirs, seed) in runs)
     if not failed:
         seeds = [seed for seed in seeds if not any(_diverged(runs[name, seed]) for name in (ours, theirs))]
@@ -125,9 +125,10 @@ def _accuracy_at(part: pd.DataFrame, hours: float) -> float:
     """Accuracy (%) of one run over the last tenth of so much simulated time."""
     if _diverged(part):
         return 0.0
-    until = part[part.hours <= hours]
-    late = until[until.hours > (1 - LAST) * hours]
-    return float(100 * (late if len(late) else until.tail(1)).test_accuracy.mean())
+    until = part.hours <= hours
+    late = until & (part.hours > (1 - LAST) * hours)
+    reached = part.test_accuracy[late] if late.any() else part.test_accuracy[until].tail(1)
+    return float(100 * reached.mean())
 
 
 def updates(rows: pd.DataFrame) -> int:

@@ -9,7 +9,7 @@ import pandas as pd
 from fedlib.analysis.contrasts import last_rounds
 from fedlib.analysis.decisions import EQUIVALENCE, NOT_TESTABLE, decide
 from fedlib.analysis.intervals import Interval, t_bounds
-from fedlib.analysis.memo import once_per_frame
+from fedlib.analysis.memo import kept_per_frame, once_per_frame
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import name_distinct
 from fedlib.data.titles import title_of
@@ -88,6 +88,7 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     return runs.reset_index()
 
 
+@kept_per_frame
 def equal_sizes(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the cells whose clients hold equally many images, so that FedNova is FedAvg there."""
     return rows[rows.partition != "label_volume"]
