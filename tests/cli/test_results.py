@@ -65,7 +65,7 @@ def test_a_run_outside_of_the_grid_is_listed(store, capsys):
 def test_runs_that_share_another_artifacts_name_are_shown_under_it(tmp_path, capsys):
     """Runs of fig. 9 are table 4's; on another data set they lie outside of both grids."""
     given = ["--method", "fedavg", "--partition", "iid", "--seeds", "1", "--store", str(tmp_path)]
-    assert main(["run", "fedddrl/fig9", "--profile", "smoke", *given, "--set", "batch_size=4"]) == 0
+    assert main(["run", "fedddrl/fig9", "--profile", "smoke", *given, "--set", "batch_size=64"]) == 0
     following = capsys.readouterr().out.splitlines()[-1]
     assert following.startswith("next: python -m fedlib show fedddrl/table4 ")
     words = following.removeprefix("next: python -m fedlib ").split()

@@ -30,17 +30,15 @@ def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = R
 
     words = rule.replace("_", " ")
     full = artifact == FULL_SIZE
+    in_readme = (rule, quantity, role, full) == (FASTEST, "return", "", False)
+    in_findings = not full and (quantity, role) in (("return", ""), ("accuracy", "MNIST"))
     parts = ("full" * full, "return" * (quantity == "return"), role.lower().replace("-10", "10"))
     return Number(
         id="-".join(filter(None, ("fedddrl", *parts, words.replace(" ", "-")))),
         what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads"
         f"{f', {role} alone' * bool(role)}{', clients of full size' * full}",
         unit=unit, artifacts=(artifact,), compute=compute,
-        places=(
-            *(README,) * (rule == FASTEST and quantity == "return" and not full and not role),
-            *(PLACES if not full and (role == "MNIST") == (quantity == "accuracy") and role in ("", "MNIST")
-              else (NOTEBOOK,)),
-        ),
+        places=(README,) * in_readme + (FINDINGS,) * in_findings + (NOTEBOOK,),
     )  # fmt: skip
 
 
