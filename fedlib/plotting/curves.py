@@ -70,12 +70,10 @@ def plot_settings(
     x: str,
     y: str = "test_accuracy",
     by: str = "method",
-    seed: str = "seed",
-    x_label: str | None = None,
     y_label: str | None = None,
 ) -> Axes:
     """Plot means for a few values of `x` side by side, bars = 95 % t interval over seeds."""
-    _check_rows(frame, [x, y, by, seed])
+    _check_rows(frame, [x, y, by, "seed"])
     drawn = list(_means(frame, x, y, by))
     ticks = sorted(frame.dropna(subset=[y])[x].unique())
     for place, (name, points, number) in enumerate(drawn):
@@ -90,7 +88,7 @@ def plot_settings(
         label = f"{style.label} (n = {number})"
         ax.errorbar(at, means, yerr=ends, fmt=style.marker, color=style.colour, capsize=2, label=label)
     ax.set_xticks(range(len(ticks)), [f"{value:g}" for value in ticks])
-    return _finish(ax, x, y, x_label, y_label)
+    return _finish(ax, x, y, None, y_label)
 
 
 def _bound(interval: Interval, name: str) -> float:

@@ -18,6 +18,7 @@ from fedlib.papers.fedddrl.returns import measured
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
 NAMES = {"fedddrl": "FedDdrl", "fedmarl": "C (FedMarl with Balanced-MixUp)"}
+LAST_ROUNDS = 5  # of an episode, over which eqs. (13) and (14) are averaged
 COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"}  # a difference: its column
 
 
@@ -241,8 +242,8 @@ def local_of(rate: float, batch: int, options: str) -> str:
     return f"lr {rate:g}, momentum {given.get('momentum', 0):g}, batch {batch}{size}"
 
 
-def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
-    """Eqs. (13), (14): means of the gain and penalty terms over the last rounds, and clients kept.
+def bias(rows: pd.DataFrame) -> pd.DataFrame:
+    """Eqs. (13), (14): means of the gain and penalty terms over the last five rounds, and clients kept.
 
     With reward (12), whose claim has more seeds, once of all its seeds and once of those that both have.
     """
@@ -251,9 +252,9 @@ def bias(rows: pd.DataFrame, last: int = 5) -> pd.DataFrame:
     names = {"fedmarl_b": "ours, (12), the same seeds", "fedmarl_bias": "ours, (15)"}
     plain = terms[terms.variant == "fedmarl_b"]
     terms = pd.concat([plain.assign(reward="ours, (12)"), both.assign(reward=both.variant.map(names))])
-    late = terms[terms.t > terms.t.max() - last]
+    late = terms[terms.t > terms.t.max() - LAST_ROUNDS]
     table = late.groupby("reward")[["gain", "penalty", "uploads", "bias"]].mean()
-    earlier = terms[terms.t <= terms.t.max() - last].groupby("reward").uploads.mean()
+    earlier = terms[terms.t <= terms.t.max() - LAST_ROUNDS].groupby("reward").uploads.mean()
     table.insert(3, "uploads before", earlier)
     table["seeds"] = late.groupby("reward").seed.nunique()
     printed = {

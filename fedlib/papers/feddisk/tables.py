@@ -76,13 +76,13 @@ def sent_per_client(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["dataset", "method", "part", "bytes"])
 
 
-def effective_costs(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
+def effective_costs(rows: pd.DataFrame) -> pd.DataFrame:
     """Fig. 6: bytes that one client sends and receives until its effective round, eqs. (18) and (19).
 
     formula: `2 (S_MADE ECR_MADE + S_cls ECR_cls)` with the sizes of one message. counted: the sum of
     the rows' own up- and downlink bytes over the same rounds, per client; the two must agree.
     """
-    rounds = effective_rounds(rows, smoothing)
+    rounds = effective_rounds(rows)
     sizes = sent_per_client(rows).set_index(["dataset", "method", "part"]).bytes
     found = []
     for row in rounds.itertuples():
@@ -92,7 +92,7 @@ def effective_costs(rows: pd.DataFrame, smoothing: int = 1) -> pd.DataFrame:
             cost += 2 * sizes[row.dataset, row.method, "made"] * row.made
         found.append((row.dataset, row.method, cost, _counted_bytes(own, row.classifier)))
     table = pd.DataFrame(found, columns=["dataset", "method", "formula", "counted"])
-    return table.astype({"formula": float, "counted": float}).assign(smoothing=smoothing)
+    return table.astype({"formula": float, "counted": float})
 
 
 def all_bytes(own: pd.DataFrame) -> float:

@@ -14,9 +14,7 @@ from fedlib.analysis.contrasts import LAST, last_rounds
 from fedlib.analysis.memo import kept_per_frame
 from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS
-from fedlib.papers.head_to_head.quantities import worst_tenth
-
-SHARE = 0.95  # of FedAvg's level, the target
+from fedlib.papers.head_to_head.quantities import SHARE, worst_tenth
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
     CELL,
+    SHARE,
     benchmark_cells,
     cell_titles,
     labelled,
@@ -298,15 +299,15 @@ def _runs_words(line: Any) -> str:
     return f"{line.seeds} seeds{short}{f', {line.diverged} diverged' * bool(line.diverged)}"
 
 
-def costs(rows: pd.DataFrame, share: float = 0.95) -> pd.DataFrame:
-    """Rounds and simulated hours until `share` of FedAvg's level in the same cell and seed: medians, reached.
+def costs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rounds and simulated hours until 95 % of FedAvg's level in the same cell and seed: medians, reached.
 
     A run that never gets there counts as later than any: no median where half of them do not. Where FedAvg
     diverged there is no such level: nobody reaches it.
     """
     runs = per_run(rows).set_index("run")
     levels = runs[runs.contestant == REFERENCE].set_index([*CELL, "seed"]).level
-    goals = runs.join(share * levels.rename("goal") / 100, on=[*CELL, "seed"]).goal
+    goals = runs.join(SHARE * levels.rename("goal") / 100, on=[*CELL, "seed"]).goal
     timed = rows.assign(
         goal=rows["run"].map(goals[goals > 0]), seconds=round_seconds(rows).seconds.to_numpy()
     ).sort_values("round", kind="stable")
