@@ -42,6 +42,11 @@ def test_all_rows_count_where_each_data_set_can_be_spared():
     assert names((equal,), of("a", "b")) == ["a", "b"]
 
 
+def test_a_part_without_samples_spares_every_data_set():
+    nothing = Part("gain", lambda rows: pd.DataFrame(columns=["a"]))
+    assert names((nothing, on("b")), of("a", "b")) == ["b"]
+
+
 def test_a_verdict_names_the_data_that_decide():
     claim = Claim("T-C1", "A leads", "sec. 1", "t/a", parts=(on("b"),))
     assert verdict_on(claim, of("a", "b").assign(stand_in=False)).data == "b"

@@ -178,6 +178,18 @@ def test_the_largest_complete_grid_decides_and_a_fallback_where_it_cannot(monkey
     assert decided(monkeypatch, begun, set(begun)).verdict == "not testable here"
 
 
+def test_rows_of_smaller_profiles_are_not_read_where_the_largest_decides(monkeypatch):
+    monkeypatch.setattr(verdicts, "is_whole", lambda *_: True)
+    read = []
+
+    def load(name, profile):
+        read.append((name, profile))
+        return rows_of(1.0, 1.1, 1.2)
+
+    assert verdicts.decide(CLAIM, ["paper", "reduced"], load).profile == "paper"
+    assert set(read) == {("fake/first", "paper")}
+
+
 def test_of_begun_grids_the_one_with_the_larger_share_is_shown(monkeypatch):
     shares = {"extended": 0.2, "reduced": 0.6, "smoke": 1.0}
     monkeypatch.setattr(papers, "share_computed", lambda name, profile, rows: shares[profile])

@@ -37,7 +37,7 @@ AT_LENGTH = (
     "too (A12), and three trials, decide once all of them are there (registered on 2026-11-25, before the "
     "first of them). Trials 4 and 5, with which they are as many as the paper's, were registered on "
     "2026-11-30, when three had been looked at and neither of these: they decide with those, whatever they "
-    "show. Trial 5 has not been run."
+    "show."
 )
 ANY_RIVAL = (
     "Any one competitor that is ahead refutes the highest of five, and the best one varies most from trial "
