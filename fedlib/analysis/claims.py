@@ -184,8 +184,9 @@ class Effect:
         same = self.interval.n > 1 and self.interval.low == self.interval.high  # no width, and no certainty
         shown = Interval(self.interval.mean, math.nan, math.nan, 1) if same else self.interval
         value = (f"{shown.mean:+g}" if shown.mean else "0") if same else self.effect
-        ratio = f", a ratio of {ratio_words(shown)}" if LOGARITHM in self.what else ""
-        words = f"{self.what}{at}: {value} {self.unit}{ratio}{' in each of' if same else ','} "
+        ratio = LOGARITHM in self.what  # which the name says: no unit beside the number
+        size = f"{value}, a ratio of {ratio_words(shown)}" if ratio else f"{value} {self.unit}"
+        words = f"{self.what}{at}: {size}{' in each of' if same else ','} "
         words += f"{self.interval.n} {over}"
         if not math.isnan(self.printed):
             words += f", printed {number_words(self.printed, signed=True)}"

@@ -112,6 +112,11 @@ def ratio_words(logarithm: Interval) -> str:
     return str(Ratio.of(logarithm))
 
 
+def unit_words(what: str, unit: str) -> str:
+    """The unit of an effect of this name: a logarithm is no percentage."""
+    return "100 log" if LOGARITHM in what else unit
+
+
 def by_sign(interval: Interval, *, above: str, below: str, undecided: str) -> str:
     """The words for an interval above 0, below 0, or around it; a ratio's is told from 1.
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
 from fedlib.analysis.decisions import ARITHMETIC, VERDICTS
-from fedlib.analysis.intervals import LOGARITHM, number_words, ratio_words
+from fedlib.analysis.intervals import LOGARITHM, number_words, ratio_words, unit_words
 from fedlib.analysis.power import Power, power_of, power_with
 from fedlib.analysis.tables import counted, span_words
 from fedlib.experiments.artifact import PROFILES
@@ -142,7 +142,8 @@ def part_line(part: Part, effect: Effect | None = None) -> str:
     gates = f" (own gate: {'; '.join(gate.name for gate in part.gates)})" if part.gates else ""
     ratio = f"; × {ratio_words(effect.interval)}" if effect and LOGARITHM in part.what else ""
     ours = f"{effect.effect}{ratio} | {effect.verdict_words}" if effect else "- | -"
-    return f"| {what}{gates} | {part.unit} | {part.kind} | {shown} | {margin:.3g} | {ours} |"
+    unit = unit_words(part.what, part.unit)
+    return f"| {what}{gates} | {unit} | {part.kind} | {shown} | {margin:.3g} | {ours} |"
 
 
 def stored_seeds(page: Path | None = None) -> dict[str, str]:

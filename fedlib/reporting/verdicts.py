@@ -11,6 +11,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Claim, Effect, Verdict, verdict_on
 from fedlib.analysis.decisions import NOT_RUN, NOT_TESTABLE
+from fedlib.analysis.intervals import unit_words
 from fedlib.analysis.tables import machine_words
 from fedlib.errors import DataError, UsageError
 from fedlib.experiments.artifact import PROFILES
@@ -154,7 +155,7 @@ def _record(claim: Claim, verdict: Verdict) -> Record:
         "claim": claim.id,
         "verdict": verdict.verdict,
         "effect": shown.effect if shown else "-",
-        "unit": shown.unit if shown else "",
+        "unit": unit_words(shown.what, shown.unit) if shown else "",
         "printed": _number(shown.printed) if shown else None,
         "profile": verdict.profile,
         "seeds": shown.interval.n if shown else 0,
@@ -175,7 +176,7 @@ def _effect_record(effect: Effect) -> Record:
     interval = {name: _number(value) for name, value in vars(effect.interval).items()}
     return {
         "part": effect.what,
-        "unit": effect.unit,
+        "unit": unit_words(effect.what, effect.unit),
         "kind": effect.kind,
         "verdict": effect.verdict,
         **interval,

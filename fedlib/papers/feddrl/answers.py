@@ -252,13 +252,20 @@ def _lead_over_cells(named: pd.DataFrame) -> list[str]:
         f"Its mean lead in best accuracy is {mean_words(lead, 'points')} (printed: "
         f"{_signed(sum(printed) / len(printed))}).",
     ]
-    return [*told, *_gain_words(_pooled(named, UNTRAINED, estimands.less(*UNTRAINED)))]
+    generated = "stand_in" in named and bool(named.stand_in.fillna(False).astype(bool).all())
+    return [*told, *_gain_words(_pooled(named, UNTRAINED, estimands.less(*UNTRAINED)), generated=generated)]
 
 
-def _gain_words(gain: pd.Series, of: str = "") -> list[str]:
-    """FedDRL's best accuracy less its untrained policy's, by seed, in a sentence; none without a seed."""
+def _gain_words(gain: pd.Series, of: str = "", *, generated: bool = False) -> list[str]:
+    """FedDRL's best accuracy less its untrained policy's, by seed, in a sentence; none without a seed.
+
+    generated: whether all images are, which decides nothing.
+    """
     if gain.empty:
         return []
+    if generated:
+        own = f"FedDRL less its own policy before training{of} is {mean_words(gain, 'points')}"
+        return [f"On generated images {own}, which decides nothing."]
     says = by_sign(
         mean_interval(gain.to_numpy()), above="training helps", below="training lowers it",
         undecided="that training changes it does not show",

@@ -92,7 +92,8 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
         f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {_cells_ahead(best)} "
         "(table at the top).",
         f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead(late)}.",
-        f"Corrected for the {counted(len(leads), 'cell')} (Holm) {held} and {held_late} of these leads hold.",
+        f"Corrected for the {counted(len(leads), 'cell')} (Holm), {held or 'none'} of the leads in the best "
+        f"round and {held_late or 'none'} of those in the last rounds hold.",
         *_left(leads),
     ]
 
@@ -110,9 +111,12 @@ def _left(leads: list[_Lead]) -> list[str]:
         [one.trained for one in leads if one.trained],
         [one.drawn for one in leads if one.drawn],
     )
-    told = [f"Training {_cells_ahead(trained, 'raises it', 'lowers it')}."] * bool(trained)
+    told = [
+        f"Training {_cells_ahead(trained, 'raises the mean of the last rounds', 'lowers it')}; so corrected, "
+        f"{_holding(trained)}."
+    ] * bool(trained)
     told += [
-        "With clients listed in an order drawn anew in every round it is ahead of FedAvg in these last "
+        "With clients listed in an order drawn anew in every round FedDRL is ahead of FedAvg in these last "
         f"rounds in {_out_of(drawn)}."
     ] * bool(drawn)
     sides = ((True, "under CE, where they are FedAvg's"), (False, "in other divisions"))
@@ -121,6 +125,20 @@ def _left(leads: list[_Lead]) -> list[str]:
     }
     words = [f"in {_out_of(over)} {where}" for where, over in found.items() if over]
     return told + [f"It is ahead of uniform weights {', and '.join(words)}."] * bool(words)
+
+
+def _holding(found: list[Interval]) -> str:
+    """`2 of the gains and none of the losses hold`: with Holm's correction, of those there are."""
+    sides = {
+        "gains": (sum(one.low > 0 for one in found), sum(above_zero(found))),
+        "losses": (sum(one.high < 0 for one in found), sum(above_zero(list(map(_negated, found))))),
+    }
+    told = [f"{held or 'none'} of the {name}" for name, (count, held) in sides.items() if count]
+    return f"{' and '.join(told)} {'hold' if told else 'none shows'}"
+
+
+def _negated(found: Interval) -> Interval:
+    return Interval(-found.mean, -found.high, -found.low, found.n)
 
 
 def _out_of(found: list[Interval]) -> str:

@@ -148,13 +148,14 @@ def _list_words(late: pd.DataFrame, own: str, drawn: str) -> str:
     left, lost = contrasts.paired(late[drawn], late.fedavg), contrasts.paired(late[own], late[drawn])
     says = by_sign(
         lost,
-        above="At least a part of what it learns is the order of that list",
+        above="At least a part of the lead needs a fixed order, or one drawn anew is harder to learn from",
         below="That order hides a part of what it can learn",
-        undecided="That it learns the order of that list does not show",
+        undecided="That the lead needs a fixed order does not show",
     )
     return (
         "With its clients listed in an order drawn anew in every round, its lead in these last rounds is "
-        f"{effect_words(left, 'points')}. {says}."
+        f"{effect_words(left, 'points')}; with a fixed order it is {effect_words(lost, 'points')} above "
+        f"that. {says}."
     )
 
 

@@ -33,12 +33,12 @@ ARTIFACTS = (
     ),
     *(
         Artifact(
-            f"head_to_head/{name}", f"Learned methods and three baselines on {title}", "figure",
+            f"head_to_head/{name}", f"Learned methods and {baselines} baselines on {title}", "figure",
             runs=partial(runs.on_other_set, name), plot=figures.plot_differences, counts_failed=True,
             tables=(tables.levels, tables.diverged), profiles=tuple(runs.OTHER_SETS[name]),
             seeds=dict.fromkeys(runs.OTHER_SETS[name], 5),
         )
-        for name, title in (("second_set", "CIFAR-10"), ("third_set", "MNIST"))
+        for name, baselines, title in (("second_set", "three", "CIFAR-10"), ("third_set", "twelve", "MNIST"))
     ),
     Artifact(
         "head_to_head/server_time", "What a round costs on the server", "check",

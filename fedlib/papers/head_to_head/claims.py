@@ -25,12 +25,16 @@ from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_SETS, SCALES, TRA
 from fedlib.papers.head_to_head.training import training_words
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
-_CURVES = curves_flat(
-    ("dataset", "partition", "method", "method_options"), length=SCALES["extended"].rounds, whose="protocol"
-)
-FLAT = replace(
-    _CURVES, check=kept_per_frame(lambda rows: _CURVES.check(finished_rows(rows)))
-)  # others end where they diverged
+_CURVES = curves_flat(("dataset", "cell", "contestant"), length=SCALES["extended"].rounds, whose="protocol")
+
+
+@kept_per_frame
+def _curves(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the curves whose flatness counts; runs that diverged end before the others."""
+    return labelled(finished_rows(rows))[["dataset", "cell", "contestant", "round", "test_accuracy"]]
+
+
+FLAT = replace(_CURVES, check=lambda rows: _CURVES.check(_curves(rows)))
 
 
 def best_baseline(runs: pd.DataFrame) -> str:
@@ -45,6 +49,17 @@ def strongest_baseline(runs: pd.DataFrame) -> str:
 
 
 CHOSEN = {"best": best_baseline, "strongest": strongest_baseline}
+
+
+def _flat(*contestants: str, cell: str = "") -> Gate:
+    """`FLAT` of these contestants' curves alone, names or `CHOSEN` ones; cell: in this one alone."""
+
+    def check(rows: pd.DataFrame) -> tuple[bool, str]:
+        names = [CHOSEN[name](per_run(rows)) if name in CHOSEN else name for name in contestants]
+        own = _curves(rows)
+        return _CURVES.check(own[own.contestant.isin(names) & ((own.cell == cell) if cell else True)])
+
+    return replace(_CURVES, check=check)
 
 
 def less(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
@@ -115,7 +130,7 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         place="ours",
         artifact="head_to_head/comparison",
         parts=(Part(f"{name} - {words}", lambda rows: less(rows, ours, theirs), cells=CELLS),),
-        gates=(FLAT,),
+        gates=(_flat(ours, theirs),),
         supplements=(*_beside(ours, theirs), *elsewhere, training),
         how=" ".join(
             filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, elsewhere and ON_OTHERS))
@@ -161,7 +176,7 @@ def _claim_on_third_set(number: int, ours: str, rivals: Mapping[str, str]) -> Cl
             )
             for rival, words in rivals.items()
         ),
-        gates=(FLAT,),
+        gates=(_flat(ours, *rivals, cell="cluster skew"),),
         how=SEEN_ON_CIFAR,
     )
 

@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 
 from fedlib import plotting
 from fedlib.analysis.aggregates import probability_of_improvement, rank_intervals, stratified_interval
+from fedlib.analysis.decisions import holm
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, by_side, mean_interval, mean_words
 from fedlib.analysis.tables import counted, listed
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time, named, per_run
@@ -38,7 +39,7 @@ def answer(rows: pd.DataFrame) -> list[str]:
     found = {name: _share_sooner(runs, name) for name in TIMED}
     known = {name: share for name, share in found.items() if share}
     words = {name: f"{name} ({_sooner_words(runs, name)})" for name in known}
-    sides = by_side(known, above="Sooner", below="Later", undecided="Undecided")
+    sides = by_side(known, above="Sooner, uncorrected", below="Later, uncorrected", undecided="Undecided")
     sides["Not run, or no seed reaches it"] = [name for name in found if name not in known]
     told = [
         f"{side}: {', '.join(words.get(name, name) for name in names)}."
@@ -56,7 +57,17 @@ def answer(rows: pd.DataFrame) -> list[str]:
         told.append(
             f"As many clients at random are sooner than FedAvg in so many seeds: {', '.join(controls)}."
         )
-    return [" ".join([head, *told, "The sign tests are not corrected for several comparisons."])]
+    return [" ".join([head, *told, _at_once(runs, list(known))])]
+
+
+def _at_once(runs: pd.DataFrame, names: list[str]) -> str:
+    """Which sign tests hold with Holm's correction for all methods; empty without any."""
+    if not names:
+        return ""
+    p = np.array([binomtest(order[0], sum(order)).pvalue for order in (_order(runs, one) for one in names)])
+    held = [name for name, holds in zip(names, holm(p, level=0.05), strict=True) if holds]
+    sides = f"{listed(held)} {'is' if len(held) == 1 else 'are'}" if held else "none is"
+    return f"Corrected for {counted(len(names), 'method')} (Holm), {sides} sooner or later."
 
 
 def _order(runs: pd.DataFrame, name: str) -> tuple[int, int]:

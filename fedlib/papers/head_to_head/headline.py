@@ -8,7 +8,7 @@ import pandas as pd
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.analysis.tables import counted
+from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_time, other_sets, scale, tables
 from fedlib.papers.head_to_head.claims import (
@@ -242,6 +242,16 @@ def _too_wide(judged: pd.DataFrame) -> str:
     )
 
 
+def _added_later(judged: pd.DataFrame) -> str:
+    """Sentence on the cells with more seeds than others, which were added after a look; else empty."""
+    more = judged[judged.seeds > judged.seeds.min()].itertuples()
+    whose = [f"{method_style(line.method).label} in {BENCHMARK_WORDS[line.cell]}" for line in more]
+    return (
+        f" {listed(whose)} had seeds added when the first had been looked at (HEAD-A16); no interval is "
+        "corrected for that."
+    ) * bool(whose)
+
+
 def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     """A paragraph on the benchmark's cells; told_of: a line of `benchmark_cells` in words."""
     rows = rows_of(BENCHMARK)
@@ -255,7 +265,7 @@ def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     differ = "" if (judged.verdict == REFUTED).any() else ", and differ in none"
     told = [
         f"Ours agree with the public benchmark in {stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)} "
-        f"cells run for all {BENCHMARK_ROUNDS} rounds{differ}.{_too_wide(judged)}"
+        f"cells run for all {BENCHMARK_ROUNDS} rounds{differ}.{_too_wide(judged)}{_added_later(judged)}"
     ]
     for (dataset, cell), lines in judged.groupby(["dataset", "cell"], sort=False):
         parts = [

@@ -1,5 +1,6 @@
 """The learned methods on a second and on a third data set (HEAD-A18, HEAD-A21), in sentences."""
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -8,7 +9,7 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import scale, tables
-from fedlib.papers.head_to_head.claims import LEARNED, best_baseline, less_if_run
+from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, less_if_run
 from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, twin_of
 from fedlib.papers.head_to_head.quantities import per_run
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
@@ -25,7 +26,8 @@ def in_short(rows_of: RowsOf) -> list[str]:
         cells = counted(runs.cell.nunique(), "cell")
         where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
         told = in_brief(_numbers(artifact, runs), rows_of, where)
-        found += [f"{words.replace(BEST, _best(runs))} {tables.at_once_words(rows)}" for words in told]
+        beside = " ".join(filter(None, (tables.at_once_words(rows), parting_words(rows))))
+        found += [f"{words.replace(BEST, _best(runs))} {beside}" for words in told]
     return found
 
 
@@ -55,15 +57,26 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
     if len(both) < 3:
         return []
     correlation = stats.spearmanr(both["first"], both["other"]).statistic
+    low, high = _fisher(correlation, len(both))
+    says = "Those that end high there end high here" if low > 0 else "That it does is not shown"
     tops = {title: method_style(both[column].idxmax()).label for title, column in
             ((_titles(first), "first"), (_titles(other), "other"))}  # fmt: skip
     highest = [f"{name} on {title}" for title, name in tops.items()]
     return [
-        f"Does the order of the {len(both)} contestants hold? By mean level in "
+        f"Does the order of the {len(both)} contestants hold? {says}: by mean level in "
         f"{listed(list(other.cell.unique()))} the rank correlation of {_titles(other)} with "
-        f"{_titles(first)} is {correlation:.2f}".replace("-0.", "−0.")
-        + f". Highest: {listed(highest)}."
+        f"{_titles(first)} is "
+        + f"{correlation:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−")
+        + f" (by Fisher's z, as if contestants were drawn). Highest: {listed(highest)}."
     ]
+
+
+def _fisher(correlation: float, number: int) -> tuple[float, float]:
+    """Bounds of a correlation's 95 % interval by Fisher's z; -1 and 1 of fewer than four pairs."""
+    if number < 4:
+        return -1.0, 1.0
+    z, half = np.arctanh(np.clip(correlation, -0.999, 0.999)), stats.norm.ppf(0.975) / np.sqrt(number - 3)
+    return float(np.tanh(z - half)), float(np.tanh(z + half))
 
 
 def leads_on_all(rows_of: RowsOf) -> list[str]:
@@ -80,6 +93,13 @@ def leads_on_all(rows_of: RowsOf) -> list[str]:
         f"{LEARNED[name]} ({title})" for title, names in held.items() for name in LEARNED if name in names
     ]
     leads = f"the lead of {listed(everywhere)} holds" if everywhere else "no lead holds on all"
+    some = [
+        f"{method_style(name).label} ({title})"
+        for title, names in held.items()
+        for name in sorted(names)
+        if name in BASELINES and method_style(name).label not in everywhere
+    ]
+    leads += f", and on one alone or two that of {listed(some)}" * bool(some)
     own = f"that of {listed(learned)}" if learned else "none leads so on any"
     return [
         f"Corrected for all comparisons with FedAvg (Holm), on {listed(list(held))} {leads}; of the learned "

@@ -109,8 +109,9 @@ def curves_in_brief(rows: pd.DataFrame) -> str:
     rise = rising_curves(rows)
     if rise.empty:
         return "The curves are too short for a slope."
-    still = f"{(rise > TOLERANCE).sum()} of {len(rise)} curves still rise"
-    return f"{still} by more than {TOLERANCE:g} point over the last quarter."
+    still = int((rise > TOLERANCE).sum())
+    what = f"{still} of {len(rise)} curves still rise by more than {TOLERANCE:g} point over the last quarter"
+    return f"{what}{': standings are of this length, not of trained-out models' * bool(still)}."
 
 
 def curves_words(rows: pd.DataFrame) -> str:

@@ -123,7 +123,7 @@ STORED = {
         "three agents a partition: +0.1 [-1.3, +1.6] clients, 5 seeds",
         "three agents a partition, CIFAR-10: +1.5 [-0.3, +3.3] clients, 5 seeds",
     ],
-    8: ["-11 [-46, +24] %, a ratio of 0.895 [0.630, 1.27], 3 seeds", "+46 [+14, +78] %, a ratio of 1.59"],
+    8: ["-11 [-46, +24], a ratio of 0.895 [0.630, 1.27], 3 seeds", "+46 [+14, +78], a ratio of 1.59"],
     9: ["-0.5 [-1.9, +1.0] epochs, 3 seeds"],
     10: [
         "at `reduced`, where the step is 0.1: FedAvg+ - FedAvg on CIFAR-10, C = 10: +0.18 [-0.22, +0.58]",

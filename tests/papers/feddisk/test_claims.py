@@ -119,7 +119,7 @@ def test_foreign_settings_are_told_beside():
         (4, "quickest competitor - FedDisk: +6 rounds in each of 3 seeds"),  # 9 less 2 of the MADE and 1
         (
             5,
-            "/ FedDisk (100 log): 0 %, a ratio of 1.00 in each of 3 seeds",
+            "/ FedDisk (100 log): 0, a ratio of 1.00 in each of 3 seeds",
         ),  # 100 * 9 bytes against 400 * 2 + 100
     ],
 )

@@ -231,7 +231,11 @@ def test_the_untrained_policy_on_shards(drl, says):
     values = {"feddrl": [drl, drl + 0.2, drl + 0.1]}
     values |= {name: [50.1, 49.9, 50.0] for name in ("fedavg", "fedprox", "untrained")}
     rows = cell("standin-cifar100", "equal_shards", **values)
-    assert answers.does_it_lead_on_shards(giving(rows))[2].endswith(f" points: {says}.")
+    told = answers.does_it_lead_on_shards(giving(rows.assign(stand_in=False)))
+    assert told[2].endswith(f" points: {says}.")
+    told = answers.does_it_lead_on_shards(giving(rows.assign(stand_in=True)))
+    assert told[2].startswith("On generated images FedDRL less its own policy before training is ")
+    assert told[2].endswith(" points, which decides nothing.")
 
 
 def test_the_skew_that_is_left_as_run():

@@ -88,7 +88,7 @@ def test_the_exact_cell_is_told_beside_the_others():
         "On Fashion-MNIST under CE, with the paper's CNN, online FedDRL leads FedAvg in the best round, +2.0"
     )
     assert training.startswith("Training raises the mean of these last rounds and the best round")
-    assert "its lead in these last rounds is +1.00 [+1.00, +1.00] points." in order
+    assert "its lead in these last rounds is +1.00 [+1.00, +1.00] points; with a fixed order it is " in order
     (open_,) = length_answers.at_the_papers_length(lambda asked: NONE, name)
     assert open_ == f"Open: no runs of this length are shown; `run {name} --profile paper`."
     told, each = length_answers.how_far_from_the_published(stored(table3_fmnist_ce_n100=rows))

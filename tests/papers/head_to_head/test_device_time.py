@@ -147,17 +147,20 @@ def test_the_answer_by_hand():
         "gets there is later. Undecided: FedDdrl (sooner in 2 of 2 seeds, p = 0.5; 0.35 [0.00, 28.90] times "
         "FedAvg's time in the 2 that reach it). Not run, or no seed reaches it: FedMarl, SchedulerFL, "
         "EvaluatorFL. As many clients at random are sooner than FedAvg in so many seeds: 0 (FedDdrl's "
-        "number). The sign tests are not corrected for several comparisons."
+        "number). Corrected for 1 method (Holm), none is sooner or later."
     )
 
 
 @pytest.mark.parametrize(
     ("runs", "side"),
     [
-        ([(1800, 0.5)] * 6, "Sooner: FedDdrl (sooner in 6 of 6 seeds, p = 0.031; 0.50"),
-        ([(5400, 0.5)] * 6, "Later: FedDdrl (sooner in 0 of 6 seeds, p = 0.031; 1.50"),
+        ([(1800, 0.5)] * 6, "Sooner, uncorrected: FedDdrl (sooner in 6 of 6 seeds, p = 0.031; 0.50"),
+        ([(5400, 0.5)] * 6, "Later, uncorrected: FedDdrl (sooner in 0 of 6 seeds, p = 0.031; 1.50"),
         # Sooner where it gets there, which is in one seed of nine
-        ([(1800, 0.5)] + [(1800, 0.3)] * 8, "Later: FedDdrl (sooner in 1 of 9 seeds, p = 0.039; 0.50"),
+        (
+            [(1800, 0.5)] + [(1800, 0.3)] * 8,
+            "Later, uncorrected: FedDdrl (sooner in 1 of 9 seeds, p = 0.039; 0.50",
+        ),
     ],
 )
 def test_the_answer_names_the_side_of_fedavgs_time(runs, side):
@@ -166,6 +169,7 @@ def test_the_answer_names_the_side_of_fedavgs_time(runs, side):
     rows = rows_of(FedAvg=[(3600, [0.2, 0.5], "ok")] * len(runs), FedDdrl=own)
     (told,) = device_time.answer(rows.assign(rounds=60))
     assert f"there is later. {side}" in told
+    assert told.endswith("Corrected for 1 method (Holm), FedDdrl is sooner or later.")
 
 
 def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():

@@ -85,8 +85,8 @@ def test_curves_that_still_rise():
     rows = pd.concat([curve("fedavg", rising), curve("fedprox", [0.5] * 20), lost])
     assert scale.curves_words(rows) == (
         "A curve is the mean of a method in a cell, without diverged runs. "
-        "1 of 2 curves still rise by more than 1 point over the last quarter. "
-        "FedAvg's rises most in cluster skew, by 2.0 points."
+        "1 of 2 curves still rise by more than 1 point over the last quarter: standings are of this length, "
+        "not of trained-out models. FedAvg's rises most in cluster skew, by 2.0 points."
     )
     assert scale_in_brief(lambda name: rows)[0].endswith(scale.curves_in_brief(rows))
     assert comparison_evidence(lambda name: rows) == [scale.images_words(rows), scale.curves_words(rows)]
