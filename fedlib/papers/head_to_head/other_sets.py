@@ -93,13 +93,10 @@ def leads_on_all(rows_of: RowsOf) -> list[str]:
         f"{LEARNED[name]} ({title})" for title, names in held.items() for name in LEARNED if name in names
     ]
     leads = f"the lead of {listed(everywhere)} holds" if everywhere else "no lead holds on all"
-    some = [
-        f"{method_style(name).label} ({title})"
-        for title, names in held.items()
-        for name in sorted(names)
-        if name in BASELINES and method_style(name).label not in everywhere
-    ]
-    leads += f", and on one alone or two that of {listed(some)}" * bool(some)
+    for name in BASELINES:
+        where = [title for title, names in held.items() if name in names]
+        if 0 < len(where) < len(held):
+            leads += f", that of {method_style(name).label} on {listed(where)}"
     own = f"that of {listed(learned)}" if learned else "none leads so on any"
     return [
         f"Corrected for all comparisons with FedAvg (Holm), on {listed(list(held))} {leads}; of the learned "
