@@ -81,11 +81,11 @@ def _fisher(correlation: float, number: int) -> tuple[float, float]:
 
 def leads_on_all(rows_of: RowsOf) -> list[str]:
     """Say whose lead over FedAvg holds on every data set (Holm), and whether a learned method's on any."""
-    held = {}
+    held, ran = {}, {}
     for artifact in (ROWS, *OTHERS):
         if not (rows := rows_of(artifact)).empty:
-            names = list(tables.differences(rows).contestant)
-            held[_titles(per_run(rows))] = tables.holding_at_once(rows, names)
+            title, names = _titles(per_run(rows)), list(tables.differences(rows).contestant)
+            held[title], ran[title] = tables.holding_at_once(rows, names), names
     if not held:
         return []
     everywhere = [method_style(name).label for name in sorted(set.intersection(*held.values()))]
@@ -96,7 +96,9 @@ def leads_on_all(rows_of: RowsOf) -> list[str]:
     for name in BASELINES:
         where = [title for title, names in held.items() if name in names]
         if 0 < len(where) < len(held):
-            leads += f", that of {method_style(name).label} on {listed(where)}"
+            absent = [title for title, names in ran.items() if name not in names]
+            without = f" (not run on {listed(absent)})" if absent else ""
+            leads += f"; that of {method_style(name).label} holds on {listed(where)}{without}"
     own = f"that of {listed(learned)}" if learned else "none leads so on any"
     return [
         f"Corrected for all comparisons with FedAvg (Holm), on {listed(list(held))} {leads}; of the learned "
