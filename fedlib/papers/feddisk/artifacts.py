@@ -119,7 +119,7 @@ ARTIFACTS = (
     _trained(
         "feddisk/converged_weights", "FedDisk of that length beside its weights on other samples (ours)",
         runs=converged_weights, tables=(ablation_tables.worth_at_length_shown,),
-        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": TRIALS_AT_LENGTH},
+        profiles=tuple(CONVERGED), seeds={"smoke": 1, "extended": CONVERGED_TRIALS},
     ),
     _trained(
         "feddisk/two_epochs", "MNIST, two epochs a round (A13), an eighth of the images, 300 rounds (ours)",

@@ -298,7 +298,7 @@ CLAIMS = (
         gates=(FLAT,),
         how="Registered on 2026-11-27, with FedDisk's own rows of this length known (those of C1 to C7) and "
         "before a run of the control there had ended. Trials 4 and 5 were registered on 2026-11-30, when "
-        "three had been looked at, and have not been run: all five will decide, whatever they show. Two "
+        "three had been looked at and neither run of the control: all five decide, whatever they show. Two "
         "mini-batches a round (A13); the classifiers ended by their stopping rule.",
     ),
 )  # fmt: skip
