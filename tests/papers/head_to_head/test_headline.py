@@ -121,6 +121,10 @@ def test_cells_that_part_are_told_where_their_mean_shows_nothing():
     assert f"−10.00 [−10.00, −10.00] ({UNEQUAL})" in told
     assert other_sets.parting_words(ahead) == ""
     assert other_sets.parting_words(behind) == ""
+    both = pd.concat([ahead, behind]).assign(dataset="cifar10-jpeg")
+    stored = {"head_to_head/second_set": both}
+    (brief,) = other_sets.in_short(lambda name: stored.get(name, pd.DataFrame()))
+    assert brief.endswith(other_sets.parting_words(both))  # the mean over both is 0
 
 
 def test_a_second_data_set_stands_beside_the_claims():
