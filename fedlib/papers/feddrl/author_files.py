@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.papers.feddrl.runs import (
     CLIENTS,
+    CLUSTERED,
     DELTA,
+    DRAWN,
     FEDERATED,
-    FEWEST,
     PARTITIONS,
     SHARDS,
     Scale,
@@ -50,13 +52,19 @@ def authors_partitions(profile: str) -> list[Run]:
     """
     cells = itertools.product(_FILE_NAMES, CLIENTS, PARTITIONS)
     if profile == "extended":  # two cells: there the partition is what differs from table 3
-        cells = [("fmnist", 100, scheme) for scheme in ("ce", "cn")]
+        cells = [("fmnist", 100, scheme) for scheme in CLUSTERED]
     return [run for cell in cells for run in _on_authors_file(profile, "authors_partitions", *cell)]
 
 
 def at_length(profile: str, partition: str) -> list[Run]:
-    """Runs of a cell of `authors_partitions` at length: the paper's methods and the untrained policy."""
-    return _on_authors_file(profile, "authors_partitions", "fmnist", 100, partition, names=FEWEST)
+    """Runs of a cell of `authors_partitions` at length, the repaired agent and FedDRL in drawn order.
+
+    As in `length_runs.paper_length`. In CE all clients hold as many images: uniform weights are FedAvg's.
+    """
+    names = [name for name in FEDERATED if (name, partition) != ("uniform", "ce")]
+    runs = _on_authors_file(profile, "authors_partitions", "fmnist", 100, partition, names=names)
+    own = [replace(run, artifact=f"authors_{partition}_at_length", method="feddrl") for run in runs[:1]]
+    return runs + [replace(run, method_options=dict(options)) for run in own for options in (REPAIRED, DRAWN)]
 
 
 def authors_deltas(profile: str) -> list[Run]:

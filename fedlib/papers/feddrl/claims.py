@@ -11,7 +11,7 @@ from functools import partial
 from fedlib.analysis.claims import Claim, Part
 from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
 from fedlib.analysis.supplements import supplement
-from fedlib.papers.feddrl import estimands, length_claims, repair_claims
+from fedlib.papers.feddrl import estimands, further_cells_claims, length_claims, repair_claims
 from fedlib.papers.feddrl.errata import from_text
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat
 from fedlib.papers.feddrl.quantities import THREE
@@ -154,7 +154,7 @@ CLAIMS = (
         how=f"{SIX_CELLS} The mean over them is tested: a cell without a lead can hide in it.",
         supplements=(
             supplement(ALL_AT_LENGTH, LEAD, where=ON_ONE_SET),
-            supplement(length_claims.WITH_TEN, LEAD, where=WITH_TEN_CLIENTS),
+            supplement(further_cells_claims.WITH_TEN, LEAD, where=WITH_TEN_CLIENTS),
             supplement("feddrl/authors_partitions", LEAD, where=AUTHORS_FILES),
         ),
     ),
@@ -231,7 +231,7 @@ CLAIMS = (
         parts=_losses(),
         supplements=(
             supplement(
-                length_claims.WITH_TEN, *_losses(needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)),
+                further_cells_claims.WITH_TEN, *_losses(needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)),
                 where="on Fashion-MNIST with ten clients under CE, at the paper's length, FedAvg alone as "
                 "baseline",
             ),
@@ -346,4 +346,5 @@ CLAIMS = (
     ),
     *repair_claims.CLAIMS,
     *length_claims.CLAIMS,
+    *further_cells_claims.CLAIMS,
 )  # fmt: skip

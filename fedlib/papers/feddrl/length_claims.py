@@ -25,34 +25,16 @@ authors' files, what R5, R6 and R9 ask with an MLP, in both accuracies. FedDRL i
 were registered with FedAvg's, FedProx's and FedDRL's rows known of seed 0 (1000 rounds; leads of 0.3 points
 in the best round and 0.7 in the last 50) and of seeds 1 and 2 (526 rounds), before any run of a control and
 of seeds 3 and 4. All five seeds are run anew on one machine.
-
-FEDDRL-R29 and R30 ask of ten clients, all of whom take part in every round, what R5 and R6 ask of a hundred,
-in both accuracies. They were written while FedDRL's first run was near its end, and its accuracy and FedAvg's
-of that seed, 0, had been seen; they are registered before any run of other seeds or of a control had ended.
-FEDDRL-R31 and R32 ask there what R9 and R11 ask; FedAvg's weights are the uniform ones. They were
-registered with FedDRL's and FedAvg's rows of seeds 0 to 2 known, before any run with slots in drawn order
-had ended its pretraining.
-
-FEDDRL-R33 to R36 ask of CE and CN on the authors' own partition files, which give a client twice as many
-images as ours, what R5 and R6 ask, in both accuracies: registered before any of these runs, with the
-results of forty rounds on these files (`feddrl/authors_partitions`) known.
-
-FEDDRL-R37 asks of MNIST under CE what R8 asks, in both accuracies; FedAvg's weights are the uniform ones
-there. It was registered when the repaired agent's runs there were in training before round 1, with the rows
-of all other methods of that cell known but for the online mode's and those with shuffled input. FEDDRL-R38
-and R39 ask the same under CN and PA, against uniform weights, registered before any run of the repaired
-agent there, with R37's verdict and the rows of FedDRL, FedAvg and uniform weights known.
 """
 
 from functools import partial
-from itertools import product
 
 from fedlib.analysis.claims import Claim, Part, Supplement
 from fedlib.analysis.gates import at_scale
 from fedlib.analysis.supplements import supplement
 from fedlib.papers.feddrl import estimands
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat, name_of
-from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, WITH_TEN
+from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import BASELINES, THREE, over_rounds
 from fedlib.papers.feddrl.runs import EXACT_CELL
 
@@ -61,15 +43,6 @@ CN_ARTIFACT, CN_PLACE = "feddrl/paper_length_cn", "ours: Fashion-MNIST, CN, N = 
 PA_ARTIFACT, PA_PLACE = "feddrl/paper_length_pa", "ours: Fashion-MNIST, PA, N = 100, T = 1000"
 REPAIRED_IN = ((19, "CN", CN_PLACE, CN_ARTIFACT), (20, "PA", PA_PLACE, PA_ARTIFACT))
 REPAIRED_TRAINED_IN = ((23, "CE", PLACE, ARTIFACT), (24, "CN", CN_PLACE, CN_ARTIFACT))
-TEN_SEEDS = (
-    "Seeds 3 and 4, which complete the grid's five, were started when 0 to 2 had been looked at: those left "
-    "R29 to R31 inconclusive and supported R32."
-)
-LEADS_AND_LEARNS = (
-    ("FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
-    ("training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
-)
-TEN_PLACE = "ours: Fashion-MNIST with ten clients, CE, T = 1000"
 EXACT_ARTIFACT = f"feddrl/{EXACT_CELL}"
 EXACT_PLACE = "ours: CE, Fashion-MNIST, N = 100, the paper's CNN, T = 1000, FedDRL online"
 MNIST_ARTIFACT, MNIST_PLACE = "feddrl/paper_length_mnist", "ours: MNIST, CE, N = 100, T = 1000"
@@ -102,7 +75,7 @@ def _lead(partition: str, own: str = "feddrl") -> Part:
     return Part(f"{name} - best baseline", measure, printed=printed, cells=1)
 
 
-def _both(own: str, other: str, words: str) -> tuple[Part, Part]:
+def both(own: str, other: str, words: str) -> tuple[Part, Part]:
     """Parts of one variant less another: best accuracy, and the mean of the last 50 rounds."""
     return _best_less(own, other, words), late_less(own, other, words)
 
@@ -177,7 +150,7 @@ CLAIMS = (
         "FEDDRL-R9",
         "FedDRL's lead needs no slots that tell the group: with slots in drawn order it is still more "
         "accurate than uniform weights", PLACE, ARTIFACT,
-        parts=_both("drawn", "uniform", "FedDRL, slots drawn - uniform"),
+        parts=both("drawn", "uniform", "FedDRL, slots drawn - uniform"),
         gates=(flat("drawn", "uniform"), AGENT_TRAINED),
     ),
     Claim(
@@ -202,26 +175,26 @@ CLAIMS = (
     ),
     Claim(
         "FEDDRL-R13", "under CN training the agent makes FedDRL more accurate", CN_PLACE, CN_ARTIFACT,
-        parts=_both("feddrl", "untrained", "FedDRL - its untrained policy"),
+        parts=both("feddrl", "untrained", "FedDRL - its untrained policy"),
         gates=(flat("feddrl", "untrained"), AGENT_TRAINED),
     ),
     Claim(
         "FEDDRL-R14", "under CN FedDRL is less accurate with the clients' losses in the wrong order",
         CN_PLACE, CN_ARTIFACT,
-        parts=_both("feddrl", "shuffled", "FedDRL - with shuffled input"),
+        parts=both("feddrl", "shuffled", "FedDRL - with shuffled input"),
         gates=(flat("feddrl", "shuffled"), AGENT_TRAINED), how=SHUFFLED,
         supplements=_factors_shuffled(CN_ARTIFACT),
     ),
     Claim(
         "FEDDRL-R15", "under CN FedDRL is more accurate than uniform weights", CN_PLACE, CN_ARTIFACT,
-        parts=_both("feddrl", "uniform", "FedDRL - uniform"),
+        parts=both("feddrl", "uniform", "FedDRL - uniform"),
         gates=(flat("feddrl", "uniform"), AGENT_TRAINED),
         how="Under CN clients have different numbers of images, so that uniform weights are not FedAvg's.",
     ),
     Claim(
         "FEDDRL-R16", "under CN with slots in drawn order FedDRL is still more accurate than uniform weights",
         CN_PLACE, CN_ARTIFACT,
-        parts=_both("drawn", "uniform", "FedDRL, slots drawn - uniform"),
+        parts=both("drawn", "uniform", "FedDRL, slots drawn - uniform"),
         gates=(flat("drawn", "uniform"), AGENT_TRAINED),
     ),
     Claim(
@@ -238,15 +211,15 @@ CLAIMS = (
         Claim(
             f"FEDDRL-R{number}", f"under {scheme} the repaired agent is more accurate than uniform weights",
             place, artifact,
-            parts=_both("repaired", "uniform", "repaired - uniform"), gates=(flat("repaired", "uniform"),),
-            supplements=(supplement(artifact, *_both("repaired", "feddrl", "repaired - FedDRL")),),
+            parts=both("repaired", "uniform", "repaired - uniform"), gates=(flat("repaired", "uniform"),),
+            supplements=(supplement(artifact, *both("repaired", "feddrl", "repaired - FedDRL")),),
         )
         for number, scheme, place, artifact in REPAIRED_IN
     ),
     *(
         Claim(
             f"FEDDRL-R{number}", f"on MNIST under CE {words}", MNIST_PLACE, MNIST_ARTIFACT,
-            parts=_both("feddrl", other, f"FedDRL - {name}"),
+            parts=both("feddrl", other, f"FedDRL - {name}"),
             gates=(flat("feddrl", other), AGENT_TRAINED),
         )
         for number, words, other, name in (
@@ -257,7 +230,7 @@ CLAIMS = (
     *(
         Claim(
             f"FEDDRL-R{number}", f"under {partition} training the repaired agent makes it more accurate",
-            place, artifact, parts=_both("repaired", "repaired_untrained", "repaired - its untrained policy"),
+            place, artifact, parts=both("repaired", "repaired_untrained", "repaired - its untrained policy"),
             gates=(flat("repaired", "repaired_untrained"),),
         )
         for number, partition, place, artifact in REPAIRED_TRAINED_IN
@@ -288,63 +261,13 @@ CLAIMS = (
     Claim(
         "FEDDRL-R27", "in this setting training the agent makes FedDRL more accurate", EXACT_PLACE,
         EXACT_ARTIFACT,
-        parts=_both("feddrl_online", "untrained", "FedDRL, online, CNN - its untrained policy"),
+        parts=both("feddrl_online", "untrained", "FedDRL, online, CNN - its untrained policy"),
         gates=(flat("feddrl_online", "untrained"), EXACT), how=ONLINE,
     ),
     Claim(
         "FEDDRL-R28", "in this setting FedDRL's lead needs no slots that tell the group: with slots in drawn "
         "order it is still more accurate than FedAvg", EXACT_PLACE, EXACT_ARTIFACT,
-        parts=_both("drawn_online", "fedavg", "FedDRL, online, CNN, slots drawn - FedAvg"),
+        parts=both("drawn_online", "fedavg", "FedDRL, online, CNN, slots drawn - FedAvg"),
         gates=(flat("drawn_online", "fedavg"), EXACT), how=ONLINE,
-    ),
-    *(
-        Claim(
-            f"FEDDRL-R{number}", f"with ten clients under CE {words}", TEN_PLACE, WITH_TEN,
-            parts=_both("feddrl", other, f"FedDRL - {name}"), gates=(flat("feddrl", other), AGENT_TRAINED),
-            how=f"Seed 0 of FedAvg and FedDRL had been seen when this was registered. {TEN_SEEDS}",
-        )
-        for number, (words, other, name) in enumerate(LEADS_AND_LEARNS, 29)
-    ),
-    Claim(
-        "FEDDRL-R31",
-        "with ten clients FedDRL's lead needs no slots that tell the group: with slots in drawn order it is "
-        "still more accurate than FedAvg", TEN_PLACE, WITH_TEN,
-        parts=_both("drawn", "fedavg", "FedDRL, slots drawn - FedAvg"),
-        gates=(flat("drawn", "fedavg"), AGENT_TRAINED),
-        supplements=(supplement(WITH_TEN, FACTOR_GAP_DRAWN),),
-        how="Ten of ten clients take part, so that slots by client number tell the agent who each client is. "
-        f"{TEN_SEEDS}",
-    ),
-    Claim(
-        "FEDDRL-R32", "with ten clients too slots by client number are part of FedDRL's late lead", TEN_PLACE,
-        WITH_TEN,
-        parts=(late_less("feddrl", "drawn", "FedDRL - FedDRL, slots drawn"),),
-        gates=(flat("feddrl", "drawn"), AGENT_TRAINED),
-        how=f"The authors' code lists ten of ten clients by number too (A5). {TEN_SEEDS}",
-    ),
-    *(
-        Claim(
-            f"FEDDRL-R{number}", f"on the authors' own file under {scheme} {words}",
-            f"ours: {scheme} by the authors' file, Fashion-MNIST, N = 100, T = 1000",
-            f"feddrl/authors_{scheme.lower()}_at_length",
-            parts=_both("feddrl", other, f"FedDRL - {name}"), gates=(flat("feddrl", other), AGENT_TRAINED),
-            how="Seeds 3 and 4, registered with the others, were run when 0 to 2 had been looked at: those "
-            "left all four of these claims inconclusive.",
-        )
-        for number, (scheme, (words, other, name)) in enumerate(product(("CE", "CN"), LEADS_AND_LEARNS), 33)
-    ),
-    *(
-        Claim(
-            f"FEDDRL-R{number}",
-            f"on MNIST under {scheme} the repaired agent is more accurate than uniform weights",
-            f"ours: MNIST, {scheme}, N = 100, T = 1000", artifact,
-            parts=_both("repaired", uniform, f"repaired - {name}"), gates=(flat("repaired", uniform),),
-            supplements=(supplement(artifact, *_both("repaired", "feddrl", "repaired - FedDRL")),),
-        )
-        for number, scheme, artifact, uniform, name in (
-            (37, "CE", MNIST_ARTIFACT, "fedavg", "FedAvg"),
-            (38, "CN", f"{MNIST_ARTIFACT}_cn", "uniform", "uniform"),
-            (39, "PA", f"{MNIST_ARTIFACT}_pa", "uniform", "uniform"),
-        )
     ),
 )  # fmt: skip

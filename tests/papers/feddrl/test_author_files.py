@@ -5,6 +5,7 @@ import json
 import pandas as pd
 
 from fedlib.papers.feddrl import author_files, quantities, runs
+from fedlib.papers.feddrl.repair import REPAIRED
 
 
 def test_every_cell_names_its_file():
@@ -25,10 +26,11 @@ def test_two_cells_at_length_are_runs_of_their_table():
     whole = {run.key for run in author_files.authors_partitions("extended")}
     for scheme in runs.CLUSTERED:
         planned = author_files.at_length("extended", scheme)
-        assert [(run.method, run.method_options.get("agent")) for run in planned] == [
-            ("fedavg", None), ("fedprox", None), ("feddrl", None), ("feddrl", "untrained"),
-        ]  # fmt: skip
-        assert {run.key for run in planned} < whole
+        left_out = {"uniform"} if scheme == "ce" else set()  # FedAvg's there
+        wanted = [runs.VARIANTS[name] for name in runs.FEDERATED if name not in left_out]
+        wanted += [("feddrl", REPAIRED), ("feddrl", runs.DRAWN)]
+        assert [(run.method, run.method_options) for run in planned] == wanted
+        assert {run.key for run in planned} - whole == {run.key for run in planned[-2:]}
         assert {(run.rounds, scheme in run.partition_options["path"]) for run in planned} == {(1000, True)}
 
 
