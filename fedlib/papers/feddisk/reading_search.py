@@ -2,7 +2,9 @@
 
 The paper prints two facts about FedAvg on MNIST with noise x = 0.3: no competitor is above 51.7 %, and
 FedAvg's best round is number 500 (table 1). With two epochs a round it is above 80 % after 20 rounds. A
-reading fits if its best accuracy and the round of it are both near the printed ones.
+reading fits if its best accuracy and the round of it are both near the printed ones. On all images a round
+of two epochs has nineteen times the mini-batches of the other readings, and fewer rounds are run: what a best
+has passed it stays above, and a curve that has its best in its first half has passed it.
 """
 
 import json
@@ -74,12 +76,11 @@ def reading_lines(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fits(line: Mapping[str, Any], at: float) -> str:
-    """yes or no; open: the level is near and the runs end before the printed round."""
-    if abs(line["points off"]) > POINTS:
-        return "no"
-    if abs(line["rounds off"]) <= ROUNDS_OFF:
-        return "yes"
-    return "open" if line["of rounds"] < at else "no"
+    """yes or no; open: not above the level, and the run ends before the printed round and may yet rise."""
+    rising = line["of rounds"] < min(at, 2 * line["best round"])
+    if rising and line["points off"] <= POINTS:
+        return "open"
+    return "yes" if abs(line["points off"]) <= POINTS and abs(line["rounds off"]) <= ROUNDS_OFF else "no"
 
 
 def reading_answer(rows_of: RowsOf) -> list[str]:

@@ -291,6 +291,7 @@ def without_noise(profile: str) -> list[Run]:
 
 
 READING_ROUNDS = {"smoke": 2, "reduced": 150, "extended": 1000, "paper": 1500}
+EPOCHS_READING_ROUNDS = {**READING_ROUNDS, "extended": 100}  # of two epochs: 38 mini-batches each, not 2
 READING_EVALS = {"smoke": 1, "reduced": 1, "extended": 10, "paper": 10}  # every so many rounds
 NOISE_TIMES = (1, 10, 30, 100)  # what the printed strength is multiplied by
 
@@ -304,15 +305,14 @@ def readings(profile: str) -> list[Run]:
     setting = next(s for s in SCALES[whole].settings if s.case == "mnist")
     base = replace(
         run_of(whole, setting, "fedavg", "readings"),
-        profile=profile, rounds=READING_ROUNDS[profile], eval_every=READING_EVALS[profile],
-        client_eval="none",
+        profile=profile, eval_every=READING_EVALS[profile], client_eval="none",
     )  # fmt: skip
     images = base.dataset_options.get("train_per_class", 6000)
     times = NOISE_TIMES[:2] if profile == "smoke" else NOISE_TIMES
     noises = list(itertools.product(times, ("variance", "std"), (True, False)))
     runs = []
-    for steps in (None, 2):
-        own = replace(base, local_steps=steps)
+    for steps, rounds in ((None, EPOCHS_READING_ROUNDS), (2, READING_ROUNDS)):
+        own = replace(base, local_steps=steps, rounds=rounds[profile])
         runs += [_with_images(own, client_noise=_noise(*noise)) for noise in noises]
         runs += [_with_images(own, train_per_class=images // 10), _with_images(own, num_classes=16)]
     return runs

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.preflight import check_run_names
 from fedlib.papers.feddisk import reading_search
 from fedlib.papers.feddisk.runs import readings, run_of, scale_of
@@ -73,6 +74,22 @@ def test_rounds_between_evaluations_are_left_out():
 def test_a_near_level_of_runs_that_end_before_the_printed_round_is_open():
     table = reading_search.reading_lines(made(peak(0.53, 480)[:150] + 0.033, {"strength": 9.0}))
     assert table.fits.tolist() == ["open"]
+
+
+@pytest.mark.parametrize(
+    ("level", "at", "fits"),
+    [(0.58, 95, "no"), (0.53, 95, "open"), (0.30, 95, "open"), (0.30, 40, "no"), (0.53, 40, "no")],
+)
+def test_a_short_run_decides_above_the_level_or_past_its_best(level, at, fits):
+    """Of 100 rounds: a best only rises; one in the first half has been passed."""
+    line = reading_search.reading_lines(made(peak(level, at, rounds=100), {"strength": 9.0})).iloc[0]
+    assert line.fits == fits
+
+
+def test_two_epochs_have_fewer_rounds_on_all_images_alone():
+    rounds = {profile: {run.local_steps: run.rounds for run in readings(profile)} for profile in PROFILES}
+    assert rounds["extended"] == {None: 100, 2: 1000}
+    assert all(len(set(rounds[profile].values())) == 1 for profile in PROFILES if profile != "extended")
 
 
 def test_points_off_by_hand():
