@@ -84,14 +84,12 @@ def _fits(line: Mapping[str, Any], at: float) -> str:
 
 
 def reading_answer(rows_of: RowsOf) -> list[str]:
-    """Readings whose FedAvg has the printed level and round, in a sentence; none without rows."""
+    """Readings whose FedAvg has the printed level and round, and those left open; none without rows."""
     rows = rows_of(ARTIFACT)
     if rows.empty:
         return []
     table, (level, at) = reading_lines(rows), printed()
-    run, near = int(table["of rounds"].max()), table["points off"].abs() <= POINTS
-    images = int(table["images a class"].max())
-    absent = "" if (table.work == EPOCHS).any() else f" None with {EPOCHS} was run."
+    near, images = table["points off"].abs() <= POINTS, int(table["images a class"].max())
     told = (
         f"{int(near.sum()) or 'None'} of {counted(len(table), 'reading')} "
         f"come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the printed {level:g} %"
@@ -100,26 +98,65 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
         best = (
             f"{_words(one, images)} (best in round {one['best round']})" for _, one in table[near].iterrows()
         )
-        told += f": {'; '.join(best)}"
-    if run < at:
-        also = (
-            f" The printed round of FedAvg's best, {at:g}, lies beyond these runs, so none is known to fit."
-        )
-    elif near.any():
-        both = int((table.fits == "yes").sum())
-        own = f" {both} of these have their" if both > 1 else f" {both or 'None'} of these has its"
-        also = f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
+        fit = int((table.fits == "yes").sum())
+        own = f"{fit} of these have their" if fit > 1 else f"{fit or 'None'} of these has its"
+        told += f": {'; '.join(best)}. {own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
     else:
         nearest = table.iloc[0]
-        also = (
-            f" The nearest, {_words(nearest, images)}, has its best, {nearest.best:.1f} %, in round "
+        told += (
+            f". The nearest, {_words(nearest, images)}, has its best, {nearest.best:.1f} %, in round "
             f"{nearest['best round']} (printed: {at:g})."
         )
-    scale = (
-        f" With up to {images} training images a class ({counted(rows.seed.nunique(), 'seed')}) the readings "
-        f"reach {table.best.min():.1f} to {table.best.max():.1f} % within {run} rounds."
+    return [f"{told}{_left_open(table, at)}{_reach(table, images, rows.seed.nunique())}"]
+
+
+def _left_open(table: pd.DataFrame, at: float) -> str:
+    """Whether any reading may yet fit, and by how much the nearest of these is below the level."""
+    may = table[table.fits == "open"]
+    if may.empty:
+        return "" if (table.fits == "yes").any() else " So none of them fits."
+    is_, its_run, it = ("is", "its run", "it") if len(may) == 1 else ("are", "their runs", "the nearest")
+    return (
+        f" {counted(len(may), 'reading')} {is_} open: no more than {POINTS:g} points above that level and "
+        f"still rising when {its_run} ended, before round {at:g}; {it} had {may.iloc[0].best:.1f} %."
     )
-    return [f"{told}.{also}{scale}{absent}"]
+
+
+def _reach(table: pd.DataFrame, images: int, seeds: int) -> str:
+    """From where to where the readings reach, and within how many rounds."""
+    rounds = {str(work): int(part["of rounds"].max()) for work, part in table.groupby("work")}
+    within = f"{max(rounds.values())} rounds"
+    if EPOCHS not in rounds:
+        within += f". None with {EPOCHS} was run"
+    elif rounds[EPOCHS] < max(rounds.values()):
+        within += f", those of {EPOCHS} within {rounds[EPOCHS]}"
+    return (
+        f" With up to {images} training images a class ({counted(seeds, 'seed')}) the readings "
+        f"reach {table.best.min():.1f} to {table.best.max():.1f} % within {within}."
+    )
+
+
+def decided_together(*searches: pd.DataFrame) -> list[str]:
+    """Whether any reading fits or is open, each decided by the last of these searches that has it.
+
+    Searches: rows, those on fewer images first. None if fewer than two have any.
+    """
+    if sum(not rows.empty for rows in searches) < 2:
+        return []
+    last: dict[str, pd.Series] = {}
+    for table in map(reading_lines, searches):
+        images = int(table["images a class"].max())
+        last |= {_words(line, images): line for _, line in table.iterrows()}
+    fit, may = ([name for name, line in last.items() if line.fits == fits] for fits in ("yes", "open"))
+    told = (
+        f"By the run with most images of each, {counted(images, 'image')} a class for {len(table)} of "
+        f"{counted(len(last), 'reading')}, {len(fit) or 'none'} fit{'s' * (len(fit) < 2)}"
+    )
+    told += f" ({'; '.join(fit)})" * bool(fit)
+    if may:
+        most = max(last[name].best for name in may)
+        told += f", and {len(may)} {'is' if len(may) == 1 else 'are'} open with {most:.1f} % or less: "
+    return [f"{told}{'; '.join(may)}."]
 
 
 def _words(line: pd.Series, images: int) -> str:
@@ -128,7 +165,7 @@ def _words(line: pd.Series, images: int) -> str:
     parts += [f"{line['noise times']} times the noise"] if line["noise times"] != 1 else []
     parts += ["as standard deviation"] if line["noise as"] == "std" else []
     parts += [] if line["clipped"] else ["not clipped"]
-    parts += [f"{line['images a class']} images a class"] if line["images a class"] < images else []
+    parts += ["a tenth of the images"] if line["images a class"] < images else []
     parts += [f"{line['outputs']} outputs"] if line["outputs"] != 10 else []
     return ", ".join(parts)
 

@@ -115,7 +115,9 @@ def test_the_answer_names_the_readings_that_come_near():
     assert told.endswith(f"{scale} 50.0 to 83.0 % within 1000 rounds.")
     (short,) = reading_search.reading_answer(lambda name: rows[rows["round"] <= 150].assign(rounds=150))
     assert (
-        "The printed round of FedAvg's best, 500, lies beyond these runs, so none is known to fit."
+        "None of these has its best within 150 rounds of the printed 500. 2 readings are open: no more than "
+        "3 points above that level and still rising when their runs ended, before round 500; the nearest had "
+        "49.7 %."
     ) in short
     assert reading_search.reading_answer(lambda name: rows[:0]) == []
     mini_batches = made(peak(0.83, 500), {"strength": 0.3}, steps=2)
@@ -124,9 +126,37 @@ def test_the_answer_names_the_readings_that_come_near():
     (far,) = reading_search.reading_answer(lambda name: made(peak(0.83, 500), {"strength": 0.3}))
     assert far.startswith(
         "None of 1 reading comes within 3 points of the printed 51.7 %. The nearest, 2 epochs, has its best, "
-        "83.0 %, in round 500 (printed: 500). With up to "
+        "83.0 %, in round 500 (printed: 500). So none of them fits. With up to "
     )
     assert far.endswith("within 1000 rounds.")
+
+
+def test_fewer_rounds_of_two_epochs_are_told():
+    rows = pd.concat(
+        [made(peak(0.83, 80, 100), {"strength": 0.3}), made(peak(0.4, 900), {"strength": 9.0}, 2)]
+    )
+    (told,) = reading_search.reading_answer(lambda name: rows)
+    assert told.endswith("reach 40.0 to 83.0 % within 1000 rounds, those of 2 epochs within 100.")
+
+
+def test_searches_together_take_the_run_with_most_images():
+    """Two readings on a tenth; the one that is open there is above the level on all images."""
+    first, second = {"strength": 3.0}, {"strength": 9.0}
+    tenth = [made(peak(level, 149, 150), noise) for level, noise in ((0.5, first), (0.3, second))]
+    tenth = pd.concat(tenth)
+    options = tenth.dataset_options.map(json.loads)
+    tenth["dataset_options"] = options.map(lambda given: json.dumps({**given, "train_per_class": 600}))
+    whole = made(peak(0.6, 99, 100), first)
+    assert reading_search.decided_together(tenth, whole) == [
+        "By the run with most images of each, 6000 images a class for 1 of 2 readings, none fits, and 1 is "
+        "open with 30.0 % or less: 2 epochs, 30 times the noise."
+    ]
+    (fits,) = reading_search.decided_together(tenth, made(peak(0.53, 480), second))
+    assert fits == (
+        "By the run with most images of each, 6000 images a class for 1 of 2 readings, 1 fits (2 epochs, 30 "
+        "times the noise), and 1 is open with 50.0 % or less: 2 epochs, 10 times the noise."
+    )
+    assert reading_search.decided_together(tenth, whole[:0]) == []
 
 
 def test_headers_name_the_printed_values_and_units():
