@@ -134,7 +134,7 @@ def _holding(found: list[Interval]) -> str:
         "losses": (sum(one.high < 0 for one in found), sum(above_zero(list(map(_negated, found))))),
     }
     told = [f"{held or 'none'} of the {name}" for name, (count, held) in sides.items() if count]
-    return f"{' and '.join(told)} {'hold' if told else 'none shows'}"
+    return f"{' and '.join(told)} hold" if told else "none shows"
 
 
 def _negated(found: Interval) -> Interval:
