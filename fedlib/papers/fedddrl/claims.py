@@ -93,7 +93,8 @@ AFTER_AN_EPISODE = (
 
 BY_THE_SUM = f"The numbers by the cohort's sum were {ADDED}."
 FULL_SIZE = (
-    "Numbers with clients of the paper's size were added on 2026-11-27, after the rows had been looked at."
+    "Numbers with clients of the paper's size were added on 2026-11-27, after the rows had been looked at. "
+    "They decide nothing: clients of 30 or 40 images do."
 )
 LATENCIES = (
     Part(

@@ -76,7 +76,7 @@ def plot_accuracy_over_time(rows: pd.DataFrame, ax: Axes) -> Axes:
         if len(part):
             part = part[part.episode == part.episode.min()].sort_values("t")
             style = plotting.method_style(runs.SETTINGS[variant].method)
-            label = f"{style.label}: {part.uploads.sum():.0f} uploads"
+            label = f"{style.label}{'+' * variant.endswith('mixup')}: {part.uploads.sum():.0f} uploads"
             ax.plot(part.latency_seconds.cumsum(), 100 * part.test_accuracy, color=style.colour,
                     marker=style.marker, label=label)  # fmt: skip
     ax.set_ylabel("test accuracy (%)")

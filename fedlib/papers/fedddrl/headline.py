@@ -1,17 +1,19 @@
 """Findings about FedDdrl in sentences, for the head of notebook and report."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fedlib.analysis.intervals import by_sign
 from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
 from fedlib.papers.fedddrl.numbers import (
     AT_FULL_SIZE,
     BY_DATA,
-    FIFTH_ACCURACY,
     FULL_BY_DATA,
+    FULL_FASTEST_FIFTH,
     FULL_LESS,
+    LESS_FASTEST_FIFTH,
     LESS_RANDOM_FIFTH,
     LESS_RULE,
+    NOT_PERMUTED,
     PROMISED,
     RETURN_BY_DATA,
     ROWS,
@@ -44,35 +46,85 @@ def headline(rows_of: RowsOf) -> list[str]:
     scale = "A point of final accuracy is worth a twentieth of return, by the printed weights."
     against = [f"{words} {scale}" if one == 0 else words for one, words in enumerate(against)]
     against += _of_the_papers_size(rows_of)
-    trained, fifth, level = (stated(one, rows_of) for one in (TRAINED, LESS_RANDOM_FIFTH, FIFTH_ACCURACY))
-    kept = [
-        f"Against keeping a fifth of the clients at random FedDdrl's return is {fifth}. Its accuracy is "
-        f"{level} against that, with more uploads."
-    ] * bool(fifth and level)
-    learned = [
-        f"What training adds: FedDdrl's return is {trained} against its untrained agents"
-        f"{seeds_of(TRAINED, rows_of)}. So a lead over a rule is no proof that it was learned (R1)."
-    ] * bool(trained)
-    return [*_in_short(rows_of), *promised, *larger, *against, *kept, *learned]
+    return [*_in_short(rows_of), *promised, *larger, *against, *_less_fifths(rows_of), *_learned(rows_of)]
+
+
+def _less_fifths(rows_of: RowsOf) -> list[str]:
+    """FedDdrl against keeping a fifth of the clients, at random and the fastest; none without rows."""
+    told: list[str] = []
+    fifths = {"a fifth of the clients at random": LESS_RANDOM_FIFTH, "the fastest fifth": LESS_FASTEST_FIFTH}
+    for kept, numbers in fifths.items():
+        fifth, level = (stated(number, rows_of) for number in numbers)
+        told += [
+            f"Against keeping {kept} FedDdrl's return is {fifth}. Its accuracy is {level} against that, with "
+            "more uploads."
+        ] * bool(fifth and level)
+    if told and (full := stated(FULL_FASTEST_FIFTH, rows_of)):
+        seeds = seeds_of(FULL_FASTEST_FIFTH, rows_of)
+        told[-1] += f" With clients of the paper's size its return is {full} against that{seeds}."
+    return told
+
+
+def _learned(rows_of: RowsOf) -> list[str]:
+    """What training adds, and whether as small an effect as a lead over a rule could show; or none."""
+    trained, permuted = (stated(number, rows_of) for number in (TRAINED, NOT_PERMUTED))
+    if not (trained and permuted):
+        return []
+    told = (
+        f"What training adds: FedDdrl's return is {trained} against its untrained agents and {permuted} "
+        f"against agents trained on permuted rewards{seeds_of(TRAINED, rows_of)}. "
+    )
+    interval = TRAINED.value(rows_of)
+    leads = [numbers[0].value(rows_of) for numbers in LESS_RULE.values()]
+    half = (interval.high - interval.low) / 2
+    wide = bool(leads) and all(lead is not None and abs(lead.mean) < half for lead in leads)
+    if not wide:
+        return [f"{told}A lead over a rule is no proof that it was learned (R1)."]
+    return [
+        f"{told}The first interval's half-width, {half:.1f}, is more than the return less either rule's "
+        "above: whether that was learned these seeds cannot show (R1)."
+    ]
 
 
 def _in_short(rows_of: RowsOf) -> list[str]:
-    """Whether return is above both rules', accuracy FedAvg's, and training of worth; none without rows."""
-    gains = {rule: numbers[0].value(rows_of) for rule, numbers in LESS_RULE.items()}
-    accuracy, trained = PROMISED[2].value(rows_of), TRAINED.value(rows_of)
-    if accuracy is None or trained is None or None in gains.values():
+    """Whether return is above the rules', accuracy FedAvg's, and training of worth; none without rows.
+
+    With clients of the paper's size too, where those were run.
+    """
+    small = _sides_of([numbers[0] for numbers in LESS_RULE.values()], PROMISED[2], rows_of)
+    trained = TRAINED.value(rows_of)
+    if not small or trained is None or LESS_FASTEST_FIFTH[0].value(rows_of) is None:
         return []
-    sides = {"above": "higher than by", "below": "lower than by", "undecided": "undecided against"}
-    against = " and ".join(f"{by_sign(gain, **sides)} {_RULES[rule]}" for rule, gain in gains.items())
-    level = by_sign(accuracy, above="above", below="below", undecided="undecided against")
     adds = by_sign(
         trained, above="Training adds to the return", below="Training lowers the return",
         undecided="That training adds to the return does not show",
     )  # fmt: skip
+    large = _sides_of([numbers[0] for numbers in FULL_LESS.values()], AT_FULL_SIZE[2], rows_of)
+    larger = f" With 500 to 600, as in the paper, its return is {large}." * bool(large)
+    fifth = by_sign(
+        LESS_FASTEST_FIFTH[0].value(rows_of), above="less return", below="more return",
+        undecided="a return that is undecided against it",
+    )  # fmt: skip
     return [
-        f"In short: FedDdrl's return is {against}, at as many uploads. Its accuracy is {level} that of "
-        f"FedAvg with Balanced-MixUp. {adds}."
+        f"In short, with 30 or 40 images a client: FedDdrl's return is {small}. Keeping the fastest fifth "
+        f"has {fifth}. {adds}.{larger}"
     ]
+
+
+def _sides_of(gains: Sequence[Number], accuracy: Number, rows_of: RowsOf) -> str:
+    """The return's side of each rule's, then the accuracy's of FedAvg's; empty without rows.
+
+    gains: less the rules of `LESS_RULE`, in its order.
+    """
+    found, level = [number.value(rows_of) for number in gains], accuracy.value(rows_of)
+    if level is None or None in found:
+        return ""
+    sides = {"above": "higher than by", "below": "lower than by", "undecided": "undecided against"}
+    against = " and ".join(
+        f"{by_sign(gain, **sides)} {_RULES[rule]}" for rule, gain in zip(LESS_RULE, found, strict=True)
+    )
+    words = by_sign(level, above="above", below="below", undecided="undecided against")
+    return f"{against}, at as many uploads, and its accuracy {words} that of FedAvg with Balanced-MixUp"
 
 
 def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
@@ -106,8 +158,10 @@ def conclusion(rows_of: RowsOf) -> list[str]:
             for rule, (gain, gap) in full.items()
         ]
         told.append(f"With clients of the paper's size: {'; '.join(sides)}.")
-    if told and (fifth := LESS_RANDOM_FIFTH.value(rows_of)) is not None:
-        told.append(f"Against keeping a fifth at random: return {by_sign(fifth, **_SIDES)}.")
+    fifths = {"a fifth at random": LESS_RANDOM_FIFTH, "the fastest fifth": LESS_FASTEST_FIFTH}
+    for kept, (number, _) in fifths.items():
+        if told and (fifth := number.value(rows_of)) is not None:
+            told.append(f"Against keeping {kept}: return {by_sign(fifth, **_SIDES)}.")
     if told and (trained := TRAINED.value(rows_of)) is not None:
         told.append(f"Against its untrained agents (R1): return {by_sign(trained, **_SIDES)}.")
     return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)

@@ -42,23 +42,34 @@ def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = R
     )  # fmt: skip
 
 
-def _less_random_fifth(rows_of: RowsOf, quantity: str = "return") -> Interval | None:
-    """FedDdrl's return or accuracy less that of keeping a fifth of the clients at random, on real images."""
-    rows = real_rows(rows_of(ROWS))
-    return None if rows.empty else less_rule(rows, "random_drop_20%", quantity)
+def _less_fifth(rows_of: RowsOf, rule: str, quantity: str, artifact: str) -> Interval | None:
+    """FedDdrl's return or accuracy less that of a rule that keeps a fifth of the clients, on real images."""
+    rows = real_rows(rows_of(artifact))
+    return None if rows.empty else less_rule(rows, rule, quantity)
 
 
-LESS_RANDOM_FIFTH = Number(
-    id="fedddrl-return-random-fifth",
-    what="FedDdrl's return less that of keeping a fifth of the clients at random", unit="",
-    artifacts=(ROWS,), compute=_less_random_fifth, places=PLACES,
-)  # fmt: skip
-TRAINED = of_claim(CLAIMS, "FEDDDRL-R1", 0, id="fedddrl-return-untrained", places=PLACES)
-FIFTH_ACCURACY = Number(
-    id="fedddrl-random-fifth",
-    what="FedDdrl's accuracy less that of keeping a fifth of the clients at random", unit="points",
-    artifacts=(ROWS,), compute=partial(_less_random_fifth, quantity="accuracy"), places=PLACES,
-)  # fmt: skip
+def _of_a_fifth(kept: str, rule: str, quantity: str, artifact: str = ROWS) -> Number:
+    """Number of `_less_fifth`; kept: who the fifth is, `random` or `fastest`."""
+    words = {"random": "a fifth of the clients at random", "fastest": "the fastest fifth of the clients"}
+    full = artifact == FULL_SIZE
+    parts = ("fedddrl", "full" * full, "return" * (quantity == "return"), f"{kept}-fifth")
+    return Number(
+        id="-".join(filter(None, parts)),
+        what=f"FedDdrl's {quantity} less that of keeping {words[kept]}{', clients of full size' * full}",
+        unit="" if quantity == "return" else "points", artifacts=(artifact,), places=PLACES,
+        compute=partial(_less_fifth, rule=rule, quantity=quantity, artifact=artifact),
+    )  # fmt: skip
+
+
+TRAINED, NOT_PERMUTED = (
+    of_claim(CLAIMS, "FEDDDRL-R1", part, id=f"fedddrl-return-{name}", places=PLACES)
+    for part, name in enumerate(("untrained", "permuted"))
+)
+LESS_RANDOM_FIFTH, LESS_FASTEST_FIFTH = (
+    tuple(_of_a_fifth(*kept, quantity) for quantity in ("return", "accuracy"))
+    for kept in (("random", "random_drop_20%"), ("fastest", "drop_slowest_20%"))
+)
+FULL_FASTEST_FIFTH = _of_a_fifth("fastest", "drop_slowest_20%", "return", FULL_SIZE)
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
@@ -106,7 +117,9 @@ NUMBERS = (
         for numbers in by_rule.values()
         for number in numbers.values()
     ),
-    LESS_RANDOM_FIFTH,
-    FIFTH_ACCURACY,
+    *LESS_RANDOM_FIFTH,
+    *LESS_FASTEST_FIFTH,
+    FULL_FASTEST_FIFTH,
     TRAINED,
+    NOT_PERMUTED,
 )  # fmt: skip

@@ -95,7 +95,9 @@ def feasibility_sentence(rows: pd.DataFrame) -> str:
             f"has the smallest R in {_at_printed(own.smallest_R)}, the largest in "
             f"{_at_printed(own.largest_R)}."
         )
-    return f"The accuracy of the paper's FedAvg rises by {', '.join(gains)}. {' '.join(parts)}"
+    given = _at_printed(table.smallest_R)
+    answer = f"In {given} of {len(table)} runs: " if given else "No: "
+    return f"{answer}the accuracy of the paper's FedAvg rises by {', '.join(gains)}. {' '.join(parts)}"
 
 
 def _at_printed(points: pd.Series) -> int:

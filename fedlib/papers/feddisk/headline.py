@@ -20,9 +20,12 @@ from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.numbers import (
     AGAINST_BEST,
     AGAINST_BEST_CLAIM,
+    ALPHA_ORDER,
     AT_LENGTH,
     LAST_AGAINST_FEDAVG,
     ROUNDS_SAVED,
+    SHUFFLED,
+    SHUFFLED_AGAINST_FEDAVG,
 )
 from fedlib.papers.feddisk.phase1_endings import ablations_caveat
 from fedlib.papers.feddisk.quantities import (
@@ -35,7 +38,6 @@ from fedlib.papers.feddisk.quantities import (
 )
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, case_of
 
-WEIGHTS_AT_LENGTH = "feddisk/converged_weights"
 NOT_AT_LENGTH = "At the paper's length this control was not run."
 
 
@@ -62,7 +64,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         shuffled = _words(worth.loc["feddisk"])
         sentences.append(
             f"There, against its weights shuffled over the samples, it is {shuffled}: "
-            f"{_carries(worth.loc['feddisk'])}. {' '.join([_at_length(rows_of), *ablations_caveat(rows)])}"
+            f"{_helps(worth.loc['feddisk'])}. {' '.join([_at_length(rows_of), *ablations_caveat(rows)])}"
         )
     return [*sentences, *_step(rows)]
 
@@ -83,7 +85,7 @@ def _lowest(rows: pd.DataFrame) -> str:
     best = pd.DataFrame({method: at_the_best_round(rows, method) for method in METHODS})
     lowest = int((best.feddisk < best.drop(columns="feddisk").min(axis=1)).sum())
     return (
-        f"It is the lowest of the five methods in {lowest} of {counted(len(best), 'trial')}, and "
+        f"FedDisk's is the lowest of the five methods in {lowest} of {counted(len(best), 'trial')}, and "
         f"{_words(mean_interval(gap_to_fedavg(rows).to_numpy()))} from FedAvg's best. "
     )
 
@@ -162,13 +164,13 @@ _SAVES = {
 }  # fmt: skip
 
 
-def _carries(line: pd.Series) -> str:
+def _helps(line: pd.Series) -> str:
     small = ", and a gain of half a point is excluded" * bool(_interval(line).high < 0.5)
     return by_sign(
         _interval(line),
-        above="they carry information",
-        below="they do worse than weights without information",
-        undecided=f"nothing shows that they carry information{small}",
+        above="a gain",
+        below="a loss",
+        undecided=f"no gain shows{small}",
     )
 
 
@@ -179,7 +181,7 @@ def _information(short: pd.Series, rows_of: RowsOf) -> str:
     line = short if line is None else line
     return (
         f"FedDisk's weights are worth {_words(line)} against the same on other samples ({where}): "
-        f"{_carries(line)}."
+        f"{_helps(line)}.{_beside(rows_of) * (where == 'last round')}"
     )
 
 
@@ -187,12 +189,29 @@ def _at_length(rows_of: RowsOf) -> str:
     line = _worth_at_length(rows_of)
     if line is None:
         return NOT_AT_LENGTH
-    return f"At the paper's length it is {_words(line)}: {_carries(line)}."
+    return f"At the paper's length it is {_words(line)}: {_helps(line)}.{_beside(rows_of)}"
+
+
+def _beside(rows_of: RowsOf) -> str:
+    """At length: the weights on other samples against FedAvg, and alpha's order; what was run of both."""
+    shuffled, order = (number.value(rows_of) for number in (SHUFFLED_AGAINST_FEDAVG, ALPHA_ORDER))
+    told = ""
+    if shuffled is not None:
+        side = by_sign(
+            shuffled, above="unequal weights help whoever gets them",
+            below="unequal weights cost accuracy whoever gets them",
+            undecided="that unequal weights cost accuracy whoever gets them does not show",
+        )  # fmt: skip
+        told += f" With its weights on other samples it is {_words(shuffled)} from FedAvg: {side}."
+    if order is not None:
+        side = by_sign(order, above="follow", below="run against", undecided="neither follow nor run against")
+        told += f" The weights {side} the MADEs' own log ratio: rank correlation {_words(order, '')} (C11)."
+    return told
 
 
 def _worth_at_length(rows_of: RowsOf) -> pd.Series | None:
     """The line of `weights_worth_at_length`, of runs as long as the paper's; None without them."""
-    rows = rows_of(WEIGHTS_AT_LENGTH)
+    rows = rows_of(SHUFFLED)
     if rows.empty or rows["rounds"].max() < longest(rows):
         return None
     worth = weights_worth_at_length(rows)

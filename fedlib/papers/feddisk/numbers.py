@@ -2,13 +2,17 @@
 
 import pandas as pd
 
+from fedlib.analysis.contrasts import final, paired
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim
+from fedlib.analysis.variants import with_variant
 from fedlib.papers.feddisk.ablation_tables import ablation_table, weights_worth
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.quantities import gap_to_fedavg, last_lead, nats_of_width
+from fedlib.papers.feddisk.runs import ABLATIONS
+from fedlib.papers.feddisk.tables import ACCURACY
 
-ROWS, AT_LENGTH = "feddisk/ablations", "feddisk/converged"
+ROWS, AT_LENGTH, SHUFFLED = "feddisk/ablations", "feddisk/converged", "feddisk/converged_weights"
 NOTEBOOK = "notebooks/02_feddisk.ipynb"
 PLACES = (FINDINGS, NOTEBOOK)
 AGAINST_BEST_CLAIM = "FEDDISK-C1"
@@ -26,6 +30,18 @@ def _best_against_fedavg(rows_of: RowsOf) -> Interval | None:
     rows = rows_of(AT_LENGTH)
     gaps = gap_to_fedavg(rows) if len(rows) else rows
     return mean_interval(gaps.to_numpy()) if len(gaps) else None
+
+
+def _shuffled_against_fedavg(rows_of: RowsOf) -> Interval | None:
+    """The weights on other samples less FedAvg, after the last round at the paper's length."""
+    shuffled, others = rows_of(SHUFFLED), rows_of(AT_LENGTH)
+    if shuffled.empty or others.empty:
+        return None
+    own = with_variant(shuffled, ABLATIONS)
+    own, fedavg = own[own.variant == "feddisk_shuffled"], others[others.method == "fedavg"]
+    if own.empty or fedavg.empty or set(own["rounds"]) != set(fedavg["rounds"]):
+        return None
+    return paired(final(own, ACCURACY), final(fedavg, ACCURACY))
 
 
 def _of_variant(table: pd.DataFrame, name: str = "feddisk") -> Interval | None:
@@ -49,7 +65,7 @@ def _wider(rows: pd.DataFrame) -> Interval | None:
 
 (
     AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG, AGAINST_FEDAVG, AGAINST_SHUFFLED, SHUFFLED_AT_LENGTH,
-    WIDER, WIDER_IN_NATS, BEST_AGAINST_FEDAVG, RAW_ODDS, MEAN_ODDS,
+    WIDER, WIDER_IN_NATS, BEST_AGAINST_FEDAVG, RAW_ODDS, MEAN_ODDS, SHUFFLED_AGAINST_FEDAVG, ALPHA_ORDER,
 ) = NUMBERS = (
     of_claim(
         CLAIMS, AGAINST_BEST_CLAIM, 0, id="feddisk-best", places=(README, *PLACES), artifact=AT_LENGTH,
@@ -83,4 +99,11 @@ def _wider(rows: pd.DataFrame) -> Interval | None:
     ),
     _raw_odds("raw", "weights that are raw odds"),
     _raw_odds("mean", "the client's mean of these odds as weights"),
+    Number(
+        id="feddisk-length-shuffled-fedavg", unit="points", artifacts=(SHUFFLED, AT_LENGTH), places=PLACES,
+        what="FedDisk's accuracy with its weights on other samples after the last of 1500 rounds less "
+        "FedAvg's",
+        compute=_shuffled_against_fedavg,
+    ),
+    of_claim(CLAIMS, "FEDDISK-C11", 0, id="feddisk-alpha-order", places=PLACES, artifact=AT_LENGTH),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 The paper prints two facts about FedAvg on MNIST with noise x = 0.3: no competitor is above 51.7 %, and
 FedAvg's best round is number 500 (table 1). With two epochs a round it is above 80 % after 20 rounds. A
 reading fits if its best accuracy and the round of it are both near the printed ones. On all images a round
-of two epochs has nineteen times the mini-batches of the other readings, and fewer rounds are run: what a best
+of two epochs has sixteen times the mini-batches of the other readings, and fewer rounds are run: what a best
 has passed it stays above, and a curve that has its best in its first half has passed it.
 """
 
@@ -76,7 +76,7 @@ def reading_lines(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fits(line: Mapping[str, Any], at: float) -> str:
-    """yes or no; open: not above the level, and the run ends before the printed round and may yet rise."""
+    """yes or no; open: not above the level, and the best is in the second half of too short a run."""
     rising = line["of rounds"] < min(at, 2 * line["best round"])
     if rising and line["points off"] <= POINTS:
         return "open"
@@ -115,10 +115,13 @@ def _left_open(table: pd.DataFrame, at: float) -> str:
     may = table[table.fits == "open"]
     if may.empty:
         return "" if (table.fits == "yes").any() else " So none of them fits."
-    is_, its_run, it = ("is", "its run", "it") if len(may) == 1 else ("are", "their runs", "the nearest")
+    are, their_best, runs, nearest = ("are", "their best", "runs", "the nearest")
+    if len(may) == 1:
+        are, their_best, runs, nearest = ("is", "its best", "a run", "it")
     return (
-        f" {counted(len(may), 'reading')} {is_} open: no more than {POINTS:g} points above that level and "
-        f"still rising when {its_run} ended, before round {at:g}; {it} had {may.iloc[0].best:.1f} %."
+        f" {counted(len(may), 'reading')} {are} open: no more than {POINTS:g} points above that level, and "
+        f"with {their_best} in the second half of {runs} that ended before round {at:g}; {nearest} had "
+        f"{may.iloc[0].best:.1f} %."
     )
 
 

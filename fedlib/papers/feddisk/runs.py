@@ -291,7 +291,7 @@ def without_noise(profile: str) -> list[Run]:
 
 
 READING_ROUNDS = {"smoke": 2, "reduced": 150, "extended": 1000, "paper": 1500}
-EPOCHS_READING_ROUNDS = {**READING_ROUNDS, "extended": 100}  # of two epochs: 38 mini-batches each, not 2
+EPOCHS_READING_ROUNDS = {**READING_ROUNDS, "extended": 100}  # of two epochs: 32 mini-batches each, not 2
 READING_EVALS = {"smoke": 1, "reduced": 1, "extended": 10, "paper": 10}  # every so many rounds
 NOISE_TIMES = (1, 10, 30, 100)  # what the printed strength is multiplied by
 

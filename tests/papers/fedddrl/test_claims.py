@@ -302,6 +302,7 @@ def test_traces_start_at_the_initial_model():
     assert by_largest.mean_H.tolist() == [0.33] * 3
     assert by_largest.printed_fails.tolist() == ["(10e)"] * 3  # 2.9 * 1.7324 * 0.3 = 1.507 < 2.49
     told = feasibility_sentence(rows)
+    assert told.startswith("No: the accuracy of the paper's FedAvg rises by ")
     for unit in by_largest.H_by.unique():
         own, point = summary[summary.H_by == unit], (2.9, 0.1, 0.2)
         counts = [sum(one is not None and np.allclose(one, point) for one in own[name])

@@ -251,7 +251,7 @@ def test_what_the_run_of_the_papers_length_says():
     """FedDisk 90 % in round 1 after 2 of the MADE, FedAvg 80 % in round 9: 10 points and 6 rounds."""
     won = rows([0.9] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
     level, ahead, each, saved = at_length(lambda _: won)
-    assert each.startswith("Less each competitor's best round, in points, it is: FedAvg +10.00 [+10.00, ")
+    assert each.startswith("FedDisk's best round less a competitor's, in points: FedAvg +10.00 [+10.00, ")
     assert each.endswith("4 comparisons (Holm) it is ahead of FedAvg, FedProx, FedBN and FedROD.")
     assert level == (
         "The best rounds of the five methods lie between 70.0 and 90.0 %. The paper has 54.5 % for FedDisk "

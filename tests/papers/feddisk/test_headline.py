@@ -52,7 +52,7 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
     ahead, saved, weights = headline.conclusion(own)
     assert ahead == (
         "On MNIST FedDisk's best of 10 rounds is +10.00 [+10.00, +10.00] points from the best "
-        "competitor's: it is ahead. It is the lowest of the five methods in 0 of 3 trials, and "
+        "competitor's: it is ahead. FedDisk's is the lowest of the five methods in 0 of 3 trials, and "
         "+10.00 [+10.00, +10.00] points from FedAvg's best. The best rounds of the five methods lie between "
         "70.0 and 90.0 %. The paper "
         "has 54.5 % for FedDisk and 51.7 % for the best of the others."
@@ -62,7 +62,7 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
         "+6.00 [+6.00, +6.00]. FedDisk reaches the best competitor's level in 3 of 3 trials."
     )
     assert weights.startswith("FedDisk's weights are worth +1.0 ")  # [-5.4, +7.4]
-    assert weights.endswith(" (short runs only): nothing shows that they carry information.")
+    assert weights.endswith(" (short runs only): no gain shows.")
     (order,) = answers.correlation_answer(own)
     assert order == (
         "Alpha's rank correlation with the MADEs' log ratio is +0.50 on MNIST (`extended`) and "
@@ -81,11 +81,18 @@ def test_the_weights_at_length_take_the_place_of_short_runs(at_length, ablations
     whole = at_length.assign(local_steps=2, dataset_options="{}", profile="extended")
     (told,) = headline.conclusion(of(**stored))
     assert told.endswith(
-        "worth +2.00 [+2.00, +2.00] points against the same on other samples (last round): they "
-        "carry information."
+        "worth +2.00 [+2.00, +2.00] points against the same on other samples (last round): a gain."
     )
     assert headline.headline(of(**stored, converged=whole))[-1].endswith(
-        "At the paper's length it is +2.00 [+2.00, +2.00] points: they carry information."
+        "At the paper's length it is +2.00 [+2.00, +2.00] points: a gain. The weights follow the MADEs' own log "
+        "ratio: rank correlation +0.50 [+0.50, +0.50] (C11)."
+    )
+    last = whole["round"] == whole["round"].max()
+    lower = whole.assign(client_test_accuracy_mean=whole.client_test_accuracy_mean.where(~last, 0.91))
+    told = headline._beside(of(**stored, converged=lower.assign(rounds=1500)))
+    assert told.startswith(
+        " With its weights on other samples it is −3.00 [−3.00, −3.00] points from FedAvg: unequal weights "
+        "cost accuracy whoever gets them."
     )
     effects = claims.decide(CLAIMS, "FEDDISK-R1", stored["converged_weights"]).effects
     assert [effect.interval.mean for effect in effects] == pytest.approx([2, 2])

@@ -116,8 +116,8 @@ def test_the_answer_names_the_readings_that_come_near():
     (short,) = reading_search.reading_answer(lambda name: rows[rows["round"] <= 150].assign(rounds=150))
     assert (
         "None of these has its best within 150 rounds of the printed 500. 2 readings are open: no more than "
-        "3 points above that level and still rising when their runs ended, before round 500; the nearest had "
-        "49.7 %."
+        "3 points above that level, and with their best in the second half of runs that ended before round "
+        "500; the nearest had 49.7 %."
     ) in short
     assert reading_search.reading_answer(lambda name: rows[:0]) == []
     mini_batches = made(peak(0.83, 500), {"strength": 0.3}, steps=2)
