@@ -167,6 +167,11 @@ def _rows(arguments: argparse.Namespace, artifact: "Artifact") -> "tuple[pd.Data
             **vars(arguments) | {"method": against[0], "profile": rows.profile.iloc[0]}
         )
         check(False, f"no rows of {against[0]} stored to compare with; {_how_to_compute(artifact, given)}")
+    if len(rows) and against and not rows.method.isin(asked.get("method", rows.method)).any():
+        check_filters(store, {"method": asked["method"]})
+        given = argparse.Namespace(**vars(arguments) | {"profile": rows.profile.iloc[0]})
+        names = ", ".join(map(str, asked["method"]))
+        check(False, f"no rows of {names} stored to compare; {_how_to_compute(artifact, given)}")
     if len(rows):
         _tell_absent(store, asked, rows)
     else:

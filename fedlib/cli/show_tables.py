@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 LEAST_TEXT = 15  # characters to which texts are cut at the most
 _ROUNDING = 1e-12  # of sums of float64
 _MACHINE = ("device", "device_name", "threads", "torch", "fedlib")
+_PROTOCOL = (  # beside the cell: runs that differ in these are not the same experiment
+    "rounds", "model", "model_options", "dataset_options", "cohort_size", "local_epochs", "local_steps",
+    "batch_size", "local_optimizer", "local_learning_rate", "local_optimizer_options", "precision",
+    "sample_order", "mixup_alpha", "episode_rounds",
+)  # fmt: skip
 _ORIGIN = ["paper", "artifact", "profile", "source", *_MACHINE, "commit", "dirty"]
 
 
@@ -25,8 +30,9 @@ def final_accuracies(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def less_method(rows: "pd.DataFrame", against: str) -> "tuple[pd.DataFrame, list[str]]":
-    """Each method's final accuracy less one's in its cell, paired by seed; and a line where they are equal.
+    """Each method's final accuracy less one's in its cell, paired by seed; and lines about these pairs.
 
+    Lines: where the accuracies are equal, and which settings beside the method differ in a pair.
     against: a method as tables of `show` name it, or its name alone where one of the rows' methods has it.
     """
     last = _last(rows)
@@ -51,7 +57,23 @@ def less_method(rows: "pd.DataFrame", against: str) -> "tuple[pd.DataFrame, list
         for (cell, method), own in pairs.groupby(["cell", "method"], sort=False)
         if not own.accuracy.any()
     ]
-    return _by_cell(pairs, f"less {against} (points)"), equal
+    return _by_cell(pairs, f"less {against} (points)"), [*equal, *_other_settings(last, against)]
+
+
+def _other_settings(last: "pd.DataFrame", against: str) -> list[str]:
+    """A line for each cell and method whose run has other settings than that of the method compared with."""
+    told = []
+    for cell, own in last.groupby("cell", sort=False):
+        base = own[own.method == against]
+        for method, part in own[own.method != against].groupby("method", sort=False):
+            given, compared = (
+                {name: " or ".join(sorted(set(map(str, rows[name])))) for name in _PROTOCOL if name in rows}
+                for rows in (part, base)
+            )
+            apart = [name for name in given if len(base) and given[name] != compared[name]]
+            words = [", ".join(f"{name}={of[name]}" for name in apart) for of in (given, compared)]
+            told += [f"{cell}: other settings: {method} has {words[0]}; {against} {words[1]}"] * bool(apart)
+    return told
 
 
 def bare_name(method: str) -> str:

@@ -163,6 +163,8 @@ def _describe(name: str) -> DatasetRow:
         meta = cache.read_meta(name)
         if meta is not None and not first.generated:
             cache.load(name, meta)
+        elif source is not None and source.check:
+            source.check()
         if source is not None or meta is not None:
             state = "generated" if first.generated else "ready"
             origin = meta["origin"] if meta else source.looked()

@@ -49,6 +49,7 @@ def _npz_source(name: str) -> Source:
         build=lambda: medmnist_npz.build_npz(name, path),
         find=lambda: [path] if path.is_file() else [],
         looked=lambda: f"the file {path}",
+        check=lambda: medmnist_npz.check_npz(path),
         how=f"put {path.name} (MedMNIST's layout) into the data folder{_UNPUBLISHED.get(name, '')}",
     )
 

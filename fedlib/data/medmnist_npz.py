@@ -12,7 +12,8 @@ import math
 import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -114,18 +115,34 @@ def _warn_of_empty_classes(path: Path, dataset: Dataset) -> None:
         )
 
 
+def check_npz(path: Path) -> None:
+    """DataError if the file is no archive of the four arrays, by its directory and headers alone."""
+    with _opened(path):
+        pass
+
+
 def _read(path: Path) -> dict[str, np.ndarray]:
+    with _opened(path) as stored:
+        return {key: stored[key] for key in _KEYS}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
     try:
         # opened here, since np.load leaves its own file open when the archive is damaged
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            if missing := [key for key in _KEYS if key not in stored.files]:
-                found = ", ".join(stored.files)
-                raise DataError(
-                    f"{path}: no array {missing[0]!r}; found: {found}; needed: {', '.join(_KEYS)}"
-                )
-            for key in _KEYS:
-                _check_length(path, stored.zip, f"{key}.npy")
-            return {key: stored[key] for key in _KEYS}
+        with open(path, "rb") as file:
+            if not zipfile.is_zipfile(file):  # which np.load would take for a pickle
+                raise zipfile.BadZipFile("no zip archive")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as stored:
+                if missing := [key for key in _KEYS if key not in stored.files]:
+                    found = ", ".join(stored.files)
+                    raise DataError(
+                        f"{path}: no array {missing[0]!r}; found: {found}; needed: {', '.join(_KEYS)}"
+                    )
+                for key in _KEYS:
+                    _check_length(path, stored.zip, f"{key}.npy")
+                yield stored
     # RuntimeError: an encrypted archive, or a compression that zipfile does not know
     except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} is damaged or no .npz file ({error}); put an intact copy there") from error
@@ -139,6 +156,8 @@ def _check_length(path: Path, archive: zipfile.ZipFile, member: str) -> None:
             np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         )
         shape, _, dtype = read(file)
+        if dtype.hasobject:
+            raise DataError(f"{path}: {member.removesuffix('.npy')} have dtype {dtype}; allowed: integers")
         said, held = math.prod(shape) * dtype.itemsize, archive.getinfo(member).file_size - file.tell()
     if said != held:
         raise DataError(f"{path}: the header of {member} says {said} bytes, the array has {held}")

@@ -28,6 +28,7 @@ class Source:
     stand_in: bool = False
     generated: bool = False
     cached: bool = True
+    check: Callable[[], None] | None = None  # DataError by a look at the files that reads no image
 
 
 def fingerprint(files: Sequence[Path]) -> str:

@@ -18,7 +18,8 @@ from fedlib.run import Run
 class Expected:
     """Seconds in all, the machines on which they were measured, and how many runs were never timed.
 
-    alike: of how many runs a like one was timed, with other data or another division.
+    alike: of how many runs a like one was timed, with other data or another division; by_fedavg: of how many,
+    of methods outside fedlib, FedAvg's was.
     """
 
     seconds: float = 0.0
@@ -26,6 +27,7 @@ class Expected:
     runs: int = 0
     untimed: int = 0
     alike: int = 0
+    by_fedavg: int = 0
 
     def __add__(self, other: "Expected") -> "Expected":
         return Expected(
@@ -34,6 +36,7 @@ class Expected:
             self.runs + other.runs,
             self.untimed + other.untimed,
             self.alike + other.alike,
+            self.by_fedavg + other.by_fedavg,
         )
 
     def text(self, *, brief: bool = False) -> str:
@@ -43,6 +46,7 @@ class Expected:
         if self.untimed == self.runs:
             return "time not known" + " (no committed run to go by)" * (not brief)
         rest = f"; {self.alike} of {self.runs} by runs on other data or divisions" if self.alike else ""
+        rest += f"; {self.by_fedavg} of {self.runs} by FedAvg's" if self.by_fedavg else ""
         rest += f"; {self.untimed} of {self.runs} runs never timed" if self.untimed else ""
         return f"about {minutes(self.seconds)} (measured on {', '.join(self.machines)}{rest})"
 
@@ -70,6 +74,9 @@ class Timings:
             self._known[place] = _measured(*place)
         known = self._known[place]
         found = known.get(run.group_key) or known.get(_without_data(run))
+        if found is None and ":" in run.method:
+            fedavg = self._of_run(replace(run, method="fedavg", method_options={}))
+            return replace(fedavg, alike=0, by_fedavg=fedavg.runs - fedavg.untimed)
         if found is None:
             return Expected(runs=1, untimed=1)
         return Expected(found[0], (found[1],), runs=1, alike=int(run.group_key not in known))

@@ -41,7 +41,11 @@ def _map_size(model: str, image_shape: ImageShape, *, padding: int, least: int) 
     """Pixels of a feature map after twice (5x5 convolution, 2x2 pool), each side rounded down."""
     _, *sides = image_shape
     given = f"{sides[0]}x{sides[1]}"
-    check(min(sides) >= least, f"model {model} takes images of at least {least}x{least} pixels, not {given}")
+    check(
+        min(sides) >= least,
+        f"model {model} takes images of at least {least}x{least} pixels, not {given}; allowed: larger "
+        "images, or another model such as mlp",
+    )
     for _ in range(2):
         sides = [(side + 2 * padding - 4) // 2 for side in sides]
     return sides[0] * sides[1]

@@ -100,7 +100,8 @@ def _labels_per_client(name: str, given: int | None, num_classes: int) -> int:
     if num_classes not in _USUAL_LABELS:
         raise UsageError(
             f"partition {name!r}: labels_per_client is not given; allowed: a whole number from 1 to "
-            f"{num_classes} (it has a default only with 10 or 100 classes)"
+            f"{num_classes}, e.g. --set partition.labels_per_client=2 (it has a default only with 10 or 100 "
+            "classes)"
         )
     return _USUAL_LABELS[num_classes]
 

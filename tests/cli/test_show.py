@@ -93,6 +93,26 @@ def test_a_method_is_compared_with_one_that_no_filter_names_and_with_runs_outsid
     assert told in capsys.readouterr().err
 
 
+def test_a_method_without_rows_is_told_with_the_command_that_computes_some(store, capsys):
+    assert main(["run", "fake/grid", "--method", "fedavg", *store]) == 0
+    asked = ["--method", "fedprox", "--against", "fedavg"]
+    assert main(["show", "fake/grid", *asked, *store]) == 2
+    told = capsys.readouterr().err
+    assert "no rows of fedprox stored to compare; python -m fedlib run fake/grid" in told
+    assert "--method fedprox" in told
+
+
+def test_settings_that_differ_in_a_comparison_are_named(store, capsys, tmp_path):
+    """Same cell and seeds, other length and rate: no comparison of methods alone."""
+    assert main(["run", "fake/grid", *store]) == 0
+    settings = ["--set", "method.mu=0.5", "--set", "rounds=3", "--set", "local_learning_rate=0.5"]
+    assert main(["run", "fake/grid", "--method", "fedprox", *settings, *store]) == 0
+    lines, _ = shown(capsys, tmp_path, *store, "--against", "fedavg")
+    (told,) = [line for line in lines if "other settings" in line]
+    assert told.startswith("fmnist-embedded iid N=2: other settings: fedprox(mu=0.5)")
+    assert " has rounds=3, local_learning_rate=0.5; fedavg rounds=" in told
+
+
 def test_equal_accuracies_are_named(store, capsys, tmp_path):
     """The fake accuracies depend on the number of seeds that train together, not on the method."""
     assert main(["run", "fake/grid", *store]) == 0

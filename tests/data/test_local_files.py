@@ -111,6 +111,21 @@ class TestNpz:
         with pytest.raises(DataError, match=r"tiny.npz is damaged or no .npz file"):
             data.load_dataset("tiny")
 
+    def test_a_file_that_is_no_archive_is_told_before_it_is_read(self, folder):
+        """Nothing of pickles, which NumPy takes such a file for."""
+        (folder / "text.npz").write_text("hello")
+        with pytest.raises(
+            DataError, match=r"text.npz is damaged or no .npz file \(no zip archive\); put an"
+        ):
+            data.load_dataset("text")
+        (row,) = [row for row in data.describe_datasets() if row.name == "text"]
+        assert row.state == "damaged"
+
+    def test_labels_that_are_objects_are_told_by_their_kind(self, folder):
+        _npz(folder / "tiny.npz", train_labels=np.array(["a"] * 8, dtype=object))
+        with pytest.raises(DataError, match=r"tiny.npz: train_labels have dtype object; allowed: integers"):
+            data.load_dataset("tiny")
+
     def test_a_known_file_that_is_absent_is_named(self, folder):
         with pytest.raises(
             DataError, match=rf"cifar10-jpeg is absent: looked for the file {folder}/cifar10_jpeg.npz"

@@ -53,6 +53,15 @@ def test_a_run_on_other_data_is_expected_to_take_as_long(committed):
     assert f"; {len(other)} of {2 * len(known)} by runs on other data or divisions)" in expected.text()
 
 
+def test_a_method_from_outside_is_expected_to_take_fedavgs_time(committed):
+    own = [replace(run, method="mine:Mine") for run in expand(committed, "reduced", seeds=1)[:1]]
+    expected = Timings().of_runs(own)
+    assert (expected.seconds, expected.untimed, expected.alike, expected.by_fedavg) == (30.0, 0, 0, 1)
+    assert expected.text().endswith("; 1 of 1 by FedAvg's)")
+    elsewhere = Timings().of_runs([replace(own[0], rounds=3)])
+    assert (elsewhere.untimed, elsewhere.by_fedavg) == (1, 0)
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(3.4, "3 s"), (120, "2 min"), (7200, "2.0 h")])
 def test_times_as_a_reader_plans_with_them(seconds, text):
     assert minutes(seconds) == text

@@ -1,10 +1,13 @@
 """Agents without fedlib's round loop, as docs/adding.md shows them."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
 
 from fedlib.errors import UsageError
+from fedlib.federation import rounds, task_of
 from fedlib.methods.feddrl.agent import AggregationAgent
 from fedlib.paths import project_root
 
@@ -16,6 +19,17 @@ def example(heading: str, number: int = 1, names: dict | None = None) -> dict:
     names = {} if names is None else names
     exec(section.split("\n## ")[0].split("```python\n")[number].split("```")[0], names)
     return names
+
+
+def test_a_method_of_yours_weights_clients_by_their_losses():
+    method = example("A method")["LowLoss"](temperature=0.5)
+    clients = [(torch.randn(20 + k, 8), torch.randint(3, (20 + k,))) for k in range(4)]
+    task = task_of(torch.nn.Linear(8, 3), clients, test=clients[0], rounds=2)
+    rows = [row for result in rounds(task, method) for row in result.rows[0]]
+    assert [row["round"] for row in rows if row["round"]] == [1, 2]
+    weights = torch.tensor(json.loads(rows[-1]["weights"]))
+    assert weights.sum().item() == pytest.approx(1)
+    assert not torch.allclose(weights, weights.mean())
 
 
 def test_feddrls_agent_decides_and_learns():

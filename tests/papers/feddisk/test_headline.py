@@ -84,8 +84,8 @@ def test_the_weights_at_length_take_the_place_of_short_runs(at_length, ablations
         "worth +2.00 [+2.00, +2.00] points against the same on other samples (last round): a gain."
     )
     assert headline.headline(of(**stored, converged=whole))[-1].endswith(
-        "At the paper's length it is +2.00 [+2.00, +2.00] points: a gain. The weights follow the MADEs' own log "
-        "ratio: rank correlation +0.50 [+0.50, +0.50] (C11)."
+        "At the paper's length it is +2.00 [+2.00, +2.00] points: a gain. The weights follow the MADEs' own "
+        "log ratio: rank correlation +0.50 [+0.50, +0.50] (C11)."
     )
     last = whole["round"] == whole["round"].max()
     lower = whole.assign(client_test_accuracy_mean=whole.client_test_accuracy_mean.where(~last, 0.91))
