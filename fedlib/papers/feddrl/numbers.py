@@ -187,7 +187,13 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         for name in (RIVALS if scheme in OF_TABLE3 else FEW_RIVALS)
     ]
     if scheme in AUTHORS:
-        return tuple(against)
+        pairs = [("uniform", "feddrl")] * (AUTHORS[scheme] != "ce")  # FedAvg's where sizes are equal
+        pairs += [(name, "feddrl_online") for name in FEW_RIVALS]
+        return (
+            *against,
+            *(_at_length(control, scheme, own, late=late, places=(PAGE,)) for late in (False, True)
+              for control, own in pairs),
+        )  # fmt: skip
     drawn = (
         _at_length("fedavg", scheme, "drawn", places=(PAGE,)),
         _at_length("fedavg", scheme, "drawn", late=True),
