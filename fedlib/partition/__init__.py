@@ -19,14 +19,13 @@ own goes by `package.module:function`, or in a session by a name that you put in
 | from_file | JSON `{client: [index, ...]}` | the FedDRL authors' own partitions |
 """
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fedlib.errors import UsageError, check
+from fedlib.errors import UsageError, check, check_name
 from fedlib.partition.cluster_skew import partition_ce, partition_cn, partition_pa
 from fedlib.partition.dirichlet import partition_dirichlet, partition_dirichlet_balanced
 from fedlib.partition.from_file import partition_from_file
@@ -81,11 +80,8 @@ def partition_options(name: str) -> dict[str, object]:
 def check_options(name: str, options: Mapping[str, object]) -> None:
     """A UsageError unless `options` are options of the partition and the required ones are there."""
     allowed = partition_options(name)
-    listed = ", ".join(allowed) or "none"
     for option in options:
-        close = difflib.get_close_matches(option, allowed, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        check(option in allowed, f"partition {name!r} has no option {option!r}{hint}; allowed: {listed}")
+        check_name(f"option of partition {name!r}", option, allowed or ["none"])
     for option, default in allowed.items():
         required = default is inspect.Parameter.empty
         check(not required or option in options, f"partition {name!r} needs the option {option!r}")

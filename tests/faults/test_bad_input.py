@@ -80,10 +80,10 @@ FIRST = [
         "--only 'fedvag' given; allowed: a part of a line of --dry-run, such as 'fake/grid ",
     ),
     Row("run fake/grid --set model=lenett", "unknown model 'lenett' (did you mean 'lenet'?); allowed: "),
-    Row("run fake/grid --set partition.delta=1", "partition 'iid' has no option 'delta'; allowed: none"),
+    Row("run fake/grid --set partition.delta=1", "unknown option of partition 'iid' 'delta'; allowed: none"),
     Row(
         "run fake/grid --partition ce --set partition.dleta=1",
-        "has no option 'dleta' (did you mean 'delta'?)",
+        "unknown option of partition 'ce' 'dleta' (did you mean 'delta'?)",
     ),
     Row("run fake/grid --partition ce --set partition.delta=x", "delta='x' given; allowed: a number"),
     Row("run fake/grid --partition ce --set partition.delta=1.4", "delta is 1.4; allowed: a number in"),

@@ -31,13 +31,13 @@ def test_unknown_option_lists_the_options():
     with pytest.raises(UsageError) as error:
         build("ce", detla=0.6)
     assert str(error.value) == (
-        "partition 'ce' has no option 'detla' (did you mean 'delta'?); "
+        "unknown option of partition 'ce' 'detla' (did you mean 'delta'?); "
         "allowed: delta, labels_per_client, images_per_label"
     )
 
 
 def test_a_partition_without_options_says_none():
-    with pytest.raises(UsageError, match="'iid' has no option 'alpha'; allowed: none"):
+    with pytest.raises(UsageError, match="option of partition 'iid' 'alpha'; allowed: none"):
         build("iid", alpha=1)
 
 
