@@ -52,11 +52,13 @@ def _of_a_fifth(kept: str, rule: str, quantity: str, artifact: str = ROWS) -> Nu
     """Number of `_less_fifth`; kept: who the fifth is, `random` or `fastest`."""
     words = {"random": "a fifth of the clients at random", "fastest": "the fastest fifth of the clients"}
     full = artifact == FULL_SIZE
+    in_readme = (kept, quantity, full) == ("fastest", "return", False)
     parts = ("fedddrl", "full" * full, "return" * (quantity == "return"), f"{kept}-fifth")
     return Number(
         id="-".join(filter(None, parts)),
         what=f"FedDdrl's {quantity} less that of keeping {words[kept]}{', clients of full size' * full}",
-        unit="" if quantity == "return" else "points", artifacts=(artifact,), places=PLACES,
+        unit="" if quantity == "return" else "points", artifacts=(artifact,),
+        places=(README,) * in_readme + PLACES,
         compute=partial(_less_fifth, rule=rule, quantity=quantity, artifact=artifact),
     )  # fmt: skip
 
