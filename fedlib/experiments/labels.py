@@ -21,10 +21,11 @@ def group_label(members: Sequence[Run], told: Mapping[str, str] | None = None) -
     return f"{run.id} {run.dataset} {partitions} N={run.num_clients} {methods}{settings} seeds {seeds}"
 
 
-def distinctions(runs: Iterable[Run]) -> dict[str, str]:
+def distinctions(runs: Iterable[Run], *, of_cell: bool = True) -> dict[str, str]:
     """Group key -> the settings that tell a description from others of the same name, as `--set` has them.
 
     E.g. ` local_steps=2`; empty where no other of `runs` has its name, and for settings at null.
+    of_cell: False leaves out options of data set and partition, where a label of the cell has them.
     """
     alike: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     for run in runs:
@@ -33,6 +34,7 @@ def distinctions(runs: Iterable[Run]) -> dict[str, str]:
     told = {}
     for described in alike.values():
         names = dict.fromkeys(name for one in described.values() for name in one)
+        names = {name: None for name in names if of_cell or not name.startswith(("dataset.", "partition."))}
         differing = [name for name in names if len({str(one.get(name)) for one in described.values()}) > 1]
         for key, one in described.items():
             given = [f"{name}={one[name]}" for name in differing if one.get(name) is not None]

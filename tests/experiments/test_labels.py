@@ -27,6 +27,12 @@ def test_runs_of_one_name_are_told_apart_by_the_settings_that_differ():
     ]
 
 
+def test_options_of_the_cell_are_left_out_where_its_label_has_them():
+    loud = replace(BASE, dataset_options={"client_noise": {"strength": 3.0}}, local_steps=2)
+    told = distinctions([BASE, loud], of_cell=False)
+    assert told == {BASE.group_key: "", loud.group_key: " local_steps=2"}
+
+
 def test_a_name_of_its_own_and_the_seeds_of_one_description_need_no_more():
     other, second = replace(BASE, method="fedprox", rounds=3), replace(BASE, seed=1)
     assert labels(BASE, other, second)[1] == "fake/grid mnist iid N=4 fedprox seeds 0"
