@@ -100,7 +100,7 @@ def rows_beside_grid(
 
 
 def with_settings(rows: "pd.DataFrame", runs: Iterable[Run]) -> "pd.DataFrame":
-    """The rows with the column `settings`: what tells runs of one name and cell apart, by their descriptions."""
+    """The rows with the column `settings`: what tells runs of one name and cell apart."""
     told = labels.distinctions((run for run in runs if run.group_key in set(rows["group"])), of_cell=False)
     return rows.assign(settings=rows["group"].map(told).fillna(""))
 
