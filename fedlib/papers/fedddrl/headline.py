@@ -81,8 +81,8 @@ def _learned(rows_of: RowsOf) -> list[str]:
     if not wide:
         return [f"{told}A lead over a rule is no proof that it was learned (R1)."]
     return [
-        f"{told}The first interval's half-width, {half:.1f}, is more than the return less either rule's "
-        "above: whether that was learned these seeds cannot show (R1)."
+        f"{told}Half the first interval is wider than the return less either rule's above: whether that was "
+        "learned these seeds cannot show (R1)."
     ]
 
 

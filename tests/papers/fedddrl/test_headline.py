@@ -86,7 +86,7 @@ def test_a_lead_below_the_half_width_cannot_be_told_from_training(monkeypatch, l
         "What training adds: FedDdrl's return is <undecided> against its untrained agents and <undecided> "
         "against agents trained on permuted rewards (5 seeds). "
     )
-    cannot = "The first interval's half-width, 0.6, is more than the return less either rule's"
+    cannot = "Half the first interval is wider than the return less either rule's above: whether"
     assert words.startswith(start + (cannot if told else "A lead over a rule is no proof"))
 
 
