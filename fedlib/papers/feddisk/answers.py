@@ -115,9 +115,8 @@ def above_the_paper(rows_of: RowsOf) -> str:
     rows = whole_trials(rows_of)
     best, printed = _levels(rows) if len(rows) else ([0.0], pd.Series({"FedDisk": 100.0}))
     told = (
-        f"All five methods' best rounds, {min(best):.0f} to {max(best):.0f} %, lie "
-        f"{min(best) - max(printed):.0f} points or more above the paper's accuracies (section 6). Our task is "
-        "easier. "
+        f"All five methods' best rounds lie {min(best) - max(printed):.0f} points or more above the paper's "
+        "accuracies (section 6). Our task is easier. "
     )
     return told if min(best) > max(printed) else ""
 
