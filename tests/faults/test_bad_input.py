@@ -323,7 +323,7 @@ DATA = [
     data("an archive of text", text("data/tiny.npz", "text"), "tiny.npz is damaged or no .npz file"),
     data("an empty archive", text("data/tiny.npz", ""), "tiny.npz is damaged or no .npz file"),
     data("an archive without labels", array(test_labels=None), "tiny.npz: no array 'test_labels'"),
-    data("pickled objects", array(train_labels=np.array([0, 1, {}, 2])), "the header of train_labels.npy says"),
+    data("pickled objects", array(train_labels=np.array([0, 1, {}, 2])), "train_labels have dtype object; allowed: integers"),
     data("labels with fractions", array(train_labels=np.zeros(4)), "train_labels have dtype float64; allowed: integers"),
     data("float images", array(train_images=np.zeros((4, 4, 4))), "images have dtype float64; allowed: uint8"),
     data("no images", array(train_images=np.zeros((0, 4, 4), np.uint8), train_labels=np.zeros(0, int)), "no images"),

@@ -66,7 +66,7 @@ def _less_fifths(rows_of: RowsOf) -> list[str]:
 
 
 def _learned(rows_of: RowsOf) -> list[str]:
-    """What training adds, and whether as small an effect as a lead over a rule could show; or none."""
+    """Tell what training adds, and whether as small an effect as a lead over a rule could show; or none."""
     trained, permuted = (stated(number, rows_of) for number in (TRAINED, NOT_PERMUTED))
     if not (trained and permuted):
         return []
