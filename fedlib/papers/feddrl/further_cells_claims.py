@@ -16,6 +16,10 @@ there. It was registered when the repaired agent's runs there were in training b
 of all other methods of that cell known but for the online mode's and those with shuffled input. FEDDRL-R38
 and R39 ask the same under CN and PA, against uniform weights, registered before any run of the repaired
 agent there, with R37's verdict and the rows of FedDRL, FedAvg and uniform weights known.
+
+FEDDRL-R40 asks of CE on the authors' file what R8 asks, in both accuracies; FedAvg's weights are the uniform
+ones there. It was registered before any run of the repaired agent there, with the rows behind R33 to R36
+and of the online mode known.
 """
 
 from itertools import product
@@ -40,6 +44,18 @@ LEADS_AND_LEARNS = (
     ("FedDRL leads FedAvg at the paper's length", "fedavg", "FedAvg"),
     ("training the agent makes FedDRL more accurate", "untrained", "its untrained policy"),
 )
+
+
+def authors_cell(scheme: str) -> str:
+    """Artifact of a cell on the authors' own partition file, at the paper's length."""
+    return f"feddrl/authors_{scheme.lower()}_at_length"
+
+
+def authors_place(scheme: str) -> str:
+    """The words for that cell in a claim."""
+    return f"ours: {scheme} by the authors' file, Fashion-MNIST, N = 100, T = 1000"
+
+
 TEN_PLACE = "ours: Fashion-MNIST with ten clients, CE, T = 1000"
 CLAIMS = (
     *(
@@ -70,8 +86,7 @@ CLAIMS = (
     *(
         Claim(
             f"FEDDRL-R{number}", f"on the authors' own file under {scheme} {words}",
-            f"ours: {scheme} by the authors' file, Fashion-MNIST, N = 100, T = 1000",
-            f"feddrl/authors_{scheme.lower()}_at_length",
+            authors_place(scheme), authors_cell(scheme),
             parts=both("feddrl", other, f"FedDRL - {name}"), gates=(flat("feddrl", other), AGENT_TRAINED),
             how="Seeds 3 and 4, registered with the others, were run when 0 to 2 had been looked at: those "
             "left all four of these claims inconclusive.",
@@ -91,5 +106,11 @@ CLAIMS = (
             (38, "CN", f"{MNIST_ARTIFACT}_cn", "uniform", "uniform"),
             (39, "PA", f"{MNIST_ARTIFACT}_pa", "uniform", "uniform"),
         )
+    ),
+    Claim(
+        "FEDDRL-R40", "on the authors' own file under CE the repaired agent is more accurate than FedAvg",
+        authors_place("CE"), authors_cell("CE"),
+        parts=both("repaired", "fedavg", "repaired - FedAvg"), gates=(flat("repaired", "fedavg"),),
+        supplements=(supplement(authors_cell("CE"), *both("repaired", "feddrl", "repaired - FedDRL")),),
     ),
 )  # fmt: skip
