@@ -179,7 +179,7 @@ def comparison(profile: str) -> list[Run]:
 
 
 # On other data sets (HEAD-A18, HEAD-A21): FedAvg, two strong baselines, who learns with its untrained policy;
-# on the third one the other baselines, too
+# on the second two further strong ones, on the third all other baselines, too
 OTHER_SETS = {
     "second_set": {"extended": "cifar10-jpeg", "paper": "cifar10"},
     "third_set": {"extended": "mnist", "paper": "mnist"},
@@ -192,7 +192,7 @@ TRANSFERRED = (
 FURTHER = tuple(
     name for name, one in CONTESTANTS.items() if not (one.learns or one.twin_of or name in TRANSFERRED)
 )
-ON_OTHER_SET = {"second_set": TRANSFERRED, "third_set": TRANSFERRED + FURTHER}
+ON_OTHER_SET = {"second_set": (*TRANSFERRED, "fedavgm", "fedadam"), "third_set": TRANSFERRED + FURTHER}
 
 
 def on_other_set(name: str, profile: str) -> list[Run]:
