@@ -39,7 +39,7 @@ def toy_weights(seed: int = 0) -> pd.DataFrame:
     for feed in ("local", "global"):
         method = FedDisk(
             made_hidden=20, made_learning_rate=0.1, made_batch_size=50, made_max_rounds=40, ratio_hidden=20,
-            ratio_learning_rate=0.5, ratio_batch_size=2 * COUNT, ratio_max_epochs=300, ratio_least=0.0,
+            ratio_learning_rate=0.2, ratio_batch_size=2 * COUNT, ratio_max_epochs=300, ratio_least=0.0,
             feed=feed,
         )  # fmt: skip
         frame[feed] = method.start(task).memory["alpha"][0].numpy()
