@@ -1,14 +1,19 @@
-"""Tables that several claims, numbers and figures take from the same rows, computed once for them."""
+"""What several claims, numbers and figures take from the same rows, computed once for them."""
 
 import functools
 import weakref
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
 Table = Callable[..., pd.DataFrame]
 Found = TypeVar("Found")
+
+
+def map_distinct(values: pd.Series, read: Callable[[Any], Any]) -> pd.Series:
+    """`values.map(read)` for a column of few distinct values: each is read once."""
+    return values.map({value: read(value) for value in values.unique()})
 
 
 def kept_per_frame(table: Callable[..., Found]) -> Callable[..., Found]:

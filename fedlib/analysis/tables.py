@@ -192,6 +192,11 @@ def _distinct(rows: pd.DataFrame, column: str) -> str:
     return ", ".join(map(str, rows[column].dropna().unique()))
 
 
+def json_lists(values: pd.Series) -> list[list]:
+    """The lists of a column of JSON texts, all of them lists, read in one go."""
+    return json.loads(f"[{','.join(values)}]")
+
+
 def json_column(values: pd.Series) -> pd.Series:
     """Lists out of a column that stores them as JSON text (clients, weights)."""
     return values.map(lambda text: json.loads(text) if isinstance(text, str) else None)

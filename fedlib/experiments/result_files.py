@@ -74,7 +74,7 @@ def read_rows(path: Path) -> "pd.DataFrame":
         raise UsageError(f"{path} cannot be read ({error}); restore it with `git checkout`") from error
 
 
-@functools.lru_cache(maxsize=2)  # many artifacts show runs of one or two large files
+@functools.lru_cache(maxsize=4)  # many artifacts show runs of one large file, asked for at three profiles
 def _decoded(path: Path, *_version: object) -> "pd.DataFrame":
     import pandas as pd
 

@@ -205,10 +205,10 @@ def test_the_runs_of_an_artifact_are_read_once_for_all_profiles(monkeypatch):
 
 @pytest.mark.parametrize(
     "command",
-    ["list", "run fake/grid --dry-run", "submit --status", "reproduce-number", "run --help", "--version"],
+    ["list", "run start/curves --dry-run", "submit --status", "reproduce-number", "run --help", "--version"],
 )
 def test_a_command_that_computes_nothing_ends_quietly_without_a_reader(command):
-    whole = f"'{sys.executable}' '{fake_federation.__file__}' {command} | true; echo ${{PIPESTATUS[0]}}"
+    whole = f"'{sys.executable}' -m fedlib {command} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", whole], capture_output=True, text=True, timeout=PATIENCE, check=False
     )

@@ -224,11 +224,10 @@ def test_checkpoints_left_by_a_kill_after_the_last_member_are_removed(store, tmp
     assert list((store.root / "fake/grid/groups").iterdir()) == []
 
 
-@pytest.mark.parametrize("after", [2, 5])
-def test_sigkill_in_the_middle_then_resume_gives_the_same_bytes(store, tmp_path, straight, after):
-    process = command("--seeds", "3", "--method", "fedavg", FAKE_HOLD=f"{after + 1}")
+def test_sigkill_in_the_middle_then_resume_gives_the_same_bytes(store, tmp_path, straight):
+    process = command("--seeds", "3", "--method", "fedavg", FAKE_HOLD="6")
     wait_for(lambda: held(tmp_path), process)
-    assert list(store.root.glob(f"fake/grid/groups/*/checkpoint-{after}.pt"))
+    assert list(store.root.glob("fake/grid/groups/*/checkpoint-5.pt"))
     process.kill()
     process.communicate()
     assert all(store.get(run) is None for run in TRIPLE)
@@ -238,8 +237,9 @@ def test_sigkill_in_the_middle_then_resume_gives_the_same_bytes(store, tmp_path,
     assert not list(store.root.rglob(".*.tmp"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_ctrl_c_sigterm_and_sighup_exit_130_and_keep_finished_runs(store, straight, tmp_path, number):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_ctrl_c_and_sighup_exit_130_and_keep_finished_runs(store, straight, tmp_path, number):
+    """As SIGTERM does, below."""
     process = command("--seeds", "3", "--checkpoint-seconds", "1000", FAKE_HOLD="fedprox 4")
     wait_for(lambda: held(tmp_path), process)
     process.send_signal(number)

@@ -41,7 +41,7 @@ CASES = {
     "favor": {"episodes": 1, "batch_size": 2, "hidden_size": 8},
     "auto_fedrl": {},
 }
-ROUNDS = 4
+ROUNDS = 3
 
 
 def world(method, device, seeds=(0, 1), **changes):

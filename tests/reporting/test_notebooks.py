@@ -43,12 +43,12 @@ def papermill(path: Path, folder: Path, *parameters: str) -> tuple[int, str, str
     return done.returncode, done.stderr, printed
 
 
-PLACES = [*zip(NOTEBOOKS, (".", "beside", "far/below"), strict=False)]
+PLACES = [*zip(NOTEBOOKS, (".", "far/below"), strict=False)]
 
 
 @pytest.mark.parametrize(("path", "place"), PLACES)
 def test_a_notebook_begins_from_any_folder_and_writes_nothing_there(path, place, tmp_path, monkeypatch):
-    """The copy's own folder, one beside it, one far below. All begin their session by the same call."""
+    """The copy's own folder, and one far below it. All begin their session by the same call."""
     monkeypatch.delenv("FEDLIB_STORE", raising=False)
     folder = tmp_path / place
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def test_a_notebook_begins_from_any_folder_and_writes_nothing_there(path, place,
     assert status == 0, error
     assert str(notebooks_folder().parent / "build" / "runs") in printed
     assert "(0, 2)" in printed
-    assert {file.name for file in folder.iterdir()} <= {"out.ipynb", path.name, "beside", "far"}
+    assert {file.name for file in folder.iterdir()} <= {"out.ipynb", path.name, "far"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -19,7 +19,6 @@ from unittest import mock
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter, tree_map
 
 from fedlib.engine import cuda_graphs
 from fedlib.seeds import counter
@@ -129,10 +128,10 @@ class _Read(TorchDispatchMode):
         self.read, self.made = {}, {}
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        given = [_memory(t) for t in tree_iter((args, kwargs or {})) if isinstance(t, torch.Tensor)]
+        given = [_memory(t) for t in _tensors((args, kwargs or {}))]
         self.read |= {m.cdata: m for m in given if m.cdata not in self.made}
         result = function(*args, **(kwargs or {}))
-        found = [_memory(t) for t in tree_iter(result) if isinstance(t, torch.Tensor)]
+        found = [_memory(t) for t in _tensors(result)]
         self.made |= {m.cdata: m for m in found if m.cdata not in self.read}
         return result
 
@@ -165,7 +164,7 @@ class Emulation(TorchDispatchMode):
 
 def _call(function, args, kwargs):
     packet, wanted = function.overloadpacket, kwargs.get("device")
-    tensors = [t for t in tree_iter((args, kwargs)) if isinstance(t, torch.Tensor)]
+    tensors = [*_tensors((args, kwargs))]
     ours = [t for t in tensors if isinstance(t, OnGpu)]
     others = [t for t in tensors if not isinstance(t, OnGpu) and t.ndim > 0]
     if ours and others:
@@ -177,7 +176,7 @@ def _call(function, args, kwargs):
     if packet is torch.ops.aten._to_copy and others and wanted is not None and not kwargs.get("non_blocking"):
         Emulation.waited("to")
     kwargs = {n: torch.device("cpu") if n == "device" and v is not None else v for n, v in kwargs.items()}
-    plain_args, plain_kwargs = tree_map(_inner, (args, kwargs))
+    plain_args, plain_kwargs = _mapped(_inner, (args, kwargs))
     result = function(*plain_args, **plain_kwargs)
     if not (ours if wanted is None else torch.device(wanted).type == "cuda"):
         return result
@@ -186,7 +185,7 @@ def _call(function, args, kwargs):
     def wrap(value):
         return known[id(value)] if id(value) in known else OnGpu(value)
 
-    return tree_map(lambda value: wrap(value) if type(value) is torch.Tensor else value, result)
+    return _mapped(lambda value: wrap(value) if type(value) is torch.Tensor else value, result)
 
 
 def _is_masked(packet, args):
@@ -202,10 +201,30 @@ def _check_meeting(function, args):
     if packet in _BETWEEN_DEVICES:
         Emulation.waited(packet.__name__)
         return
-    beside = [t for t in tree_iter((args[0], *args[2:])) if isinstance(t, torch.Tensor) and t.ndim > 0]
+    beside = [t for t in _tensors((args[0], *args[2:])) if t.ndim > 0]
     if packet not in _BY_INDEX or not all(isinstance(t, OnGpu) for t in beside):
         raise RuntimeError(f"Expected all tensors to be on the same device: {function}")
     Emulation.waited("index")
+
+
+def _tensors(value):
+    """All tensors in the arguments or the result of an operation; PyTorch's own walk over them takes longer."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(part)
+
+
+def _mapped(change, value):
+    """The same with its tensors changed."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: _mapped(change, part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([_mapped(change, part) for part in value])
+    return value
 
 
 def _inner(value):

@@ -12,6 +12,7 @@ from functools import partial
 import pandas as pd
 
 from fedlib.analysis.claims import Gate
+from fedlib.analysis.memo import map_distinct
 from fedlib.analysis.published import printed_value, printed_values
 from fedlib.papers.fedddrl import runs
 from fedlib.papers.fedddrl.latencies import latencies
@@ -237,7 +238,7 @@ def printed_by_cohort_size() -> Mapping[str, float]:
 
 def option(rows: pd.DataFrame, name: str) -> pd.Series:
     """A method option of every row; 0 where it is not given."""
-    return rows.method_options.map(lambda text: json.loads(text).get(name, 0))
+    return map_distinct(rows.method_options, lambda text: json.loads(text).get(name, 0))
 
 
 def _length(rows: pd.DataFrame) -> tuple[bool, str]:

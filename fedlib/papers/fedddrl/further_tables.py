@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.analysis.memo import map_distinct
 from fedlib.analysis.tables import counted, side_words, span_words, summarise_seeds
 from fedlib.errors import check
 from fedlib.papers.fedddrl import quantities, return_tables, runs
@@ -50,7 +51,7 @@ class Choice:
 
 def by_agent(rows: pd.DataFrame) -> pd.DataFrame:
     """`returns.measured` of every agent apart: with the columns agent, episodes and rewards of training."""
-    options = rows.method_options.map(json.loads)
+    options = map_distinct(rows.method_options, json.loads)
     rows = quantities.labelled(rows).assign(
         agent=options.map(lambda own: own.get("agent", 0)),
         episodes=options.map(lambda own: own.get("episodes", 0)),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.claims import real_rows
-from fedlib.analysis.memo import once_per_frame
+from fedlib.analysis.memo import kept_per_frame, map_distinct, once_per_frame
 from fedlib.analysis.variants import name_distinct
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import runs
@@ -19,6 +19,7 @@ from fedlib.papers.fedddrl.latencies import latencies
 CELL = ["role", "variant", "cohort_size", "seed"]
 
 
+@kept_per_frame
 def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with the paper's data set (`role`), the name of the setting (`variant`), and the number `t`
     of each round in its episode."""
@@ -63,6 +64,7 @@ def real_images(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return rows, " and ".join(shown[role] for role in runs.ALPHAS if role in shown)
 
 
+@kept_per_frame
 def evaluations(rows: pd.DataFrame) -> pd.DataFrame:
     """The rounds of the evaluation episodes."""
     rows = labelled(rows)
@@ -116,7 +118,7 @@ def cell(values: pd.Series, role: str, variant: str, cohort_size: float | None =
 
 def reward_terms(rows: pd.DataFrame) -> pd.DataFrame:
     """`gain` w1 U(dA_t) and `penalty` w2 B_t + w3 H_t of rewards (12) to (16), normalised as in A3."""
-    options = rows.method_options.map(json.loads)
+    options = map_distinct(rows.method_options, json.loads)
     w1, w2, w3 = (options.map(lambda o, w=w: o[w]) for w in ("w1", "w2", "w3"))
     return rows.assign(
         gain=w1 * GAIN * rows.accuracy_gain,

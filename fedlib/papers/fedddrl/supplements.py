@@ -11,6 +11,7 @@ from functools import partial
 import pandas as pd
 
 from fedlib.analysis.claims import Part, Supplement
+from fedlib.analysis.memo import map_distinct
 from fedlib.analysis.supplements import supplement
 from fedlib.papers.fedddrl import estimands, runs
 from fedlib.papers.fedddrl.estimands import HARD, ROLES, against, by_cohort_size, contrasts, option
@@ -69,7 +70,7 @@ def by_unit(rows: pd.DataFrame, unit: str) -> pd.DataFrame:
     learns, units = rows.method == "fedddrl", option(rows, "latency_unit").replace(0, "largest")
     both = rows.seed.isin(rows.seed[learns & (units == "cohort")])
     rows = rows[both & (~learns | (units == unit))]
-    return rows.assign(method_options=rows.method_options.map(_without_unit))
+    return rows.assign(method_options=map_distinct(rows.method_options, _without_unit))
 
 
 def _without_unit(text: str) -> str:
@@ -78,7 +79,8 @@ def _without_unit(text: str) -> str:
 
 def with_local(rows: pd.DataFrame, local: runs.Local) -> pd.DataFrame:
     """Rows whose clients take these steps of SGD."""
-    momentum = rows.local_optimizer_options.map(lambda text: json.loads(text).get("momentum", 0.0))
+    options = rows.local_optimizer_options
+    momentum = map_distinct(options, lambda text: json.loads(text).get("momentum", 0.0))
     same = (rows.local_learning_rate == local.rate) & (rows.batch_size == local.batch_size)
     return rows[same & (momentum == local.momentum)]
 

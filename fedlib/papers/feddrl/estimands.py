@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.gates import curves_flat
+from fedlib.analysis.tables import json_lists
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text, relative_gains
@@ -155,7 +156,7 @@ def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
     rows = part[(part.variant == variant) & part.weights.notna()]
     found = {}
     for seed, own in rows[rows["round"] > INITIAL * rows["round"].max()].groupby("seed"):
-        clients, factors = (np.array([json.loads(text) for text in own[c]]) for c in ("clients", "weights"))
+        clients, factors = (np.array(json_lists(own[name])) for name in ("clients", "weights"))
         small = clients >= quantities.main_group(own.num_clients.iloc[0])
         x, y = (values - values.mean(axis=0) for values in (small, factors))
         varies = (x * x).sum()  # 0 where every slot has clients of one group only

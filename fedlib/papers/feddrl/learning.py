@@ -4,6 +4,7 @@ rows: as `load_rows` gives them for grids of the small setting (N = K = 10, CE).
 accuracies in percent.
 """
 
+import functools
 import itertools
 import json
 
@@ -12,6 +13,7 @@ import pandas as pd
 
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis.tables import json_lists
 from fedlib.errors import check
 from fedlib.experiments.artifact import PROFILES
 from fedlib.methods.feddrl.method import FedDRL
@@ -79,8 +81,8 @@ def tilts(part: pd.DataFrame, variant: str) -> pd.DataFrame:
     """
     own = part[(part.variant == variant) & (part["round"] > 0) & part.client_loss_mean.notna()]
     own = own.sort_values(["seed", "round"])
-    logs = np.log(np.array([json.loads(text) for text in own.weights]))
-    main = np.array([json.loads(text) for text in own.clients]) < quantities.main_group(COHORT)
+    logs = np.log(np.array(json_lists(own.weights)))
+    main = np.array(json_lists(own.clients)) < quantities.main_group(COHORT)
     tilt = _mean_where(logs, ~main) - _mean_where(logs, main)
     raw = quantities.reward(own)
     before = raw.groupby(own.seed).transform(lambda x: x.ewm(alpha=TREND_RATE, adjust=False).mean().shift())
@@ -132,7 +134,7 @@ def mean_gaps(part: pd.DataFrame, variant: str) -> pd.Series:
     own = own[own["round"] > (1 - LAST_TENTH) * own["rounds"]]
     if own.empty:
         return pd.Series(dtype=float)
-    mu, clients = (np.array([json.loads(text) for text in own[name]]) for name in ("mu", "clients"))
+    mu, clients = (np.array(json_lists(own[name])) for name in ("mu", "clients"))
     main = clients < quantities.main_group(COHORT)
     gap = pd.Series(_mean_where(mu, ~main) - _mean_where(mu, main), index=own.seed.to_numpy())
     return gap.groupby(level=0).mean()
@@ -155,6 +157,7 @@ def count_updates(method: FedDRL, rounds: int) -> dict[str, int]:
     return {"merged": stage_1, "offline updates": passes, "own": rounds - 1, "online updates": online}
 
 
+@functools.cache  # every claim's gate asks
 def updates(method: FedDRL, rounds: int) -> int:
     """DDPG updates of the main agent, offline (A23) and online (A19)."""
     counts = count_updates(method, rounds)

@@ -7,12 +7,14 @@ one number per seed. Accuracies and gains are in percent.
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.memo import once_per_frame
+from fedlib.analysis.memo import map_distinct, once_per_frame
+from fedlib.analysis.tables import json_lists
 from fedlib.analysis.variants import with_variant
 from fedlib.data.titles import title_of
 from fedlib.experiments.results import finished_rows
@@ -209,15 +211,17 @@ def group_factors(part: pd.DataFrame) -> pd.DataFrame:
     The main group is the first delta N clients, as `partition_ce` and `partition_cn` number them.
     Rounds without a main-group client or without any other are left out.
     """
-    rows = part[part.weights.notna() & (part.variant != "singleset")]
-    found = []
-    for row in rows[["variant", "seed", "round", "num_clients", "clients", "weights"]].itertuples():
-        clients, weights = np.array(json.loads(row.clients)), np.array(json.loads(row.weights))
-        inside = clients < main_group(row.num_clients)
-        if inside.any() and not inside.all():
-            means = {"main": weights[inside].mean(), "others": weights[~inside].mean()}
-            found.append({"variant": row.variant, "seed": row.seed, "round": row.round, **means})
-    return pd.DataFrame(found, columns=["variant", "seed", "round", "main", "others"])
+    columns = ["variant", "seed", "round", "num_clients", "clients", "weights"]
+    rows = part.loc[part.weights.notna() & (part.variant != "singleset"), columns].reset_index(drop=True)
+    clients, weights = (json_lists(rows[name]) for name in ("clients", "weights"))
+    owner = np.repeat(np.arange(len(rows)), [len(own) for own in clients])
+    number, factor = (np.array(list(chain.from_iterable(lists))) for lists in (clients, weights))
+    in_main = number < map_distinct(rows.num_clients, main_group).to_numpy()[owner]
+    means = {
+        name: pd.Series(factor[of]).groupby(owner[of]).mean()
+        for name, of in (("main", in_main), ("others", ~in_main))
+    }
+    return rows[["variant", "seed", "round"]].assign(**means).dropna(ignore_index=True)
 
 
 def rewards(part: pd.DataFrame, variant: str) -> pd.Series:

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.memo import once_per_frame
+from fedlib.analysis.memo import map_distinct, once_per_frame
 from fedlib.analysis.variants import name_distinct, with_variant
 from fedlib.papers.frl.runs import VARIANTS
 
@@ -34,7 +34,8 @@ def _case(options: str) -> str:
 
 def approach(rows: pd.DataFrame) -> pd.Series:
     """EvaluatorFL's approach in each row, 1 or 2; 0 where no agent selects."""
-    return rows["method_options"].map(lambda text: json.loads(text).get("approach", 0)).rename("approach")
+    of_text = map_distinct(rows["method_options"], lambda text: json.loads(text).get("approach", 0))
+    return of_text.rename("approach")
 
 
 def selections(rows: pd.DataFrame) -> np.ndarray:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.memo import map_distinct
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.frl import quantities
 
@@ -46,7 +47,7 @@ def reward_and_accuracy(rows_of: RowsOf) -> pd.DataFrame:
     """
     rows = rows_of("frl/sec5")
     rows = quantities.named(rows[rows["method"] == "evaluatorfl"])
-    approach = rows["method_options"].map(lambda text: json.loads(text)["approach"])
+    approach = map_distinct(rows["method_options"], lambda text: json.loads(text)["approach"])
     found = []
     for (which, workers), own in rows.groupby([approach.rename("approach"), "num_clients"]):
         agent, control = (own[own["variant"] == name] for name in ("evaluatorfl", "evaluatorfl_shuffled"))

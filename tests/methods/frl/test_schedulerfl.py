@@ -91,7 +91,7 @@ def test_the_reports_agent_does_not_find_them_and_why():
     noise on the action it varies in all.
     """
     found, ends = 0, []
-    for world, training in outcomes({}, 10, seeds_=(0, 1)):
+    for world, training in outcomes({}, 10):
         chances = training.rounds[-1]["chances"]
         found += bool(chances[world.slow].max() < 0.1 < chances[~world.slow].mean())
         ends.append(ahead(world, chances))
