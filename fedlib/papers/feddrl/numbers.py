@@ -187,8 +187,10 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         for name in (RIVALS if scheme in OF_TABLE3 else FEW_RIVALS)
     ]
     if scheme in AUTHORS:
-        pairs = [("uniform", "feddrl")] * (AUTHORS[scheme] != "ce")  # FedAvg's where sizes are equal
+        even = "fedavg" if AUTHORS[scheme] == "ce" else "uniform"  # the same where sizes are equal
+        pairs = [("uniform", "feddrl")] * (even == "uniform")
         pairs += [(name, "feddrl_online") for name in FEW_RIVALS]
+        pairs += [(name, "repaired") for name in (even, "feddrl")]
         return (
             *against,
             *(_at_length(control, scheme, own, late=late, places=(PAGE,)) for late in (False, True)
