@@ -68,8 +68,13 @@ def less(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
     other = CHOSEN[theirs](runs) if theirs in CHOSEN else theirs
     for name in (ours, other):
         check(name in set(runs.contestant), f"no rows of {name}")
-    levels = levels_by_seed(runs)
+    levels = _levels(rows)
     return levels[ours] - levels[other]
+
+
+@kept_per_frame
+def _levels(rows: pd.DataFrame) -> pd.DataFrame:
+    return levels_by_seed(per_run(rows))
 
 
 def less_if_run(rows: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:

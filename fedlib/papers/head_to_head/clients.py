@@ -6,8 +6,10 @@ then an upload of every model that it sends. Losses that the server asks for tak
 before round 1.
 """
 
+import functools
 import json
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from fedlib import seeds
 from fedlib.analysis.memo import once_per_frame
 from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.papers.head_to_head.quantities import labelled
-from fedlib.partition import Partition, make_partition
+from fedlib.partition import make_partition
 from fedlib.partition.noise import split_within_clients
 
 CLASSES = 10  # of every data set of the protocol
@@ -52,21 +54,25 @@ def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
         first, drawn = part.iloc[0], part.seed.unique()
         if "train_per_class" not in json.loads(first.dataset_options):
             continue
-        divided = [_divided(first, int(seed)) for seed in drawn]
-        own, held = (tuple(len(ids) for one in divided for ids in one[at]) for at in (0, 1))
+        options = (first.dataset_options, first.partition, first.partition_options, int(first.num_clients))
+        divided = [_divided(*options, seed=int(seed)) for seed in drawn]
+        own, held = (tuple(chain.from_iterable(one[at] for one in divided)) for at in (0, 1))
         found[str(cell)] = Sizes(own, held, int(first.batch_size), len(drawn))
     return found
 
 
-def _divided(row: pd.Series, seed: int) -> tuple[Partition, Partition]:
-    """Each client's images, for training and held back, of a run that has this row's options."""
-    given = json.loads(row.dataset_options)
+@functools.cache
+def _divided(
+    dataset_options: str, partition: str, partition_options: str, clients: int, *, seed: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Numbers of each client's images, for training and held back, in runs with these options."""
+    given = json.loads(dataset_options)
     lists = make_partition(
-        row.partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]),
-        num_classes=CLASSES, num_clients=int(row.num_clients), rng=seeds.rng(seed, "partition"),
-        **json.loads(row.partition_options),
+        partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]), num_classes=CLASSES,
+        num_clients=clients, rng=seeds.rng(seed, "partition"), **json.loads(partition_options),
     )  # fmt: skip
-    return split_within_clients(lists, 1 - given["local_test"], seeds.rng(seed, "local_test"))
+    own, held = split_within_clients(lists, 1 - given["local_test"], seeds.rng(seed, "local_test"))
+    return tuple(map(len, own)), tuple(map(len, held))
 
 
 @once_per_frame

@@ -52,7 +52,8 @@ def per_run(own: pd.DataFrame) -> pd.DataFrame:
 
     The cost: `hours` and `rounds` until 95 % of FedAvg's level with the same seed; NaN: never.
     """
-    parts = [part for _, part in own.groupby("run")]
+    needed = ["contestant", "seed", "round", "hours", "test_accuracy", "client_test_accuracies", "status"]
+    parts = [part for _, part in own[["run", *needed]].groupby("run")]
     found = pd.DataFrame(
         {
             "contestant": [part.contestant.iloc[0] for part in parts],
@@ -123,10 +124,11 @@ def _accuracy_at(part: pd.DataFrame, hours: float) -> float:
     """Accuracy (%) of one run over the last tenth of so much simulated time."""
     if _diverged(part):
         return 0.0
-    until = part.hours <= hours
-    late = until & (part.hours > (1 - LAST) * hours)
-    reached = part.test_accuracy[late] if late.any() else part.test_accuracy[until].tail(1)
-    return float(100 * reached.mean())
+    ends, accuracies = part.hours.to_numpy(), part.test_accuracy.to_numpy()
+    until = ends <= hours
+    late = until & (ends > (1 - LAST) * hours)
+    reached = accuracies[late] if late.any() else accuracies[until][-1:]
+    return float(100 * pd.Series(reached).mean())
 
 
 def updates(rows: pd.DataFrame) -> int:
