@@ -1,4 +1,4 @@
-"""What several claims, numbers and figures take from the same rows, computed once for them."""
+"""Tables that several claims, numbers and figures take from the same rows, and columns, computed once."""
 
 import functools
 import weakref

@@ -5,7 +5,7 @@ import weakref
 
 import pandas as pd
 
-from fedlib.analysis.memo import kept_per_frame, once_per_frame
+from fedlib.analysis.memo import kept_per_frame, map_distinct, once_per_frame
 
 
 def test_once_per_frame_and_options_and_no_longer_than_the_frame():
@@ -52,3 +52,13 @@ def test_what_is_kept_is_the_same_frame_and_does_not_hold_its_own_rows():
     del all_small
     gc.collect()
     assert alive() is None
+
+
+def test_map_distinct_reads_each_value_once_and_keeps_the_index():
+    asked = []
+    values = pd.Series(["a", "bb", "a", None], index=[3, 1, 2, 0])
+    found = map_distinct(
+        values, lambda text: asked.append(text) or (len(text) if isinstance(text, str) else 0)
+    )
+    assert found.to_dict() == {3: 1, 1: 2, 2: 1, 0: 0}
+    assert len(asked) == 3

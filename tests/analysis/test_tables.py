@@ -19,6 +19,11 @@ def test_format_table_by_hand():
     ]
 
 
+def test_lists_in_json_are_read_in_their_order_whatever_their_length():
+    assert tables.json_lists(pd.Series(["[1, 2.5]", "[]", "[3]"], index=[7, 7, 1])) == [[1, 2.5], [], [3]]
+    assert tables.json_lists(pd.Series([], dtype="str")) == []
+
+
 def test_summarise_seeds_by_hand():
     """1, 2, 3: mean 2, s = 1, t(2) = 4.3027, half width 4.3027 / sqrt(3) = 2.4842."""
     frame = pd.DataFrame({"method": ["a"] * 3 + ["b"], "acc": [1.0, 2.0, 3.0, 7.0]})

@@ -208,7 +208,7 @@ def _check_meeting(function, args):
 
 
 def _tensors(value):
-    """All tensors in the arguments or the result of an operation; PyTorch's own walk over them takes longer."""
+    """All tensors in an operation's arguments or result; PyTorch's own walk over them takes longer."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, list | tuple | dict):

@@ -248,6 +248,17 @@ def test_group_factors_by_hand():
     assert row.others == pytest.approx(0.145)
 
 
+def test_group_factors_leave_out_rounds_with_one_group_only():
+    """N = 10, so that clients 0 to 5 are the main group; lists of different lengths."""
+    given = pd.DataFrame({
+        "variant": "feddrl", "seed": 0, "round": [1, 2, 3, 4], "num_clients": 10,
+        "clients": ["[0, 7, 9]", "[1, 2]", "[5, 6]", None],
+        "weights": ["[0.5, 0.2, 0.3]", "[0.4, 0.6]", "[0.1, 0.9]", None],
+    })  # fmt: skip
+    found = quantities.group_factors(given)
+    assert found[["round", "main", "others"]].to_numpy().tolist() == [[1, 0.5, 0.25], [3, 0.1, 0.9]]
+
+
 def over_k(change, lead, rounds):
     """K = 10 and 50; `change` points and `lead` of FedDRL; rounds: when each K reaches its accuracy."""
     frames = []
