@@ -19,7 +19,8 @@ agent there, with R37's verdict and the rows of FedDRL, FedAvg and uniform weigh
 
 FEDDRL-R40 asks of CE on the authors' file what R8 asks, in both accuracies; FedAvg's weights are the uniform
 ones there. It was registered before any run of the repaired agent there, with the rows behind R33 to R36
-and of the online mode known.
+and of the online mode known. R41 asks the same of CN, against uniform weights, and R42 and R43 ask of both
+files what R31 asks: registered when R40's runs were in their first stage, before any run of theirs.
 """
 
 from itertools import product
@@ -107,10 +108,28 @@ CLAIMS = (
             (39, "PA", f"{MNIST_ARTIFACT}_pa", "uniform", "uniform"),
         )
     ),
-    Claim(
-        "FEDDRL-R40", "on the authors' own file under CE the repaired agent is more accurate than FedAvg",
-        authors_place("CE"), authors_cell("CE"),
-        parts=both("repaired", "fedavg", "repaired - FedAvg"), gates=(flat("repaired", "fedavg"),),
-        supplements=(supplement(authors_cell("CE"), *both("repaired", "feddrl", "repaired - FedDRL")),),
+    *(
+        Claim(
+            f"FEDDRL-R{number}",
+            f"on the authors' own file under {scheme} the repaired agent is more accurate than {words}",
+            authors_place(scheme), authors_cell(scheme),
+            parts=both("repaired", even, f"repaired - {name}"), gates=(flat("repaired", even),),
+            supplements=(supplement(authors_cell(scheme), *both("repaired", "feddrl", "repaired - FedDRL")),),
+        )
+        for number, scheme, even, name, words in (
+            (40, "CE", "fedavg", "FedAvg", "FedAvg"), (41, "CN", "uniform", "uniform", "uniform weights"),
+        )
+    ),
+    *(
+        Claim(
+            f"FEDDRL-R{number}",
+            f"on the authors' own file under {scheme} FedDRL's lead needs no slots that tell the group: with "
+            "slots in drawn order it is still more accurate than FedAvg",
+            authors_place(scheme), authors_cell(scheme),
+            parts=both("drawn", "fedavg", "FedDRL, slots drawn - FedAvg"),
+            gates=(flat("drawn", "fedavg"), AGENT_TRAINED),
+            supplements=(supplement(authors_cell(scheme), FACTOR_GAP_DRAWN),),
+        )
+        for number, scheme in enumerate(("CE", "CN"), 42)
     ),
 )  # fmt: skip
