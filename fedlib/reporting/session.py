@@ -59,11 +59,17 @@ class Session:
     announced: list[tuple[str | None, str]] = field(default_factory=list, compare=False, repr=False)
 
     def rows(self, artifact_id: str, *, mine: bool = False) -> pd.DataFrame:
+        """A copy of `rows_of`, the caller's own."""
+        return self.rows_of(artifact_id, mine=mine).copy()
+
+    def rows_of(self, artifact_id: str, *, mine: bool = False) -> pd.DataFrame:
         """Finished rows of an artifact: of the largest profile, or of this session's parameters only.
 
         Largest: the largest profile whose grid is complete, else that with the largest share of its grid.
+        Every call returns the same frame, which nobody may change: what is computed from it is kept with it
+        (`fedlib.analysis.memo`).
         """
-        return _rows(self, artifact_id, mine or self.shown == "mine").copy()
+        return _rows(self, artifact_id, mine or self.shown == "mine")
 
     def asked(self, *, mine: bool = False) -> str:
         """The parameters in words, e.g. `smoke, seeds 0, 1`."""
@@ -77,7 +83,7 @@ class Session:
         A table of the same rows, next in the same cell, shares the line.
         """
         for artifact_id in artifact_ids:
-            rows = self.rows(artifact_id, mine=mine)
+            rows = self.rows_of(artifact_id, mine=mine)
             self._announce(artifact_id, rows, mine)
             artifact = find_artifact(artifact_id)
             check(
@@ -97,7 +103,7 @@ class Session:
         makers = makers or find_artifact(artifact_id).tables
         if captions:
             check(len(captions) == len(makers), f"{len(captions)} captions given for {len(makers)} tables")
-        rows = self.rows(artifact_id, mine=mine)
+        rows = self.rows_of(artifact_id, mine=mine)
         made = display.make_tables(rows, makers)
         self._announce(artifact_id, rows if made else rows.iloc[:0], mine)
         display.show_tables(artifact_id, rows, made, captions)
@@ -105,7 +111,7 @@ class Session:
     def show(self, *artifact_ids: str, mine: bool = False) -> None:
         """Display the figure and the tables that artifacts have."""
         for artifact_id in artifact_ids:
-            artifact, rows = find_artifact(artifact_id), self.rows(artifact_id, mine=mine)
+            artifact, rows = find_artifact(artifact_id), self.rows_of(artifact_id, mine=mine)
             self._announce(artifact_id, rows, mine)
             if len(rows) and artifact.plot is not None:
                 display.show_figure(artifact.plot(rows), artifact.title)

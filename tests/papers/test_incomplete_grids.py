@@ -22,16 +22,22 @@ def as_stored(rows):
 
 
 def failures(artifact, rows):
-    """Makers that end with anything but a result or a line for the user; a plot of several artifacts once."""
+    """Makers that end with anything but a result or a line for the user, or change their rows.
+
+    A plot of several artifacts is made once.
+    """
     rows = as_stored(rows)
     plots = [artifact.plot] if artifact in PLOTS.values() else []
     for make in (*artifact.tables, *plots):
+        before = rows.copy(deep=False)
         try:
             make(rows)
         except UsageError:
             pass
         except Exception as error:  # noqa: BLE001
             yield f"{make}: {error!r}"
+        if not rows.equals(before):
+            yield f"{make} changes its rows, which a session shares"
     plt.close("all")
 
 

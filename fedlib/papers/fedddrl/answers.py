@@ -1,6 +1,6 @@
 """Answers of 03_fedddrl's sections 6, 8 and 9 in sentences computed from rows.
 
-Each function takes `session.rows` or the like. It returns a few points, none without rows.
+Each function takes `session.rows_of` or the like. It returns a few points, none without rows.
 """
 
 from typing import Any

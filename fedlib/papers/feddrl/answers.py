@@ -1,6 +1,6 @@
 """Answers of 01_feddrl's sections 5, 6, 8 and 9 in sentences computed from rows.
 
-Each function takes `session.rows` or the like. It returns a few sentences, none without rows.
+Each function takes `session.rows_of` or the like. It returns a few sentences, none without rows.
 """
 
 import math

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedlib.analysis.claims import Gate
 from fedlib.analysis.gates import curves_flat
+from fedlib.analysis.memo import kept_per_frame
 from fedlib.analysis.tables import json_lists
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
@@ -93,7 +94,7 @@ def below_pareto(rows: pd.DataFrame, level: Level = quantities.best) -> pd.DataF
         of = {
             scheme: sum(level(own, name) for name in BASELINES) / 2
             for scheme, own in part.groupby("partition")
-            if set(BASELINES) <= set(own.variant)
+            if set(BASELINES) <= set(own.variant.unique())
         }
         for scheme in [name for name in ("ce", "cn") if {"pa", name} <= set(of)]:
             found[paper_name((dataset, scheme, clients))] = of["pa"] - of[scheme]
@@ -108,7 +109,7 @@ def less(own: str, other: str, level: Level = quantities.best) -> Callable[[pd.D
 def gains_by_clients(part: pd.DataFrame) -> dict[int, pd.Series]:
     """Gain over the better baseline (%), by seed, for each N with all three methods; part: named rows."""
     groups = part.groupby("num_clients")
-    return {int(n): gain_over(own) for n, own in groups if set(THREE) <= set(own.variant)}
+    return {int(n): gain_over(own) for n, own in groups if set(THREE) <= set(own.variant.unique())}
 
 
 def growth(rows: pd.DataFrame) -> pd.DataFrame:
@@ -140,6 +141,7 @@ def loss_ratio(
     return by_cell(measure, needs=needs, data=data, num_clients=10)
 
 
+@kept_per_frame
 def factor_gap(part: pd.DataFrame, variant: str = "feddrl") -> pd.Series:
     """Mean factor of small groups' clients less the main group's, later rounds, in % of a uniform factor."""
     factors = quantities.group_factors(part[part.variant == variant])
@@ -147,6 +149,7 @@ def factor_gap(part: pd.DataFrame, variant: str = "feddrl") -> pd.Series:
     return 100 * part.cohort_size.iloc[0] * (later.others.mean() - later.main.mean())
 
 
+@kept_per_frame
 def factor_gap_in_slot(part: pd.DataFrame, variant: str) -> pd.Series:
     """`factor_gap` among clients in the same slot: what a policy does beyond preferring some slots.
 
@@ -211,7 +214,7 @@ def fall_with_delta(rows: pd.DataFrame) -> pd.DataFrame:
     found = {}
     for (scheme,), part in quantities.cells(named, ("partition",), needs=THREE):
         low, high = (part[part.delta == end] for end in (part.delta.min(), DELTA))
-        if part.delta.min() < DELTA and set(THREE) <= set(low.variant) & set(high.variant):
+        if part.delta.min() < DELTA and set(THREE) <= set(low.variant.unique()) & set(high.variant.unique()):
             for name in THREE:
                 fall = quantities.best(low, name) - quantities.best(high, name)
                 found[f"{quantities.PAPER_PARTITIONS[scheme]}/{name}"] = fall

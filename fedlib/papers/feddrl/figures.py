@@ -280,7 +280,7 @@ def plot_table3(rows: pd.DataFrame) -> Figure:
 def plot_impact_factors(rows: pd.DataFrame) -> Figure:
     """Mean impact factor of a main-group client and of another over the rounds, trained and untrained."""
     named = quantities.named(rows)
-    shown = [name for name in ("feddrl", "untrained") if name in set(named.variant)]
+    shown = [name for name in ("feddrl", "untrained") if name in set(named.variant.unique())]
     panels = [(cell, part, name) for cell, part in quantities.cells(named) for name in shown]
     fig, axes = _grid(-(-len(panels) // 4), 4, (2.25, 1.7))
     for ax, (cell, part, variant) in zip(axes.flat, panels, strict=False):

@@ -181,7 +181,7 @@ def short_runs(rows: pd.DataFrame) -> list[str]:
     leads = [
         f"{effect_words(pooled_lead(part, 'fedavg'))} ({str(scheme).upper()})"
         for scheme, part in named.groupby("partition", sort=False)
-        if {"feddrl", "fedavg"} <= set(part.variant)
+        if {"feddrl", "fedavg"} <= set(part.variant.unique())
     ]
     cells = sum(1 for _ in quantities.cells(named, needs=("feddrl", "fedavg")))
     uniform, untrained = (
@@ -226,7 +226,7 @@ def _lead(rows: pd.DataFrame, *, authors: bool) -> _Lead | None:
 def _who_learns(rows_of: RowsOf) -> list[str]:
     """The printed and the repaired agent's mean reward less uniform weights', and why the first is low."""
     named = quantities.named(rows_of("feddrl/repair_judged"))
-    if named.empty or not {"feddrl", "repaired", "uniform"} <= set(named.variant):
+    if named.empty or not {"feddrl", "repaired", "uniform"} <= set(named.variant.unique()):
         return []
     parts = {quantities.PAPER_DATA[str(name)]: part for name, part in named.groupby("dataset")}
     printed, again = (
@@ -259,10 +259,14 @@ def _updates(named: pd.DataFrame, variant: str = "feddrl") -> str:
 def _with_ten(rows_of: RowsOf) -> str:
     """The printed agent's mean reward with ten clients at the paper's length; also in drawn order."""
     named = quantities.named(rows_of(WITH_TEN))
-    if named.empty or not {"feddrl", "fedavg", "untrained"} <= set(named.variant):
+    if named.empty or not {"feddrl", "fedavg", "untrained"} <= set(named.variant.unique()):
         return ""
     pairs = {("feddrl", "fedavg"), ("feddrl", "untrained"), ("drawn", "fedavg")}
-    gains = {pair: effect_words(reward_gain(named, *pair)) for pair in pairs if {*pair} <= set(named.variant)}
+    gains = {
+        pair: effect_words(reward_gain(named, *pair))
+        for pair in pairs
+        if {*pair} <= set(named.variant.unique())
+    }
     told = (
         f" As printed, with ten clients at the paper's length{_updates(named)} it is "
         f"{gains['feddrl', 'fedavg']} nats from FedAvg's, whose weights are uniform there, and "
@@ -276,7 +280,7 @@ def _centring(rows_of: RowsOf) -> list[str]:
     """Sentence on whether the search has the level as the cause: centring alone, the changes without it."""
     named = quantities.named(rows_of("feddrl/repair_search"))
     tried = {"a centred reward alone": "centring", "the search's changes but that": "all_but_centring"}
-    if named.empty or not {"uniform", *tried.values()} <= set(named.variant):
+    if named.empty or not {"uniform", *tried.values()} <= set(named.variant.unique()):
         return []
     gains = {words: reward_gain(named, name, "uniform") for words, name in tried.items()}
     told = listed([f"{words} {effect_words(gain, 'nats')}" for words, gain in gains.items()])

@@ -102,7 +102,9 @@ def signal(rows: pd.DataFrame, variant: str = "untrained") -> pd.DataFrame:
     """
     lines = []
     named = quantities.named(rows)
-    parts = {data: tilts(p, variant) for data, p in named.groupby("dataset") if variant in set(p.variant)}
+    parts = {
+        data: tilts(p, variant) for data, p in named.groupby("dataset") if variant in set(p.variant.unique())
+    }
     for data, name in itertools.product(parts, ("raw", "detrended")):
         known = parts[data][["seed", "tilt", name]].dropna()
         x, y = (known[c] - known.groupby("seed")[c].transform("mean") for c in ("tilt", name))

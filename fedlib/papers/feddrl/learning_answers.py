@@ -1,6 +1,6 @@
 """Answers of 01_feddrl's section 3 in sentences computed from rows: does the agent learn, and why not.
 
-Each function takes `session.rows` or the like. It returns no sentence of rows that are not there.
+Each function takes `session.rows_of` or the like. It returns no sentence of rows that are not there.
 """
 
 from collections.abc import Callable, Mapping
@@ -67,16 +67,16 @@ def _repaired_on(data: str, part: pd.DataFrame) -> str:
     gain = reward_gain(part, "repaired", "uniform")
     says = by_sign(gain, above="it learns", below="it loses", undecided="open")
     permuted = ""
-    if "repaired_permuted" in set(part.variant):
+    if "repaired_permuted" in set(part.variant.unique()):
         control = reward_gain(part, "repaired_permuted", "uniform")
         permuted = f", {effect_words(control)} where its rewards are dealt to other rounds (permuted)"
     share = ""
-    if "small_groups" in set(part.variant):
+    if "small_groups" in set(part.variant.unique()):
         share = (
             f" That is {mean_words(learning.share_of_rule(part))} % of what the rule for small groups earns."
         )
     printed = ""
-    if "feddrl" in set(part.variant):
+    if "feddrl" in set(part.variant.unique()):
         printed = f" The printed agent's is {effect_words(reward_gain(part, 'feddrl', 'uniform'))}."
     return (
         f"On images of all of {data} (`repair_judged`, {gain.n} seeds) the repaired agent's mean reward is "
@@ -108,7 +108,7 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
         f"(`small_setting`: {', '.join(dataset_titles(rows))}, {gain.n} seeds): {says}."
     ]
     words = [f"{effect_words(reward_gain(named, 'feddrl', 'uniform'), 'nats')} against uniform weights"]
-    if "permuted" in set(named.variant):
+    if "permuted" in set(named.variant.unique()):
         permuted = reward_gain(named, "feddrl", "permuted")
         clear = by_sign(permuted, above="better", below="worse", undecided="no clear difference")
         words.append(f"{effect_words(permuted)} against itself on permuted rewards ({clear})")
@@ -186,7 +186,7 @@ def _signal(rows: pd.DataFrame) -> list[str]:
 def _kept_buffer(rows: pd.DataFrame) -> list[str]:
     """Effect of going on with the workers' experience, which stage 2 discards (FEDDRL-A23)."""
     named = quantities.named(rows)
-    if "keep" not in set(named.variant):
+    if "keep" not in set(named.variant.unique()):
         return []
     more = reward_gain(named, "keep", "feddrl")
     says = by_sign(more, above="it helps", below="it hurts", undecided="that it matters does not show")

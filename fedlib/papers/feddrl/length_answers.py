@@ -1,7 +1,7 @@
 """Answers of 01_feddrl about the paper's length in sentences computed from rows; and what is not run there.
 
-Each function takes `session.rows` or the like, where nothing else is said. Without rows it returns none, or
-one that names the command.
+Each function takes `session.rows_of` or the like, where nothing else is said. Without rows it returns none,
+or one that names the command.
 """
 
 from collections.abc import Iterable, Mapping
@@ -58,7 +58,7 @@ def at_the_papers_length(rows_of: RowsOf, artifact: str = "feddrl/paper_length")
     named = quantities.named(rows)
     whole = not rows.empty and rows["rounds"].max() >= ROUNDS
     feddrl, drawn = quantities.of_feddrl(named) if whole else ("feddrl", "drawn")
-    if not whole or not {feddrl, "fedavg"} <= set(named.variant):
+    if not whole or not {feddrl, "fedavg"} <= set(named.variant.unique()):
         profile = "paper" if artifact == EXACT else "extended"
         return [f"Open: no runs of this length are shown; `run {artifact} --profile {profile}`."]
     late = quantities.late_levels(named)
@@ -165,7 +165,7 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
     for name in (*LENGTH_CELLS, EXACT_CELL):
         rows = rows_of(f"feddrl/{name}")
         named = quantities.named(rows)
-        if rows.empty or rows["rounds"].max() < ROUNDS or "fedavg" not in set(named.variant):
+        if rows.empty or rows["rounds"].max() < ROUNDS or "fedavg" not in set(named.variant.unique()):
             continue
         dataset, scheme = named[["dataset", "partition"]].iloc[0]
         data, partition = quantities.PAPER_DATA[dataset], quantities.PAPER_PARTITIONS[scheme]
@@ -186,7 +186,7 @@ def how_far_from_the_published(rows_of: RowsOf) -> list[str]:
 def _exact_from_the_published(rows: pd.DataFrame) -> list[str]:
     """The paper's three methods in its exact setting less what it prints, by best and by late accuracy."""
     named = quantities.named(rows)
-    if rows.empty or rows["rounds"].max() < ROUNDS or not set(EXACT_METHODS) <= set(named.variant):
+    if rows.empty or rows["rounds"].max() < ROUNDS or not set(EXACT_METHODS) <= set(named.variant.unique()):
         return []
     late, printed = quantities.late_levels(named), accuracies().loc["Fashion-MNIST", "CE", 100]
     by_best, by_late = (

@@ -110,7 +110,7 @@ def _second_half(scheme: str, own: str = "feddrl", control: str = "fedavg") -> N
         cell = _cell_with(rows_of, scheme, own, control)
         if cell is None:
             return None
-        levels = late_levels(cell, share=0.5)
+        levels = late_levels(cell, 0.5)
         return paired(levels[own], levels[control])
 
     return Number(

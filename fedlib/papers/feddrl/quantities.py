@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis import contrasts
-from fedlib.analysis.memo import map_distinct, once_per_frame
+from fedlib.analysis.memo import kept_per_frame, map_distinct
 from fedlib.analysis.tables import json_lists
 from fedlib.analysis.variants import with_variant
 from fedlib.data.titles import title_of
@@ -54,7 +54,7 @@ PAPER_PARTITIONS = {
 }  # fmt: skip
 
 
-@once_per_frame
+@kept_per_frame
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """Finished rows with a column `variant`, the method's name in our tables, in their order.
 
@@ -120,6 +120,7 @@ def of_feddrl(part: pd.DataFrame) -> tuple[str, str]:
     return f"feddrl{online}", f"drawn{online}"
 
 
+@kept_per_frame
 def best(part: pd.DataFrame, variant: str) -> pd.Series:
     """Best test accuracy (%) over the rounds of each seed, the paper's metric (FEDDRL-A34)."""
     return contrasts.best(part.loc[part.variant == variant, ["seed", "round", "test_accuracy"]])
@@ -127,7 +128,7 @@ def best(part: pd.DataFrame, variant: str) -> pd.Series:
 
 def equal_amounts(named: pd.DataFrame) -> bool:
     """Whether all clients hold as many images (CE), so that uniform weights are FedAvg's."""
-    return set(named.partition) == {"ce"}
+    return set(named.partition.unique()) == {"ce"}
 
 
 def over_rounds(part: pd.DataFrame, variant: str) -> pd.Series:
@@ -136,6 +137,7 @@ def over_rounds(part: pd.DataFrame, variant: str) -> pd.Series:
     return own.groupby("seed").test_accuracy.mean() * 100
 
 
+@kept_per_frame
 def late_levels(part: pd.DataFrame, share: float = LATE_SHARE) -> pd.DataFrame:
     """Mean accuracy (%) of the last rounds, by default 50 of 1000: a row per seed, a column per variant.
 

@@ -43,7 +43,7 @@ def _over_data_sets(
 ) -> pd.DataFrame:
     """Table with a row per seed and a column per data set that has all of these variants."""
     parts = quantities.named(rows).groupby("dataset")
-    whole = {data: part for data, part in parts if set(variants) <= set(part.variant)}
+    whole = {data: part for data, part in parts if set(variants) <= set(part.variant.unique())}
     return pd.DataFrame(
         {data: combine(*(quantity(part, name) for name in variants)) for data, part in whole.items()}
     )

@@ -1,6 +1,6 @@
 """Answers of 04_frl_report's sections 2, 3, 5 and 6 in sentences computed from rows.
 
-Each function takes `session.rows` or the like. It returns one or two sentences, none without rows.
+Each function takes `session.rows_of` or the like. It returns one or two sentences, none without rows.
 """
 
 import math

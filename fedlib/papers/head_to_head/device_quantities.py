@@ -6,6 +6,7 @@ rule instead. A diverged run counts as 0 %.
 """
 
 import json
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,10 @@ from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS
 from fedlib.papers.head_to_head.quantities import SHARE, worst_tenth
 
+_COURSE = ["contestant", "seed", "hours", "test_accuracy", "status"]
 
+
+@kept_per_frame
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of rounds 1 to T with columns `contestant` and `hours`, simulated time so far."""
     profile = str(rows.profile.iloc[0])
@@ -47,51 +51,63 @@ def _after_probes(kept: list, epochs: list, probing: list, upload: list) -> floa
     return float(probe.max() + np.where(np.array(kept) == 1, rest, 0.0).max())
 
 
+@kept_per_frame
 def per_run(own: pd.DataFrame) -> pd.DataFrame:
     """Table of runs: contestant, seed, level, best round and worst tenth (%), diverged, cost of the target.
 
-    The cost: `hours` and `rounds` until 95 % of FedAvg's level with the same seed; NaN: never.
+    The cost: `hours` and `rounds` until 95 % of FedAvg's level with the same seed; NaN: never. own: `named`
+    rows.
     """
-    needed = ["contestant", "seed", "round", "hours", "test_accuracy", "client_test_accuracies", "status"]
-    parts = [part for _, part in own[["run", *needed]].groupby("run")]
-    found = pd.DataFrame(
-        {
-            "contestant": [part.contestant.iloc[0] for part in parts],
-            "seed": [part.seed.iloc[0] for part in parts],
-            "level": [_level(part) for part in parts],
-            "best": [100 * part.test_accuracy.max() for part in parts],
-            "worst_tenth": [_worst_tenth(part) for part in parts],
-            "diverged": [_diverged(part) for part in parts],
-        }
+    final = own.drop_duplicates("run", keep="last").set_index("run").sort_index()
+    diverged = final.status != "ok"
+    worst = [
+        100 * worst_tenth(text) if isinstance(text, str) else np.nan for text in final.client_test_accuracies
+    ]
+    level = 100 * last_rounds(own).groupby("run").test_accuracy.mean()
+    runs = final[["contestant", "seed"]].assign(
+        level=level.mask(diverged, 0.0),
+        best=100 * own.groupby("run").test_accuracy.max(),
+        worst_tenth=pd.Series(worst, final.index, dtype=float).mask(diverged, 0.0),
+        diverged=diverged,
     )
-    targets = SHARE * found[found.contestant == "FedAvg"].set_index("seed").level
-    pairs = zip(parts, found.seed.map(targets), strict=True)
-    first = [_first(part, target) for part, target in pairs]
-    return found.assign(hours=[one.hours for one in first], rounds=[one["round"] for one in first])
+    targets = SHARE * runs[runs.contestant == "FedAvg"].set_index("seed").level
+    target = own.run.map(runs.seed.map(targets))
+    reached = own[(target > 0) & (100 * own.test_accuracy >= target)].drop_duplicates("run").set_index("run")
+    first = reached[["hours", "round"]].reindex(runs.index)
+    return runs.assign(hours=first.hours, rounds=first["round"].astype(float)).reset_index(drop=True)
 
 
-def _level(part: pd.DataFrame) -> float:
-    """Level (%) of one run."""
-    return 0.0 if _diverged(part) else 100 * last_rounds(part).test_accuracy.mean()
+class _Course(NamedTuple):
+    """A run in simulated time."""
 
+    hours: np.ndarray  # at the end of each round, [T]
+    accuracies: np.ndarray  # [T]
+    diverged: bool
 
-def _worst_tenth(part: pd.DataFrame) -> float:
-    """Accuracy (%) of the tenth of the clients that are served worst at the end; NaN if none is measured."""
-    text = part.client_test_accuracies.iloc[-1]
-    return 0.0 if _diverged(part) else 100 * worst_tenth(text) if isinstance(text, str) else np.nan
+    @property
+    def end(self) -> float:
+        """Simulated hours of the whole run; of a diverged one without end."""
+        return np.inf if self.diverged else self.hours[-1]
 
-
-def _first(part: pd.DataFrame, level: float) -> pd.Series:
-    """Simulated hours and rounds until one run first has this accuracy (%); NaN if it never has."""
-    reached = part.loc[100 * part.test_accuracy >= level, ["hours", "round"]] if level > 0 else part[:0]
-    return reached.iloc[0] if len(reached) else pd.Series({"hours": np.nan, "round": np.nan})
+    def accuracy_at(self, hours: float) -> float:
+        """Accuracy (%) over the last tenth of so much simulated time."""
+        if self.diverged:
+            return 0.0
+        until = self.hours <= hours
+        late = until & (self.hours > (1 - LAST) * hours)
+        reached = self.accuracies[late] if late.any() else self.accuracies[until][-1:]
+        return float(100 * pd.Series(reached).mean())
 
 
 @kept_per_frame
-def _timed(rows: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
-    """The run of each contestant and seed, with those columns that accuracy in simulated time needs."""
-    own = named(rows)[["run", "contestant", "seed", "hours", "test_accuracy", "status"]]
-    return {(part.contestant.iloc[0], seed): part for (_, seed), part in own.groupby(["run", "seed"])}
+def _courses(rows: pd.DataFrame) -> dict[tuple[str, int], _Course]:
+    """The run of each contestant and seed."""
+    return {
+        (part.contestant.iloc[0], part.seed.iloc[0]): _Course(
+            part.hours.to_numpy(), part.test_accuracy.to_numpy(), part.status.iloc[-1] != "ok"
+        )
+        for _, part in named(rows)[[*_COURSE, "run"]].groupby("run")
+    }
 
 
 def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bool = True) -> pd.Series:
@@ -101,34 +117,15 @@ def less_at_equal_time(rows: pd.DataFrame, ours: str, theirs: str, *, failed: bo
     mean over the last tenth of that time, or the last one before it if no round ends within this tenth.
     failed: whether seeds of which a run failed count.
     """
-    runs = _timed(rows)
+    runs = _courses(rows)
     seeds = sorted(seed for name, seed in runs if name == ours and (theirs, seed) in runs)
-    if not failed:
-        seeds = [seed for seed in seeds if not any(_diverged(runs[name, seed]) for name in (ours, theirs))]
-    pairs = [(runs[ours, seed], runs[theirs, seed]) for seed in seeds]
-    ends = [min(map(_hours, pair)) for pair in pairs]
-    found = [_accuracy_at(a, end) - _accuracy_at(b, end) for (a, b), end in zip(pairs, ends, strict=True)]
-    return pd.Series(found, index=pd.Index(seeds, name="seed"), dtype=float)
-
-
-def _hours(part: pd.DataFrame) -> float:
-    """Simulated hours of a whole run; of a diverged one without end."""
-    return np.inf if _diverged(part) else part.hours.iloc[-1]
-
-
-def _diverged(part: pd.DataFrame) -> bool:
-    return part.status.iloc[-1] != "ok"
-
-
-def _accuracy_at(part: pd.DataFrame, hours: float) -> float:
-    """Accuracy (%) of one run over the last tenth of so much simulated time."""
-    if _diverged(part):
-        return 0.0
-    ends, accuracies = part.hours.to_numpy(), part.test_accuracy.to_numpy()
-    until = ends <= hours
-    late = until & (ends > (1 - LAST) * hours)
-    reached = accuracies[late] if late.any() else accuracies[until][-1:]
-    return float(100 * pd.Series(reached).mean())
+    pairs = {seed: (runs[ours, seed], runs[theirs, seed]) for seed in seeds}
+    found = {
+        seed: a.accuracy_at(min(a.end, b.end)) - b.accuracy_at(min(a.end, b.end))
+        for seed, (a, b) in pairs.items()
+        if failed or not (a.diverged or b.diverged)
+    }
+    return pd.Series(found, index=pd.Index(found, name="seed", dtype="int64"), dtype=float)
 
 
 def updates(rows: pd.DataFrame) -> int:
