@@ -115,3 +115,14 @@ def test_claims_can_be_shown_by_name(monkeypatch):
     assert "START-C3" not in shown[0]
     with pytest.raises(UsageError, match="unknown claim 'START-C9'"):
         session.claims("START-C9")
+
+
+def test_a_session_shares_its_rows_with_functions_and_gives_readers_their_own():
+    run_artifact("fake/grid", profile="smoke")
+    session = begin("fake")
+    shared = session.rows_of("fake/grid")
+    own = session.rows("fake/grid").assign(test_accuracy=0.0)
+    own.loc[:, "seed"] = 9
+    assert session.rows_of("fake/grid") is shared
+    pd.testing.assert_frame_equal(session.rows("fake/grid"), shared)
+    assert set(shared.seed) == {0, 1}

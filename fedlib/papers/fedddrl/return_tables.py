@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import stats
 
 from fedlib.analysis.intervals import by_sign, effect_words, mean_words
+from fedlib.analysis.memo import kept_per_frame
 from fedlib.analysis.tables import summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities, runs
@@ -83,6 +84,7 @@ def agent_table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+@kept_per_frame
 def rank_sentence(rows: pd.DataFrame) -> str:
     """Compare the orders by return and by accuracy, with Spearman's correlation per data set.
 

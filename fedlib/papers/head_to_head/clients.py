@@ -16,6 +16,7 @@ import pandas as pd
 
 from fedlib import seeds
 from fedlib.analysis.memo import once_per_frame
+from fedlib.analysis.tables import json_lists
 from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.papers.head_to_head.quantities import labelled
 from fedlib.partition import make_partition
@@ -88,7 +89,7 @@ def round_seconds(rows: pd.DataFrame) -> pd.DataFrame:
             found[own.index] = np.nan
             continue
         devices = draw_devices(int(seed), len(sizes.trained))
-        chosen = np.array([json.loads(text) for text in own.clients])
+        chosen = np.array(json_lists(own.clients))
         epochs = own.local_epochs.to_numpy()[:, None]
         models = (own.uplink_bytes / own.uplink_bytes.min()).round().to_numpy()[:, None]
         trained = devices.training_seconds(chosen, np.array(sizes.trained)[chosen], epochs)

@@ -42,6 +42,7 @@ def cell_of(partition: str, options: str, cells: Mapping[str, tuple[str, dict]] 
     return next(name for name, (kind, wanted) in cells.items() if (kind, wanted) == (partition, given))
 
 
+@kept_per_frame
 def labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with columns `contestant` and `cell`."""
     return rows.assign(
