@@ -218,7 +218,7 @@ def test_show_names_methods_as_figures_do(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "repaired FedDRL" in printed
     assert "repaired_untrained" not in printed
-    assert main(["show", "feddrl/table3", "--method", "fedprox", "--out", f"{tmp_path}/b.png"]) == 0
+    assert main(["show", "feddrl/paper_length", "--method", "fedprox", "--out", f"{tmp_path}/b.png"]) == 0
     assert "fedprox(mu=0.01)" in capsys.readouterr().out
 
 
