@@ -17,8 +17,6 @@ from fedlib.papers.head_to_head import device_runs
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS
 from fedlib.papers.head_to_head.quantities import SHARE, worst_tenth
 
-_COURSE = ["contestant", "seed", "hours", "test_accuracy", "status"]
-
 
 @kept_per_frame
 def named(rows: pd.DataFrame) -> pd.DataFrame:
@@ -102,11 +100,12 @@ class _Course(NamedTuple):
 @kept_per_frame
 def _courses(rows: pd.DataFrame) -> dict[tuple[str, int], _Course]:
     """The run of each contestant and seed."""
+    needed = ["run", "contestant", "seed", "hours", "test_accuracy", "status"]
     return {
         (part.contestant.iloc[0], part.seed.iloc[0]): _Course(
             part.hours.to_numpy(), part.test_accuracy.to_numpy(), part.status.iloc[-1] != "ok"
         )
-        for _, part in named(rows)[[*_COURSE, "run"]].groupby("run")
+        for _, part in named(rows)[needed].groupby("run")
     }
 
 
