@@ -21,7 +21,7 @@ from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 from fedlib.papers.head_to_head.quantities import equal_sizes, labelled, levels_by_seed, per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_SETS, SCALES, TRANSFERRED
+from fedlib.papers.head_to_head.runs import CONTESTANTS, ON_OTHER_SET, OTHER_SETS, SCALES
 from fedlib.papers.head_to_head.training import training_words
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
@@ -160,7 +160,7 @@ def _on_other_sets(ours: str, theirs: str, words: str) -> tuple[Supplement, ...]
     return tuple(
         supplement(f"head_to_head/{name}", part, where=f"on a {name.removesuffix('_set')} data set")
         for name in OTHER_SETS
-        if theirs in (*CHOSEN, *TRANSFERRED)
+        if theirs in (*CHOSEN, *ON_OTHER_SET[name])
     )
 
 
