@@ -21,7 +21,7 @@ from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 from fedlib.papers.head_to_head.quantities import equal_sizes, labelled, levels_by_seed, per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS, ON_OTHER_SET, OTHER_SETS, SCALES
+from fedlib.papers.head_to_head.runs import CONTESTANTS, ON_OTHER_SET, OTHER_SETS, SCALES, TRANSFERRED
 from fedlib.papers.head_to_head.training import training_words
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
@@ -112,6 +112,10 @@ ON_OTHERS = (
     "two cells each, stands beside the verdict. Both were registered before any run there; Dirichlet shares "
     "were run when the other cell had been looked at."
 )
+ON_MNIST = (
+    "The same on MNIST, in two cells, stands beside the verdict. It was registered on 2026-12-01, when the "
+    "other rows there were known, before any run of the control (HEAD-A21)."
+)
 SEEN_ON_CIFAR = (
     "With cluster skew on CIFAR-10 FedDRL's lead over both was seen in a cell that no claim had named; this "
     "one asks whether it repeats on other images. Registered on 2026-11-30, before any run on them "
@@ -129,6 +133,7 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     name = LEARNED[ours]
     training = Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, name))
     elsewhere = _on_other_sets(ours, theirs, words)
+    on_others = ON_OTHERS if theirs in (*CHOSEN, *TRANSFERRED) else ON_MNIST
     return Claim(
         id=f"HEAD-C{number}",
         statement=f"{name} ends with a higher accuracy than {words}",
@@ -138,7 +143,7 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         gates=(_flat(ours, theirs),),
         supplements=(*_beside(ours, theirs), *elsewhere, training),
         how=" ".join(
-            filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, elsewhere and ON_OTHERS))
+            filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, elsewhere and on_others))
         ),
     )
 
@@ -146,7 +151,8 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
 def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
     """Beside FedAvg the same with FedNova (`EQUAL_SIZES`), beside shuffled clients permuted rewards."""
     if theirs == "feddrl_shuffled":
-        return (Supplement("head_to_head/comparison", permuted_words),)
+        elsewhere = _on_other_sets(ours, "feddrl_permuted", device_runs.PERMUTED)
+        return (Supplement("head_to_head/comparison", permuted_words), *elsewhere)
     part = Part(f"{LEARNED[ours]} - FedNova", lambda rows: less(rows, ours, "fednova"))
     beside = supplement(
         "head_to_head/comparison", part, where="where clients are equally large", chosen=equal_sizes

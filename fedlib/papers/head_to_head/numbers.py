@@ -1,5 +1,7 @@
 """Numbers of docs/findings.md and of the first screen of 05_head_to_head."""
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
@@ -15,6 +17,7 @@ from fedlib.papers.head_to_head.runs import (
     BENCHMARK_WORDS,
     CELL_WORDS,
     CONTESTANTS,
+    ON_OTHER_SET,
     OTHER_CELLS,
 )
 
@@ -48,6 +51,12 @@ def control_of(name: str) -> tuple[str, str]:
         if one.twin_of == name and one.options["agent"] in words
     )
     return next(found)
+
+
+def _rivals(name: str, run: Collection[str] = CONTESTANTS) -> list[tuple[str, str]]:
+    """Words and name of whom a learned method is held against, of those that were run."""
+    rivals = (("FedAvg", "fedavg"), ("its untrained policy", twin_of(name)), control_of(name))
+    return [*((words, rival) for words, rival in rivals if rival in run), ("the best baseline", "best")]
 
 
 def _less(name: str, rival: str, words: str, artifact: str = ROWS) -> Number:
@@ -139,30 +148,17 @@ def _server_time(name: str, artifact: str = SERVER, over_whose: str = "FedAvg's"
 
 
 # contestant -> its numbers, by the rival's words
-LESS = {
-    name: {
-        words: _less(name, rival, words)
-        for words, rival in (
-            ("FedAvg", "fedavg"),
-            ("its untrained policy", twin_of(name)),
-            control_of(name),
-            ("the best baseline", "best"),
-        )
-    }
-    for name in LEARNED
-}
+LESS = {name: {words: _less(name, rival, words) for words, rival in _rivals(name)} for name in LEARNED}
 ON_OTHER_SETS = {
     artifact: {
         name: {
             words: _less(name, rival, words, artifact)
-            for words, rival in (
-                ("FedAvg", "fedavg"), ("its untrained policy", twin_of(name)), ("the best baseline", "best"),
-            )
+            for words, rival in _rivals(name, ON_OTHER_SET[artifact.removeprefix("head_to_head/")])
         }
         for name in LEARNED
     }
     for artifact in OTHERS
-}  # fmt: skip
+}
 IN_OTHER_CELLS = tuple(
     _in_cell(artifact, rival, words, cell)
     for artifact in OTHERS
