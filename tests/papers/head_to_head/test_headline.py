@@ -156,6 +156,26 @@ def test_a_second_data_set_stands_beside_the_claims():
     assert beside[9][0].tell(rows) == ""  # FAVOR has no rows there
 
 
+def test_controls_on_the_third_set_stand_beside_their_claims():
+    """The repaired agent 1 point ahead of itself with permuted rewards; FAVOR's control was not run there."""
+    rows = table_of(fedavg=[0.5, 0.51], repaired=[0.52, 0.53], repaired_permuted=[0.51, 0.52])
+    rows = rows.assign(dataset="mnist")
+    control = "itself with permuted rewards"
+    own, less = numbers.ON_OTHER_SETS[numbers.THIRD], numbers.ON_OTHER_SETS[numbers.SECOND]
+    assert own["repaired"][control].value(lambda _: rows).mean == pytest.approx(1)
+    assert [name for name, one in own.items() if control in one] == ["repaired", "auto_fedrl"]
+    assert not any(control in one for one in less.values())
+    beside = {
+        claim.id: [one.tell(rows) for one in claim.supplements if one.artifact == numbers.THIRD]
+        for claim in claims.CLAIMS
+    }
+    assert beside["HEAD-C7"] == [
+        "on a third data set: Repaired FedDRL - itself with permuted rewards: +1 points in each of 2 seeds"
+    ]
+    assert beside["HEAD-C3"] == ["", ""]  # clients shuffled, rewards permuted: no rows here
+    assert beside["HEAD-C11"] == []
+
+
 def test_a_cell_that_was_not_run_has_no_number():
     """FedDRL 10 points ahead with cluster skew, the only cell at hand."""
     rows = table_of(fedavg=[0.5, 0.51], feddrl=[0.6, 0.61])
