@@ -16,23 +16,26 @@ Departures from FedDRL's text:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from torch.optim.adam import adam
 
 from fedlib.errors import check, check_name
-from fedlib.rl.networks import Layers, Mlp, adam_, one_thread, soft_update_
+from fedlib.rl.networks import BETA_1, BETA_2, EPSILON, Layers, Mlp, one_thread, soft_update_
 from fedlib.rl.replay import Replay, sample_proportional
 from fedlib.validation import check_fields
 
 SAMPLINGS = ("proportional", "uniform")
+LANES = 16  # float32 numbers of the widest vector register
 
 
 @dataclass(frozen=True)
 class Agent:
-    """State of R agents: networks [R, P], their targets, Adam's moments [2, R, P].
+    """State of R agents: networks [R, P], their targets, Adam's moments [2, R, P]. Never changed in place.
 
     steps: updates made so far. `vars(agent)` is its plain form for a checkpoint.
     """
@@ -44,10 +47,6 @@ class Agent:
     policy_moments: Tensor
     critic_moments: Tensor
     steps: int = 0
-
-    def copy(self) -> "Agent":
-        """A copy that may be changed in place."""
-        return Agent(**{n: v.clone() if isinstance(v, Tensor) else v for n, v in vars(self).items()})
 
 
 @dataclass(frozen=True)
@@ -129,11 +128,10 @@ class Ddpg:
         """
         updates = len(replay) // batch_size if updates is None else updates
         picks = self._sample(agent, replay, streams, updates, batch_size)  # lines 1, 2
-        agent, total = agent.copy(), torch.zeros(len(agent.policy))
-        learner = Learner(self, agent)
+        learner, total = Learner(self, agent), torch.zeros(len(agent.policy))
         for i in range(updates):
             total += learner.update(replay.take(picks[:, i]))  # lines 4 to 9
-        return replace(agent, steps=learner.steps), total / max(updates, 1)
+        return learner.agent, total / max(updates, 1)
 
     def _sample(
         self,
@@ -151,32 +149,57 @@ class Ddpg:
 
 
 class _Network:
-    """A main network that is trained, with its target: parameters [R, P], gradient and scratch memory."""
+    """A main network that is trained, with its target and Adam's moments, on padded copies [R, P + padding].
+
+    Adam is torch's fused kernel. It takes `LANES` numbers at once and rounds those that are left over
+    otherwise; with rows of a multiple of `LANES` none is, and an agent's digits are the same in any stack.
+    """
 
     def __init__(self, network: Mlp, flat: Tensor, target: Tensor, moments: Tensor) -> None:
-        self.flat, self.moments, self.target_flat = flat, moments, target
-        self.gradient, self.scratch = torch.empty_like(flat), torch.empty_like(flat)
-        self.main, self.target = Layers(network, flat), Layers(network, target)
+        self.network = network
+        self.flat, self.target_flat, self.moments = map(_padded, (flat, target, moments))
+        self.gradient = torch.zeros_like(self.flat)
+        self.main, self.target = Layers(network, self.flat), Layers(network, self.target_flat)
         self.gradients = Layers(network, self.gradient)
 
     def descend(self, rate: float, step: int, decay: float = 0.0) -> None:
         """Take a step of Adam on `gradient`, with an L2 term."""
-        if decay:
-            self.gradient.add_(self.flat, alpha=decay)
-        adam_(self.flat, self.moments, self.gradient, rate=rate, step=step, scratch=self.scratch)
+        (first, second), before = self.moments, torch.tensor(float(step - 1))
+        adam(
+            [self.flat], [self.gradient], [first], [second], [], [before], fused=True, amsgrad=False,
+            beta1=BETA_1, beta2=BETA_2, lr=rate, weight_decay=decay, eps=EPSILON, maximize=False,
+        )  # fmt: skip
 
     def follow(self, rho: float) -> None:
         """The target's soft update."""
         soft_update_(self.target_flat, self.flat, rho)
 
+    def unpadded(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Copies of the network [R, P], its target and Adam's moments [2, R, P]."""
+        size = self.network.parameters
+        flat, target, moments = (x[..., :size].clone() for x in (self.flat, self.target_flat, self.moments))
+        return flat, target, moments
+
+
+def _padded(flat: Tensor) -> Tensor:
+    """A copy whose rows end in zeros, up to a multiple of `LANES`."""
+    return F.pad(flat, (0, -flat.shape[-1] % LANES)).contiguous()
+
 
 class Learner:
-    """Lines 5 to 9 of Algorithm 1 for R agents, in place on the tensors of `agent`; steps: made so far."""
+    """Lines 5 to 9 of Algorithm 1 for R agents; steps: made so far."""
 
     def __init__(self, ddpg: Ddpg, agent: Agent) -> None:
         self.ddpg, self.steps = ddpg, agent.steps
         self.policy = _Network(ddpg.policy_network, agent.policy, agent.target_policy, agent.policy_moments)
         self.critic = _Network(ddpg.critic_network, agent.critic, agent.target_critic, agent.critic_moments)
+
+    @property
+    def agent(self) -> Agent:
+        """The agents as they are now, on memory of their own."""
+        policy, target_policy, policy_moments = self.policy.unpadded()
+        critic, target_critic, critic_moments = self.critic.unpadded()
+        return Agent(policy, critic, target_policy, target_critic, policy_moments, critic_moments, self.steps)
 
     @torch.no_grad()
     def update(self, batch: Replay) -> Tensor:

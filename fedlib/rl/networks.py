@@ -77,17 +77,16 @@ def adam_(
     *,
     rate: float,
     step: int,
-    scratch: Tensor | None = None,
     betas: tuple[float, float] = (BETA_1, BETA_2),
 ) -> None:
     """Take a descent step in place: flat [R, P], moments [2, R, P] (first, second), step 1, 2, ...
 
-    scratch: memory [R, P] that it may write to; None: its own. betas: decay of the moments.
+    betas: decay of the moments.
     """
     (first, second), (decay_1, decay_2) = moments, betas
     first.lerp_(gradient, 1 - decay_1)
     second.mul_(decay_2).addcmul_(gradient, gradient, value=1 - decay_2)
-    spread = torch.sqrt(second, out=scratch).div_(math.sqrt(1 - decay_2**step)).add_(EPSILON)
+    spread = second.sqrt().div_(math.sqrt(1 - decay_2**step)).add_(EPSILON)
     flat.addcdiv_(first, spread, value=-rate / (1 - decay_1**step))
 
 
@@ -120,12 +119,12 @@ class Trace:
 
 
 class Layers:
-    """R networks by layer: weights [R, inputs, outputs] and biases [R, 1, outputs] of flat [R, P]."""
+    """R networks by layer: weights [R, inputs, outputs] and biases [R, 1, outputs] of flat [R, P or more]."""
 
     def __init__(self, network: Mlp, flat: Tensor) -> None:
         self.network = network
         widths = [n for inputs, outputs in network.layers for n in (inputs * outputs, outputs)]
-        parts = flat.split(widths, dim=1)
+        parts = flat[:, : network.parameters].split(widths, dim=1)
         self.weights = [w.unflatten(1, shape) for w, shape in zip(parts[::2], network.layers, strict=True)]
         self.biases = [bias.unsqueeze(1) for bias in parts[1::2]]
 

@@ -1,11 +1,13 @@
 """The written-out update against autograd's, whose losses are the two lines of the paper."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import torch
 
 from fedlib.rl import Ddpg, Mlp, Replay
-from fedlib.rl.ddpg import Learner
+from fedlib.rl.ddpg import LANES, Agent, Learner
 from fedlib.rl.networks import adam_, soft_update_
 
 
@@ -49,17 +51,38 @@ def test_updates_are_those_of_autograd(critic, size, replicas):
         critic_decay=0.1 if critic == "frl" else 0.0, rho=0.3,
     )  # fmt: skip
     ours = ddpg.init([torch.Generator().manual_seed(r) for r in range(replicas)])
-    theirs, learner = ours.copy(), Learner(ddpg, ours)
+    theirs, learner = deepcopy(ours), Learner(ddpg, ours)
     g = torch.Generator().manual_seed(7)
     for _ in range(5):
         shapes = ((size, 6), (size, 4), (size,), (size, 6))
         batch = Replay(*(torch.rand(replicas, *shape, generator=g) for shape in shapes))
         loss, expected = learner.update(batch), autograd_update(ddpg, theirs, batch)
         torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-8)
-    assert learner.steps == theirs.steps == 5
-    for name, tensor in vars(ours).items():
+    assert learner.agent.steps == theirs.steps == 5
+    for name, tensor in vars(learner.agent).items():
         if isinstance(tensor, torch.Tensor):
             torch.testing.assert_close(tensor, getattr(theirs, name), rtol=1e-5, atol=1e-7, msg=name)
+
+
+def test_an_agents_digits_are_the_same_in_any_stack():
+    """Also where its parameters, 103 and 85, are no multiple of a vector register's."""
+    ddpg = Ddpg(Mlp((6, 9, 4)), Mlp((6, 7, 1), action_size=4), head)
+    assert [one.parameters % LANES for one in (ddpg.policy_network, ddpg.critic_network)] == [7, 5]
+    several = ddpg.init([torch.Generator().manual_seed(r) for r in range(5)])
+    g = torch.Generator().manual_seed(7)
+    replay = Replay(*(torch.rand(5, 40, *s, generator=g) for s in ((6,), (4,), (), (6,))))
+
+    def learned(count):
+        streams = [np.random.default_rng(r) for r in range(count)]
+        own = Agent(**{name: one[..., :count, :] for name, one in vars(several).items() if name != "steps"})
+        some = Replay(*(one[:count] for one in vars(replay).values()))
+        return ddpg.learn(own, some, streams, batch_size=4)[0]
+
+    both, stacked = learned(2), learned(5)
+    assert both.steps == stacked.steps == 10
+    for name in ("policy", "critic", "target_policy", "target_critic", "policy_moments", "critic_moments"):
+        assert torch.equal(getattr(both, name), getattr(stacked, name)[..., :2, :]), name
+    assert not torch.equal(several.policy, stacked.policy)
 
 
 def test_learning_takes_no_gradients_through_what_is_stored():
