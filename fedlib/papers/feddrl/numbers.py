@@ -42,7 +42,7 @@ OF_README = (
         for scheme in OF_README_CELLS
         for control in ("fedavg", "uniform", "untrained")
     ),
-    "feddrl-length-drawn-late-fedavg", "feddrl-length-cn-drawn-late-fedavg",
+    *(f"feddrl-length-{cell}drawn-late-fedavg" for cell in ("", "cn-", "authors-ce-", "authors-cn-")),
     *(
         f"feddrl-length-{cell}-{control}"
         for cell in ("exact", "ten")
