@@ -191,7 +191,7 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
         pairs = [("uniform", "feddrl")] * (even == "uniform")
         pairs += [(name, "feddrl_online") for name in FEW_RIVALS]
         pairs += [(name, "repaired") for name in (even, "feddrl")]
-        pairs += [("shuffled", "feddrl"), ("fedavg", "drawn")]
+        pairs += [("shuffled", "feddrl"), *((name, "drawn") for name in dict.fromkeys(("fedavg", even)))]
         return (
             *against,
             *(_at_length(control, scheme, own, late=late, places=(PAGE,)) for late in (False, True)
