@@ -32,7 +32,7 @@ from fedlib.papers.head_to_head.numbers import (
     LESS,
     ROWS,
     STRONGEST,
-    control_of,
+    without_controls,
 )
 from fedlib.papers.head_to_head.quantities import benchmark_cells, equal_sizes, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS
@@ -58,11 +58,7 @@ def comparison_in_brief(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
-    controls = {control_of(name)[0] for name in LESS}
-    numbers = {
-        LEARNED[name]: {rival: number for rival, number in LESS[name].items() if rival not in controls}
-        for name in _seen(runs)
-    }
+    numbers = without_controls({LEARNED[name]: LESS[name] for name in _seen(runs)})
     told = [words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs))]
     less_fedavg = [
         f"{LEARNED[name]} {standing_against(LESS[name]['FedAvg'], rows_of)[1]}" for name in _seen(runs)

@@ -1,6 +1,6 @@
 """Numbers of docs/findings.md and of the first screen of 05_head_to_head."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import pandas as pd
 
@@ -51,6 +51,15 @@ def control_of(name: str) -> tuple[str, str]:
         if one.twin_of == name and one.options["agent"] in words
     )
     return next(found)
+
+
+def without_controls(numbers: Mapping[str, Mapping[str, Number]]) -> dict[str, dict[str, Number]]:
+    """Numbers against rivals that all learned methods have: of controls each has its own."""
+    controls = {control_of(name)[0] for name in LEARNED}
+    return {
+        method: {words: number for words, number in own.items() if words not in controls}
+        for method, own in numbers.items()
+    }
 
 
 def _rivals(name: str, run: Collection[str] = CONTESTANTS) -> list[tuple[str, str]]:

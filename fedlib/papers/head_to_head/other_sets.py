@@ -10,7 +10,7 @@ from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, less_if_run
-from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, twin_of
+from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, twin_of, without_controls
 from fedlib.papers.head_to_head.quantities import per_run
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
 from fedlib.plotting.style import method_style
@@ -25,7 +25,7 @@ def in_short(rows_of: RowsOf) -> list[str]:
         runs = per_run(rows)
         cells = counted(runs.cell.nunique(), "cell")
         where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
-        told = in_brief(_numbers(artifact, runs), rows_of, where)
+        told = in_brief(without_controls(_numbers(artifact, runs)), rows_of, where)
         beside = " ".join(filter(None, (tables.at_once_words(rows), parting_words(rows))))
         found += [f"{words.replace(BEST, _best(runs))} {beside}" for words in told]
     return found

@@ -174,6 +174,8 @@ def test_controls_on_the_third_set_stand_beside_their_claims():
     ]
     assert beside["HEAD-C3"] == ["", ""]  # clients shuffled, rewards permuted: no rows here
     assert beside["HEAD-C11"] == []
+    (told,) = other_sets.in_short(lambda name: rows if name == numbers.THIRD else pd.DataFrame())
+    assert "itself with" not in told  # of controls each method has its own
 
 
 def test_a_cell_that_was_not_run_has_no_number():
