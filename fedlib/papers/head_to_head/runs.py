@@ -179,7 +179,7 @@ def comparison(profile: str) -> list[Run]:
 
 
 # On other data sets (HEAD-A18, HEAD-A21): FedAvg, two strong baselines, who learns with its untrained policy;
-# on the second two further strong ones, on the third all
+# on the second two further strong ones and the controls of who leads there in a cell, on the third all
 OTHER_SETS = {
     "second_set": {"extended": "cifar10-jpeg", "paper": "cifar10"},
     "third_set": {"extended": "mnist", "paper": "mnist"},
@@ -190,7 +190,7 @@ TRANSFERRED = (
     *(name for name, one in CONTESTANTS.items() if one.learns or one.options.get("agent") == "untrained"),
 )  # fmt: skip
 ON_OTHER_SET = {
-    "second_set": (*TRANSFERRED, "fedavgm", "fedadam"),
+    "second_set": (*TRANSFERRED, "fedavgm", "fedadam", "feddrl_shuffled", "feddrl_permuted"),
     "third_set": tuple(CONTESTANTS),
 }
 

@@ -43,7 +43,8 @@ def test_other_sets_repeat_part_of_the_comparison(name):
     untrained = {name for name, one in runs.CONTESTANTS.items() if one.options.get("agent") == "untrained"}
     assert {runs.CONTESTANTS[name].twin_of for name in untrained} == learned
     assert set(runs.TRANSFERRED) == {"fedavg", "fedyogi", "fedexp"} | learned | untrained
-    assert set(runs.ON_OTHER_SET["second_set"]) == set(runs.TRANSFERRED) | {"fedavgm", "fedadam"}
+    beside = {"fedavgm", "fedadam", "feddrl_shuffled", "feddrl_permuted"}
+    assert set(runs.ON_OTHER_SET["second_set"]) == set(runs.TRANSFERRED) | beside
     assert set(runs.ON_OTHER_SET["third_set"]) == set(runs.CONTESTANTS)
 
 
