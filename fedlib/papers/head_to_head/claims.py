@@ -112,9 +112,9 @@ ON_OTHERS = (
     "two cells each, stands beside the verdict. Both were registered before any run there; Dirichlet shares "
     "were run when the other cell had been looked at."
 )
-ON_MNIST = (
-    "The same on MNIST, in two cells, stands beside the verdict. It was registered on 2026-12-01, when the "
-    "other rows there were known, before any run of the control (HEAD-A21)."
+CONTROLS_ELSEWHERE = (
+    "The same {}, in two cells{}, stands beside the verdict. It was registered on 2026-12-01, when the "
+    "other rows there were known, before any run of the control ({})."
 )
 SEEN_ON_CIFAR = (
     "With cluster skew on CIFAR-10 FedDRL's lead over both was seen in a cell that no claim had named; this "
@@ -133,7 +133,7 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     name = LEARNED[ours]
     training = Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, name))
     elsewhere = _on_other_sets(ours, theirs, words)
-    on_others = ON_OTHERS if theirs in (*CHOSEN, *TRANSFERRED) else ON_MNIST
+    on_others = ON_OTHERS if theirs in (*CHOSEN, *TRANSFERRED) else _controls_elsewhere(theirs)
     return Claim(
         id=f"HEAD-C{number}",
         statement=f"{name} ends with a higher accuracy than {words}",
@@ -145,6 +145,16 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         how=" ".join(
             filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, elsewhere and on_others))
         ),
+    )
+
+
+def _controls_elsewhere(control: str) -> str:
+    """The note on other data sets for a control, which was not run on all of them."""
+    sets = {"second_set": ("on CIFAR-10", "A18"), "third_set": ("on MNIST", "A21")}
+    ran = [sets[name] for name in OTHER_SETS if control in ON_OTHER_SET[name]]
+    titles, readings = zip(*ran, strict=True)
+    return CONTROLS_ELSEWHERE.format(
+        " and ".join(titles), " each" * (len(ran) > 1), " and ".join(f"HEAD-{one}" for one in readings)
     )
 
 

@@ -173,7 +173,14 @@ IN_OTHER_CELLS = tuple(
     for artifact in OTHERS
     for rival, words in (("fedavg", "FedAvg"), (twin_of("feddrl"), "its untrained policy"))
     for cell in OTHER_CELLS
-)
+) + tuple(
+    # whether the lead that FedDRL has in one of the two needs its states and its rewards (HEAD-A18)
+    _in_cell(SECOND, rival, words, cell)
+    for rival, words in (
+        ("feddrl_shuffled", "itself with clients shuffled"), ("feddrl_permuted", device_runs.PERMUTED)
+    )
+    for cell in OTHER_CELLS
+)  # fmt: skip
 IN_TIME = {
     name: {
         words: _in_time(name, rival, words)

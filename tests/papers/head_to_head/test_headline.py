@@ -150,20 +150,20 @@ def test_a_second_data_set_stands_beside_the_claims():
         number: [one for one in by_id[f"HEAD-C{number}"].supplements if one.artifact.endswith("second_set")]
         for number in (1, 2, 3, 4, 9)
     }
-    assert {number: len(found) for number, found in beside.items()} == {1: 1, 2: 1, 3: 0, 4: 1, 9: 1}
+    assert {number: len(found) for number, found in beside.items()} == {1: 1, 2: 1, 3: 2, 4: 1, 9: 1}
     words = "on a second data set: FedDRL (online) - the best baseline: -10 points in each"
     assert beside[4][0].tell(rows).startswith(words)
     assert beside[9][0].tell(rows) == ""  # FAVOR has no rows there
 
 
 def test_controls_on_the_third_set_stand_beside_their_claims():
-    """The repaired agent 1 point ahead of itself with permuted rewards; FAVOR's control was not run there."""
+    """The repaired agent 1 point ahead of itself with permuted rewards; other controls have no rows."""
     rows = table_of(fedavg=[0.5, 0.51], repaired=[0.52, 0.53], repaired_permuted=[0.51, 0.52])
     rows = rows.assign(dataset="mnist")
     control = "itself with permuted rewards"
     own, less = numbers.ON_OTHER_SETS[numbers.THIRD], numbers.ON_OTHER_SETS[numbers.SECOND]
     assert own["repaired"][control].value(lambda _: rows).mean == pytest.approx(1)
-    assert [name for name, one in own.items() if control in one] == ["repaired", "auto_fedrl"]
+    assert [name for name, one in own.items() if control in one] == ["repaired", "favor", "auto_fedrl"]
     assert not any(control in one for one in less.values())
     beside = {
         claim.id: [one.tell(rows) for one in claim.supplements if one.artifact == numbers.THIRD]
@@ -173,7 +173,7 @@ def test_controls_on_the_third_set_stand_beside_their_claims():
         "on a third data set: Repaired FedDRL - itself with permuted rewards: +1 points in each of 2 seeds"
     ]
     assert beside["HEAD-C3"] == ["", ""]  # clients shuffled, rewards permuted: no rows here
-    assert beside["HEAD-C11"] == []
+    assert beside["HEAD-C11"] == [""]
     (told,) = other_sets.in_short(lambda name: rows if name == numbers.THIRD else pd.DataFrame())
     assert "itself with" not in told  # of controls each method has its own
 
