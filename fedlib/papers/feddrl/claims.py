@@ -5,21 +5,36 @@ or a cost. Others are stated where they stand.
 """
 
 import math
-from dataclasses import replace
 from functools import partial
 
 from fedlib.analysis.claims import Claim, Part
-from fedlib.analysis.decisions import EQUIVALENCE, EVERYWHERE
+from fedlib.analysis.decisions import EQUIVALENCE
 from fedlib.analysis.supplements import supplement
 from fedlib.papers.feddrl import estimands, further_cells_claims, length_claims, repair_claims
+from fedlib.papers.feddrl.claim_parts import (
+    ALIKE_ON_SMALL_SETS,
+    BELOW,
+    BESIDE_C7,
+    FACTORS,
+    FACTORS_IN_SLOT,
+    FACTORS_ON_MNIST,
+    GAIN_AT_FULL_DELTA,
+    GAIN_IN_DRAWN_ORDER,
+    GROWTH,
+    LARGEST_GAIN,
+    LATE_LEAD,
+    LEAD,
+    LEAD_IN_TABLE_4,
+    MEAN_GAINS,
+    MEAN_SPEED,
+    ROOM,
+    SPEED,
+    losses,
+)
 from fedlib.papers.feddrl.errata import from_text
 from fedlib.papers.feddrl.estimands import AGENT_TRAINED, by_cell, flat
 from fedlib.papers.feddrl.quantities import THREE
-from fedlib.papers.feddrl.runs import CLIENTS, PARTITIONS, SHARDS
 
-TABLE_3, TABLE_4 = 18, 4  # cells
-SMALL_SETS = ("MNIST", "Fashion-MNIST")
-OF_ACCURACY = "% of accuracy"
 FEW_MS = 5.0  # ms: what C16 takes for "a few"
 ALIKE = 2.0  # times within which C16 takes the decision's times for equal
 LEARNED = (flat(*THREE), AGENT_TRAINED)
@@ -44,107 +59,6 @@ SIX_CELLS = (
 CIFAR10 = "with CIFAR-10's images, as in the authors' logs (A25)"
 AUTHORS_FILES = "on the authors' partition files"
 
-
-LEAD = Part("FedDRL - best baseline", by_cell(estimands.lead), printed=estimands.printed_lead())
-
-
-def gain(
-    over: str,
-    data: tuple[str, ...],
-    clients: tuple[int, ...] = CLIENTS,
-    schemes: tuple[str, ...] = PARTITIONS,
-) -> Part:
-    """Relative gain over the best or worst baseline in some of table 3's cells."""
-    measure = partial(estimands.gain_over, end={"best": max, "worst": min}[over])
-    return Part(
-        what=f"gain over {over} baseline, {', '.join(data)}" + f", N = {clients[0]}" * (len(clients) == 1),
-        estimand=by_cell(measure, data=data, num_clients=clients, partition=schemes),
-        unit=OF_ACCURACY,
-        printed=estimands.gains_from_printed(over, data, clients, schemes),
-    )
-
-
-MEAN_GAINS = {n: tuple(gain(over, ("CIFAR-100",), (n,)) for over in ("best", "worst")) for n in CLIENTS}
-ALIKE_ON_SMALL_SETS = replace(gain("best", SMALL_SETS), kind=EQUIVALENCE, margin=1.0)  # "around 1 %"
-ROOM = Part(
-    "SingleSet - best federated",
-    by_cell(estimands.bound_by_single_set, needs=("singleset", *THREE)),
-    kind=EVERYWHERE,
-    printed=estimands.printed_room,
-    cells=TABLE_3 + TABLE_4,
-)
-LARGEST_GAIN = gain("worst", ("CIFAR-100",), (100,), ("ce",))
-GAIN_AT_FULL_DELTA = Part(
-    "gain over best baseline, delta = 0.6",
-    by_cell(estimands.gain_over, data=("Fashion-MNIST",), num_clients=100, partition=("ce", "cn")),
-    unit=OF_ACCURACY,
-    printed=lambda: (from_text("gain_at_delta_0.6_low") + from_text("gain_at_delta_0.6_high")) / 2,
-)  # fmt: skip
-LEAD_IN_TABLE_4 = Part(
-    "FedDRL - best baseline, both kinds of shards", by_cell(estimands.lead, partition=SHARDS),
-    printed=estimands.printed_lead("feddrl_table4"),
-)  # fmt: skip
-SPEED = Part(
-    "rounds to the target, faster baseline / FedDRL (100 log)",
-    by_cell(estimands.speed_lead), unit="%", kind=EVERYWHERE,
-)  # fmt: skip
-MEAN_SPEED = Part(
-    f"{SPEED.what}, mean over cells", lambda rows: by_cell(estimands.speed_lead)(rows).mean(axis=1),
-    unit="%", kind=EVERYWHERE,  # one cell, their mean: as fast, or no slower than the margin
-)  # fmt: skip
-FACTORS = Part(
-    "factor of small groups - of the main group, after a quarter of the rounds",
-    by_cell(estimands.factor_gap, needs=("feddrl",), partition=("ce", "cn")), unit="%",
-)  # fmt: skip
-FACTORS_ON_MNIST = replace(
-    FACTORS,
-    estimand=by_cell(estimands.factor_gap, needs=("feddrl",), data=("MNIST",), partition=("ce", "cn")),
-)
-FACTORS_IN_SLOT = Part(
-    "the same among clients in the same slot (A5)",
-    by_cell(lambda part: estimands.factor_gap_in_slot(part, "feddrl"), needs=("feddrl",)), unit="%",
-)  # fmt: skip
-
-
-def _losses(**where: tuple[str, ...]) -> tuple[Part, ...]:
-    """The clients' losses beside the baselines' (fig. 6); where: methods and data of `loss_ratio`."""
-    mean, variance = (
-        partial(estimands.loss_ratio, f"client_loss_{name}", **where) for name in ("mean", "variance")
-    )
-    later, at_first = "baselines / FedDRL later (100 log)", "FedDRL / baselines at first (100 log)"
-    return (
-        Part(f"mean loss, {later}", mean(initial=False), unit="%"),
-        Part(f"variance, {later}", variance(initial=False), unit="%"),
-        Part(f"mean loss, {at_first}", mean(initial=True), unit="%"),
-    )
-
-
-BELOW = (
-    Part(
-        "SingleSet - FedAvg and FedProx",
-        by_cell(
-            estimands.below_single_set, needs=("singleset", "fedavg", "fedprox"), partition=("ce", "cn")
-        ),
-        printed=estimands.printed_below_single_set,
-    ),
-    Part(
-        "FedAvg and FedProx, PA - CE and CN", estimands.below_pareto,
-        printed=estimands.printed_below_pareto,
-    ),
-)  # fmt: skip
-BESIDE_C7 = (
-    Part(
-        "SingleSet - FedAvg and FedProx under PA",
-        by_cell(
-            estimands.below_single_set, needs=("singleset", "fedavg", "fedprox"), partition=("pa",)
-        ),
-    ),
-    Part(
-        "FedAvg and FedProx, PA - CE and CN, mean of the last 50 rounds",
-        partial(estimands.below_pareto, level=estimands.late),
-    ),
-)  # fmt: skip
-
 CLAIMS = (
     Claim(
         "FEDDRL-C1", "FedDRL achieves better accuracy than FedAvg and FedProx in all 18 cells",
@@ -153,6 +67,7 @@ CLAIMS = (
         gates=LEARNED,
         how=f"{SIX_CELLS} The mean over them is tested: a cell without a lead can hide in it.",
         supplements=(
+            supplement(SMALL_SETS_AT_LENGTH, LATE_LEAD, where=IN_SIX_CELLS),
             supplement(ALL_AT_LENGTH, LEAD, where=ON_ONE_SET),
             supplement(further_cells_claims.WITH_TEN, LEAD, where=WITH_TEN_CLIENTS),
             supplement("feddrl/authors_partitions", LEAD, where=AUTHORS_FILES),
@@ -179,12 +94,7 @@ CLAIMS = (
     Claim(
         "FEDDRL-C5", "the improvement is larger for N = 100 than for N = 10", "sec. 4.2.1", "feddrl/table3",
         fallback=("feddrl/clients_at_length",),
-        parts=(
-            Part(
-                "gain over best baseline, N = 100 - N = 10", estimands.growth, unit=OF_ACCURACY,
-                printed=estimands.printed_growth,
-            ),
-        ),
+        parts=(GROWTH,),
         gates=LEARNED,
         how="Where their grid is complete, Fashion-MNIST under CE decides, at the paper's length. So "
         "registered on 2026-11-29, before FedProx's runs with ten clients; all others had been looked at.",
@@ -228,10 +138,10 @@ CLAIMS = (
         "mean and variance of the clients' losses are lower with FedDRL after 200 to 300 rounds, the mean "
         "is higher before",
         "sec. 4.2.2, fig. 6", "feddrl/fig6",
-        parts=_losses(),
+        parts=losses(),
         supplements=(
             supplement(
-                further_cells_claims.WITH_TEN, *_losses(needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)),
+                further_cells_claims.WITH_TEN, *losses(needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)),
                 where="on Fashion-MNIST with ten clients under CE, at the paper's length, FedAvg alone as "
                 "baseline",
             ),
@@ -245,6 +155,7 @@ CLAIMS = (
         gates=(AGENT_TRAINED,),
         supplements=(
             supplement(AT_LENGTH, FACTORS, FACTORS_IN_SLOT, where=ON_TWO_CELLS),
+            supplement(SMALL_SETS_AT_LENGTH, FACTORS_IN_SLOT, where="in the four cells that decide"),
             supplement(SMALL_SETS_AT_LENGTH, FACTORS_ON_MNIST, where="on MNIST alone"),
             supplement("feddrl/small_setting", FACTORS, where="in short runs of ten clients"),
             supplement("feddrl/impact_factors", FACTORS, where="in table 3's cells with N = 10"),
@@ -287,7 +198,11 @@ CLAIMS = (
         "sec. 4.3.2, fig. 8", "feddrl/table3", fallback=(AT_LENGTH,),
         parts=(GAIN_AT_FULL_DELTA,),
         gates=LEARNED, how=SINCE,
-        supplements=(supplement("feddrl/authors_partitions", GAIN_AT_FULL_DELTA, where=AUTHORS_FILES),),
+        supplements=(
+            supplement(length_claims.ARTIFACT, GAIN_IN_DRAWN_ORDER, where="under CE"),
+            supplement(length_claims.CN_ARTIFACT, GAIN_IN_DRAWN_ORDER, where="under CN"),
+            supplement("feddrl/authors_partitions", GAIN_AT_FULL_DELTA, where=AUTHORS_FILES),
+        ),
     ),
     Claim(
         "FEDDRL-C14", "FedDRL is best in the four cells of table 4", "sec. 5.1, table 4", "feddrl/table4",

@@ -58,14 +58,17 @@ def picked(rows: pd.DataFrame, data: tuple[str, ...] = (), **columns: object) ->
     return rows
 
 
-def lead(part: pd.DataFrame, own: str = "feddrl") -> pd.Series:
-    """FedDRL's best accuracy, or a variant's, less the better baseline's, in points."""
-    return quantities.best(part, own) - quantities.baseline(part)
+Level = Callable[[pd.DataFrame, str], pd.Series]  # accuracy of a variant by seed
 
 
-def gain_over(part: pd.DataFrame, end: Callable[..., pd.Series] = max) -> pd.Series:
+def lead(part: pd.DataFrame, own: str = "feddrl", level: Level = quantities.best) -> pd.Series:
+    """FedDRL's accuracy, or a variant's, by default the best, less the better baseline's, in points."""
+    return level(part, own) - quantities.baseline(part, level=level)
+
+
+def gain_over(part: pd.DataFrame, end: Callable[..., pd.Series] = max, own: str = "feddrl") -> pd.Series:
     """Relative gain (%) over the better baseline, or the worse (`min`): impr.(a) and impr.(b) of table 3."""
-    return quantities.relative_gain(quantities.best(part, "feddrl"), quantities.baseline(part, end))
+    return quantities.relative_gain(quantities.best(part, own), quantities.baseline(part, end))
 
 
 def bound_by_single_set(part: pd.DataFrame) -> pd.Series:
@@ -77,9 +80,6 @@ def bound_by_single_set(part: pd.DataFrame) -> pd.Series:
 def below_single_set(part: pd.DataFrame) -> pd.Series:
     """SingleSet's best accuracy less the mean of FedAvg's and FedProx's, in points."""
     return quantities.best(part, "singleset") - sum(quantities.best(part, name) for name in BASELINES) / 2
-
-
-Level = Callable[[pd.DataFrame, str], pd.Series]  # accuracy of a variant by seed
 
 
 def late(part: pd.DataFrame, variant: str) -> pd.Series:

@@ -454,6 +454,9 @@ def test_three_cells_at_the_papers_length_stand_beside_c1_c6_and_c15():
         ]
         for n in ("C1", "C6", "C15")
     }
+    late, *_ = by_id["FEDDRL-C1"].supplements
+    in_six = "in the six cells at the paper's length, with an MLP: FedDRL - best baseline, mean of the last"
+    assert late.tell(rows).startswith(f"{in_six} 50 rounds: +1 points in each of 3 seeds (3 cells")
     where = "on Fashion-MNIST alone, three cells at the paper's length, with an MLP: "
     assert told["C1"] == [f"{where}{effect.described}"]
     assert told["C6"][0].startswith(f"{where}gain over best baseline, MNIST, Fashion-MNIST")
@@ -544,6 +547,11 @@ def test_slots_in_drawn_order_are_judged_against_uniform_weights_and_sorted_slot
     rows = at_length([52.0, 52.2, 52.1], drawn=drawn)
     claims = [f"R{n}" for n in range(9, 12)]
     assert [decided(claim, rows, gates=True).verdict for claim in claims] == words
+    (beside,) = next(claim for claim in CLAIMS if claim.id == "FEDDRL-R9").supplements
+    gap = "+2" if drawn[0] == 52 else "0"
+    assert beside.tell(rows).startswith(
+        f"FedDRL, slots drawn - uniform, highest mean of 50 rounds in a row: {gap} points in each of 3 seeds;"
+    )
     without = [decided(claim, at_length([52.0, 52.2, 52.1]), gates=True).verdict for claim in claims]
     assert without == ["not testable here"] * 3
 
@@ -808,7 +816,7 @@ def test_the_authors_files_and_cifar10_are_told_and_decide_nothing():
     """Points for C1, percent for C13: FedDRL 52 over FedAvg's 50 is 2 points, 4 %."""
     by_id = {claim.id: claim for claim in CLAIMS}
     files = three(52.0)[lambda rows: rows.dataset != "standin-cifar100"]
-    (*_, c1), (c13,) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
+    (*_, c1), (*_, c13) = (by_id[f"FEDDRL-{n}"].supplements for n in ("C1", "C13"))
     assert c1.artifact == c13.artifact == "feddrl/authors_partitions"
     assert c1.tell(files).startswith("on the authors' partition files: FedDRL - best baseline: +2 points")
     assert "gain over best baseline, delta = 0.6: +4.0" in c13.tell(files)

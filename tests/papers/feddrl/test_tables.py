@@ -114,6 +114,16 @@ def test_late_accuracies_of_a_seed_by_hand():
     assert quantities.late_spread(two).fedavg.tolist() == pytest.approx([8**0.5])  # 2 and -2 over 2 - 1
 
 
+def test_the_highest_mean_in_a_row_by_hand():
+    """Forty rounds, windows of two: 60 and 80 % in a row are 70 %; a single 90 % among 10 % is not."""
+    accuracies = [0.1, 0.9, 0.1, 0.6, 0.8, *35 * [0.5]]
+    part = pd.DataFrame({"round": range(1, 41), "test_accuracy": accuracies, "seed": 0, "variant": "fedavg"})
+    twice = pd.concat([part, part.assign(seed=1, test_accuracy=0.3)])
+    assert quantities.highest_mean(twice, "fedavg").tolist() == pytest.approx([70, 30])
+    start = pd.DataFrame({"round": [0], "test_accuracy": [0.99], "seed": 0, "variant": "fedavg"})
+    assert quantities.highest_mean(pd.concat([start, part]), "fedavg").tolist() == pytest.approx([70])
+
+
 def test_controls_are_pooled_over_cells():
     pooled = tables.pooled_controls(three(lambda d, p, n: 52.0 if n == 10 else 50.0))
     row = line(pooled, **{"FedDRL less": "fedavg"})
