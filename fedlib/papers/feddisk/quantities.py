@@ -78,11 +78,16 @@ def gap_to_fedavg(rows: pd.DataFrame) -> pd.Series:
     return at_the_best_round(rows, "feddisk") - at_the_best_round(rows, "fedavg")
 
 
+def has_shuffled_weights(rows: pd.DataFrame) -> pd.Series:
+    """Whether FedDisk's weights are on other samples, by row."""
+    return json_column(rows.method_options).map(lambda options: options.get("control") == "shuffled")
+
+
 def worth_of_weights(level: Measure) -> Measure:
     """A level of FedDisk less that of FedDisk with the same weights on other samples, by trial (points)."""
 
     def measure(rows: pd.DataFrame) -> pd.Series:
-        shuffled = json_column(rows.method_options).map(lambda options: options.get("control") == "shuffled")
+        shuffled = has_shuffled_weights(rows)
         if not shuffled.any():
             return pd.Series(dtype=float)
         return level(rows[~shuffled]) - level(rows[shuffled])
@@ -193,18 +198,32 @@ def printed_reduction() -> Mapping[str, float]:
     return {data: 100 * math.log(value) for data, value in printed.items()}
 
 
-def _loss_saved_to(rivals: Collection[str], rows: pd.DataFrame) -> pd.Series:
+GLOBAL_LOSS, LOCAL_LOSS = "client_loss_mean", "train_loss_mean"  # the latter with FedDisk's weights (A31)
+
+
+def _mean_loss(rows: pd.DataFrame, loss: str) -> pd.Series:
+    """A loss (nats) in the mean over all rounds, by trial."""
+    return rows[rows["round"] > 0].groupby("seed")[loss].mean()
+
+
+def _loss_saved_to(rivals: Collection[str], rows: pd.DataFrame, loss: str = GLOBAL_LOSS) -> pd.Series:
     """100 x log of the lowest of these rivals' training loss over FedDisk's, mean over all rounds."""
-
-    def area(method: str) -> pd.Series:
-        return rows[(rows.method == method) & (rows["round"] > 0)].groupby("seed").client_loss_mean.mean()
-
-    rival = min(rivals, key=lambda m: area(m).mean())
-    return 100 * (area(rival) / area("feddisk")).map(math.log)
+    area = {name: _mean_loss(rows[rows.method == name], loss) for name in ("feddisk", *rivals)}
+    rival = min(rivals, key=lambda name: area[name].mean())
+    return 100 * (area[rival] / area["feddisk"]).map(math.log)
 
 
 loss_saved = has_all_methods(partial(_loss_saved_to, RIVALS))
 loss_saved_to_fedavg = has_all_methods(partial(_loss_saved_to, ("fedavg",)))
+local_loss_saved = has_all_methods(partial(_loss_saved_to, RIVALS, loss=LOCAL_LOSS))
+local_loss_saved_to_fedavg = has_all_methods(partial(_loss_saved_to, ("fedavg",), loss=LOCAL_LOSS))
+
+
+def local_loss_saved_by_information(rows: pd.DataFrame) -> pd.Series:
+    """100 x log of the loss of local training with the same weights on other samples over FedDisk's."""
+    shuffled = has_shuffled_weights(rows)
+    losses = [_mean_loss(rows[which], LOCAL_LOSS) for which in (shuffled, ~shuffled)]
+    return 100 * (losses[0] / losses[1]).map(math.log).dropna()
 
 
 def rounds_below_hundred(rows: pd.DataFrame) -> pd.Series:

@@ -56,7 +56,8 @@ GAIN_AT_FULL_DELTA = Part(
 )  # fmt: skip
 GAIN_IN_DRAWN_ORDER = Part(
     "gain over best baseline, slots in drawn order (A5)",
-    by_cell(partial(estimands.gain_over, own="drawn"), needs=("drawn", *BASELINES)), unit=OF_ACCURACY, cells=1,
+    by_cell(partial(estimands.gain_over, own="drawn"), needs=("drawn", *BASELINES)),
+    unit=OF_ACCURACY, cells=1,
 )  # fmt: skip
 GROWTH = Part(
     "gain over best baseline, N = 100 - N = 10", estimands.growth, unit=OF_ACCURACY,

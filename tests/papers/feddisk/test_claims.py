@@ -306,6 +306,23 @@ def test_the_loss_is_told_beside_fedavgs_too():
     assert quantities.loss_saved(better).tolist() == pytest.approx([-100 * math.log(2)] * 3)
 
 
+def test_the_loss_of_local_training_is_told_beside_the_global_one():
+    """FedDisk's 0.1, half of FedAvg's, a quarter of the others'; with weights on other samples 0.05."""
+    frame = rows([0.8] * 3, [0.6] * 3)
+    local = frame.method.map({"feddisk": 0.1, "fedavg": 0.2}).fillna(0.4)
+    frame = frame.assign(train_loss_mean=local)
+    assert quantities.local_loss_saved(frame).tolist() == pytest.approx([100 * math.log(2)] * 3)
+    assert quantities.local_loss_saved_to_fedavg(frame).tolist() == pytest.approx([100 * math.log(2)] * 3)
+    own = frame[frame.method == "feddisk"].assign(method_options="{}")
+    both = pd.concat([own, own.assign(method_options='{"control": "shuffled"}', train_loss_mean=0.05)])
+    told = quantities.local_loss_saved_by_information(both).tolist()
+    assert told == pytest.approx([-100 * math.log(2)] * 3)
+    assert quantities.local_loss_saved_by_information(own).empty
+    supplement = next(c for c in CLAIMS if c.id == "FEDDISK-C6").supplements[1]
+    assert supplement.artifact == "feddisk/converged_weights"
+    assert supplement.tell(both).startswith("at the paper's length: mean loss of local training, with the same")
+
+
 def test_trials_that_lack_a_method_say_nothing_at_length():
     won = rows([0.9] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
     begun = won[(won.seed < 2) | (won.method == "feddisk")]
