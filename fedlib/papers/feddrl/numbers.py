@@ -36,7 +36,7 @@ NOTEBOOK = "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
 OF_README_CELLS = ("", "cn-", "pa-", "mnist-", "mnist-cn-", "mnist-pa-", "authors-ce-", "authors-cn-")
 OF_README = (
-    *(f"feddrl-length-{scheme}fedavg" for scheme in OF_README_CELLS),
+    *(f"feddrl-length-{scheme}{control}" for scheme in OF_README_CELLS for control in ("fedavg", "uniform")),
     *(
         f"feddrl-length-{scheme}late-{control}"
         for scheme in OF_README_CELLS

@@ -320,7 +320,7 @@ def test_the_loss_of_local_training_is_told_beside_the_global_one():
     assert quantities.local_loss_saved_by_information(own).empty
     supplement = next(c for c in CLAIMS if c.id == "FEDDISK-C6").supplements[1]
     assert supplement.artifact == "feddisk/converged_weights"
-    assert supplement.tell(both).startswith("at the paper's length: mean loss of local training, with the same")
+    assert supplement.tell(both).startswith("at the paper's length: mean loss of local training, with")
 
 
 def test_trials_that_lack_a_method_say_nothing_at_length():
