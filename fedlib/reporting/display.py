@@ -128,12 +128,18 @@ def show_claims(found: Sequence[Record]) -> None:
         show_points(*notes)
     items = [
         (
-            f"{one['claim']}{' (ours)' * one['ours']} · {one['verdict']} · {one['statement']}",
+            f"{one['claim']}{' (ours)' * one['ours']} · {_verdict_of(one)} · {one['statement']}",
             [*one["evidence"].splitlines(), *filter(None, [scale_of(one), _own_caveats(one, shared)])],
         )
         for one in found
     ]
     display(HTML(html_list(items)))
+
+
+def _verdict_of(one: Record) -> str:
+    """The verdict, with a word where a part that decides it so does it by an end next to its bound."""
+    barely = any(part["barely"] for part in one["effects"] if part["verdict"] == one["verdict"])
+    return f"{one['verdict']}{' (barely)' * barely}"
 
 
 def _shared_caveats(found: Sequence[Record]) -> dict[str, list[str]]:

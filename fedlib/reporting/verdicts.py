@@ -179,6 +179,7 @@ def _effect_record(effect: Effect) -> Record:
         "unit": unit_words(effect.what, effect.unit),
         "kind": effect.kind,
         "verdict": effect.verdict,
+        "barely": effect.barely,
         **interval,
         "printed": _number(effect.printed),
         "margin": _number(effect.margin),

@@ -217,7 +217,7 @@ def test_a_reduced_picture_keeps_the_colour_of_a_marker_as_it_is():
 
 def record(name, how="", *, ours=False, verdict="supported", kind="superiority"):
     told = {"evidence": "+1", "profile": "reduced", "data": "mnist", "statement": "better", "how": how}
-    return {"claim": f"A-{name}", "verdict": verdict, "kind": kind, "ours": ours, **told}
+    return {"claim": f"A-{name}", "verdict": verdict, "kind": kind, "ours": ours, "effects": [], **told}
 
 
 def test_a_caveat_of_three_claims_stands_once_above_them(shown):
@@ -251,6 +251,15 @@ def test_our_claims_say_so_and_logarithms_are_explained_once(shown):
     shown.clear()
     display.show_claims(records)
     assert len(shown) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "words"), [("supported", "supported (barely)"), ("inconclusive", "supported")]
+)
+def test_a_claim_says_where_the_part_that_decides_it_does_so_barely(shown, part, words):
+    effects = [{"verdict": "supported", "barely": False}, {"verdict": part, "barely": True}]
+    display.show_claims([{**record("C1"), "effects": effects}])
+    assert f"A-C1 · {words} · better" in shown[0].data
 
 
 def test_published_claims_and_ours_are_counted_apart():
