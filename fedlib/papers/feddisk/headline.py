@@ -73,7 +73,8 @@ def _reached(rows_of: RowsOf) -> str:
     """In how many trials FedDisk reaches the best competitor's level, and how the others count."""
     reached, trials = trials_that_reach(whole_trials(rows_of))
     never = (
-        " A level never reached counts as reached in the last round: the number of rounds is an upper bound."
+        " A level never reached counts as reached in the last round, in FedDisk's favour: the difference is "
+        "an upper bound."
     ) * (reached < trials)
     return f"FedDisk reaches the best competitor's level in {reached} of {counted(trials, 'trial')}.{never}"
 

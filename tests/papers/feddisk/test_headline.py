@@ -71,6 +71,18 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
     assert headline.conclusion(of()) == ["No rows of the ablations are stored."]
 
 
+def test_rounds_to_a_level_never_reached_bound_what_is_saved_from_above():
+    """Of 10 rounds FedDisk stays at 70 %, below FedAvg's 80: its phases would take more than 2 and 10."""
+    own = of(converged=rows([0.7] * 10, LATE, rounds=10))
+    saved = headline.conclusion(own)[1]
+    assert saved.startswith("It saves no rounds: ")
+    assert saved.endswith(
+        "are −3.00 [−3.00, −3.00]. FedDisk reaches the best competitor's level in 0 of 3 trials. A level "
+        "never reached counts as reached in the last round, in FedDisk's favour: the difference is an upper "
+        "bound."
+    )
+
+
 def test_the_weights_at_length_take_the_place_of_short_runs(at_length, ablations):
     """FedDisk ends at 90 % in 1500 rounds, its weights on other samples at 88 %: they are worth 2 points."""
     own = at_length[at_length.method == "feddisk"].assign(rounds=1500, local_steps=2)
