@@ -115,7 +115,7 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
 
 
 def _left_open(table: pd.DataFrame) -> str:
-    """How many readings may yet fit, and the best of the nearest."""
+    """Readings that may yet fit, counted, and the best of the nearest."""
     may = table[table.fits == "open"]
     if may.empty:
         return "" if (table.fits == "yes").any() else " So none of them fits."
