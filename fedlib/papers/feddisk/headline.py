@@ -60,7 +60,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     ] * bool(best and rounds and last)
     short = f"In short runs FedDisk's last round is {_words(gain)} against FedAvg ({_scale(rows)})."
     weights = " ".join([*_informed(rows, rows_of), *_step(rows)])
-    return [*[weights] * bool(weights), *at_length, " ".join([short, *ablations_caveat(rows)])]
+    return [*[weights] * bool(weights), *at_length, short]
 
 
 def _informed(ablations: pd.DataFrame, rows_of: RowsOf) -> list[str]:
@@ -77,9 +77,9 @@ def _informed(ablations: pd.DataFrame, rows_of: RowsOf) -> list[str]:
         f"**Do the weights carry information about the images?** {carry}.", _information(short, rows_of)
     ]  # fmt: skip
     if long is None:
-        return [*told, NOT_AT_LENGTH]
+        return [*told, NOT_AT_LENGTH, *ablations_caveat(ablations)]
     in_short = f"In short runs they are worth {_words(short)}: {_helps(short)}."
-    return [*told, in_short, *_beside(rows_of)]
+    return [*told, in_short, *_beside(rows_of), *ablations_caveat(ablations)]
 
 
 def _reached(rows_of: RowsOf) -> str:
