@@ -29,10 +29,10 @@ _RULE = "1px solid rgba(128, 128, 128, 0.35)"
 def html_table(frame: pd.DataFrame, *, name: str) -> str:
     """A data frame as HTML; name: makes ids that repeat, so that a second run gives the same text."""
     words, numeric = _as_words(frame)
-    parts = [
-        _styled(words[columns], numeric, f"{name}-{n}")
-        for n, columns in enumerate(_columns_that_fit(words, numeric))
-    ]
+    tables, lead = _columns_that_fit(words, numeric), _lead(words, numeric)
+    if len(tables) == 1 or not words[lead].duplicated().any():  # else parts would have lines without a name
+        words = _sparse(words, numeric)
+    parts = [_styled(words[columns], numeric, f"{name}-{n}") for n, columns in enumerate(tables)]
     text = "".join(parts)
     if len(frame) < FOLD_FROM:
         return text
@@ -71,7 +71,7 @@ def _as_words(frame: pd.DataFrame) -> tuple[pd.DataFrame, set[tuple[str, str]]]:
         for column in words
         if pd.api.types.is_numeric_dtype(frame[column]) and frame[column].dtype != bool
     }
-    return _sparse(words, numeric), numeric
+    return words, numeric
 
 
 def _lines_as_words(frame: pd.DataFrame) -> pd.DataFrame:

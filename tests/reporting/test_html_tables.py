@@ -101,6 +101,20 @@ def test_a_wide_table_is_divided_at_its_groups_and_names_its_lines_in_each():
         assert widest < MAX_PIXELS * 1.2
 
 
+def test_repeated_names_are_left_empty_unless_a_part_would_have_lines_without_one():
+    """Lines named by data and method, or by data alone, as the other column belongs to a group."""
+    numbers = {f"method {k}: {what}": [1.25, 2.5] for k in range(12) for what in ("published", "ours")}
+    named = pd.DataFrame({"data": ["mnist"] * 2, "method": ["a", "b"], **numbers})
+    alike = named.rename(columns={"method": "noise: x"})
+    shown = {
+        name: html_table(own, name="t").split("<table")[1:] for name, own in (("n", named), ("a", alike))
+    }
+    assert min(map(len, shown.values())) > 1
+    assert [part.count("mnist") for part in shown["n"]] == [1] * len(shown["n"])
+    assert [part.count("mnist") for part in shown["a"]] == [2] * len(shown["a"])
+    assert html_table(alike[["data", "noise: x", "method 0: ours"]], name="t").count("mnist") == 1
+
+
 def test_ids_repeat_and_are_valid_in_a_style_sheet():
     frame = pd.DataFrame({"a": [1]})
     first, second = (html_table(frame, name="feddrl/fig1-<lambda>-0") for _ in range(2))

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.claims import DEFAULT_MARGINS
 from fedlib.analysis.decisions import cells_below
 from fedlib.analysis.intervals import (
     Interval,
@@ -20,21 +21,27 @@ from fedlib.analysis.published import printed_values
 from fedlib.analysis.tables import counted, json_column, listed, side_words, span_words
 from fedlib.data.titles import title_of
 from fedlib.methods.feddisk.density_ratio import CLIP
+from fedlib.papers.feddisk.gates import FLAT
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import AT_LENGTH
 from fedlib.papers.feddisk.phase1_endings import only_smoke
 from fedlib.papers.feddisk.quantities import (
+    TENS,
     Measure,
     alpha_agreement,
     at_the_best_round,
+    before_first_rise,
     best_rival,
+    change_with_mu,
     gain_of_width,
     gap,
     gap_to_those_run,
     last_lead,
     loss_saved,
     nats_of_width,
+    printed_made_rounds,
     reduction_of_those_run,
+    rounds_below_hundred,
     rounds_saved,
     rounds_saved_of_those_run,
 )
@@ -42,6 +49,7 @@ from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import trial_mean
 
 ALIKE = 0.1  # points in every trial: two competitors that make one comparison
+NOTICEABLE = DEFAULT_MARGINS["%"]  # of the validation loss: C8's margin
 
 
 def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
@@ -71,12 +79,56 @@ def do_wider_mades_help(rows: pd.DataFrame) -> list[str]:
                 undecided="no difference shows",
             )  # fmt: skip
             words = f"{mean_words(nats, 'nats')} or {mean_words(share, '%')}"
-            told.append(f"On {title_of(str(name))} ({sizes}) {side}: {words}.")
+            noticeable = by_sign(
+                mean_interval(share.dropna().to_numpy() - NOTICEABLE), above="shows", below="is excluded",
+                undecided="is undecided",
+            )  # fmt: skip
+            told.append(
+                f"On {title_of(str(name))} ({sizes}) {side}: {words}. A noticeable gain {noticeable}."
+            )
     start = (
         "Do MADEs wider than the paper's lower the least validation loss? The numbers are its own less "
-        "that of the best wider one."
+        f"that of the best wider one; noticeable is {NOTICEABLE:g} % (C8)."
     )
-    return [" ".join([start, *told, "Whether a gain is noticeable is for C8 to say."])] if told else []
+    return [" ".join([start, *told])] if told else []
+
+
+def rounds_of_the_made(rows: pd.DataFrame) -> list[str]:
+    """Sentences on C7: rounds to the global MADE's lowest loss, and to the one before the first rise."""
+    told = []
+    for name, own in rows.groupby("dataset", sort=False) if len(rows) else ():
+        lowest = (TENS - rounds_below_hundred(own)).astype(int)
+        printed = printed_made_rounds()[CASES[case_of(str(name))]]
+        words = (
+            f"On {title_of(str(name))} the global MADE's loss is lowest after {span_words(lowest)} rounds "
+            f"(paper: {TENS - printed:g})."
+        )
+        if len(first := before_first_rise(own)):
+            side = by_sign(
+                mean_interval(first.to_numpy()), above="it is tens of rounds",
+                below="it is more than tens of rounds", undecided="whether it is tens of rounds is undecided",
+            )  # fmt: skip
+            words += (
+                f" The round before its first rise lies {mean_words(first)} rounds below {TENS}: so counted, "
+                f"{side}."
+            )
+        told.append(words)
+    return told
+
+
+def does_mu_matter(rows: pd.DataFrame) -> list[str]:
+    """Sentences on C9: how FedROD's last round changes from mu = 1 to the largest; none without both."""
+    values = {name: change_with_mu(own) for name, own in rows.groupby("dataset")} if len(rows) else {}
+    told = [f"{mean_words(own, 'points')} on {title_of(str(name))}" for name, own in values.items()
+            if len(own)]  # fmt: skip
+    if not told:
+        return []
+    most = json_column(rows.method_options).map(lambda options: options["mu"]).max()
+    flat, curves = FLAT.check(rows)
+    return [
+        f"From mu = 1 to {most:g} FedROD's accuracy after the last round changes by {listed(told)}."
+        f"{'' if flat else f' C9 is not testable: {curves}.'}"
+    ]
 
 
 _COMPARED = {

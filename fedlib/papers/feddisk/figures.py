@@ -16,6 +16,7 @@ from fedlib.papers.feddisk.ablation_tables import ablation_table
 from fedlib.papers.feddisk.runs import CASES, METHODS, case_of
 from fedlib.papers.feddisk.samples import unpack_images
 from fedlib.papers.feddisk.tables import ACCURACY, all_bytes, effective_costs
+from fedlib.plotting.curves import BAND_FROM
 from fedlib.plotting.style import WHITE
 
 EARLY = 0.1  # share of the rounds in which leads may leave the panel of `plot_length`
@@ -81,7 +82,8 @@ def _curves(rows: pd.DataFrame, column: str, label: str, scale: float = 1.0) -> 
     for ax, own in pairs:
         later = own[own["round"] > 0].assign(**{column: scale * own[column]})
         plotting.plot_curves(later.sort_values("method", key=_order), ax, y=column, y_label=label)
-    return finish(fig, rows, "mean, 95 % interval\nover n trials")
+    drawn = rows.groupby(["dataset", "method"]).seed.nunique().max() >= BAND_FROM
+    return finish(fig, rows, "mean, 95 % interval\nover n trials" if drawn else "mean over n trials")
 
 
 def _order(methods: pd.Series) -> pd.Series:

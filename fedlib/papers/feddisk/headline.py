@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from fedlib.analysis.claims import real_rows
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, barely_decided, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.samples import samples_of
 from fedlib.analysis.tables import counted, dataset_titles
@@ -15,7 +15,7 @@ from fedlib.papers.feddisk.ablation_tables import (
     weights_worth,
     weights_worth_at_length,
 )
-from fedlib.papers.feddisk.answers import above_the_paper, ahead_words, levels_words, whole_trials
+from fedlib.papers.feddisk.answers import above_the_paper, ahead_words, whole_trials
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.numbers import (
     AGAINST_BEST,
@@ -42,14 +42,14 @@ NOT_AT_LENGTH = "At the paper's length this control was not run."
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Up to three sentences: FedDisk against the best competitor, FedAvg, its weights on other samples."""
+    """Up to three findings: worth of the weights, FedDisk against its competitors, and in short runs."""
     rows = rows_of("feddisk/ablations")
     if rows.empty:
         return ["No rows of the ablations are stored."]
     gain = ablation_table(rows).set_index("variant").loc["feddisk"]
     known = (AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG)
     best, rounds, last = (stated(number, rows_of) for number in known)
-    sentences = [
+    at_length = [
         f"On {_cells(rows_of)} FedDisk's best round is {best} against the best competitor's. "
         "Accuracies are means over clients; that competitor is picked on the same test parts. "
         f"{_lowest(whole_trials(rows_of))}"
@@ -58,22 +58,36 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"The quickest competitor's rounds less those of FedDisk's two phases are {rounds}. "
         f"{_reached(rows_of)}"
     ] * bool(best and rounds and last)
-    sentences += [f"In short runs FedDisk's last round is {_words(gain)} against FedAvg ({_scale(rows)})."]
-    worth = weights_worth(rows).set_index("variant")
-    if "feddisk" in worth.index:
-        shuffled = _words(worth.loc["feddisk"])
-        sentences.append(
-            f"There, against its weights shuffled over the samples, it is {shuffled}: "
-            f"{_helps(worth.loc['feddisk'])}. {' '.join([_at_length(rows_of), *ablations_caveat(rows)])}"
-        )
-    return [*sentences, *_step(rows)]
+    short = f"In short runs FedDisk's last round is {_words(gain)} against FedAvg ({_scale(rows)})."
+    weights = " ".join([*_informed(rows, rows_of), *_step(rows)])
+    return [*[weights] * bool(weights), *at_length, short]
+
+
+def _informed(ablations: pd.DataFrame, rows_of: RowsOf) -> list[str]:
+    """Whether the weights carry information about the images: sentences; none without the control."""
+    worth = weights_worth(ablations).set_index("variant")
+    if "feddisk" not in worth.index:
+        return []
+    short, long = worth.loc["feddisk"], _worth_at_length(rows_of)
+    carry = by_sign(
+        _interval(short if long is None else long), above="They do", below="They cost accuracy",
+        undecided="None shows",
+    )  # fmt: skip
+    told = [
+        f"**Do the weights carry information about the images?** {carry}.", _information(short, rows_of)
+    ]  # fmt: skip
+    if long is None:
+        return [*told, NOT_AT_LENGTH, *ablations_caveat(ablations)]
+    in_short = f"In short runs they are worth {_words(short)}: {_helps(short)}."
+    return [*told, in_short, *_beside(rows_of), *ablations_caveat(ablations)]
 
 
 def _reached(rows_of: RowsOf) -> str:
     """In how many trials FedDisk reaches the best competitor's level, and how the others count."""
     reached, trials = trials_that_reach(whole_trials(rows_of))
     never = (
-        " A level never reached counts as reached in the last round: the number of rounds is an upper bound."
+        " A level never reached counts as reached in the last round, in FedDisk's favour: the difference is "
+        "an upper bound."
     ) * (reached < trials)
     return f"FedDisk reaches the best competitor's level in {reached} of {counted(trials, 'trial')}.{never}"
 
@@ -97,8 +111,9 @@ def _step(ablations: pd.DataFrame) -> list[str]:
         return []
     raw, mean = (_words(table.loc[name], "") for name in ("feddisk_raw", "feddisk_mean"))
     return [
-        "Divided by their mean, as by default, the weights leave the mean step as it is. As raw odds they "
-        f"end {raw} points from FedAvg in short runs, with a client's mean in their place {mean}."
+        "**Do they change the size of a step?** Divided by their mean, as by default, they leave the mean "
+        f"step as it is. As raw odds they end {raw} points from FedAvg in short runs, with a client's mean "
+        f"in their place {mean}."
     ]
 
 
@@ -137,25 +152,20 @@ def _size(own: pd.DataFrame, seeds: int) -> str:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Ahead at the paper's length, rounds saved, whether the weights carry information or change the step.
-
-    Fewer where rows are missing.
-    """
+    """Ahead at the paper's length, rounds saved, worth of the weights; fewer where rows are missing."""
     rows, ablations, told = whole_trials(rows_of), rows_of("feddisk/ablations"), []
     if len(rows):
         ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
         told = [
             f"On {title_of(rows.dataset.iloc[0])} FedDisk's best of {rows['rounds'].max()} rounds is "
-            f"{_words(ahead)} from the best competitor's: {ahead_words(ahead)}. {_lowest(rows)}"
-            f"{levels_words(rows)}",
+            f"{_words(ahead)} from the best competitor's: {ahead_words(ahead)}.",
             f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
-            f"{_words(saved, '')}. {_reached(rows_of)}",
+            f"{_words(saved, '')}.",
         ]
     if ablations.empty:
         return [*told, "No rows of the ablations are stored."]
     worth = weights_worth(ablations).set_index("variant")
-    carried = [_information(worth.loc["feddisk"], rows_of)] if "feddisk" in worth.index else []
-    return [*told, *carried, *_step(ablations)]
+    return [*told, *([_information(worth.loc["feddisk"], rows_of)] if "feddisk" in worth.index else [])]
 
 
 _SAVES = {
@@ -181,31 +191,27 @@ def _information(short: pd.Series, rows_of: RowsOf) -> str:
     line = short if line is None else line
     return (
         f"FedDisk's weights are worth {_words(line)} against the same on other samples ({where}): "
-        f"{_helps(line)}.{_beside(rows_of) * (where == 'last round')}"
+        f"{_helps(line)}."
     )
 
 
-def _at_length(rows_of: RowsOf) -> str:
-    line = _worth_at_length(rows_of)
-    if line is None:
-        return NOT_AT_LENGTH
-    return f"At the paper's length it is {_words(line)}: {_helps(line)}.{_beside(rows_of)}"
-
-
-def _beside(rows_of: RowsOf) -> str:
+def _beside(rows_of: RowsOf) -> list[str]:
     """At length: the weights on other samples against FedAvg, and alpha's order; what was run of both."""
     shuffled, order = (number.value(rows_of) for number in (SHUFFLED_AGAINST_FEDAVG, ALPHA_ORDER))
-    told = ""
+    told = []
     if shuffled is not None:
+        cost = "unequal weights cost accuracy whoever gets them"
         side = by_sign(
             shuffled, above="unequal weights help whoever gets them",
-            below="unequal weights cost accuracy whoever gets them",
-            undecided="that unequal weights cost accuracy whoever gets them does not show",
+            below=f"that {cost} is barely decided" if barely_decided(shuffled) else cost,
+            undecided=f"that {cost} does not show",
         )  # fmt: skip
-        told += f" With its weights on other samples it is {_words(shuffled)} from FedAvg: {side}."
+        told.append(f"With them on other samples FedDisk is {_words(shuffled)} from FedAvg: {side}.")
     if order is not None:
         side = by_sign(order, above="follow", below="run against", undecided="neither follow nor run against")
-        told += f" The weights {side} the MADEs' own log ratio: rank correlation {_words(order, '')} (C11)."
+        told.append(
+            f"The weights {side} the MADEs' own log ratio: rank correlation {_words(order, '')} (C11)."
+        )
     return told
 
 

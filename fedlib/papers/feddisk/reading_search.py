@@ -8,6 +8,7 @@ has passed it stays above, and a curve that has its best in its first half has p
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +34,7 @@ def printed() -> tuple[float, float]:
 def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
     """`reading_lines` as shown: headers in words, with the printed values that ours are compared with.
 
-    The number of rounds has a column only where it varies.
+    Rounds, images and outputs have a column only where they vary.
     """
     level, at = printed()
     accuracy, place = f"best accuracy (%), printed {level:g}", f"round of it, printed {at:g}"
@@ -53,9 +54,8 @@ def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
     }
     table = reading_lines(rows)
     table["noise as"] = table["noise as"].replace("std", "s.d.")
-    if table["of rounds"].nunique() == 1:
-        table = table.drop(columns="of rounds")
-    return table.rename(columns=names)
+    alike = [name for name in ("images a class", "outputs", "of rounds") if table[name].nunique() == 1]
+    return table.drop(columns=alike).rename(columns=names)
 
 
 def reading_lines(rows: pd.DataFrame) -> pd.DataFrame:
@@ -91,52 +91,46 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
     table, (level, at) = reading_lines(rows), printed()
     near, images = table["points off"].abs() <= POINTS, int(table["images a class"].max())
     told = (
-        f"{int(near.sum()) or 'None'} of {counted(len(table), 'reading')} "
-        f"come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the printed {level:g} %"
+        f"{_scope(table, images, rows.seed.nunique())} {int(near.sum()) or 'none'} of "
+        f"{counted(len(table), 'reading')} come{'s' * int(near.sum() < 2)} within {POINTS:g} points of the "
+        f"printed {level:g} %."
     )
     if near.any():
-        best = (
+        best = [
             f"{_words(one, images)} (best in round {one['best round']})" for _, one in table[near].iterrows()
-        )
+        ]
         fit = int((table.fits == "yes").sum())
         own = f"{fit} of these have their" if fit > 1 else f"{fit or 'None'} of these has its"
-        told += f": {'; '.join(best)}. {own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
+        told += f" {'They are' if len(best) > 1 else 'It is'} {'; '.join(best)}. "
+        told += f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
     else:
         nearest = table.iloc[0]
         told += (
-            f". The nearest, {_words(nearest, images)}, has its best, {nearest.best:.1f} %, in round "
+            f" The nearest, {_words(nearest, images)}, has its best, {nearest.best:.1f} %, in round "
             f"{nearest['best round']} (printed: {at:g})."
         )
-    return [f"{told}{_left_open(table, at)}{_reach(table, images, rows.seed.nunique())}"]
+    reach = f" All reach {table.best.min():.1f} to {table.best.max():.1f} %." * (len(table) > 1)
+    unrun = "" if EPOCHS in set(table.work) else f" None with {EPOCHS} was run."
+    return [f"{told}{_left_open(table)}{reach}{unrun}"]
 
 
-def _left_open(table: pd.DataFrame, at: float) -> str:
-    """Whether any reading may yet fit, and by how much the nearest of these is below the level."""
+def _left_open(table: pd.DataFrame) -> str:
+    """Readings that may yet fit, counted, and the best of the nearest."""
     may = table[table.fits == "open"]
     if may.empty:
         return "" if (table.fits == "yes").any() else " So none of them fits."
-    are, their_best, runs, nearest = ("are", "their best", "runs", "the nearest")
-    if len(may) == 1:
-        are, their_best, runs, nearest = ("is", "its best", "a run", "it")
-    return (
-        f" {counted(len(may), 'reading')} {are} open: no more than {POINTS:g} points above that level, and "
-        f"with {their_best} in the second half of {runs} that ended before round {at:g}; {nearest} had "
-        f"{may.iloc[0].best:.1f} %."
-    )
+    are, nearest = ("is", "it") if len(may) == 1 else ("are", "the nearest")
+    return f" {len(may)} {are} open; {nearest} had {may.iloc[0].best:.1f} %."
 
 
-def _reach(table: pd.DataFrame, images: int, seeds: int) -> str:
-    """From where to where the readings reach, and within how many rounds."""
+def _scope(table: pd.DataFrame, images: int, seeds: int) -> str:
+    """`On up to 600 training images a class (1 seed, up to 150 rounds)`."""
     rounds = {str(work): int(part["of rounds"].max()) for work, part in table.groupby("work")}
-    within = f"{max(rounds.values())} rounds"
-    if EPOCHS not in rounds:
-        within += f". None with {EPOCHS} was run"
-    elif rounds[EPOCHS] < max(rounds.values()):
-        within += f", those of {EPOCHS} within {rounds[EPOCHS]}"
-    return (
-        f" With up to {images} training images a class ({counted(seeds, 'seed')}) the readings "
-        f"reach {table.best.min():.1f} to {table.best.max():.1f} % within {within}."
-    )
+    within = f"up to {max(rounds.values())} rounds"
+    if rounds.get(EPOCHS, math.inf) < max(rounds.values()):
+        within += f", {rounds[EPOCHS]} of {EPOCHS}"
+    several = "up to " * (table["images a class"].nunique() > 1)
+    return f"On {several}{images} training images a class ({counted(seeds, 'seed')}, {within})"
 
 
 def decided_together(*searches: pd.DataFrame) -> list[str]:
@@ -151,15 +145,14 @@ def decided_together(*searches: pd.DataFrame) -> list[str]:
         images = int(table["images a class"].max())
         last |= {_words(line, images): line for _, line in table.iterrows()}
     fit, may = ([name for name, line in last.items() if line.fits == fits] for fits in ("yes", "open"))
-    told = (
-        f"By the run with most images of each, {counted(images, 'image')} a class for {len(table)} of "
-        f"{counted(len(last), 'reading')}, {len(fit) or 'none'} fit{'s' * (len(fit) < 2)}"
-    )
-    told += f" ({'; '.join(fit)})" * bool(fit)
+    head = f"{len(fit) or 'None'} of {counted(len(last), 'reading')} fit{'s' * (len(fit) < 2)}"
+    are_open = f"; {len(may)} {'is' if len(may) == 1 else 'are'} open" * bool(may)
+    told = f"**{head}{are_open}.**" + f" {'; '.join(fit)}." * bool(fit)
+    told += f" Each is decided by its run with most images, {images} a class for {len(table)} of them."
     if may:
         most = max(last[name].best for name in may)
-        told += f", and {len(may)} {'is' if len(may) == 1 else 'are'} open with {most:.1f} % or less: "
-    return [f"{told}{'; '.join(may)}."]
+        told += f" The open ones have {most:.1f} % or less in runs that ended before round {printed()[1]:g}."
+    return [told]
 
 
 def _words(line: pd.Series, images: int) -> str:

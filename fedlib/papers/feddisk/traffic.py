@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.intervals import number_words
 from fedlib.analysis.tables import json_column
 from fedlib.papers.feddisk.errata import printed_cost, printed_costs
 from fedlib.papers.feddisk.measurements import (
@@ -23,7 +24,8 @@ from fedlib.papers.feddisk.tables import all_bytes, effective_costs
 def costs_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
     """Fig. 6: the printed tables' product (millions of weights) beside our megabytes, eqs. (18), (19).
 
-    The ratio of each method's cost to FedDisk's has no unit. NaN: the target was never reached.
+    The ratio of each method's cost to FedDisk's has no unit. NaN: the target was never reached. A ratio that
+    is so everywhere is left out.
     """
     costs = effective_costs(rows)
     found = []
@@ -41,7 +43,8 @@ def costs_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
                     "over FedDisk's: ours": ours[method] / ours["feddisk"],
                 }
             )
-    return pd.DataFrame(found)
+    table, ratio = pd.DataFrame(found), "over FedDisk's: ours"
+    return table.drop(columns=ratio) if len(table) and table[ratio].isna().all() else table
 
 
 def costs_by_side() -> pd.DataFrame:
@@ -105,3 +108,15 @@ def formula_agrees(rows: pd.DataFrame) -> pd.DataFrame:
     agree = np.isclose(table.formula, table.counted)
     megabytes = {name: table[name] / 1e6 for name in ("formula", "counted")}
     return table[["dataset", "method"]].assign(**megabytes, agree=agree)
+
+
+def agreement_words(rows: pd.DataFrame) -> list[str]:
+    """`formula_agrees` in a sentence; none without rows."""
+    table = formula_agrees(rows) if len(rows) else pd.DataFrame()
+    if table.empty:
+        return []
+    agree, low, high = int(table.agree.sum()), *map(number_words, (table.counted.min(), table.counted.max()))
+    return [
+        f"Formula and byte counter agree in {agree} of {len(table)} cells ({low} to {high} MB a client over "
+        "all rounds)."
+    ]

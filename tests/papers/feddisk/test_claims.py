@@ -11,7 +11,12 @@ import pytest
 from fedlib.analysis.claims import verdict_on
 from fedlib.papers import errata_table
 from fedlib.papers.feddisk import errata, measurements, quantities, tables
-from fedlib.papers.feddisk.answers import at_length, do_wider_mades_help
+from fedlib.papers.feddisk.answers import (
+    at_length,
+    do_wider_mades_help,
+    does_mu_matter,
+    rounds_of_the_made,
+)
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.runs import SCALES, run_of
 from fedlib.reporting import verdicts
@@ -388,6 +393,47 @@ def test_rules_of_stopping_by_hand():
     assert quantities.near_the_lowest(frame).to_dict() == {0: 96, 1: 96}  # 7.01 is within 0.5 % of 7
 
 
+def test_rounds_of_the_made_are_told_by_both_rules():
+    """Lowest after 103 and 110 rounds; the first rise comes after 98 and 96, below 100 by 2 and 4."""
+    falls = ([*range(200, 102, -1), 200], [*range(200, 104, -1), 200])
+    frame = pd.DataFrame(
+        {
+            "dataset": "mnist",
+            "round": 0,
+            "seed": seed,
+            "made_rounds": best,
+            "made_validation_loss": str(losses),
+        }
+        for seed, (best, losses) in enumerate(zip((103, 110), falls, strict=True))
+    )
+    (told,) = rounds_of_the_made(frame)
+    assert told == (
+        "On MNIST the global MADE's loss is lowest after 103 to 110 rounds (paper: 70). The round before its "
+        "first rise lies +3 [−10, +16] rounds below 100: so counted, whether it is tens of rounds is "
+        "undecided."
+    )
+    (always,) = rounds_of_the_made(frame.assign(made_validation_loss="[3, 2, 1]"))
+    assert always.endswith("(paper: 70).")
+    assert rounds_of_the_made(pd.DataFrame()) == []
+
+
+def test_the_change_with_mu_is_told_beside_curves_that_rise():
+    """FedROD ends at 50 % with mu = 1 and at 60 with 20, in 16 rounds that rise to the end."""
+    rise = np.linspace(0.2, 0.6, 16)
+    found = [
+        rows([0.6] * 16, rise + lower, method_options=json.dumps({"mu": mu}), rounds=16)
+        for mu, lower in ((1, 0.0), (20, 0.1))
+    ]
+    frame = pd.concat(found).query("method == 'fedrod'")
+    (told,) = does_mu_matter(frame)
+    assert told.startswith(
+        "From mu = 1 to 20 FedROD's accuracy after the last round changes by +10.00 [+10.00, +10.00] points "
+        "on MNIST. C9 is not testable: 2 of 2 curves still rise, "
+    )
+    assert does_mu_matter(found[0].query("method == 'fedrod'")) == []
+    assert does_mu_matter(pd.DataFrame()) == []
+
+
 def widths(*losses, **columns):
     """Validation losses of 30, 50 and 100 units, three trials; 30 were chosen."""
     found = pd.DataFrame(
@@ -408,8 +454,11 @@ def test_the_answer_on_width_has_nats_and_percent_by_data_set():
     (told,) = do_wider_mades_help(rows)
     expected = (
         "On MNIST (30 units, up to 100) no difference shows: +1.5 [−4.9, +7.9] nats or +1.5 [−5.1, +8.1] %."
+        " A noticeable gain is undecided."
     )
-    assert expected in told
+    assert told.endswith(expected)
+    small = found.assign(dataset="mnist", chosen=30, validation_loss=1000 + found.validation_loss)
+    assert do_wider_mades_help(small)[0].endswith(" A noticeable gain is excluded.")
     assert do_wider_mades_help(pd.DataFrame()) == []
     assert do_wider_mades_help(rows[rows.dataset == "fmnist"]) == []
 

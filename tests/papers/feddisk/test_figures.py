@@ -43,6 +43,17 @@ def test_figures_of_the_runs_are_written(rows, tmp_path, name):
     assert path.stat().st_size > 8_000
 
 
+@pytest.mark.parametrize(
+    ("trials", "title"), [(2, "mean over n trials"), (3, "mean, 95 % interval over n trials")]
+)
+def test_the_legend_names_bands_only_where_they_are_drawn(trials, title):
+    """Two trials have no band (`plot_curves`)."""
+    own = [row for m in ("fedavg", "feddisk") for seed in range(trials) for row in run(m, seed)]
+    figure = figures.plot_accuracy(pd.DataFrame(own))
+    assert figure.legends[0].get_title().get_text() == title
+    plt.close(figure)
+
+
 def test_the_run_of_the_papers_length_is_drawn_less_fedavg_of_the_same_trial():
     """FedDisk 55 % in the end where FedAvg has 50, in both trials: 5 points, and 2.5 in round 1."""
     rows = [row for seed in range(2) for own, level in (("fedavg", 0.5), ("feddisk", 0.55))

@@ -23,7 +23,7 @@ def test_costs_beside_ours():
     assert table["over FedDisk's: printed"]["fedavg"] == 1.39
     assert table["over FedDisk's: ours"][[*RIVALS]].tolist() == pytest.approx([0.3] * 4)
     never = traffic.costs_beside_ours(rows([0.1], [0.8])).set_index("method")
-    assert never["over FedDisk's: ours"].isna().all()
+    assert "over FedDisk's: ours" not in never
     assert never["MB: ours"].notna().sum() == 4
 
 
@@ -63,6 +63,17 @@ def test_a_counter_that_is_off_is_seen(federations):
     more = federations.assign(uplink_bytes=federations.uplink_bytes + 4 * of_rivals)
     table = traffic.whole_runs(more, {"mnist": 16}).set_index("method")
     assert (table.counted - table.formula > 0).to_dict() == {m: m != "feddisk" for m in METHODS}
+
+
+def test_cells_in_which_formula_and_counter_agree_are_counted(monkeypatch):
+    table = pd.DataFrame(
+        {"formula": [2e6, 5e6], "counted": [2e6, 4e6], "dataset": "mnist", "method": ["a", "b"]}
+    )
+    monkeypatch.setattr(traffic, "whole_runs", lambda _: table)
+    assert traffic.agreement_words(table) == [
+        "Formula and byte counter agree in 1 of 2 cells (2.00 to 4.00 MB a client over all rounds)."
+    ]
+    assert traffic.agreement_words(table[:0]) == []
 
 
 def test_the_formula_takes_the_side_from_the_data_set_not_from_the_counter(federations):
