@@ -358,6 +358,17 @@ def test_fig_29_says_how_many_seeds_select_anybody():
     assert scheduler_figures._who_selects(means[means.experiment < 30]) == ""
 
 
+def test_fig_26_shows_the_size_of_the_reward_by_experiment():
+    """Rewards of 0.5 (1 + 0.01 s) that change sign; after the stop, in experiment 16, they are 0.01."""
+    rows = trace(ahead=0.5)
+    rows = rows.assign(reward=rows.reward * (-1) ** rows.experiment, before_stop=rows.experiment <= 15)
+    figure = scheduler_figures.plot_scheduler_reward(rows.assign(profile="reduced"))
+    every, own = ([line.get_ydata() for line in ax.lines] for ax in figure.axes)
+    assert every[0] == pytest.approx([0.505] * 15 + [0.0101] * 15)
+    assert own[0] == pytest.approx([0.505] * 15)
+    plt.close(figure)
+
+
 def test_rounds_to_the_threshold_by_hand():
     """95 % of 0.9 is 0.855: in round 4 by the agent, 2 by random; times are means of rounds 1 to 4."""
     table = quantities.rounds_to_threshold(quantities.named(race((4, 4, None), (2, 2, 2))))
