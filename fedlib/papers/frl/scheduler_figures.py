@@ -15,6 +15,8 @@ from fedlib.papers.frl.figures import caption
 from fedlib.papers.frl.tables import missing_seeds
 
 SELECTED = "selected"
+EXPECTED = "expected"  # of as many workers at random, exactly
+_EXPECTED_STYLE = {EXPECTED: plotting.MethodStyle("#6699CC", "x", "as many at random, expected", ":")}
 SCHEDULER_ORDER = (
     "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit", "schedulerfl_draws",
     "schedulerfl_literal",
@@ -93,19 +95,20 @@ def _plot_experiments(
     own = of_agent(rows, before_stop=True)
     beside = _by_experiment(own, column)
     if control:
-        same = own.assign(method="learned_rate", **{column: own[control]})
+        same = own.assign(method=EXPECTED, **{column: own[control]})
         beside = pd.concat([beside, _by_experiment(same, column)])
     seeds = beside.groupby("experiment").seed.transform("nunique")
     beside = beside[seeds >= own.seed.nunique() / 2]
     fig, axes = plotting.subplots(1, 2, figsize=(9.2, 3.8), sharey=True)
     titles = ("all decisions", f"up to the stop ({claim})")
     for ax, shown, title in zip(axes, (means, beside), titles, strict=True):
-        plotting.plot_curves(shown, ax, x="experiment", y=column, y_label=label)
+        plotting.plot_curves(shown, ax, x="experiment", y=column, y_label=label, styles=_EXPECTED_STYLE)
         ax.set(title=title)
     axes[0].set_ylim(bottom=0)  # intervals over three seeds reach below
     axes[1].set_ylabel("")
     plotting.one_legend(fig, axes)
-    return caption(fig, rows, _who_selects(means))
+    notes = (_seed_counts(means, "that select anybody"), _seed_counts(beside, "up to the stop"))
+    return caption(fig, rows, " ".join(notes).strip())
 
 
 def _by_experiment(rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -113,15 +116,15 @@ def _by_experiment(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)[column].mean()
 
 
-def _who_selects(means: pd.DataFrame) -> str:
-    """Number of seeds in the first and last experiment, of agents that select nobody in some of them."""
+def _seed_counts(means: pd.DataFrame, which: str) -> str:
+    """Number of seeds in the first and last experiment shown, of agents whose number changes."""
     counts = means.dropna().groupby(["method", "experiment"], sort=False).seed.nunique()
     told = [
         f"{plotting.method_style(str(agent)).label} from {own.iloc[0]} to {own.iloc[-1]}"
         for agent, own in counts.groupby(level="method", sort=False)
-        if own.nunique() > 1
+        if agent != EXPECTED and own.nunique() > 1
     ]
-    return f"Seeds that select anybody, first to last experiment: {'; '.join(told)}." if told else ""
+    return f"Seeds {which}, first to last experiment: {'; '.join(told)}." if told else ""
 
 
 def plot_static(rows: pd.DataFrame) -> Figure:

@@ -347,15 +347,22 @@ def test_a_legend_of_fig_30_is_true_for_both_cases_and_names_what_is_missing():
     plt.close(figure)
 
 
-def test_fig_29_says_how_many_seeds_select_anybody():
-    """Of three seeds one selects nobody in the last experiment."""
-    rows = trace(ahead=0.5).assign(method="schedulerfl")
-    rows.loc[(rows.seed == 0) & (rows.experiment == rows.experiment.max()), "max_seconds"] = float("nan")
-    means = rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)["max_seconds"].mean()
-    assert scheduler_figures._who_selects(means) == (
-        "Seeds that select anybody, first to last experiment: SchedulerFL from 3 to 2."
+def test_fig_29_says_how_many_seeds_each_panel_has():
+    """Of three seeds one selects nobody in the last experiment; one stops after experiment 20."""
+    rows = trace(ahead=0.5).assign(same_number_seconds=300.0, profile="reduced")
+    rows.loc[(rows.seed == 0) & (rows.experiment == 30), ["max_seconds", "same_number_seconds"]] = np.nan
+    rows["before_stop"] = (rows.experiment <= 20) | ((rows.seed < 2) & (rows.experiment < 30))
+    figure = scheduler_figures.plot_maximum_time(rows)
+    words = figure.get_supxlabel().replace("\n", " ")
+    assert words.startswith(
+        "Seeds that select anybody, first to last experiment: SchedulerFL from 3 to 2. "
+        "Seeds up to the stop, first to last experiment: SchedulerFL from 3 to 2. "
     )
-    assert scheduler_figures._who_selects(means[means.experiment < 30]) == ""
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "SchedulerFL", "as many at random, expected",
+    ]  # fmt: skip
+    plt.close(figure)
+    assert scheduler_figures._seed_counts(rows[rows.experiment < 30], "") == ""
 
 
 def test_fig_26_shows_the_size_of_the_reward_by_experiment():
