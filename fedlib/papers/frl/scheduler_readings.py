@@ -34,7 +34,7 @@ READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
         "literal, draw stored, no decay",
         {**LITERAL, "stored_action": "draw", "critic_decay": 0.0},
     ),
-    "draws": ("ours: draw stored, discount 0, larger memory", DRAWS_STORED),
+    "draws": ("ours (draws stored): discount 0, larger memory", DRAWS_STORED),
 }
 SEEDS = {"smoke": 1, "reduced": 20, "extended": 20, "paper": 20}
 WORKERS = {"smoke": (10,), "reduced": (10, 100), "extended": (10, 100), "paper": (10, 100)}

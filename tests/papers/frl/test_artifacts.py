@@ -34,6 +34,7 @@ from fedlib.papers.frl.scheduler_training import (
 )
 from fedlib.papers.frl.static_times import AGENTS as STATIC_AGENTS
 from fedlib.papers.frl.static_times import StaticWorld, trace_static
+from fedlib.plotting import method_style
 
 OWNED = (
     "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30",
@@ -233,6 +234,12 @@ def test_readings_of_the_scheduler_at_smoke():
     assert len(table) == len(READINGS)
     assert set(table["found, 10 static"]) <= {"0 of 2", "1 of 2", "2 of 2"}
     assert readings_sentence(rows).endswith("no result.")
+
+
+def test_our_agent_has_one_name_in_figures_and_tables():
+    label = method_style("schedulerfl_draws").label.removeprefix("SchedulerFL, ")
+    assert READINGS["draws"][0].startswith(f"ours ({label})")
+    assert AGENTS["schedulerfl_draws"] == READINGS["draws"][1]
 
 
 def test_the_readings_sentence_names_those_ahead_of_chance():
