@@ -1,8 +1,8 @@
 """SchedulerFL in each reading of the report, on times alone: what it learns, and what a decision can teach.
 
-The suite's default has the report's state (z-scores, FRL-A12) and the code's reward (the maximum weighted by
-the probabilities, A10). `READINGS` starts from the report's literal reward, the maximum over the
-participants, and adds the other open readings one at a time.
+The suite's default has the report's state (z-scores, FRL-A12) and later code's reward (the maximum weighted
+by the probabilities, A10). `READINGS` starts from the report's literal reward, the maximum over the
+participants, which the script behind figs. 26 to 30 has too, and adds the other open readings one at a time.
 """
 
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ from fedlib.papers.frl.runs import DRAWS_STORED, LITERAL, UNIT
 from fedlib.papers.frl.scheduler_training import SAMPLES, SIZES, expected_maximum, train
 
 READINGS: dict[str, tuple[str, Mapping[str, Any]]] = {
-    "schedulerfl": ("default: the report's state, the code's reward", {}),
-    "unit": ("the code's state and reward (A12)", UNIT),
+    "schedulerfl": ("default: the report's state, later code's reward (A10)", {}),
+    "unit": ("later code's state (A12) and reward", UNIT),
     "literal": ("literal reward: maximum over participants (A10)", LITERAL),
-    "literal_unit": ("literal, the code's state (A12)", {**LITERAL, **UNIT}),
+    "literal_unit": ("literal, later code's state (A12)", {**LITERAL, **UNIT}),
     "literal_mean": ("literal, first times their mean (A13)", {**LITERAL, "first_times": "mean"}),
     "literal_drawn": ("literal, the draw stored (A14)", {**LITERAL, "stored_action": "draw"}),
     "literal_undecayed": ("literal, critic without decay", {**LITERAL, "critic_decay": 0.0}),

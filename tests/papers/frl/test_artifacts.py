@@ -257,7 +257,7 @@ def test_the_readings_sentence_names_those_ahead_of_chance():
     rows += [{**static, "method": name, "found": name == "unit"} for name in ("schedulerfl", "unit")]
     told = readings_sentence(pd.DataFrame(rows))
     assert told.startswith("2 agents (2 readings of the report, 0 of ours) are compared with chance")
-    assert " over the mean: 1 (default: the report's state, the code's reward" in told
+    assert " over the mean: 1 (default: the report's state, later code's reward" in told
     assert told.count("the report's state") == 2  # ahead, and quicker; the other reading is neither
     assert told.endswith(f"in every run are among 10 workers '{READINGS['unit'][0]}'.")
 

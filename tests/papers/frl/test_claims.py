@@ -421,9 +421,9 @@ def test_the_other_reading_of_the_state_is_told_beside():
     both_readings = both(good, bad.assign(method="schedulerfl_unit"))
     tell = beside("C12")[1]
     assert decide("C12", both_readings).verdict == "supported"
-    assert tell(both_readings).startswith("in the code's reading of A12: maximum time, first / second half")
+    assert tell(both_readings).startswith("in later code's reading of A12: maximum time, first / second half")
     assert "-81" in tell(both_readings)  # 100 log(400 / 900)
-    assert tell(good) == "the code's reading of A12 was not run"
+    assert tell(good) == "later code's reading of A12 was not run"
 
 
 def test_the_literal_reward_is_told_with_its_verdict():
