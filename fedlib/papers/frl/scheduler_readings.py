@@ -112,12 +112,19 @@ def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def readings_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on the readings that end ahead of chance, by their intervals, and where nothing varies."""
+    """Say whether a reading helps: agents ahead of chance, by their intervals, and where nothing varies."""
     table = reading_table(rows)
     if table.empty or table["seeds"].max() < 2:
         return "Every reading was trained with one seed at most: no result."
-    ahead = _beyond(table, "fastest ahead (points)", "points", table["fastest ahead (points) low"] > 0)
-    quick = _beyond(table, "time less random's (s)", "s", table["time less random's (s) high"] < 0)
+    is_ahead, is_quick = table["fastest ahead (points) low"] > 0, table["time less random's (s) high"] < 0
+    ahead = _beyond(table, "fastest ahead (points)", "points", is_ahead)
+    quick = _beyond(table, "time less random's (s)", "s", is_quick)
+    better = int((is_ahead | is_quick).sum())
+    answer = (
+        f"Ahead of chance in a measure where times change: {better} of {len(table)} agents."
+        if better
+        else "None shows to help where times change: no agent is ahead of chance in either measure."
+    )
     static = []
     for world, own in rows[rows["world"] != "changing times"].groupby("world", sort=False):
         always = own.groupby("method")["found"].mean() == 1
@@ -126,10 +133,10 @@ def readings_sentence(rows: pd.DataFrame) -> str:
         static.append(f"among {world.split()[0]} workers {found}")
     ours = int(table["reading"].str.startswith("ours").sum())
     return (
-        f"{len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) are compared with "
-        "chance up to the stop, by their intervals. Ahead in the probability of the fastest tenth of the "
-        f"workers over the mean: {ahead}. Ahead in time of as many workers at random: {quick}. Where times "
-        f"never change, the agents that find the fast workers in every run are {listed(static)}."
+        f"{answer} {len(table)} agents ({len(table) - ours} readings of the report, {ours} of ours) are "
+        "compared with chance up to the stop, by their intervals. Ahead in the probability of the fastest "
+        f"tenth of the workers over the mean: {ahead}. Ahead in time of as many workers at random: {quick}. "
+        f"Where times never change, the agents that find the fast workers in every run are {listed(static)}."
     )
 
 

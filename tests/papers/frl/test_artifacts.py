@@ -256,7 +256,17 @@ def test_the_readings_sentence_names_those_ahead_of_chance():
     static = {"world": "10 static", "stops_after": 570}
     rows += [{**static, "method": name, "found": name == "unit"} for name in ("schedulerfl", "unit")]
     told = readings_sentence(pd.DataFrame(rows))
-    assert told.startswith("2 agents (2 readings of the report, 0 of ours) are compared with chance")
+    assert told.startswith(
+        "Ahead of chance in a measure where times change: 1 of 2 agents. 2 agents (2 readings of the report, "
+        "0 of ours) are compared with chance"
+    )
+    rows = [one | {"fastest_ahead": -1.0 + one["seed"]} if "seed" in one else one for one in rows]
+    quick = readings_sentence(pd.DataFrame(rows))
+    assert quick.startswith("Ahead of chance in a measure where times change: 1 of 2 agents.")
+    rows = [one | {"max_seconds": 110.0} if "seed" in one else one for one in rows]
+    assert readings_sentence(pd.DataFrame(rows)).startswith(
+        "None shows to help where times change: no agent is ahead of chance in either measure. 2 agents"
+    )
     assert " over the mean: 1 (default: the report's state, later code's reward" in told
     assert told.count("the report's state") == 2  # ahead, and quicker; the other reading is neither
     assert told.endswith(f"in every run are among 10 workers '{READINGS['unit'][0]}'.")
@@ -280,10 +290,12 @@ def test_the_static_sentence_counts_the_runs_that_find_the_fast_workers():
         for name, counts in found.items() for at, workers in enumerate((10, 100)) for run in range(2)
     )  # fmt: skip
     assert tables.static_sentence(rows) == (
-        "SchedulerFL finds the fast half of the workers, whose times never change, in 0 of 2 runs among 10 "
-        "workers and 0 of 2 runs among 100 workers. Changed agents that do among 10 workers: no weight decay "
-        "(1 of 2). Changed agents that do among 100 workers: none."
+        "Noise is not all that hinders it: where times never change, SchedulerFL finds the fast half of the "
+        "workers in 0 of 2 runs among 10 workers and 0 of 2 runs among 100 workers. Changed agents that do "
+        "among 10 workers: no weight decay (1 of 2). Changed agents that do among 100 workers: none."
     )
+    told = tables.static_sentence(rows.assign(found=True))
+    assert told.startswith("Nothing but noise hinders it: where times never change, SchedulerFL finds")
     table = tables.static_kinds(rows)
     assert table.workers.tolist() == [10] * 3 + [100] * 3
     assert table.found.tolist()[:3] == ["0 of 2", "1 of 2", "0 of 2"]
