@@ -9,7 +9,16 @@ import pandas as pd
 import pytest
 
 from fedlib.papers import errata_table, find_artifact
-from fedlib.papers.frl import answers, artifacts, estimands, quantities, questions, scheduler_figures, tables
+from fedlib.papers.frl import (
+    answers,
+    artifacts,
+    estimands,
+    figures,
+    quantities,
+    questions,
+    scheduler_figures,
+    tables,
+)
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
 from fedlib.papers.frl.runs import CODE, CODE_2, RATE
@@ -606,6 +615,23 @@ def test_figures_are_written(name, tmp_path):
     path = draw_figure(find_artifact(f"frl/{name}"), figure_rows(name), tmp_path)
     assert path == tmp_path / "frl" / f"{name}.png"
     assert path.stat().st_size > 10_000
+
+
+def test_fig_16_shows_r_by_round_of_the_episode_and_rhat_by_episode():
+    """Of three seeds R is 0.00202 with the round's sign, Rhat e / 100 + 0.001; "as coded" is drawn last."""
+    coded = {"returns": "immediate", "likelihood": "code"}
+    rows = pd.concat(
+        evaluator(20, None, options=options, value=lambda episode: episode / 100)
+        for options in (coded, {}, {"agent": "shuffled"})
+    )
+    figure = figures.plot_rewards(rows.assign(profile="reduced"))
+    above, below = figure.axes
+    assert len(above.lines) == 3
+    assert above.lines[0].get_ydata() == pytest.approx([0.00202, -0.00202] * 5)
+    assert below.lines[0].get_ydata() == pytest.approx(np.arange(1, 21) / 100 + 0.001)
+    labels = [line.get_label() for line in below.lines]
+    assert labels == ["EvaluatorFL (n = 3)", "as many, at random (n = 3)", "EvaluatorFL as coded (n = 3)"]
+    plt.close(figure)
 
 
 def test_every_artifact_but_table1_has_a_figure():
