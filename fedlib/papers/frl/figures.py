@@ -13,7 +13,7 @@ from fedlib import plotting
 from fedlib.analysis import tables
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS
-from fedlib.papers.frl.tables import evaluators
+from fedlib.papers.frl.tables import LESS_FEDAVG, evaluators
 
 AGENTS = (  # EvaluatorFL in all readings, without its control
     "evaluatorfl", "evaluatorfl_code", "evaluatorfl_old", "evaluatorfl_local", "evaluatorfl_initial",
@@ -187,8 +187,8 @@ def plot_evaluators(rows: pd.DataFrame) -> Figure:
     fig, ax = plotting.subplots(figsize=(8, 0.42 * len(table) + 1.4))
     for place, row in table.iterrows():
         style = plotting.method_style(row["variant"])
-        error = plotting.arms([row["minus_fedavg"]], [row["low"]], [row["high"]])
-        ax.errorbar(row["minus_fedavg"], place, xerr=error, fmt=style.marker, color=style.colour, capsize=3)
+        error = plotting.arms([row[LESS_FEDAVG]], [row["low"]], [row["high"]])
+        ax.errorbar(row[LESS_FEDAVG], place, xerr=error, fmt=style.marker, color=style.colour, capsize=3)
     names = [
         f"{plotting.method_style(r.variant).label}"
         + (f", approach {r.approach}" if r.approach != "-" else "")

@@ -259,9 +259,9 @@ def test_against_fedavg(level, verdict):
     assert decide("C7", pd.concat([*parts, *base])).verdict == verdict
     table = tables.evaluators(pd.concat([*parts, *base]))
     ours = table[table.variant == "evaluatorfl"]
-    assert ours.minus_fedavg.tolist() == pytest.approx([100 * (level - 0.55)] * 4)
+    assert ours["less FedAvg (points)"].tolist() == pytest.approx([100 * (level - 0.55)] * 4)
     assert ours.settled.tolist() == ["3 of 3"] * 4
-    assert ours["redrawn_%"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
+    assert ours["redrawn (%)"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
 
 
 def pca(explained, index, needed):
@@ -278,6 +278,10 @@ def test_embeddings():
     assert decide("C8", pca(0.25, 1.0, 37)).verdict == "supported"
     assert decide("C8", pca(0.6, 0.2, 20)).verdict == "not supported"
     assert decide("C8", pca(0.6, 1.0, 37)).verdict == "partly supported"
+    beside = tables.compare_pca(pca(0.6, 1.0, 37)).set_index("metric")
+    assert beside["ours"].to_dict() == pytest.approx(
+        {"explained variance, 2 components (%)": 60, "components for 95 % of the variance": 37}
+    )
     few = pca(0.25, 1.0, 7).assign(workers=8)
     assert decide("C8", few, gates=True).verdict == "not testable here"
     spectral = pca(0.25, 1.0, 37).assign(method="spectral")
