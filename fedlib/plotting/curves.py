@@ -54,7 +54,7 @@ def plot_curves(
             markersize=4 if name in thin else None,
             label=f"{style.label} (n = {number})",
         )
-        if name in thin or not bands:
+        if name in thin or not bands or all(i.n < BAND_FROM for i in points.values()):
             continue
         low, high = ([_bound(i, bound) for i in points.values()] for bound in ("low", "high"))
         ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)
@@ -106,16 +106,15 @@ def _means(frame: pd.DataFrame, x: str, y: str, by: str) -> Iterator[tuple[str, 
 def _finish(ax: Axes, x: str, y: str, x_label: str | None, y_label: str | None) -> Axes:
     ax.set_xlabel(x_label or x.replace("_", " "))
     ax.set_ylabel(y_label or y.replace("_", " "))
-    ax.legend(**_BESIDE)
+    ax.legend(**_beside([ax]))
     return ax
 
 
-_BESIDE = {  # the axes: curves may be anywhere inside
-    "title": "mean, 95 % interval\nover n seeds",
-    "title_fontsize": "small",
-    "loc": "upper left",
-    "bbox_to_anchor": (1.01, 1),
-}
+def _beside(axes: Sequence[Axes]) -> dict[str, Any]:
+    """Options of a legend right of the axes (curves may be anywhere inside), with what the axes show."""
+    drawn = any(ax.collections for ax in axes)  # bands or error bars
+    title = f"mean{', 95 % interval' * drawn}\nover n seeds"
+    return {"title": title, "title_fontsize": "small", "loc": "upper left", "bbox_to_anchor": (1.01, 1)}
 
 
 def legend_beside_last(axes: Sequence[Axes]) -> None:
@@ -123,7 +122,7 @@ def legend_beside_last(axes: Sequence[Axes]) -> None:
     found = legend_entries(axes)
     for ax in axes:
         ax.get_legend().remove()
-    axes[-1].legend(found.values(), found.keys(), **_BESIDE)
+    axes[-1].legend(found.values(), found.keys(), **_beside(axes))
 
 
 def _check_rows(frame: pd.DataFrame, columns: list[str]) -> None:

@@ -88,6 +88,18 @@ def test_curves_are_means_with_bands_and_say_n(ax):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("round", "test accuracy")
 
 
+@pytest.mark.parametrize(
+    ("seeds", "says"), [(2, "mean\nover n seeds"), (3, "mean, 95 % interval\nover n seeds")]
+)
+def test_a_legend_names_the_interval_only_where_a_band_is_drawn(seeds, says):
+    _, axes = plotting.subplots(1, 2)
+    for panel in axes:
+        plotting.plot_curves(rows(seeds), panel)
+    assert axes[0].get_legend().get_title().get_text() == says
+    plotting.legend_beside_last(axes)
+    assert axes[1].get_legend().get_title().get_text() == says
+
+
 def test_thin_curves_have_no_band_and_markers_of_their_own(ax):
     plotting.plot_curves(
         rows(methods=("fedavg", "uniform", "untrained"), rounds=41), ax, thin=("uniform", "untrained")

@@ -13,11 +13,14 @@ from fedlib import plotting
 from fedlib.analysis import tables
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS
-from fedlib.papers.frl.tables import evaluators
+from fedlib.papers.frl.tables import LESS_FEDAVG, evaluators
 
 AGENTS = (  # EvaluatorFL in all readings, without its control
     "evaluatorfl", "evaluatorfl_code", "evaluatorfl_old", "evaluatorfl_local", "evaluatorfl_initial",
 )  # fmt: skip
+# In the order of drawing: dashes above the lines that they cover
+_DRAWN = ("evaluatorfl", "evaluatorfl_shuffled", *AGENTS[2:], "evaluatorfl_code")
+_X_LABELS = {"episode": "episode", "episode_round": "round of the episode"}
 _CODE_COLOURS = {  # readings of approach 2 (FRL-A8), which lie too close for line and marker alone
     "evaluatorfl": "#AA4499", "evaluatorfl_initial": "#E69F00", "evaluatorfl_local": "#0072B2",
     "evaluatorfl_code": "#009E73",
@@ -122,51 +125,44 @@ def _held(rows: pd.DataFrame) -> str:
 
 
 def plot_rewards(rows: pd.DataFrame) -> Figure:
-    """Figs. 16, 21: the reward R and the accuracy Rhat that it is made of, mean over seeds."""
+    """Figs. 16, 21: R by round of the episode; Rhat by episode. Mean over seeds, with as many at random."""
     rows = quantities.named(rows)
-    rows = rows[rows["variant"].isin(AGENTS) & (rows["round"] > 0)]
-    fig, axes = _reward_panels(rows, "round", "round")
-    plotting.legend_beside_last([*axes[1], *axes[0]])
-    return caption(fig, rows)
+    return _plot_reward_panels(rows[rows["variant"].isin(_DRAWN)], "episode")
 
 
 def plot_code_readings(rows: pd.DataFrame) -> Figure:
     """R and Rhat over the rounds of an episode, mean of the 20 episodes, by reading of approach 2 (F1)."""
     rows = quantities.named(rows)
-    rows = rows[rows["variant"].isin(_CODE_COLOURS) & (rows["round"] > 0)]
-    keys = ["num_clients", "variant", "seed", "episode_round"]
-    means = rows.groupby(keys, as_index=False)[["reward", "value"]].mean()
     styles = {name: replace(plotting.method_style(name), colour=c) for name, c in _CODE_COLOURS.items()}
-    fig, axes = _reward_panels(means, "episode_round", "round of the episode", styles, sharey="row")
-    for ax in axes.flat:
-        ax.get_legend().remove()
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=2)
-    return caption(fig, rows)
+    return _plot_reward_panels(rows[rows["variant"].isin(_CODE_COLOURS)], "episode_round", styles)
 
 
-def _reward_panels(
-    rows: pd.DataFrame,
-    x: str,
-    x_label: str,
-    styles: dict[str, plotting.MethodStyle] | None = None,
-    *,
-    sharey: str = "none",
-) -> tuple[Figure, np.ndarray]:
-    """R above, Rhat below: a curve for each variant, a column for each number of workers."""
-    sizes = sorted(set(rows["num_clients"]))
+def _plot_reward_panels(
+    rows: pd.DataFrame, below: str, styles: dict[str, plotting.MethodStyle] | None = None
+) -> Figure:
+    """R by round of the episode above, Rhat by `below`; a curve for each variant, a column for each size.
+
+    A point is the mean of the run's other rounds or episodes first, then over seeds.
+    """
+    shown = rows[rows["round"] > 0]
+    shown = shown.assign(rank=shown["variant"].map(_DRAWN.index)).sort_values("rank", kind="stable")
+    sizes = sorted(set(shown["num_clients"]))
     fig, axes = plotting.subplots(
-        2, len(sizes), figsize=(9.2, 5.6), sharex=True, sharey=sharey, squeeze=False
+        2, len(sizes), figsize=(9.2, 5.6), sharex="row", sharey="row", squeeze=False
     )
+    panels = (("reward", "reward R (share of 1)", "episode_round"),
+              ("value", "accuracy $\\hat R$ (share of 1)", below))  # fmt: skip
     for column, workers in enumerate(sizes):
-        own = rows[rows["num_clients"] == workers]
-        for ax, (value, label) in zip(
-            axes[:, column], (("reward", "R"), ("value", "$\\hat R$")), strict=True
-        ):
-            plotting.plot_curves(own, ax, x=x, y=value, by="variant", styles=styles)
-            ax.set(title=f"{workers} workers", ylabel=label, xlabel="")
-        axes[1, column].set_xlabel(x_label)
-    return fig, axes
+        own = shown[shown["num_clients"] == workers]
+        for ax, (value, label, x) in zip(axes[:, column], panels, strict=True):
+            means = own.groupby(["variant", "seed", x], as_index=False, sort=False)[value].mean()
+            plotting.plot_curves(
+                means, ax, x=x, y=value, by="variant", styles=styles, x_label=_X_LABELS[x], y_label=label
+            )
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            ax.set(title=f"{workers} workers")
+    plotting.one_legend(fig, axes.flat, 2, counts=True)
+    return caption(fig, rows)
 
 
 def plot_accuracies(rows: pd.DataFrame) -> Figure:
@@ -191,8 +187,8 @@ def plot_evaluators(rows: pd.DataFrame) -> Figure:
     fig, ax = plotting.subplots(figsize=(8, 0.42 * len(table) + 1.4))
     for place, row in table.iterrows():
         style = plotting.method_style(row["variant"])
-        error = plotting.arms([row["minus_fedavg"]], [row["low"]], [row["high"]])
-        ax.errorbar(row["minus_fedavg"], place, xerr=error, fmt=style.marker, color=style.colour, capsize=3)
+        error = plotting.arms([row[LESS_FEDAVG]], [row["low"]], [row["high"]])
+        ax.errorbar(row[LESS_FEDAVG], place, xerr=error, fmt=style.marker, color=style.colour, capsize=3)
     names = [
         f"{plotting.method_style(r.variant).label}"
         + (f", approach {r.approach}" if r.approach != "-" else "")

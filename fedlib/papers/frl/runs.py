@@ -40,10 +40,10 @@ CODE = {"returns": "immediate", "likelihood": "code", "state_data": "code", "rew
 LOCAL, INITIAL = {"rewarded_model": "local"}, {"first_average": "initial"}
 CODE_2 = {**CODE, **LOCAL, **INITIAL}
 RATE = {"learning_rate": 0.01}  # of Adam in the code of approach 1; the report is silent (FRL-A33)
-UNIT = {"normalisation": "unit"}  # the state of the scheduler's code (FRL-A12)
+UNIT = {"normalisation": "unit"}  # the state of later code, not of the script behind figs. 26 to 30 (FRL-A12)
 LITERAL = {"maximum": "selected"}  # the draw is rewarded, as in the script behind figs. 26 to 30 (FRL-A10)
 DRAW_REWARDED = {"schedulerfl_literal": LITERAL}
-# Ours: SchedulerFL's critic sees who was drawn and what that took, and is not pulled to 0
+# Ours: the draw is stored and rewarded; no discount or weight decay, a larger memory, other rates
 DRAWS_STORED = {
     "maximum": "selected", "stored_action": "draw", "discount": 0.0, "critic_rate": 1e-3,
     "critic_decay": 0.0, "actor_rate": 1e-4, "capacity": 500, "batch_size": 32,

@@ -19,12 +19,12 @@ HUNDRED_WORKERS = at_scale("100 workers", num_clients=100)
 
 
 def _in_code(artifact: str, *parts: Part) -> Supplement:
-    """Words on the same estimands in the code's reading of the scheduler's state."""
+    """Words on the same estimands with the scheduler's state as later code has it."""
     return supplement(
         f"frl/{artifact}",
         *parts,
-        where="in the code's reading of A12",
-        absent="the code's reading of A12 was not run",
+        where="in later code's reading of A12",
+        absent="later code's reading of A12 was not run",
         chosen=partial(estimands.in_reading, estimands.AS_CODED),
     )
 
@@ -123,7 +123,7 @@ STRICTER_OR_MEDIAN = (
 )
 BOTH_OVER_ALL = (
     " So averaged, the second part would be inconclusive, and the claim with it: the verdict depends on "
-    "the rounds that count. In the code's reading of FRL-A12 the claim would be partly supported: fewer "
+    "the rounds that count. In later code's reading of FRL-A12 the claim would be partly supported: fewer "
     f"rounds, more time. These words and the counts below were {ADDED}."
 )
 CODE_CRITERION = (

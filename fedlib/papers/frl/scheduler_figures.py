@@ -15,6 +15,8 @@ from fedlib.papers.frl.figures import caption
 from fedlib.papers.frl.tables import missing_seeds
 
 SELECTED = "selected"
+EXPECTED = "expected"  # of as many workers at random, exactly
+_EXPECTED_STYLE = {EXPECTED: plotting.MethodStyle("#6699CC", "x", "as many at random, expected", ":")}
 SCHEDULER_ORDER = (
     "schedulerfl", "random", "learned_rate", "fastest", "keep_all", "schedulerfl_unit", "schedulerfl_draws",
     "schedulerfl_literal",
@@ -22,24 +24,8 @@ SCHEDULER_ORDER = (
 
 
 def plot_scheduler_reward(rows: pd.DataFrame) -> Figure:
-    """Fig. 26: reward per decision, mean over seeds, running mean of 19 (an experiment)."""
-    fig, ax = plotting.subplots(figsize=(9, 4))
-    for agent, own in rows.groupby("method", sort=False):
-        style = plotting.method_style(str(agent))
-        mean = own.groupby("round")["reward"].mean()
-        ax.plot(mean.index, mean, color=style.colour, alpha=0.15, linewidth=0.6)
-        ax.plot(
-            mean.index,
-            mean.rolling(19, min_periods=1).mean(),
-            color=style.colour,
-            linestyle=style.line,
-            label=style.label,
-        )
-    ax.set(
-        xlabel="decision", ylabel="reward", title="SchedulerFL: reward while it trains (running mean of 19)"
-    )
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return caption(fig, rows)
+    """Fig. 26: mean |R| of an experiment, mean over seeds; on the right the agent up to its stop (C10)."""
+    return _plot_experiments(rows.assign(size=rows["reward"].abs()), "size", "mean |R| (no unit)", "C10")
 
 
 def plot_probabilities(rows: pd.DataFrame) -> Figure:
@@ -90,44 +76,55 @@ def _plot_map(
 
 
 def plot_maximum_time(rows: pd.DataFrame) -> Figure:
-    """Fig. 29: maximum time per experiment (mean over its rounds), mean over seeds with its interval.
+    """Fig. 29: mean maximum time of an experiment's rounds, mean over seeds; on the right up to the stop.
 
-    On the right the report's agent up to its stop, as far as half of the seeds train, beside the time
-    expected of as many workers at random.
+    There beside the time expected of as many workers at random (C12).
     """
-    means = _by_experiment(rows, "max_seconds")
+    return _plot_experiments(rows, "max_seconds", "maximum time (s)", "C12", "same_number_seconds")
+
+
+def _plot_experiments(
+    rows: pd.DataFrame, column: str, label: str, claim: str, control: str | None = None
+) -> Figure:
+    """Means of a column by experiment with 95 % intervals over seeds; left of every agent and decision.
+
+    On the right the report's agent up to its stop, as far as half of the seeds train, beside the column
+    `control` of the same rounds.
+    """
+    means = _by_experiment(rows, column)
     own = of_agent(rows, before_stop=True)
-    control = _by_experiment(own.assign(method="learned_rate"), "same_number_seconds")
-    beside = pd.concat([_by_experiment(own, "max_seconds"), control])
+    beside = _by_experiment(own, column)
+    if control:
+        same = own.assign(method=EXPECTED, **{column: own[control]})
+        beside = pd.concat([beside, _by_experiment(same, column)])
     seeds = beside.groupby("experiment").seed.transform("nunique")
     beside = beside[seeds >= own.seed.nunique() / 2]
     fig, axes = plotting.subplots(1, 2, figsize=(9.2, 3.8), sharey=True)
-    titles = ("all decisions", "up to the stop (C12)")
+    titles = ("all decisions", f"up to the stop ({claim})")
     for ax, shown, title in zip(axes, (means, beside), titles, strict=True):
-        plotting.plot_curves(shown, ax, x="experiment", y="max_seconds", y_label="maximum time (s)")
+        plotting.plot_curves(shown, ax, x="experiment", y=column, y_label=label, styles=_EXPECTED_STYLE)
         ax.set(title=title)
     axes[0].set_ylim(bottom=0)  # intervals over three seeds reach below
     axes[1].set_ylabel("")
     plotting.one_legend(fig, axes)
-    return caption(fig, rows, _who_selects(means))
+    notes = (_seed_counts(means, "that select anybody"), _seed_counts(beside, "up to the stop"))
+    return caption(fig, rows, " ".join(notes).strip())
 
 
 def _by_experiment(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Mean of a column of seconds over the rounds of an experiment, as `max_seconds`."""
-    keys = ["method", "seed", "experiment"]
-    means = rows.groupby(keys, as_index=False, sort=False)[column].mean()
-    return means.rename(columns={column: "max_seconds"})
+    """Mean of a column over the rounds of an experiment, by method and seed."""
+    return rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)[column].mean()
 
 
-def _who_selects(means: pd.DataFrame) -> str:
-    """Number of seeds in the first and last experiment, of agents that select nobody in some of them."""
+def _seed_counts(means: pd.DataFrame, which: str) -> str:
+    """Number of seeds in the first and last experiment shown, of agents whose number changes."""
     counts = means.dropna().groupby(["method", "experiment"], sort=False).seed.nunique()
     told = [
         f"{plotting.method_style(str(agent)).label} from {own.iloc[0]} to {own.iloc[-1]}"
         for agent, own in counts.groupby(level="method", sort=False)
-        if own.nunique() > 1
+        if agent != EXPECTED and own.nunique() > 1
     ]
-    return f"Seeds that select anybody, first to last experiment: {'; '.join(told)}." if told else ""
+    return f"Seeds {which}, first to last experiment: {'; '.join(told)}." if told else ""
 
 
 def plot_static(rows: pd.DataFrame) -> Figure:

@@ -7,7 +7,7 @@ property of the report's agent after the other, so that one sees which one stand
 | agent | what it changes |
 |---|---|
 | schedulerfl | nothing: the report's state, action, reward and rates |
-| schedulerfl_unit | the state's scale, as in its code (FRL-A12) |
+| schedulerfl_unit | the state's scale, as in later code (FRL-A12) |
 | schedulerfl_undecayed | the critic has no weight decay |
 | schedulerfl_explores | besides: DDPG's noise on the action (A14), a memory of 500 and batches of 32 |
 | schedulerfl_draws | ours (`fedlib.papers.frl.runs.DRAWS_STORED`) |

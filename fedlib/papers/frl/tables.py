@@ -15,6 +15,7 @@ from fedlib.papers.frl.errata import times
 from fedlib.papers.frl.runs import CASES, EMBEDDINGS, SCHEDULERS
 from fedlib.plotting.style import method_style
 
+LESS_FEDAVG = "less FedAvg (points)"
 PRINTED = {"schedulerfl": "DDPG", "random": "random"}  # our variant: the name in tables 2 and 3
 QUANTITIES = {
     "max_seconds": "maximum time per round (s)",
@@ -113,7 +114,7 @@ def cases(rows: pd.DataFrame) -> pd.DataFrame:
 def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
     """Sec. V: final accuracy of the last episodes less FedAvg's, share selected, when it settles.
 
-    redrawn_%: rounds in which too few were drawn at first (FRL-A5).
+    redrawn: rounds in which too few were drawn at first (FRL-A5).
     """
     rows, found = quantities.named(rows), []
     for workers in sorted(set(rows["num_clients"])):
@@ -125,13 +126,13 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
             both = final.index.intersection(fedavg.index)  # none while FedAvg's runs are missing
             gap = contrasts.paired(final, fedavg) if len(both) else Interval(nan, nan, nan, 0)
             line = {
-                "workers": workers, "approach": approach or "-", "variant": variant, "final": final.mean(),
-                **gap.columns("minus_fedavg", ""), "n": gap.n,
+                "workers": workers, "approach": approach or "-", "variant": variant,
+                "final (%)": final.mean(), **gap.columns(LESS_FEDAVG, ""), "n": gap.n,
             }  # fmt: skip
             if learns:
-                line["redrawn_%"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
+                line["redrawn (%)"] = 100 * (own.loc[own["round"] > 0, "redraws"] > 0).mean()
                 settled = by_seed(own, quantities.settled_from)
-                line["selected_%"] = 100 * by_seed(own, quantities.share_selected).mean()
+                line["selected (%)"] = 100 * by_seed(own, quantities.share_selected).mean()
                 line["settled"] = f"{int(settled.notna().sum())} of {len(settled)}"
             found.append(line)
     return pd.DataFrame(found)
@@ -232,12 +233,14 @@ def compare_pca(rows: pd.DataFrame) -> pd.DataFrame:
         "explained_variance_2_components": own.assign(value=100 * own["explained_2"]),
         "components_for_95_percent": own.assign(value=own["components_95"].astype(float)),
     }
+    words = ("explained variance, 2 components (%)", "components for 95 % of the variance")
     ours = pd.concat(
         [summarise_seeds(part.assign(metric=name), "metric", "value") for name, part in parts.items()]
     )
     printed = load_published("frl_settings")
     printed = printed[printed["metric"].isin(parts)][["metric", "value"]]
-    return compare(printed.assign(value=printed["value"].astype(float)), ours, ["metric"])
+    beside = compare(printed.assign(value=printed["value"].astype(float)), ours, ["metric"])
+    return beside.replace({"metric": dict(zip(parts, words, strict=True))})
 
 
 def ends_of_training(rows: pd.DataFrame) -> pd.DataFrame:
@@ -279,8 +282,10 @@ def static_kinds(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def static_sentence(rows: pd.DataFrame) -> str:
-    """Count the runs that find the fast workers where times never change, of SchedulerFL and its variants."""
+    """Say whether noise alone hinders SchedulerFL: runs of it and its variants that find the fast without."""
     told, alone = [], []
+    always = rows.loc[rows["method"] == "schedulerfl", "found"].all()
+    answer = "Nothing but noise hinders it" if always else "Noise is not all that hinders it"
     for workers, same in rows.groupby("workers"):
         counts = same.groupby("method", sort=False)["found"].sum().astype(int)
         runs = same.groupby("method", sort=False).size()
@@ -292,6 +297,7 @@ def static_sentence(rows: pd.DataFrame) -> str:
         ]
         told.append(f"Changed agents that do among {workers} workers: {', '.join(others) or 'none'}.")
     return (
-        f"SchedulerFL finds the fast half of the workers, whose times never change, in {listed(alone)}. "
+        f"{answer}: where times never change, SchedulerFL finds the fast half of the workers in "
+        f"{listed(alone)}. "
         f"{' '.join(told)}"
     )

@@ -34,6 +34,7 @@ from fedlib.papers.frl.scheduler_training import (
 )
 from fedlib.papers.frl.static_times import AGENTS as STATIC_AGENTS
 from fedlib.papers.frl.static_times import StaticWorld, trace_static
+from fedlib.plotting import method_style
 
 OWNED = (
     "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig19", "fig20", "sec5", "fig30",
@@ -235,6 +236,12 @@ def test_readings_of_the_scheduler_at_smoke():
     assert readings_sentence(rows).endswith("no result.")
 
 
+def test_our_agent_has_one_name_in_figures_and_tables():
+    label = method_style("schedulerfl_draws").label.removeprefix("SchedulerFL, ")
+    assert READINGS["draws"][0].startswith(f"ours ({label})")
+    assert AGENTS["schedulerfl_draws"] == READINGS["draws"][1]
+
+
 def test_the_readings_sentence_names_those_ahead_of_chance():
     """Two readings, two seeds: one ahead by 4 +- 1 points and quicker by 10 s +- 1, the other by nothing."""
     own = {"world": "changing times", "stops_after": 30, "same_number_seconds": 100.0, "found": None}
@@ -249,8 +256,18 @@ def test_the_readings_sentence_names_those_ahead_of_chance():
     static = {"world": "10 static", "stops_after": 570}
     rows += [{**static, "method": name, "found": name == "unit"} for name in ("schedulerfl", "unit")]
     told = readings_sentence(pd.DataFrame(rows))
-    assert told.startswith("2 agents (2 readings of the report, 0 of ours) are compared with chance")
-    assert " over the mean: 1 (default: the report's state, the code's reward" in told
+    assert told.startswith(
+        "Ahead of chance in a measure where times change: 1 of 2 agents. 2 agents (2 readings of the report, "
+        "0 of ours) are compared with chance"
+    )
+    rows = [one | {"fastest_ahead": -1.0 + one["seed"]} if "seed" in one else one for one in rows]
+    quick = readings_sentence(pd.DataFrame(rows))
+    assert quick.startswith("Ahead of chance in a measure where times change: 1 of 2 agents.")
+    rows = [one | {"max_seconds": 110.0} if "seed" in one else one for one in rows]
+    assert readings_sentence(pd.DataFrame(rows)).startswith(
+        "None shows to help where times change: no agent is ahead of chance in either measure. 2 agents"
+    )
+    assert " over the mean: 1 (default: the report's state, later code's reward" in told
     assert told.count("the report's state") == 2  # ahead, and quicker; the other reading is neither
     assert told.endswith(f"in every run are among 10 workers '{READINGS['unit'][0]}'.")
 
@@ -273,10 +290,12 @@ def test_the_static_sentence_counts_the_runs_that_find_the_fast_workers():
         for name, counts in found.items() for at, workers in enumerate((10, 100)) for run in range(2)
     )  # fmt: skip
     assert tables.static_sentence(rows) == (
-        "SchedulerFL finds the fast half of the workers, whose times never change, in 0 of 2 runs among 10 "
-        "workers and 0 of 2 runs among 100 workers. Changed agents that do among 10 workers: no weight decay "
-        "(1 of 2). Changed agents that do among 100 workers: none."
+        "Noise is not all that hinders it: where times never change, SchedulerFL finds the fast half of the "
+        "workers in 0 of 2 runs among 10 workers and 0 of 2 runs among 100 workers. Changed agents that do "
+        "among 10 workers: no weight decay (1 of 2). Changed agents that do among 100 workers: none."
     )
+    told = tables.static_sentence(rows.assign(found=True))
+    assert told.startswith("Nothing but noise hinders it: where times never change, SchedulerFL finds")
     table = tables.static_kinds(rows)
     assert table.workers.tolist() == [10] * 3 + [100] * 3
     assert table.found.tolist()[:3] == ["0 of 2", "1 of 2", "0 of 2"]

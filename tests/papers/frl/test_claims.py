@@ -9,7 +9,16 @@ import pandas as pd
 import pytest
 
 from fedlib.papers import errata_table, find_artifact
-from fedlib.papers.frl import answers, artifacts, estimands, quantities, questions, scheduler_figures, tables
+from fedlib.papers.frl import (
+    answers,
+    artifacts,
+    estimands,
+    figures,
+    quantities,
+    questions,
+    scheduler_figures,
+    tables,
+)
 from fedlib.papers.frl.claims import CLAIMS
 from fedlib.papers.frl.errata import ERRATA, times
 from fedlib.papers.frl.runs import CODE, CODE_2, RATE
@@ -250,9 +259,9 @@ def test_against_fedavg(level, verdict):
     assert decide("C7", pd.concat([*parts, *base])).verdict == verdict
     table = tables.evaluators(pd.concat([*parts, *base]))
     ours = table[table.variant == "evaluatorfl"]
-    assert ours.minus_fedavg.tolist() == pytest.approx([100 * (level - 0.55)] * 4)
+    assert ours["less FedAvg (points)"].tolist() == pytest.approx([100 * (level - 0.55)] * 4)
     assert ours.settled.tolist() == ["3 of 3"] * 4
-    assert ours["redrawn_%"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
+    assert ours["redrawn (%)"].tolist() == [10] * 4  # of the rounds made by hand, the first 20 of 200
 
 
 def pca(explained, index, needed):
@@ -269,6 +278,10 @@ def test_embeddings():
     assert decide("C8", pca(0.25, 1.0, 37)).verdict == "supported"
     assert decide("C8", pca(0.6, 0.2, 20)).verdict == "not supported"
     assert decide("C8", pca(0.6, 1.0, 37)).verdict == "partly supported"
+    beside = tables.compare_pca(pca(0.6, 1.0, 37)).set_index("metric")
+    assert beside["ours"].to_dict() == pytest.approx(
+        {"explained variance, 2 components (%)": 60, "components for 95 % of the variance": 37}
+    )
     few = pca(0.25, 1.0, 7).assign(workers=8)
     assert decide("C8", few, gates=True).verdict == "not testable here"
     spectral = pca(0.25, 1.0, 37).assign(method="spectral")
@@ -347,15 +360,33 @@ def test_a_legend_of_fig_30_is_true_for_both_cases_and_names_what_is_missing():
     plt.close(figure)
 
 
-def test_fig_29_says_how_many_seeds_select_anybody():
-    """Of three seeds one selects nobody in the last experiment."""
-    rows = trace(ahead=0.5).assign(method="schedulerfl")
-    rows.loc[(rows.seed == 0) & (rows.experiment == rows.experiment.max()), "max_seconds"] = float("nan")
-    means = rows.groupby(["method", "seed", "experiment"], as_index=False, sort=False)["max_seconds"].mean()
-    assert scheduler_figures._who_selects(means) == (
-        "Seeds that select anybody, first to last experiment: SchedulerFL from 3 to 2."
+def test_fig_29_says_how_many_seeds_each_panel_has():
+    """Of three seeds one selects nobody in the last experiment; one stops after experiment 20."""
+    rows = trace(ahead=0.5).assign(same_number_seconds=300.0, profile="reduced")
+    rows.loc[(rows.seed == 0) & (rows.experiment == 30), ["max_seconds", "same_number_seconds"]] = np.nan
+    rows["before_stop"] = (rows.experiment <= 20) | ((rows.seed < 2) & (rows.experiment < 30))
+    figure = scheduler_figures.plot_maximum_time(rows)
+    words = figure.get_supxlabel().replace("\n", " ")
+    assert words.startswith(
+        "Seeds that select anybody, first to last experiment: SchedulerFL from 3 to 2. "
+        "Seeds up to the stop, first to last experiment: SchedulerFL from 3 to 2. "
     )
-    assert scheduler_figures._who_selects(means[means.experiment < 30]) == ""
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "SchedulerFL", "as many at random, expected",
+    ]  # fmt: skip
+    plt.close(figure)
+    assert scheduler_figures._seed_counts(rows[rows.experiment < 30], "") == ""
+
+
+def test_fig_26_shows_the_size_of_the_reward_by_experiment():
+    """Rewards of 0.5 (1 + 0.01 s) that change sign; after the stop, in experiment 16, they are 0.01."""
+    rows = trace(ahead=0.5)
+    rows = rows.assign(reward=rows.reward * (-1) ** rows.experiment, before_stop=rows.experiment <= 15)
+    figure = scheduler_figures.plot_scheduler_reward(rows.assign(profile="reduced"))
+    every, own = ([line.get_ydata() for line in ax.lines] for ax in figure.axes)
+    assert every[0] == pytest.approx([0.505] * 15 + [0.0101] * 15)
+    assert own[0] == pytest.approx([0.505] * 15)
+    plt.close(figure)
 
 
 def test_rounds_to_the_threshold_by_hand():
@@ -403,9 +434,9 @@ def test_the_other_reading_of_the_state_is_told_beside():
     both_readings = both(good, bad.assign(method="schedulerfl_unit"))
     tell = beside("C12")[1]
     assert decide("C12", both_readings).verdict == "supported"
-    assert tell(both_readings).startswith("in the code's reading of A12: maximum time, first / second half")
+    assert tell(both_readings).startswith("in later code's reading of A12: maximum time, first / second half")
     assert "-81" in tell(both_readings)  # 100 log(400 / 900)
-    assert tell(good) == "the code's reading of A12 was not run"
+    assert tell(good) == "later code's reading of A12 was not run"
 
 
 def test_the_literal_reward_is_told_with_its_verdict():
@@ -588,6 +619,23 @@ def test_figures_are_written(name, tmp_path):
     path = draw_figure(find_artifact(f"frl/{name}"), figure_rows(name), tmp_path)
     assert path == tmp_path / "frl" / f"{name}.png"
     assert path.stat().st_size > 10_000
+
+
+def test_fig_16_shows_r_by_round_of_the_episode_and_rhat_by_episode():
+    """Of three seeds R is 0.00202 with the round's sign, Rhat e / 100 + 0.001; "as coded" is drawn last."""
+    coded = {"returns": "immediate", "likelihood": "code"}
+    rows = pd.concat(
+        evaluator(20, None, options=options, value=lambda episode: episode / 100)
+        for options in (coded, {}, {"agent": "shuffled"})
+    )
+    figure = figures.plot_rewards(rows.assign(profile="reduced"))
+    above, below = figure.axes
+    assert len(above.lines) == 3
+    assert above.lines[0].get_ydata() == pytest.approx([0.00202, -0.00202] * 5)
+    assert below.lines[0].get_ydata() == pytest.approx(np.arange(1, 21) / 100 + 0.001)
+    labels = [line.get_label() for line in below.lines]
+    assert labels == ["EvaluatorFL (n = 3)", "as many, at random (n = 3)", "EvaluatorFL as coded (n = 3)"]
+    plt.close(figure)
 
 
 def test_every_artifact_but_table1_has_a_figure():
