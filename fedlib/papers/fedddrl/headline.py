@@ -46,7 +46,14 @@ def headline(rows_of: RowsOf) -> list[str]:
     scale = "A point of final accuracy is worth a twentieth of return, by the printed weights."
     against = [f"{words} {scale}" if one == 0 else words for one, words in enumerate(against)]
     against += _of_the_papers_size(rows_of)
-    return [*_in_short(rows_of), *promised, *larger, *against, *_less_fifths(rows_of), *_learned(rows_of)]
+    return [
+        *_in_short(data, rows_of),
+        *promised,
+        *larger,
+        *against,
+        *_less_fifths(rows_of),
+        *_learned(rows_of),
+    ]
 
 
 def _less_fifths(rows_of: RowsOf) -> list[str]:
@@ -86,10 +93,11 @@ def _learned(rows_of: RowsOf) -> list[str]:
     ]
 
 
-def _in_short(rows_of: RowsOf) -> list[str]:
+def _in_short(data: str, rows_of: RowsOf) -> list[str]:
     """Whether return is above the rules', accuracy FedAvg's, and training of worth; none without rows.
 
-    With clients of the paper's size too, where those were run.
+    data: the sets over which the numbers are means. With clients of the paper's size too, where those were
+    run.
     """
     small = _sides_of([numbers[0] for numbers in LESS_RULE.values()], PROMISED[2], rows_of)
     trained = TRAINED.value(rows_of)
@@ -106,8 +114,8 @@ def _in_short(rows_of: RowsOf) -> list[str]:
         undecided="a return that is undecided against it",
     )  # fmt: skip
     return [
-        f"In short, with 30 or 40 images a client: FedDdrl's return is {small}. Keeping the fastest fifth "
-        f"has {fifth}. {adds}.{larger}"
+        f"In short, on the mean of {data}, with 30 or 40 images a client: FedDdrl's return is {small}. "
+        f"Keeping the fastest fifth has {fifth}. {adds}.{larger}"
     ]
 
 
@@ -144,27 +152,45 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     """Answer of the notebook's questions: more return than rules of the same cost, and accuracy for it?"""
     told = []
     for rule, (gain, _) in LESS_RULE.items():
-        found = {name: number.value(rows_of) for name, number in {"": gain, **BY_DATA[rule]}.items()}
-        sides = {name: by_sign(one, **_SIDES) for name, one in found.items() if one is not None}
-        if len(sides) == len(found):
-            accuracy = ", ".join(f"{side} on {name}" for name, side in sides.items() if name)
+        mean, alone = _side_of(gain, rows_of), _sides_by_data(RETURN_BY_DATA[rule], rows_of)
+        level = {name: _side_of(number, rows_of) for name, number in BY_DATA[rule].items()}
+        if mean and alone and all(level.values()):
+            accuracy = ", ".join(f"{side} on {name}" for name, side in level.items())
             told.append(
-                f"Against {_RULES[rule]} at as many uploads: return {sides['']}; accuracy {accuracy}."
+                f"Against {_RULES[rule]} at as many uploads: mean return {mean} ({alone}); accuracy "
+                f"{accuracy}."
             )
-    full = {rule: [number.value(rows_of) for number in numbers] for rule, numbers in FULL_LESS.items()}
-    if told and all(None not in found for found in full.values()):
-        sides = [
-            f"against {_RULES[rule]} return {by_sign(gain, **_SIDES)}, accuracy {by_sign(gap, **_SIDES)}"
-            for rule, (gain, gap) in full.items()
-        ]
-        told.append(f"With clients of the paper's size: {'; '.join(sides)}.")
+    full = [_at_full_size(rule, rows_of) for rule in FULL_LESS]
+    told += full * bool(told and all(full))
     fifths = {"a fifth at random": LESS_RANDOM_FIFTH, "the fastest fifth": LESS_FASTEST_FIFTH}
     for kept, (number, _) in fifths.items():
-        if told and (fifth := number.value(rows_of)) is not None:
-            told.append(f"Against keeping {kept}: return {by_sign(fifth, **_SIDES)}.")
-    if told and (trained := TRAINED.value(rows_of)) is not None:
-        told.append(f"Against its untrained agents (R1): return {by_sign(trained, **_SIDES)}.")
+        if told and (fifth := _side_of(number, rows_of)):
+            told.append(f"Against keeping {kept}: mean return {fifth}.")
+    if told and (trained := _side_of(TRAINED, rows_of)):
+        told.append(f"Against its untrained agents (R1): mean return {trained}.")
     return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)
+
+
+def _at_full_size(rule: str, rows_of: RowsOf) -> str:
+    """Side of return and accuracy against a rule with clients of the paper's size; empty without rows."""
+    gain, gap = (_side_of(number, rows_of) for number in FULL_LESS[rule])
+    alone = _sides_by_data(FULL_BY_DATA[rule], rows_of)
+    return (
+        f"With clients of the paper's size, against {_RULES[rule]}: mean return {gain} ({alone}), mean "
+        f"accuracy {gap}."
+    ) * bool(gain and gap and alone)
+
+
+def _sides_by_data(by_data: Mapping[str, Number], rows_of: RowsOf) -> str:
+    """`MNIST undecided, CIFAR-10 more`; empty without rows of one of them."""
+    sides = {name: _side_of(number, rows_of) for name, number in by_data.items()}
+    return ", ".join(f"{name} {side}" for name, side in sides.items()) * all(sides.values())
+
+
+def _side_of(number: Number, rows_of: RowsOf) -> str:
+    """`more`, `less` or `undecided`, by a number's interval; empty without rows."""
+    value = number.value(rows_of)
+    return by_sign(value, **_SIDES) if value else ""
 
 
 def _against(rule: str, data: str, rows_of: RowsOf) -> str:
