@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from fedlib.analysis.intervals import by_sign
 from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
+from fedlib.analysis.tables import listed
 from fedlib.papers.fedddrl.numbers import (
     AT_FULL_SIZE,
     BY_DATA,
@@ -22,7 +23,8 @@ from fedlib.papers.fedddrl.numbers import (
 from fedlib.papers.fedddrl.quantities import real_images
 
 _SIDES = {"above": "more", "below": "less", "undecided": "undecided"}
-_RULES = {"random_drop": "dropping clients at random", "drop_slowest": "dropping the slowest clients"}
+_RULES = {"random_drop": "dropping clients at random", "drop_slowest": "keeping the fastest clients"}
+_SHORT = {"random_drop": "random dropping", "drop_slowest": "keeping the fastest"}
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -40,7 +42,8 @@ def headline(rows_of: RowsOf) -> list[str]:
     saved, spared, changed = (stated(number, rows_of) for number in AT_FULL_SIZE)
     larger = [
         "Clients have 30 or 40 images there. With as many as the paper's, 500 to 600, it saves "
-        f"{saved} and {spared}, and its accuracy is {changed}{seeds_of(AT_FULL_SIZE[0], rows_of)}."
+        f"{saved} of the latency and {spared} of the uploads{seeds_of(AT_FULL_SIZE[0], rows_of)}. Its "
+        f"accuracy is {changed} against FedAvg's."
     ] * bool(promised and saved and spared and changed)
     against = [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
     scale = "A point of final accuracy is worth a twentieth of return, by the printed weights."
@@ -88,8 +91,8 @@ def _learned(rows_of: RowsOf) -> list[str]:
     if not wide:
         return [f"{told}A lead over a rule is no proof that it was learned (R1)."]
     return [
-        f"{told}Half the first interval is wider than the return less either rule's above: whether that was "
-        "learned these seeds cannot show (R1)."
+        f"{told}The first interval reaches further from its mean than FedDdrl's return lies from either "
+        "rule's. So these seeds cannot show whether that difference was learned (R1)."
     ]
 
 
@@ -108,14 +111,14 @@ def _in_short(data: str, rows_of: RowsOf) -> list[str]:
         undecided="That training adds to the return does not show",
     )  # fmt: skip
     large = _sides_of([numbers[0] for numbers in FULL_LESS.values()], AT_FULL_SIZE[2], rows_of)
-    larger = f" With 500 to 600, as in the paper, its return is {large}." * bool(large)
+    larger = f" With 500 to 600, as in the paper, the return is {large}." * bool(large)
     fifth = by_sign(
         LESS_FASTEST_FIFTH[0].value(rows_of), above="less return", below="more return",
         undecided="a return that is undecided against it",
     )  # fmt: skip
     return [
-        f"In short, on the mean of {data}, with 30 or 40 images a client: FedDdrl's return is {small}. "
-        f"Keeping the fastest fifth has {fifth}. {adds}.{larger}"
+        f"In short: with 30 or 40 images a client FedDdrl's return is {small}. Keeping the fastest fifth has "
+        f"{fifth}. {adds}.{larger} All of these are means over {data}."
     ]
 
 
@@ -127,12 +130,12 @@ def _sides_of(gains: Sequence[Number], accuracy: Number, rows_of: RowsOf) -> str
     found, level = [number.value(rows_of) for number in gains], accuracy.value(rows_of)
     if level is None or None in found:
         return ""
-    sides = {"above": "higher than by", "below": "lower than by", "undecided": "undecided against"}
-    against = " and ".join(
-        f"{by_sign(gain, **sides)} {_RULES[rule]}" for rule, gain in zip(LESS_RULE, found, strict=True)
+    sides = {"above": "above", "below": "below", "undecided": "undecided against"}
+    against = listed(
+        [f"{by_sign(gain, **sides)} {_SHORT[rule]}" for rule, gain in zip(LESS_RULE, found, strict=True)]
     )
-    words = by_sign(level, above="above", below="below", undecided="undecided against")
-    return f"{against}, at as many uploads, and its accuracy {words} that of FedAvg with Balanced-MixUp"
+    words = by_sign(level, above="above that of", below="below that of", undecided="undecided against")
+    return f"{against}, at as many uploads. Its accuracy is {words} FedAvg with Balanced-MixUp"
 
 
 def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
@@ -197,8 +200,8 @@ def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     """FedDdrl against a rule at as many uploads, and its accuracy on each data set; empty without rows."""
     gain, gap = (stated(number, rows_of) for number in LESS_RULE[rule])
     return (
-        f"FedDdrl's return is {gain} against {_RULES[rule]} at as many uploads, on {data}"
-        f"{seeds_of(LESS_RULE[rule][0], rows_of)}{_split(RETURN_BY_DATA[rule], rows_of)}. Its accuracy is "
+        f"FedDdrl's return is {gain}{_split(RETURN_BY_DATA[rule], rows_of)} against {_RULES[rule]} at as "
+        f"many uploads, on {data}{seeds_of(LESS_RULE[rule][0], rows_of)}. Its accuracy is "
         f"{gap} against that{_split(BY_DATA[rule], rows_of)}."
     ) * bool(gain and gap)
 

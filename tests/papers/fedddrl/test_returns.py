@@ -335,14 +335,18 @@ def test_traces_keep_methods_apart():
     assert len(found) == 2 * 3 * ROUNDS
 
 
-def test_longer_training_by_hand():
-    """The second agent is the first one's partition with 100 episodes: 6 points more."""
+def longer_by_hand():
+    """Two partitions: the second agent, 6 points more accurate, becomes the first one after 100 episodes."""
     rows = agents_by_hand().query("not method_options.str.contains('random')")
     longer = rows.method_options.str.contains('"agent": 1')
     rows["method_options"] = rows.method_options.mask(
         longer, rows.method_options.str.replace('"agent": 1', '"episodes": 100')
     ).mask(~longer, rows.method_options.str.replace('"agent": 0', '"episodes": 40'))
-    rows = pd.concat([rows, rows.assign(seed=1, run=rows.run + "1")], ignore_index=True)
+    return pd.concat([rows, rows.assign(seed=1, run=rows.run + "1")], ignore_index=True)
+
+
+def test_longer_training_by_hand():
+    rows = longer_by_hand()
     told = further_tables.episodes_sentence(rows)
     gain = f"{0.06 * SLOPE:+.2f}"
     assert told == (
@@ -352,6 +356,29 @@ def test_longer_training_by_hand():
     )
     none = further_tables.episodes_sentence(rows[rows.method == "fedavg"].iloc[:0])
     assert none == "No agents were trained for longer."
+
+
+def test_longer_training_that_decides_nothing_is_told_in_a_sentence():
+    """6 points more on one partition, 12 less on the other: by -3 points on the mean, which is open."""
+    rows = longer_by_hand()
+    worse = (rows.seed == 1) & rows.method_options.str.contains('"episodes": 100') & (rows["round"] > 0)
+    for name in ("test_accuracy", "server_accuracy"):
+        rows[name] = rows[name].mask(worse, rows[name] - 0.18)
+    assert further_tables.episodes_sentence(rows) == (
+        "That 100 episodes of training in place of 40 change return or accuracy on MNIST does not show "
+        "(2 agents each)."
+    )
+    short, long = further_tables.by_episodes(rows).to_dict("records")
+    assert [short["policy"], long["policy"]] == ["FedDdrl, 40 episodes", "FedDdrl, 100 episodes"]
+    assert long["less 40 episodes: accuracy (points)"] == pytest.approx(-3)
+    assert np.isnan(short["less 40 episodes: return"])
+
+
+def test_episodes_stand_by_data_set_in_the_papers_order():
+    other = longer_by_hand()
+    other = other.assign(dataset="cifar10", run=other.run + "c")
+    table = further_tables.by_episodes(pd.concat([other, longer_by_hand()], ignore_index=True))
+    assert table.role.tolist() == ["MNIST", "MNIST", "CIFAR-10", "CIFAR-10"]
 
 
 def test_what_the_choice_earns_is_told_with_its_agents():
