@@ -21,6 +21,9 @@ from fedlib.papers.fedddrl.numbers import (
     TRAINED,
 )
 from fedlib.papers.fedddrl.quantities import real_images
+from fedlib.papers.fedddrl.return_tables import rank_answer
+
+RETURNS = "fedddrl/returns"
 
 _SIDES = {"above": "more", "below": "less", "undecided": "undecided"}
 _RULES = {"random_drop": "dropping clients at random", "drop_slowest": "keeping the fastest clients"}
@@ -56,6 +59,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         *against,
         *_less_fifths(rows_of),
         *_learned(rows_of),
+        *_ranks(rows_of),
     ]
 
 
@@ -94,6 +98,12 @@ def _learned(rows_of: RowsOf) -> list[str]:
         f"{told}The first interval reaches further from its mean than FedDdrl's return lies from either "
         "rule's. So these seeds cannot show whether that difference was learned (R1)."
     ]
+
+
+def _ranks(rows_of: RowsOf) -> list[str]:
+    """Whether more return goes with more accuracy, in words; none without rows."""
+    words, _ = rank_answer(rows_of(RETURNS))
+    return [words] * bool(words)
 
 
 def _in_short(data: str, rows_of: RowsOf) -> list[str]:
@@ -152,7 +162,7 @@ def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Answer of the notebook's questions: more return than rules of the same cost, and accuracy for it?"""
+    """Answer the notebook's questions: more return than rules of the same cost, and accuracy for it?"""
     told = []
     for rule, (gain, _) in LESS_RULE.items():
         mean, alone = _side_of(gain, rows_of), _sides_by_data(RETURN_BY_DATA[rule], rows_of)
@@ -171,7 +181,10 @@ def conclusion(rows_of: RowsOf) -> list[str]:
             told.append(f"Against keeping {kept}: mean return {fifth}.")
     if told and (trained := _side_of(TRAINED, rows_of)):
         told.append(f"Against its untrained agents (R1): mean return {trained}.")
-    return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)
+    if not told:
+        return []
+    _, ranks = rank_answer(rows_of(RETURNS))
+    return ["Do the agents earn more return than rules?", *told, *[ranks] * bool(ranks)]
 
 
 def _at_full_size(rule: str, rows_of: RowsOf) -> str:

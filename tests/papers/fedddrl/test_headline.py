@@ -35,8 +35,9 @@ def test_the_conclusion_names_the_side_of_each_interval(monkeypatch, gain, gap):
     monkeypatch.setattr(headline, "LESS_RANDOM_FIFTH", (Fixed(gain), None))
     monkeypatch.setattr(headline, "LESS_FASTEST_FIFTH", (Fixed(gap), None))
     monkeypatch.setattr(headline, "TRAINED", Fixed(gap))
+    monkeypatch.setattr(headline, "rank_answer", lambda rows: ("in words", "in correlations"))
     assert headline.conclusion(lambda name: pd.DataFrame()) == [
-        "Do the agents earn more return, and does it help accuracy?",
+        "Do the agents earn more return than rules?",
         f"Against keeping the fastest clients at as many uploads: mean return {gain} (MNIST undecided, "
         f"CIFAR-10 {gain}); accuracy {gap} on MNIST, more on CIFAR-10.",
         "With clients of the paper's size, against dropping clients at random: mean return "
@@ -44,6 +45,7 @@ def test_the_conclusion_names_the_side_of_each_interval(monkeypatch, gain, gap):
         f"Against keeping a fifth at random: mean return {gain}.",
         f"Against keeping the fastest fifth: mean return {gap}.",
         f"Against its untrained agents (R1): mean return {gap}.",
+        "in correlations",
     ]
 
 
@@ -95,6 +97,10 @@ def test_a_lead_below_the_half_width_cannot_be_told_from_training(monkeypatch, l
     )
     cannot = "The first interval reaches further from its mean than FedDdrl's return lies from either rule's."
     assert words.startswith(start + (cannot if told else "A lead over a rule is no proof"))
+
+
+def test_without_rows_of_returns_nothing_is_ranked():
+    assert headline._ranks(lambda name: pd.DataFrame()) == []
 
 
 def test_without_rows_there_is_no_conclusion():

@@ -401,3 +401,37 @@ def test_a_correlation_over_agents_is_told_with_its_number_and_chance():
         values.assign(accuracy=[0.7, 0.8, 0.5, 0.6]), {"MNIST": "M"}, chance=True
     )
     assert told == "−0.60 on M (4 agents, p = 0.4)"
+
+
+@pytest.mark.parametrize(
+    ("means", "agents", "answer", "of_means", "of_agents"),
+    [
+        ([4, 3, 2, 1], [3, 1, 4, 2, 5], "No", "less", "is undecided"),
+        ([1, 2, 3, 4], [5, 4, 3, 2, 1], "Yes", "more", "goes with less"),
+    ],
+)
+def test_whether_return_goes_with_accuracy(monkeypatch, means, agents, answer, of_means, of_agents):
+    """Ranks of four policies, all in order, and of five agents: rho 0.5 with p 0.39, or -1."""
+
+    def made(accuracies, name):
+        values = {"return": range(len(accuracies)), "accuracy": accuracies}
+        places = pd.MultiIndex.from_product([["MNIST"], range(len(accuracies))], names=["role", name])
+        return pd.DataFrame(values, index=places)
+
+    monkeypatch.setattr(return_tables, "_means", lambda rows: made(means, "variant"))
+    monkeypatch.setattr(return_tables, "_agents", lambda rows: made(agents, "seed"))
+    words, numbers = return_tables.rank_answer(policies())
+    question = f"Does more return go with more accuracy? {answer}: over the means of 2 policies"
+    assert words == (
+        f"{question} it goes with {of_means} on MNIST. Among FedDdrl's agents it {of_agents} on MNIST "
+        "(section 7)."
+    )
+    assert numbers.startswith(f"{question} the rank correlation is {'−+'[answer == 'Yes']}1.00 on MNIST.")
+    assert return_tables.rank_answer(policies().iloc[:0]) == ("", "")
+
+
+def test_data_sets_that_differ_in_rank_are_told_apart():
+    shown = {"MNIST": "MNIST", "CIFAR-10": "CIFAR-10"}
+    assert return_tables._on(dict.fromkeys(shown, "less"), shown) == "less on MNIST and CIFAR-10"
+    told = return_tables._on({"MNIST": "more", "CIFAR-10": "less"}, shown)
+    assert told == "more on MNIST and less on CIFAR-10"
