@@ -276,11 +276,17 @@ def test_savings_by_the_unit_of_h():
         second, rows.method_options.str.replace('"agent": 1', '"latency_unit": "cohort"')
     )
     table = further_tables.by_unit(rows).set_index("H by")
-    assert table["accuracy gain"].to_dict() == pytest.approx({"largest value": -2, "cohort's sum": 4})
+    assert table["accuracy less FedAvg's (points)"].to_dict() == pytest.approx(
+        {"largest value": -2, "cohort's sum": 4}
+    )
     assert table["uploads saved (%)"].tolist() == pytest.approx([40, 40])
+    assert "undecided, +0.00 points on MNIST (1 seed)" in further_tables.unit_sentence(rows)
     further = rows[rows.method == "fedavg"].assign(seed=7, run="a seed that no agent has")
     more = further_tables.by_unit(pd.concat([rows, further], ignore_index=True)).set_index("H by")
-    assert more["accuracy gain"].to_dict() == table["accuracy gain"].to_dict()
+    assert (
+        more["accuracy less FedAvg's (points)"].to_dict()
+        == table["accuracy less FedAvg's (points)"].to_dict()
+    )
 
 
 def untrained_by_hand(seeds=1):
