@@ -28,17 +28,12 @@ POINT = W1 * GAIN / 100  # return of one point of final accuracy
 
 
 def return_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Every setting, rule and control by falling return: return, accuracy, latency and uploads."""
-    found = measured(rows)
-    by = ["role", "variant"]
-    table = summarise_seeds(found, by, "return").rename(columns={"mean": "return", "n": "seeds"})
-    means = found.groupby(by)[["accuracy", "latency %", "uploads %"]].mean().reset_index()
-    table = table.merge(means, on=by).sort_values("return", ascending=False, kind="stable")
-    table = quantities.in_papers_order(table)
-    table.insert(1, "method", table.variant.map(lambda name: runs.SETTINGS[name].label))
-    table = table.assign(role=table.role.map(quantities.shown_roles(rows)))
-    table = table[[*(name for name in table if name != "seeds"), "seeds"]]
-    return table.drop(columns="variant")
+    """Return with its interval and mean accuracy (%): a line a policy, a group of columns a data set."""
+    by, found = ["role", "variant"], measured(rows)
+    cells = summarise_seeds(found, by, "return").set_index(by).drop(columns="n")
+    cells = cells.rename(columns={"mean": "return", "low": "return low", "high": "return high"})
+    accuracy = found.groupby(by).accuracy.mean().rename("accuracy (%)")
+    return quantities.by_policy(cells.join(accuracy), rows)
 
 
 def term_table(rows: pd.DataFrame) -> pd.DataFrame:

@@ -86,11 +86,23 @@ def test_the_return_beside_a_rule_is_at_the_learned_rate():
 
 def test_tables_and_sentences_of_the_return():
     table = return_tables.return_table(policies())
-    assert table.method.tolist() == ["fastest 20%", "FedAvg + Balanced-MixUp"], "by falling return"
+    assert table.method.tolist() == ["fastest 20%", "FedAvg + Balanced-MixUp"], "rules first"
+    assert table["MNIST: return"].tolist() == pytest.approx([0.60358, -1.64285], abs=1e-5)
+    assert table["MNIST: accuracy (%)"].tolist() == pytest.approx([25, 40])
     assert pytest.approx(0.050238, abs=1e-6) == return_tables.POINT
     words = return_tables.price_sentence(policies())
     assert "costs 0.15 of return in uploads alone, as much as 3.0 points" in words
     assert "saves 3.00 of uploads and latency and gives up 0.75 of accuracy gain (mean over MNIST)." in words
+
+
+def test_policies_stand_in_lines_and_data_sets_in_groups():
+    """A policy that a data set lacks has no number there."""
+    other = frame({("fedavg_mixup", "CIFAR-10"): {"accuracy": 0.2, "kept": 10, "latency": 100.0}})
+    table = tables.cost_table(pd.concat([other, policies()], ignore_index=True)).set_index("method")
+    assert [name.partition(":")[0] for name in table] == ["MNIST", "MNIST", "CIFAR-10", "CIFAR-10"]
+    column = "uploads (% of FedAvg's)"
+    assert table[f"MNIST: {column}"].tolist() == [20, 100]
+    assert np.isnan(table[f"CIFAR-10: {column}"].iloc[0])
 
 
 def test_sentences_of_the_return_leave_generated_images_out():
