@@ -21,6 +21,7 @@ UNTRAINED = {  # words -> variant
     "untrained agents": "fedddrl: untrained",
     "agents trained on permuted rewards": "fedddrl: permuted",
 }
+CHOICES = {"random": "random", "fastest": "shortest probing"}
 NOT_UNTRAINED = "FedDdrl's untrained agents were not run."
 SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
 
@@ -125,13 +126,13 @@ def apart_sentence(rows: pd.DataFrame) -> str:
 def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDdrl's choice less other choices of as many clients, by data set: mean over partitions.
 
-    random: any of them; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
+    As many at random, or with the shortest probing epochs. Paired by agent, which keeps the
     same number of clients in the same state. Each run trains its agent anew; a control whose agent did not
     train to the same rewards has another agent and is left out.
     """
     lines = []
     for choice in _choices(rows):
-        line: dict[str, object] = {"role": choice.role, "FedDdrl less": choice.rule}
+        line: dict[str, object] = {"role": choice.role, "FedDdrl less": CHOICES[choice.rule]}
         for column, words in QUANTITIES.items():
             line |= choice.gain(column).columns(words)
         lines.append(line | {"agents": len(choice.gaps), "left out": choice.left_out})

@@ -140,6 +140,7 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     names = {"return": "return", "accuracy": "accuracy (points)", "latency": "latency (%)"}
     rules = {RANDOM: "less random dropping", FASTEST: "less keeping the fastest"}
     shown, lines, found = quantities.shown_roles(rows), [], at_learned_rate(rows)
+    found = quantities.in_papers_order(found) if len(found) else found
     for (role, method), own in found.groupby(["role", "method"], sort=False) if len(found) else ():
         gains = {
             f"{group}: {words}": own[f"{name} - {rule}"].dropna().to_numpy()
@@ -168,7 +169,7 @@ def gain_sentence(rows: pd.DataFrame, method: str = "fedddrl") -> str:
     if own.empty or by_seed.isna().any(axis=None):
         return f"Not every rule was run at as many uploads as {name}'s agents take."
     told = [f"{name} is compared with rules at as many uploads ({data}, {len(by_seed)} seeds)."]
-    for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest")):
+    for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "keeping the fastest")):
         reward, points = f"return - {rule}", f"accuracy - {rule}"
         told += [
             f"Against {words} its return is {_standing(by_seed[reward])}.",

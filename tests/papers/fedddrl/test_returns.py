@@ -86,7 +86,7 @@ def test_the_return_beside_a_rule_is_at_the_learned_rate():
 
 def test_tables_and_sentences_of_the_return():
     table = return_tables.return_table(policies())
-    assert table.method.tolist() == ["fastest 20%", "FedAvg + Balanced-MixUp"], "rules first"
+    assert table.method.tolist() == ["keep the fastest 20%", "FedAvg + Balanced-MixUp"], "rules first"
     assert table["MNIST: return"].tolist() == pytest.approx([0.60358, -1.64285], abs=1e-5)
     assert table["MNIST: accuracy (%)"].tolist() == pytest.approx([25, 40])
     assert pytest.approx(0.050238, abs=1e-6) == return_tables.POINT
