@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fedlib.analysis.intervals import by_sign
+from fedlib.analysis.intervals import barely_decided, by_sign
 from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
 from fedlib.analysis.tables import listed
 from fedlib.papers.fedddrl.numbers import (
@@ -212,10 +212,12 @@ def _side_of(number: Number, rows_of: RowsOf) -> str:
 def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     """FedDdrl against a rule at as many uploads, and its accuracy on each data set; empty without rows."""
     gain, gap = (stated(number, rows_of) for number in LESS_RULE[rule])
+    level = LESS_RULE[rule][1].value(rows_of)
+    barely = ", barely" * bool(level and barely_decided(level))
     return (
         f"FedDdrl's return is {gain}{_split(RETURN_BY_DATA[rule], rows_of)} against {_RULES[rule]} at as "
         f"many uploads, on {data}{seeds_of(LESS_RULE[rule][0], rows_of)}. Its accuracy is "
-        f"{gap} against that{_split(BY_DATA[rule], rows_of)}."
+        f"{gap} against that{barely}{_split(BY_DATA[rule], rows_of)}."
     ) * bool(gain and gap)
 
 
