@@ -116,7 +116,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "largest_losses": MethodStyle("#6699CC", "s", "four largest losses up", "--"),
     "proportional": MethodStyle("#DDCC77", "d", "in proportion to the loss", "--"),
     "random_drop": MethodStyle("#777777", "3", "random dropping", ":"),
-    "drop_slowest": MethodStyle("#555555", "4", "drop the slowest", "-."),
+    "drop_slowest": MethodStyle("#555555", "4", "keep the fastest", "-."),
     "fewest_epochs": MethodStyle("#AAAAAA", "d", "fewest epochs for the slowest", "--"),
     "evaluatorfl_untrained": MethodStyle("#555555", "P", "EvaluatorFL, untrained", ":"),
     "evaluatorfl_redrawn": MethodStyle("#AAAAAA", "P", "EvaluatorFL, taught on redrawn selections", ":"),

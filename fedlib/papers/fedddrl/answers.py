@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fedlib.analysis.claims import effects_of
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, barely_decided, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
 from fedlib.analysis.tables import counted, listed, side_words
@@ -137,7 +137,9 @@ def _steps(steps: dict[str, Interval]) -> str:
     verbs = {"above": "raises it", "below": "lowers it", "undecided": ""}
     told = {name: by_sign(gain, **verbs) for name, gain in steps.items()}
     decided = [
-        f"{name} {verb} ({effect_words(steps[name], 'points')})" for name, verb in told.items() if verb
+        f"{name} {verb}{' barely' * barely_decided(steps[name])} ({effect_words(steps[name], 'points')})"
+        for name, verb in told.items()
+        if verb
     ]
     if not decided:
         largest = max(steps, key=lambda name: abs(steps[name].mean))
@@ -154,6 +156,7 @@ def what_leads_from_c_to_d(rows_of: RowsOf) -> list[str]:
     for effect in effects_of((BIAS_ALONE, SECOND_AGENT), rows):
         found = {shown[cell.removesuffix(f": {effect.what}")]: one for cell, one in effect.cells.items()}
         found |= {"their mean": effect.interval} if len(found) > 1 else {}
+        found = {f"{on}{' (barely)' * barely_decided(one)}": one for on, one in found.items()}
         words = effect.what.replace(" - ", " less ")
         told += [f"{words} is {side_words(found, 'higher', 'lower', 'points')}"] if found else []
     return [f"D has the bias b as well as a second agent. In accuracy {'; '.join(told)}."] if told else []

@@ -78,7 +78,7 @@ ARTIFACTS = (
     ),
     _Artifact(
         "fedddrl/controls", "Rules of one line beside the learned decisions", "figure",
-        runs=runs.controls, plot=figures.plot_controls, tables=(tables.costs, tables.gain_over_rules),
+        runs=runs.controls, plot=figures.plot_controls, tables=(tables.cost_table, tables.gain_over_rules),
     ),
     _Artifact(
         "fedddrl/returns", "Return (15) of every method, rule and control", "figure",

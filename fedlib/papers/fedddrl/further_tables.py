@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, mean_interval
+from fedlib.analysis.intervals import Interval, by_sign, mean_interval
 from fedlib.analysis.memo import map_distinct
 from fedlib.analysis.tables import counted, side_words, span_words, summarise_seeds
 from fedlib.errors import check
@@ -21,6 +21,7 @@ UNTRAINED = {  # words -> variant
     "untrained agents": "fedddrl: untrained",
     "agents trained on permuted rewards": "fedddrl: permuted",
 }
+CHOICES = {"random": "random", "fastest": "shortest probing"}
 NOT_UNTRAINED = "FedDdrl's untrained agents were not run."
 SAVED = {"latency %": "latency saved (%)", "uploads %": "uploads saved (%)"}
 
@@ -125,13 +126,13 @@ def apart_sentence(rows: pd.DataFrame) -> str:
 def deployments(rows: pd.DataFrame) -> pd.DataFrame:
     """FedDdrl's choice less other choices of as many clients, by data set: mean over partitions.
 
-    random: any of them; fastest: those with the shortest probing epochs. Paired by agent, which keeps the
+    As many at random, or with the shortest probing epochs. Paired by agent, which keeps the
     same number of clients in the same state. Each run trains its agent anew; a control whose agent did not
     train to the same rewards has another agent and is left out.
     """
     lines = []
     for choice in _choices(rows):
-        line: dict[str, object] = {"role": choice.role, "FedDdrl less": choice.rule}
+        line: dict[str, object] = {"role": choice.role, "FedDdrl less": CHOICES[choice.rule]}
         for column, words in QUANTITIES.items():
             line |= choice.gain(column).columns(words)
         lines.append(line | {"agents": len(choice.gaps), "left out": choice.left_out})
@@ -175,7 +176,7 @@ def _choices(rows: pd.DataFrame) -> Iterator[Choice]:
 def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
     """Return, clients kept and accuracy by the number of training episodes, beside two rules.
 
-    Of the seeds that all of them have.
+    Of the seeds that all of them have. Longer training also less the shortest, paired by seed.
     """
     found = by_agent(rows)
     rules = measured(rows[~rows.method.isin(("fedmarl", "fedddrl"))])
@@ -183,16 +184,28 @@ def by_episodes(rows: pd.DataFrame) -> pd.DataFrame:
     words = {name: setting.label for name, setting in runs.CONTROLS.items()}
     rules = rules.assign(policy=rules.variant.map(words)).dropna(subset="policy")
     own = quantities.of_common_seeds(pd.concat([learned, rules], ignore_index=True), "policy")
-    means = own.groupby(["role", "policy"])[["kept", "accuracy"]].mean().reset_index()
-    table = summarise_seeds(own, ["role", "policy"], "return").rename(columns={"mean": "return"})
-    table = table.merge(means, on=["role", "policy"]).assign(
-        role=lambda one: one.role.map(quantities.shown_roles(rows))
-    )
-    return table.rename(columns={"n": "agents"})
+    lines = []
+    for role, of_role in quantities.in_papers_order(own).groupby("role", sort=False):
+        cells = {str(name): one.set_index("seed") for name, one in of_role.groupby("policy", sort=False)}
+        fewest, *_ = cells.values()
+        for name, one in cells.items():
+            line: dict[str, object] = {"role": role, "policy": name}
+            line |= mean_interval(one["return"].to_numpy()).columns("return")
+            line |= {"kept": one.kept.mean(), "accuracy": one.accuracy.mean()}
+            if (one.episodes > fewest.episodes).any():
+                for column in ("return", "accuracy"):
+                    gain = mean_interval((one[column] - fewest[column]).to_numpy())
+                    line |= gain.columns(f"less {fewest.episodes.iloc[0]:.0f} episodes: {QUANTITIES[column]}")
+            lines.append(line | {"agents": len(one)})
+    table = pd.DataFrame(lines)
+    return table.assign(role=table.role.map(quantities.shown_roles(rows)))
 
 
 def episodes_sentence(rows: pd.DataFrame) -> str:
-    """Sentences on what longer training is worth, against the shortest, paired by partition seed."""
+    """Sentences on what longer training is worth, against the shortest, paired by partition seed.
+
+    One sentence where no effect is decided, as `by_episodes` has them all.
+    """
     found = by_agent(rows) if len(rows) else pd.DataFrame({"episodes": [], "role": []})
     shown = quantities.shown_roles(rows) if len(rows) else {}
     gains: dict[str, dict[str, Interval]] = {"return": {}, "accuracy": {}}
@@ -205,13 +218,19 @@ def episodes_sentence(rows: pd.DataFrame) -> str:
             gains[name][place] = mean_interval(gap.to_numpy())
     if not gains["return"]:
         return "No agents were trained for longer."
-    agents = span_words([one.n for one in gains["return"].values()])
+    every = [one for by_place in gains.values() for one in by_place.values()]
+    agents = f"{span_words([one.n for one in every])} agents each"
+    if all(by_sign(one, above="", below="", undecided="open") for one in every):
+        fewest, *longer = sorted(found.episodes.unique())
+        lengths = " or ".join(f"{episodes:.0f}" for episodes in longer)
+        places = " or ".join(shown[role] for role in runs.ALPHAS if role in shown)
+        return (
+            f"That {lengths} episodes of training in place of {fewest:.0f} change return or accuracy on "
+            f"{places} does not show ({agents})."
+        )
     returns = side_words(gains["return"], "higher", "lower")
     points = side_words(gains["accuracy"], "higher", "lower", "points")
-    return (
-        f"After more episodes of training ({agents} agents each) the return is {returns}; the accuracy "
-        f"{points}."
-    )
+    return f"After more episodes of training ({agents}) the return is {returns}; the accuracy {points}."
 
 
 def worth_of_training(rows: pd.DataFrame) -> pd.DataFrame:
@@ -269,12 +288,31 @@ def by_unit(rows: pd.DataFrame) -> pd.DataFrame:
         for variant, own in quantities.of_common_seeds(learned).set_index("seed").groupby("variant"):
             values = {words: 100 - own[column] for column, words in SAVED.items()}
             gain = own.accuracy - fedavg.accuracy  # NaN for a seed that only one of them has
-            values |= {"accuracy gain": gain.dropna(), "kept": own.kept}
+            values |= {"accuracy less FedAvg's (points)": gain.dropna(), "kept": own.kept}
             line: dict[str, object] = {"role": shown[role], "H by": UNITS[str(variant)]}
             for name, one in values.items():
                 line |= mean_interval(one.to_numpy()).columns(name) if len(one) else {}
             lines.append(line | {"seeds": len(own)})
     return pd.DataFrame(lines)
+
+
+def unit_sentence(rows: pd.DataFrame) -> str:
+    """Compare the latency saved (C16) by agents that learned with H in either unit, paired by seed."""
+    if rows.empty:
+        return "No agents with H by the cohort's sum are stored."
+    found, shown = measured(rows), quantities.shown_roles(rows)
+    share = found.set_index(quantities.CELL)["latency %"]
+    gaps = {
+        shown[role]: mean_interval(gap.to_numpy())
+        for role in runs.ALPHAS
+        if len(gap := -quantities.cell(share, role, "fedddrl: cohort").sub(
+            quantities.cell(share, role, "fedddrl")).dropna())
+    }  # fmt: skip
+    seeds = counted(max(one.n for one in gaps.values()), "seed")
+    return (
+        "With H by the cohort's sum in place of its largest value the latency that FedDdrl saves, in % of "
+        f"FedAvg's, is {side_words(gaps, 'higher', 'lower', 'points')} ({seeds})."
+    )
 
 
 def by_lambda(rows: pd.DataFrame) -> pd.DataFrame:

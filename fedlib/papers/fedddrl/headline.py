@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from fedlib.analysis.intervals import by_sign
+from fedlib.analysis.intervals import barely_decided, by_sign
 from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
+from fedlib.analysis.tables import listed
 from fedlib.papers.fedddrl.numbers import (
     AT_FULL_SIZE,
     BY_DATA,
@@ -20,9 +21,13 @@ from fedlib.papers.fedddrl.numbers import (
     TRAINED,
 )
 from fedlib.papers.fedddrl.quantities import real_images
+from fedlib.papers.fedddrl.return_tables import rank_answer
+
+RETURNS = "fedddrl/returns"
 
 _SIDES = {"above": "more", "below": "less", "undecided": "undecided"}
-_RULES = {"random_drop": "dropping clients at random", "drop_slowest": "dropping the slowest clients"}
+_RULES = {"random_drop": "dropping clients at random", "drop_slowest": "keeping the fastest clients"}
+_SHORT = {"random_drop": "random dropping", "drop_slowest": "keeping the fastest"}
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -40,13 +45,22 @@ def headline(rows_of: RowsOf) -> list[str]:
     saved, spared, changed = (stated(number, rows_of) for number in AT_FULL_SIZE)
     larger = [
         "Clients have 30 or 40 images there. With as many as the paper's, 500 to 600, it saves "
-        f"{saved} and {spared}, and its accuracy is {changed}{seeds_of(AT_FULL_SIZE[0], rows_of)}."
+        f"{saved} of the latency and {spared} of the uploads{seeds_of(AT_FULL_SIZE[0], rows_of)}. Its "
+        f"accuracy is {changed} against FedAvg's."
     ] * bool(promised and saved and spared and changed)
     against = [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
     scale = "A point of final accuracy is worth a twentieth of return, by the printed weights."
     against = [f"{words} {scale}" if one == 0 else words for one, words in enumerate(against)]
     against += _of_the_papers_size(rows_of)
-    return [*_in_short(rows_of), *promised, *larger, *against, *_less_fifths(rows_of), *_learned(rows_of)]
+    return [
+        *_in_short(data, rows_of),
+        *promised,
+        *larger,
+        *against,
+        *_less_fifths(rows_of),
+        *_learned(rows_of),
+        *_ranks(rows_of),
+    ]
 
 
 def _less_fifths(rows_of: RowsOf) -> list[str]:
@@ -81,15 +95,22 @@ def _learned(rows_of: RowsOf) -> list[str]:
     if not wide:
         return [f"{told}A lead over a rule is no proof that it was learned (R1)."]
     return [
-        f"{told}Half the first interval is wider than the return less either rule's above: whether that was "
-        "learned these seeds cannot show (R1)."
+        f"{told}The first interval reaches further from its mean than FedDdrl's return lies from either "
+        "rule's. So these seeds cannot show whether that difference was learned (R1)."
     ]
 
 
-def _in_short(rows_of: RowsOf) -> list[str]:
+def _ranks(rows_of: RowsOf) -> list[str]:
+    """Whether more return goes with more accuracy, in words; none without rows."""
+    words, _ = rank_answer(rows_of(RETURNS))
+    return [words] * bool(words)
+
+
+def _in_short(data: str, rows_of: RowsOf) -> list[str]:
     """Whether return is above the rules', accuracy FedAvg's, and training of worth; none without rows.
 
-    With clients of the paper's size too, where those were run.
+    data: the sets over which the numbers are means. With clients of the paper's size too, where those were
+    run.
     """
     small = _sides_of([numbers[0] for numbers in LESS_RULE.values()], PROMISED[2], rows_of)
     trained = TRAINED.value(rows_of)
@@ -100,14 +121,14 @@ def _in_short(rows_of: RowsOf) -> list[str]:
         undecided="That training adds to the return does not show",
     )  # fmt: skip
     large = _sides_of([numbers[0] for numbers in FULL_LESS.values()], AT_FULL_SIZE[2], rows_of)
-    larger = f" With 500 to 600, as in the paper, its return is {large}." * bool(large)
+    larger = f" With 500 to 600, as in the paper, the return is {large}." * bool(large)
     fifth = by_sign(
         LESS_FASTEST_FIFTH[0].value(rows_of), above="less return", below="more return",
         undecided="a return that is undecided against it",
     )  # fmt: skip
     return [
-        f"In short, with 30 or 40 images a client: FedDdrl's return is {small}. Keeping the fastest fifth "
-        f"has {fifth}. {adds}.{larger}"
+        f"In short: with 30 or 40 images a client FedDdrl's return is {small}. Keeping the fastest fifth has "
+        f"{fifth}. {adds}.{larger} All of these are means over {data}."
     ]
 
 
@@ -119,12 +140,12 @@ def _sides_of(gains: Sequence[Number], accuracy: Number, rows_of: RowsOf) -> str
     found, level = [number.value(rows_of) for number in gains], accuracy.value(rows_of)
     if level is None or None in found:
         return ""
-    sides = {"above": "higher than by", "below": "lower than by", "undecided": "undecided against"}
-    against = " and ".join(
-        f"{by_sign(gain, **sides)} {_RULES[rule]}" for rule, gain in zip(LESS_RULE, found, strict=True)
+    sides = {"above": "above", "below": "below", "undecided": "undecided against"}
+    against = listed(
+        [f"{by_sign(gain, **sides)} {_SHORT[rule]}" for rule, gain in zip(LESS_RULE, found, strict=True)]
     )
-    words = by_sign(level, above="above", below="below", undecided="undecided against")
-    return f"{against}, at as many uploads, and its accuracy {words} that of FedAvg with Balanced-MixUp"
+    words = by_sign(level, above="above that of", below="below that of", undecided="undecided against")
+    return f"{against}, at as many uploads. Its accuracy is {words} FedAvg with Balanced-MixUp"
 
 
 def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
@@ -141,39 +162,62 @@ def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Answer of the notebook's questions: more return than rules of the same cost, and accuracy for it?"""
+    """Answer the notebook's questions: more return than rules of the same cost, and accuracy for it?"""
     told = []
     for rule, (gain, _) in LESS_RULE.items():
-        found = {name: number.value(rows_of) for name, number in {"": gain, **BY_DATA[rule]}.items()}
-        sides = {name: by_sign(one, **_SIDES) for name, one in found.items() if one is not None}
-        if len(sides) == len(found):
-            accuracy = ", ".join(f"{side} on {name}" for name, side in sides.items() if name)
+        mean, alone = _side_of(gain, rows_of), _sides_by_data(RETURN_BY_DATA[rule], rows_of)
+        level = {name: _side_of(number, rows_of) for name, number in BY_DATA[rule].items()}
+        if mean and alone and all(level.values()):
+            accuracy = ", ".join(f"{side} on {name}" for name, side in level.items())
             told.append(
-                f"Against {_RULES[rule]} at as many uploads: return {sides['']}; accuracy {accuracy}."
+                f"Against {_RULES[rule]} at as many uploads: mean return {mean} ({alone}); accuracy "
+                f"{accuracy}."
             )
-    full = {rule: [number.value(rows_of) for number in numbers] for rule, numbers in FULL_LESS.items()}
-    if told and all(None not in found for found in full.values()):
-        sides = [
-            f"against {_RULES[rule]} return {by_sign(gain, **_SIDES)}, accuracy {by_sign(gap, **_SIDES)}"
-            for rule, (gain, gap) in full.items()
-        ]
-        told.append(f"With clients of the paper's size: {'; '.join(sides)}.")
+    full = [_at_full_size(rule, rows_of) for rule in FULL_LESS]
+    told += full * bool(told and all(full))
     fifths = {"a fifth at random": LESS_RANDOM_FIFTH, "the fastest fifth": LESS_FASTEST_FIFTH}
     for kept, (number, _) in fifths.items():
-        if told and (fifth := number.value(rows_of)) is not None:
-            told.append(f"Against keeping {kept}: return {by_sign(fifth, **_SIDES)}.")
-    if told and (trained := TRAINED.value(rows_of)) is not None:
-        told.append(f"Against its untrained agents (R1): return {by_sign(trained, **_SIDES)}.")
-    return ["Do the agents earn more return, and does it help accuracy?", *told] * bool(told)
+        if told and (fifth := _side_of(number, rows_of)):
+            told.append(f"Against keeping {kept}: mean return {fifth}.")
+    if told and (trained := _side_of(TRAINED, rows_of)):
+        told.append(f"Against its untrained agents (R1): mean return {trained}.")
+    if not told:
+        return []
+    _, ranks = rank_answer(rows_of(RETURNS))
+    return ["Do the agents earn more return than rules?", *told, *[ranks] * bool(ranks)]
+
+
+def _at_full_size(rule: str, rows_of: RowsOf) -> str:
+    """Side of return and accuracy against a rule with clients of the paper's size; empty without rows."""
+    gain, gap = (_side_of(number, rows_of) for number in FULL_LESS[rule])
+    alone = _sides_by_data(FULL_BY_DATA[rule], rows_of)
+    return (
+        f"With clients of the paper's size, against {_RULES[rule]}: mean return {gain} ({alone}), mean "
+        f"accuracy {gap}."
+    ) * bool(gain and gap and alone)
+
+
+def _sides_by_data(by_data: Mapping[str, Number], rows_of: RowsOf) -> str:
+    """`MNIST undecided, CIFAR-10 more`; empty without rows of one of them."""
+    sides = {name: _side_of(number, rows_of) for name, number in by_data.items()}
+    return ", ".join(f"{name} {side}" for name, side in sides.items()) * all(sides.values())
+
+
+def _side_of(number: Number, rows_of: RowsOf) -> str:
+    """`more`, `less` or `undecided`, by a number's interval; empty without rows."""
+    value = number.value(rows_of)
+    return by_sign(value, **_SIDES) if value else ""
 
 
 def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     """FedDdrl against a rule at as many uploads, and its accuracy on each data set; empty without rows."""
     gain, gap = (stated(number, rows_of) for number in LESS_RULE[rule])
+    level = LESS_RULE[rule][1].value(rows_of)
+    barely = ", barely" * bool(level and barely_decided(level))
     return (
-        f"FedDdrl's return is {gain} against {_RULES[rule]} at as many uploads, on {data}"
-        f"{seeds_of(LESS_RULE[rule][0], rows_of)}{_split(RETURN_BY_DATA[rule], rows_of)}. Its accuracy is "
-        f"{gap} against that{_split(BY_DATA[rule], rows_of)}."
+        f"FedDdrl's return is {gain}{_split(RETURN_BY_DATA[rule], rows_of)} against {_RULES[rule]} at as "
+        f"many uploads, on {data}{seeds_of(LESS_RULE[rule][0], rows_of)}. Its accuracy is "
+        f"{gap} against that{barely}{_split(BY_DATA[rule], rows_of)}."
     ) * bool(gain and gap)
 
 

@@ -44,6 +44,23 @@ def in_papers_order(table: pd.DataFrame, column: str = "role") -> pd.DataFrame:
     return table.sort_values(column, key=lambda names: names.map(place), kind="stable", ignore_index=True)
 
 
+def by_policy(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Table with a line for each policy and a group of columns for each data set: rules, FedAvg, agents.
+
+    cells: by role and variant. rows: of which data sets, as `shown_roles` calls them.
+    """
+    shown, variants = shown_roles(rows), set(cells.index.get_level_values("variant"))
+    order = sorted(runs.CONTROLS, key=lambda name: not name.startswith("drop_slowest"))
+    lines = []
+    for variant in (name for name in dict.fromkeys((*order, *runs.SETTINGS)) if name in variants):
+        line = {"method": runs.SETTINGS[variant].label}
+        for role in (name for name in runs.ALPHAS if name in shown):
+            own = cells.loc[(role, variant)] if (role, variant) in cells.index else {}
+            line |= {f"{shown[role]}: {column}": own.get(column, np.nan) for column in cells}
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
 _PLACES = {"fmnist-embedded": " (in its place Fashion-MNIST)"}  # real images of another set, at `smoke`
 
 

@@ -1,12 +1,14 @@
 """FedDdrl's return (15) in tables and sentences: who earns it, and at what accuracy."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from fedlib.analysis.intervals import by_sign, effect_words, mean_words
 from fedlib.analysis.memo import kept_per_frame
-from fedlib.analysis.tables import summarise_seeds
+from fedlib.analysis.tables import listed, summarise_seeds
 from fedlib.methods.fedddrl.method import GAIN
 from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.latencies import RULES, latencies
@@ -26,17 +28,12 @@ POINT = W1 * GAIN / 100  # return of one point of final accuracy
 
 
 def return_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Every setting, rule and control by falling return: return, accuracy, latency and uploads."""
-    found = measured(rows)
-    by = ["role", "variant"]
-    table = summarise_seeds(found, by, "return").rename(columns={"mean": "return", "n": "seeds"})
-    means = found.groupby(by)[["accuracy", "latency %", "uploads %"]].mean().reset_index()
-    table = table.merge(means, on=by).sort_values("return", ascending=False, kind="stable")
-    table = quantities.in_papers_order(table)
-    table.insert(1, "method", table.variant.map(lambda name: runs.SETTINGS[name].label))
-    table = table.assign(role=table.role.map(quantities.shown_roles(rows)))
-    table = table[[*(name for name in table if name != "seeds"), "seeds"]]
-    return table.drop(columns="variant")
+    """Return with its interval and mean accuracy (%): a line a policy, a group of columns a data set."""
+    by, found = ["role", "variant"], measured(rows)
+    cells = summarise_seeds(found, by, "return").set_index(by).drop(columns="n")
+    cells = cells.rename(columns={"mean": "return", "low": "return low", "high": "return high"})
+    accuracy = found.groupby(by).accuracy.mean().rename("accuracy (%)")
+    return quantities.by_policy(cells.join(accuracy), rows)
 
 
 def term_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -90,21 +87,72 @@ def rank_sentence(rows: pd.DataFrame) -> str:
 
     Of the policies' means, most of which are rules that cannot learn, and of FedDdrl's agents, one a seed.
     """
-    rows = quantities.labelled(rows)
-    rows = rows[rows.variant.isin([*runs.CONTROLS, *runs.FIG8])]
-    shown = quantities.shown_roles(rows)
+    rows, shown = _policies(rows), quantities.shown_roles(rows)
     policies = rows.variant.nunique()
     fixed = policies - len(set(AGENTS) & set(rows.variant))
-    by_unit = {unit: _both(rows, unit) for unit in ("largest", "cohort")}
-    means = {unit: found.groupby(["role", "variant"]).mean() for unit, found in by_unit.items()}
-    found = by_unit["largest"].reset_index()
-    agents = found[found.variant == "fedddrl"].set_index(["role", "seed"])[["return", "accuracy"]]
+    largest, by_sum = (_rank_words(_means(rows, unit), shown) for unit in ("largest", "cohort"))
     return (
-        f"Over the means of {policies} policies with Balanced-MixUp, {fixed} of which cannot learn, the rank "
-        f"correlation of return and accuracy is {_rank_words(means['largest'], shown)}, with H normalised by "
-        f"its largest value; by the cohort's sum {_rank_words(means['cohort'], shown)}. "
-        f"Among FedDdrl's agents, one a seed, it is {_rank_words(agents, shown, chance=True)}."
+        f"Over the means of {policies} policies with Balanced-MixUp the rank correlation of return and "
+        f"accuracy is {largest}. {fixed} of them cannot learn. With H by the cohort's sum in place of its "
+        f"largest value it is {by_sum}. Among FedDdrl's agents, one a seed, it is "
+        f"{_rank_words(_agents(rows), shown, chance=True)}."
     )
+
+
+@kept_per_frame
+def rank_answer(rows: pd.DataFrame) -> tuple[str, str]:
+    """Answer whether more return goes with more accuracy, on real images: in words, and in correlations.
+
+    Agents' correlations are undecided where p is 0.05 or more. Empty texts without rows.
+    """
+    if rows.empty:
+        return "", ""
+    rows = _policies(quantities.real_images(rows)[0])
+    shown, count = quantities.shown_roles(rows), rows.variant.nunique()
+    means, agents = _means(rows), _agents(rows)
+    of_means, of_agents = _spearman(means), _spearman(agents)
+    if not of_means or not of_agents:
+        return "", ""
+    signs = {one.statistic > 0 for one in of_means.values()}
+    answer = {(True,): "Yes", (False,): "No"}.get(tuple(signs), "It depends")
+    policies = {role: "more" if one.statistic > 0 else "less" for role, one in of_means.items()}
+    learned = {
+        role: "is undecided" if one.pvalue >= 0.05 else f"goes with {'more' if one.statistic > 0 else 'less'}"
+        for role, one in of_agents.items()
+    }
+    question = f"Does more return go with more accuracy? {answer}: over the means of {count} policies"
+    words = (
+        f"{question} it goes with {_on(policies, shown)}. Among FedDdrl's agents it {_on(learned, shown)} "
+        "(section 7)."
+    )
+    correlations = (
+        f"{question} the rank correlation is {_rank_words(means, shown)}. Among FedDdrl's agents it is "
+        f"{_rank_words(agents, shown, chance=True)}."
+    )
+    return words, correlations
+
+
+def _on(by_role: dict[str, str], shown: dict[str, str]) -> str:
+    """`less on MNIST and CIFAR-10`, or `is undecided on MNIST and goes with less on CIFAR-10`."""
+    roles = {word: [shown[role] for role in by_role if by_role[role] == word] for word in by_role.values()}
+    return listed([f"{word} on {listed(names)}" for word, names in roles.items()])
+
+
+def _policies(rows: pd.DataFrame) -> pd.DataFrame:
+    """Labelled rows of all policies with Balanced-MixUp: the paper's and the controls."""
+    rows = quantities.labelled(rows)
+    return rows[rows.variant.isin([*runs.CONTROLS, *runs.FIG8])]
+
+
+def _means(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
+    """Return, H in a unit of A3, and accuracy: mean over seeds by role and policy."""
+    return _both(rows, unit).groupby(["role", "variant"]).mean()
+
+
+def _agents(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return and accuracy of FedDdrl's agents by role and seed."""
+    found = _both(rows, "largest").reset_index()
+    return found[found.variant == "fedddrl"].set_index(["role", "seed"])[["return", "accuracy"]]
 
 
 def _both(rows: pd.DataFrame, unit: str) -> pd.DataFrame:
@@ -115,12 +163,16 @@ def _both(rows: pd.DataFrame, unit: str) -> pd.DataFrame:
 def _rank_words(values: pd.DataFrame, shown: dict[str, str], *, chance: bool = False) -> str:
     """`−0.84 on MNIST, ...` of return and accuracy, by role first; chance: with number and p value."""
     parts = []
-    for role in runs.ALPHAS:
-        if role in values.index and len(own := values.loc[role]) > 2:
-            found = stats.spearmanr(own["return"], own.accuracy)
-            given = f" ({len(own)} agents, p = {found.pvalue:.2g})" * chance
-            parts.append(f"{found.statistic:+.2f}".replace("-", "−") + f" on {shown[role]}{given}")
-    return ", ".join(parts)
+    for role, found in _spearman(values).items():
+        given = f" ({len(values.loc[role])} agents, p = {found.pvalue:.2g})" * chance
+        parts.append(f"{found.statistic:+.2f}".replace("-", "−") + f" on {shown[role]}{given}")
+    return listed(parts)
+
+
+def _spearman(values: pd.DataFrame) -> dict[str, Any]:
+    """Rank correlation of return and accuracy with its p value, of each role with three lines or more."""
+    roles = [role for role in runs.ALPHAS if role in values.index and len(values.loc[role]) > 2]
+    return {role: stats.spearmanr(values.loc[role]["return"], values.loc[role].accuracy) for role in roles}
 
 
 def saved_by_rule(rows: pd.DataFrame) -> pd.DataFrame:

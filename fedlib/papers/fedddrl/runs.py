@@ -61,7 +61,7 @@ FEDMARL_MIXUP_BIAS = Setting(
 CONTROLS = {
     **{
         f"{rule}_{share:.0%}": Setting(f"{words} {share:.0%}", rule, {"keep_share": share}, mixup=True)
-        for rule, words in (("random_drop", "random"), ("drop_slowest", "fastest"))
+        for rule, words in (("random_drop", "random"), ("drop_slowest", "keep the fastest"))
         for share in SHARES
     },
     "fewest_epochs": Setting("fewest epochs for the slowest", "fewest_epochs", mixup=True),

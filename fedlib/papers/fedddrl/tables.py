@@ -82,12 +82,8 @@ def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.Da
 
 
 def costs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Figs 8, 9 in numbers: latency and uploads in percent of FedAvg's, accuracy; means over `seeds`."""
-    parts = {
-        "accuracy": quantities.final_accuracy(rows),
-        "latency %": quantities.normalised(rows, "latency_seconds"),
-        "uploads %": quantities.normalised(rows, "uploads"),
-    }
+    """Accuracy, latency and uploads (percent of FedAvg's): means over `seeds` by data set and setting."""
+    parts = {"accuracy (%)": quantities.final_accuracy(rows), **_costs(rows)}
     cells = pd.DataFrame(parts).groupby(["role", "variant"])
     joined = cells.mean().assign(seeds=cells.size()).reset_index()
     order = {name: place for place, name in enumerate(runs.SETTINGS)}
@@ -95,7 +91,18 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     joined = quantities.in_papers_order(joined)
     joined.insert(1, "method", joined.variant.map(lambda name: runs.SETTINGS[name].label))
     joined = joined.assign(role=joined.role.map(quantities.shown_roles(rows)))
-    return joined.drop(columns="variant").round({"accuracy": 1})
+    return joined.drop(columns="variant").round({"accuracy (%)": 1})
+
+
+def cost_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Figs 8, 9 in numbers, with the rules: latency and uploads in percent of FedAvg's, a line a policy."""
+    return quantities.by_policy(pd.DataFrame(_costs(rows)).groupby(["role", "variant"]).mean(), rows)
+
+
+def _costs(rows: pd.DataFrame) -> dict[str, pd.Series]:
+    """Latency and uploads of an episode in percent of FedAvg's with Balanced-MixUp, by `CELL`."""
+    names = {"latency_seconds": "latency (% of FedAvg's)", "uploads": "uploads (% of FedAvg's)"}
+    return {words: quantities.normalised(rows, name) for name, words in names.items()}
 
 
 @once_per_frame
@@ -133,6 +140,7 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
     names = {"return": "return", "accuracy": "accuracy (points)", "latency": "latency (%)"}
     rules = {RANDOM: "less random dropping", FASTEST: "less keeping the fastest"}
     shown, lines, found = quantities.shown_roles(rows), [], at_learned_rate(rows)
+    found = quantities.in_papers_order(found) if len(found) else found
     for (role, method), own in found.groupby(["role", "method"], sort=False) if len(found) else ():
         gains = {
             f"{group}: {words}": own[f"{name} - {rule}"].dropna().to_numpy()
@@ -161,7 +169,7 @@ def gain_sentence(rows: pd.DataFrame, method: str = "fedddrl") -> str:
     if own.empty or by_seed.isna().any(axis=None):
         return f"Not every rule was run at as many uploads as {name}'s agents take."
     told = [f"{name} is compared with rules at as many uploads ({data}, {len(by_seed)} seeds)."]
-    for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "dropping the slowest")):
+    for rule, words in ((RANDOM, "dropping at random"), (FASTEST, "keeping the fastest")):
         reward, points = f"return - {rule}", f"accuracy - {rule}"
         told += [
             f"Against {words} its return is {_standing(by_seed[reward])}.",

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from fedlib.analysis.published import printed_values
+from fedlib.analysis.tables import listed, span_words
 from fedlib.methods.fedddrl.method import GAIN
-from fedlib.papers.fedddrl.quantities import shown_roles, traces
+from fedlib.papers.fedddrl.quantities import in_papers_order, shown_roles, traces
 
 OMEGAS = (0.2, 0.3, 1.0)
 LIMITS = (30, 10, 10)  # tenths: w1 to 3.0, w2 and w3 to 1.0
@@ -67,6 +68,43 @@ def weights_of_traces(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(role=found.role.map(shown_roles(rows)))
 
 
+def weights_shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`weights_of_traces` with a line for each unit of H and data set: least and most over its runs.
+
+    smallest R, largest R: the points (w1, w2, w3) at which the runs have it, a dash where none is feasible.
+    """
+    lines = []
+    for (unit, role), own in in_papers_order(weights_of_traces(rows)).groupby(["H_by", "role"], sort=False):
+        fails = ", ".join(name for name in own.printed_fails.unique() if name)
+        lines.append(
+            {
+                "H by": unit,
+                "role": role,
+                "runs": len(own),
+                "gain (points)": _span(100 * own.total_gain),
+                "gain needed": _span(100 * own.needed_gain),
+                "feasible points": span_words(own.feasible.tolist()),
+                "smallest R": _points(own.smallest_R),
+                "largest R": _points(own.largest_R),
+                "printed: feasible": f"{own.printed_is_feasible.sum()} of {len(own)}",
+                "printed: breaks": fails or "–",
+            }
+        )
+    order = list(UNITS.values())
+    return pd.DataFrame(lines).sort_values("H by", key=lambda names: names.map(order.index), kind="stable")
+
+
+def _span(values: pd.Series) -> str:
+    """`71 to 76` of rounded values."""
+    return span_words([round(value) for value in values])
+
+
+def _points(found: pd.Series) -> str:
+    """`(2.3, 0.1, 0.2)`: each point once, a dash where no point is feasible."""
+    points = sorted({point for point in found if point is not None})
+    return "; ".join(f"({', '.join(f'{w:.1f}' for w in point)})" for point in points) or "–"
+
+
 def needed_gain(costs: np.ndarray, latencies: np.ndarray) -> float:
     """Total accuracy gain above which the printed weights satisfy (10e)."""
     w1, w2, w3 = PRINTED
@@ -81,23 +119,22 @@ def printed_gains() -> dict[str, float]:
 
 
 def feasibility_sentence(rows: pd.DataFrame) -> str:
-    """Whether the printed weights satisfy (10e) and have the smallest R, in both units of H."""
-    table, printed = weights_of_traces(rows), printed_gains()
-    gains = [f"{100 * gain:.0f} points on {role}" for role, gain in printed.items()]
-    parts = []
-    for words, own in table.groupby("H_by", sort=False):
-        needed = own.needed_gain.mean()
-        enough = [role for role, gain in printed.items() if gain > needed]
-        parts.append(
-            f"With H normalised by {words} FedAvg's H is {own.mean_H.mean():.2f}, and (10e) needs a gain "
-            f"above {100 * needed:.0f} points, as it has on {' and '.join(enough) or 'no data set'}. The "
-            f"printed point is feasible in {int(own.printed_is_feasible.sum())} of our {len(own)} runs. It "
-            f"has the smallest R in {_at_printed(own.smallest_R)}, the largest in "
-            f"{_at_printed(own.largest_R)}."
-        )
+    """Whether Algorithm 1 gives the printed weights, where it gives any, and what (10e) needs."""
+    table, printed = in_papers_order(weights_of_traces(rows)), printed_gains()
+    some = table[table.feasible > 0]
+    of = [f"{role} with H by {unit}" for role, unit in dict.fromkeys(zip(some.role, some.H_by, strict=True))]
     given = _at_printed(table.smallest_R)
-    answer = f"In {given} of {len(table)} runs: " if given else "No: "
-    return f"{answer}the accuracy of the paper's FedAvg rises by {', '.join(gains)}. {' '.join(parts)}"
+    answer = f"In {given} of {len(table)} runs" if given else "No"
+    found = f"{answer}: feasible weights exist in {len(some)} of {len(table)} runs"
+    if of:
+        found += f", of {listed(of)}. The smallest R is there at {_points(some.smallest_R)}"
+    needed = table.groupby("H_by").needed_gain.mean()
+    needs = " or ".join(f"{100 * needed[unit]:.0f} points with H by {unit}" for unit in UNITS.values())
+    gains = listed([f"{100 * gain:.0f} on {role}" for role, gain in printed.items()])
+    return (
+        f"{found}. The printed point is ({', '.join(map(str, PRINTED))}). (10e) needs a gain above {needs}. "
+        f"From chance the paper's FedAvg gains {gains}."
+    )
 
 
 def _at_printed(points: pd.Series) -> int:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from fedddrl_by_hand import decided, episode, frame
 
+from fedlib.analysis.intervals import Interval
 from fedlib.papers.fedddrl import answers
 
 
@@ -160,3 +161,11 @@ def test_clients_and_mixup_are_told_by_data_and_number_of_clients():
     assert "by clients a round: higher, +3" in by_mixup
     assert "points on MNIST with 5; lower, −1" in by_mixup
     assert by_clients.startswith("With 10 clients a round in place of 5 FedAvg's accuracy is higher, +2")
+
+
+def test_a_step_that_is_barely_decided_is_told_so():
+    """A bound of 0.04 lies outside 0 by less than a twentieth of the width 3.66; one of 1 does not."""
+    barely, clear = Interval(1.87, 0.04, 3.7, 10), Interval(2.0, 1.0, 3.0, 10)
+    told = answers._steps({"B − A": barely, "C − B": clear})
+    assert told.startswith("B − A raises it barely (+1.87")
+    assert "C − B raises it (+2.0" in told

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from fedddrl_by_hand import ROUNDS, decided, frame
 
-from fedlib.papers.fedddrl import estimands, quantities, supplements
+from fedlib.papers.fedddrl import estimands, quantities, supplements, weight_search
 from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.measurements import agents_cost, emd, emd_table, feature_table, utility_line
 from fedlib.papers.fedddrl.weight_search import (
@@ -15,6 +15,7 @@ from fedlib.papers.fedddrl.weight_search import (
     feasibility_sentence,
     search_weights,
     weights_of_traces,
+    weights_shown,
 )
 
 
@@ -301,13 +302,37 @@ def test_traces_start_at_the_initial_model():
     by_largest = summary[summary.H_by == "its largest value"]
     assert by_largest.mean_H.tolist() == [0.33] * 3
     assert by_largest.printed_fails.tolist() == ["(10e)"] * 3  # 2.9 * 1.7324 * 0.3 = 1.507 < 2.49
+    feasible = int((summary.feasible > 0).sum())
     told = feasibility_sentence(rows)
-    assert told.startswith("No: the accuracy of the paper's FedAvg rises by ")
-    for unit in by_largest.H_by.unique():
-        own, point = summary[summary.H_by == unit], (2.9, 0.1, 0.2)
-        counts = [sum(one is not None and np.allclose(one, point) for one in own[name])
-                  for name in ("smallest_R", "largest_R")]  # fmt: skip
-        assert f"of our 3 runs. It has the smallest R in {counts[0]}, the largest in {counts[1]}." in told
+    assert told.startswith(f"No: feasible weights exist in {feasible} of 6 runs")
+    assert "The printed point is (2.9, 0.1, 0.2). (10e) needs a gain above " in told
+    by_unit = weights_shown(rows)
+    assert by_unit["H by"].tolist() == ["its largest value", "the cohort's sum"]
+    assert by_unit["gain (points)"].tolist() == ["30", "30"]
+    assert by_unit["printed: feasible"].iloc[0] == "0 of 3"
+    assert by_unit["printed: breaks"].iloc[0] == "(10e)"
+
+
+def test_feasible_weights_are_told_with_where_they_exist(monkeypatch):
+    """Two of four runs: MNIST's by one unit, with two points of the smallest R."""
+    found = pd.DataFrame(
+        {
+            "H_by": ["its largest value", "its largest value", "the cohort's sum", "the cohort's sum"],
+            "role": "MNIST",
+            "feasible": [0, 0, 3, 4],
+            "needed_gain": [0.9, 0.9, 0.4, 0.4],
+            "smallest_R": [None, None, (2.3, 0.1, 0.2), (2.4, 0.1, 0.2)],
+        }
+    )
+    monkeypatch.setattr(weight_search, "weights_of_traces", lambda rows: found)
+    told = feasibility_sentence(pd.DataFrame())
+    assert told.startswith(
+        "No: feasible weights exist in 2 of 4 runs, of MNIST with H by the cohort's sum. The smallest R is "
+        "there at (2.3, 0.1, 0.2); (2.4, 0.1, 0.2). The printed point"
+    )
+    assert "above 90 points with H by its largest value or 40 points with H by the cohort's sum." in told
+    found["smallest_R"] = [None, None, weight_search.PRINTED, (2.4, 0.1, 0.2)]
+    assert feasibility_sentence(pd.DataFrame()).startswith("In 1 of 4 runs: feasible weights")
 
 
 def test_emd_and_utility():

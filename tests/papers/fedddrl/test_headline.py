@@ -24,52 +24,61 @@ class Fixed:
 @pytest.mark.parametrize("gain", SIDES)
 @pytest.mark.parametrize("gap", SIDES)
 def test_the_conclusion_names_the_side_of_each_interval(monkeypatch, gain, gap):
-    """Of the accuracy on each data set alone; the mean over them is not asked."""
+    """Of the accuracy on each data set alone; of the return on their mean and on each."""
     monkeypatch.setattr(headline, "LESS_RULE", {"drop_slowest": (Fixed(gain), None)})
     alone = {"MNIST": Fixed(gap), "CIFAR-10": Fixed("more")}
     monkeypatch.setattr(headline, "BY_DATA", {"drop_slowest": alone})
+    returns = {"MNIST": Fixed("undecided"), "CIFAR-10": Fixed(gain)}
+    monkeypatch.setattr(headline, "RETURN_BY_DATA", {"drop_slowest": returns})
     monkeypatch.setattr(headline, "FULL_LESS", {"random_drop": (Fixed(gap), Fixed(gain))})
+    monkeypatch.setattr(headline, "FULL_BY_DATA", {"random_drop": alone})
     monkeypatch.setattr(headline, "LESS_RANDOM_FIFTH", (Fixed(gain), None))
     monkeypatch.setattr(headline, "LESS_FASTEST_FIFTH", (Fixed(gap), None))
     monkeypatch.setattr(headline, "TRAINED", Fixed(gap))
+    monkeypatch.setattr(headline, "rank_answer", lambda rows: ("in words", "in correlations"))
     assert headline.conclusion(lambda name: pd.DataFrame()) == [
-        "Do the agents earn more return, and does it help accuracy?",
-        f"Against dropping the slowest clients at as many uploads: return {gain}; accuracy {gap} on MNIST, "
-        "more on CIFAR-10.",
-        "With clients of the paper's size: against dropping clients at random "
-        f"return {gap}, accuracy {gain}.",
-        f"Against keeping a fifth at random: return {gain}.",
-        f"Against keeping the fastest fifth: return {gap}.",
-        f"Against its untrained agents (R1): return {gap}.",
+        "Do the agents earn more return than rules?",
+        f"Against keeping the fastest clients at as many uploads: mean return {gain} (MNIST undecided, "
+        f"CIFAR-10 {gain}); accuracy {gap} on MNIST, more on CIFAR-10.",
+        "With clients of the paper's size, against dropping clients at random: mean return "
+        f"{gap} (MNIST {gap}, CIFAR-10 more), mean accuracy {gain}.",
+        f"Against keeping a fifth at random: mean return {gain}.",
+        f"Against keeping the fastest fifth: mean return {gap}.",
+        f"Against its untrained agents (R1): mean return {gap}.",
+        "in correlations",
     ]
 
 
 @pytest.mark.parametrize(
     ("gain", "words"),
     [
-        ("more", "higher than by dropping the slowest clients"),
-        ("less", "lower than by dropping the slowest clients"),
-        ("undecided", "undecided against dropping the slowest clients"),
+        ("more", "above keeping the fastest"),
+        ("less", "below keeping the fastest"),
+        ("undecided", "undecided against keeping the fastest"),
     ],
 )
-@pytest.mark.parametrize(("side", "level"), [("less", "below"), ("more", "above")])
+@pytest.mark.parametrize(
+    ("side", "level"),
+    [("less", "below that of"), ("more", "above that of"), ("undecided", "undecided against")],
+)
 def test_the_first_line_answers_in_short(monkeypatch, gain, words, side, level):
     monkeypatch.setattr(headline, "LESS_RULE", {"drop_slowest": (Fixed(gain), None)})
     monkeypatch.setattr(headline, "PROMISED", (None, None, Fixed(side)))
     monkeypatch.setattr(headline, "TRAINED", Fixed("undecided"))
     monkeypatch.setattr(headline, "FULL_LESS", {"drop_slowest": (Fixed("less"), None)})
     monkeypatch.setattr(headline, "AT_FULL_SIZE", (None, None, Fixed("absent")))
-    told = [
-        f"In short, with 30 or 40 images a client: FedDdrl's return is {words}, at as many uploads, and its "
-        f"accuracy {level} that of FedAvg with Balanced-MixUp. Keeping the fastest fifth has more return. "
-        "That training adds to the return does not show."
-    ]
+    told = (
+        f"In short: with 30 or 40 images a client FedDdrl's return is {words}, at as many uploads. Its "
+        f"accuracy is {level} FedAvg with Balanced-MixUp. Keeping the fastest fifth has more return. That "
+        "training adds to the return does not show."
+    )
     monkeypatch.setattr(headline, "LESS_FASTEST_FIFTH", (Fixed("less"), None))
-    assert headline._in_short(lambda name: pd.DataFrame()) == told
+    end = " All of these are means over MNIST."
+    assert headline._in_short("MNIST", lambda name: pd.DataFrame()) == [told + end]
     monkeypatch.setattr(headline, "AT_FULL_SIZE", (None, None, Fixed("undecided")))
-    assert headline._in_short(lambda name: pd.DataFrame()) == [
-        f"{told[0]} With 500 to 600, as in the paper, its return is lower than by dropping the slowest "
-        "clients, at as many uploads, and its accuracy undecided against that of FedAvg with Balanced-MixUp."
+    assert headline._in_short("MNIST", lambda name: pd.DataFrame()) == [
+        f"{told} With 500 to 600, as in the paper, the return is below keeping the fastest, at as "
+        f"many uploads. Its accuracy is undecided against FedAvg with Balanced-MixUp.{end}"
     ]
 
 
@@ -86,8 +95,12 @@ def test_a_lead_below_the_half_width_cannot_be_told_from_training(monkeypatch, l
         "What training adds: FedDdrl's return is <undecided> against its untrained agents and <undecided> "
         "against agents trained on permuted rewards (5 seeds). "
     )
-    cannot = "Half the first interval is wider than the return less either rule's above: whether"
+    cannot = "The first interval reaches further from its mean than FedDdrl's return lies from either rule's."
     assert words.startswith(start + (cannot if told else "A lead over a rule is no proof"))
+
+
+def test_without_rows_of_returns_nothing_is_ranked():
+    assert headline._ranks(lambda name: pd.DataFrame()) == []
 
 
 def test_without_rows_there_is_no_conclusion():

@@ -86,11 +86,23 @@ def test_the_return_beside_a_rule_is_at_the_learned_rate():
 
 def test_tables_and_sentences_of_the_return():
     table = return_tables.return_table(policies())
-    assert table.method.tolist() == ["fastest 20%", "FedAvg + Balanced-MixUp"], "by falling return"
+    assert table.method.tolist() == ["keep the fastest 20%", "FedAvg + Balanced-MixUp"], "rules first"
+    assert table["MNIST: return"].tolist() == pytest.approx([0.60358, -1.64285], abs=1e-5)
+    assert table["MNIST: accuracy (%)"].tolist() == pytest.approx([25, 40])
     assert pytest.approx(0.050238, abs=1e-6) == return_tables.POINT
     words = return_tables.price_sentence(policies())
     assert "costs 0.15 of return in uploads alone, as much as 3.0 points" in words
     assert "saves 3.00 of uploads and latency and gives up 0.75 of accuracy gain (mean over MNIST)." in words
+
+
+def test_policies_stand_in_lines_and_data_sets_in_groups():
+    """A policy that a data set lacks has no number there."""
+    other = frame({("fedavg_mixup", "CIFAR-10"): {"accuracy": 0.2, "kept": 10, "latency": 100.0}})
+    table = tables.cost_table(pd.concat([other, policies()], ignore_index=True)).set_index("method")
+    assert [name.partition(":")[0] for name in table] == ["MNIST", "MNIST", "CIFAR-10", "CIFAR-10"]
+    column = "uploads (% of FedAvg's)"
+    assert table[f"MNIST: {column}"].tolist() == [20, 100]
+    assert np.isnan(table[f"CIFAR-10: {column}"].iloc[0])
 
 
 def test_sentences_of_the_return_leave_generated_images_out():
@@ -276,11 +288,17 @@ def test_savings_by_the_unit_of_h():
         second, rows.method_options.str.replace('"agent": 1', '"latency_unit": "cohort"')
     )
     table = further_tables.by_unit(rows).set_index("H by")
-    assert table["accuracy gain"].to_dict() == pytest.approx({"largest value": -2, "cohort's sum": 4})
+    assert table["accuracy less FedAvg's (points)"].to_dict() == pytest.approx(
+        {"largest value": -2, "cohort's sum": 4}
+    )
     assert table["uploads saved (%)"].tolist() == pytest.approx([40, 40])
+    assert "undecided, +0.00 points on MNIST (1 seed)" in further_tables.unit_sentence(rows)
     further = rows[rows.method == "fedavg"].assign(seed=7, run="a seed that no agent has")
     more = further_tables.by_unit(pd.concat([rows, further], ignore_index=True)).set_index("H by")
-    assert more["accuracy gain"].to_dict() == table["accuracy gain"].to_dict()
+    assert (
+        more["accuracy less FedAvg's (points)"].to_dict()
+        == table["accuracy less FedAvg's (points)"].to_dict()
+    )
 
 
 def untrained_by_hand(seeds=1):
@@ -335,14 +353,18 @@ def test_traces_keep_methods_apart():
     assert len(found) == 2 * 3 * ROUNDS
 
 
-def test_longer_training_by_hand():
-    """The second agent is the first one's partition with 100 episodes: 6 points more."""
+def longer_by_hand():
+    """Two partitions: the second agent, 6 points more accurate, becomes the first one after 100 episodes."""
     rows = agents_by_hand().query("not method_options.str.contains('random')")
     longer = rows.method_options.str.contains('"agent": 1')
     rows["method_options"] = rows.method_options.mask(
         longer, rows.method_options.str.replace('"agent": 1', '"episodes": 100')
     ).mask(~longer, rows.method_options.str.replace('"agent": 0', '"episodes": 40'))
-    rows = pd.concat([rows, rows.assign(seed=1, run=rows.run + "1")], ignore_index=True)
+    return pd.concat([rows, rows.assign(seed=1, run=rows.run + "1")], ignore_index=True)
+
+
+def test_longer_training_by_hand():
+    rows = longer_by_hand()
     told = further_tables.episodes_sentence(rows)
     gain = f"{0.06 * SLOPE:+.2f}"
     assert told == (
@@ -352,6 +374,29 @@ def test_longer_training_by_hand():
     )
     none = further_tables.episodes_sentence(rows[rows.method == "fedavg"].iloc[:0])
     assert none == "No agents were trained for longer."
+
+
+def test_longer_training_that_decides_nothing_is_told_in_a_sentence():
+    """6 points more on one partition, 12 less on the other: by -3 points on the mean, which is open."""
+    rows = longer_by_hand()
+    worse = (rows.seed == 1) & rows.method_options.str.contains('"episodes": 100') & (rows["round"] > 0)
+    for name in ("test_accuracy", "server_accuracy"):
+        rows[name] = rows[name].mask(worse, rows[name] - 0.18)
+    assert further_tables.episodes_sentence(rows) == (
+        "That 100 episodes of training in place of 40 change return or accuracy on MNIST does not show "
+        "(2 agents each)."
+    )
+    short, long = further_tables.by_episodes(rows).to_dict("records")
+    assert [short["policy"], long["policy"]] == ["FedDdrl, 40 episodes", "FedDdrl, 100 episodes"]
+    assert long["less 40 episodes: accuracy (points)"] == pytest.approx(-3)
+    assert np.isnan(short["less 40 episodes: return"])
+
+
+def test_episodes_stand_by_data_set_in_the_papers_order():
+    other = longer_by_hand()
+    other = other.assign(dataset="cifar10", run=other.run + "c")
+    table = further_tables.by_episodes(pd.concat([other, longer_by_hand()], ignore_index=True))
+    assert table.role.tolist() == ["MNIST", "MNIST", "CIFAR-10", "CIFAR-10"]
 
 
 def test_what_the_choice_earns_is_told_with_its_agents():
@@ -374,3 +419,37 @@ def test_a_correlation_over_agents_is_told_with_its_number_and_chance():
         values.assign(accuracy=[0.7, 0.8, 0.5, 0.6]), {"MNIST": "M"}, chance=True
     )
     assert told == "−0.60 on M (4 agents, p = 0.4)"
+
+
+@pytest.mark.parametrize(
+    ("means", "agents", "answer", "of_means", "of_agents"),
+    [
+        ([4, 3, 2, 1], [3, 1, 4, 2, 5], "No", "less", "is undecided"),
+        ([1, 2, 3, 4], [5, 4, 3, 2, 1], "Yes", "more", "goes with less"),
+    ],
+)
+def test_whether_return_goes_with_accuracy(monkeypatch, means, agents, answer, of_means, of_agents):
+    """Ranks of four policies, all in order, and of five agents: rho 0.5 with p 0.39, or -1."""
+
+    def made(accuracies, name):
+        values = {"return": range(len(accuracies)), "accuracy": accuracies}
+        places = pd.MultiIndex.from_product([["MNIST"], range(len(accuracies))], names=["role", name])
+        return pd.DataFrame(values, index=places)
+
+    monkeypatch.setattr(return_tables, "_means", lambda rows: made(means, "variant"))
+    monkeypatch.setattr(return_tables, "_agents", lambda rows: made(agents, "seed"))
+    words, numbers = return_tables.rank_answer(policies())
+    question = f"Does more return go with more accuracy? {answer}: over the means of 2 policies"
+    assert words == (
+        f"{question} it goes with {of_means} on MNIST. Among FedDdrl's agents it {of_agents} on MNIST "
+        "(section 7)."
+    )
+    assert numbers.startswith(f"{question} the rank correlation is {'−+'[answer == 'Yes']}1.00 on MNIST.")
+    assert return_tables.rank_answer(policies().iloc[:0]) == ("", "")
+
+
+def test_data_sets_that_differ_in_rank_are_told_apart():
+    shown = {"MNIST": "MNIST", "CIFAR-10": "CIFAR-10"}
+    assert return_tables._on(dict.fromkeys(shown, "less"), shown) == "less on MNIST and CIFAR-10"
+    told = return_tables._on({"MNIST": "more", "CIFAR-10": "less"}, shown)
+    assert told == "more on MNIST and less on CIFAR-10"
