@@ -1,4 +1,4 @@
-"""Answers of 03_fedddrl's sections 6, 8 and 9 in sentences computed from rows.
+"""Answers of 03_fedddrl's sections 6 and 8 to 10 in sentences computed from rows.
 
 Each function takes `session.rows_of` or the like. It returns a few points, none without rows.
 """
@@ -13,6 +13,7 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
 from fedlib.analysis.tables import counted, listed, side_words
 from fedlib.papers.fedddrl import estimands, quantities, runs
+from fedlib.papers.fedddrl.claims import LATENCIES, UPLOADED
 from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SECOND_AGENT
 
 ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
@@ -145,6 +146,34 @@ def _steps(steps: dict[str, Interval]) -> str:
         largest = max(steps, key=lambda name: abs(steps[name].mean))
         return f"No step is decided, the largest is {largest}: {effect_words(steps[largest], 'points')}"
     return "; ".join(decided) + "; no other step is decided" * (len(decided) < len(steps))
+
+
+def what_it_costs(rows_of: RowsOf) -> list[str]:
+    """Answer figs. 8 and 9: whether latency and uploads order FedDdrl, FedMarl and FedAvg as printed.
+
+    On real images, by the parts of C5 and C6.
+    """
+    told = []
+    for artifact, parts in (("fedddrl/fig8", LATENCIES[::-1]), ("fedddrl/fig9", UPLOADED)):
+        rows, data = quantities.real_images(rows_of(artifact)) if len(rows_of(artifact)) else ((), "")
+        effects = effects_of(parts, rows) if len(rows) else ()
+        if effects and all(effect.interval.n for effect in effects):
+            both = [
+                _saving(words, one.interval) for words, one in zip(SAVINGS[artifact], effects, strict=True)
+            ]
+            told.append(f"In % of FedAvg's, on {data}: {'; '.join(both)}.")
+    return told
+
+
+SAVINGS = {  # of the parts of C5, from FedAvg to FedDdrl, and of C6
+    "fedddrl/fig8": ("FedMarl saves {} of the latency", "FedDdrl {} more"),
+    "fedddrl/fig9": ("both save {} of the uploads", "on CIFAR-10 FedDdrl {} more than FedMarl"),
+}
+
+
+def _saving(words: str, saved: Interval) -> str:
+    side = by_sign(saved, above="", below=", so less", undecided=": undecided")
+    return f"{words.format(effect_words(saved, '%'))}{side}"
 
 
 def what_leads_from_c_to_d(rows_of: RowsOf) -> list[str]:

@@ -23,6 +23,7 @@ def giving(rows):
         answers.which_step_helps,
         answers.what_leads_from_c_to_d,
         answers.what_clients_and_mixup_do,
+        answers.what_it_costs,
     ],
 )
 def test_without_rows_nothing_is_said(answer):
@@ -31,6 +32,21 @@ def test_without_rows_nothing_is_said(answer):
 
 def test_without_all_four_settings_the_ablation_is_not_told():
     assert answers.which_step_helps(giving(frame({("fedavg", "MNIST"): 0.5}))) == []
+
+
+def test_what_is_saved_is_told_from_fedavg_to_fedddrl():
+    """Of FedAvg's 100 s and 10 clients FedMarl takes 80 and 8, FedDdrl 60 and 9."""
+    cells = {
+        (name, role): {"latency": latency, "kept": kept}
+        for role in ("MNIST", "CIFAR-10")
+        for name, latency, kept in (("fedavg_mixup", 100.0, 10), ("fedmarl", 80.0, 8), ("fedddrl", 60.0, 9))
+    }
+    latency, uploads = answers.what_it_costs(giving(frame(cells)))
+    assert "FedMarl saves +20" in latency
+    assert "of the latency; FedDdrl +20" in latency
+    assert latency.endswith("more.")
+    assert "both save +15" in uploads
+    assert uploads.endswith("% more than FedMarl, so less.")
 
 
 EVERYONE = {
