@@ -198,6 +198,34 @@ def test_cluster_skew_alone_decides_on_the_third_set():
         claim.parts[1].estimand(rows[~rows["run"].str.startswith("feddrl_untrained")])
 
 
+@pytest.mark.parametrize(
+    ("levels", "says"),
+    [
+        (
+            [0.60, 0.61],
+            "Yes: +10.00 [+10.00, +10.00] less FedAvg and +5.00 [+5.00, +5.00] less its untrained",
+        ),
+        ([0.52, 0.53], "No: +2.00 [+2.00, +2.00] less FedAvg and −3.00 [−3.00, −3.00] less its untrained"),
+        ([0.60, 0.56], "Not shown: +8 [−24, +39] less FedAvg and +2 [−29, +34] less its untrained"),
+    ],
+)
+def test_the_third_set_answers_whether_the_lead_repeats(levels, says):
+    """FedDRL against 50 and 51 % of FedAvg, 55 and 56 % of its twin; the other cell and set count not."""
+    rows = table_of(fedavg=[0.50, 0.51], feddrl=levels, feddrl_untrained=[0.55, 0.56])
+    far = pd.concat(lines("feddrl", seed, [0.9] * 20, cell="Dirichlet 0.1") for seed in (0, 1))
+    rows = pd.concat([rows, far]).assign(dataset="mnist")
+    asked = "Does the lead of FedDRL (online) with cluster skew on CIFAR-10 repeat on MNIST (C25)? "
+    words = other_sets.repeat_words(rows)
+    assert words == f"{asked}{says} policy, in points."
+    stored = {numbers.THIRD: rows, numbers.SECOND: rows, numbers.ROWS: rows[:0]}
+    assert words in other_sets.answer(numbers.THIRD, stored.__getitem__)
+    assert words not in other_sets.answer(numbers.SECOND, stored.__getitem__)
+    second, third = other_sets.in_short(stored.__getitem__)
+    assert words not in second
+    assert third.endswith(words)
+    assert other_sets.repeat_words(rows[~rows["run"].str.startswith("feddrl_untrained")]) == ""
+
+
 def test_a_rival_that_all_methods_trail_is_told_at_once():
     rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
     (brief,) = headline.comparison_in_brief(lambda name: rows)
