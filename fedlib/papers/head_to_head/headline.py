@@ -13,6 +13,7 @@ from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_time, other_sets, scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
+    CELLS,
     LEARNED,
     best_baseline,
     less,
@@ -35,7 +36,7 @@ from fedlib.papers.head_to_head.numbers import (
     without_controls,
 )
 from fedlib.papers.head_to_head.quantities import benchmark_cells, equal_sizes, per_run
-from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS
+from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, SCALES
 from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, in_brief, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
@@ -59,7 +60,9 @@ def comparison_in_brief(rows_of: RowsOf) -> list[str]:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     numbers = without_controls({LEARNED[name]: LESS[name] for name in _seen(runs)})
-    told = [words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs))]
+    told = [
+        words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs, of=CELLS))
+    ]
     less_fedavg = [
         f"{LEARNED[name]} {standing_against(LESS[name]['FedAvg'], rows_of)[1]}" for name in _seen(runs)
     ]
@@ -126,9 +129,12 @@ def comparison_evidence(rows_of: RowsOf) -> list[str]:
     return [words for words in told if words]
 
 
-def _where(runs: pd.DataFrame) -> str:
+def _where(runs: pd.DataFrame, of: int = 0) -> str:
+    """`Over 4 cells (5 seeds)`; of: the number of cells that are registered, named where more than these."""
     cells = runs.groupby(["dataset", "cell"]).ngroups
-    return f"Over {counted(cells, 'cell')} ({counted(runs.seed.nunique(), 'seed')})"
+    part = cells < of and set(runs.dataset) <= set(SCALES["paper"].datasets)
+    words = f"{cells} of the {of} registered cells" if part else counted(cells, "cell")
+    return f"Over {words} ({counted(runs.seed.nunique(), 'seed')})"
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:

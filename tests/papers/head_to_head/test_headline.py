@@ -26,8 +26,8 @@ def test_the_answer_is_a_sentence_for_each_method():
     assert not any("less itself with permuted" in sentence for sentence in told)
     (brief,) = headline.comparison_in_brief(lambda name: rows)
     assert brief == (
-        "Over 1 cell (3 seeds) FedDRL (online) is ahead of FedAvg (behind: FAVOR). "
-        "None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
+        "Over 1 of the 12 registered cells (3 seeds) FedDRL (online) is ahead of FedAvg (behind: "
+        "FAVOR). None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
         "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
         "(behind: FAVOR). Accuracy less FedAvg's: FedDRL (online) +10.10 [+9.85, +10.35] points, FAVOR "
         "−9.90 [−10.15, −9.65] points."
@@ -41,7 +41,7 @@ def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
     second = table_of(**seeds | {"feddrl": [0.60, 0.612, 0.621]}).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/comparison": first, "head_to_head/second_set": second}
     learns, leads, rests = headline.conclusion(lambda name: stored.get(name, none))
-    assert learns.startswith("**Does what learns on the server beat FedAvg?** Over 1 cell (3 seeds) none of ")
+    assert learns.startswith("**Does what learns on the server beat FedAvg?** Over 1 of the 12 ")
     assert leads == (
         "**Which baseline does?** Corrected for all comparisons with FedAvg (Holm), on Fashion-MNIST and "
         "CIFAR-10 (JPEG) the lead of FedYogi holds; of the learned methods that of FedDRL (online) "
@@ -229,7 +229,9 @@ def test_the_third_set_answers_whether_the_lead_repeats(levels, says):
 def test_a_rival_that_all_methods_trail_is_told_at_once():
     rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
     (brief,) = headline.comparison_in_brief(lambda name: rows)
-    assert brief.startswith("Over 1 cell (3 seeds) all 2 are behind FedAvg. ")
+    assert brief.startswith("Over 1 of the 12 registered cells (3 seeds) all 2 are behind FedAvg. ")
+    (smoke,) = headline.comparison_in_brief(lambda name: rows.assign(dataset="fmnist-embedded"))
+    assert smoke.startswith("Over 1 cell (3 seeds) all 2 are behind FedAvg. ")
     assert "All 2 are behind the best baseline (FedAvg, chosen on held-back images). Accuracy" in brief
 
 
