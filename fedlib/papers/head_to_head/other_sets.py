@@ -12,7 +12,7 @@ from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, less_if_run
 from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, THIRD, twin_of, without_controls
 from fedlib.papers.head_to_head.quantities import labelled, per_run
-from fedlib.papers.head_to_head.runs import OTHER_CELLS
+from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_CELLS
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
 from fedlib.plotting.style import method_style
 
@@ -57,21 +57,29 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
     first = per_run(first)
     first = first[first.cell.isin(other.cell)]
     both = pd.DataFrame({"first": _levels(first), "other": _levels(other)}).dropna()
+    both = both[[not CONTESTANTS[name].twin_of for name in both.index]]
     if len(both) < 3:
         return []
-    correlation = stats.spearmanr(both["first"], both["other"]).statistic
-    low, high = _fisher(correlation, len(both))
-    says = "Those that end high there end high here" if low > 0 else "That it does is not shown"
-    tops = {title: method_style(both[column].idxmax()).label for title, column in
-            ((_titles(first), "first"), (_titles(other), "other"))}  # fmt: skip
-    highest = [f"{name} on {title}" for title, name in tops.items()]
+    last, where = both["first"].idxmin(), {"first": _titles(first), "other": _titles(other)}
+    (whole, low), (rest, low_of_rest) = map(_correlation, (both, both.drop(last)))
+    without = f"without {method_style(last).label}"
+    says = f"That it does on {where['other']} is not shown{f' {without}' * (low > 0)}"
+    if min(low, low_of_rest) > 0:
+        says = f"Those that end high on {where['first']} end high on {where['other']}"
+    highest = [f"{method_style(both[one].idxmax()).label} on {title}" for one, title in where.items()]
     return [
-        f"Does the order of the {len(both)} contestants hold? {says}: by mean level in "
-        f"{listed(list(other.cell.unique()))} the rank correlation of {_titles(other)} with "
-        f"{_titles(first)} is "
-        + f"{correlation:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−")
-        + f" (by Fisher's z, as if contestants were drawn). Highest: {listed(highest)}."
+        f"Does the order of the {len(both)} contestants hold, twins left out? {says}. By mean level in "
+        f"{listed(list(other.cell.unique()))} the rank correlation with {where['first']} is {whole}; "
+        f"{without}, last there, {rest} (by Fisher's z, as if contestants were drawn). "
+        f"Highest: {listed(highest)}."
     ]
+
+
+def _correlation(both: pd.DataFrame) -> tuple[str, float]:
+    """Rank correlation of two columns with its interval, `0.77 [0.21, 0.95]`, and the lower bound."""
+    found = stats.spearmanr(both["first"], both["other"]).statistic
+    low, high = _fisher(found, len(both))
+    return f"{found:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−"), low
 
 
 def _fisher(correlation: float, number: int) -> tuple[float, float]:
