@@ -19,13 +19,15 @@ from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
-from fedlib.papers.head_to_head.claims import LEARNED
+from fedlib.papers.head_to_head.claims import BASELINES, LEARNED
 from fedlib.papers.head_to_head.clients import round_seconds
 from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
+    BEHIND,
     CELL,
     SHARE,
+    STANDINGS,
     benchmark_cells,
     cell_titles,
     labelled,
@@ -140,19 +142,23 @@ def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ahead_words(rows: pd.DataFrame) -> str:
-    """Name who is ahead of FedAvg, with the effects, the largest first, and how many hold at once (Holm)."""
+    """Name who is ahead of FedAvg, largest first, and whose lead holds (Holm); then baselines behind it."""
     found = differences(rows).sort_values("mean", ascending=False)
     bounds = {
         line.contestant: Interval(line.mean, line.low, line.high, line.n) for line in found.itertuples()
     }
-    ahead = {name: one for name, one in bounds.items() if standing_of(one) == AHEAD}
-    told = [f"{_label(name)} ({effect_words(one, 'points')})" for name, one in ahead.items()]
+    sides: dict[str, list[str]] = {side: [] for side in STANDINGS}
+    for name, one in bounds.items():
+        sides[standing_of(one)].append(name)
+    told = {name: f"{_label(name)} ({effect_words(one, 'points')})" for name, one in bounds.items()}
+    behind = ", ".join(told[name] for name in sides[BEHIND] if name in BASELINES)
+    trail = f" Baselines behind FedAvg, uncorrected: {behind}." * bool(behind)
+    if not (ahead := sides[AHEAD]):
+        return f"Nobody is ahead of FedAvg.{trail}"
     learns = sum(CONTESTANTS[name].learns for name in ahead)
-    if not told:
-        return "Nobody is ahead of FedAvg."
     return (
-        f"Ahead of FedAvg: {', '.join(told)}; {learns or 'none'} of them by reinforcement learning. "
-        f"{at_once_words(rows)}"
+        f"Ahead of FedAvg: {', '.join(told[name] for name in ahead)}; {learns or 'none'} of them by "
+        f"reinforcement learning. {at_once_words(rows)}{trail}"
     )
 
 

@@ -98,6 +98,11 @@ def test_who_is_ahead_at_what_cost():
         "Corrected for 2 comparisons with FedAvg (Holm), the lead of FedProx holds."
     )
     assert tables.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
+    behind = table_of(fedavg=[0.5, 0.6], fedlaw=[0.4, 0.5], fedexp=[0.3, 0.7], favor=[0.1, 0.2])
+    assert tables.ahead_words(behind) == (
+        "Nobody is ahead of FedAvg. Baselines behind FedAvg, uncorrected: FedLAW (−10.00 [−10.00, −10.00] "
+        "points)."
+    )
 
 
 def test_local_trainings_before_round_1_are_a_cost():
