@@ -94,6 +94,13 @@ def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
     assert corrected(rows_of(FedAvg=none)) == ""
 
 
+def test_leads_at_random_are_corrected_beside_the_claims_whose_clients_probe():
+    """C17 and C18 are FedDdrl's and FedMarl's, C19 and C20 of methods without a probing epoch."""
+    beside = {one.id: [each.tell for each in one.supplements] for one in claims.CLAIMS}
+    assert [corrected in beside[f"HEAD-C{n}"] for n in range(17, 21)] == [True, True, False, False]
+    assert all(corrected_on_training in beside[f"HEAD-C{n}"] for n in range(21, 25))
+
+
 def test_leads_over_twins_are_corrected_apart_for_each_kind():
     """FedDdrl is +2 points ahead of its untrained policy in each seed; SchedulerFL of permuted rewards."""
     even = [(3600, [0.4], "ok")] * 3
