@@ -128,7 +128,10 @@ def comparison_evidence(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
     trained = " ".join(all_training_words(rows, LEARNED))
-    told = [scale.images_words(rows), scale.curves_words(rows), trained, scale.machines_words(rows)]
+    told = [
+        scale.images_words(rows), scale.curves_words(rows), trained, scale.machines_words(rows),
+        scale.absent_words(rows),
+    ]  # fmt: skip
     return [words for words in told if words]
 
 
