@@ -38,11 +38,13 @@ from fedlib.papers.head_to_head.quantities import (
     shared_runs,
     standing_of,
 )
-from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CONTESTANTS
+from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CELLS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
-ONLY_PUBLIC = {"label_quantity 1": "1 label a client", "dirichlet 0.5": "Dirichlet shares (0.5)"}
+ONLY_PUBLIC = {"label_quantity 1": "1 label a client"} | {
+    name: f"Dirichlet shares ({name[-3:]})" for name in ("dirichlet 0.5", "dir1.0", "dir0.1")
+}
 LESS = "less FedAvg (points)"
 AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
     SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too few runs",
@@ -187,11 +189,16 @@ def holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:
 def diverged(rows: pd.DataFrame) -> pd.DataFrame:
     """The runs that diverged: whose, where, in which round, and their level (%) and best until then.
 
-    Round 0: in training before round 1.
+    Sorted by cell, contestant and seed. Round 0: in training before round 1.
     """
-    runs = per_run(rows)
-    found = runs[runs.diverged].rename(columns={"stopped": "round", "before": "level before"})
-    columns = ["contestant", *CELL, "seed", "round", "level before", "best"]
+    runs, orders = per_run(rows), {"contestant": list(CONTESTANTS), "cell": list(CELLS)}
+    found = runs[runs.diverged].sort_values(
+        ["dataset", "cell", "contestant", "seed"],
+        key=lambda one: one.map(orders[one.name].index) if one.name in orders else one,
+    )
+    found["dataset"] = found.dataset.map(title_of)
+    found = found.rename(columns={"stopped": "round", "before": "level before (%)", "best": "best (%)"})
+    columns = ["contestant", *CELL, "seed", "round", "level before (%)", "best (%)"]
     return found[columns].round(1).reset_index(drop=True)
 
 
@@ -260,8 +267,8 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
             "data": f"{title_of(line.dataset)}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}, {_runs_words(line)}",
-            "difference": effect_words(line.difference),
-            "margin": f"{line.margin:.2f}",
+            "difference (points)": effect_words(line.difference),
+            "margin (points)": f"{line.margin:.2f}",
             "verdict": AGREEMENT[line.verdict],
         }
         for line in benchmark_cells(rows).itertuples()

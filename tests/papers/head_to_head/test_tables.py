@@ -37,10 +37,17 @@ def test_the_comparison_counts_runs_that_diverged():
     assert found.loc["fednova", "P(> FedAvg)"] == pytest.approx(0.5)
     (told,) = tables.diverged(rows).to_dict("records")
     assert told == {
-        "contestant": "fednova", "dataset": "fmnist", "cell": "cluster skew", "seed": 1, "round": 15,
-        "level before": 70, "best": 70,
+        "contestant": "fednova", "dataset": "Fashion-MNIST", "cell": "cluster skew", "seed": 1,
+        "round": 15, "level before (%)": 70, "best (%)": 70,
     }  # fmt: skip
     assert tables.diverged(table_of(fedavg=[0.6, 0.6])).empty
+    more = table_of(scaffold=[0.6] * 3, fedprox=[0.6] * 3)
+    for name, seed in (("scaffold", 2), ("scaffold", 0), ("fedprox", 1)):
+        more = failing(more, name, seed)
+    found = tables.diverged(more.sort_values("seed", ascending=False, kind="stable"))
+    assert list(zip(found.contestant, found.seed, strict=True)) == [
+        ("fedprox", 1), ("scaffold", 0), ("scaffold", 2)
+    ]  # fmt: skip
 
 
 def test_the_seeds_without_a_diverged_run_are_told_apart():
