@@ -93,7 +93,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
-    """Who is ahead; a sentence for each learned method; then on the best baseline and on diverged runs."""
+    """Sentences on who is ahead, on each learned method, on the best baseline and on diverged runs."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]

@@ -142,7 +142,7 @@ def machines_words(rows: pd.DataFrame) -> str:
 
 def absent_words(rows: pd.DataFrame) -> str:
     """Name the contestants without rows in the comparison; empty if all have some."""
-    names = set(per_run(rows).contestant)
+    names = set(labelled(rows.drop_duplicates("run")).contestant)
     absent = [method_style(name).label for name in CONTESTANTS if name not in names]
     return f"No rows at this length: {'; '.join(absent)}." * bool(absent)
 

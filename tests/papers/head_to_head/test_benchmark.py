@@ -89,5 +89,5 @@ def test_public_numbers_that_were_not_run_stand_apart():
     assert (left != "").to_numpy().sum() == 60 - 1
     others = tables.other_benchmarks(rows).set_index(["benchmark", "data"])
     assert others.loc["FedBench", "MNIST, Dirichlet shares (0.5)"]["FedYogi"] == "98.86"
-    assert others.loc["FLGo-Bench", "MNIST, dir0.1"]["FedDyn"] == "98.89 ± 0.04"
+    assert others.loc["FLGo-Bench", "MNIST, Dirichlet shares (0.1)"]["FedDyn"] == "98.89 ± 0.04"
     assert (others != "").to_numpy().sum() == 2 + 9
