@@ -226,8 +226,8 @@ TRAINED = Gate(f"agents trained: {UPDATES} rounds, as in FedDdrl's paper", _trai
 Rivals = Callable[[str], Mapping[str, str]]  # name of a method -> words -> contestant
 UNGATED = " No gate on the agent's own training was registered."
 OF_OTHERS = (
-    f"{UNGATED} Until 2026-11-27 that of FedDdrl's and FedMarl's training stood here, which says nothing of "
-    "this agent and which the rows pass."
+    f"{UNGATED} Until 2026-11-27 the gate on FedDdrl's and FedMarl's training was listed here; it is about "
+    "other agents, and the rows pass it."
 )
 EQUAL_TIME = (
     "Equal time is that of the run of a pair that is over first, the sum of its rounds' `latency_seconds`; "
@@ -239,8 +239,8 @@ AS_PRINTED = (
     " A dropped client costs no time, by eq. (1) as printed (FEDDDRL-A2), though the server needs its probe."
 )
 BY_A2 = (
-    f"{AS_PRINTED} Numbers by FedMarl's rule, which waits for it, were added on 2026-11-27, after the rows "
-    "had been looked at."
+    f"{AS_PRINTED} Numbers with a server that waits for the probes of dropped clients (FedMarl's rule) were "
+    "added on 2026-11-27, after the rows had been looked at."
 )
 REGISTERED_LATER = (
     " Registered on 2026-11-28, when all other rows had been looked at, before any run of the two controls "
@@ -285,11 +285,9 @@ def _beside_in_time(name: str, rivals: Rivals) -> tuple[Supplement, ...]:
         "head_to_head/devices", *_at_equal_time(name, rivals), chosen=device_quantities.waiting_for_probes,
         where="where the server waits for every probe", decided=True,
     )  # fmt: skip
-    at_once = corrected_on_training if rivals is device_runs.twins else corrected
-    return (
-        *([without] * (name in FAILED)), *([waiting] * _learns_before(name)),
-        Supplement("head_to_head/devices", at_once),
-    )  # fmt: skip
+    probes, twins = _learns_before(name), rivals is device_runs.twins
+    at_once = Supplement("head_to_head/devices", corrected_on_training if twins else corrected)
+    return (*([without] * (name in FAILED)), *([waiting] * probes), *([at_once] * (twins or probes)))
 
 
 def _learns_before(name: str) -> bool:

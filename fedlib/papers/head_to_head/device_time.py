@@ -47,17 +47,30 @@ def answer(rows: pd.DataFrame) -> list[str]:
     ]  # fmt: skip
     head = (
         f"The simulated time to {100 * SHARE:.0f} % of FedAvg's level is compared with FedAvg's own; a "
-        "method that never gets there is later."
+        "method that never gets there is later. Seeds are counted by an exact sign test, ties left out."
     )
     controls = [
-        f"{_order(runs, control)[0]} ({name}'s number)"
+        f"{(order := _order(runs, control))[0]} of {sum(order)} ({name}'s number)"
         for name in known if (control := f"{name}, random") in runs.index
     ]  # fmt: skip
     if controls:
         told.append(
             f"As many clients at random are sooner than FedAvg in so many seeds: {', '.join(controls)}."
         )
-    return [" ".join([head, *told, _at_once(runs, list(known))])]
+    undecided = sides["Undecided"]
+    return [" ".join(filter(None, [head, *told, _by_size(runs, undecided), _at_once(runs, list(known))]))]
+
+
+def _by_size(runs: pd.DataFrame, names: list[str]) -> str:
+    """Say which of these always reach the target, with a ratio whose interval leaves out 1; else empty."""
+    ratios = {name: ratio for name in names if (ratio := _time_ratio(runs, name))}
+    whole = {name: ratio for name, ratio in ratios.items() if ratio.n == len(runs.loc[name])}
+    sides = by_side(whole, above="later", below="sooner")
+    return " ".join(
+        f"{name} reaches the target with every seed, and its ratio's interval (uncorrected) leaves out 1: by "
+        f"the size of the difference, which the sign test ignores, it is {side}."
+        for side in ("sooner", "later") for name in sides[side]
+    )  # fmt: skip
 
 
 def _at_once(runs: pd.DataFrame, names: list[str]) -> str:
@@ -67,7 +80,7 @@ def _at_once(runs: pd.DataFrame, names: list[str]) -> str:
     p = np.array([binomtest(order[0], sum(order)).pvalue for order in (_order(runs, one) for one in names)])
     held = [name for name, holds in zip(names, holm(p, level=0.05), strict=True) if holds]
     sides = f"{listed(held)} {'is' if len(held) == 1 else 'are'}" if held else "none is"
-    return f"Corrected for {counted(len(names), 'method')} (Holm), {sides} sooner or later."
+    return f"By the sign test, corrected for {counted(len(names), 'method')} (Holm), {sides} sooner or later."
 
 
 def _order(runs: pd.DataFrame, name: str) -> tuple[int, int]:

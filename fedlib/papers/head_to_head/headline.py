@@ -13,6 +13,7 @@ from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_time, other_sets, scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
+    CELLS,
     LEARNED,
     best_baseline,
     less,
@@ -35,7 +36,7 @@ from fedlib.papers.head_to_head.numbers import (
     without_controls,
 )
 from fedlib.papers.head_to_head.quantities import benchmark_cells, equal_sizes, per_run
-from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS
+from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, SCALES
 from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, in_brief, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
@@ -46,8 +47,11 @@ WIDE = 3.0  # points: a margin of the benchmark that is told
 
 def headline(rows_of: RowsOf) -> list[str]:
     """Say who is ahead, in rounds (on other images, too) and in time; scale, benchmark, what is open."""
+    rows = rows_of(ROWS)
+    leads = [] if rows.empty else [tables.at_once_words(rows)]
     return [
-        *comparison_in_brief(rows_of), *other_sets.in_short(rows_of), *scale_in_brief(rows_of),
+        " ".join([*comparison_in_brief(rows_of), *leads]), *other_sets.in_short(rows_of),
+        *scale_in_brief(rows_of),
         *benchmark_in_brief(rows_of), *devices_in_brief(rows_of), *open_questions(rows_of),
     ]  # fmt: skip
 
@@ -59,7 +63,9 @@ def comparison_in_brief(rows_of: RowsOf) -> list[str]:
         return ["No rows of the comparison are stored."]
     runs = per_run(rows)
     numbers = without_controls({LEARNED[name]: LESS[name] for name in _seen(runs)})
-    told = [words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs))]
+    told = [
+        words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs, of=CELLS))
+    ]
     less_fedavg = [
         f"{LEARNED[name]} {standing_against(LESS[name]['FedAvg'], rows_of)[1]}" for name in _seen(runs)
     ]
@@ -87,7 +93,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
-    """A sentence for each learned method; then on the best baseline and on runs that diverged."""
+    """Sentences on who is ahead, on each learned method, on the best baseline and on diverged runs."""
     rows = rows_of(ROWS)
     if rows.empty:
         return ["No rows of the comparison are stored."]
@@ -95,11 +101,11 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     names = _seen(runs)
     told = each_method({LEARNED[name]: LESS[name] for name in names}, rows_of, _where(runs))
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
-    others = [tables.ahead_words(rows), tables.divergence_words(rows), tables.undiverged_words(rows)]
+    others = [tables.divergence_words(rows), tables.undiverged_words(rows)]
     permuted = permuted_words(rows).replace("-", "−")
     twin = _twin_words(rows, names)
     beside = [permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
-    return [*told, *filter(None, beside)]
+    return [tables.ahead_words(rows), *told, *filter(None, beside)]
 
 
 def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:
@@ -122,13 +128,19 @@ def comparison_evidence(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
     trained = " ".join(all_training_words(rows, LEARNED))
-    told = [scale.images_words(rows), scale.curves_words(rows), trained, scale.machines_words(rows)]
+    told = [
+        scale.images_words(rows), scale.curves_words(rows), trained, scale.machines_words(rows),
+        scale.absent_words(rows),
+    ]  # fmt: skip
     return [words for words in told if words]
 
 
-def _where(runs: pd.DataFrame) -> str:
+def _where(runs: pd.DataFrame, of: int = 0) -> str:
+    """`Over 4 cells (5 seeds)`; of: the number of cells that are registered, named where more than these."""
     cells = runs.groupby(["dataset", "cell"]).ngroups
-    return f"Over {counted(cells, 'cell')} ({counted(runs.seed.nunique(), 'seed')})"
+    part = cells < of and set(runs.dataset) <= set(SCALES["paper"].datasets)
+    words = f"{cells} of the {of} registered cells" if part else counted(cells, "cell")
+    return f"Over {words} ({counted(runs.seed.nunique(), 'seed')})"
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:
@@ -214,42 +226,51 @@ def open_questions(rows_of: RowsOf) -> list[str]:
 
 def benchmark_in_brief(rows_of: RowsOf) -> list[str]:
     """Number of cells of the public benchmark with which ours agree, and whose cells do not, if any."""
-    return _benchmark(rows_of, lambda line: f"{method_style(line.method).label}{_wide_margin(line)}")
+    return _benchmark(rows_of, _wide_margin)
 
 
 def benchmark_answer(rows_of: RowsOf) -> list[str]:
     """`benchmark_in_brief` with the difference in each cell, in one paragraph."""
     return _benchmark(
-        rows_of, lambda line: f"{method_style(line.method).label} ({effect_words(line.difference, 'points')})"
+        rows_of,
+        lambda line: "; ".join(filter(None, [effect_words(line.difference, "points"), _wide_margin(line)])),
     )
 
 
 def _wide_margin(line: Any) -> str:
-    """` (within 10 points)` of a cell whose public runs differ so much that agreement says little."""
-    return f" (within {line.margin:.0f} points)" * (line.verdict == SUPPORTED and line.margin > WIDE)
+    """Words on the margin of a cell whose public runs differ so much that agreement says little."""
+    words = f"within {line.margin:.0f} points, two public standard deviations"
+    return words if line.verdict == SUPPORTED and line.margin > WIDE else ""
 
 
 def _too_wide(judged: pd.DataFrame) -> str:
-    """Sentence that our interval is wider than the margin, if it is in all undecided cells; else empty."""
-    found = judged[judged.verdict == INCONCLUSIVE]
-    wide = [line.difference.high - line.difference.low > 2 * line.margin for line in found.itertuples()]
-    return " In all others our interval is wider than the margin: more seeds would decide." * (
-        any(wide) and all(wide)
-    )
+    """Sentence that names the undecided cells in which our interval is wider than the margin; else empty."""
+    wide = [
+        line.verdict == INCONCLUSIVE and line.difference.high - line.difference.low > 2 * line.margin
+        for line in judged.itertuples()
+    ]
+    return f" Our interval is wider than the margin for {_named(judged[wide])}." * any(wide)
 
 
 def _added_later(judged: pd.DataFrame) -> str:
     """Sentence on the cells with more seeds than others, which were added after a look; else empty."""
-    more = judged[judged.seeds > judged.seeds.min()].itertuples()
-    whose = [f"{method_style(line.method).label} in {BENCHMARK_WORDS[line.cell]}" for line in more]
+    more = judged[judged.seeds > judged.seeds.min()]
     return (
-        f" {listed(whose)} had seeds added when the first had been looked at (HEAD-A16); no interval is "
+        f" {_named(more)} had seeds added when the first had been looked at (HEAD-A16); no interval is "
         "corrected for that."
-    ) * bool(whose)
+    ) * (len(more) > 0)
+
+
+def _named(cells: pd.DataFrame) -> str:
+    """`FedAvg and FedNova in 3 labels a client`: the methods of these lines in each cell."""
+    return "; ".join(
+        f"{listed([method_style(name).label for name in own.method])} in {BENCHMARK_WORDS[cell]}"
+        for cell, own in cells.groupby("cell", sort=False)
+    )
 
 
 def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
-    """A paragraph on the benchmark's cells; told_of: a line of `benchmark_cells` in words."""
+    """A paragraph on the benchmark's cells; told_of: words on a line of `benchmark_cells`, may be empty."""
     rows = rows_of(BENCHMARK)
     if rows.empty:
         return []
@@ -258,6 +279,11 @@ def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     if judged.empty:
         least = f"{BENCHMARK_ROUNDS} rounds and two seeds"
         return [f"The public benchmark needs {least}; ours stand at {found.rounds.max()} rounds."]
+
+    def tell(line: Any) -> str:
+        words = told_of(line)
+        return f"{method_style(line.method).label}{f' ({words})' * bool(words)}"
+
     differ = "" if (judged.verdict == REFUTED).any() else ", and differ in none"
     told = [
         f"Ours agree with the public benchmark in {stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)} "
@@ -265,7 +291,7 @@ def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     ]
     for (dataset, cell), lines in judged.groupby(["dataset", "cell"], sort=False):
         parts = [
-            f"{tables.AGREEMENT[verdict]}: {', '.join(map(told_of, alike.itertuples()))}"
+            f"{tables.AGREEMENT[verdict]}: {', '.join(tell(line) for line in alike.itertuples())}"
             for verdict, alike in lines.groupby("verdict", sort=False)
         ]
         told.append(f"On {title_of(dataset)} in {BENCHMARK_WORDS[cell]}, {'; '.join(parts)}.")

@@ -10,8 +10,9 @@ from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, less_if_run
-from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, twin_of, without_controls
-from fedlib.papers.head_to_head.quantities import per_run
+from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, THIRD, twin_of, without_controls
+from fedlib.papers.head_to_head.quantities import labelled, per_run
+from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_CELLS
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
 from fedlib.plotting.style import method_style
 
@@ -26,7 +27,8 @@ def in_short(rows_of: RowsOf) -> list[str]:
         cells = counted(runs.cell.nunique(), "cell")
         where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
         told = in_brief(without_controls(_numbers(artifact, runs)), rows_of, where)
-        beside = " ".join(filter(None, (tables.at_once_words(rows), parting_words(rows))))
+        asked = repeat_words(rows) * (artifact == THIRD)
+        beside = " ".join(filter(None, (tables.at_once_words(rows), parting_words(rows), asked)))
         found += [f"{words.replace(BEST, _best(runs))} {beside}" for words in told]
     return found
 
@@ -39,11 +41,12 @@ def answer(artifact: str, rows_of: RowsOf) -> list[str]:
     runs = per_run(rows)
     told = each_method(_numbers(artifact, runs), rows_of, _where(runs))
     told = [words.replace(BEST, _best(runs)) for words in told]
+    asked = repeat_words(rows) * (artifact == THIRD)
     beside = (
         parting_words, tables.ahead_words, tables.divergence_words, tables.undiverged_words,
         scale.worst_tenth_words, scale.worst_tenth_leads, scale.best_round_leads,
     )  # fmt: skip
-    return [*order_words(artifact, rows_of), *told, *filter(None, (tell(rows) for tell in beside))]
+    return [*order_words(artifact, rows_of), *filter(None, [asked, *told, *(tell(rows) for tell in beside)])]
 
 
 def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
@@ -54,21 +57,29 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
     first = per_run(first)
     first = first[first.cell.isin(other.cell)]
     both = pd.DataFrame({"first": _levels(first), "other": _levels(other)}).dropna()
+    both = both[[not CONTESTANTS[name].twin_of for name in both.index]]
     if len(both) < 3:
         return []
-    correlation = stats.spearmanr(both["first"], both["other"]).statistic
-    low, high = _fisher(correlation, len(both))
-    says = "Those that end high there end high here" if low > 0 else "That it does is not shown"
-    tops = {title: method_style(both[column].idxmax()).label for title, column in
-            ((_titles(first), "first"), (_titles(other), "other"))}  # fmt: skip
-    highest = [f"{name} on {title}" for title, name in tops.items()]
+    last, where = both["first"].idxmin(), {"first": _titles(first), "other": _titles(other)}
+    (whole, low), (rest, low_of_rest) = map(_correlation, (both, both.drop(last)))
+    without = f"without {method_style(last).label}"
+    says = f"That it does on {where['other']} is not shown{f' {without}' * (low > 0)}"
+    if min(low, low_of_rest) > 0:
+        says = f"Those that end high on {where['first']} end high on {where['other']}"
+    highest = [f"{method_style(both[one].idxmax()).label} on {title}" for one, title in where.items()]
     return [
-        f"Does the order of the {len(both)} contestants hold? {says}: by mean level in "
-        f"{listed(list(other.cell.unique()))} the rank correlation of {_titles(other)} with "
-        f"{_titles(first)} is "
-        + f"{correlation:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−")
-        + f" (by Fisher's z, as if contestants were drawn). Highest: {listed(highest)}."
+        f"Does the order of the {len(both)} contestants hold, twins left out? {says}. By mean level in "
+        f"{listed(list(other.cell.unique()))} the rank correlation with {where['first']} is {whole}; "
+        f"{without}, last there, {rest} (by Fisher's z, as if contestants were drawn). "
+        f"Highest: {listed(highest)}."
     ]
+
+
+def _correlation(both: pd.DataFrame) -> tuple[str, float]:
+    """Rank correlation of two columns with its interval, `0.77 [0.21, 0.95]`, and the lower bound."""
+    found = stats.spearmanr(both["first"], both["other"]).statistic
+    low, high = _fisher(found, len(both))
+    return f"{found:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−"), low
 
 
 def _fisher(correlation: float, number: int) -> tuple[float, float]:
@@ -106,11 +117,28 @@ def leads_on_all(rows_of: RowsOf) -> list[str]:
     ]
 
 
+def repeat_words(rows: pd.DataFrame) -> str:
+    """Answer C25: whether the lead that FedDRL has with cluster skew on CIFAR-10 repeats here."""
+    cell, name = OTHER_CELLS[0], "feddrl"
+    own = rows[labelled(rows).cell == cell]
+    gaps = {words: less_if_run(own, name, rival).dropna() for words, rival in _rivals(name)}
+    if any(gap.empty for gap in gaps.values()):
+        return ""
+    found = {words: mean_interval(gap.to_numpy().ravel()) for words, gap in gaps.items()}
+    sides = set(map(_sign, found.values()))
+    says = "Yes" if sides == {"above"} else "No" if "below" in sides else "Not shown"
+    told = listed([f"{effect_words(one)} less {words}" for words, one in found.items()])
+    return (
+        f"Does the lead of {LEARNED[name]} with {cell} on CIFAR-10 repeat on {_titles(per_run(own))} (C25)? "
+        f"{says}: {told}, in points."
+    )
+
+
 def parting_words(rows: pd.DataFrame) -> str:
     """The cells' own effects where a mean over them shows no difference and one of them does."""
     told = []
     for name, title in LEARNED.items():
-        for words, rival in (("FedAvg", "fedavg"), ("its untrained policy", twin_of(name))):
+        for words, rival in _rivals(name):
             gaps = less_if_run(rows, name, rival).dropna()
             if len(gaps.columns) > 1 and len(gaps):
                 cells = {cell.split(", ")[-1]: mean_interval(gaps[cell].to_numpy()) for cell in gaps}
@@ -119,6 +147,10 @@ def parting_words(rows: pd.DataFrame) -> str:
                     told.append(f"{title} less {words} is {each}")
     words = f"A mean over the cells can hide what one of them shows: {'; '.join(told)}, in points."
     return words if told else ""
+
+
+def _rivals(name: str) -> tuple[tuple[str, str], ...]:
+    return ("FedAvg", "fedavg"), ("its untrained policy", twin_of(name))
 
 
 def _sign(effect: Interval) -> str:

@@ -113,7 +113,7 @@ SCALES = {
     "paper": Scale(("fmnist", "mnist", "cifar10"), tuple(CELLS), 300, None, None),
 }
 PROFILE_WORDS = {  # what a profile of the head to head is, on the first screen
-    "reduced": "80 rounds of the comparison, 60 in simulated time, on at most a sixth of the training images",
+    "reduced": "60 rounds in simulated time, on at most a sixth of the training images",
     "extended": f"the protocol's {SCALES['extended'].rounds} rounds on at most a sixth of the images",
     "paper": "the whole protocol",
 }

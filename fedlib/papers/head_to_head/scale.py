@@ -8,12 +8,9 @@ import pandas as pd
 
 from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
 from fedlib.analysis.intervals import effect_words, mean_interval
-from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import counted, dataset_titles, listed, machine_words, span_words
 from fedlib.experiments.results import finished_rows
-from fedlib.papers.head_to_head.claims import FLAT
 from fedlib.papers.head_to_head.clients import CLASSES, Sizes, client_sizes
-from fedlib.papers.head_to_head.numbers import OTHERS, ROWS
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, CELL, labelled, per_run, standing_of
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.plotting.style import method_style
@@ -143,31 +140,11 @@ def machines_words(rows: pd.DataFrame) -> str:
     return " ".join(told)
 
 
-def scale_words(rows_of: RowsOf) -> str:
-    """Say how far the rows of the comparison reach, and who has none in them, in a sentence or two."""
-    rows = rows_of(ROWS)
-    if rows.empty:
-        return "No rows of the comparison are stored."
-    runs, length = per_run(rows), int(rows["round"].max())
-    counts = {
-        "data set": runs.dataset.nunique(), "division": runs.cell.nunique(), "seed": runs.seed.nunique(),
-        "round": length,
-    }  # fmt: skip
-    told = ", ".join(counted(count, name) for name, count in counts.items())
-    absent = [method_style(name).label for name in CONTESTANTS if name not in set(runs.contestant)]
-    without = f" No rows at this length: {'; '.join(absent)}." if absent else ""
-    _, curves = FLAT.check(rows)
-    others = "".join(_other_set_words(rows_of(artifact)) for artifact in OTHERS)
-    return f"The comparison has {told}. {curves[0].upper()}{curves[1:]}.{without}{others}"
-
-
-def _other_set_words(rows: pd.DataFrame) -> str:
-    """Say what was run on another data set beside the comparison; empty without rows."""
-    if rows.empty:
-        return ""
-    runs = per_run(rows)
-    contestants, cells = counted(runs.contestant.nunique(), "contestant"), listed(list(runs.cell.unique()))
-    return f" Beside it {contestants} were run on {listed(dataset_titles(rows))}, {cells}."
+def absent_words(rows: pd.DataFrame) -> str:
+    """Name the contestants without rows in the comparison; empty if all have some."""
+    names = set(labelled(rows.drop_duplicates("run")).contestant)
+    absent = [method_style(name).label for name in CONTESTANTS if name not in names]
+    return f"No rows at this length: {'; '.join(absent)}." * bool(absent)
 
 
 def _machine(rows: pd.DataFrame) -> str:

@@ -19,13 +19,15 @@ from fedlib.analysis.tables import counted, listed
 from fedlib.data.titles import title_of
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
-from fedlib.papers.head_to_head.claims import LEARNED
+from fedlib.papers.head_to_head.claims import BASELINES, LEARNED
 from fedlib.papers.head_to_head.clients import round_seconds
 from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
     AHEAD,
+    BEHIND,
     CELL,
     SHARE,
+    STANDINGS,
     benchmark_cells,
     cell_titles,
     labelled,
@@ -36,11 +38,13 @@ from fedlib.papers.head_to_head.quantities import (
     shared_runs,
     standing_of,
 )
-from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CONTESTANTS
+from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CELLS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
-ONLY_PUBLIC = {"label_quantity 1": "1 label a client", "dirichlet 0.5": "Dirichlet shares (0.5)"}
+ONLY_PUBLIC = {"label_quantity 1": "1 label a client"} | {
+    name: f"Dirichlet shares ({name[-3:]})" for name in ("dirichlet 0.5", "dir1.0", "dir0.1")
+}
 LESS = "less FedAvg (points)"
 AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
     SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too few runs",
@@ -140,19 +144,23 @@ def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ahead_words(rows: pd.DataFrame) -> str:
-    """Name who is ahead of FedAvg, with the effects, the largest first, and how many hold at once (Holm)."""
+    """Name who is ahead of FedAvg, largest first, and whose lead holds (Holm); then baselines behind it."""
     found = differences(rows).sort_values("mean", ascending=False)
     bounds = {
         line.contestant: Interval(line.mean, line.low, line.high, line.n) for line in found.itertuples()
     }
-    ahead = {name: one for name, one in bounds.items() if standing_of(one) == AHEAD}
-    told = [f"{_label(name)} ({effect_words(one, 'points')})" for name, one in ahead.items()]
+    sides: dict[str, list[str]] = {side: [] for side in STANDINGS}
+    for name, one in bounds.items():
+        sides[standing_of(one)].append(name)
+    told = {name: f"{_label(name)} ({effect_words(one, 'points')})" for name, one in bounds.items()}
+    behind = ", ".join(told[name] for name in sides[BEHIND] if name in BASELINES)
+    trail = f" Baselines behind FedAvg, uncorrected: {behind}." * bool(behind)
+    if not (ahead := sides[AHEAD]):
+        return f"Nobody is ahead of FedAvg.{trail}"
     learns = sum(CONTESTANTS[name].learns for name in ahead)
-    if not told:
-        return "Nobody is ahead of FedAvg."
     return (
-        f"Ahead of FedAvg: {', '.join(told)}; {learns or 'none'} of them by reinforcement learning. "
-        f"{at_once_words(rows)}"
+        f"Ahead of FedAvg: {', '.join(told[name] for name in ahead)}; {learns or 'none'} of them by "
+        f"reinforcement learning. {at_once_words(rows)}{trail}"
     )
 
 
@@ -181,11 +189,16 @@ def holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:
 def diverged(rows: pd.DataFrame) -> pd.DataFrame:
     """The runs that diverged: whose, where, in which round, and their level (%) and best until then.
 
-    Round 0: in training before round 1.
+    Sorted by cell, contestant and seed. Round 0: in training before round 1.
     """
-    runs = per_run(rows)
-    found = runs[runs.diverged].rename(columns={"stopped": "round", "before": "level before"})
-    columns = ["contestant", *CELL, "seed", "round", "level before", "best"]
+    runs, orders = per_run(rows), {"contestant": list(CONTESTANTS), "cell": list(CELLS)}
+    found = runs[runs.diverged].sort_values(
+        ["dataset", "cell", "contestant", "seed"],
+        key=lambda one: one.map(orders[one.name].index) if one.name in orders else one,
+    )
+    found["dataset"] = found.dataset.map(title_of)
+    found = found.rename(columns={"stopped": "round", "before": "level before (%)", "best": "best (%)"})
+    columns = ["contestant", *CELL, "seed", "round", "level before (%)", "best (%)"]
     return found[columns].round(1).reset_index(drop=True)
 
 
@@ -254,8 +267,8 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
             "data": f"{title_of(line.dataset)}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}, {_runs_words(line)}",
-            "difference": effect_words(line.difference),
-            "margin": f"{line.margin:.2f}",
+            "difference (points)": effect_words(line.difference),
+            "margin (points)": f"{line.margin:.2f}",
             "verdict": AGREEMENT[line.verdict],
         }
         for line in benchmark_cells(rows).itertuples()

@@ -27,6 +27,7 @@ def test_equivalence_with_the_public_benchmark(accuracies, rounds, verdict):
     (shown,) = tables.benchmark(rows).to_dict("records")
     assert shown["method"] == "FedAvg"
     assert shown["public (%)"] == "88.09 ± 0.29"
+    assert shown["margin (points)"] == "1.00"
     assert shown["verdict"] == tables.AGREEMENT[verdict]
 
 
@@ -62,9 +63,18 @@ def test_the_benchmark_is_told_in_words():
     assert "in 1 of 1 cells run for all 50 rounds, and differ in none. On " in alone
     wide = pd.concat([rows, benchmark_rows("fednova", [0.85, 0.88, 0.91])])
     (told,) = headline.benchmark_answer(lambda artifact: wide)
-    assert " In all others our interval is wider than the margin: more seeds would decide. On " in told
+    assert " Our interval is wider than the margin for FedNova in Dirichlet shares (0.5). On " in told
     (told,) = headline.benchmark_answer(lambda artifact: benchmark_rows("fedavg", [0.8, 0.8], rounds=2))
     assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
+
+
+def test_agreement_within_a_wide_margin_is_told_with_it():
+    """Public runs of SD 5.03: 4 points above agree, though the interval leaves out 0."""
+    public = {"method": ["scaffold"], "dataset": ["fmnist"], "cell": ["label_quantity 3"]}
+    line = pd.DataFrame({**public, "margin": [10.06], "verdict": ["supported"]}).iloc[0]
+    assert headline._wide_margin(line) == "within 10 points, two public standard deviations"
+    assert headline._wide_margin(line.replace(10.06, 2.9)) == ""
+    assert headline._wide_margin(line.replace("supported", "inconclusive")) == ""
 
 
 def test_public_numbers_that_were_not_run_stand_apart():
@@ -79,5 +89,5 @@ def test_public_numbers_that_were_not_run_stand_apart():
     assert (left != "").to_numpy().sum() == 60 - 1
     others = tables.other_benchmarks(rows).set_index(["benchmark", "data"])
     assert others.loc["FedBench", "MNIST, Dirichlet shares (0.5)"]["FedYogi"] == "98.86"
-    assert others.loc["FLGo-Bench", "MNIST, dir0.1"]["FedDyn"] == "98.89 ± 0.04"
+    assert others.loc["FLGo-Bench", "MNIST, Dirichlet shares (0.1)"]["FedDyn"] == "98.89 ± 0.04"
     assert (others != "").to_numpy().sum() == 2 + 9

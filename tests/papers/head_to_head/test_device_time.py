@@ -94,6 +94,13 @@ def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
     assert corrected(rows_of(FedAvg=none)) == ""
 
 
+def test_leads_at_random_are_corrected_beside_the_claims_whose_clients_probe():
+    """C17 and C18 are FedDdrl's and FedMarl's, C19 and C20 of methods without a probing epoch."""
+    beside = {one.id: [each.tell for each in one.supplements] for one in claims.CLAIMS}
+    assert [corrected in beside[f"HEAD-C{n}"] for n in range(17, 21)] == [True, True, False, False]
+    assert all(corrected_on_training in beside[f"HEAD-C{n}"] for n in range(21, 25))
+
+
 def test_leads_over_twins_are_corrected_apart_for_each_kind():
     """FedDdrl is +2 points ahead of its untrained policy in each seed; SchedulerFL of permuted rewards."""
     even = [(3600, [0.4], "ok")] * 3
@@ -144,10 +151,11 @@ def test_the_answer_by_hand():
     (told,) = device_time.answer(rows.assign(rounds=60))
     assert told == (
         "The simulated time to 95 % of FedAvg's level is compared with FedAvg's own; a method that never "
-        "gets there is later. Undecided: FedDdrl (sooner in 2 of 2 seeds, p = 0.5; 0.35 [0.00, 28.90] times "
-        "FedAvg's time in the 2 that reach it). Not run, or no seed reaches it: FedMarl, SchedulerFL, "
-        "EvaluatorFL. As many clients at random are sooner than FedAvg in so many seeds: 0 (FedDdrl's "
-        "number). Corrected for 1 method (Holm), none is sooner or later."
+        "gets there is later. Seeds are counted by an exact sign test, ties left out. Undecided: FedDdrl "
+        "(sooner in 2 of 2 seeds, p = 0.5; 0.35 [0.00, 28.90] times FedAvg's time in the 2 that reach it). "
+        "Not run, or no seed reaches it: FedMarl, SchedulerFL, EvaluatorFL. As many clients at random are "
+        "sooner than FedAvg in so many seeds: 0 of 2 (FedDdrl's number). By the sign test, corrected for 1 "
+        "method (Holm), none is sooner or later."
     )
 
 
@@ -168,8 +176,25 @@ def test_the_answer_names_the_side_of_fedavgs_time(runs, side):
     own = [(seconds, [0.3, last], "ok") for seconds, last in runs]
     rows = rows_of(FedAvg=[(3600, [0.2, 0.5], "ok")] * len(runs), FedDdrl=own)
     (told,) = device_time.answer(rows.assign(rounds=60))
-    assert f"there is later. {side}" in told
-    assert told.endswith("Corrected for 1 method (Holm), FedDdrl is sooner or later.")
+    assert f"ties left out. {side}" in told
+    assert "which the sign test ignores" not in told
+    assert told.endswith("corrected for 1 method (Holm), FedDdrl is sooner or later.")
+
+
+@pytest.mark.parametrize("never", [0, 1])
+def test_a_gain_that_the_sign_test_ignores_is_told_where_no_run_is_left_out(never):
+    """Sooner in three seeds of three: p = 0.25, while the ratio is 0.50 or just above in each."""
+    gains = [(1800 + more, [0.3, 0.5], "ok") for more in (0, 1, 2)]
+    rows = rows_of(
+        FedAvg=[(3600, [0.2, 0.5], "ok")] * (3 + never), FedDdrl=[*gains, *[(1, [0.2, 0.2], "ok")] * never]
+    )
+    (told,) = device_time.answer(rows.assign(rounds=60))
+    assert f"Undecided: FedDdrl (sooner in 3 of {3 + never} seeds, p = " in told
+    words = (
+        "FedDdrl reaches the target with every seed, and its ratio's interval (uncorrected) leaves out 1: by "
+        "the size of the difference, which the sign test ignores, it is sooner. By the sign test,"
+    )
+    assert (words in told) == (not never)
 
 
 def test_a_run_that_failed_counts_as_0_and_a_lost_fedavg_sets_no_target():

@@ -17,7 +17,11 @@ def test_the_answer_is_a_sentence_for_each_method():
         fedavg=[0.50, 0.51, 0.52], feddrl=[0.60, 0.612, 0.621], feddrl_untrained=[0.60, 0.611, 0.623],
         favor=[0.40, 0.412, 0.421],
     )  # fmt: skip
-    told = headline.comparison_answer(lambda name: rows)
+    first, *told = headline.comparison_answer(lambda name: rows)
+    assert first.startswith("Ahead of FedAvg: FedDRL, untrained (+10.13")
+    at_once = "Corrected for 3 comparisons with FedAvg (Holm), the leads of FedDRL (online) and "
+    stored = {numbers.ROWS: rows}
+    assert at_once in headline.headline(lambda name: stored.get(name, pd.DataFrame()))[0]
     assert told[0].startswith("Over 1 cell (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
     assert " points) and the best baseline, FedAvg (+10.1" in told[0]
     assert "; equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
@@ -26,8 +30,8 @@ def test_the_answer_is_a_sentence_for_each_method():
     assert not any("less itself with permuted" in sentence for sentence in told)
     (brief,) = headline.comparison_in_brief(lambda name: rows)
     assert brief == (
-        "Over 1 cell (3 seeds) FedDRL (online) is ahead of FedAvg (behind: FAVOR). "
-        "None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
+        "Over 1 of the 12 registered cells (3 seeds) FedDRL (online) is ahead of FedAvg (behind: "
+        "FAVOR). None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
         "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
         "(behind: FAVOR). Accuracy less FedAvg's: FedDRL (online) +10.10 [+9.85, +10.35] points, FAVOR "
         "−9.90 [−10.15, −9.65] points."
@@ -41,7 +45,7 @@ def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
     second = table_of(**seeds | {"feddrl": [0.60, 0.612, 0.621]}).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/comparison": first, "head_to_head/second_set": second}
     learns, leads, rests = headline.conclusion(lambda name: stored.get(name, none))
-    assert learns.startswith("**Does what learns on the server beat FedAvg?** Over 1 cell (3 seeds) none of ")
+    assert learns.startswith("**Does what learns on the server beat FedAvg?** Over 1 of the 12 ")
     assert leads == (
         "**Which baseline does?** Corrected for all comparisons with FedAvg (Holm), on Fashion-MNIST and "
         "CIFAR-10 (JPEG) the lead of FedYogi holds; of the learned methods that of FedDRL (online) "
@@ -66,14 +70,31 @@ def test_the_order_on_other_images_is_compared_in_the_same_cells():
     second = table_of(fedavg=[0.4, 0.4], fedyogi=[0.6, 0.6], feddrl=[0.5, 0.5]).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/comparison": pd.concat([first, other]), "head_to_head/second_set": second}
     assert other_sets.order_words(numbers.SECOND, stored.__getitem__) == [
-        "Does the order of the 3 contestants hold? That it does is not shown: by mean level in cluster skew "
-        "the rank correlation of CIFAR-10 (JPEG) with Fashion-MNIST is 0.50 [−1.00, 1.00] (by Fisher's z, as "
-        "if contestants were drawn). Highest: FedYogi on Fashion-MNIST and FedYogi on CIFAR-10 (JPEG)."
+        "Does the order of the 3 contestants hold, twins left out? That it does on CIFAR-10 (JPEG) is not "
+        "shown. By mean level in cluster skew the rank correlation with Fashion-MNIST is 0.50 [−1.00, 1.00]; "
+        "without FedDRL, last there, 1.00 [−1.00, 1.00] (by Fisher's z, as if contestants were drawn). "
+        "Highest: FedYogi on Fashion-MNIST and FedYogi on CIFAR-10 (JPEG)."
     ]
     # r = 0.83 of 11: artanh 1.188 -+ 1.96 / sqrt(8) = 0.495 and 1.881
     assert other_sets._fisher(0.83, 11) == pytest.approx((0.458, 0.955), abs=1e-3)
     alone = {"head_to_head/comparison": first[:0], "head_to_head/second_set": second}
     assert other_sets.order_words(numbers.SECOND, alone.__getitem__) == []
+
+
+def test_an_order_that_rests_on_the_last_contestant_is_not_shown():
+    """r = 0.89 of 6, FAVOR last on both: low 0.26; of the other five 0.8: low -0.28. Twins do not count."""
+    names = ("favor", "fedavg", "fedprox", "fedadam", "fedyogi", "fedexp")
+
+    def told(*order):
+        levels = {name: [0.1 * place] * 2 for name, place in zip(names, order, strict=True)}
+        twin = {"favor_untrained": [0.99, 0.99]}
+        stored = {numbers.SECOND: table_of(**levels, **twin).assign(dataset="mnist")}
+        stored[numbers.ROWS] = table_of(**{name: [0.1 * n] * 2 for n, name in enumerate(names)}, **twin)
+        return other_sets.order_words(numbers.SECOND, stored.__getitem__)[0]
+
+    assert "That it does on MNIST is not shown without FAVOR. By mean" in told(1, 2, 4, 3, 6, 5)
+    assert "Those that end high on Fashion-MNIST end high on MNIST. By mean" in told(1, 2, 3, 4, 5, 6)
+    assert "of the 6 contestants" in told(1, 2, 3, 4, 5, 6)
 
 
 def test_learned_methods_stand_against_fedavgs_twin():
@@ -198,10 +219,40 @@ def test_cluster_skew_alone_decides_on_the_third_set():
         claim.parts[1].estimand(rows[~rows["run"].str.startswith("feddrl_untrained")])
 
 
+@pytest.mark.parametrize(
+    ("levels", "says"),
+    [
+        (
+            [0.60, 0.61],
+            "Yes: +10.00 [+10.00, +10.00] less FedAvg and +5.00 [+5.00, +5.00] less its untrained",
+        ),
+        ([0.52, 0.53], "No: +2.00 [+2.00, +2.00] less FedAvg and −3.00 [−3.00, −3.00] less its untrained"),
+        ([0.60, 0.56], "Not shown: +8 [−24, +39] less FedAvg and +2 [−29, +34] less its untrained"),
+    ],
+)
+def test_the_third_set_answers_whether_the_lead_repeats(levels, says):
+    """FedDRL against 50 and 51 % of FedAvg, 55 and 56 % of its twin; the other cell and set count not."""
+    rows = table_of(fedavg=[0.50, 0.51], feddrl=levels, feddrl_untrained=[0.55, 0.56])
+    far = pd.concat(lines("feddrl", seed, [0.9] * 20, cell="Dirichlet 0.1") for seed in (0, 1))
+    rows = pd.concat([rows, far]).assign(dataset="mnist")
+    asked = "Does the lead of FedDRL (online) with cluster skew on CIFAR-10 repeat on MNIST (C25)? "
+    words = other_sets.repeat_words(rows)
+    assert words == f"{asked}{says} policy, in points."
+    stored = {numbers.THIRD: rows, numbers.SECOND: rows, numbers.ROWS: rows[:0]}
+    assert words in other_sets.answer(numbers.THIRD, stored.__getitem__)
+    assert words not in other_sets.answer(numbers.SECOND, stored.__getitem__)
+    second, third = other_sets.in_short(stored.__getitem__)
+    assert words not in second
+    assert third.endswith(words)
+    assert other_sets.repeat_words(rows[~rows["run"].str.startswith("feddrl_untrained")]) == ""
+
+
 def test_a_rival_that_all_methods_trail_is_told_at_once():
     rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
     (brief,) = headline.comparison_in_brief(lambda name: rows)
-    assert brief.startswith("Over 1 cell (3 seeds) all 2 are behind FedAvg. ")
+    assert brief.startswith("Over 1 of the 12 registered cells (3 seeds) all 2 are behind FedAvg. ")
+    (smoke,) = headline.comparison_in_brief(lambda name: rows.assign(dataset="fmnist-embedded"))
+    assert smoke.startswith("Over 1 cell (3 seeds) all 2 are behind FedAvg. ")
     assert "All 2 are behind the best baseline (FedAvg, chosen on held-back images). Accuracy" in brief
 
 

@@ -89,7 +89,8 @@ def test_curves_that_still_rise():
         "not of trained-out models. FedAvg's rises most in cluster skew, by 2.0 points."
     )
     assert scale_in_brief(lambda name: rows)[0].endswith(scale.curves_in_brief(rows))
-    assert comparison_evidence(lambda name: rows) == [scale.images_words(rows), scale.curves_words(rows)]
+    told = [tell(rows) for tell in (scale.images_words, scale.curves_words, scale.absent_words)]
+    assert comparison_evidence(lambda name: rows) == told
     assert comparison_evidence(lambda name: rows[:0]) == scale_in_brief(lambda name: rows[:0]) == []
     short = curve("fedavg", [0.5] * 3)  # one round in the last quarter
     assert scale.curves_in_brief(short) == "The curves are too short for a slope."
@@ -142,17 +143,11 @@ def test_claims_carry_the_training_of_their_agent():
     assert claim.supplements[-1].tell(rows) == "FedDRL (online)'s buffer ends with 2 transitions of the run"
 
 
-def test_the_limits_name_the_scale_and_who_is_missing():
-    """Two contestants of 25, two seeds, 20 flat rounds of the protocol's 300."""
-    rows = table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5])
-    stored = {"head_to_head/comparison": rows, "head_to_head/second_set": rows.assign(dataset="mnist")}
-    told = scale.scale_words(lambda name: stored.get(name, rows[:0]))
-    told, beside = told.split(" Beside it ")
-    assert beside == "2 contestants were run on MNIST, cluster skew."
-    head, missing = told.split(" No rows at this length: ")
-    assert head == (
-        "The comparison has 1 data set, 1 division, 2 seeds, 20 rounds. Curves flat: up to 0.0 points in the "
-        "last quarter of 20 rounds (protocol: 300)."
-    )
+def test_who_has_no_rows_is_named():
+    """Two contestants of 25."""
+    told = scale.absent_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.4, 0.5]))
+    head, missing = told.split("No rows at this length: ")
+    assert head == ""
     assert len(missing.split("; ")) == len(runs.CONTESTANTS) - 2
     assert "FAVOR" in missing.split("; ")
+    assert scale.absent_words(table_of(**{name: [0.5] for name in runs.CONTESTANTS})) == ""

@@ -37,10 +37,17 @@ def test_the_comparison_counts_runs_that_diverged():
     assert found.loc["fednova", "P(> FedAvg)"] == pytest.approx(0.5)
     (told,) = tables.diverged(rows).to_dict("records")
     assert told == {
-        "contestant": "fednova", "dataset": "fmnist", "cell": "cluster skew", "seed": 1, "round": 15,
-        "level before": 70, "best": 70,
+        "contestant": "fednova", "dataset": "Fashion-MNIST", "cell": "cluster skew", "seed": 1,
+        "round": 15, "level before (%)": 70, "best (%)": 70,
     }  # fmt: skip
     assert tables.diverged(table_of(fedavg=[0.6, 0.6])).empty
+    more = table_of(scaffold=[0.6] * 3, fedprox=[0.6] * 3)
+    for name, seed in (("scaffold", 2), ("scaffold", 0), ("fedprox", 1)):
+        more = failing(more, name, seed)
+    found = tables.diverged(more.sort_values("seed", ascending=False, kind="stable"))
+    assert list(zip(found.contestant, found.seed, strict=True)) == [
+        ("fedprox", 1), ("scaffold", 0), ("scaffold", 2)
+    ]  # fmt: skip
 
 
 def test_the_seeds_without_a_diverged_run_are_told_apart():
@@ -98,6 +105,11 @@ def test_who_is_ahead_at_what_cost():
         "Corrected for 2 comparisons with FedAvg (Holm), the lead of FedProx holds."
     )
     assert tables.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
+    behind = table_of(fedavg=[0.5, 0.6], fedlaw=[0.4, 0.5], fedexp=[0.3, 0.7], favor=[0.1, 0.2])
+    assert tables.ahead_words(behind) == (
+        "Nobody is ahead of FedAvg. Baselines behind FedAvg, uncorrected: FedLAW (−10.00 [−10.00, −10.00] "
+        "points)."
+    )
 
 
 def test_local_trainings_before_round_1_are_a_cost():
