@@ -50,22 +50,26 @@ def refuse_other_files(store: Store, runs: Sequence[Run]) -> None:
         now.setdefault(run.id, {}).update(own_files(run))
     for artifact_id, own in now.items():
         keys = {run.group_key for run in runs if run.id == artifact_id}
-        for run, before in _of_stored(store, artifact_id, keys) if own else ():
+        for run, before, begun in _of_stored(store, artifact_id, keys) if own else ():
             changed = [name for name, digest in own.items() if before.get(name, digest) != digest]
+            stored = f"what was computed (`python -m fedlib results {artifact_id} --delete` and its filters)"
             check(
                 not changed,
-                f"{', '.join(changed)} has changed since {run.label()} was computed: these would be no seeds "
-                "of one experiment; allowed: the file as it was, another name, another --store, or deleting "
-                f"what was computed (`python -m fedlib results {artifact_id} --delete` and its filters)",
+                f"{', '.join(changed)} has changed since {run.label()} was {'begun' if begun else 'computed'}: "
+                "these would be no seeds of one experiment; allowed: the file as it was, another name, another "
+                f"--store, or deleting {begun or stored}",
             )
 
 
 def _of_stored(
     store: Store, artifact_id: str, group_keys: set[str]
-) -> Iterator[tuple[Run, Mapping[str, str]]]:
-    """Stored runs of an artifact, and begun ones of these descriptions, with their own names' digests."""
+) -> Iterator[tuple[Run, Mapping[str, str], Path | None]]:
+    """Stored runs of an artifact, and begun ones of these descriptions, with their own names' digests.
+
+    Third, the folder of a begun group; None for a stored run.
+    """
     for stored in store.scan(artifact_id):
         data = {stored.run.dataset: stored.provenance["dataset"]["checksum"][:16]}
-        yield stored.run, data | stored.provenance.get("own", {})
+        yield stored.run, data | stored.provenance.get("own", {}), None
     for folder in unfinished_groups(store, artifact_id, *group_keys):
-        yield folder.runs[0], folder.own_files()
+        yield folder.runs[0], folder.own_files(), folder.path

@@ -1,5 +1,6 @@
 """An own module, data set or division that changed under its name: its runs are not pooled with the old."""
 
+import shutil
 import sys
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from fake_federation import BASE, Stop
 
 from fedlib.errors import UsageError
 from fedlib.experiments import runner
+from fedlib.experiments.checkpoints import unfinished_groups
 from fedlib.experiments.own_files import own_files
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
@@ -44,7 +46,7 @@ def test_a_method_of_ones_own_that_changed_is_refused(module, store):
     assert compute(run, store).computed == 0
     path.write_text(CLASS + "# another rule\n")
     for seed in (run.seed, run.seed + 1):
-        with pytest.raises(UsageError, match="own_tilt:Tilt has changed since"):
+        with pytest.raises(UsageError, match=r"Tilt has changed since .* computed: .* deleting .*--delete"):
             compute(replace(run, seed=seed), store)
     assert compute(replace(run, method="fedavg"), store).computed == 1
 
@@ -54,8 +56,12 @@ def test_what_was_begun_with_another_module_is_not_resumed(module, store):
     with pytest.raises(KeyboardInterrupt):
         compute(run, store, Stop(3), checkpoint_seconds=0.0)
     path.write_text(CLASS + "# another rule\n")
-    with pytest.raises(UsageError, match="own_tilt:Tilt has changed"):
+    with pytest.raises(UsageError, match=r"own_tilt:Tilt has changed since .* was begun") as refused:
         compute(run, store)
+    (begun,) = unfinished_groups(store, run.id, run.group_key)
+    assert str(refused.value).endswith(f"or deleting {begun.path}")
+    shutil.rmtree(begun.path)
+    assert compute(run, store).computed == 1
 
 
 def test_images_that_were_replaced_under_their_name_are_refused(tmp_path, monkeypatch, store):
