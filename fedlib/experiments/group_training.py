@@ -106,7 +106,8 @@ class _Session:
         state = None if self.fresh else self.current.state
         results = iter(federation.rounds(self.task, method, state))
         while True:
-            self._require_time()
+            if self._rounds_are_left():
+                self._require_time()
             began = time.monotonic()
             result = next(results, None)
             if result is None:
@@ -122,6 +123,10 @@ class _Session:
         if (width := self.segment["max_clients_per_pass"]) != self.context.max_clients_per_pass:
             notes += f", with {width or 'the rule for'} clients per pass, as it was begun"
         self.context.progress.say(f"{self.label}: resumed after round {self.saved_round}{notes}")
+
+    def _rounds_are_left(self) -> bool:
+        current = self.current
+        return current.round < self.runs[0].rounds and len(current.failed) < len(self.runs)
 
     def _require_time(self) -> None:
         if self.context.budget.allows_step(2 * self.write_seconds):

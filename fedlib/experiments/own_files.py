@@ -53,11 +53,12 @@ def refuse_other_files(store: Store, runs: Sequence[Run]) -> None:
         for run, before, begun in _of_stored(store, artifact_id, keys) if own else ():
             changed = [name for name, digest in own.items() if before.get(name, digest) != digest]
             stored = f"what was computed (`python -m fedlib results {artifact_id} --delete` and its filters)"
+            done = "begun" if begun else "computed"
             check(
                 not changed,
-                f"{', '.join(changed)} has changed since {run.label()} was {'begun' if begun else 'computed'}: "
-                "these would be no seeds of one experiment; allowed: the file as it was, another name, another "
-                f"--store, or deleting {begun or stored}",
+                f"{', '.join(changed)} has changed since {run.label()} was {done}: these would be no seeds "
+                "of one experiment; allowed: the file as it was, another name, another --store, or deleting "
+                f"{begun or stored}",
             )
 
 

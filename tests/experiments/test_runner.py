@@ -462,6 +462,21 @@ def test_the_budget_stops_with_a_checkpoint_and_status_3(store, straight):
     assert [files(store, run) for run in TRIPLE] == straight
 
 
+@pytest.mark.parametrize(("last", "failing"), [(8, ""), (3, "0")])
+def test_time_that_ends_with_the_last_round_stores_the_run(monkeypatch, last, failing):
+    """0.5 of 60 s are left after round 8 of 8, or after round 3, in which the only run fails."""
+    monkeypatch.setenv("FAKE_NAN_SEED", failing)
+    now = [0.0]
+
+    class Slow(Silent):
+        def update(self, done_rounds, metrics):
+            if done_rounds == last:
+                now[0] = 59.5
+
+    outcome = runner.run_runs([BASE], device="cpu", progress=Slow(), budget=Budget(1.0, clock=lambda: now[0]))
+    assert [one.status for one in outcome.runs] == ["failed" if failing else "finished"]
+
+
 def test_the_budget_counts_the_slowest_recent_round():
     now = [0.0]
     budget = Budget(1.0, clock=lambda: now[0])
