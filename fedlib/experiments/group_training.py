@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedlib import federation, methods
 from fedlib.errors import OutputError
 from fedlib.experiments import provenance, tracking
-from fedlib.experiments.budget import Budget, BudgetExhausted
+from fedlib.experiments.budget import Budget
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
 from fedlib.experiments.labels import group_label
 from fedlib.experiments.own_files import own_files
@@ -132,7 +132,7 @@ class _Session:
         if self.context.budget.allows_step(2 * self.write_seconds):
             return
         self.save()
-        raise BudgetExhausted(f"the time budget of {self.context.budget.minutes:g} minutes is used up")
+        raise self.context.budget.used_up()
 
     def _take(self, result: Any) -> None:
         """Add a finished round; a member that failed is stored at once, the others go on."""
