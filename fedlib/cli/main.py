@@ -286,7 +286,7 @@ def figures_command(arguments: argparse.Namespace) -> int:
 def _add_notebooks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="e.g. 00_start_here or feddrl; default: all")
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="most seconds for one cell")
+    parser.add_argument("--timeout", type=int, metavar="S", help="most whole seconds for one cell")
     _add_jobs(parser)
 
 
