@@ -21,15 +21,6 @@ Plans = dict["Artifact", list["Run"]]
 _OPTIONS = {"dataset": "--data", "partition": "--partition", "method": "--method"}
 
 
-class _Once(argparse.Action):
-    """An option that may be given once: argparse itself would take the last value in silence."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        if getattr(namespace, self.dest) is not None:
-            parser.error(f"{option_string} given twice; allowed: once")
-        setattr(namespace, self.dest, values)
-
-
 def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     """The options that choose runs, and `--dry-run`, which shows them; nargs: of the artifacts."""
     parser.add_argument(
@@ -39,7 +30,7 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument("--seeds", help=f"{SEEDS_HELP}; default: the artifact's own")
     for option, words in (("data", "data set"), ("partition", "partition"), ("method", "method")):
         told = f"only this {words} of the grid, or this one in its place"
-        parser.add_argument(f"--{option}", action=_Once, help=told)
+        parser.add_argument(f"--{option}", help=told)
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT",
         help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",
