@@ -26,6 +26,7 @@ from fedlib.errors import (
 )
 from fedlib.experiments.artifact import PROFILES
 
+_RESUMING = ("run", "notebooks", "reproduce", "reproduce-number")  # commands that store what they compute
 _WITH_NOTEBOOKS = ("notebooks", "report", "reproduce")  # commands that need this extra
 
 
@@ -60,7 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.tell(f"fedlib: error: memory does not suffice ({' '.join(str(error).split())[:200]})")
         return EXIT_FAILED
     except KeyboardInterrupt:
-        output.tell("fedlib: interrupted; what was finished is stored, the rest resumes")
+        resumes = arguments.name in _RESUMING and not _computes_nothing(arguments)
+        rest = "; what was finished is stored, the rest resumes" if resumes else ""
+        output.tell(f"fedlib: interrupted{rest}")
         return EXIT_INTERRUPTED
 
 

@@ -5,6 +5,7 @@ here it is turned into rows, checkpoints and finished runs. Since resuming is ex
 checkpoints are written changes no number.
 """
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,8 +53,13 @@ def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | Non
     session = _Session(list(runs), context, folder or GroupFolder(context.store, runs))
     try:
         session.train()
-    except (KeyboardInterrupt, OutputError):
+    except OutputError:
         session.save()
+        raise
+    except KeyboardInterrupt:
+        session.save()
+        with contextlib.suppress(OutputError):  # of a terminal that was closed
+            session.say_stopped()
         raise
     finally:
         context.progress.finish()
@@ -165,6 +171,13 @@ class _Session:
         self.folder.save(self.current)
         self.saved_round, self.saved_at = self.current.round, time.monotonic()
         self.write_seconds = self.saved_at - began
+
+    def say_stopped(self) -> None:
+        """Say after which round a checkpoint was left, if any was."""
+        last = self.saved_round
+        if last != _NOTHING_DONE:
+            place = f"after round {last} of {self.runs[0].rounds}" if last >= 0 else "before round 1"
+            self.context.progress.say(f"{self.label}: stopped {place}, checkpoint stored")
 
     def _finish(self) -> None:
         for member in range(len(self.runs)):

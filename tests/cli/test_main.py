@@ -57,6 +57,25 @@ def test_a_failed_run_is_a_line_and_status_1(capsys, monkeypatch):
     assert captured.err.count("seed 1: failed: loss is nan") == 2
 
 
+@pytest.mark.parametrize(
+    ("command", "function", "resumes"),
+    [
+        ("run fake/grid", "fedlib.cli.grid.planned_runs", True),
+        ("run fake/grid --dry-run", "fedlib.cli.grid.planned_runs", False),
+        ("figures fake", "fedlib.reporting.figure_files.draw_figures", False),
+        ("data check", "fedlib.data.check", False),
+    ],
+)
+def test_an_interrupt_says_that_it_resumes_where_it_does(capsys, monkeypatch, command, function, resumes):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(function, interrupt)
+    assert main(command.split()) == 130
+    rest = "; what was finished is stored, the rest resumes" if resumes else ""
+    assert capsys.readouterr().err == f"fedlib: interrupted{rest}\n"
+
+
 def test_a_used_up_budget_is_status_3(capsys):
     assert main(["run", "fake/grid", "--budget-minutes", "0.0001"]) == 3
     assert "the time budget of 0.0001 minutes is used up" in capsys.readouterr().err
