@@ -45,7 +45,11 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument(
         "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="show the runs, compute nothing (status 0 also where data are absent)",
+    )
 
 
 def add_training(parser: argparse.ArgumentParser) -> None:
