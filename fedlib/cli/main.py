@@ -22,6 +22,7 @@ from fedlib.errors import (
     EXIT_USAGE,
     FedlibError,
     UsageError,
+    check,
     check_name,
 )
 from fedlib.experiments.artifact import PROFILES
@@ -273,6 +274,7 @@ def _add_figures(parser: argparse.ArgumentParser) -> None:
 def figures_command(arguments: argparse.Namespace) -> int:
     for paper in arguments.papers:
         _check_names(paper, arguments.profile)
+    check(not (arguments.check and arguments.out), "--check and --out given; allowed: one of them")
     output.draw_without_window()
     from fedlib.reporting.figure_files import draw_figures, stale_figures
 

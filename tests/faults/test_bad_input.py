@@ -222,6 +222,7 @@ COMMANDS = [
     Row(RUN + "--bogus", "unrecognized arguments: --bogus"),
     Row("run fake/grid fake/gird", "unknown artifact or paper 'fake/gird'"),
     Row("run " + "x" * 300, "xxx...'; allowed: ", name="an artifact of 300 characters"),
+    Row("figures --check --out {tmp}", "--check and --out given; allowed: one of them"),
     Row("notebooks --timeout nan", "invalid int value: 'nan'"),
     Row("notebooks --timeout 2.5", "invalid int value: '2.5'"),
     Row("notebooks --timeout 0", "cell timeout 0 s given; allowed: 1 or more"),
