@@ -176,9 +176,10 @@ def list_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.store import Store
     from fedlib.papers import PAPERS, find_artifacts
 
-    store, rows = Store(arguments.store), []
+    store, scans, rows = Store(arguments.store), {}, []
     for artifact in find_artifacts(arguments.names or PAPERS):
-        stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
+        counts = stored_counts(artifact, store, scans)
+        stored = ", ".join(f"{name}: {what}" for name, what in counts.items())
         absent = "computed on demand" if artifact.compute else "none"
         line = (artifact.id, artifact.kind, artifact.title, stored or absent)
         rows.append(dict(zip(("id", "kind", "title", "stored"), line, strict=True)))

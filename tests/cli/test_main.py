@@ -57,6 +57,19 @@ def test_a_failed_run_is_a_line_and_status_1(capsys, monkeypatch):
     assert captured.err.count("seed 1: failed: loss is nan") == 2
 
 
+def test_list_reads_each_place_of_the_store_once(monkeypatch, capsys):
+    """Two artifacts show runs of one place."""
+    first = fake_federation.ARTIFACTS[0]
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (first, replace(first, id="fake/again")))
+    main(["run", "fake/grid", "--seeds", "1"])
+    scanned, scan = [], Store.scan
+    monkeypatch.setattr(Store, "scan", lambda store, place: scanned.append(place) or scan(store, place))
+    capsys.readouterr()
+    assert main(["list", "fake"]) == 0
+    assert scanned == ["fake/grid"]
+    assert capsys.readouterr().out.count("smoke: 2 runs") == 2
+
+
 @pytest.mark.parametrize(
     ("command", "function", "resumes"),
     [
