@@ -156,7 +156,8 @@ def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Map
                 check_run_names(members[0])
     except UsageError as error:
         methods = {run.method for runs in plans.values() for run in runs}
-        raise hints.of_other_methods_option(error, settings, methods) from None
+        told = hints.of_control(error, settings, methods)
+        raise hints.of_other_methods_option(told, settings, methods) from None
     return plans
 
 

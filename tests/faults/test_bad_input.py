@@ -222,6 +222,18 @@ COMMANDS = [
     Row(RUN + "--bogus", "unrecognized arguments: --bogus"),
     Row("run fake/grid fake/gird", "unknown artifact or paper 'fake/gird'"),
     Row("run " + "x" * 300, "xxx...'; allowed: ", name="an artifact of 300 characters"),
+    Row(
+        "run start/curves --method fedddrl --set method.agent=permuted",
+        "'permuted' given (did you mean method.reward_order=permuted?); allowed: a whole number",
+    ),
+    Row(
+        "run start/curves --method fedddrl --set method.agent=untrained",
+        "'untrained' given (did you mean method.episodes=0?); allowed: a whole number",
+    ),
+    Row(
+        "run start/curves --method schedulerfl --set method.agent=untrained",
+        "'agent' (did you mean method.policy=untrained?); allowed: ",
+    ),
     Row("figures --check --out {tmp}", "--check and --out given; allowed: one of them"),
     Row("notebooks --timeout nan", "invalid int value: 'nan'"),
     Row("notebooks --timeout 2.5", "invalid int value: '2.5'"),
