@@ -6,7 +6,7 @@ import pytest
 from fedlib.errors import UsageError
 from fedlib.experiments.preflight import check_run_names
 from fedlib.federation import prepare, rounds
-from fedlib.methods import make_method
+from fedlib.methods import make_method, method_of
 from fedlib.models import model_options
 from fedlib.partition import make_partition
 from fedlib.run import Run
@@ -245,7 +245,8 @@ def test_a_method_that_cannot_be_made_is_refused(name, says):
         ("OneValue", "reported column 'spread' with one value; allowed: a list of 1"),
     ],
 )
-def test_what_init_and_apply_have_to_return_is_checked(name, says):
-    method = make_method(f"hers:{name}")
+@pytest.mark.parametrize("device_costs", [False, True])
+def test_what_init_and_apply_have_to_return_is_checked(name, says, device_costs):
+    run = run_of(method=f"hers:{name}", device_costs=device_costs)
     with pytest.raises(UsageError, match=says):
-        list(rounds(prepare([run_of()]), method))
+        list(rounds(prepare([run]), method_of([run])))

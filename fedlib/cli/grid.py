@@ -21,15 +21,6 @@ Plans = dict["Artifact", list["Run"]]
 _OPTIONS = {"dataset": "--data", "partition": "--partition", "method": "--method"}
 
 
-class _Once(argparse.Action):
-    """An option that may be given once: argparse itself would take the last value in silence."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        if getattr(namespace, self.dest) is not None:
-            parser.error(f"{option_string} given twice; allowed: once")
-        setattr(namespace, self.dest, values)
-
-
 def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     """The options that choose runs, and `--dry-run`, which shows them; nargs: of the artifacts."""
     parser.add_argument(
@@ -39,7 +30,7 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument("--seeds", help=f"{SEEDS_HELP}; default: the artifact's own")
     for option, words in (("data", "data set"), ("partition", "partition"), ("method", "method")):
         told = f"only this {words} of the grid, or this one in its place"
-        parser.add_argument(f"--{option}", action=_Once, help=told)
+        parser.add_argument(f"--{option}", help=told)
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT",
         help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",
@@ -54,7 +45,11 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument(
         "--skip-committed", action="store_true", help="leave out runs whose rows are in data/results"
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the runs, compute nothing")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="show the runs, compute nothing (status 0 also where data are absent)",
+    )
 
 
 def add_training(parser: argparse.ArgumentParser) -> None:
@@ -161,7 +156,8 @@ def _checked(plans: Plans, profile: str, names: Mapping[str, str], settings: Map
                 check_run_names(members[0])
     except UsageError as error:
         methods = {run.method for runs in plans.values() for run in runs}
-        raise hints.of_other_methods_option(error, settings, methods) from None
+        told = hints.of_control(error, settings, methods)
+        raise hints.of_other_methods_option(told, settings, methods) from None
     return plans
 
 

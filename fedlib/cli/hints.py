@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from fedlib.errors import UsageError
 from fedlib.run import Run
@@ -33,6 +34,23 @@ def _with_owner(option: str, runs: Sequence[Run], names: Mapping[str, str]) -> s
             if option in partition_options(name):
                 return f"partition.{option}"
     return f"method.{option}" if _methods_with(option, used("method")) else None
+
+
+_CONTROLS = {  # value of `agent` that some methods have -> what others have in its place
+    "permuted": {"reward_order": "permuted"},
+    "untrained": {"policy": "untrained", "episodes": 0},
+}
+
+
+def of_control(error: UsageError, settings: Mapping[str, Any], methods: Collection[str]) -> UsageError:
+    """The error; of `method.agent=permuted` or `untrained` with the method's own option for it suggested."""
+    value = settings.get("method.agent")
+    refused = f"agent={value!r} given" in str(error) or "'agent'; allowed" in str(error)
+    for option, own in _CONTROLS.get(value, {}).items() if isinstance(value, str) and refused else ():
+        if len(methods) == 1 and _methods_with(option, methods):
+            head, _, allowed = str(error).partition("; allowed:")
+            return UsageError(f"{head} (did you mean method.{option}={own}?); allowed:{allowed}")
+    return error
 
 
 def of_other_methods_option(

@@ -22,10 +22,12 @@ from fedlib.errors import (
     EXIT_USAGE,
     FedlibError,
     UsageError,
+    check,
     check_name,
 )
 from fedlib.experiments.artifact import PROFILES
 
+_RESUMING = ("run", "notebooks", "reproduce", "reproduce-number")  # commands that store what they compute
 _WITH_NOTEBOOKS = ("notebooks", "report", "reproduce")  # commands that need this extra
 
 
@@ -60,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.tell(f"fedlib: error: memory does not suffice ({' '.join(str(error).split())[:200]})")
         return EXIT_FAILED
     except KeyboardInterrupt:
-        output.tell("fedlib: interrupted; what was finished is stored, the rest resumes")
+        resumes = arguments.name in _RESUMING and not _computes_nothing(arguments)
+        rest = "; what was finished is stored, the rest resumes" if resumes else ""
+        output.tell(f"fedlib: interrupted{rest}")
         return EXIT_INTERRUPTED
 
 
@@ -172,9 +176,10 @@ def list_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.store import Store
     from fedlib.papers import PAPERS, find_artifacts
 
-    store, rows = Store(arguments.store), []
+    store, scans, rows = Store(arguments.store), {}, []
     for artifact in find_artifacts(arguments.names or PAPERS):
-        stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
+        counts = stored_counts(artifact, store, scans)
+        stored = ", ".join(f"{name}: {what}" for name, what in counts.items())
         absent = "computed on demand" if artifact.compute else "none"
         line = (artifact.id, artifact.kind, artifact.title, stored or absent)
         rows.append(dict(zip(("id", "kind", "title", "stored"), line, strict=True)))
@@ -270,6 +275,7 @@ def _add_figures(parser: argparse.ArgumentParser) -> None:
 def figures_command(arguments: argparse.Namespace) -> int:
     for paper in arguments.papers:
         _check_names(paper, arguments.profile)
+    check(not (arguments.check and arguments.out), "--check and --out given; allowed: one of them")
     output.draw_without_window()
     from fedlib.reporting.figure_files import draw_figures, stale_figures
 
@@ -286,7 +292,7 @@ def figures_command(arguments: argparse.Namespace) -> int:
 def _add_notebooks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="e.g. 00_start_here or feddrl; default: all")
     parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="most seconds for one cell")
+    parser.add_argument("--timeout", type=int, metavar="S", help="most whole seconds for one cell")
     _add_jobs(parser)
 
 

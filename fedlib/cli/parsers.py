@@ -7,14 +7,27 @@ from typing import Any, NoReturn
 from fedlib.errors import UsageError
 
 
+class _Once(argparse.Action):
+    """An option with a value may be given once: argparse itself would take the last value in silence."""
+
+    given = False
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if self.given and option_string:
+            parser.error(f"{option_string} given twice; allowed: once")
+        self.given = True
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """argparse without its usage text before an error, which is one line here; whole names of options only.
 
-    `worker_processes` leaves out options by their names.
+    `worker_processes` leaves out options by their names. For one command line: it marks what was given.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False)
+        self.register("action", None, _Once)  # in place of "store"
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")

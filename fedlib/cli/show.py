@@ -3,7 +3,6 @@
 import argparse
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedlib.cli import run
@@ -18,6 +17,7 @@ from fedlib.cli.show_tables import (
     without_origin,
 )
 from fedlib.errors import UsageError, check, check_name
+from fedlib.experiments.artifact import maker_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,14 +105,8 @@ def _made(make: "Callable[[pd.DataFrame], Any]", rows: "pd.DataFrame") -> Any:
     try:
         return make(rows)
     except UsageError as error:
-        tell(f"fedlib: {_name_of(make)} left out: {error}")
+        tell(f"fedlib: {maker_name(make)} left out: {error}")
         return None
-
-
-def _name_of(make: Any) -> str:
-    """`gain_table` of a function or a `Deferred`, also where options are bound to it."""
-    maker = make.func if isinstance(make, partial) else make
-    return getattr(maker, "path", getattr(maker, "__name__", "")).rpartition(".")[2]
 
 
 def _how_to_compute(artifact: "Artifact", arguments: argparse.Namespace) -> str:

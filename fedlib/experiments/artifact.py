@@ -7,6 +7,7 @@ answers at once. Functions of modules that need torch or matplotlib enter throug
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedlib.errors import check, check_name
@@ -42,6 +43,12 @@ class Deferred:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self.resolve()(*arguments, **options)
+
+
+def maker_name(make: Any) -> str:
+    """`gain_table` of a function or a `Deferred`, also where options are bound to it."""
+    maker = make.func if isinstance(make, partial) else make
+    return getattr(maker, "path", getattr(maker, "__name__", "")).rpartition(".")[2]
 
 
 @dataclass(frozen=True)

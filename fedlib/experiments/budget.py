@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fedlib.errors import EXIT_BUDGET, FedlibError, check
 
 _MARGIN_SECONDS = 1.0
+_POLL_SECONDS = 0.5
 _SLACK = 1.25  # a round may take this much longer than the slowest recent one
 
 
@@ -55,3 +56,13 @@ class Budget:
     def allows_step(self, closing_seconds: float = 0.0) -> bool:
         """Whether one more step, and `closing_seconds` for a checkpoint after it, fit before the limit."""
         return self.allows(_SLACK * max(self._recent, default=0.0) + closing_seconds)
+
+    def used_up(self) -> BudgetExhausted:
+        """The error, to be raised, of a budget that no further step fits."""
+        return BudgetExhausted(f"the time budget of {self.minutes:g} minutes is used up")
+
+    def wait(self) -> None:
+        """Sleep while another process works; BudgetExhausted if no step would fit afterwards."""
+        if not self.allows_step(_POLL_SECONDS):
+            raise self.used_up()
+        time.sleep(_POLL_SECONDS)

@@ -5,6 +5,7 @@ here it is turned into rows, checkpoints and finished runs. Since resuming is ex
 checkpoints are written changes no number.
 """
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fedlib import federation, methods
 from fedlib.errors import OutputError
 from fedlib.experiments import provenance, tracking
-from fedlib.experiments.budget import Budget, BudgetExhausted
+from fedlib.experiments.budget import Budget
 from fedlib.experiments.checkpoints import Checkpoint, GroupFolder
 from fedlib.experiments.labels import group_label
 from fedlib.experiments.own_files import own_files
@@ -52,8 +53,13 @@ def train_group(runs: Sequence[Run], context: Context, folder: GroupFolder | Non
     session = _Session(list(runs), context, folder or GroupFolder(context.store, runs))
     try:
         session.train()
-    except (KeyboardInterrupt, OutputError):
+    except OutputError:
         session.save()
+        raise
+    except KeyboardInterrupt:
+        session.save()
+        with contextlib.suppress(OutputError):  # of a terminal that was closed
+            session.say_stopped()
         raise
     finally:
         context.progress.finish()
@@ -106,7 +112,8 @@ class _Session:
         state = None if self.fresh else self.current.state
         results = iter(federation.rounds(self.task, method, state))
         while True:
-            self._require_time()
+            if self._rounds_are_left():
+                self._require_time()
             began = time.monotonic()
             result = next(results, None)
             if result is None:
@@ -123,11 +130,15 @@ class _Session:
             notes += f", with {width or 'the rule for'} clients per pass, as it was begun"
         self.context.progress.say(f"{self.label}: resumed after round {self.saved_round}{notes}")
 
+    def _rounds_are_left(self) -> bool:
+        current = self.current
+        return current.round < self.runs[0].rounds and len(current.failed) < len(self.runs)
+
     def _require_time(self) -> None:
         if self.context.budget.allows_step(2 * self.write_seconds):
             return
         self.save()
-        raise BudgetExhausted(f"the time budget of {self.context.budget.minutes:g} minutes is used up")
+        raise self.context.budget.used_up()
 
     def _take(self, result: Any) -> None:
         """Add a finished round; a member that failed is stored at once, the others go on."""
@@ -160,6 +171,13 @@ class _Session:
         self.folder.save(self.current)
         self.saved_round, self.saved_at = self.current.round, time.monotonic()
         self.write_seconds = self.saved_at - began
+
+    def say_stopped(self) -> None:
+        """Say after which round a checkpoint was left, if any was."""
+        last = self.saved_round
+        if last != _NOTHING_DONE:
+            place = f"after round {last} of {self.runs[0].rounds}" if last >= 0 else "before round 1"
+            self.context.progress.say(f"{self.label}: stopped {place}, checkpoint stored")
 
     def _finish(self) -> None:
         for member in range(len(self.runs)):

@@ -13,7 +13,8 @@ import hashlib
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from fedlib.experiments import provenance
 from fedlib.experiments.artifact import Measurement
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.durations import expected_measurement, minutes
+from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import (
     StaleRowsWarning,
     Store,
@@ -43,29 +45,57 @@ def measurement_path(measurement: Measurement, profile: str, store: Store) -> Pa
 
 
 def compute_measurement(
-    measurement: Measurement, profile: str, store: Store, *, again: bool = False, budget: Budget | None = None
+    measurement: Measurement,
+    profile: str,
+    store: Store,
+    *,
+    again: bool = False,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
 ) -> "pd.DataFrame":
     """Rows of a measurement, computed and stored unless they are there already.
 
     Waits for another process at work on the same measurement, or shares its parts with it. again: compute
     even if stored. budget: it cannot stop a measurement, or a part of one, midway, so BudgetExhausted is
-    raised before one that takes longer than is left.
+    raised before one that takes longer than is left, and where it ends while another process is at work.
+    progress: prints the line that says so.
     """
+    budget, progress = budget or Budget(), progress or Progress()
     path = measurement_path(measurement, profile, store)
     about = settings_of(measurement, profile)
     if measurement.parts is not None and not again:
         share_parts(measurement, profile, store, budget)
-    with store.claiming(measurement.id):
+    with _claimed(measurement, store, budget, progress):
         if not again and _is_stored(measurement, profile, path, repair=True):
             pass
         elif measurement.parts is None:
-            _require_time(measurement, profile, budget or Budget())
+            _require_time(measurement, profile, budget)
             given = [store] if measurement.reads_store else []
             _compute(path, about, lambda: measurement.compute(profile, *given))
         else:
-            _compute_parts(measurement, profile, store, budget, again=again)
+            _compute_parts(measurement, profile, store, budget, again=again, progress=progress)
             _join_parts(measurement, profile, path, about)
     return load_measurement(measurement, profile, store)
+
+
+@contextmanager
+def _claimed(
+    measurement: Measurement, store: Store, budget: Budget, progress: Progress | None, part: str = ""
+) -> Iterator[bool]:
+    """Claim a measurement or part (`Store.claiming`), waiting if there is a progress to say it by.
+
+    Yields whether it is held. Raises BudgetExhausted where the time budget ends while another process works.
+    """
+    told = False
+    while True:
+        with store.claiming(measurement.id, part, wait=False) as held:
+            if held or progress is None:
+                yield held
+                return
+        if not told:
+            progress.say(f"waiting for another process at work on {measurement.id}")
+            told = True
+        budget.wait()
 
 
 def _require_time(measurement: Measurement, profile: str, budget: Budget) -> None:
@@ -93,13 +123,14 @@ def share_parts(
 ) -> None:
     """Compute and store the parts of a measurement that are not stored and at which no other process works.
 
-    last_first: from the last part on, as a further process does, so that two meet half-way.
+    It waits for none, not for one that holds the measurement either. last_first: from the last part on, as a
+    further process does, so that two meet half-way.
     """
     path = measurement_path(measurement, profile, store)
-    with store.claiming(measurement.id):
-        stored = _is_stored(measurement, profile, path, repair=True)
+    with store.claiming(measurement.id, wait=False) as held:
+        stored = _is_stored(measurement, profile, path, repair=held)
     if not stored:
-        _compute_parts(measurement, profile, store, budget, wait=False, last_first=last_first)
+        _compute_parts(measurement, profile, store, budget, last_first=last_first)
 
 
 def _compute_parts(
@@ -109,13 +140,13 @@ def _compute_parts(
     budget: Budget | None,
     *,
     again: bool = False,
-    wait: bool = True,
+    progress: Progress | None = None,
     last_first: bool = False,
 ) -> None:
     """Compute the parts that are not stored.
 
-    A stored one counts if its settings, source, versions and device are those of now. wait: for the parts at
-    which other processes work, instead of leaving them.
+    A stored one counts if its settings, source, versions and device are those of now. Parts at which other
+    processes work are left to them without `progress`, else waited for.
     """
     assert measurement.parts is not None
     path, budget = measurement_path(measurement, profile, store), budget or Budget()
@@ -127,7 +158,7 @@ def _compute_parts(
     parts = list(zip(measurement.parts(profile), _part_paths(measurement, profile, path), strict=True))
     for part, own in reversed(parts) if last_first else parts:
         vouching = {**now, "part": str(part)}
-        with store.claiming(measurement.id, f"-{own.stem}", wait=wait) as held:
+        with _claimed(measurement, store, budget, progress, f"-{own.stem}") as held:
             if not held:
                 continue
             if not again and _whole(own, repair=True) and vouching.items() <= details_beside(own).items():

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from fedlib.experiments.durations import minutes
+
 _SHOWN = ("test_accuracy", "test_loss")
 
 
@@ -98,7 +100,7 @@ class Progress:
         seconds = (self._clock() - self._started) / done * left if done > 0 else 0.0
         if seconds < 1:
             return ""
-        return f"  {seconds:.0f} s left" if seconds < 90 else f"  {seconds / 60:.0f} min left"
+        return f"  {minutes(seconds)} left"
 
     def _line_is_due(self, done_rounds: int) -> bool:
         now = self._clock()

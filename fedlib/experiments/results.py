@@ -7,6 +7,7 @@ slip into a table.
 import functools
 import json
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -313,16 +314,20 @@ def _changed(place: str, profile: str) -> int:
     return path.stat().st_mtime_ns if path.is_file() else 0
 
 
-def stored_counts(artifact: Artifact, store: Store) -> dict[str, str]:
-    """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out."""
-    found = {}
+def stored_counts(
+    artifact: Artifact, store: Store, scans: dict[str, Counter[str]] | None = None
+) -> dict[str, str]:
+    """Finished runs of the grid per profile, e.g. `9 runs + results`; profiles with none are left out.
+
+    scans: place -> its finished runs by group key, filled here, which calls for several artifacts share.
+    """
+    found, scans = {}, {} if scans is None else scans
     wanted = {profile: group_keys(artifact.runs(profile)) for profile in artifact.profiles}
-    finished = {  # a scan reads every file of a place: once, whatever the number of profiles
-        place: [stored.run.group_key for stored in store.scan(place) if stored.status == FINISHED]
-        for place in dict.fromkeys(place for keys in wanted.values() for place in keys)
-    }
+    for place in sorted({place for keys in wanted.values() for place in keys} - scans.keys()):
+        stored = [one for one in store.scan(place) if one.status == FINISHED]  # reads every file of it
+        scans[place] = Counter(one.run.group_key for one in stored)
     for profile, keys in wanted.items():
-        count = sum(key in own for place, own in keys.items() for key in finished[place])
+        count = sum(scans[place][key] for place, own in keys.items() for key in own)
         parts = [count_of_runs(count)] if count else []
         if artifact.measurement and measurement_path(artifact.measurement, profile, store).is_file():
             parts += ["rows"]

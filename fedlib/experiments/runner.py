@@ -7,7 +7,6 @@ waited for, so that two processes on one grid divide it between them.
 """
 
 import statistics
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from fedlib.engine.hardware.device import current, first_line, is_out_of_memory
 from fedlib.errors import EXIT_FAILED, MemoryShortage, UsageError, check
 from fedlib.experiments import labels, selection
 from fedlib.experiments.artifact import Artifact
-from fedlib.experiments.budget import Budget, BudgetExhausted
+from fedlib.experiments.budget import Budget
 from fedlib.experiments.checkpoints import GroupFolder, unfinished_groups
 from fedlib.experiments.group_training import CHECKPOINT_SECONDS, Context, train_group
 from fedlib.experiments.measurements import compute_measurement
@@ -32,8 +31,6 @@ from fedlib.experiments.store import FAILED, Store, StoredRun
 from fedlib.experiments.tracking import Tracker
 from fedlib.run import Run, count_of_runs
 from fedlib.validation import check_command_numbers, check_fields
-
-_POLL_SECONDS = 0.5
 
 
 @dataclass
@@ -88,7 +85,8 @@ def run_artifact(
     store = store if isinstance(store, Store) else Store(store)
     runs = selection.expand(artifact, profile, seeds=seeds, names=names, settings=settings)
     if artifact.measurement:
-        compute_measurement(artifact.measurement, profile, store, budget=budget)
+        progress = options.get("progress")
+        compute_measurement(artifact.measurement, profile, store, budget=budget, progress=progress)
     return run_runs(runs, store=store, budget=budget, **options)
 
 
@@ -195,11 +193,7 @@ class _Suite:
             if (waiting := sum(map(len, busy))) != told:
                 told = waiting
                 self.context.progress.say(f"waiting for another process at work on {count_of_runs(waiting)}")
-            if not self.context.budget.allows_step(_POLL_SECONDS):
-                raise BudgetExhausted(
-                    f"the time budget of {self.context.budget.minutes:g} minutes is used up"
-                )
-            time.sleep(_POLL_SECONDS)
+            self.context.budget.wait()
             busy = [left for members in busy if (left := self._work_on(members))]
 
     def _work_on(self, members: Sequence[Run]) -> list[Run]:

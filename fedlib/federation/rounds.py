@@ -54,7 +54,7 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
         server = method.init(task)
         check(
             isinstance(server, ServerState),
-            f"{type(method).__name__}.init returned {type(server).__name__}; allowed: a ServerState",
+            f"{method.class_name}.init returned {type(server).__name__}; allowed: a ServerState",
         )
         rows = _first_rows(task, method, server, failed)
         yield RoundResult(server.round, rows, {}, _pack(task, server, failed), time.perf_counter() - started)
@@ -101,13 +101,18 @@ def _one_round(
     return server, [[row] if wanted else [] for row, wanted in zip(rows, keep, strict=True)], new
 
 
+def is_played(found: Any) -> bool:
+    """Whether a value is a pair of state and report, as `Method.apply` has to return."""
+    return isinstance(found, tuple) and list(map(type, found)) == [ServerState, RoundReport]
+
+
 def _played(
     method: Method, found: Any, before: ServerState, cohort: Cohort
 ) -> tuple[ServerState, RoundReport]:
     """State and report that `apply` returned; UsageError unless of this round and of models as before it."""
-    name = type(method).__name__
-    pair = isinstance(found, tuple) and list(map(type, found)) == [ServerState, RoundReport]
-    check(pair, f"{name}.apply returned {type(found).__name__}; allowed: (ServerState, RoundReport)")
+    name = method.class_name
+    allowed = "allowed: (ServerState, RoundReport)"
+    check(is_played(found), f"{name}.apply returned {type(found).__name__}; {allowed}")
     server, report = found
     check(
         server.round == cohort.round,

@@ -28,7 +28,7 @@ import numpy as np
 from fedlib.errors import UsageError, check, check_name
 from fedlib.partition.cluster_skew import partition_ce, partition_cn, partition_pa
 from fedlib.partition.dirichlet import partition_dirichlet, partition_dirichlet_balanced
-from fedlib.partition.from_file import partition_from_file
+from fedlib.partition.from_file import partition_file, partition_from_file
 from fedlib.partition.label_quantity import partition_label_quantity
 from fedlib.partition.label_volume import (
     partition_by_shares,

@@ -34,7 +34,7 @@ def partition_from_file(
 
 def _read(path: str | Path) -> dict[str, list[int]]:
     try:
-        text = _found(path).read_text(encoding="utf-8")
+        text = partition_file(path).read_text(encoding="utf-8")
         content = json.loads(text)
     except (OSError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -52,7 +52,8 @@ def _read(path: str | Path) -> dict[str, list[int]]:
     return content
 
 
-def _found(path: str | Path) -> Path:
+def partition_file(path: str | Path) -> Path:
+    """The file of a division: the path as it is, or below the data folder."""
     here = Path(path)
     return here if here.is_absolute() or here.is_file() else data_folder() / here
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet
 
 import fedlib
 
@@ -110,5 +111,5 @@ def _field(identity: str, file: str, column: str) -> dict[str, Any]:
 
 def _columns(path: Path) -> Iterable[str]:
     if path.suffix == ".parquet":
-        return pd.read_parquet(path).columns
+        return pyarrow.parquet.read_schema(path).names
     return pd.read_csv(path, nrows=0).columns

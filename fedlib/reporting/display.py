@@ -19,7 +19,7 @@ from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE, RE
 from fedlib.analysis.intervals import LOGARITHM
 from fedlib.analysis.tables import counted, dataset_words, listed, provenance_line, seeds_of_rows
 from fedlib.data.titles import title_of
-from fedlib.experiments.artifact import Artifact
+from fedlib.experiments.artifact import Artifact, maker_name
 from fedlib.papers import PAPERS, errata_table
 from fedlib.plotting.style import labelled
 from fedlib.reporting.html_tables import html_list, html_parts, html_table
@@ -63,7 +63,7 @@ def show_figure(figure: Figure, alternative: str = "") -> None:
 
 def make_tables(rows: pd.DataFrame, makers: Sequence[Maker]) -> dict[str, pd.DataFrame]:
     """The tables that functions make of an artifact's rows, by name; one without lines is left out."""
-    made = {f"{_name(make)}-{number}": make(rows) for number, make in enumerate(makers) if len(rows)}
+    made = {f"{maker_name(make)}-{number}": make(rows) for number, make in enumerate(makers) if len(rows)}
     return {name: frame for name, frame in made.items() if len(frame)}
 
 
@@ -293,10 +293,6 @@ def scale_words(rows: pd.DataFrame) -> str:
     if "seed" in rows and rows.seed.notna().any():
         parts.append(seeds_of_rows(rows))
     return ", ".join(parts)
-
-
-def _name(make: Maker) -> str:
-    return getattr(make, "__name__", None) or getattr(getattr(make, "func", None), "__name__", "table")
 
 
 def _small(picture: io.BytesIO) -> bytes:

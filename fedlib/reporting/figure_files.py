@@ -70,6 +70,8 @@ def _saved(figure: Figure, name: str, folder: Path) -> Path:
 def stale_figures(papers: Sequence[str] = (), *, store: Store | Path | str | None = None) -> Iterator[str]:
     """Draw the figures again in a temporary folder; yields one line for each that the committed one is not.
 
+    A committed one of a paper that is not drawn any more is named too.
+
     Tolerance: at most 1 % of the pixels differ by more than a tenth of the range, and they fill no square of
     4 x 4 pixels, so that library builds may move an antialiased edge, and a number may not move a marker.
     """
@@ -81,6 +83,11 @@ def stale_figures(papers: Sequence[str] = (), *, store: Store | Path | str | Non
             found = picture_difference(drawn, figures_folder() / name)
             if found:
                 yield f"{name}: {found}"
+        for paper in papers or PAPERS:
+            for committed in sorted((figures_folder() / paper).rglob("*.png")):
+                name = committed.relative_to(figures_folder())
+                if not (Path(fresh) / name).is_file():
+                    yield f"{name}: committed, but not drawn now"
 
 
 def picture_difference(fresh: Path, committed: Path) -> str:

@@ -62,9 +62,10 @@ def results_table(results: Sequence[NotebookResult]) -> pd.DataFrame:
 
 def artifact_table(paper: str | None, store: Store) -> pd.DataFrame:
     """Table with a row per artifact: id, kind, title, profiles with stored results."""
-    rows = []
+    rows, scans = [], {}
     for artifact in artifacts(paper).values():
-        stored = ", ".join(f"{name}: {what}" for name, what in stored_counts(artifact, store).items())
+        counts = stored_counts(artifact, store, scans)
+        stored = ", ".join(f"{name}: {what}" for name, what in counts.items())
         stored = "computed on demand" if artifact.compute else stored or "none"
         rows.append((artifact.id, artifact.kind, artifact.title, stored))
     return pd.DataFrame(rows, columns=["artifact", "kind", "title", "stored"])

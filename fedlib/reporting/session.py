@@ -262,7 +262,8 @@ class Session:
         for artifact in measured:
             try:
                 with progress.measuring(artifact.id):
-                    compute_measurement(artifact.measurement, self.profile, self.store, budget=self.budget)
+                    given = {"budget": self.budget, "progress": progress}
+                    compute_measurement(artifact.measurement, self.profile, self.store, **given)
             except BudgetExhausted as error:
                 late.append(error)
         return late

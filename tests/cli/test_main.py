@@ -57,6 +57,38 @@ def test_a_failed_run_is_a_line_and_status_1(capsys, monkeypatch):
     assert captured.err.count("seed 1: failed: loss is nan") == 2
 
 
+def test_list_reads_each_place_of_the_store_once(monkeypatch, capsys):
+    """Two artifacts show runs of one place."""
+    first = fake_federation.ARTIFACTS[0]
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (first, replace(first, id="fake/again")))
+    main(["run", "fake/grid", "--seeds", "1"])
+    scanned, scan = [], Store.scan
+    monkeypatch.setattr(Store, "scan", lambda store, place: scanned.append(place) or scan(store, place))
+    capsys.readouterr()
+    assert main(["list", "fake"]) == 0
+    assert scanned == ["fake/grid"]
+    assert capsys.readouterr().out.count("smoke: 2 runs") == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "function", "resumes"),
+    [
+        ("run fake/grid", "fedlib.cli.grid.planned_runs", True),
+        ("run fake/grid --dry-run", "fedlib.cli.grid.planned_runs", False),
+        ("figures fake", "fedlib.reporting.figure_files.draw_figures", False),
+        ("data check", "fedlib.data.check", False),
+    ],
+)
+def test_an_interrupt_says_that_it_resumes_where_it_does(capsys, monkeypatch, command, function, resumes):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(function, interrupt)
+    assert main(command.split()) == 130
+    rest = "; what was finished is stored, the rest resumes" if resumes else ""
+    assert capsys.readouterr().err == f"fedlib: interrupted{rest}\n"
+
+
 def test_a_used_up_budget_is_status_3(capsys):
     assert main(["run", "fake/grid", "--budget-minutes", "0.0001"]) == 3
     assert "the time budget of 0.0001 minutes is used up" in capsys.readouterr().err
@@ -356,6 +388,9 @@ def test_a_data_set_may_be_named_as_its_file_is(capsys):
     ("given", "says"),
     [
         (["--method", "fedavg", "--method", "fedprox"], "--method given twice; allowed: once"),
+        (["--seeds", "1", "--seeds", "3"], "--seeds given twice; allowed: once"),
+        (["--profile", "smoke", "--profile", "paper"], "--profile given twice; allowed: once"),
+        (["--store", "a", "--store=b"], "--store given twice; allowed: once"),
         (["--set", "rounds=3", "--set", "rounds=5"], "--set rounds given twice; allowed: each key once"),
     ],
 )

@@ -1,5 +1,7 @@
 """Measurements are computed once, checked and exported; artifacts share measurements and runs."""
 
+import io
+import itertools
 import sys
 import warnings
 from dataclasses import replace
@@ -23,6 +25,7 @@ from fedlib.experiments.measurements import (
     measurement_path,
     share_parts,
 )
+from fedlib.experiments.progress import Progress
 from fedlib.experiments.result_files import read_details
 from fedlib.experiments.results import export_results, load_rows
 from fedlib.experiments.store import Store, StoreWarning
@@ -131,6 +134,22 @@ def test_a_process_that_comes_late_repeats_no_part_of_a_joined_measurement(monke
     assert CALLS == [0, 1]
     assert rows["value"].tolist() == [0.0, 1.0]
     assert how_it_is_stored(late, "reduced", Store()) == "measured in parts, 0 stored"
+
+
+@pytest.mark.parametrize("claimed", ["the measurement", "its last part"])
+def test_a_budget_ends_while_another_process_measures(monkeypatch, claimed):
+    """Each look at the clock takes 0.1 of 6 s; the other process, here a lock, never ends."""
+    monkeypatch.setattr("fedlib.experiments.budget._POLL_SECONDS", 0.01)
+    monkeypatch.setattr(sys.modules[__name__], "FAILING", None)
+    part = "-part-reduced-3" if "part" in claimed else ""
+    said, looks = Progress(io.StringIO()), itertools.count()
+    given = {"budget": Budget(0.1, clock=lambda: next(looks) / 10), "progress": said}
+    with Store().claiming("fake/counted", part), pytest.raises(BudgetExhausted, match="minutes is used up"):
+        compute_measurement(IN_PARTS, "reduced", Store(), **given)
+    assert len(CALLS) == (3 if part else 4), "parts that are free are computed meanwhile"
+    assert said.stream.getvalue() == "waiting for another process at work on fake/counted\n"
+    assert len(compute_measurement(IN_PARTS, "reduced", Store())) == 8
+    assert CALLS == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("change", ["settings", "code", "damage", "no json"])

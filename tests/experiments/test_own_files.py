@@ -1,5 +1,6 @@
-"""An own module or data set that changed under its old name: its runs are not pooled with the old ones."""
+"""An own module, data set or division that changed under its name: its runs are not pooled with the old."""
 
+import shutil
 import sys
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from fake_federation import BASE, Stop
 
 from fedlib.errors import UsageError
 from fedlib.experiments import runner
+from fedlib.experiments.checkpoints import unfinished_groups
 from fedlib.experiments.own_files import own_files
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
@@ -44,7 +46,7 @@ def test_a_method_of_ones_own_that_changed_is_refused(module, store):
     assert compute(run, store).computed == 0
     path.write_text(CLASS + "# another rule\n")
     for seed in (run.seed, run.seed + 1):
-        with pytest.raises(UsageError, match="own_tilt:Tilt has changed since"):
+        with pytest.raises(UsageError, match=r"Tilt has changed since .* computed: .* deleting .*--delete"):
             compute(replace(run, seed=seed), store)
     assert compute(replace(run, method="fedavg"), store).computed == 1
 
@@ -54,8 +56,12 @@ def test_what_was_begun_with_another_module_is_not_resumed(module, store):
     with pytest.raises(KeyboardInterrupt):
         compute(run, store, Stop(3), checkpoint_seconds=0.0)
     path.write_text(CLASS + "# another rule\n")
-    with pytest.raises(UsageError, match="own_tilt:Tilt has changed"):
+    with pytest.raises(UsageError, match=r"own_tilt:Tilt has changed since .* was begun") as refused:
         compute(run, store)
+    (begun,) = unfinished_groups(store, run.id, run.group_key)
+    assert str(refused.value).endswith(f"or deleting {begun.path}")
+    shutil.rmtree(begun.path)
+    assert compute(run, store).computed == 1
 
 
 def test_images_that_were_replaced_under_their_name_are_refused(tmp_path, monkeypatch, store):
@@ -84,3 +90,35 @@ def test_images_that_were_replaced_under_their_name_are_refused(tmp_path, monkey
     for other in (run, replace(run, method="fedprox", method_options={"mu": 0.1})):
         with pytest.raises(UsageError, match="mine has changed since"):
             compute(other, store)
+
+
+def test_a_division_that_was_replaced_under_its_path_is_refused(tmp_path, monkeypatch, store):
+    """Sizes 3, 1 and then 1, 3; a run stored before divisions were digested is held to nothing."""
+    fake_federation.install_for(monkeypatch, tmp_path)
+    path = tmp_path / "two.json"
+    path.write_text('{"0": [0, 1, 2], "1": [3]}')
+    run = replace(BASE, partition="from_file", partition_options={"path": str(path)})
+    (stored,) = compute(run, store).runs
+    assert list(stored.provenance["own"]) == [f"partition.path={path}"]
+    assert compute(replace(run, seed=1), store).computed == 1
+    path.write_text('{"0": [0], "1": [1, 2, 3]}')
+    for seed in (run.seed, 2):
+        with pytest.raises(UsageError, match=r"two\.json has changed since"):
+            compute(replace(run, seed=seed), store)
+    path.unlink()
+    assert compute(run, store).computed == 0
+
+    path.write_text('{"0": [0], "1": [1, 2, 3]}')
+    for old in store.scan(run.id):
+        rows = old.rows().to_dict("records")
+        store.put(old.run, rows=rows, provenance={**old.provenance, "own": {}})
+    assert compute(replace(run, seed=2), store).computed == 1
+
+
+def test_a_division_is_digested_below_the_data_folder_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "data"))
+    run = replace(BASE, partition="from_file", partition_options={"path": "cuts/two.json"})
+    assert own_files(run) == {}
+    (tmp_path / "data" / "cuts").mkdir(parents=True)
+    (tmp_path / "data" / "cuts" / "two.json").write_text("{}")
+    assert own_files(run) == {"partition.path=cuts/two.json": "44136fa355b3678a"}  # sha256sum of {}

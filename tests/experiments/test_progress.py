@@ -30,3 +30,8 @@ def test_the_time_left_is_told_from_the_rounds_alone():
         "fake/grid: round 0/10  test_accuracy 0.1000",
         "fake/grid: round 2/10  test_accuracy 0.5000  80 s left",
     ]
+
+
+def test_hours_are_told_as_a_plan_has_them():
+    """7 h for three of ten rounds: 16.33 h for the other seven."""
+    assert lines_of((0, 0, 0.1), (25200, 3, 0.5))[-1].endswith("  16.3 h left")

@@ -63,6 +63,32 @@ def resumed(store, capsys, **options):
     return next(line for line in capsys.readouterr().out.splitlines() if "resumed" in line)
 
 
+class SayingStop(Progress):
+    update = Stop.update
+
+    def __init__(self, after):
+        super().__init__(sys.stdout)
+        self.after = after
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_an_interrupt_says_where_it_stopped(store, capsys, after):
+    with pytest.raises(KeyboardInterrupt):
+        compute(store, progress=SayingStop(after))
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert told.endswith(f"seeds 0,1,2: stopped after round {after} of 8, checkpoint stored")
+
+
+def test_an_interrupt_before_the_first_round_says_nothing(store, capsys, monkeypatch):
+    def prepare(runs, *, device):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fedlib.federation, "prepare", prepare)
+    with pytest.raises(KeyboardInterrupt):
+        compute(store, progress=Progress(sys.stdout))
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("asked", [None, 3, 7])
 def test_passes_stay_as_wide_as_the_group_was_begun_with(store, capsys, monkeypatch, asked):
     widths = []

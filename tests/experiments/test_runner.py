@@ -344,7 +344,7 @@ def test_the_time_of_a_command_counts_for_all_its_processes(tmp_path):
 
 
 def test_a_locked_run_is_left_out_and_then_waited_for(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr("fedlib.experiments.budget._POLL_SECONDS", 0.01)
     lock = store.try_lock(TRIPLE[0])
     clock = iter(range(100))
     with pytest.raises(BudgetExhausted, match=r"time budget of 0\.1 minutes is used up"):
@@ -372,7 +372,8 @@ def test_a_run_of_ones_own_with_a_field_of_a_wrong_type_is_refused_in_words(fiel
 def test_waiting_names_how_many_runs_are_still_held_elsewhere(store, monkeypatch, capsys):
     locks = [store.try_lock(run) for run in TRIPLE[:2]]
     turns = iter(range(100))
-    monkeypatch.setattr(runner.time, "sleep", lambda _: next(turns) % 2 or locks.pop().release())
+    sleep = "fedlib.experiments.budget.time.sleep"
+    monkeypatch.setattr(sleep, lambda _: next(turns) % 2 or locks.pop().release())
     other = Store(store.root)
     assert runner.run_runs(TRIPLE, device="cpu", store=other, progress=Progress(sys.stdout)).computed == 3
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("waiting")]
@@ -460,6 +461,21 @@ def test_the_budget_stops_with_a_checkpoint_and_status_3(store, straight):
     assert list(store.root.rglob("checkpoint-*.pt"))
     compute(TRIPLE)
     assert [files(store, run) for run in TRIPLE] == straight
+
+
+@pytest.mark.parametrize(("last", "failing"), [(8, ""), (3, "0")])
+def test_time_that_ends_with_the_last_round_stores_the_run(monkeypatch, last, failing):
+    """0.5 of 60 s are left after round 8 of 8, or after round 3, in which the only run fails."""
+    monkeypatch.setenv("FAKE_NAN_SEED", failing)
+    now = [0.0]
+
+    class Slow(Silent):
+        def update(self, done_rounds, metrics):
+            if done_rounds == last:
+                now[0] = 59.5
+
+    outcome = runner.run_runs([BASE], device="cpu", progress=Slow(), budget=Budget(1.0, clock=lambda: now[0]))
+    assert [one.status for one in outcome.runs] == ["failed" if failing else "finished"]
 
 
 def test_the_budget_counts_the_slowest_recent_round():

@@ -28,6 +28,11 @@ def small(folder):
     return croissant(folder)
 
 
+def test_columns_are_read_without_the_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(pd, "read_parquet", None)
+    assert len(small(tmp_path)["recordSet"]) == 2
+
+
 def test_records_are_those_of_runs_with_the_columns_that_are_there(tmp_path):
     found = small(tmp_path)
     names = [field["name"] for field in found["recordSet"][0]["field"]]

@@ -1,5 +1,6 @@
 """What notebooks show of stored rows: what is asked, the largest complete profile, sharp figures."""
 
+import functools
 import io
 from dataclasses import replace
 
@@ -269,3 +270,12 @@ def test_published_claims_and_ours_are_counted_apart():
         "Of 1 claim of ours: 1 inconclusive."
     )
     assert display.verdicts_words(found[2:]) == "Of 1 claim of ours: 1 inconclusive."
+
+
+def test_tables_are_named_by_their_makers():
+    """A function, a `Deferred` and one with options bound to it; one without lines is left out."""
+    rows = pd.DataFrame({"value": [1.0]})
+    deferred = Deferred("pandas").DataFrame
+    merge = functools.partial(pd.merge, right=rows)
+    makers = [deferred, functools.partial(deferred, columns=["value"]), merge, lambda rows: rows[:0]]
+    assert [*display.make_tables(rows, makers)] == ["DataFrame-0", "DataFrame-1", "merge-2"]

@@ -1,10 +1,12 @@
 """A committed figure that is out of date is named; what differs in an antialiased edge only is not."""
 
+import fake_federation
 import numpy as np
 import PIL.Image
 import pytest
 
-from fedlib.reporting.figure_files import picture_difference
+from fedlib.reporting import figure_files
+from fedlib.reporting.figure_files import picture_difference, stale_figures
 
 
 @pytest.fixture
@@ -42,3 +44,24 @@ def test_another_size_and_an_absent_figure_are_told(picture, tmp_path):
     fresh = picture("fresh", np.zeros((4, 5, 3)))
     assert picture_difference(fresh, picture("other", np.zeros((4, 6, 3)))) == "5x4 pixels; committed 6x4"
     assert picture_difference(fresh, tmp_path / "absent.png") == "not committed"
+
+
+def test_a_committed_figure_that_is_not_drawn_any_more_is_told(tmp_path, monkeypatch):
+    """One is drawn as committed, one anew; of other folders than papers' nothing is asked."""
+    fake_federation.install_for(monkeypatch, tmp_path)
+    white = PIL.Image.new("RGB", (4, 4), "white")
+
+    def draw(papers, *, store, folder):
+        (folder / "fake").mkdir()
+        for name in ("same", "fresh"):
+            white.save(folder / "fake" / f"{name}.png")
+            yield f"fake/{name}"
+
+    committed = tmp_path / "figures"
+    for name in ("fake/same", "fake/gone", "benchmarks/growth", "published-against-ours"):
+        (committed / name).parent.mkdir(parents=True, exist_ok=True)
+        white.save(committed / f"{name}.png")
+    monkeypatch.setattr(figure_files, "figures_folder", lambda: committed)
+    monkeypatch.setattr(figure_files, "draw_figures", draw)
+    told = ["fake/fresh.png: not committed", "fake/gone.png: committed, but not drawn now"]
+    assert [*stale_figures(["fake"])] == [*stale_figures()] == told

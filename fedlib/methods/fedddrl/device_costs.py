@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fedlib.errors import check
-from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, is_played
 from fedlib.federation.aggregate import Tensors
 from fedlib.methods.fedddrl.environment import full_costs
 from fedlib.run import Run
@@ -56,7 +56,11 @@ class DeviceCosts(Method):
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         """The method's round, with B_t, H_t in seconds and H_t / H_max in its report."""
-        after, report = self.method.apply(task, state, cohort)
+        found = self.method.apply(task, state, cohort)
+        if not is_played(found):
+            return found  # the round loop refuses it
+        after, report = found
+        report.check_shapes(self.class_name, len(cohort.clients))
         if "latency_seconds" in report.columns:
             return after, report  # not all of its clients took part
         took_part = replace(cohort, clients=report.clients)  # the method may have chosen others
