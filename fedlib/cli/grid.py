@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fedlib.cli import hints
+from fedlib.cli.parsers import Once
 from fedlib.errors import UsageError, check, shortened
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
@@ -26,11 +27,12 @@ def add_selection(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     parser.add_argument(
         "artifacts", nargs=nargs, metavar="ID", help="e.g. start/curves, or a whole paper; see `fedlib list`"
     )
-    parser.add_argument("--profile", default="smoke", help=f"one of {', '.join(PROFILES)} (default: smoke)")
-    parser.add_argument("--seeds", help=f"{SEEDS_HELP}; default: the artifact's own")
+    profiles = f"one of {', '.join(PROFILES)} (default: smoke)"
+    parser.add_argument("--profile", action=Once, default="smoke", help=profiles)
+    parser.add_argument("--seeds", action=Once, help=f"{SEEDS_HELP}; default: the artifact's own")
     for option, words in (("data", "data set"), ("partition", "partition"), ("method", "method")):
         told = f"only this {words} of the grid, or this one in its place"
-        parser.add_argument(f"--{option}", help=told)
+        parser.add_argument(f"--{option}", action=Once, help=told)
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT",
         help="only the lines of --dry-run that contain this, e.g. 'ce N=100 fedavg' (may be given again)",

@@ -7,8 +7,11 @@ from typing import Any, NoReturn
 from fedlib.errors import UsageError
 
 
-class _Once(argparse.Action):
-    """An option with a value may be given once: argparse itself would take the last value in silence."""
+class Once(argparse.Action):
+    """An option that may be given once: argparse itself would take the last value in silence.
+
+    For what chooses runs; how they are computed may be given again, as scripts that wrap a command do.
+    """
 
     given = False
 
@@ -22,12 +25,11 @@ class _Once(argparse.Action):
 class Parser(argparse.ArgumentParser):
     """argparse without its usage text before an error, which is one line here; whole names of options only.
 
-    `worker_processes` leaves out options by their names. For one command line: it marks what was given.
+    `worker_processes` leaves out options by their names. For one command line: `Once` marks what was given.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False)
-        self.register("action", None, _Once)  # in place of "store"
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")

@@ -390,7 +390,6 @@ def test_a_data_set_may_be_named_as_its_file_is(capsys):
         (["--method", "fedavg", "--method", "fedprox"], "--method given twice; allowed: once"),
         (["--seeds", "1", "--seeds", "3"], "--seeds given twice; allowed: once"),
         (["--profile", "smoke", "--profile", "paper"], "--profile given twice; allowed: once"),
-        (["--store", "a", "--store=b"], "--store given twice; allowed: once"),
         (["--set", "rounds=3", "--set", "rounds=5"], "--set rounds given twice; allowed: each key once"),
     ],
 )

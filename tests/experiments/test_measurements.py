@@ -301,6 +301,7 @@ def test_two_artifacts_share_a_measurement(capsys, tmp_path, monkeypatch):
 def test_pictures_among_the_rows_do_not_flood_the_terminal(capsys, monkeypatch):
     wide = Artifact("fake/wide", "pictures", compute=lambda profile: pd.DataFrame({"images": ["eNo" * 400]}))
     monkeypatch.setattr(fake_federation, "ARTIFACTS", (*fake_federation.ARTIFACTS, wide))
+    monkeypatch.setenv("COLUMNS", "80")  # a file is as wide as it needs
     for command in ("run", "show"):
         assert main([command, "fake/wide"]) == 0
         assert "eNo" * 21 not in capsys.readouterr().out
