@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from benchmarks.common import make_parser, write_results
 from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.progress import Progress
-from fedlib.experiments.runner import Budget, BudgetExhausted, resolve_device, run_runs
+from fedlib.experiments.runner import resolve_device, run_runs
 from fedlib.experiments.store import Store
 from fedlib.papers.feddrl.runs import CLIENTS, PARTITIONS, base_run, with_methods
 from fedlib.run import Run

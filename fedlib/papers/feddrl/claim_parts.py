@@ -1,4 +1,4 @@
-"""What FedDRL's claims FEDDRL-C1 to C15 measure: parts with estimand, printed effect, margin and kind."""
+"""Parts of FedDRL's claims FEDDRL-C1 to C15: what each measures, its printed effect, margin and kind."""
 
 from dataclasses import replace
 from functools import partial
