@@ -187,7 +187,10 @@ def plot_weights(rows: pd.DataFrame) -> Figure:
         ("^", "#000000", "largest R"),
     ]
     marks += [("x", DROPPED, "printed, w2 = 0.1")]
-    axes[0, -1].legend(handles=handles_of(marks), loc="center")
+    handles = handles_of(marks)
+    for handle in handles[-3:-1]:  # the triangles are hollow, so that they hide no point
+        handle.set_markerfacecolor("none")
+    axes[0, -1].legend(handles=handles, loc="center")
     for ax in axes[-1]:
         ax.set_xlabel("w1")
     return _finish(fig, rows[rows.seed == rows.seed.min()], "first evaluation episode of FedAvg")
