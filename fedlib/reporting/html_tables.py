@@ -17,7 +17,7 @@ import pandas as pd
 from fedlib.analysis.intervals import decimals as decimals_of
 
 MAX_PIXELS = 826  # what JupyterLab shows in a window of 1000, by the widths below
-FOLD_FROM = 20  # rows
+FOLD_FROM = 21  # rows
 _CHARACTER, _HEADER_CHARACTER, _PADDING = 6.6, 7.4, 16  # pixels at 12 px, in a wide font such as DejaVu Sans
 _SIGNED = re.compile(r"\b(difference|diff|gain|lead|less|minus|ahead of|effect)\b")
 _KEYS = ("N", "K", "seed")  # numbers that name a line
