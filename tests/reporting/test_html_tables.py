@@ -123,9 +123,9 @@ def test_ids_repeat_and_are_valid_in_a_style_sheet():
 
 
 def test_long_tables_fold_and_text_is_escaped():
-    frame = pd.DataFrame({"a": ["<b>"] * 20})
+    frame = pd.DataFrame({"a": ["<b>"] * 21})
     text = html_table(frame, name="t")
-    assert text.startswith("<details><summary>20 lines</summary>")
+    assert text.startswith("<details><summary>21 lines</summary>")
     assert "<details>" not in html_table(frame[1:], name="t")
     assert "<b>" not in text
     entry = html_list([("<b>", ["x `y` -1; and z", "2"])])
