@@ -154,8 +154,3 @@ def _has_constant(value: Any) -> bool:
 def from_description(description: Mapping[str, Any]) -> Run:
     """The run that `describe` was called on."""
     return Run(**description)
-
-
-def count_of_runs(count: int) -> str:
-    """`1 run`, `3 runs`."""
-    return f"{count} run{'' if count == 1 else 's'}"

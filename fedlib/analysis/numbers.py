@@ -23,7 +23,7 @@ from fedlib.analysis.intervals import (
     number_words,
 )
 from fedlib.analysis.samples import samples_of
-from fedlib.analysis.tables import counted
+from fedlib.words import counted
 
 RowsOf = Callable[[str], pd.DataFrame]  # artifact id -> its rows, empty where there are none
 README, FINDINGS = "README.md", "docs/findings.md"

@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_side, effect_words, mean_interval, ratio_words
 from fedlib.data.titles import title_of
+from fedlib.words import counted
 
 
 def format_table(frame: pd.DataFrame, width: int | None = None, *, numbers: Sequence[str] = ()) -> str:
@@ -165,11 +166,6 @@ def standing_words(found: Mapping[str, Interval], word: str) -> str:
     """`ahead under CE and PA, undecided under CN`: names by the side of 0 of their intervals."""
     sides = by_side(found, above="ahead", below="behind")
     return ", ".join(f"{side} {word} {listed(names)}" for side, names in sides.items() if names)
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 seed`, `3 seeds`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def span_words(values: Sequence[int]) -> str:

@@ -10,8 +10,8 @@ from fedlib.cli.parsers import Once
 from fedlib.errors import UsageError, check, shortened
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
-from fedlib.run import count_of_runs
 from fedlib.validation import check_command_numbers
+from fedlib.words import counted
 
 if TYPE_CHECKING:
     from fedlib.experiments.artifact import Artifact
@@ -211,7 +211,7 @@ def _uncommitted(plans: Plans) -> Plans:
     for artifact, runs in plans.items():
         left[artifact] = without_committed(runs)
         if runs and not left[artifact]:
-            print(f"{artifact.id}: {count_of_runs(len(runs))}, all committed")
+            print(f"{artifact.id}: {counted(len(runs), 'run')}, all committed")
             del left[artifact]
     return left
 
@@ -259,7 +259,7 @@ def show_times(plans: Plans, profile: str, store: "Store", *, again: bool = Fals
         if runs:
             all_missing |= {run.key: run for run in missing}
             time = timings.of_runs(missing)
-            stored = f"{count_of_runs(len(runs))}, {len(runs) - len(missing)} stored"
+            stored = f"{counted(len(runs), 'run')}, {len(runs) - len(missing)} stored"
         elif measurement and (again or load_measurement(measurement, profile, store) is None):
             time = expected_measurement(measurement, profile)
             stored = how_it_is_stored(measurement, profile, store)

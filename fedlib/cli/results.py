@@ -8,7 +8,7 @@ from fedlib.cli.output import print_table
 from fedlib.errors import check, check_name
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.selection import SEEDS_HELP
-from fedlib.run import count_of_runs
+from fedlib.words import counted
 
 if TYPE_CHECKING:
     from fedlib.experiments.store import Store
@@ -48,13 +48,13 @@ def results_command(arguments: argparse.Namespace) -> int:
         return 0
     print_table(stored_runs.overview(found))
     if not arguments.delete:
-        count = count_of_runs(len(found))
+        count = counted(len(found), "run")
         shown = [stored.run.id for stored in found if stored.run.id in artifacts()]  # not of `run_runs` alone
         hint = f"; one artifact: python -m fedlib show {shown[0]}" if shown else ""
         print(f"{count} in {store.root}{hint}")
         return 0
-    check(arguments.yes, f"{count_of_runs(len(found))} would be deleted; allowed: --delete --yes")
-    print(f"{count_of_runs(stored_runs.delete(store, found))} deleted")
+    check(arguments.yes, f"{counted(len(found), 'run')} would be deleted; allowed: --delete --yes")
+    print(f"{counted(stored_runs.delete(store, found), 'run')} deleted")
     return 0
 
 

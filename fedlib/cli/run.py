@@ -12,7 +12,7 @@ from fedlib.cli.output import tell
 from fedlib.errors import EXIT_BUDGET, EXIT_FAILED
 from fedlib.experiments import worker_processes
 from fedlib.experiments.budget import BudgetExhausted
-from fedlib.run import count_of_runs
+from fedlib.words import counted
 
 if TYPE_CHECKING:
     from fedlib.experiments.artifact import Artifact, Measurement
@@ -159,7 +159,7 @@ def _print_rows_found(artifact: "Artifact", arguments: argparse.Namespace, store
     from fedlib.experiments.results import load_rows
 
     found = len(load_rows(artifact, profile=arguments.profile, store=store))
-    print(f"{artifact.id}: {found} row{'' if found == 1 else 's'}")
+    print(f"{artifact.id}: {counted(found, 'row')}")
     print(f"next: python -m fedlib show {artifact.id}{_given(arguments, 'profile', 'store')}")
 
 
@@ -203,7 +203,7 @@ def _print_outcome(
         print(describe_group(members, told))
     for stored in outcome.failed:
         print(f"fedlib: {stored.run.label()}: {stored.reason}", file=sys.stderr)
-    runs = count_of_runs(len(outcome.runs))
+    runs = counted(len(outcome.runs), "run")
     print(f"{artifact.id}: {runs}, {computed} computed now, {len(outcome.failed)} failed")
     if outcome.runs:
         methods = {run.method for run in artifact.runs(arguments.profile)}

@@ -5,7 +5,7 @@ import sys
 
 from fedlib.cli import grid
 from fedlib.errors import check
-from fedlib.run import count_of_runs
+from fedlib.words import counted
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def _show_states(store: object) -> int:
             f", {n} {word}" for n, word in ((state.failed, "failed"), (state.missing, "missing")) if n
         )
         logs = f"; logs: {state.logs[0].parent}" if problem and state.logs else ""
-        print(f"{state.label}: {count_of_runs(state.stored)} stored{problem}{logs}")
+        print(f"{state.label}: {counted(state.stored, 'run')} stored{problem}{logs}")
     if not states:
         print(f"nothing was submitted with the store {store.root}")
     return submissions.exit_status(states)

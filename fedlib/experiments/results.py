@@ -28,7 +28,8 @@ from fedlib.experiments.result_files import (
 )
 from fedlib.experiments.selection import expand
 from fedlib.experiments.store import FINISHED, StaleRowsWarning, Store, StoreWarning, plain
-from fedlib.run import Run, count_of_runs
+from fedlib.run import Run
+from fedlib.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,7 @@ def _warn_if_lost(artifact: Artifact, place: str, profile: str, known: set[str])
         return
     absent = sum(run.id == place and run.key not in known for run in expand(artifact, profile))
     if absent:
-        lost = f"{count_of_runs(absent)} of {artifact.id} at {profile} {'are' if absent > 1 else 'is'} filed"
+        lost = f"{counted(absent, 'run')} of {artifact.id} at {profile} {'are' if absent > 1 else 'is'} filed"
         told = f"{path} is missing, where {lost}; restore it with `git checkout`"
         warnings.warn(StoreWarning(told), stacklevel=3)
 
@@ -239,7 +240,7 @@ def _why_nothing(place: str, profile: str, store: Store, wanted: set[str]) -> st
     beside = sum(run.group_key not in wanted for run in found)
     if not beside:
         return f"{nothing}; run it first"
-    others = f"{count_of_runs(beside)} with other settings (a method, data or --set of your own)"
+    others = f"{counted(beside, 'run')} with other settings (a method, data or --set of your own)"
     read = f"fedlib.load_results({place!r}, {profile!r}, store={str(store.root)!r})"
     return f"{nothing} with its own settings; {others} cannot be exported, {read} reads the finished ones"
 
@@ -328,7 +329,7 @@ def stored_counts(
         scans[place] = Counter(one.run.group_key for one in stored)
     for profile, keys in wanted.items():
         count = sum(scans[place][key] for place, own in keys.items() for key in own)
-        parts = [count_of_runs(count)] if count else []
+        parts = [counted(count, "run")] if count else []
         if artifact.measurement and measurement_path(artifact.measurement, profile, store).is_file():
             parts += ["rows"]
         if _has_results(artifact, profile, keys):

@@ -29,8 +29,9 @@ from fedlib.experiments.preflight import check_run_names
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import FAILED, Store, StoredRun
 from fedlib.experiments.tracking import Tracker
-from fedlib.run import Run, count_of_runs
+from fedlib.run import Run
 from fedlib.validation import check_command_numbers, check_fields
+from fedlib.words import counted
 
 
 @dataclass
@@ -192,7 +193,7 @@ class _Suite:
         while busy:
             if (waiting := sum(map(len, busy))) != told:
                 told = waiting
-                self.context.progress.say(f"waiting for another process at work on {count_of_runs(waiting)}")
+                self.context.progress.say(f"waiting for another process at work on {counted(waiting, 'run')}")
             self.context.budget.wait()
             busy = [left for members in busy if (left := self._work_on(members))]
 
@@ -339,5 +340,5 @@ def describe_group(members: Sequence[StoredRun], told: Mapping[str, str]) -> str
         return f"{head}: {len(finished)} of {len(members)} seeds finished"
     spread = f" ± {statistics.stdev(accuracy):.4f} (s.d.)" if len(accuracy) > 1 else ""
     stand_in = " (stand-in data)" if members[0].provenance["dataset"]["stand_in"] else ""
-    seeds = f"{len(accuracy)} seed{'' if len(accuracy) == 1 else 's'}"
+    seeds = counted(len(accuracy), "seed")
     return f"{head}: test accuracy {statistics.fmean(accuracy):.4f}{spread}, {seeds}{stand_in}"

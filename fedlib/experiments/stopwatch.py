@@ -1,24 +1,12 @@
 """Wall-clock timing of calls and of single rounds of a run."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from fedlib.federation import Method, ServerState, Task, next_cohort
-
-
-@contextmanager
-def cpu_threads(count: int) -> Iterator[None]:
-    """Set the number of torch's CPU threads within a context."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def timed(call: Callable[[], Any], calls: int, warm_ups: int) -> list[float]:

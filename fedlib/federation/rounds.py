@@ -224,7 +224,7 @@ def _evaluate(
     found, server = {}, method.evaluated(task, server)
     if _has_global_model(task, server):
         if on_server and task.server is not None:
-            found["server"] = server_evaluation(task, server)
+            found["server"] = _server_evaluation(task, server)
         tests = task.test_segments
         found["test"] = evaluate_segments(task.trainer, task.test, server.params, server.buffers, tests)
     if clients is not None:
@@ -234,8 +234,14 @@ def _evaluate(
     return found
 
 
-def server_evaluation(task: Task, server: ServerState) -> list[Evaluation]:
-    """The global models on the server's own images, on the device."""
+def server_measures(task: Task, server: ServerState) -> tuple[Tensor, Tensor]:
+    """Mean loss and accuracy [R] of the global models on the server's own images, float64 on the CPU."""
+    found = _server_evaluation(task, server)
+    loss, accuracy = torch.stack([torch.stack([e.loss[0], e.accuracy[0]]) for e in found]).cpu().double().T
+    return loss, accuracy
+
+
+def _server_evaluation(task: Task, server: ServerState) -> list[Evaluation]:
     samples = given(task.server, "server_share")
     return evaluate_segments(task.trainer, samples, server.params, server.buffers, task.server_segments)
 

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from fedlib.engine.batches import on_device
-from fedlib.engine.hardware.device import to_host
 from fedlib.errors import check_name
 from fedlib.federation import (
     Cohort,
@@ -30,7 +29,7 @@ from fedlib.federation import (
     Task,
     on_host,
     require_server_images,
-    server_evaluation,
+    server_measures,
 )
 from fedlib.federation.client_updates import initial_state, method_streams, restarted, train_and_average
 from fedlib.rl.dirichlet import WeightAgent, WeightSearch, draw_weights, score
@@ -73,13 +72,13 @@ class AutoFedRL(Method):
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         agent = WeightAgent(**on_host(state.memory["agent"]))
         first = task.run.episode(cohort.round)[1] == 1
-        before = server_loss(task, state)[0] if first else state.memory["loss"].cpu()
+        before = server_measures(task, state)[0] if first else state.memory["loss"].cpu()
         clients = torch.from_numpy(cohort.clients)
         concentration = agent.concentration.gather(1, clients)
         weights = draw_weights(concentration, method_streams(task, "weights", cohort.round))  # 1
         shares = on_device(weights.float().numpy(), task.device)
         after, report = train_and_average(task, state, cohort, shares)  # 2
-        loss, accuracy = server_loss(task, after)
+        loss, accuracy = server_measures(task, after)
         reward = improvement(before, loss)  # 3
         scores = torch.zeros_like(agent.concentration).scatter(1, clients, score(concentration, weights))
         agent = agent.remember(scores, reward, window=self.window)
@@ -105,11 +104,3 @@ def improvement(before: Tensor, after: Tensor) -> Tensor:
     """r = 1 - after / before [R] of losses [R]; 0 where one is not finite: such a run fails by its row."""
     reward = 1 - after / before
     return torch.where(before.isfinite() & reward.isfinite(), reward, 0.0)
-
-
-def server_loss(task: Task, state: ServerState) -> tuple[Tensor, Tensor]:
-    """Mean loss and accuracy [R] of the global models on the server's own images, float64 on the CPU."""
-    found = server_evaluation(task, state)
-    measured = [torch.stack([getattr(one, name)[0] for one in found]) for name in ("loss", "accuracy")]
-    loss, accuracy = to_host(measured)
-    return loss.double(), accuracy.double()

@@ -32,7 +32,7 @@ from fedlib.federation import (
     Task,
     on_host,
     require_server_images,
-    server_evaluation,
+    server_measures,
 )
 from fedlib.federation.aggregate import Tensors
 from fedlib.federation.client_updates import (
@@ -160,7 +160,7 @@ class Favor(Method):
         sane = dqn.finite_values(team.network, before)
         action = dqn.draw(team.network, before, method_streams(task, "act", number))
         after, report = self._play(task, state, Cohort(number, action.numpy()))
-        accuracy = torch.stack([one.accuracy[0] for one in server_evaluation(task, after)]).cpu().double()
+        _, accuracy = server_measures(task, after)
         omega = self.omega(task.run)
         earned = reward(accuracy, omega)
         lost = ~report.train_loss.isfinite().all(dim=1).cpu()

@@ -10,7 +10,7 @@ from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
 from fedlib.analysis.decisions import ARITHMETIC, VERDICTS
 from fedlib.analysis.intervals import LOGARITHM, number_words, ratio_words, unit_words
 from fedlib.analysis.power import Power, power_of, power_with
-from fedlib.analysis.tables import counted, span_words
+from fedlib.analysis.tables import span_words
 from fedlib.experiments.artifact import PROFILES
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS
@@ -18,6 +18,7 @@ from fedlib.paths import project_root
 from fedlib.reporting import verdict_cache
 from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import Load, decide_claims, deciding_rows, keep_records, loader
+from fedlib.words import counted
 
 Judged = list[tuple[Claim, Verdict]]
 ENOUGH_POWER = 0.2  # a rule with less is no rule: it needs more seeds, or more pooling

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE, REFUTED
 from fedlib.analysis.intervals import LOGARITHM
-from fedlib.analysis.tables import counted, dataset_words, listed, provenance_line, seeds_of_rows
+from fedlib.analysis.tables import dataset_words, listed, provenance_line, seeds_of_rows
 from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact, maker_name
 from fedlib.papers import PAPERS, errata_table
@@ -25,6 +25,7 @@ from fedlib.plotting.style import labelled
 from fedlib.reporting.html_tables import html_list, html_parts, html_table
 from fedlib.reporting.verdict_cache import Record
 from fedlib.run import Run
+from fedlib.words import counted
 
 Maker = Callable[[pd.DataFrame], pd.DataFrame]
 

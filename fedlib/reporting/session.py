@@ -36,7 +36,8 @@ from fedlib.reporting.parameters import (
 )
 from fedlib.reporting.verdict_cache import Record
 from fedlib.reporting.verdicts import effects, loader, published_first, records
-from fedlib.run import Run, count_of_runs
+from fedlib.run import Run
+from fedlib.words import counted
 
 SHOWN = ("largest", "mine")
 COMPUTE = ("shown", "all")
@@ -187,7 +188,7 @@ class Session:
             missing = [run for run in self._missing_runs(artifact) if run.key not in planned]
             planned |= {run.key for run in missing}  # artifacts share runs
             if missing:
-                lines.append((artifact.id, count_of_runs(len(missing)), timings.of_runs(missing)))
+                lines.append((artifact.id, counted(len(missing), "run"), timings.of_runs(missing)))
             elif self._lacks_measurement(artifact):
                 lines.append(
                     (artifact.id, "measurement", expected_measurement(artifact.measurement, self.profile))
@@ -252,7 +253,7 @@ class Session:
         )
         failed = [stored for stored in found.failed if stored.run.key not in may_fail]
         reasons = {stored.reason for stored in failed}
-        check(not failed, f"{count_of_runs(len(failed))} failed: {'; '.join(map(str, reasons))}")
+        check(not failed, f"{counted(len(failed), 'run')} failed: {'; '.join(map(str, reasons))}")
         if late:
             raise late[0]
 

@@ -25,7 +25,8 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from fedlib.errors import check, check_name
-from fedlib.rl.networks import BETA_1, BETA_2, EPSILON, Layers, Mlp, one_thread, soft_update_
+from fedlib.processors import torch_threads
+from fedlib.rl.networks import BETA_1, BETA_2, EPSILON, Layers, Mlp, soft_update_
 from fedlib.rl.replay import Replay, sample_proportional
 from fedlib.validation import check_fields
 
@@ -111,7 +112,7 @@ class Ddpg:
         value = self.value(agent.critic, replay.states, replay.actions)
         return (self.targets(agent, replay) - value).abs()
 
-    @one_thread()
+    @torch_threads(1)
     def learn(
         self,
         agent: Agent,

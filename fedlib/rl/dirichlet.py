@@ -18,6 +18,7 @@ from torch import Tensor
 
 from fedlib.errors import check
 from fedlib.rl.networks import adam_
+from fedlib.rl.replay import appended
 from fedlib.validation import check_fields
 
 BETAS = (0.7, 0.7)  # of Adam, in the authors' code
@@ -54,9 +55,8 @@ class WeightAgent:
     def remember(self, scores: Tensor, rewards: Tensor, *, window: int) -> "WeightAgent":
         """With one more round, [R, N] and [R]; beyond `window` the oldest leaves."""
         check(window >= 1, f"window={window} given for a search of weights; allowed: 1 or more")
-        joined = [torch.cat([self.scores, scores.unsqueeze(1)], dim=1)[:, -window:]]
-        joined += [torch.cat([self.rewards, rewards.unsqueeze(1)], dim=1)[:, -window:]]
-        return WeightAgent(self.concentration, self.moments, *joined, self.steps)
+        rounds = appended((self.scores, self.rewards), (scores, rewards), last=window)
+        return WeightAgent(self.concentration, self.moments, *rounds, steps=self.steps)
 
     def __len__(self) -> int:
         return self.rewards.shape[1]

@@ -14,8 +14,6 @@ https://arxiv.org/abs/1412.6980, Algorithm 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -93,21 +91,6 @@ def adam_(
 def soft_update_(target: Tensor, main: Tensor, rho: float) -> None:
     """`phi' <- (1 - rho) phi' + rho phi` in place (FEDDRL-A16; FRL F12: rho weighs the main network)."""
     target.lerp_(main, rho)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch on one thread: operations this small lose more by waiting for a second one than they gain.
-
-    On a busy machine that is ten times and more. It also makes an agent's numbers independent of
-    the number of threads.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedlib.errors import check, check_name
-from fedlib.rl.networks import Mlp, adam_, one_thread
+from fedlib.processors import torch_threads
+from fedlib.rl.networks import Mlp, adam_
+from fedlib.rl.replay import appended
 from fedlib.validation import check_fields
 
 RETURNS = ("to_go", "immediate")
@@ -71,8 +73,7 @@ class MovingBatch:
     def add(self, states: Tensor, actions: Tensor, rewards: Tensor, *, size: int) -> "MovingBatch":
         """With the triple of one more round, [R, k], [R, k, 2], [R]; beyond `size` the oldest leaves."""
         check(size >= 1, f"size={size} given for a moving batch; allowed: 1 or more")
-        pairs = zip(vars(self).values(), (states, actions, rewards), strict=True)
-        return MovingBatch(*(torch.cat([old, new.unsqueeze(1)], dim=1)[:, -size:] for old, new in pairs))
+        return MovingBatch(*appended(vars(self).values(), (states, actions, rewards), last=size))
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ class Reinforce:
         logs = self.log_likelihood(network, batch.states, batch.actions)
         return (logs * self.weights(batch.rewards)).mean(dim=1)
 
-    @one_thread()
+    @torch_threads(1)
     def learn(self, agent: Evaluator, batch: MovingBatch) -> Evaluator:
         """Take an ascent step once the moving batch is full (Algorithm 1, lines 21 to 25)."""
         if len(batch) < self.batch_rounds:

@@ -5,7 +5,7 @@ sec. 3.3 for proportional priorities; FedDRL's Algorithm 1, lines 1, 2 and 4, an
 FEDDRL-A18, A19. No importance weights: FedDRL has none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,11 +44,7 @@ class Replay:
     ) -> "Replay":
         """With one more experience per replica: [R, S], [R, A], [R], [R, S]. The oldest gives way."""
         check(capacity >= 1, f"capacity={capacity} given for a replay buffer; allowed: 1 or more")
-        new = (state, action, reward, next_state)
-        joined = [
-            torch.cat([old, one.unsqueeze(1)], dim=1) for old, one in zip(self._fields, new, strict=True)
-        ]
-        return Replay(*(tensor[:, -capacity:] for tensor in joined))
+        return Replay(*appended(self._fields, (state, action, reward, next_state), last=capacity))
 
     def take(self, index: Tensor) -> "Replay":
         """The experiences at index [R, B] of each replica."""
@@ -66,6 +62,12 @@ class Replay:
     @property
     def _fields(self) -> tuple[Tensor, ...]:
         return self.states, self.actions, self.rewards, self.next_states
+
+
+def appended(past: Iterable[Tensor], new: Iterable[Tensor], *, last: int) -> Iterator[Tensor]:
+    """Each [R, n, ...] of `past` with [R, ...] of `new` behind it; of these the `last` ones."""
+    for old, one in zip(past, new, strict=True):
+        yield torch.cat([old, one.unsqueeze(1)], dim=1)[:, -last:]
 
 
 def permute_rewards(rewards: Tensor, streams: Sequence[np.random.Generator]) -> Tensor:

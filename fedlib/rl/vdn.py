@@ -22,7 +22,9 @@ import torch
 from torch import Tensor
 
 from fedlib.errors import check
-from fedlib.rl.networks import Mlp, adam_, one_thread
+from fedlib.processors import torch_threads
+from fedlib.rl.networks import Mlp, adam_
+from fedlib.rl.replay import appended
 from fedlib.validation import check_fields
 
 
@@ -67,8 +69,7 @@ class Transitions:
         check(capacity >= 1, f"capacity={capacity} given for transitions; allowed: 1 or more")
         ended = torch.zeros_like(rewards) + done
         new = (states, actions, rewards, next_states, ended)
-        pairs = zip(vars(self).values(), new, strict=True)
-        return Transitions(*(torch.cat([old, one.unsqueeze(1)], dim=1)[:, -capacity:] for old, one in pairs))
+        return Transitions(*appended(vars(self).values(), new, last=capacity))
 
     def take(self, index: Tensor) -> "Transitions":
         """The transitions at index [R, B] of each replica."""
@@ -165,7 +166,7 @@ class Vdn:
         """[R] mean squared error of Q_tot."""
         return (goal - self.total(network, batch.states, batch.actions)).square().mean(dim=-1)
 
-    @one_thread()
+    @torch_threads(1)
     def learn(
         self, team: Team, memory: Transitions, streams: Sequence[np.random.Generator]
     ) -> tuple[Team, Tensor]:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import torch
 
 from fedlib.experiments import stopwatch
 from fedlib.federation import initial_state, next_cohort
@@ -43,19 +42,6 @@ def test_calls_by_name_take_turns_from_the_first_warm_up_on(clock):
     named = {"a": clock.call("a", 9, 1, 2), "b": clock.call("b", 8, 4, 5)}
     assert stopwatch.timed_in_turns(named, 2, 1) == {"a": [1, 2], "b": [4, 5]}
     assert clock.called == ["a", "b"] * 3
-
-
-def test_the_number_of_threads_is_set_back_after_an_error():
-    before, within = torch.get_num_threads(), []
-
-    def fail():
-        with stopwatch.cpu_threads(before + 1):
-            within.append(torch.get_num_threads())
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert (within, torch.get_num_threads()) == ([before + 1], before)
 
 
 def test_each_call_plays_the_next_round_of_the_run():

@@ -6,13 +6,13 @@ import sys
 
 import killed
 import pytest
-import torch
 
 from fedlib.experiments.checkpoints import unfinished_groups
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
 from fedlib.methods import METHODS
+from fedlib.processors import torch_threads
 
 RUNS = killed.smallest_runs()
 
@@ -20,10 +20,8 @@ RUNS = killed.smallest_runs()
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
     """As in the killed processes: another number of threads may change the last digits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with torch_threads(1):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from fedlib.rl import Mlp
-from fedlib.rl.networks import Layers, adam_, one_thread, soft_update_
+from fedlib.rl.networks import Layers, adam_, soft_update_
 
 
 def generator(seed=0):
@@ -101,21 +101,6 @@ def test_soft_update_by_hand():
     torch.testing.assert_close(target, torch.tensor([[2.0, 2.0]]))
     soft_update_(target, torch.tensor([[7.0, 9.0]]), 1.0)
     torch.testing.assert_close(target, torch.tensor([[7.0, 9.0]]))
-
-
-@pytest.fixture
-def _two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("_two_threads")
-def test_one_thread_is_given_back():
-    with one_thread():
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == 2
 
 
 def test_a_network_of_slots_by_autograd():

@@ -38,7 +38,7 @@ from fedlib.federation import (
     moved,
     next_cohort,
     require_server_images,
-    server_evaluation,
+    server_measures,
 )
 from fedlib.federation.client_updates import (
     cohort_work,
@@ -207,7 +207,7 @@ class FedDdrl(Method):
         weights = on_device(shares.astype(np.float32), task.device)
         after, report = finish_round(task, state, cohort, trained, weights)  # 24
 
-        accuracy = reward_accuracy(task, after)  # lines 25 to 28
+        accuracy = server_measures(task, after)[1].numpy()  # A_t (A9), lines 25 to 28
         latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept)
         share = latency / world.latency_unit(self.latency_unit, task.run.local_epochs)
         bias = state.memory["bias"].cpu().numpy()
@@ -231,7 +231,7 @@ class FedDdrl(Method):
 
     def _reset(self, task: Task, state: ServerState) -> ServerState:
         """Observation at the start of an episode: the accuracy of w_0, no client yet."""
-        accuracy = torch.from_numpy(reward_accuracy(task, state))
+        _, accuracy = server_measures(task, state)
         return replace(state, memory={**state.memory, **first_histories(task), "accuracy": accuracy})
 
     def _bias(self, task: Task) -> Tensor:
@@ -321,12 +321,6 @@ class FedDdrl(Method):
             return memory
         streams = method_streams(task, "permute", *names)
         return replace(memory, rewards=permute_rewards(memory.rewards, streams))
-
-
-def reward_accuracy(task: Task, state: ServerState) -> np.ndarray:
-    """[R] A_t of the rewards: the global models' accuracy on the server's own images (A9)."""
-    found = server_evaluation(task, state)
-    return torch.stack([one.accuracy[0] for one in found]).cpu().double().numpy()
 
 
 def continue_training(task: Task, cohort: Cohort, probe: Trained, epochs: np.ndarray) -> Trained:

@@ -17,8 +17,8 @@ from torch import Tensor
 from fedlib.errors import UsageError, check, check_name
 from fedlib.federation import Task, method_generators, on_host
 from fedlib.methods.feddrl import mdp
+from fedlib.processors import torch_threads
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
-from fedlib.rl.networks import one_thread
 from fedlib.rl.replay import permute_rewards
 from fedlib.validation import check_fields
 
@@ -231,7 +231,7 @@ class AggregationAgent:
             allowed = "finite numbers, 0 or more" if positive else "finite numbers"
             raise UsageError(f"{name} given: {report[r, k].item()} at [{r}, {k}]; allowed: {allowed}")
 
-    @one_thread()
+    @torch_threads(1)
     def decide(
         self, learner: AgentState, before: Tensor, after: Tensor, sizes: Tensor, streams: Streams
     ) -> tuple[AgentState, Tensor, dict[str, list[Any]]]:

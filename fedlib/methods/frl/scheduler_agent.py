@@ -29,8 +29,8 @@ from fedlib import seeds
 from fedlib.errors import check, check_name
 from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.methods.frl.workers import Workers, draw_workers, mean_workers, worker_times
+from fedlib.processors import torch_threads
 from fedlib.rl import Agent, Ddpg, Mlp, Replay
-from fedlib.rl.networks import one_thread
 from fedlib.rl.replay import permute_rewards
 from fedlib.validation import check_fields
 
@@ -232,7 +232,7 @@ def untrained_agent(rule: Scheduler, world: World) -> Agent:
     return rule.ddpg(len(world.sizes)).init([seeds.torch_generator(*world.stream, "agent")])
 
 
-@one_thread()
+@torch_threads(1)
 def train_scheduler(rule: Scheduler, world: World) -> Training:
     """Algorithm 2 without a task model: up to `experiments` times `experiment_rounds` rounds."""
     workers, agent = len(world.sizes), untrained_agent(rule, world)

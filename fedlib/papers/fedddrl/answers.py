@@ -11,10 +11,11 @@ from fedlib.analysis.claims import effects_of
 from fedlib.analysis.intervals import Interval, barely_decided, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
-from fedlib.analysis.tables import counted, listed, side_words
+from fedlib.analysis.tables import listed, side_words
 from fedlib.papers.fedddrl import estimands, quantities, runs
 from fedlib.papers.fedddrl.claims import LATENCIES, UPLOADED
 from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SECOND_AGENT
+from fedlib.words import counted
 
 ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
 STEPS = tuple(zip(ABLATION[1:], ABLATION[:-1], strict=True))

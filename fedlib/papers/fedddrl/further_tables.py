@@ -9,11 +9,12 @@ import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, mean_interval
 from fedlib.analysis.memo import map_distinct
-from fedlib.analysis.tables import counted, side_words, span_words, summarise_seeds
+from fedlib.analysis.tables import side_words, span_words, summarise_seeds
 from fedlib.errors import check
 from fedlib.papers.fedddrl import quantities, return_tables, runs
 from fedlib.papers.fedddrl.further_runs import DEPLOYED
 from fedlib.papers.fedddrl.returns import measured
+from fedlib.words import counted
 
 QUANTITIES = {"return": "return", "accuracy": "accuracy (points)", "latency %": "latency (% of FedAvg's)"}
 UNITS = {"fedddrl": "largest value", "fedddrl: cohort": "cohort's sum"}

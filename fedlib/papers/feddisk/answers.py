@@ -18,7 +18,7 @@ from fedlib.analysis.intervals import (
 )
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_values
-from fedlib.analysis.tables import counted, json_column, listed, side_words, span_words
+from fedlib.analysis.tables import json_column, listed, side_words, span_words
 from fedlib.data.titles import title_of
 from fedlib.methods.feddisk.density_ratio import CLIP
 from fedlib.papers.feddisk.gates import FLAT
@@ -47,6 +47,7 @@ from fedlib.papers.feddisk.quantities import (
 )
 from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import trial_mean
+from fedlib.words import counted
 
 ALIKE = 0.1  # points in every trial: two competitors that make one comparison
 NOTICEABLE = DEFAULT_MARGINS["%"]  # of the validation loss: C8's margin

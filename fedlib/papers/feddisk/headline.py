@@ -8,7 +8,7 @@ from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, barely_decided, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.samples import samples_of
-from fedlib.analysis.tables import counted, dataset_titles
+from fedlib.analysis.tables import dataset_titles
 from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.ablation_tables import (
     ablation_table,
@@ -37,6 +37,7 @@ from fedlib.papers.feddisk.quantities import (
     trials_that_reach,
 )
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, case_of
+from fedlib.words import counted
 
 NOT_AT_LENGTH = "At the paper's length this control was not run."
 

@@ -16,9 +16,9 @@ import pandas as pd
 
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
-from fedlib.analysis.tables import counted
 from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
+from fedlib.words import counted
 
 ARTIFACT = "feddisk/readings"
 EPOCHS = "2 epochs"  # the work a round where it is no number of mini-batches

@@ -11,10 +11,10 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import Interval, by_side, by_sign, mean_interval, mean_words, number_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted
 from fedlib.papers.feddrl import estimands, quantities
 from fedlib.papers.feddrl.errata import accuracies, from_text
 from fedlib.papers.feddrl.quantities import THREE
+from fedlib.words import counted
 
 Measure = Callable[[pd.DataFrame], pd.Series]  # rows of a cell to a number for each seed
 UNTRAINED = ("feddrl", "untrained")  # the agent and its policy before training

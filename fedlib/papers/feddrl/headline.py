@@ -10,7 +10,7 @@ from fedlib.analysis.claims import real_rows
 from fedlib.analysis.decisions import above_zero
 from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.estimands import ROUNDS
@@ -19,6 +19,7 @@ from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
 from fedlib.papers.feddrl.length_runs import LENGTH_CELLS, WITH_TEN
 from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, PAPERS_CNN
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
+from fedlib.words import counted
 
 REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
 BY_LEVEL = (

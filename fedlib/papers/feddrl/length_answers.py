@@ -20,7 +20,7 @@ from fedlib.analysis.intervals import (
     ratio_words,
 )
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.experiments.durations import Timings, minutes
 from fedlib.papers.feddrl import estimands, quantities
 from fedlib.papers.feddrl.answers import lead_by_share
@@ -37,6 +37,7 @@ from fedlib.papers.feddrl.runs import (
     with_methods,
 )
 from fedlib.papers.feddrl.tables import LAST_ROUNDS
+from fedlib.words import counted
 
 LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
 CHANGES = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}

@@ -14,13 +14,13 @@ import torch
 from fedlib import seeds
 from fedlib.errors import check_name
 from fedlib.experiments.artifact import PROFILES
-from fedlib.experiments.stopwatch import cpu_threads, round_player, timed, timed_in_turns
+from fedlib.experiments.stopwatch import round_player, timed, timed_in_turns
 from fedlib.federation import aggregate, prepare
 from fedlib.methods.feddrl.agent import AgentState
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.models import make_model
 from fedlib.papers.feddrl.runs import base_run
-from fedlib.processors import cores
+from fedlib.processors import cores, torch_threads
 from fedlib.run import Run
 
 CALLS = {"smoke": 5, "reduced": 100, "paper": 100}
@@ -58,7 +58,7 @@ def fig9(profile: str) -> pd.DataFrame:
         found = [row | {"threads": torch.get_num_threads()} for row in found]
         for threads in sorted({1, cores()}):
             for model, count in (("mlp", 3 * few), ("cnn-feddrl", few)):
-                with cpu_threads(threads):
+                with torch_threads(threads):
                     whole = time_whole_rounds(whole_run(profile, model), device, count)
                 found += [_row(w, model, "fmnist", 10, s) | {"threads": threads} for w, s in whole.items()]
         rows += [row | {"timed_on": device} for row in found]

@@ -11,9 +11,10 @@ import pandas as pd
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, mean_words, ratio_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.papers.frl import estimands, quantities
 from fedlib.papers.frl.runs import EMBEDDINGS
+from fedlib.words import counted
 
 _CASES = {
     "fig11": "with uneven volumes",

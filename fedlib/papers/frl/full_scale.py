@@ -11,13 +11,14 @@ import pandas as pd
 
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval
-from fedlib.analysis.tables import counted, span_words
+from fedlib.analysis.tables import span_words
 from fedlib.experiments.provenance import ORIGIN
 from fedlib.experiments.store import Store
 from fedlib.experiments.stored_runs import rows_as_far_as_run
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.runs import evaluator_runs, sec_v_runs
 from fedlib.run import Run
+from fedlib.words import counted
 
 PRECISION = {"paper": "bf16"}  # of local training; float32 at the other profiles (START-C4 compares the two)
 _KEPT = [

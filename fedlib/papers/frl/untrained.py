@@ -20,10 +20,11 @@ from fedlib.analysis.intervals import (
     ratio_words,
 )
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.estimands import APPROACHES, of_size, shorter_than
 from fedlib.papers.frl.gates import FULL_SIZE
+from fedlib.words import counted
 
 EVALUATOR_TWINS = {
     "evaluatorfl_untrained": "its untrained policy",

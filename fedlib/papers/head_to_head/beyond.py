@@ -10,11 +10,12 @@ from scipy.stats import ttest_1samp
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.decisions import TAIL, holm
 from fedlib.analysis.intervals import Interval, effect_words
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run, standing_of
 from fedlib.papers.head_to_head.runs import BEYOND, CONTESTANTS, chosen
 from fedlib.papers.head_to_head.tables import REFERENCE
 from fedlib.plotting.style import method_style
+from fedlib.words import counted
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from fedlib import plotting
 from fedlib.analysis.aggregates import probability_of_improvement, rank_intervals, stratified_interval
 from fedlib.analysis.decisions import holm
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, by_side, mean_interval, mean_words
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time, named, per_run
 from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, rivals, twins
 from fedlib.papers.head_to_head.quantities import SHARE, median_with_never
+from fedlib.words import counted
 
 FEDAVG = "FedAvg"
 BASELINES = (FEDAVG, "faster half alone", "faster half alone, random")

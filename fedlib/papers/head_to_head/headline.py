@@ -8,7 +8,7 @@ import pandas as pd
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_time, other_sets, scale, tables
 from fedlib.papers.head_to_head.claims import (
@@ -40,6 +40,7 @@ from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, S
 from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, in_brief, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
+from fedlib.words import counted
 
 Telling = Callable[[Numbers, RowsOf, str], list[str]]
 WIDE = 3.0  # points: a margin of the benchmark that is told

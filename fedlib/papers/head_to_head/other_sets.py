@@ -6,7 +6,7 @@ from scipy import stats
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import scale, tables
 from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, less_if_run
@@ -15,6 +15,7 @@ from fedlib.papers.head_to_head.quantities import labelled, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_CELLS
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
 from fedlib.plotting.style import method_style
+from fedlib.words import counted
 
 
 def in_short(rows_of: RowsOf) -> list[str]:

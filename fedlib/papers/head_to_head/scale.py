@@ -8,12 +8,13 @@ import pandas as pd
 
 from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
 from fedlib.analysis.intervals import effect_words, mean_interval
-from fedlib.analysis.tables import counted, dataset_titles, listed, machine_words, span_words
+from fedlib.analysis.tables import dataset_titles, listed, machine_words, span_words
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.clients import CLASSES, Sizes, client_sizes
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, CELL, labelled, per_run, standing_of
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.plotting.style import method_style
+from fedlib.words import counted
 
 
 def images_words(rows: pd.DataFrame) -> str:

@@ -14,11 +14,12 @@ import pandas as pd
 import torch
 
 from fedlib.analysis.tables import listed
-from fedlib.experiments.stopwatch import cpu_threads, round_player, timed_in_turns
+from fedlib.experiments.stopwatch import round_player, timed_in_turns
 from fedlib.federation import prepare
 from fedlib.methods import make_method
 from fedlib.papers.head_to_head.runs import CONTESTANTS, base_run, chosen, scale_of, with_settings
 from fedlib.plotting.style import method_style
+from fedlib.processors import torch_threads
 from fedlib.run import Run
 
 REFERENCE = "fedavg"
@@ -64,7 +65,7 @@ def over_references(runs: Mapping[str, Run], references: Mapping[str, str]) -> p
     where an agent has most to learn from. references: name -> whose rounds are subtracted.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    with cpu_threads(1):
+    with torch_threads(1):
         ms = {name: 1000 * np.array(found) for name, found in _seconds(runs, device).items()}
     rows = []
     for name, reference in references.items():

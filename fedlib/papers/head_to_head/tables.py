@@ -15,7 +15,7 @@ from fedlib.analysis.aggregates import (
 from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
 from fedlib.analysis.published import load_published
-from fedlib.analysis.tables import counted, listed
+from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
@@ -40,6 +40,7 @@ from fedlib.papers.head_to_head.quantities import (
 )
 from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CELLS, CONTESTANTS
 from fedlib.plotting.style import method_style
+from fedlib.words import counted
 
 REFERENCE = "fedavg"
 ONLY_PUBLIC = {"label_quantity 1": "1 label a client"} | {

@@ -1,9 +1,9 @@
 """Findings about the baselines in sentences, for the notebook's head and end."""
 
 from fedlib.analysis.numbers import RowsOf, stated
-from fedlib.analysis.tables import counted
 from fedlib.papers.start.claims import LONGER, ROUNDS
 from fedlib.papers.start.numbers import NUMBERS
+from fedlib.words import counted
 
 
 def headline(rows_of: RowsOf) -> list[str]:

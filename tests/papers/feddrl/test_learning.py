@@ -21,7 +21,7 @@ from fedlib.papers.feddrl import (
     repair_claims,
 )
 from fedlib.papers.feddrl.repair import REPAIRED
-from fedlib.rl.networks import one_thread
+from fedlib.processors import torch_threads
 
 
 def made_rows(variant, rewards, *, seed=0, tilts=None, accuracy=0.5, **more):
@@ -262,7 +262,7 @@ def test_means_are_averaged_over_seeds():
 @pytest.mark.parametrize("options", [{}, {"keep_experience": True}, {"updates": 2}, {"mode": "online"}])
 def test_updates_are_counted_as_the_agent_makes_them(options):
     method = FedDRL(hidden_size=8, worker_rounds=12, offline_passes=2, **options)
-    with one_thread():
+    with torch_threads(1):
         last = list(rounds(make_world(rounds=9), method))[-1]
     counted = learning.count_updates(method, 9)
     assert (

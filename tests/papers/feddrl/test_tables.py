@@ -278,7 +278,7 @@ def timed():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "whole_run", lambda *given: replace(whole(*given), local_epochs=1))
         patch.setattr(timing, "LENGTHS", (40, 80))
-        patch.setattr(timing, "cpu_threads", lambda count: nullcontext())
+        patch.setattr(timing, "torch_threads", lambda count: nullcontext())
         yield timing.fig9("smoke")
 
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from fedlib.experiments.stopwatch import cpu_threads
 from fedlib.federation import prepare
 from fedlib.methods import make_method
 from fedlib.papers.head_to_head import runs, server_time
+from fedlib.processors import torch_threads
 
 
 def rows_of(timed_on: str = "cpu", **over: tuple[float, float]) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def test_a_round_is_compared_with_fedavgs_of_the_same_turn(monkeypatch):
     monkeypatch.setattr(
         server_time, "_seconds", lambda runs, device: within.append(torch.get_num_threads()) or own
     )
-    with cpu_threads(threads + 1):
+    with torch_threads(threads + 1):
         found = server_time.server_time("smoke").set_index("contestant")
         assert torch.get_num_threads() == threads + 1
     assert within == [1]
