@@ -63,6 +63,18 @@ def test_a_claim_of_ours_is_marked(capsys, monkeypatch):
     assert shown(capsys, "frl").splitlines()[2].startswith("FRL-C2 (ours)  inconclusive")
 
 
+@pytest.mark.parametrize(("part", "note"), [("supported", " (barely)"), ("inconclusive", "")])
+def test_a_claim_that_is_decided_barely_says_so_in_its_line(capsys, monkeypatch, part, note):
+    """A part of another verdict than the claim's leaves the claim as it is."""
+    monkeypatch.setitem(RECORDS[3], "effects", [{"verdict": part, "barely": True}])
+    assert f"  supported{note}  arithmetic" in shown(capsys, "feddisk")
+    smaller = {"verdict": "supported, smaller than printed", "barely": True}
+    monkeypatch.setitem(RECORDS[0], "effects", [smaller])
+    lines = shown(capsys).splitlines()
+    assert "FEDDRL-C1    supported, smaller (barely)  +1.20" in lines[2]
+    assert max(map(len, lines)) <= 100
+
+
 def test_counts_tell_arithmetic_claims_apart(capsys):
     told = " ".join(shown(capsys).splitlines()[-2:])
     assert "3 claims: 1 inconclusive, 1 not testable here, 1 supported, smaller than printed" in told
