@@ -12,8 +12,8 @@ from fedlib.errors import check, check_name
 
 Record = dict[str, Any]
 WIDTH = 100
-SHORT = {"supported, smaller than printed": "supported, smaller", "": "-"}
-EFFECT = 38
+SHORT = ("supported, smaller than printed", "supported, smaller")
+EFFECT = 36
 SPARE = ("seeds", "scale", "printed")  # columns that a narrow terminal does without
 
 
@@ -121,12 +121,14 @@ def _lines(found: list[Record]) -> list[str]:
 
 
 def _cells(record: Record) -> dict[str, str]:
+    from fedlib.reporting.verdict_cache import verdict_words
+
     effect = f"{record['effect']} {record['unit']}".strip()
     if record["kind"] == "arithmetic":
         effect = "arithmetic"
     return {
         "claim": f"{record['claim']}{' (ours)' * record['ours']}",
-        "verdict": SHORT.get(record["verdict"], record["verdict"]),
+        "verdict": verdict_words(record).replace(*SHORT),
         "effect": effect if len(effect) <= EFFECT else record["effect"],
         "printed": "-" if record["printed"] is None else f"{record['printed']:+.3g}",
         "scale": record["profile"] or "-",

@@ -122,12 +122,14 @@ def _handles(effects: pd.DataFrame) -> list[Line2D]:
 def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
-    effects: `reporting.verdicts.effects`; parts without a published value are left out. The part's name
-    stands above its line, cut where it is long. Marks are those of `plot_claims`. An arrow marks an interval
-    that leaves its panel; a number, a ratio that does. titles: of papers, by the prefix of their claims.
+    effects: `reporting.verdicts.effects`; parts without a published value are left out, and a number that
+    two claims share stands once. The part's name stands above its line, cut where it is long. A panel's
+    title has the least and the largest number of seeds. Marks are those of `plot_claims`. An arrow marks an
+    interval that leaves its panel; a number, a ratio that does. titles: of papers, by the prefix of their
+    claims.
     """
     use_style()
-    known = effects[effects.ratio.notna()]
+    known = _without_repetitions(effects[effects.ratio.notna()])
     papers = {str(name): part for name, part in known.groupby(known.claim.str.split("-").str[0], sort=False)}
     half = -(-len(papers) // 2)
     columns = [list(papers)[:half], list(papers)[half:]]
@@ -142,6 +144,19 @@ def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return fig
 
 
+def _without_repetitions(effects: pd.DataFrame) -> pd.DataFrame:
+    """Effects whose number a claim before has left out, that claim named `A-C3, C15` for both.
+
+    Intervals without width are kept: what all seeds share, different quantities may share as well.
+    """
+    number = [effects.claim.str.split("-").str[0], *(effects[name] for name in _SAME)]
+    apart = effects.claim.where(~(effects.low < effects.high), "")
+    names = effects.claim.groupby([*number, apart], dropna=False, sort=False)
+    joined = names.transform(lambda own: ", ".join([own.iloc[0], *own.iloc[1:].str.split("-").str[-1]]))
+    return effects.assign(claim=joined)[names.cumcount() == 0]
+
+
+_SAME = ("part", "part_verdict", "ratio", "low", "high")
 _EDGES = (-2.5, 3.5)
 _PANEL_LETTERS = 50  # of a line of small text as wide as a panel
 _RATIO_LINE = 0.34  # inches of a line and the name above it
@@ -154,7 +169,8 @@ def _ratio_column(fig: SubFigure, parts: Mapping[str, pd.DataFrame]) -> None:
     axes = fig.subplots(len(parts), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
     for ax, (title, part) in zip(axes, parts.items(), strict=True):
         _ratio_panel(ax, part)
-        ax.set_title(title)
+        fewest, most = part.seeds.min(), part.seeds.max()
+        ax.set_title(f"{title}, n = {fewest}{f' to {most}' * bool(fewest < most)}")
     axes[-1].set_xlabel("ours over published")
 
 
@@ -168,7 +184,7 @@ def _ratio_panel(ax: Axes, part: pd.DataFrame) -> None:
         low, high = min(row.ratio, row.low), max(row.ratio, row.high)  # NaN ends: one seed
         for edge, beyond, marker in ((left, low < left, "<"), (right, high > right, ">")):
             if beyond:
-                ax.plot(edge, place, marker, color=look["color"], clip_on=False)
+                ax.plot(edge, place, marker, clip_on=False, **look)
         number = number_words(row.ratio).replace("-", "−")
         if row.ratio < left:
             ax.text(max(left, high) + 0.2, place, number, va="center")

@@ -41,9 +41,10 @@ Superiority that is both is *supported, smaller than printed*; where no size is 
 note that it is below the margin. Everything else is *inconclusive*. *Barely*: an end of the interval lies
 within a twentieth of its width of the bound that it is held against. A claim of
 several estimands is *supported* if all are, *partly supported* if some are supported and some not
-supported, *not supported* if some are not supported and none is supported. Where a paper says "in all
-cells" and the kind is superiority, the mean over the cells is tested, which is weaker. A claim about
-several data sets is decided on those that have real images: *supported* then holds for these only, and
+supported, *not supported* if some are not supported and none is supported, *not testable here* if all are,
+else *inconclusive*: so where one is supported and another inconclusive or not testable here. Where a paper
+says "in all cells" and the kind is superiority, the mean over the cells is tested, which is weaker. A claim
+about several data sets is decided on those that have real images: *supported* then holds for these only, and
 `verdicts ID` names the missing ones.
 
 A run's accuracy, where a claim says nothing else (best rounds are chosen with the test data, as in the

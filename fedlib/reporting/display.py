@@ -23,7 +23,7 @@ from fedlib.experiments.artifact import Artifact, maker_name
 from fedlib.papers import PAPERS, errata_table
 from fedlib.plotting.style import labelled
 from fedlib.reporting.html_tables import html_list, html_parts, html_table
-from fedlib.reporting.verdict_cache import Record
+from fedlib.reporting.verdict_cache import Record, verdict_words
 from fedlib.run import Run
 from fedlib.words import counted
 
@@ -129,18 +129,12 @@ def show_claims(found: Sequence[Record]) -> None:
         show_points(*notes)
     items = [
         (
-            f"{one['claim']}{' (ours)' * one['ours']} · {_verdict_of(one)} · {one['statement']}",
+            f"{one['claim']}{' (ours)' * one['ours']} · {verdict_words(one)} · {one['statement']}",
             [*one["evidence"].splitlines(), *filter(None, [scale_of(one), _own_caveats(one, shared)])],
         )
         for one in found
     ]
     display(HTML(html_list(items)))
-
-
-def _verdict_of(one: Record) -> str:
-    """The verdict, with a word where a part that decides it so does it by an end next to its bound."""
-    barely = any(part["barely"] for part in one["effects"] if part["verdict"] == one["verdict"])
-    return f"{one['verdict']}{' (barely)' * barely}"
 
 
 def _shared_caveats(found: Sequence[Record]) -> dict[str, list[str]]:

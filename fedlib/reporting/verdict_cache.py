@@ -27,6 +27,12 @@ SHIPPED = "verdicts.json"  # among the committed rows: records by key, without a
 ROWS_OF_OTHERS = {"start": ("feddrl",)}  # papers on whose rows claims of a paper may rest as well
 
 
+def verdict_words(one: Record) -> str:
+    """The verdict, with a word where a part that decides it so does it by an end next to its bound."""
+    barely = any(part["barely"] for part in one["effects"] if part["verdict"] == one["verdict"])
+    return f"{one['verdict']}{' (barely)' * barely}"
+
+
 def known(paper: str | None, profile: str | None, store: Path | str | None) -> list[Record] | None:
     """The records of a paper, or of all; None if those of one are not kept."""
     parts = [read(fingerprint(name, profile, store)) for name in paper_names(paper)]

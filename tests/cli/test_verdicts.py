@@ -54,13 +54,26 @@ def test_one_line_a_claim_within_100_columns(capsys):
     assert [line.split()[0] for line in lines[2:6]] == [r["claim"] for r in RECORDS]
     words = "FEDDRL-C1 supported, smaller +1.20 [+0.80, +1.60] points +2.17 reduced 3"
     assert " ".join(lines[2].split()) == words
-    assert "-30.6 [-34.3, -27.0] % of the workers" in lines[3]
+    words = "FEDDDRL-C12 not testable here -30.6 [-34.3, -27.0] +2.17 reduced 3"  # no room for the unit
+    assert " ".join(lines[3].split()) == words
     assert " ".join(lines[5].split()) == "FEDDISK-C10 supported arithmetic - reduced -"
 
 
 def test_a_claim_of_ours_is_marked(capsys, monkeypatch):
     monkeypatch.setitem(RECORDS[2], "ours", True)
     assert shown(capsys, "frl").splitlines()[2].startswith("FRL-C2 (ours)  inconclusive")
+
+
+@pytest.mark.parametrize(("part", "note"), [("supported", " (barely)"), ("inconclusive", "")])
+def test_a_claim_that_is_decided_barely_says_so_in_its_line(capsys, monkeypatch, part, note):
+    """A part of another verdict than the claim's leaves the claim as it is."""
+    monkeypatch.setitem(RECORDS[3], "effects", [{"verdict": part, "barely": True}])
+    assert f"  supported{note}  arithmetic" in shown(capsys, "feddisk")
+    smaller = {"verdict": "supported, smaller than printed", "barely": True}
+    monkeypatch.setitem(RECORDS[0], "effects", [smaller])
+    lines = shown(capsys).splitlines()
+    assert " ".join(lines[2].split()).startswith("FEDDRL-C1 supported, smaller (barely) +1.20 [")
+    assert max(map(len, lines)) <= 100
 
 
 def test_counts_tell_arithmetic_claims_apart(capsys):

@@ -15,7 +15,7 @@ EFFECTS = pd.DataFrame(
         "part_verdict": ["supported", "inconclusive"], "effect": [2.0, -1.0],
         "effect_low": [1.0, math.nan], "effect_high": [3.0, math.nan], "unit": ["points", "s"],
         "printed": [4.0, math.nan], "margin": [2.0, 0.5],
-        "place": ["table 1", "ours: Fashion-MNIST"],
+        "place": ["table 1", "ours: Fashion-MNIST"], "seeds": [5, 3],
     }
 )  # fmt: skip
 
@@ -97,11 +97,38 @@ def test_a_long_name_is_cut_where_a_panel_has_no_room():
 def test_published_against_ours_has_a_panel_per_paper():
     ratios = EFFECTS.assign(claim=["FEDDRL-C1", "FRL-C2"], ratio=[0.5, 9.0], low=[0.2, 8.0], high=[0.8, 10.0])
     figure = plot_published(ratios, {"FEDDRL": "FedDRL", "FRL": "FRL report"})
-    assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL", "FRL report"]
+    assert [ax.get_title() for ax in figure.axes[:2]] == ["FedDRL, n = 5", "FRL report, n = 3"]
     marks = [(line.get_marker(), line.get_xdata()[0]) for ax in figure.axes for line in ax.lines]
     assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.5), (">", 3.5)]
     texts = [text.get_text() for ax in figure.axes for text in ax.texts]
     assert texts == ["C1 ours - theirs", "C2 one seed only: Fashion-MNIST", "9.00"]
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "face"), [("not testable here", "white"), ("supported", VERDICT_COLOURS["supported"])]
+)
+def test_an_arrow_out_of_range_is_hollow_where_rows_decide_nothing(verdict, face):
+    ratios = EFFECTS.assign(ratio=-9.0, low=-10.0, high=-8.0, part_verdict=verdict)
+    figure = plot_published(ratios, {})
+    arrows = [line for ax in figure.axes for line in ax.lines if line.get_marker() == "<"]
+    assert [arrow.get_markerfacecolor() for arrow in arrows] == [face, face]
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("high", "names"),
+    [
+        ([0.8, 0.8, 0.8], ["C1, C2 A - B", "C3 A - B"]),  # of another paper
+        ([0.8, 0.9, 0.8], ["C1 A - B", "C2 A - B", "C3 A - B"]),
+        ([0.2, 0.2, 0.2], ["C1 A - B", "C2 A - B", "C3 A - B"]),  # without width
+    ],
+)
+def test_a_number_that_two_claims_share_is_drawn_once(high, names):
+    three = pd.concat([EFFECTS.head(1)] * 3, ignore_index=True)
+    ratios = three.assign(claim=["A-C1", "A-C2", "B-C3"], part="A - B", ratio=0.2, low=0.2, high=high)
+    figure = plot_published(ratios, {})
+    assert [text.get_text() for ax in figure.axes for text in ax.texts] == names
     plt.close(figure)
 
 
@@ -111,6 +138,6 @@ def test_published_against_ours_leaves_no_paper_out():
     )
     figure = plot_published(five, {})
     assert sorted(filter(None, (ax.get_title() for ax in figure.axes))) == [
-        f"P{number}" for number in range(5)
+        f"P{number}, n = 3 to 5" for number in range(5)
     ]
     plt.close(figure)

@@ -52,7 +52,7 @@ def _of_a_fifth(kept: str, rule: str, quantity: str, artifact: str = ROWS) -> Nu
     """Number of `_less_fifth`; kept: who the fifth is, `random` or `fastest`."""
     words = {"random": "a fifth of the clients at random", "fastest": "the fastest fifth of the clients"}
     full = artifact == FULL_SIZE
-    in_readme = (kept, quantity, full) == ("fastest", "return", False)
+    in_readme = (kept, quantity) == ("fastest", "return")
     parts = ("fedddrl", "full" * full, "return" * (quantity == "return"), f"{kept}-fifth")
     return Number(
         id="-".join(filter(None, parts)),

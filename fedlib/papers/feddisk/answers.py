@@ -127,7 +127,7 @@ def does_mu_matter(rows: pd.DataFrame) -> list[str]:
     most = json_column(rows.method_options).map(lambda options: options["mu"]).max()
     flat, curves = FLAT.check(rows)
     return [
-        f"From mu = 1 to {most:g} FedROD's accuracy after the last round changes by {listed(told)}."
+        f"FedROD's last accuracy with mu = {most:g}, less that with mu = 1, is {listed(told)}."
         f"{'' if flat else f' C9 is not testable: {curves}.'}"
     ]
 

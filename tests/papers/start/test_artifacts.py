@@ -126,6 +126,21 @@ def at_length(rounds):
     return pd.concat([made, equal])
 
 
+@pytest.mark.parametrize(
+    ("proximal", "words"),
+    [
+        ([0.6, 0.7], "A proximal term that holds clients close to the global model (FedProx) raises "),
+        ([0.4, 0.5], "A proximal term that holds clients close to the global model (FedProx) lowers "),
+        ([0.4, 0.7], "(FedProx) changes FedAvg's accuracy does not show: +0 [−127, +127] points."),
+    ],
+)
+def test_the_headline_says_what_a_proximal_term_does_by_its_interval(proximal, words):
+    short = rows(singleset=[0.8, 0.9], fedavg=[0.5, 0.6], fedprox=proximal).assign(num_clients=10)
+    told = headline(lambda name: short if name == "start/curves" else pd.DataFrame())
+    assert words in told[1]
+    assert told[1].startswith("That a proximal" if "does not show" in words else "A proximal")
+
+
 def test_the_headline_tells_the_cell_at_length_where_it_was_run():
     """FedAvg ends 11 points below the union in both seeds, FedProx one above; uniform weights apart."""
     short = rows(singleset=[0.8, 0.9], fedavg=[0.5, 0.6], fedprox=[0.5, 0.6]).assign(num_clients=10)
