@@ -9,7 +9,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import printed_rows
-from fedlib.analysis.tables import compare
+from fedlib.analysis.tables import compare, stand_ins
 from fedlib.data.titles import title_of
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import from_text, printed_gains
@@ -46,13 +46,20 @@ def name_cell(cell: tuple) -> dict[str, object]:
 def accuracy_table(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
     """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods.
 
-    Data that are not the paper's are called so.
+    Data that are not the paper's are called so; generated ones have no difference from what it prints.
     """
     columns = {"dataset": "data", "n_clients": "N", "method": "name"}
     printed = printed_rows(table, metric="best_top1_accuracy").rename(columns=columns)
     names = {name: variant for variant, name in PRINTED.items()}
     printed = printed.assign(variant=printed.name.map(names), N=printed.N.astype(int))
-    return _marked(compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2), rows)
+    ours = best_accuracies(rows)
+    ours = ours.assign(stand_in=ours.data.isin(_generated(rows)))
+    return _marked(compare(printed, ours, [*CELL, "variant"]).round(2), rows)
+
+
+def _generated(rows: pd.DataFrame) -> set[str]:
+    """The paper's names of the data sets for which rows have generated images."""
+    return {quantities.PAPER_DATA[name] for name in stand_ins(rows)}
 
 
 def accuracies_run(rows: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +186,7 @@ def rounds_of_controls(rows: pd.DataFrame) -> pd.DataFrame:
 def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     """The only numbers that fig. 10's text prints, CIFAR-100, CE, N = 10: published, ours, difference.
 
-    Empty where that cell has not been run.
+    No difference on generated images; empty where that cell has not been run.
     """
     found = _rounds(rows)
     cell = found[(found.data == "CIFAR-100") & (found.partition == "CE") & (found.N == 10)]
@@ -195,8 +202,8 @@ def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:
         for column, (name, value) in printed.items()
         for ours in cell[column]
     ]
-    columns = ["quantity", "published", "ours", "difference"]
-    return pd.DataFrame(lines, columns=columns).round(2)
+    table = pd.DataFrame(lines, columns=["quantity", "published", "ours", "difference"]).round(2)
+    return table.assign(difference=math.nan) if "CIFAR-100" in _generated(rows) else table
 
 
 def _rounds(rows: pd.DataFrame) -> pd.DataFrame:

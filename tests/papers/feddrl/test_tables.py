@@ -45,6 +45,17 @@ def test_published_ours_and_difference_stand_side_by_side():
     assert list(wide.columns[3:5]) == ["SingleSet: published", "SingleSet: ours"]
 
 
+def test_generated_images_have_no_difference_from_the_published():
+    rows = three(52.0)
+    table = tables.accuracy_table(rows.assign(stand_in=rows.dataset.str.startswith("standin")))
+    made_up = table.data == "CIFAR-100 (stand-in)"
+    assert made_up.sum() == 6 * 4
+    assert table[made_up].difference.isna().all()
+    run = table.ours.notna()
+    assert run[made_up].any()
+    assert table[run & ~made_up].difference.notna().all()
+
+
 def test_gains_are_relative():
     """52 against 50 is 4 %, against 49 it is 6.12 %."""
     row = line(tables.gain_table(three(52.0)), data="MNIST", partition="PA", N=10)
@@ -166,6 +177,9 @@ def test_printed_rounds_stand_beside_ours():
     assert table.published.tolist() == [62.1, 80, 1.16, 1.2]
     assert table.ours.tolist() == [50, 2, 2, 3]
     assert table.difference.tolist() == [-12.1, -78, 0.84, 1.8]
+    generated = tables.printed_rounds(rows.assign(stand_in=True)).set_index("quantity")
+    assert generated.ours.tolist() == [50, 2, 2, 3]
+    assert generated.difference.isna().all()
     assert tables.printed_rounds(rows.assign(dataset="mnist")).empty
 
 
