@@ -183,6 +183,18 @@ def rounds_of_controls(rows: pd.DataFrame) -> pd.DataFrame:
     return table[[*CELL, *shown]].rename(columns=shown)
 
 
+def seed_ratios(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rounds of FedAvg and FedProx over FedDRL's in every seed: variant, ratio, place in `rounds_table`."""
+    found = []
+    for place, (_, part) in enumerate(quantities.cells(quantities.named(rows), needs=quantities.THREE)):
+        target = quantities.target_accuracy(part)
+        own = quantities.rounds_to(part, "feddrl", target)
+        for name in quantities.BASELINES:
+            ratios = quantities.rounds_to(part, name, target) / own
+            found += [{"place": place, "variant": name, "ratio": ratio} for ratio in ratios]
+    return pd.DataFrame(found, columns=["place", "variant", "ratio"])
+
+
 def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     """The only numbers that fig. 10's text prints, CIFAR-100, CE, N = 10: published, ours, difference.
 
@@ -241,6 +253,24 @@ def over(rows: pd.DataFrame, column: str) -> pd.DataFrame:
                     {"variant": variant, "partition": partition, column: at, "seed": seed, "best": value}
                 )
     return pd.DataFrame(found)
+
+
+def over_baseline(found: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Leads (points) over the better of FedAvg and FedProx at each setting, paired by seed.
+
+    found: `over`; the better one is chosen by its mean over seeds. Columns variant, partition, <column>,
+    seed, lead; SingleSet and the baselines are left out.
+    """
+    lines = []
+    for (partition, at), part in found.groupby(["partition", column], sort=False):
+        best = part.pivot(index="seed", columns="variant", values="best")
+        better = best[best[list(quantities.BASELINES)].mean().idxmax()]
+        own = [name for name in quantities.variant_order(part) if name not in PRINTED or name == "feddrl"]
+        for name in own:
+            lead = (best[name] - better).dropna()
+            where = {"variant": name, "partition": partition, column: at}
+            lines += [{**where, "seed": seed, "lead": value} for seed, value in lead.items()]
+    return pd.DataFrame(lines, columns=["variant", "partition", column, "seed", "lead"])
 
 
 def factor_table(rows: pd.DataFrame) -> pd.DataFrame:
