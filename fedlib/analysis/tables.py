@@ -81,12 +81,23 @@ def compare(
 ) -> pd.DataFrame:
     """Published value, our mean, its interval (low, high) and the difference, in adjacent columns.
 
-    published: columns `on` and `value`. ours: `summarise_seeds` of the same quantity and unit.
+    published: columns `on` and `value`. ours: `summarise_seeds` of the same quantity and unit; a column
+    `stand_in`, where there is one, tells which lines are of generated data: these have no difference.
     """
     table = published[[*on, value]].rename(columns={value: "published"}).merge(ours, on=list(on), how="left")
     table = table.rename(columns={"mean": "ours"})
     table.insert(table.columns.get_loc("high") + 1, "difference", table.ours - table.published)
+    if "stand_in" in table:
+        generated = table.pop("stand_in").eq(True)  # lines without ours have none
+        table["difference"] = table.difference.mask(generated)
     return table
+
+
+def stand_ins(rows: pd.DataFrame) -> set[str]:
+    """Names of the generated data sets among rows."""
+    if "stand_in" not in rows:
+        return set()
+    return set(rows.dataset[rows.stand_in.fillna(False).astype(bool)])
 
 
 def provenance_line(rows: pd.DataFrame) -> str:
@@ -134,9 +145,8 @@ def dataset_words(rows: pd.DataFrame) -> str:
     """Names of the data sets, as commands take them, each generated one marked; empty without any."""
     if "dataset" not in rows:
         return ""
-    stand_ins = set(rows.dataset[rows.stand_in.fillna(False).astype(bool)]) if "stand_in" in rows else set()
-    names = rows.dataset.dropna().unique()
-    return ", ".join(f"{name} (stand-in)" if name in stand_ins else name for name in names)
+    names, generated = rows.dataset.dropna().unique(), stand_ins(rows)
+    return ", ".join(f"{name} (stand-in)" if name in generated else name for name in names)
 
 
 def dataset_titles(rows: pd.DataFrame) -> list[str]:

@@ -4,8 +4,10 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from fedlib.analysis.intervals import Interval, mean_interval
@@ -15,6 +17,7 @@ from fedlib.plotting.style import MethodStyle, method_style
 
 BAND_FROM = 3  # seeds
 THIN = 0.9  # points: lines that stand back
+STROKES = {"markersize": 9, "markeredgewidth": 2}  # markers without an area, else hidden by their bars
 
 
 def plot_curves(
@@ -30,6 +33,7 @@ def plot_curves(
     styles: Mapping[str, MethodStyle] | None = None,
     thin: Collection[str] = (),
     bands: bool = True,
+    within: tuple[float, float] = (-math.inf, math.inf),
 ) -> Axes:
     """Plot a curve per value of `by`: mean over seeds of `y` against `x`, band = 95 % t interval.
 
@@ -38,6 +42,7 @@ def plot_curves(
     styles: of values of `by` that are no methods. thin: values of `by` that are drawn as thin lines
     without bands, so that many controls leave the rest to be seen. bands: False leaves all out. Two seeds
     have no band: their t interval is 13 standard errors wide on either side and hides the curves.
+    within: what `y` can be; bands end there.
     """
     _check_rows(frame, [x, y, by, seed])
     for place, (name, points, number) in enumerate(_means(frame, x, y, by)):
@@ -56,7 +61,9 @@ def plot_curves(
         )
         if name in thin or not bands or all(i.n < BAND_FROM for i in points.values()):
             continue
-        low, high = ([_bound(i, bound) for i in points.values()] for bound in ("low", "high"))
+        low, high = (
+            np.clip([_bound(i, bound) for i in points.values()], *within) for bound in ("low", "high")
+        )
         ax.fill_between(at, low, high, color=style.colour, alpha=0.15, linewidth=0)
     if x == "round":
         ax.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
@@ -86,7 +93,10 @@ def plot_settings(
         ]
         at = [ticks.index(value) + shift for value in points]
         label = f"{style.label} (n = {number})"
-        ax.errorbar(at, means, yerr=ends, fmt=style.marker, color=style.colour, capsize=2, label=label)
+        size = {} if style.marker in Line2D.filled_markers else STROKES
+        ax.errorbar(
+            at, means, yerr=ends, fmt=style.marker, color=style.colour, capsize=2, label=label, **size
+        )
     ax.set_xticks(range(len(ticks)), [f"{value:g}" for value in ticks])
     return _finish(ax, x, y, None, y_label)
 

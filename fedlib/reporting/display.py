@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -72,11 +72,19 @@ def show_tables(
     artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.DataFrame], captions: Sequence[str] = ()
 ) -> None:
     """Display tables of an artifact's rows (`make_tables`), each below the caption of its maker."""
-    for name, table in made.items():
-        frame = _without_counts(labelled(table), rows)
-        number = int(name.rpartition("-")[2])
+    for number, table in tables_as_html(artifact_id, rows, made).items():
         caption = f"<p {_CAPTION}><em>{html.escape(captions[number])}</em></p>" if captions else ""
-        display(HTML(caption + html_table(frame, name=f"{artifact_id}-{name}")))
+        display(HTML(caption + table))
+
+
+def tables_as_html(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.DataFrame]) -> dict[int, str]:
+    """HTML of tables of an artifact's rows (`make_tables`), by the place of the maker."""
+    return {
+        int(name.rpartition("-")[2]): html_table(
+            _without_counts(labelled(table), rows), name=f"{artifact_id}-{name}"
+        )
+        for name, table in made.items()
+    }
 
 
 def show_frame(frame: pd.DataFrame, name: str) -> None:
@@ -218,6 +226,12 @@ def show_points(*sentences: str) -> None:
 def show_folded(head: str, parts: Sequence[str]) -> None:
     """Display a line, and below it, once it is opened, a list."""
     display(HTML(html_list([(head, parts)])))
+
+
+def show_block(head: str, sentences: Sequence[str], blocks: Iterable[str]) -> None:
+    """Display a line, and below it, once it is opened, sentences and blocks of HTML, such as tables."""
+    points = html_parts(sentences) if sentences else ""
+    display(HTML(f"<details><summary>{html.escape(head)}</summary>{points}{''.join(blocks)}</details>"))
 
 
 def show_errata(paper: str) -> None:

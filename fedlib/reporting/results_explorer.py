@@ -17,7 +17,7 @@ from fedlib.analysis.tables import summarise_seeds
 from fedlib.experiments.progress import watched
 from fedlib.papers import artifacts, paper_names
 from fedlib.plotting.style import METHOD_STYLES, MethodStyle, method_style
-from fedlib.reporting.display import show_figure
+from fedlib.reporting.display import scale_words, show_figure
 from fedlib.reporting.session import Session
 from fedlib.run import Run
 
@@ -109,7 +109,8 @@ def draw_results(
     forest.yaxis.tick_right()
     forest.invert_yaxis()
     forest.set_xlabel("last round (%)")
-    fig.suptitle(textwrap.fill(cell, 110), fontsize="medium")
+    told = f"{cell}; {scale_words(part)}"
+    fig.suptitle(textwrap.fill(told, 110), fontsize="medium")
     return fig
 
 

@@ -118,17 +118,32 @@ class Session:
                 display.show_figure(artifact.plot(rows), artifact.title)
             display.show_tables(artifact_id, rows, display.make_tables(rows, artifact.tables))
 
+    def fold(
+        self, head: str, artifact_id: str, *makers: display.Maker, sentences: Sequence[str] = (),
+        mine: bool = False,
+    ) -> None:  # fmt: skip
+        """Display a line that opens to sentences and an artifact's tables, by default its own."""
+        rows = self.rows_of(artifact_id, mine=mine)
+        made = display.make_tables(rows, makers or find_artifact(artifact_id).tables)
+        line = self._line(artifact_id, rows if made else rows.iloc[:0], mine)
+        tables = display.tables_as_html(artifact_id, rows, made)
+        display.show_block(head, sentences, [line, *tables.values()])
+
     def _announce(self, artifact_id: str, rows: pd.DataFrame, mine: bool) -> None:
         """Display the line of what is asked and shown, unless this cell displayed it as its last one."""
+        line, cell = self._line(artifact_id, rows, mine), execution_id()
+        if cell is None or self.announced != [(cell, line)]:
+            display.show_line(line)
+        self.announced[:] = [(cell, line)]
+
+    def _line(self, artifact_id: str, rows: pd.DataFrame, mine: bool) -> str:
+        """HTML line of what is asked and shown."""
         artifact = find_artifact(artifact_id)
         profile = self.profile if self.profile in artifact.profiles else artifact.profiles[0]
         given = self.seeds and artifact.runs(profile)
         seeds = f" --seeds {','.join(map(str, self.seeds))}" if given else ""
         command = f"python -m fedlib run {artifact_id} --profile {profile}{seeds}"
-        line, cell = display.line_of(artifact, rows, self.asked(mine=mine), command=command), execution_id()
-        if cell is None or self.announced != [(cell, line)]:
-            display.show_line(line)
-        self.announced[:] = [(cell, line)]
+        return display.line_of(artifact, rows, self.asked(mine=mine), command=command)
 
     def verdicts(self) -> list[Record]:
         """Every claim of the paper with its verdict as plain values, from stored rows."""

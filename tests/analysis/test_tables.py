@@ -44,6 +44,16 @@ def test_compare_keeps_what_was_published_but_not_run():
     assert np.isnan(table.ours[1])
 
 
+def test_compare_leaves_the_difference_of_generated_data_empty():
+    published = pd.DataFrame({"method": ["a", "b", "c"], "value": [3.0, 4.0, 5.0]})
+    bounds = {"mean": [2.5, 4.5], "low": [2.0, 4.0], "high": [3.0, 5.0], "n": [3, 3]}
+    ours = pd.DataFrame({"method": ["a", "b"], **bounds, "stand_in": [True, False]})
+    table = tables.compare(published, ours, ["method"])
+    assert list(table.columns) == ["method", "published", "ours", "low", "high", "difference", "n"]
+    np.testing.assert_equal(table.ours.tolist(), [2.5, 4.5, np.nan])
+    np.testing.assert_equal(table.difference.tolist(), [np.nan, 0.5, np.nan])
+
+
 def test_provenance_line_names_stand_ins_profile_seeds_and_commit():
     rows = pd.DataFrame(
         {

@@ -231,6 +231,23 @@ def test_figure_names_are_plain(ax, tmp_path, name):
         plotting.save_figure(ax.figure, name, tmp_path)
 
 
+def test_bands_end_at_what_a_value_can_be(ax):
+    """20, 30 and 70: the t interval of the mean 40 is 65.7 wide on either side."""
+    frame = pd.DataFrame({"method": "fedavg", "seed": [0, 1, 2] * 2, "round": [1] * 3 + [2] * 3,
+                          "accuracy": [20.0, 30, 70] * 2})  # fmt: skip
+    plotting.plot_curves(frame, ax, y="accuracy", within=(0, 100))
+    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (0, 100)
+
+
+def test_markers_without_an_area_are_drawn_larger_than_their_bars(ax):
+    frame = pd.DataFrame({"method": ["fedavg"] * 3 + ["untrained"] * 3, "seed": [0, 1, 2] * 2, "K": 10,
+                          "test_accuracy": [0.5, 0.6, 0.7] * 2})  # fmt: skip
+    plotting.plot_settings(frame, ax, x="K")
+    filled, strokes = (container.lines[0] for container in ax.containers)
+    assert strokes.get_markersize() > filled.get_markersize()
+
+
 def test_means_side_by_side_over_a_few_settings(ax):
     frame = pd.DataFrame(
         {"K": k, "method": method, "seed": seed, "test_accuracy": 10.0 * k + seed + (method == "fedavg")}

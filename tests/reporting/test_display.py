@@ -116,6 +116,23 @@ def test_a_line_stands_once_above_what_a_cell_shows_of_the_same_rows(rows_at, sh
     assert kinds(None, figure, tabulate) == ["line", "figure", "line", "table"]
 
 
+def test_a_fold_opens_to_sentences_the_line_and_tables(rows_at, shown):
+    rows_at(reduced=(0, 1))
+    mine = session.begin("frl")
+    told = ("It leads by -2 in `late`.",)
+    mine.fold("CE & CN", "frl/fig14", lambda rows: rows[["value"]].head(1), sentences=told)
+    (block,) = shown
+    head, opened = block.data.split("</summary>", 1)
+    assert head == "<details><summary>CE &amp; CN"
+    parts = ("<li>It leads by −2 in <code>late</code>.</li>", "shown: reduced, mnist, 2 seeds", "<table")
+    places = [opened.index(part) for part in parts]
+    assert places == sorted(places)
+    mine.fold("without rows", "frl/fig14", lambda rows: rows.iloc[:0])
+    assert "shown: nothing" in shown[1].data
+    assert "<table" not in shown[1].data
+    assert "<ul>" not in shown[1].data
+
+
 def test_smoke_rows_are_shown_only_without_others(rows_at):
     rows_at(smoke=(0,))
     assert set(session.begin("frl").rows("frl/fig14").profile) == {"smoke"}

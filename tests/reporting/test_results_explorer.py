@@ -81,4 +81,7 @@ def test_methods_are_drawn_in_colours_of_their_own(session):
     rows = results_explorer.explorable(session, "feddrl/table3")
     figure = results_explorer.draw_results(rows, sorted(rows.cell.unique())[0])
     curves, forest = figure.axes
+    assert figure.get_suptitle().startswith(sorted(rows.cell.unique())[0])
+    assert "reduced" in figure.get_suptitle()
+    assert "seeds (0" in figure.get_suptitle()
     assert len({line.get_color() for line in curves.lines}) == len(forest.get_yticklabels()) == 8

@@ -11,7 +11,7 @@ import pandas as pd
 from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval
 from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published, printed_value, printed_values
-from fedlib.analysis.tables import compare, standing_words, summarise_seeds
+from fedlib.analysis.tables import compare, stand_ins, standing_words, summarise_seeds
 from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.estimands import kept_by_bias
 from fedlib.papers.fedddrl.returns import measured
@@ -35,7 +35,7 @@ def table5(rows: pd.DataFrame) -> pd.DataFrame:
         method=ours.variant.map(lambda name: runs.TABLE4[name].label),
         note=np.where(ours.cohort_size == few, "C=5", "C=10"),
     )
-    table = _beside(load_published("fedddrl_table5"), ours, ["dataset", "method", "note"])
+    table = _beside(load_published("fedddrl_table5"), rows, ours, ["dataset", "method", "note"])
     clients, roles = table.note.str.removeprefix("C="), table.dataset.map(quantities.shown_roles(rows))
     table = table.assign(dataset=roles, **{"clients a round": clients})
     return _grouped(table, ["dataset", "method", "clients a round"])
@@ -56,7 +56,7 @@ def accuracies4(rows: pd.DataFrame) -> pd.DataFrame:
     ours = _spread(quantities.final_accuracy(rows), ["role", "variant"])
     labels = {name: setting.label for name, setting in runs.TABLE4.items()}
     ours = ours[ours.variant.isin(labels)].assign(method=lambda t: t.variant.map(labels))
-    table = _beside(load_published("fedddrl_table4"), ours, ["dataset", "method"])
+    table = _beside(load_published("fedddrl_table4"), rows, ours, ["dataset", "method"])
     return table.assign(dataset=table.dataset.map(quantities.shown_roles(rows)))
 
 
@@ -68,12 +68,17 @@ def _spread(values: pd.Series, by: list[str]) -> pd.DataFrame:
     return summary.merge(spread, on=by)
 
 
-def _beside(published: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    """Columns of `on`, published and its s.d., ours and its s.d., difference, 95 % interval, seeds."""
+def _beside(published: pd.DataFrame, rows: pd.DataFrame, ours: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+    """Columns of `on`, published and its s.d., ours and its s.d., difference, 95 % interval, seeds.
+
+    rows: what ours is of; generated images have no difference from what is printed.
+    """
+    generated = {runs.ROLE_OF.get(name) for name in stand_ins(rows)}
     wide = published.pivot(index=on, columns="metric", values="value").reset_index()
     order = published[published.metric == "accuracy_mean"][on]
     wide = order.merge(wide, on=on).astype({"accuracy_mean": float, "accuracy_std": float})
-    table = compare(wide, ours.rename(columns={"role": "dataset"}), on, value="accuracy_mean")
+    ours = ours.rename(columns={"role": "dataset"}).assign(stand_in=ours.role.isin(generated))
+    table = compare(wide, ours, on, value="accuracy_mean")
     table = table.merge(wide[[*on, "accuracy_std"]], on=on)
     names = {"accuracy_std": "published s.d.", "std": "ours s.d.", "n": "seeds"}
     columns = [*on, "published", "published s.d.", "ours", "low", "high", "ours s.d.", "difference", "seeds"]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from fedlib.analysis import contrasts
+from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, by_side, by_sign, mean_interval, mean_words, number_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.papers.feddrl import estimands, quantities
@@ -184,6 +185,13 @@ def _leads(named: pd.DataFrame) -> pd.DataFrame:
             for cell, part in quantities.cells(named, needs=THREE)
         }
     )
+
+
+def does_it_lead_in_short_runs(rows_of: RowsOf) -> list[str]:
+    """Answer table 3 over its cells of real images: FedDRL less the better baseline, and untrained."""
+    rows = rows_of("feddrl/table3")
+    real = real_rows(rows) if len(rows) else rows
+    return _lead_over_cells(quantities.named(real if len(real) else rows))
 
 
 def does_it_lead_on_shards(rows_of: RowsOf) -> list[str]:

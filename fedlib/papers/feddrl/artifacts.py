@@ -74,7 +74,7 @@ ARTIFACTS = (
     _one_cell("paper_length_ten", "The same with ten clients: Fashion-MNIST, CE, N = 10"),
     Artifact(
         "feddrl/early_lead", "The repaired agent in the first 100 rounds: Fashion-MNIST, CN, N = 100",
-        runs=length_runs.early_lead, plot=partial(figures.plot_curves, columns=1), profiles=LONG,
+        runs=length_runs.early_lead, plot=figures.plot_early_lead, profiles=LONG,
         seeds={"smoke": 1, "extended": length_runs.EARLY_SEEDS, "paper": length_runs.EARLY_SEEDS},
     ),
     Artifact(
@@ -152,7 +152,7 @@ ARTIFACTS = (
     ),
     _ten_seeds(
         "feddrl/small_setting", "The agent beside hand-written and searched weights",
-        runs=small_setting.small_setting, plot=figures.plot_small_setting,
+        runs=small_setting.small_setting, plot=learned.plot_small_setting,
         tables=(tables.small_setting_table, learning.gains, learning.signal),
     ),
     _ten_seeds(

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fedlib import plotting
-from fedlib.analysis.intervals import mean_interval
+from fedlib.analysis import contrasts
+from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.papers.feddrl import quantities, tables
 
 # Thin lines: four curves have bands, eight would hide them
@@ -39,12 +40,17 @@ def _grid(
     return fig, axes
 
 
-def plot_curves(rows: pd.DataFrame, *, columns: int) -> Figure:
-    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval."""
+def plot_curves(
+    rows: pd.DataFrame, *, columns: int, size: tuple[float, float] = (3.0, 2.4), note: str = ""
+) -> Figure:
+    """Test accuracy per round, one panel per cell: mean over seeds, band = 95 % t interval.
+
+    size: of a panel, in inches. note: further sentences of the caption.
+    """
     named = quantities.named(rows)
     named = named[named.variant.isin(CURVES)]
     cells = list(quantities.cells(named))
-    fig, axes = _grid(-(-len(cells) // columns), columns, (3.0, 2.4))
+    fig, axes = _grid(-(-len(cells) // columns), columns, size)
     for ax, (cell, part) in zip(axes.flat, cells, strict=False):
         _accuracy_curves(part, ax)
         ax.set_title(quantities.cell_name(cell), fontsize=8)
@@ -54,8 +60,19 @@ def plot_curves(rows: pd.DataFrame, *, columns: int) -> Figure:
     window = max(_window(part) for _, part in cells)
     smooth = f" (Fashion-MNIST: of moving averages over {window} rounds)" if window > 1 else ""
     return plotting.caption(
-        fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}."
+        fig, named, f"Mean over seeds{smooth}, band = 95 % t interval{_thin_words(named)}. {note}".strip()
     )
+
+
+def plot_early_lead(rows: pd.DataFrame) -> Figure:
+    """`plot_curves` of the first rounds; the caption has the repaired agent's lead over uniform weights."""
+    named = quantities.named(rows)
+    note = ""
+    if {"repaired", "uniform"} <= set(named.variant.unique()):
+        own, uniform = (quantities.over_rounds(named, name) for name in ("repaired", "uniform"))
+        lead = effect_words(contrasts.paired(own, uniform), "points")
+        note = f"Mean over these rounds, repaired FedDRL less uniform weights, paired by seed: {lead}."
+    return plot_curves(rows, columns=1, size=(6.6, 2.6), note=note)
 
 
 def _thin_words(named: pd.DataFrame) -> str:
@@ -78,7 +95,9 @@ def _accuracy_curves(part: pd.DataFrame, ax: Axes, *, bands: bool = True) -> Non
         lambda values: values.rolling(window, min_periods=1).mean()
     )
     shown = part.assign(test_accuracy=100 * smooth)
-    plotting.plot_curves(shown, ax, by="variant", y_label="accuracy (%)", thin=THIN, bands=bands)
+    plotting.plot_curves(
+        shown, ax, by="variant", y_label="accuracy (%)", thin=THIN, bands=bands, within=(0, 100)
+    )
 
 
 def plot_federated(rows: pd.DataFrame) -> Figure:
@@ -167,16 +186,27 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
 
 
 def plot_over(rows: pd.DataFrame, *, column: str, x_label: str) -> Figure:
-    """Best accuracy against a setting, one panel per partition, bars = 95 % t interval over seeds."""
+    """Best accuracy against a setting, below it less the better baseline's; a column per partition."""
     found = tables.over(rows, column)
+    leads = tables.over_baseline(found, column)
     partitions = list(found.partition.unique())
-    fig, axes = _grid(1, len(partitions), (4.6, 3.2))
-    for ax, partition in zip(axes[0], partitions, strict=True):
-        part = found[found.partition == partition]
-        plotting.plot_settings(part, ax, x=column, y="best", by="variant", y_label="best accuracy (%)")
-        ax.set(title=quantities.PAPER_PARTITIONS[partition], xlabel=x_label)
-    plotting.one_legend(fig, axes[0])
-    return plotting.caption(fig, rows, "Mean over seeds, bars = 95 % t interval.")
+    fig, axes = _grid(2, len(partitions), (4.6, 2.7), sharex="col")
+    kinds = ((found, "best", "best accuracy (%)"), (leads, "lead", "less the better (points)"))
+    for line, (frame, y, label) in zip(axes, kinds, strict=True):
+        for ax, partition in zip(line, partitions, strict=True):
+            part = frame[frame.partition == partition]
+            plotting.plot_settings(part, ax, x=column, y=y, by="variant", y_label=label)
+            ax.set_xlabel("")
+    for (levels, below), partition in zip(axes.T, partitions, strict=True):
+        levels.set_title(quantities.PAPER_PARTITIONS[partition])
+        below.set_xlabel(x_label)
+        below.axhline(0, color="black", linewidth=0.8, zorder=0.5)
+    plotting.one_legend(fig, axes.flat)
+    note = (
+        "Above: levels. Below: less the better of FedAvg and FedProx (by mean), paired by seed. Mean over "
+        "seeds, bars = 95 % t interval."
+    )
+    return plotting.caption(fig, rows, note)
 
 
 TIMED = {"decision": "#D55E00", "averaging": "#0072B2"}  # colours of fig. 9
@@ -230,6 +260,9 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
         if column in printed:
             place = _printed_cell(found) + shift
             bars.plot(printed[column], place, "k*", markerfacecolor="white", markersize=8, label="printed")
+    seeds = tables.seed_ratios(rows)
+    shifts = seeds.variant.map({"fedavg": -0.2, "fedprox": 0.2})
+    bars.scatter(seeds.ratio, seeds.place + shifts, 9, "black", label="seeds", zorder=3)
     for control, shift in zip(tables.CONTROLS, (-0.3, -0.1, 0.1, 0.3), strict=True):
         style = plotting.method_style(control)
         ratio = found[control] / found.FedDRL
@@ -243,8 +276,9 @@ def plot_fig10(rows: pd.DataFrame) -> Figure:
     points.xaxis.set_major_locator(MaxNLocator(4))
     plotting.one_legend(fig, [bars, points])
     note = (
-        "Target: what FedAvg, FedProx and FedDRL all reach. Above 1: slower than FedDRL; stage 1 is not "
-        "counted; no point: not reached in every seed; means over seeds, without intervals; axes differ."
+        "Target: what FedAvg, FedProx and FedDRL all reach in a seed, the best round of the weakest of them. "
+        "Above 1: slower than FedDRL; stage 1 is not counted; no point: not reached in every seed. Bars: "
+        "ratios of means over seeds; dots: single seeds; axes differ."
     )
     return plotting.caption(fig, rows, note)
 
@@ -299,15 +333,3 @@ def plot_impact_factors(rows: pd.DataFrame) -> Figure:
     plotting.one_legend(fig, axes.flat)
     note = "Mean over seeds, band = 95 % t interval. With uniform weights every factor is 1 / K."
     return plotting.caption(fig, named, note)
-
-
-def plot_small_setting(rows: pd.DataFrame) -> Figure:
-    """Accuracy and reward per round of both modes, the controls and the best constant weights."""
-    named = quantities.named(rows)
-    shown = named.assign(accuracy=100 * named.test_accuracy, reward=quantities.reward(named))
-    fig, axes = _grid(1, 2, (4.6, 3.4))
-    plotting.plot_curves(shown, axes[0, 0], y="accuracy", by="variant", y_label="accuracy (%)")
-    after = shown[shown["round"] > 0]
-    plotting.plot_curves(after, axes[0, 1], y="reward", by="variant", y_label="reward (nats)")
-    plotting.one_legend(fig, axes[0])
-    return plotting.caption(fig, named, "Mean over seeds, band = 95 % t interval.")

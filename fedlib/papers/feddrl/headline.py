@@ -27,11 +27,12 @@ BY_LEVEL = (
     "and a state of shares hides that level from the critic."
 )
 ON_FILES = tuple(f"authors_{scheme}_at_length" for scheme in CLUSTERED)  # the authors' partitions
+AT_LENGTH = (*LENGTH_CELLS, EXACT_CELL, *ON_FILES)
 MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
 
 
 @dataclass(frozen=True)
-class _Lead:
+class CellLead:
     """FedDRL's lead over FedAvg in a cell of the paper's length, and over controls in the last rounds.
 
     None: the control was not run.
@@ -67,7 +68,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of table 3 are stored."]
     judged = rows_of("feddrl/repair_judged")
-    at_length = [" ".join(in_brief_at_length(rows_of))] if _leads(rows_of) else []
+    at_length = [" ".join(in_brief_at_length(rows_of))] if cell_leads(rows_of) else []
     again = [" ".join(repaired(judged, [REPAIRED]))] if len(judged) else []
     return [*at_length, " ".join(short_runs(rows)), *again]
 
@@ -77,14 +78,14 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
     Fewer where rows are missing.
     """
-    leads = _leads(rows_of)
+    leads = cell_leads(rows_of)
     at_length = " ".join(["**Does it matter at the paper's length?**", *in_brief_at_length(rows_of)])
     return [*_who_learns(rows_of), *([at_length] if leads else [])]
 
 
 def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     """In how many cells FedDRL is ahead of FedAvg in the best round and in the last ones; what is left."""
-    leads = _leads(rows_of)
+    leads = cell_leads(rows_of)
     if not leads:
         return []
     best, late = ([getattr(one, name) for one in leads] for name in ("best", "late"))
@@ -99,6 +100,33 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     ]
 
 
+def briefly_at_length(rows_of: RowsOf) -> list[str]:
+    """Say in a sentence in how many cells FedDRL is ahead of FedAvg; `in_brief_at_length` has the rest."""
+    leads = cell_leads(rows_of)
+    if not leads:
+        return []
+    found = [[getattr(one, name) for one in leads] for name in ("best", "late")]
+    best, late = (_out_of(own) for own in found)
+    held = " and ".join(str(sum(above_zero(own)) or "none") for own in found)
+    return [
+        f"FedDRL is ahead of FedAvg in {best} in the best round, in {late} in the last {LAST_ROUNDS} rounds.",
+        f"Corrected for their number (Holm) {held} hold; the list at the top has the controls.",
+    ]
+
+
+def cells_at_length(rows_of: RowsOf) -> dict[str, str]:
+    """Artifacts of the paper's length, each with a line that names the cell and FedDRL's leads there."""
+    leads = {f"feddrl/{name}": _lead_of(rows_of, name) for name in AT_LENGTH}
+    return {name: _line(lead) if lead else f"{name}: no runs of this length" for name, lead in leads.items()}
+
+
+def _line(lead: CellLead) -> str:
+    return (
+        f"{lead.cell}: FedDRL less FedAvg {effect_words(lead.best)} points in the best round, "
+        f"{effect_words(lead.late)} in the last {LAST_ROUNDS}"
+    )
+
+
 def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behind") -> str:
     """`ahead in 4 of 10 cells and behind in 1`, by the sides of 0 of their intervals."""
     ahead, behind = (sum(sign * one.low > 0 < sign * one.high for one in found) for sign in (1, -1))
@@ -106,7 +134,7 @@ def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behi
     return f"{above} in {ahead or 'none'} of {counted(len(found), 'cell')}{rest}"
 
 
-def _left(leads: list[_Lead]) -> list[str]:
+def _left(leads: list[CellLead]) -> list[str]:
     """Say what training changes in the last rounds, and in how many cells it is ahead of controls."""
     trained, drawn = (
         [one.trained for one in leads if one.trained],
@@ -154,15 +182,15 @@ def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
         {
             "cell": one.cell, "seeds": one.best.n, "FedDRL less FedAvg: best round": effect_words(one.best),
             f"FedDRL less FedAvg: {late}": effect_words(one.late),
-            f"{less} uniform weights": _control(one, one.uniform),
+            f"{less} uniform weights": "FedAvg's" if one.equal else _control(one, one.uniform),
             f"{less} its untrained policy": _control(one, one.trained),
             f"last {LAST_ROUNDS} rounds: in drawn order less FedAvg": _control(one, one.drawn),
         }
-        for one in _leads(rows_of)
+        for one in cell_leads(rows_of)
     )  # fmt: skip
 
 
-def _control(lead: _Lead, found: Interval | None) -> str:
+def _control(lead: CellLead, found: Interval | None) -> str:
     """The effect, with ` (3 seeds)` if it has fewer than FedDRL; `–` of a control that was not run."""
     if found is None:
         return "–"
@@ -196,13 +224,17 @@ def short_runs(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def _leads(rows_of: RowsOf) -> list[_Lead]:
-    names = (*LENGTH_CELLS, EXACT_CELL, *ON_FILES)
-    found = (_lead(rows_of(f"feddrl/{name}"), authors=name in ON_FILES) for name in names)
+def cell_leads(rows_of: RowsOf) -> list[CellLead]:
+    """`CellLead` of every cell of the paper's length that was run."""
+    found = (_lead_of(rows_of, name) for name in AT_LENGTH)
     return [lead for lead in found if lead]
 
 
-def _lead(rows: pd.DataFrame, *, authors: bool) -> _Lead | None:
+def _lead_of(rows_of: RowsOf, name: str) -> CellLead | None:
+    return _lead(rows_of(f"feddrl/{name}"), authors=name in ON_FILES)
+
+
+def _lead(rows: pd.DataFrame, *, authors: bool) -> CellLead | None:
     """The leads of a cell; None for shorter runs and where no control was run."""
     if rows.empty or rows["rounds"].max() < ROUNDS:
         return None
@@ -216,7 +248,7 @@ def _lead(rows: pd.DataFrame, *, authors: bool) -> _Lead | None:
     uniform, trained, drawn = controls
     if not any(controls):
         return None
-    return _Lead(
+    return CellLead(
         quantities.PAPER_DATA[cell.dataset], cell.partition.upper(),
         contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
         contrasts.paired(late[feddrl], late.fedavg), uniform, trained, drawn, equal=equal,

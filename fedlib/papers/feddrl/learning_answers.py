@@ -11,6 +11,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.intervals import (
     Interval,
     barely_decided,
+    by_side,
     by_sign,
     effect_words,
     mean_interval,
@@ -34,8 +35,8 @@ CHANGES = [
 
 
 def does_it_learn(rows_of: RowsOf) -> list[str]:
-    """Answer for the printed agent and for the repaired agent."""
-    return _told(rows_of, {"small_setting": _printed_agent, "repair_judged": repaired})
+    """Answer for the printed agent, and by data set for the repaired one, whose numbers are at the top."""
+    return _told(rows_of, {"small_setting": _printed_agent, "repair_judged": _repaired_briefly})
 
 
 def why_not(rows_of: RowsOf) -> list[str]:
@@ -61,6 +62,17 @@ def repaired(rows: pd.DataFrame, changes: list[str] | None = None) -> list[str]:
     parts = dict(iter(quantities.named(rows).groupby("dataset")))
     told = [_repaired_on(quantities.PAPER_DATA[data], part) for data, part in parts.items()]
     return [*(CHANGES if changes is None else changes), *told]
+
+
+def _repaired_briefly(rows: pd.DataFrame) -> list[str]:
+    """What the repair changes, and where the repaired agent earns more than uniform weights."""
+    gains = {
+        quantities.PAPER_DATA[str(data)]: reward_gain(part, "repaired", "uniform")
+        for data, part in quantities.named(rows).groupby("dataset")
+    }
+    sides = by_side(gains, above="it earns more", below="it earns less")
+    told = "; ".join(f"{side} on {listed(names)}" for side, names in sides.items() if names)
+    return [*CHANGES, f"Against uniform weights: {told} (`repair_judged`; numbers at the top)."]
 
 
 def _repaired_on(data: str, part: pd.DataFrame) -> str:

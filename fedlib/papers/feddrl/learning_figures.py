@@ -12,6 +12,7 @@ from fedlib.papers.feddrl.runs import COHORT
 
 UNITS = (("nats", "mean reward (nats)"), ("points", "best accuracy (points)"))
 COLOURS = {"small": "#D55E00", "main": "#0072B2"}
+FEW = ("feddrl", "uniform", "best_constant", "main_group")  # apart enough to be seen in one panel
 SETTINGS = {"printed": "as printed", "centring": "centred reward", "all": "five of the changes"}
 LEARNERS = ("untrained", "feddrl", "feddrl_online", "permuted", "repaired", "repaired_permuted")
 
@@ -33,6 +34,28 @@ def plot_gains(rows: pd.DataFrame) -> Figure:
         row[0].set_title(quantities.PAPER_DATA[data], loc="left")
     note = "Mean over seeds with 95 % t interval; right of the line: more than uniform weights."
     return plotting.caption(fig, rows, note)
+
+
+def plot_small_setting(rows: pd.DataFrame) -> Figure:
+    """Each variant's mean reward less uniform weights', and reward per round of a few of them."""
+    found = learning.gains(rows)
+    found = found[found.variant != "uniform"]
+    fig, (forest, curves) = plotting.subplots(1, 2, figsize=(9.2, max(3.4, 0.26 * len(found) + 1.6)))
+    at = np.arange(len(found))[::-1]
+    for place, line in zip(at, found.to_dict("records"), strict=True):
+        ends = plotting.arms(*([line[name]] for name in ("nats", "nats low", "nats high")))
+        colour = plotting.method_style(line["variant"]).colour
+        forest.errorbar([line["nats"]], [place], xerr=ends, fmt="o", color=colour, capsize=2)
+    forest.axvline(0, color="black", linewidth=0.8, zorder=0.5)
+    forest.set_yticks(at, [plotting.method_style(name).label for name in found.variant], fontsize=8)
+    forest.set_xlabel("mean reward less uniform weights' (nats)")
+    named = quantities.named(rows)
+    few = named[named.variant.isin(FEW) & (named["round"] > 0)]
+    shown = few.assign(reward=quantities.reward(few))
+    plotting.plot_curves(shown, curves, y="reward", by="variant", y_label="reward (nats)")
+    curves.legend(fontsize=8)
+    note = "Left: 95 % t interval over seeds, right of the line more than uniform weights. Right: mean over "
+    return plotting.caption(fig, named, f"{note}seeds, band = 95 % t interval.")
 
 
 def plot_means(rows: pd.DataFrame) -> Figure:

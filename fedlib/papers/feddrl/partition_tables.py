@@ -5,12 +5,15 @@ import pandas as pd
 from fedlib.papers.feddrl import tables
 
 SKEWS = ("clustered_skew", "label_size_imbalance", "quantity_imbalance")
+YES = {True: "yes", False: "no"}
 
 
 def skew_agreement(rows: pd.DataFrame) -> pd.DataFrame:
-    """In how many partitions each kind of skew is as table 2 prints it; images dealt, client sizes."""
-    agree = {f"agree: {name}": rows[name] == rows[f"{name}_printed"] for name in SKEWS}
-    found = rows.assign(**agree).groupby(["dataset", "partition", "num_clients"], sort=False)
+    """Whether the drawn partitions have each kind of skew, held to table 2; images dealt, client sizes.
+
+    `yes (printed: no)` where the paper has it otherwise; `yes in 2 of 3` where the seeds differ.
+    """
+    found = rows.groupby(["dataset", "partition", "num_clients"], sort=False)
     sizes = found.agg(
         **{
             "images: dealt": ("images", "mean"),
@@ -18,8 +21,17 @@ def skew_agreement(rows: pd.DataFrame) -> pd.DataFrame:
             "images: largest client": ("largest", "max"),
         }
     )
-    counted = found.size().rename("partitions")
-    return sizes.round(0).join(found[list(agree)].sum()).join(counted).reset_index()
+    kinds = pd.DataFrame({f"has: {name}": found.apply(_has, name) for name in SKEWS})
+    return sizes.round(0).join(kinds).join(found.size().rename("seeds")).reset_index()
+
+
+def _has(part: pd.DataFrame, skew: str) -> str:
+    """Whether the partitions of a cell have a kind of skew: `yes`, `no (printed: yes)`, `yes in 2 of 3`."""
+    own, printed = part[skew].astype(bool), bool(part[f"{skew}_printed"].iloc[0])
+    if 0 < own.sum() < len(own):
+        return f"yes in {own.sum()} of {len(own)} (printed: {YES[printed]})"
+    found = bool(own.all())
+    return YES[found] if found == printed else f"{YES[found]} (printed: {YES[printed]})"
 
 
 def label_mixes(rows: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from fedlib.analysis import contrasts
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.published import printed_rows
-from fedlib.analysis.tables import compare
+from fedlib.analysis.tables import compare, stand_ins
 from fedlib.data.titles import title_of
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.errata import from_text, printed_gains
@@ -46,13 +46,20 @@ def name_cell(cell: tuple) -> dict[str, object]:
 def accuracy_table(rows: pd.DataFrame, table: str = "feddrl_table3") -> pd.DataFrame:
     """Table 3 or 4: published, ours with its interval, difference (points); the paper's four methods.
 
-    Data that are not the paper's are called so.
+    Data that are not the paper's are called so; generated ones have no difference from what it prints.
     """
     columns = {"dataset": "data", "n_clients": "N", "method": "name"}
     printed = printed_rows(table, metric="best_top1_accuracy").rename(columns=columns)
     names = {name: variant for variant, name in PRINTED.items()}
     printed = printed.assign(variant=printed.name.map(names), N=printed.N.astype(int))
-    return _marked(compare(printed, best_accuracies(rows), [*CELL, "variant"]).round(2), rows)
+    ours = best_accuracies(rows)
+    ours = ours.assign(stand_in=ours.data.isin(_generated(rows)))
+    return _marked(compare(printed, ours, [*CELL, "variant"]).round(2), rows)
+
+
+def _generated(rows: pd.DataFrame) -> set[str]:
+    """The paper's names of the data sets for which rows have generated images."""
+    return {quantities.PAPER_DATA[name] for name in stand_ins(rows)}
 
 
 def accuracies_run(rows: pd.DataFrame) -> pd.DataFrame:
@@ -176,10 +183,22 @@ def rounds_of_controls(rows: pd.DataFrame) -> pd.DataFrame:
     return table[[*CELL, *shown]].rename(columns=shown)
 
 
+def seed_ratios(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rounds of FedAvg and FedProx over FedDRL's in every seed: variant, ratio, place in `rounds_table`."""
+    found = []
+    for place, (_, part) in enumerate(quantities.cells(quantities.named(rows), needs=quantities.THREE)):
+        target = quantities.target_accuracy(part)
+        own = quantities.rounds_to(part, "feddrl", target)
+        for name in quantities.BASELINES:
+            ratios = quantities.rounds_to(part, name, target) / own
+            found += [{"place": place, "variant": name, "ratio": ratio} for ratio in ratios]
+    return pd.DataFrame(found, columns=["place", "variant", "ratio"])
+
+
 def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:
     """The only numbers that fig. 10's text prints, CIFAR-100, CE, N = 10: published, ours, difference.
 
-    Empty where that cell has not been run.
+    No difference on generated images; empty where that cell has not been run.
     """
     found = _rounds(rows)
     cell = found[(found.data == "CIFAR-100") & (found.partition == "CE") & (found.N == 10)]
@@ -195,8 +214,8 @@ def printed_rounds(rows: pd.DataFrame) -> pd.DataFrame:
         for column, (name, value) in printed.items()
         for ours in cell[column]
     ]
-    columns = ["quantity", "published", "ours", "difference"]
-    return pd.DataFrame(lines, columns=columns).round(2)
+    table = pd.DataFrame(lines, columns=["quantity", "published", "ours", "difference"]).round(2)
+    return table.assign(difference=math.nan) if "CIFAR-100" in _generated(rows) else table
 
 
 def _rounds(rows: pd.DataFrame) -> pd.DataFrame:
@@ -234,6 +253,24 @@ def over(rows: pd.DataFrame, column: str) -> pd.DataFrame:
                     {"variant": variant, "partition": partition, column: at, "seed": seed, "best": value}
                 )
     return pd.DataFrame(found)
+
+
+def over_baseline(found: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Leads (points) over the better of FedAvg and FedProx at each setting, paired by seed.
+
+    found: `over`; the better one is chosen by its mean over seeds. Columns variant, partition, <column>,
+    seed, lead; SingleSet and the baselines are left out.
+    """
+    lines = []
+    for (partition, at), part in found.groupby(["partition", column], sort=False):
+        best = part.pivot(index="seed", columns="variant", values="best")
+        better = best[best[list(quantities.BASELINES)].mean().idxmax()]
+        own = [name for name in quantities.variant_order(part) if name not in PRINTED or name == "feddrl"]
+        for name in own:
+            lead = (best[name] - better).dropna()
+            where = {"variant": name, "partition": partition, column: at}
+            lines += [{**where, "seed": seed, "lead": value} for seed, value in lead.items()]
+    return pd.DataFrame(lines, columns=["variant", "partition", column, "seed", "lead"])
 
 
 def factor_table(rows: pd.DataFrame) -> pd.DataFrame:

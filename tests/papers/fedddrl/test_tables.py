@@ -25,6 +25,13 @@ def test_table_4_beside_the_published_values():
     assert found == pytest.approx([90.0, 0.4, -4.6])
 
 
+def test_table_4_has_no_difference_on_generated_images():
+    rows = frame({("fedavg", "CrisisIBD"): {"accuracy": 0.9, "sway": 1}})
+    gaps = [tables.table4(rows.assign(stand_in=made_up)).iloc[0] for made_up in (True, False)]
+    assert [pd.notna(row["accuracy (%): difference"]) for row in gaps] == [False, True]
+    assert [row["accuracy (%): ours"] for row in gaps] == pytest.approx([90.0, 90.0])
+
+
 def test_table_4_keeps_differences_beside_the_values_they_are_of():
     """One table of a notebook's width; where a data set's name is long, only the s.d. stand in a second."""
     cells = {(name, "MNIST"): {"accuracy": 0.9, "sway": 1} for name in runs.TABLE4}

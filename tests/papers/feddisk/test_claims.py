@@ -562,6 +562,9 @@ def test_published_beside_ours():
     assert table.published.notna().sum() == 2
     femnist = tables.published_beside_ours(rows([0.3], [0.2], dataset="standin-femnist")).set_index("method")
     assert femnist.published.dropna().to_dict() == {"feddisk": 78, "fedrod": 56}
+    assert femnist.difference.isna().all()  # generated images
+    real = tables.published_beside_ours(rows([0.3], [0.2], dataset="standin-femnist").assign(stand_in=False))
+    assert real.set_index("method").difference["feddisk"] == pytest.approx(30 - 78)
 
 
 def test_fedprox_of_its_grid():

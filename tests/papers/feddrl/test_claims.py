@@ -705,8 +705,18 @@ def test_the_end_answers_in_counts():
     assert table.to_numpy().tolist() == [
         ["CN", 3, *[two] * 4, "+1.00 [+1.00, +1.00]"],
         ["PA", 3, *[two] * 4, "–"],
-        ["CE on MNIST", 3, *[two] * 4, "–"],
+        ["CE on MNIST", 3, two, two, "FedAvg's", two, "–"],
     ]
+    told = headline.briefly_at_length(lambda name: stored.get(name, pd.DataFrame()))
+    assert told == [
+        "FedDRL is ahead of FedAvg in 3 of 3 cells in the best round, in 3 of 3 cells in the last 50 rounds.",
+        "Corrected for their number (Holm) 3 and 3 hold; the list at the top has the controls.",
+    ]
+    lines = headline.cells_at_length(lambda name: stored.get(name, pd.DataFrame()))
+    assert lines["feddrl/paper_length_pa"] == (
+        f"PA: FedDRL less FedAvg {two} points in the best round, {two} in the last 50"
+    )
+    assert lines["feddrl/paper_length"] == "feddrl/paper_length: no runs of this length"
     cn = stored["feddrl/paper_length_cn"]
     stored["feddrl/paper_length_cn"] = cn[~(cn.method_options.str.contains("drawn") & (cn.seed == 2))]
     fewer = headline.leads_at_length(lambda name: stored.get(name, pd.DataFrame()))

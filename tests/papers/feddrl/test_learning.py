@@ -141,8 +141,12 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
         "Where no action changes the reward, its level alone moves the means from 0.5 to 0.15 around −2.20 "
         "and 0.50 around +2.20 nats."
     )
-    told = learning_answers.does_it_learn(own)
-    assert told[:2] == learning_answers.CHANGES
+    *changes, told = learning_answers.does_it_learn(own)
+    assert changes == learning_answers.CHANGES
+    assert told == (
+        "Against uniform weights: it earns more on Fashion-MNIST (`repair_judged`; numbers at the top)."
+    )
+    told = learning_answers.repaired(own("feddrl/repair_judged"))
     assert told[2] == (
         "On images of all of Fashion-MNIST (`repair_judged`, 2 seeds) the repaired agent's mean reward is "
         "+0.50 [+0.50, +0.50] nats against "

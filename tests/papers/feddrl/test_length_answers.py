@@ -99,7 +99,7 @@ def test_the_exact_cell_is_told_beside_the_others():
     )
     assert " and −34.61 [−34.86, −34.36] points from the published ones, the means of the last 50" in each
     assert told.endswith(" −34.78 [−35.03, −34.53] (CE with the paper's CNN) points from the published one.")
-    (lead,) = headline._leads(stored(table3_fmnist_ce_n100=rows))
+    (lead,) = headline.cell_leads(stored(table3_fmnist_ce_n100=rows))
     assert lead.cell == "CE with the paper's CNN, online"
     assert lead.drawn.mean == pytest.approx(1)
 

@@ -10,9 +10,20 @@ import pandas as pd
 import pytest
 
 from fedlib.data.synthetic import natural_images
+from fedlib.errors import UsageError
 from fedlib.experiments.artifact import PROFILES
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.feddrl import figures, length_tables, measurements, quantities, runs, tables, timing
+from fedlib.papers.feddrl import (
+    figures,
+    length_figures,
+    length_tables,
+    measurements,
+    partition_tables,
+    quantities,
+    runs,
+    tables,
+    timing,
+)
 from fedlib.papers.feddrl.quantities import named
 from fedlib.processors import cores
 from fedlib.reporting.figure_files import draw_figure
@@ -43,6 +54,17 @@ def test_published_ours_and_difference_stand_side_by_side():
     assert len(wide) == 18
     assert line(wide, data="Fashion-MNIST", partition="CE", N=10)["FedDRL: difference"] == -30.59
     assert list(wide.columns[3:5]) == ["SingleSet: published", "SingleSet: ours"]
+
+
+def test_generated_images_have_no_difference_from_the_published():
+    rows = three(52.0)
+    table = tables.accuracy_table(rows.assign(stand_in=rows.dataset.str.startswith("standin")))
+    made_up = table.data == "CIFAR-100 (stand-in)"
+    assert made_up.sum() == 6 * 4
+    assert table[made_up].difference.isna().all()
+    run = table.ours.notna()
+    assert run[made_up].any()
+    assert table[run & ~made_up].difference.notna().all()
 
 
 def test_gains_are_relative():
@@ -166,6 +188,9 @@ def test_printed_rounds_stand_beside_ours():
     assert table.published.tolist() == [62.1, 80, 1.16, 1.2]
     assert table.ours.tolist() == [50, 2, 2, 3]
     assert table.difference.tolist() == [-12.1, -78, 0.84, 1.8]
+    generated = tables.printed_rounds(rows.assign(stand_in=True)).set_index("quantity")
+    assert generated.ours.tolist() == [50, 2, 2, 3]
+    assert generated.difference.isna().all()
     assert tables.printed_rounds(rows.assign(dataset="mnist")).empty
 
 
@@ -219,6 +244,70 @@ def test_printed_times_stand_beside_ours():
     assert pd.isna(line(table, what="decision", model="mlp").difference_ms)
 
 
+def test_leads_over_the_better_baseline_are_paired_by_seed():
+    """FedProx is the better one at 0.2 (means 50 and 51), FedAvg at 0.6; FedDRL less it in every seed."""
+    best = {
+        (0.2, "fedavg"): (50, 50), (0.2, "fedprox"): (50, 52), (0.2, "feddrl"): (51, 54),
+        (0.6, "fedavg"): (60, 60), (0.6, "fedprox"): (40, 41), (0.6, "feddrl"): (59, 60),
+        (0.2, "singleset"): (80, 80), (0.2, "untrained"): (50, 51),
+    }  # fmt: skip
+    found = pd.DataFrame(
+        {"variant": variant, "partition": "ce", "delta": delta, "seed": seed, "best": value}
+        for (delta, variant), values in best.items()
+        for seed, value in enumerate(values)
+    )
+    leads = tables.over_baseline(found, "delta")
+    by = {key: own.tolist() for key, own in leads.groupby(["delta", "variant"]).lead}
+    assert by == {(0.2, "feddrl"): [1, 2], (0.2, "untrained"): [0, -1], (0.6, "feddrl"): [-1, 0]}
+
+
+def test_levels_stand_above_leads_under_the_name_of_the_partition():
+    fig = find_artifact("feddrl/fig8").plot(finished(over_delta(5, 1)))
+    titles, labels = ([getattr(ax, name)() for ax in fig.axes] for name in ("get_title", "get_ylabel"))
+    plt.close(fig)
+    half = len(fig.axes) // 2
+    assert set(labels[:half]) == {"best accuracy (%)"}
+    assert set(labels[half:]) == {"less the better (points)"}
+    assert titles == ["CE", "CN"][:half] + [""] * half
+
+
+def test_ratios_of_rounds_by_seed():
+    rows = cell("standin-cifar100", feddrl=[50] * 3, fedavg=[50] * 3, fedprox=[50] * 3,
+                early={"feddrl": 2, "fedavg": 4, "fedprox": 6})  # fmt: skip
+    found = tables.seed_ratios(rows)
+    assert found.place.tolist() == [0] * 6
+    assert found.ratio.tolist() == [2] * 3 + [3] * 3
+    assert found.variant.tolist() == ["fedavg"] * 3 + ["fedprox"] * 3
+
+
+def test_the_early_lead_is_in_the_caption_of_its_curves():
+    rows = FIGURE_ROWS["early_lead"]()
+    told = [figures.plot_early_lead(finished(part)) for part in (rows, two_cells())]
+    words = [" ".join(fig.get_supxlabel().split()) for fig in told]
+    plt.close("all")
+    assert ["repaired FedDRL less uniform weights, paired by seed: " in text for text in words] == [
+        {"repaired", "uniform"} <= set(named(part).variant) for part in (rows, two_cells())
+    ]
+
+
+def test_leads_at_the_papers_length_are_drawn_in_a_panel_each():
+    """Over uniform weights no point under CE, where they are FedAvg's; nothing to draw without rows."""
+    stored = {
+        "feddrl/paper_length": at_length([52.0, 52.2, 52.1]),
+        "feddrl/paper_length_cn": at_length([52.0, 52.2, 52.1]).assign(partition="cn"),
+    }
+    fig = length_figures.plot_leads(lambda name: stored.get(name, pd.DataFrame()))
+    titles = [ax.get_title().replace("\n", " ") for ax in fig.axes]
+    points = [len(ax.containers) for ax in fig.axes]
+    labels = [text.get_text() for text in fig.axes[0].get_yticklabels()]
+    plt.close(fig)
+    assert titles[:3] == ["best round, less FedAvg", "last 50, less FedAvg", "last 50, less uniform weights"]
+    assert points[:4] == [2, 2, 1, 2]
+    assert labels == ["CE", "CN"]
+    with pytest.raises(UsageError, match="no panel"):
+        length_figures.plot_leads(lambda name: pd.DataFrame())
+
+
 def test_cells_come_in_the_papers_order():
     order = tables.accuracy_table(three(52.0))[["data", "N", "partition"]].drop_duplicates()
     assert order.iloc[0].tolist() == ["CIFAR-100 (stand-in)", 10, "PA"]
@@ -239,6 +328,20 @@ def test_figures_call_a_stand_in_a_stand_in():
 
 
 # --- without training ---------------------------------------------------------------------------
+
+
+def test_kinds_of_skew_are_held_to_what_is_printed():
+    """Two seeds: one kind as printed, one in no partition though printed, one in one of two."""
+    cell = {"dataset": "mnist", "partition": "ce", "num_clients": 10}
+    sizes = {"images": [100, 101], "smallest": [9, 8], "largest": [11, 12]}
+    had = {"clustered_skew": True, "label_size_imbalance": False, "quantity_imbalance": [True, False]}
+    paper = {"clustered_skew_printed": True, "label_size_imbalance_printed": True,
+             "quantity_imbalance_printed": False}  # fmt: skip
+    row = line(partition_tables.skew_agreement(pd.DataFrame({**sizes, **cell, **had, **paper})))
+    assert [row[f"has: {name}"] for name in partition_tables.SKEWS] == [
+        "yes", "no (printed: yes)", "yes in 1 of 2 (printed: no)",
+    ]  # fmt: skip
+    assert (row["images: smallest client"], row["images: largest client"], row.seeds) == (8, 12, 2)
 
 
 def test_table1_agrees_with_the_defaults():
@@ -382,6 +485,7 @@ def test_fig10_shows_printed_ratios_and_controls():
     plt.close(fig)
     assert {"printed", "uniform weights", "untrained policy", "shuffled input"} <= shown
     assert stars == [1.16, 1.2]
+    assert "seeds" in shown
 
 
 @pytest.mark.parametrize("name", FIGURE_ROWS)
