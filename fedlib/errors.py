@@ -66,10 +66,11 @@ def shortened(text: str, most: int = 80) -> str:
 MOST_LISTED = 12  # names in a line, where another place lists them all
 
 
-def check_name(kind: str, given: str, allowed: Iterable[str], *, listed_by: str = "") -> str:
+def check_name(kind: str, given: str, allowed: Iterable[str], *, listed_by: str = "", more: str = "") -> str:
     """Return `given` if it is one of `allowed`, else raise a UsageError that lists them.
 
     listed_by: the command or page that lists all of them; the line then has a dozen at the most.
+    more: what else is allowed, behind the names.
     """
     names = list(allowed)
     if given in names:
@@ -77,8 +78,8 @@ def check_name(kind: str, given: str, allowed: Iterable[str], *, listed_by: str 
     close = difflib.get_close_matches(str(given), names, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     few = names[:MOST_LISTED] if listed_by else names
-    more = f" and {len(names) - len(few)} more, listed by {listed_by}" if len(few) < len(names) else ""
-    raise UsageError(f"unknown {kind} {shortened(str(given))!r}{hint}; allowed: {', '.join(few)}{more}")
+    rest = f" and {len(names) - len(few)} more, listed by {listed_by}" if len(few) < len(names) else ""
+    raise UsageError(f"unknown {kind} {shortened(str(given))!r}{hint}; allowed: {', '.join(few)}{rest}{more}")
 
 
 def check(condition: bool, message: str) -> None:

@@ -13,7 +13,7 @@ def find_named(kind: str, name: str, known: Mapping[str, Any], registry: str) ->
     kind: method, partition or model. registry: the dotted name of `known`, for the error line.
     """
     if ":" not in name:
-        return known[check_name(kind, name, known)]
+        return known[check_name(kind, name, known, more=", or package.module:name of your own")]
     try:
         found = pkgutil.resolve_name(name)
     except (ImportError, ValueError, AttributeError, SyntaxError) as error:

@@ -93,8 +93,14 @@ def typed_options(
         default = defaults[option]
         required = default is inspect.Parameter.empty or default is dataclasses.MISSING
         told = "" if required else f" (default {default})"
-        check_value(f"{owner}: {option}", value, hints.get(option, Any), told)
+        check_value(f"{owner}: {option}", value, hints.get(option, _hint_of(default)), told)
     return {option: as_number(value, hints.get(option, Any)) for option, value in given.items()}
+
+
+def _hint_of(default: Any) -> Any:
+    """The kind of value that an option without annotation takes, by its default; 0 may stand for 0.0."""
+    kind = float if type(default) is int else type(default)
+    return kind if kind in (bool, float, str) else Any
 
 
 def check_fields(instance: Any) -> None:
@@ -106,7 +112,10 @@ def check_fields(instance: Any) -> None:
 
 @functools.cache
 def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
-    return typing.get_type_hints(maker)
+    while isinstance(maker, functools.partial):
+        maker = maker.func
+    named = inspect.isroutine(maker) or inspect.isclass(maker)
+    return typing.get_type_hints(maker if named else type(maker).__call__)
 
 
 def check_command_numbers(

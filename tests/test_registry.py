@@ -145,6 +145,20 @@ class OneValue(Plain):
 
 class ClientColumn(OneValue):
     spread = [0.1, 0.2, 0.3]
+
+
+class Undecorated(Plain):
+    rate: float = 0.0
+    alpha: float = 1.0
+
+
+class Network(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+
+
+def sized(image_shape, num_classes, *, hidden=8, dropout=0, kind="a"):
+    return linear(image_shape, num_classes)
 """
 GIVEN = {"labels": np.arange(12) % 3, "num_classes": 3, "num_clients": 4, "rng": np.random.default_rng(0)}
 
@@ -250,3 +264,41 @@ def test_what_init_and_apply_have_to_return_is_checked(name, says, device_costs)
     run = run_of(method=f"hers:{name}", device_costs=device_costs)
     with pytest.raises(UsageError, match=says):
         list(rounds(prepare([run]), method_of([run])))
+
+
+def test_a_method_whose_fields_are_no_options_is_refused():
+    with pytest.raises(UsageError, match=r"method 'hers:Undecorated' given; .*`@dataclass\(frozen=True\)`"):
+        make_method("hers:Undecorated")
+
+
+def test_a_model_that_takes_other_arguments_is_refused():
+    with pytest.raises(
+        UsageError, match=r"model 'hers:Network' takes \(classes\); allowed: \(image_shape, num_classes, \*, "
+    ):
+        prepare([run_of(model="hers:Network")])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            {"hidden": "x"},
+            r"hidden=\"x\" given; allowed: a number \(default 8\)|hidden='x' given; allowed: a number",
+        ),
+        ({"kind": 3}, "kind=3 given; allowed: text"),
+    ],
+)
+def test_an_option_of_a_users_model_is_of_its_defaults_kind(options, says):
+    with pytest.raises(UsageError, match=says):
+        prepare([run_of(model="hers:sized", model_options=options)])
+
+
+def test_a_whole_default_takes_any_number():
+    prepare([run_of(model="hers:sized", model_options={"dropout": 0.5})])
+
+
+def test_unknown_names_tell_that_own_ones_are_allowed():
+    with pytest.raises(
+        UsageError, match=r"unknown method 'hers\.Plain'.*, or package\.module:name of your own$"
+    ):
+        make_method("hers.Plain")

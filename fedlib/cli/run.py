@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import re
 import shlex
 import sys
 import time
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fedlib.cli import grid
 from fedlib.cli.output import tell
-from fedlib.errors import EXIT_BUDGET, EXIT_FAILED
+from fedlib.errors import EXIT_BUDGET, EXIT_FAILED, check
 from fedlib.experiments import worker_processes
 from fedlib.experiments.budget import BudgetExhausted
 from fedlib.words import counted
@@ -56,7 +57,10 @@ def run_command(arguments: argparse.Namespace) -> int:
     plans = grid.planned_runs(arguments)
     started = worker_processes.started_at(STARTED) if arguments.companion else STARTED
     arguments.budget = Budget(arguments.budget_minutes, started=started)
-    if not arguments.dry_run:  # whose plan may be for another machine, and needs no torch
+    if arguments.dry_run:  # a plan may be for another machine, and needs no torch
+        named = re.fullmatch(r"auto|cpu|cuda(:\d+)?", arguments.device)
+        check(named is not None, f"device {arguments.device!r} given; allowed: auto, cpu, cuda, cuda:<n>")
+    else:
         from fedlib.experiments import runner
 
         runner.resolve_device(arguments.device)

@@ -35,6 +35,10 @@ BACKENDS = ("auto", "loop", "vmap", "stacked")
 # (benchmarks/NOTES.md).
 LOOP_FROM_PARAMETERS_ON_CPU = 4_000_000
 BF16_LOOP_FROM_PARAMETERS = 500_000
+OWN_RANDOMNESS = (
+    "the model draws random numbers of its own in training; allowed: torch.nn.Dropout layers, which repeat "
+    "bit for bit (a torch.nn.MultiheadAttention draws its own unless it has dropout=0)"
+)
 BF16_CHANNELS_WITHOUT_TILES = 16  # of the widest input of a convolution
 
 
@@ -99,9 +103,14 @@ def choose_backend(
 
 
 def _only_in_the_loop(model: nn.Module) -> list[str]:
-    """Frozen parameters, and batch norms that would see padded samples or cannot be vectorised."""
+    """Frozen parameters, recurrent layers, batch norms that would see padded samples or lack a vmap."""
     return [
         *(f"frozen {name}" for name, p in model.named_parameters() if not p.requires_grad),
+        *(
+            f"{type(layer).__name__} {name}"
+            for name, layer in model.named_modules()
+            if isinstance(layer, nn.RNNBase)
+        ),
         *(
             f"{type(layer).__name__} {name}"
             for name, layer in model.named_modules()
@@ -220,7 +229,11 @@ class VmapForward(Forward):
         # Batch normalisation saves its statistics for the backward pass: let it change copies.
         copies = {n: b.clone() for n, b in self.buffers.items()}
         with reduced(self.products_in, x.device):
-            outputs, copies = run(self.params, copies, x, batch.key, batch.mask)
+            try:
+                outputs, copies = run(self.params, copies, x, batch.key, batch.mask)
+            except RuntimeError as error:
+                check("random operation" not in str(error), OWN_RANDOMNESS)
+                raise
         for name, value in copies.items():
             self.buffers[name].copy_(value)
         return in_float32(outputs)

@@ -22,6 +22,7 @@ from fedlib.federation.client_updates import (
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.method import Method, refuse_mixup, require_all_clients, require_server_images
 from fedlib.federation.own_data import task_of
-from fedlib.federation.rounds import RoundResult, is_played, next_cohort, rounds, server_measures
+from fedlib.federation.returned import is_played
+from fedlib.federation.rounds import RoundResult, next_cohort, rounds, server_measures
 from fedlib.federation.state import RoundReport, ServerState, moved, on_host
 from fedlib.federation.task import Task, prepare

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from fedlib.engine import Evaluation, evaluate_rows, evaluate_segments
 from fedlib.engine.hardware.device import to_host
-from fedlib.errors import check
+from fedlib.errors import check, shortened
 from fedlib.federation.cohort import Cohort, sample_cohort
 from fedlib.federation.method import Method
+from fedlib.federation.returned import check_columns, check_memory, played
 from fedlib.federation.state import RoundReport, ServerState, moved
 from fedlib.federation.task import Task, given
 from fedlib.partition import Partition
@@ -47,6 +48,13 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
 
     UsageError for a run that the method cannot work with (`Method.check`), unless it resumes.
     """
+    for own, kind, maker in ((task, Task, "prepare or task_of"), (method, Method, "make_method(name)")):
+        told = shortened(repr(own) if isinstance(own, str) else type(own).__name__)
+        check(isinstance(own, kind), f"{told} given; allowed: a {kind.__name__}, as {maker} makes it")
+    return _rounds(task, method, state)
+
+
+def _rounds(task: Task, method: Method, state: dict[str, Any] | None) -> Iterator[RoundResult]:
     failed: dict[int, str] = {}
     if state is None:
         started = time.perf_counter()
@@ -56,6 +64,7 @@ def rounds(task: Task, method: Method, state: dict[str, Any] | None = None) -> I
             isinstance(server, ServerState),
             f"{method.class_name}.init returned {type(server).__name__}; allowed: a ServerState",
         )
+        check_memory(method, server.memory)
         rows = _first_rows(task, method, server, failed)
         yield RoundResult(server.round, rows, {}, _pack(task, server, failed), time.perf_counter() - started)
     else:
@@ -88,7 +97,8 @@ def _one_round(
     cohort = next_cohort(task, server.round + 1)
     if server.round > 0 and run.episode(cohort.round)[1] == 1:
         server = method.restart(task, server)
-    server, report = _played(method, method.apply(task, server, cohort), server, cohort)
+    server, report = played(method, method.apply(task, server, cohort), server, cohort)
+    task.once(("memory", type(method)), lambda: check_memory(method, server.memory))
     evaluates = server.round % run.eval_every == 0 or server.round == run.rounds
     rows = _report_rows(task, method, server, cohort, report, evaluates)
     _note_memory(task)
@@ -99,44 +109,6 @@ def _one_round(
             new[replica] = row["status"] = reason
     keep = [replica not in failed and (evaluates or replica in new) for replica in range(len(rows))]
     return server, [[row] if wanted else [] for row, wanted in zip(rows, keep, strict=True)], new
-
-
-def is_played(found: Any) -> bool:
-    """Whether a value is a pair of state and report, as `Method.apply` has to return."""
-    return isinstance(found, tuple) and list(map(type, found)) == [ServerState, RoundReport]
-
-
-def _played(
-    method: Method, found: Any, before: ServerState, cohort: Cohort
-) -> tuple[ServerState, RoundReport]:
-    """State and report that `apply` returned; UsageError unless of this round and of models as before it."""
-    name = method.class_name
-    allowed = "allowed: (ServerState, RoundReport)"
-    check(is_played(found), f"{name}.apply returned {type(found).__name__}; {allowed}")
-    server, report = found
-    check(
-        server.round == cohort.round,
-        f"{name}.apply returned the state of round {server.round} in round {cohort.round}; allowed: the "
-        "round counted up, as `finish_round` and `ServerState.advance` do",
-    )
-    report.check_shapes(name, len(cohort.clients))
-    for column, values in report.columns.items():
-        each = len(values) if hasattr(values, "__len__") and not isinstance(values, str) else None
-        check(
-            each == len(cohort.clients),
-            f"{name}.apply reported column {column!r} with {'one value' if each is None else each}; allowed: "
-            f"a list of {len(cohort.clients)}, a value for each replica",
-        )
-    for own, other in ((server.params, before.params), (server.buffers, before.buffers)):
-        check(own.keys() == other.keys(), f"{name}.apply returned {[*own]}; allowed: {[*other]}")
-        for tensor, wanted in other.items():
-            kind, shape = own[tensor].dtype, tuple(own[tensor].shape)
-            check(
-                kind == wanted.dtype and shape == tuple(wanted.shape),
-                f"{name}.apply returned {tensor} as {kind} {shape}; allowed: {wanted.dtype} "
-                f"{tuple(wanted.shape)}, a model for each replica",
-            )
-    return server, report
 
 
 def _note_memory(task: Task) -> None:
@@ -150,7 +122,9 @@ def _failure(row: Row) -> str | None:
     for name in ("train_loss_mean", "test_loss"):
         value = row.get(name)
         if value is not None and not np.isfinite(value):
-            return f"failed: {name} is {value} in round {row['round']}"
+            lost = name == "test_loss" and not np.isfinite(json.loads(row.get("weights", "[]"))).all()
+            what = "a weight is not finite" if lost else f"{name} is {value}"
+            return f"failed: {what} in round {row['round']}"
     return None
 
 
@@ -163,6 +137,7 @@ def _first_rows(task: Task, method: Method, server: ServerState, failed: dict[in
 
 def _initial_rows(task: Task, method: Method, server: ServerState) -> list[Row]:
     further = method.initial_columns(task, server)
+    check_columns(f"{method.class_name}.initial_columns", further, len(task.runs))
     rows = [
         {"round": 0, "status": "ok", **{name: values[r] for name, values in further.items()}}
         for r in range(len(task.runs))

@@ -76,11 +76,20 @@ METHODS: dict[str, type[Method]] = {
 def method_class(name: str) -> type[Method]:
     """The class behind a method's name, or at `package.module:Class`; UsageError for an unknown one."""
     found = find_named("method", name, METHODS, "fedlib.methods.METHODS")
-    fits = isinstance(found, type) and issubclass(found, Method) and dataclasses.is_dataclass(found)
-    check(fits, f"method {name!r} given; allowed: a dataclass that is a `Method`, see docs/adding.md")
+    fits = isinstance(found, type) and issubclass(found, Method)
+    settings = getattr(found, "__dataclass_params__", None) if fits else None
+    check(
+        settings is not None and settings.frozen and not _loses_fields(found),
+        f"method {name!r} given; allowed: a `Method` with `@dataclass(frozen=True)`, see docs/adding.md",
+    )
     lacking = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
     check(not lacking, f"method {name!r} given without {lacking}; a `Method` needs init and apply")
     return found
+
+
+def _loses_fields(found: type) -> bool:
+    """Whether a class annotates fields that no decorator of its own makes options of."""
+    return bool(vars(found).get("__annotations__")) and "__dataclass_params__" not in vars(found)
 
 
 def method_options(name: str) -> dict[str, Any]:

@@ -39,6 +39,9 @@ class Replay:
     def __len__(self) -> int:
         return self.rewards.shape[1]
 
+    def __repr__(self) -> str:
+        return f"Replay({len(self)} experiences of {len(self.rewards)} agents)"
+
     def add(
         self, state: Tensor, action: Tensor, reward: Tensor, next_state: Tensor, *, capacity: int
     ) -> "Replay":

@@ -170,6 +170,7 @@ FIRST = [
     Row("run fake/grid --seeds some", "seeds 'some' given; allowed: a count such as 3, or a list"),
     Row("run fake/grid --seeds 0", "a count of 1 to 1000, or a list; seed 0 alone is written '0,'"),
     Row("run fake/grid --device gpu", "device 'gpu' given; allowed on this machine: auto, cpu"),
+    Row("run fake/grid --device gpu --dry-run", "device 'gpu' given; allowed: auto, cpu, cuda, cuda:<n>"),
     Row("run fake/grid --budget-minutes 0", "time budget of 0.0 minutes given; allowed: above 0"),
     Row("run fake/grid --budget-minutes soon", "invalid float value: 'soon'"),
     Row("run fake/grid --max-clients-per-pass 0", "max_clients_per_pass=0 given; allowed: 1 or more"),

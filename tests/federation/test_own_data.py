@@ -188,3 +188,35 @@ def test_options_that_are_not_finite_are_one_line(value):
         prepare([make_run(**options)])
     with pytest.raises(UsageError, match=f"local_learning_rate={value} given; allowed: finite numbers"):
         task_of(network(), CLIENTS, (X, Y), local_learning_rate=value)
+
+
+SEQUENCES = [(torch.randn(12, 5, 4), torch.arange(12) % 3) for _ in range(3)]
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.LSTM(4, 6, batch_first=True), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.head(self.body(x)[0][:, -1])
+
+
+def test_a_recurrent_model_trains_one_client_after_the_other():
+    """One full batch a client, weighted by size, is one step along the gradient of all samples."""
+    model = Recurrent()
+    task = task_of(model, SEQUENCES, SEQUENCES[0], local_learning_rate=0.5, batch_size=64)
+    assert task.trainer.backend == "loop"
+    *_, last = rounds(task, make_method("fedavg"))
+    inputs, labels = (torch.cat(parts) for parts in zip(*SEQUENCES, strict=True))
+    cross_entropy(model(inputs), labels).backward()
+    for name, weight in model.named_parameters():
+        torch.testing.assert_close(last.state["params"][name][0], (weight - 0.5 * weight.grad).detach())
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_a_model_with_randomness_of_its_own_is_one_line():
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    model = nn.Sequential(layer, nn.Flatten(), nn.Linear(20, 3))
+    with pytest.raises(UsageError, match="the model draws random numbers of its own in training; allowed: "):
+        list(rounds(task_of(model, SEQUENCES, SEQUENCES[0]), make_method("fedavg")))

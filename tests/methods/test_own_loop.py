@@ -194,3 +194,19 @@ def test_reports_with_a_gradient_leave_no_graph_in_the_memory():
     kept = [*vars(state.replay).values(), state.state, state.action, weights]
     assert len(state.replay) == 2
     assert not any(tensor.requires_grad for tensor in kept)
+
+
+def test_an_agent_learns_from_the_mapping_that_it_steps_with():
+    agent, stream = AggregationAgent(), [np.random.default_rng(0)]
+    state = agent.start([torch.Generator().manual_seed(0)], slots=3)
+    for wrong in ("replay", np.random.default_rng(0), {"explore": stream}):
+        with pytest.raises(UsageError, match="stream 'replay'"):
+            agent.learn(state, wrong)
+    with pytest.raises(UsageError, match="streams of type list given; allowed: a mapping"):
+        agent.step(state, *[torch.ones(1, 3)] * 3, stream)
+    assert agent.learn(state, {"replay": stream})[1] is None
+
+
+def test_an_agents_state_shows_what_it_holds_and_no_numbers():
+    state = AggregationAgent().start([torch.Generator().manual_seed(0)], slots=3)
+    assert repr(state) == "AgentState(replay=Replay(0 experiences of 1 agents), mean_reward=None)"

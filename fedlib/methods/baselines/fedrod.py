@@ -136,11 +136,13 @@ def _head_name(task: Task) -> str:
 
 def _head(task: Task) -> nn.Linear:
     """The task model's last layer; UsageError if that is no fully connected one with a bias."""
-    last = [*task.model.children()][-1]
-    if not isinstance(task.model, nn.Sequential) or type(last) is not nn.Linear or last.bias is None:
+    model, name = task.model, type(task.model).__name__
+    last = [*model.children()][-1] if isinstance(model, nn.Sequential) and len(model) else None
+    if type(last) is not nn.Linear or last.bias is None:
+        told = name if last is None else f"which ends in {last}"
         raise UsageError(
-            f"method 'fedrod' needs a model that ends in a fully connected layer; "
-            f"model {task.run.model!r} ends in {type(last).__name__}"
+            f"method 'fedrod' given the model {task.run.model!r}, {told}; allowed: a torch.nn.Sequential "
+            "that ends in a torch.nn.Linear with a bias"
         )
     return last
 

@@ -6,7 +6,7 @@ paper is silent or cannot be meant as printed, the readings FEDDRL-A1 to A20 say
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -42,10 +42,10 @@ class AgentState:
     (None before round 1). mean_reward [R]: the running mean that `centring` subtracts.
     """
 
-    agent: Agent
+    agent: Agent = field(repr=False)
     replay: Replay
-    state: Tensor | None = None
-    action: Tensor | None = None
+    state: Tensor | None = field(default=None, repr=False)
+    action: Tensor | None = field(default=None, repr=False)
     mean_reward: Tensor | None = None
 
     def pack(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class AgentState:
     def unpack(cls, packed: dict[str, Any]) -> "AgentState":
         """The state in a checkpoint; agents live on the CPU wherever the models train."""
         agent, replay = Agent(**on_host(packed["agent"])), Replay(**on_host(packed["replay"]))
-        known = {field.name for field in fields(cls)}  # older checkpoints have further entries
+        known = {one.name for one in fields(cls)}  # older checkpoints have further entries
         own = {name: value for name, value in packed.items() if name in known}
         return cls(**{**on_host(own), "agent": agent, "replay": replay})
 
@@ -141,11 +141,16 @@ class AggregationAgent:
         agent = self.ddpg(slots).init(generators)
         return AgentState(agent, Replay.empty(count, 3 * slots, 2 * slots))
 
-    def learn(self, learner: AgentState, streams: Generators) -> tuple[AgentState, Tensor | None]:
+    def learn(
+        self, learner: AgentState, streams: Generators | Mapping[str, Generators]
+    ) -> tuple[AgentState, Tensor | None]:
         """Lines 19 to 22, Algorithm 1 once D is sufficient; also the mean critic loss [R] of its updates.
 
-        streams: one per replica. None instead of a loss: nothing was learned.
+        streams: one per replica, or a mapping with them as `replay`. None instead of a loss: nothing was
+        learned. UsageError for streams of another form.
         """
+        given = streams if isinstance(streams, Mapping) else {"replay": streams}
+        streams = _find_streams(given, {"replay": "learn"}, len(learner.replay.rewards))["replay"]
         if self.agent == "untrained" or len(learner.replay) < self.batch_size:  # lines 19, 20
             return learner, None
         ddpg = self.ddpg(learner.slots)
@@ -187,7 +192,7 @@ class AggregationAgent:
         """
         for name, report in (("before", before), ("after", after), ("sizes", sizes)):
             self._check_report(learner, name, report)
-        found = self._find_streams(streams, len(learner.replay.rewards))
+        found = _find_streams(streams, self.step_streams, len(learner.replay.rewards))
         before, after, sizes = before.detach(), after.detach(), sizes.detach()  # D must hold no graphs
         return self.decide(learner, before, after, sizes, found.__getitem__)
 
@@ -198,24 +203,6 @@ class AggregationAgent:
         if self.slot_order == "drawn":
             wanted["slots"] = "slot_order='drawn'"
         return wanted | ({"shuffle": "agent='shuffled'"} if self.agent == "shuffled" else {})
-
-    def _find_streams(self, streams: Streams | Mapping[str, Generators], count: int) -> dict[str, Generators]:
-        found: dict[str, Generators] = {}
-        for name, reason in self.step_streams.items():
-            try:
-                found[name] = streams[name] if isinstance(streams, Mapping) else streams(name)
-            except KeyError as error:
-                raise UsageError(
-                    f"stream {name!r} is needed for {reason}, but not given; allowed: streams for "
-                    f"{', '.join(self.step_streams)}"
-                ) from error
-            listed = isinstance(found[name], list | tuple)
-            told = f"{len(found[name])} generators" if listed else type(found[name]).__name__
-            check(
-                listed and len(found[name]) == count,
-                f"stream {name!r} given: {told}; allowed: a list of {count}, one per agent",
-            )
-        return found
 
     def _check_report(self, learner: AgentState, name: str, report: Any) -> None:
         shape = (len(learner.replay.rewards), learner.slots)
@@ -300,3 +287,30 @@ def _columns(earned: Tensor | None, factors: Tensor, length: int) -> dict[str, l
 def _as_json(mu: Tensor) -> list[str]:
     """The means [R, K], a JSON list for each replica."""
     return [json.dumps([float(f"{value:.4g}") for value in one]) for one in mu.tolist()]
+
+
+def _find_streams(
+    streams: Streams | Mapping[str, Generators], wanted: Mapping[str, str], count: int
+) -> dict[str, Generators]:
+    """The wanted streams, names with what needs each; UsageError unless each is a list of `count`."""
+    told = type(streams).__name__
+    check(
+        isinstance(streams, Mapping) or callable(streams),
+        f"streams of type {told} given; allowed: a mapping from names to lists of generators",
+    )
+    found: dict[str, Generators] = {}
+    for name, reason in wanted.items():
+        try:
+            found[name] = streams[name] if isinstance(streams, Mapping) else streams(name)
+        except KeyError as error:
+            raise UsageError(
+                f"stream {name!r} is needed for {reason}, but not given; allowed: streams for "
+                f"{', '.join(wanted)}"
+            ) from error
+        listed = isinstance(found[name], list | tuple)
+        told = f"{len(found[name])} generators" if listed else type(found[name]).__name__
+        check(
+            listed and len(found[name]) == count,
+            f"stream {name!r} given: {told}; allowed: a list of {count}, one per agent",
+        )
+    return found

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 from worlds import make_world
 
 from fedlib.engine import evaluate_rows
@@ -177,8 +178,20 @@ def test_bad_options_and_models_are_one_line():
         UsageError, match="unknown evaluate of method 'fedrod' 'own'; allowed: generic, personalised"
     ):
         FedROD(evaluate="own")
-    world = make_world(
-        model=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3), torch.nn.Softmax(-1))
-    )
-    with pytest.raises(UsageError, match="ends in a fully connected layer; model 'mlp' ends in Softmax"):
-        FedROD().init(world)
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.Softmax(-1)), r"which ends in Softmax\("),
+        (nn.Sequential(nn.Flatten(), nn.Linear(64, 3, bias=False)), "which ends in Linear.*bias=False"),
+        (
+            nn.Linear(64, 3),
+            "Linear; allowed: a torch.nn.Sequential that ends in a torch.nn.Linear with a bias",
+        ),
+        (nn.Sequential(), "Sequential; allowed"),
+    ],
+)
+def test_a_model_without_a_head_is_one_line(model, told):
+    with pytest.raises(UsageError, match=f"method 'fedrod' given the model 'mlp', {told}"):
+        FedROD().init(replace(make_world(), model=model))
