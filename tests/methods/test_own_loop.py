@@ -1,6 +1,7 @@
 """Agents without fedlib's round loop, as docs/adding.md shows them."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,6 +31,20 @@ def test_a_method_of_yours_weights_clients_by_their_losses():
     weights = torch.tensor(json.loads(rows[-1]["weights"]))
     assert weights.sum().item() == pytest.approx(1)
     assert not torch.allclose(weights, weights.mean())
+
+
+def test_the_pages_learned_method_keeps_what_helped_and_resumes():
+    method = example("A method", 2)["Tilt"](step=0.5)
+    clients = [(torch.randn(20 + k, 8), torch.randint(3, (20 + k,))) for k in range(4)]
+    task = task_of(torch.nn.Linear(8, 3), clients, test=clients[0], rounds=6)
+    results = list(rounds(task, method))
+    memories = [result.state["memory"] for result in results]
+    for (before, after), result in zip(pairwise(memories), results[1:], strict=True):
+        helped = result.rows[0][0]["train_loss_mean"] < before["before"].item()
+        assert after["kept"] == before["tried" if helped else "kept"]
+        assert result.rows[0][0]["tilt"] == after["tried"].item()
+    *_, resumed = rounds(task, method, results[3].state)
+    assert resumed.rows == results[-1].rows
 
 
 def test_feddrls_agent_decides_and_learns():
