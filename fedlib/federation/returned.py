@@ -86,7 +86,7 @@ def check_memory(method: Method, memory: Mapping[str, Any]) -> None:
 
 
 def _not_plain(place: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Where a value holds something that is not plain, and that."""
+    """Each place at which a value holds something that is not plain, and that."""
     if isinstance(value, dict | list | tuple):
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:

@@ -191,7 +191,7 @@ def plot_over(rows: pd.DataFrame, *, column: str, x_label: str) -> Figure:
     leads = tables.over_baseline(found, column)
     partitions = list(found.partition.unique())
     fig, axes = _grid(2, len(partitions), (4.6, 2.7), sharex="col")
-    kinds = ((found, "best", "best accuracy (%)"), (leads, "lead", "less the better (points)"))
+    kinds = ((found, "best", "best accuracy (%)"), (leads, "lead", "over the better\nbaseline (points)"))
     for line, (frame, y, label) in zip(axes, kinds, strict=True):
         for ax, partition in zip(line, partitions, strict=True):
             part = frame[frame.partition == partition]

@@ -65,7 +65,7 @@ def repaired(rows: pd.DataFrame, changes: list[str] | None = None) -> list[str]:
 
 
 def _repaired_briefly(rows: pd.DataFrame) -> list[str]:
-    """What the repair changes, and where the repaired agent earns more than uniform weights."""
+    """Sentences on what the repair changes and where the repaired agent earns more than uniform weights."""
     gains = {
         quantities.PAPER_DATA[str(data)]: reward_gain(part, "repaired", "uniform")
         for data, part in quantities.named(rows).groupby("dataset")

@@ -267,7 +267,7 @@ def test_levels_stand_above_leads_under_the_name_of_the_partition():
     plt.close(fig)
     half = len(fig.axes) // 2
     assert set(labels[:half]) == {"best accuracy (%)"}
-    assert set(labels[half:]) == {"less the better (points)"}
+    assert set(labels[half:]) == {"over the better\nbaseline (points)"}
     assert titles == ["CE", "CN"][:half] + [""] * half
 
 
