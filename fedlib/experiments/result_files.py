@@ -137,7 +137,12 @@ def _write_sums(sums: Mapping[str, str]) -> None:
 
 def _plain(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Columns of one type each: floats rounded, whole numbers kept, mixed values as JSON text."""
+    from pandas.api.types import infer_dtype
+
     columns = {}
+    for name in (column for column in rows if rows[column].dtype == object):
+        if infer_dtype(rows[name], skipna=True) == "mixed-integer-float":  # 2 of one file, 2.0 of another
+            rows = rows.assign(**{name: rows[name].astype(float)})
     for name in rows.select_dtypes("float"):
         values = rows[name]
         whole = (values.dropna() % 1 == 0).all()  # byte counts must not be cut to 6 digits

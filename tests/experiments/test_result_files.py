@@ -80,3 +80,11 @@ def test_a_file_that_was_replaced_but_for_its_sum_is_read(monkeypatch):
         write_rows(path, ROWS[:9], DETAILS)
     assert len(read_rows(path)) == 9
     assert listed_sums() == {}
+
+
+def test_whole_numbers_of_two_files_stay_numbers():
+    """A store reads 2, a committed file with missing values 2.0: joined they are of no one type."""
+    rows = ROWS.assign(steps=pd.Series([2, 2.0, None, *[2] * (len(ROWS) - 3)], dtype=object))
+    found = read_rows(write_rows(results_file("fake/grid", "reduced"), rows, DETAILS))
+    assert found.steps.dtype == float
+    assert found.steps.dropna().tolist() == [2.0] * (len(ROWS) - 1)
