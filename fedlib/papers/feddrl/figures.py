@@ -186,7 +186,10 @@ def plot_fig6(rows: pd.DataFrame) -> Figure:
 
 
 def plot_over(rows: pd.DataFrame, *, column: str, x_label: str) -> Figure:
-    """Best accuracy against a setting, below it less the better baseline's; a column per partition."""
+    """Best accuracy against a setting, below it less the better baseline's; a column per partition.
+
+    Axes stay empty where a baseline or FedDRL is missing.
+    """
     found = tables.over(rows, column)
     leads = tables.over_baseline(found, column)
     partitions = list(found.partition.unique())
@@ -195,7 +198,8 @@ def plot_over(rows: pd.DataFrame, *, column: str, x_label: str) -> Figure:
     for line, (frame, y, label) in zip(axes, kinds, strict=True):
         for ax, partition in zip(line, partitions, strict=True):
             part = frame[frame.partition == partition]
-            plotting.plot_settings(part, ax, x=column, y=y, by="variant", y_label=label)
+            if len(part):
+                plotting.plot_settings(part, ax, x=column, y=y, by="variant", y_label=label)
             ax.set_xlabel("")
     for (levels, below), partition in zip(axes.T, partitions, strict=True):
         levels.set_title(quantities.PAPER_PARTITIONS[partition])

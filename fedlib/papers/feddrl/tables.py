@@ -259,11 +259,13 @@ def over_baseline(found: pd.DataFrame, column: str) -> pd.DataFrame:
     """Leads (points) over the better of FedAvg and FedProx at each setting, paired by seed.
 
     found: `over`; the better one is chosen by its mean over seeds. Columns variant, partition, <column>,
-    seed, lead; SingleSet and the baselines are left out.
+    seed, lead; SingleSet and the baselines are left out, and settings without both of these.
     """
     lines = []
     for (partition, at), part in found.groupby(["partition", column], sort=False):
         best = part.pivot(index="seed", columns="variant", values="best")
+        if not set(quantities.BASELINES) <= set(best):
+            continue
         better = best[best[list(quantities.BASELINES)].mean().idxmax()]
         own = [name for name in quantities.variant_order(part) if name not in PRINTED or name == "feddrl"]
         for name in own:
