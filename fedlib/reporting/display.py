@@ -22,7 +22,7 @@ from fedlib.data.titles import title_of
 from fedlib.experiments.artifact import Artifact, maker_name
 from fedlib.papers import PAPERS, errata_table
 from fedlib.plotting.style import labelled
-from fedlib.reporting.html_tables import html_list, html_parts, html_table
+from fedlib.reporting.html_tables import html_fold, html_list, html_parts, html_table
 from fedlib.reporting.verdict_cache import Record, verdict_words
 from fedlib.run import Run
 from fedlib.words import counted
@@ -231,7 +231,7 @@ def show_folded(head: str, parts: Sequence[str]) -> None:
 def show_block(head: str, sentences: Sequence[str], blocks: Iterable[str]) -> None:
     """Display a line, and below it, once it is opened, sentences and blocks of HTML, such as tables."""
     points = html_parts(sentences) if sentences else ""
-    display(HTML(f"<details><summary>{html.escape(head)}</summary>{points}{''.join(blocks)}</details>"))
+    display(HTML(html_fold(head, points + "".join(blocks))))
 
 
 def show_errata(paper: str) -> None:

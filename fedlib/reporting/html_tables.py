@@ -41,11 +41,12 @@ def html_table(frame: pd.DataFrame, *, name: str) -> str:
 
 def html_list(items: Sequence[tuple[str, Sequence[str]]]) -> str:
     """Folded entries, one line each: what stands in the line, and the parts that open below it."""
-    entries = (
-        f"<details><summary>{html.escape(head)}</summary>{html_parts(parts)}</details>"
-        for head, parts in items
-    )
-    return "".join(entries)
+    return "".join(html_fold(head, html_parts(parts)) for head, parts in items)
+
+
+def html_fold(head: str, content: str) -> str:
+    """A line of text that opens to content, which is HTML."""
+    return f"<details><summary>{_for_page(head)}</summary>{content}</details>"
 
 
 def html_parts(parts: Sequence[str]) -> str:

@@ -120,10 +120,10 @@ def test_a_fold_opens_to_sentences_the_line_and_tables(rows_at, shown):
     rows_at(reduced=(0, 1))
     mine = session.begin("frl")
     told = ("It leads by -2 in `late`.",)
-    mine.fold("CE & CN", "frl/fig14", lambda rows: rows[["value"]].head(1), sentences=told)
+    mine.fold("CE & CN at `late`, -2", "frl/fig14", lambda rows: rows[["value"]].head(1), sentences=told)
     (block,) = shown
     head, opened = block.data.split("</summary>", 1)
-    assert head == "<details><summary>CE &amp; CN"
+    assert head == "<details><summary>CE &amp; CN at <code>late</code>, −2"
     parts = ("<li>It leads by −2 in <code>late</code>.</li>", "shown: reduced, mnist, 2 seeds", "<table")
     places = [opened.index(part) for part in parts]
     assert places == sorted(places)
