@@ -120,7 +120,7 @@ def leads_on_all(rows_of: RowsOf) -> list[str]:
 
 def repeat_words(rows: pd.DataFrame) -> str:
     """Answer C25: whether the lead that FedDRL has with cluster skew on CIFAR-10 repeats here."""
-    cell, name = OTHER_CELLS[0], "feddrl"
+    cell, name = OTHER_CELLS["third_set"][0], "feddrl"
     own = rows[labelled(rows).cell == cell]
     gaps = {words: less_if_run(own, name, rival).dropna() for words, rival in _rivals(name)}
     if any(gap.empty for gap in gaps.values()):
