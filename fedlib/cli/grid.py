@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedlib.run import Run
 
 Plans = dict["Artifact", list["Run"]]
+Told = Mapping[str, str]  # group key -> the settings that its line has (`labels.distinctions`)
 _OPTIONS = {"dataset": "--data", "partition": "--partition", "method": "--method"}
 
 
@@ -79,10 +80,14 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry-failed", action="store_true", help="compute failed runs again")
 
 
-def planned_runs(arguments: argparse.Namespace) -> Plans:
-    """The runs that the options ask for, artifact by artifact; UsageError for what does not exist."""
+def planned_runs(arguments: argparse.Namespace) -> tuple[Plans, Told]:
+    """The runs that the options ask for, artifact by artifact; UsageError for what does not exist.
+
+    A line has the settings that tell it from the whole grid's, with --only and --skip-committed too: a
+    text of a line finds that line under all of these options.
+    """
     from fedlib.data import check_dataset
-    from fedlib.experiments import selection
+    from fedlib.experiments import labels, selection
     from fedlib.papers import find_artifacts
 
     chosen = find_artifacts(arguments.artifacts, arguments.profile)
@@ -111,13 +116,19 @@ def planned_runs(arguments: argparse.Namespace) -> Plans:
         raise hints.of_unknown_setting(error, options["settings"], runs, options["names"]) from None
     if options["names"] or options["settings"]:
         plans = _trained(plans)
+    told = labels.distinctions(all_of(plans))
     if arguments.only:
-        plans = _only(plans, arguments.only)
+        plans = _only(plans, arguments.only, told)
     if arguments.skip_committed:
         plans = _uncommitted(plans)
     if options["names"] or options["settings"]:
         plans = _checked(plans, arguments.profile, options["names"], options["settings"])
-    return plans
+    return plans, {**labels.distinctions(all_of(plans)), **told}  # `_checked` may change a number's type
+
+
+def all_of(plans: Plans) -> list["Run"]:
+    """The runs of all artifacts, shared ones as often as they are asked for."""
+    return [run for runs in plans.values() for run in runs]
 
 
 def _settings(given: Sequence[str]) -> dict[str, Any]:
@@ -184,11 +195,10 @@ def _trained(plans: Plans) -> Plans:
     return kept
 
 
-def _only(plans: Plans, texts: Sequence[str]) -> Plans:
+def _only(plans: Plans, texts: Sequence[str], told: Told) -> Plans:
     """The runs whose line of `--dry-run` contains one of the texts; UsageError for a text in no line."""
     from fedlib.experiments import labels, selection
 
-    told = labels.distinctions([run for runs in plans.values() for run in runs])
     groups = [(a, members) for a, runs in plans.items() for members in selection.group(runs)]
     lines = [labels.group_label(members, told) for _, members in groups]
     for text in texts:
@@ -216,12 +226,12 @@ def _uncommitted(plans: Plans) -> Plans:
     return left
 
 
-def show_groups(plans: Plans, store: "Store") -> None:
+def show_groups(plans: Plans, told: Told, store: "Store") -> None:
     """Print a line per group of runs: rounds, how many are stored, the time that the others take."""
     from fedlib.experiments import labels, selection
     from fedlib.experiments.durations import Timings
 
-    timings, told = Timings(), labels.distinctions([run for runs in plans.values() for run in runs])
+    timings = Timings()
     for runs in plans.values():
         for members in selection.group(runs):
             missing = [run for run in members if store.get(run) is None]

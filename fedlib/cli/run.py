@@ -54,7 +54,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     from fedlib.experiments.store import Store
 
     arguments.processes = worker_processes.at_most_cores(arguments.processes)
-    plans = grid.planned_runs(arguments)
+    plans, arguments.told = grid.planned_runs(arguments)
     started = worker_processes.started_at(STARTED) if arguments.companion else STARTED
     arguments.budget = Budget(arguments.budget_minutes, started=started)
     if arguments.dry_run:  # a plan may be for another machine, and needs no torch
@@ -66,13 +66,13 @@ def run_command(arguments: argparse.Namespace) -> int:
         runner.resolve_device(arguments.device)
     store = Store(arguments.store)
     if arguments.dry_run:
-        grid.show_groups(plans, store)
+        grid.show_groups(plans, arguments.told, store)
         grid.show_absent_data(plans, arguments.profile, store, again=arguments.again)
     grid.show_times(plans, arguments.profile, store, again=arguments.again)
     if arguments.dry_run:
         return 0
     if not arguments.resume_across_commits:
-        runner.refuse_other_code(store, [run for runs in plans.values() for run in runs])
+        runner.refuse_other_code(store, grid.all_of(plans), arguments.told)
     if arguments.companion:
         worker_processes.end_with_parent()
         return _work_through(plans, arguments, store)
@@ -81,9 +81,9 @@ def run_command(arguments: argparse.Namespace) -> int:
         import torch
 
         if arguments.retry_failed:
-            runner.forget_failed(store, [run for runs in plans.values() for run in runs])
+            runner.forget_failed(store, grid.all_of(plans))
             arguments.retry_failed = False
-        missing = {run.key for runs in plans.values() for run in runs if store.get(run) is None}
+        missing = {run.key for run in grid.all_of(plans) if store.get(run) is None}
         threads = worker_processes.threads_of_each(arguments.processes)
         torch.set_num_threads(threads)
         count = arguments.processes - 1
@@ -155,6 +155,7 @@ def _compute(
         wait=wait,
         from_the_end=arguments.companion,
         tracker=make_tracker(arguments.log, store.root / "tensorboard"),
+        told=arguments.told,
     )
 
 

@@ -34,16 +34,16 @@ def submit_command(arguments: argparse.Namespace) -> int:
         check(not arguments.artifacts, "--status given with an ID; allowed: --status alone, which shows all")
         return _show_states(store)
     check(bool(arguments.artifacts), "submit needs an artifact or a paper; see `fedlib list`")
-    plans = grid.planned_runs(arguments)
+    plans, told = grid.planned_runs(arguments)
     if arguments.dry_run:
-        grid.show_groups(plans, store)
+        grid.show_groups(plans, told, store)
         grid.show_absent_data(plans, arguments.profile, store)
         grid.show_times(plans, arguments.profile, store)
         return 0
     from fedlib.experiments import cluster  # imports torch
 
     jobs = cluster.submit(
-        [run for runs in plans.values() for run in runs],
+        grid.all_of(plans),
         store,
         executor=arguments.executor,
         array=arguments.array,

@@ -107,6 +107,7 @@ def run_runs(
     wait: bool = True,
     from_the_end: bool = False,
     tracker: Tracker | None = None,
+    told: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Compute those of `runs` that are not in the store; return all that are, in the order given.
 
@@ -114,7 +115,8 @@ def run_runs(
     GPU; a CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14). wait: for what
     other processes are at work on, too. from_the_end: last group first, for a second process: the two
     meet in the middle, and runs that share data or what comes before round 1 stay in one of them. tracker:
-    sees every round's rows beside the store (`fedlib.experiments.tracking`).
+    sees every round's rows beside the store (`fedlib.experiments.tracking`). told: the settings that a
+    progress line has (`labels.distinctions`); None: those that tell these runs from each other.
     """
     check_command_numbers(max_replicas, max_clients_per_pass, checkpoint_seconds)
     for run in runs:
@@ -131,10 +133,10 @@ def run_runs(
         checkpoint_seconds=checkpoint_seconds,
         max_clients_per_pass=max_clients_per_pass,
         tracker=tracker,
-        told=labels.distinctions(runs),
+        told=labels.distinctions(runs) if told is None else told,
     )
     if not resume_across_commits:
-        refuse_other_code(context.store, runs)
+        refuse_other_code(context.store, runs, context.told)
     refuse_other_files(context.store, runs)
     context.progress.expect(sum(any(context.store.get(run) is None for run in members) for members in groups))
     suite = _Suite(context, retry_failed, max_replicas)
@@ -144,10 +146,12 @@ def run_runs(
     return Outcome([found for found in stored if found is not None], suite.computed)
 
 
-def refuse_other_code(store: Store, runs: Sequence[Run]) -> None:
-    """UsageError if a run of these that is not stored was begun under another commit or other versions."""
+def refuse_other_code(store: Store, runs: Sequence[Run], told: Mapping[str, str]) -> None:
+    """UsageError if a run of these that is not stored was begun under another commit or other versions.
+
+    told: the settings that a run's line has (`labels.distinctions`).
+    """
     wanted: dict[str, dict[str, Run]] = {}
-    told = labels.distinctions(runs)
     for run in runs:
         wanted.setdefault(run.id, {})[run.key] = run
     for artifact_id, asked in wanted.items():

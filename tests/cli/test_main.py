@@ -185,6 +185,23 @@ def test_part_of_a_grid_is_run_by_a_piece_of_its_line(capsys):
     assert "4 runs, 0 stored" in capsys.readouterr().out
 
 
+def test_a_line_keeps_its_settings_where_its_neighbours_are_left_out(monkeypatch, capsys):
+    """So that a text of any line finds it, and a run says which of the grid's it is."""
+    runs = [replace(fake_federation.BASE, local_steps=steps) for steps in (None, 2, 3)]
+    artifact = replace(fake_federation.ARTIFACTS[0], runs=lambda profile: runs)
+    monkeypatch.setattr(fake_federation, "ARTIFACTS", (artifact,))
+    assert main(["run", "fake/grid", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [" local_steps=2 seeds" in line for line in lines[:3]] == [False, True, False]
+    second = [run for run in expand(artifact, "smoke") if run.local_steps == 2]
+    monkeypatch.setattr(result_files, "without_committed", lambda runs: second)
+    for options in (["--only", "local_steps=2 seeds"], ["--skip-committed"]):
+        assert main(["run", "fake/grid", "--dry-run", *options]) == 0
+        assert capsys.readouterr().out.splitlines()[0] == lines[1]
+    assert main(["run", "fake/grid", "--only", "local_steps=2 seeds"]) == 0
+    assert "] fake/grid fmnist-embedded iid N=2 fedavg local_steps=2 seeds" in capsys.readouterr().out
+
+
 def test_runs_are_told_apart_by_the_methods_options(capsys):
     assert main(["run", "fake/grid", "--dry-run", "--method", "fedprox", "--set", "method.mu=0.5"]) == 0
     assert " fedprox(mu=0.5) seeds 0" in capsys.readouterr().out
@@ -525,10 +542,9 @@ def test_numbers_of_a_partition_are_those_of_the_option_without_torch_too(delta)
     parser = argparse.ArgumentParser()
     grid.add_selection(parser)
     grid.add_training(parser)
+    command = ["start/curves", "--set", f"partition.delta={delta}"]
     quick, whole = (
-        grid.planned_runs(
-            parser.parse_args(["start/curves", "--set", f"partition.delta={delta}", *more])
-        ).popitem()[1]
+        grid.all_of(grid.planned_runs(parser.parse_args([*command, *more]))[0])
         for more in ([], ["--set", "rounds=7"])
     )
     assert [run.key for run in quick] == [run.key for run in whole]

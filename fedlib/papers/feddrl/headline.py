@@ -92,7 +92,7 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     held, held_late = (sum(above_zero(found)) for found in (best, late))
     return [
         f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {_cells_ahead(best)} "
-        "(table at the top).",
+        "(first table).",
         f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead(late)}.",
         f"Corrected for the {counted(len(leads), 'cell')} (Holm), {held or 'none'} of the leads in the best "
         f"round and {held_late or 'none'} of those in the last rounds hold.",
