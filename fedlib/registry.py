@@ -1,7 +1,8 @@
 """Methods, partitions and models by name, or from a module of the user's by `package.module:name`."""
 
+import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fedlib.errors import UsageError, check, check_name
@@ -23,3 +24,18 @@ def find_named(kind: str, name: str, known: Mapping[str, Any], registry: str) ->
         ) from error
     check(callable(found), f"{kind} {name!r} given; allowed: a class or function, see docs/adding.md")
     return found
+
+
+def check_takes(
+    what: str, function: Callable[..., Any], *given: str, allowed: str, options: bool = False
+) -> None:
+    """UsageError unless a function takes these arguments, by position, and needs no other.
+
+    what: e.g. `model 'own:network'`. options: further ones may be needed, which are checked elsewhere.
+    """
+    try:
+        signature = inspect.signature(function)
+        (signature.bind_partial if options else signature.bind)(*given)
+    except (TypeError, ValueError) as error:  # ValueError: a built-in function without a signature
+        found = "arguments that cannot be told" if isinstance(error, ValueError) else str(signature)
+        raise UsageError(f"{what} takes {found}; allowed: {allowed}") from error

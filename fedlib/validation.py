@@ -20,6 +20,7 @@ from typing import Any
 from fedlib.errors import check, check_name, shortened
 
 LARGEST = 2**63
+LARGEST_FLOAT = 3.4e38  # of float32, in which all is computed
 _WORDS = {
     int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "text",
     types.NoneType: "null",
@@ -39,7 +40,7 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, Mapping)
     if hint in (int, float):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        limit = math.inf if hint is float and isinstance(value, float) else LARGEST
+        limit = LARGEST_FLOAT if hint is float and isinstance(value, float) else LARGEST
         return number and abs(value) < limit and (hint is float or float(value).is_integer())
     if hint in (str, Path):
         return isinstance(value, str | Path)
@@ -75,7 +76,9 @@ def words_of(hint: Any) -> str:
 def check_value(name: str, value: Any, hint: Any, default: str = "") -> None:
     """UsageError unless the value fits; name: of the option, e.g. `method 'fedprox': mu`."""
     given = shortened(repr(value) if isinstance(value, str | Path) else json.dumps(value, default=repr))
-    check(fits(value, hint), f"{name}={given} given; allowed: {words_of(hint)}{default}")
+    large = isinstance(value, float) and LARGEST_FLOAT <= abs(value) < math.inf
+    bound = f", of at most {LARGEST_FLOAT:g} in size" * large
+    check(fits(value, hint), f"{name}={given} given; allowed: {words_of(hint)}{bound}{default}")
 
 
 def typed_options(

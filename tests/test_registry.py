@@ -81,6 +81,27 @@ class Half(Method):
 
 
 @dataclass(frozen=True)
+class NoCohort(Plain):
+    def apply(self, task, state):
+        return state
+
+
+@dataclass(frozen=True)
+class NoTask(Plain):
+    def init(self):
+        return None
+
+
+@dataclass(frozen=True)
+class Checked(Plain):
+    rate: float = 0.0
+
+    @staticmethod
+    def check(run):
+        return None
+
+
+@dataclass(frozen=True)
 class StateAlone(Plain):
     rate: float = 0.0
 
@@ -239,11 +260,28 @@ def test_an_option_that_a_model_of_the_users_lacks_is_refused():
     [
         ("Half", "method 'hers:Half' given without apply; a `Method` needs init and apply"),
         ("Plain", "method 'hers:Plain' needs the option 'rate'"),
+        ("NoTask", r"init of method 'hers:NoTask' takes \(self\); allowed: \(self, task\)$"),
+        (
+            "NoCohort",
+            r"apply of method 'hers:NoCohort' takes \(self, task, state\); allowed: \(self, task, state, coh",
+        ),
     ],
 )
 def test_a_method_that_cannot_be_made_is_refused(name, says):
     with pytest.raises(UsageError, match=says):
         check_run_names(run_of(method=f"hers:{name}"))
+
+
+def test_a_step_that_needs_no_instance_may_be_static():
+    check_run_names(run_of(method="hers:Checked"))
+
+
+@pytest.mark.parametrize(
+    ("name", "takes"), [("os:getcwd", r"\(\)"), ("builtins:min", "arguments that cannot be told")]
+)
+def test_a_partition_that_takes_other_arguments_is_refused(name, takes):
+    with pytest.raises(UsageError, match=rf"partition '{name}' takes {takes}; allowed: \(labels, \*, num"):
+        check_run_names(run_of(partition=name))
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,18 @@ def test_a_method_or_agent_built_in_python_checks_the_types_of_its_fields(build,
     assert str(error.value) == told
 
 
+def test_a_number_that_float32_does_not_hold_is_refused():
+    with pytest.raises(UsageError) as error:
+        make_method("fedprox", {"mu": 1e300})
+    assert str(error.value) == (
+        "method 'fedprox': mu=1e+300 given; allowed: a number, of at most 3.4e+38 in size (default 0.01)"
+    )
+    noisy = {**BASE.dataset_options, "client_noise": {"strength": 1e300}}
+    with pytest.raises(UsageError, match=r"strength=1e.300 given; allowed: a number, of at most"):
+        check_run_names(dataclasses.replace(BASE, dataset_options=noisy))
+    assert make_method("fedprox", {"mu": 3e38}).mu == 3e38
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_null_is_taken_where_the_field_allows_none_and_refused_elsewhere(name):
     """With a value that allows None the method can be made, too; its default is the witness."""

@@ -6,6 +6,7 @@ its `init` and `apply` are pure functions over the server's state. A class of yo
 """
 
 import dataclasses
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,7 +38,7 @@ from fedlib.methods.feddrl.heuristics import HeuristicWeights
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.methods.frl.evaluatorfl import EvaluatorFL
 from fedlib.methods.frl.schedulerfl import SchedulerFL
-from fedlib.registry import find_named
+from fedlib.registry import check_takes, find_named
 from fedlib.run import Run
 from fedlib.validation import typed_options
 
@@ -84,6 +85,13 @@ def method_class(name: str) -> type[Method]:
     )
     lacking = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
     check(not lacking, f"method {name!r} given without {lacking}; a `Method` needs init and apply")
+    for step, base in vars(Method).items():
+        if inspect.isfunction(base) and not step.startswith("_"):
+            given = list(inspect.signature(base).parameters)
+            if isinstance(inspect.getattr_static(found, step), staticmethod | classmethod):
+                given = given[1:]
+            what, allowed = f"{step} of method {name!r}", f"({', '.join(given)})"
+            check_takes(what, getattr(found, step), *given, allowed=allowed)
     return found
 
 

@@ -18,7 +18,7 @@ from fedlib.models import cnn
 from fedlib.models.layers import number_dropouts, replace_layers
 from fedlib.models.mobilenet import make_mobilenetv2
 from fedlib.models.vgg import make_vgg11
-from fedlib.registry import find_named
+from fedlib.registry import check_takes, find_named
 from fedlib.validation import typed_options
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
@@ -51,7 +51,10 @@ def make_model(
     option, a value out of range, or images that do not fit the model.
     """
     builder = model_builder(name)
-    _check_takes(name, builder)
+    check_takes(
+        f"model {name!r}", builder, "image_shape", "num_classes",
+        allowed="(image_shape, num_classes, *, option=default)",
+    )  # fmt: skip
     options = typed_options(f"model {name}", options, builder, model_options(name))
     _check_sizes(image_shape, num_classes)
     seed = generator_seed if isinstance(generator_seed, int) else seeds.derive(*generator_seed)
@@ -102,16 +105,6 @@ def model_options(name: str) -> dict[str, Any]:
 def count_parameters(module: nn.Module) -> int:
     """Number of trainable values."""
     return sum(p.numel() for p in module.parameters() if p.requires_grad)
-
-
-def _check_takes(name: str, builder: Callable[..., Any]) -> None:
-    signature = inspect.signature(builder)
-    try:
-        signature.bind((1, 28, 28), 10)
-    except TypeError as error:
-        raise UsageError(
-            f"model {name!r} takes {signature}; allowed: (image_shape, num_classes, *, option=default)"
-        ) from error
 
 
 def _check_sizes(image_shape: Sequence[int], num_classes: int) -> None:

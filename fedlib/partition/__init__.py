@@ -43,7 +43,7 @@ from fedlib.partition.noise import add_client_noise, split_within_clients
 from fedlib.partition.sampling import Partition, check_int, check_ranges, finish
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
 from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties
-from fedlib.registry import find_named
+from fedlib.registry import check_takes, find_named
 from fedlib.validation import typed_options
 
 PARTITIONS: dict[str, Callable[..., Partition]] = {
@@ -68,7 +68,10 @@ _GIVEN = ("labels", "num_classes", "num_clients", "rng", "groups")  # all other 
 
 def partition_function(name: str) -> Callable[..., Partition]:
     """The function of a partition's name, or at `package.module:function`; UsageError for an unknown one."""
-    return find_named("partition", name, PARTITIONS, "fedlib.partition.PARTITIONS")
+    found = find_named("partition", name, PARTITIONS, "fedlib.partition.PARTITIONS")
+    allowed = "(labels, *, num_classes, num_clients, rng, option=default)"
+    check_takes(f"partition {name!r}", found, "labels", allowed=allowed, options=True)
+    return found
 
 
 def partition_options(name: str) -> dict[str, object]:

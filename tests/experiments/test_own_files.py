@@ -1,5 +1,8 @@
 """An own module, data set or division that changed under its name: its runs are not pooled with the old."""
 
+import functools
+import importlib
+import linecache
 import shutil
 import sys
 from dataclasses import replace
@@ -15,6 +18,8 @@ from fedlib.experiments.checkpoints import unfinished_groups
 from fedlib.experiments.own_files import own_files
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
+from fedlib.methods import METHODS
+from fedlib.partition import PARTITIONS
 
 CLASS = "from fedlib.methods import METHODS\n\n\nclass Tilt(METHODS['fedavg']):\n    pass\n"
 
@@ -35,6 +40,13 @@ def module(tmp_path, monkeypatch):
     return path, replace(BASE, method="own_tilt:Tilt", method_options={})
 
 
+def edit(path):
+    """Another rule in the file, and a new process, which imports it anew."""
+    path.write_text(CLASS + "# another rule\n")
+    del sys.modules[path.stem]
+    importlib.invalidate_caches()
+
+
 def compute(run, store, progress=None, **options):
     return runner.run_runs([run], device="cpu", store=store, progress=progress or Silent(), **options)
 
@@ -44,18 +56,71 @@ def test_a_method_of_ones_own_that_changed_is_refused(module, store):
     (stored,) = compute(run, store).runs
     assert stored.provenance["own"] == own_files(run)
     assert compute(run, store).computed == 0
-    path.write_text(CLASS + "# another rule\n")
+    edit(path)
     for seed in (run.seed, run.seed + 1):
         with pytest.raises(UsageError, match=r"Tilt has changed since .* computed: .* deleting .*--delete"):
             compute(replace(run, seed=seed), store)
     assert compute(replace(run, method="fedavg"), store).computed == 1
 
 
+def test_a_file_that_changed_after_its_import_is_refused(module, store):
+    """The class at hand is the old one: neither stored nor fresh rows may take the new file's digest."""
+    path, run = module
+    (stored,) = compute(run, store).runs
+    before = stored.provenance["own"]
+    path.write_text(CLASS + "# another rule\n")
+    for where in (store, Store(store.root / "fresh")):
+        with pytest.raises(
+            UsageError, match=r"own_tilt\.py has changed since this process imported it, whose"
+        ):
+            compute(run, where)
+    assert own_files(run) == before
+    importlib.reload(sys.modules["own_tilt"])
+    assert own_files(run)["own_tilt:Tilt"] != before["own_tilt:Tilt"]
+
+
+@pytest.mark.parametrize(
+    "changed", ["rule = 2", "def apply(self, task, state, cohort):\n        return None"]
+)
+def test_a_name_that_a_session_gives_to_another_class_is_refused(monkeypatch, tmp_path, store, changed):
+    """As a cell of a notebook that is edited and executed again: classes without a file."""
+    fake_federation.install_for(monkeypatch, tmp_path)
+
+    def execute(body):
+        cell = f"<cell {body}>"
+        text = f"{CLASS.rpartition('    pass')[0]}    rule = 1\n    {body}\n"
+        linecache.cache[cell] = len(text), None, text.splitlines(keepends=True), cell
+        space = {"__name__": "__main__"}
+        exec(compile(text, cell, "exec"), space)
+        monkeypatch.setitem(METHODS, "tilt", space["Tilt"])
+
+    run = replace(BASE, method="tilt", method_options={})
+    execute("")
+    assert compute(run, store).computed == 1
+    execute("")
+    assert compute(run, store).computed == 0
+    execute(changed)
+    with pytest.raises(UsageError, match=r"tilt has changed since .* was computed"):
+        compute(replace(run, seed=run.seed + 1), store)
+
+
+def test_a_function_of_the_session_has_the_digest_of_its_source(monkeypatch):
+    def halves(labels, *, num_clients):
+        return [[k] for k in range(num_clients)]
+
+    monkeypatch.setitem(PARTITIONS, "halves", halves)
+    run = replace(BASE, partition="halves", partition_options={})
+    assert list(own_files(run)) == ["halves"]
+    assert own_files(replace(BASE, partition="iid")) == {}
+    monkeypatch.setitem(PARTITIONS, "halves", functools.partial(halves, num_clients=2))
+    assert own_files(run) == {}
+
+
 def test_what_was_begun_with_another_module_is_not_resumed(module, store):
     path, run = module
     with pytest.raises(KeyboardInterrupt):
         compute(run, store, Stop(3), checkpoint_seconds=0.0)
-    path.write_text(CLASS + "# another rule\n")
+    edit(path)
     with pytest.raises(UsageError, match=r"own_tilt:Tilt has changed since .* was begun") as refused:
         compute(run, store)
     (begun,) = unfinished_groups(store, run.id, run.group_key)

@@ -70,6 +70,12 @@ def test_fedsgd_is_gradient_descent_on_the_union():
         torch.testing.assert_close(after[-1].state["params"][name][0], p.detach(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("change", [{"local_optimizer": "adam"}, {"mixup_alpha": 0.2}])
+def test_fedsgd_takes_nothing_that_makes_it_another_step(change):
+    with pytest.raises(UsageError, match=r"given for method 'fedsgd'; allowed: (sgd|null)"):
+        make_method("fedsgd").check(make_run(**change))
+
+
 @pytest.mark.parametrize("method", ["fedavg", "fedprox", "singleset"])
 def test_replicas_equal_separate_runs(method):
     together = play(make_world(seeds=(0, 1, 2)), method)

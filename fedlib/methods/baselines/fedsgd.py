@@ -8,7 +8,7 @@ makes it the sanity check of engine and aggregation.
 from dataclasses import dataclass, replace
 
 from fedlib.errors import check
-from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task
+from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, refuse_mixup
 from fedlib.federation.client_updates import finish_round, initial_state, sample_shares, train_cohort
 from fedlib.run import Run
 
@@ -18,6 +18,11 @@ class FedSGD(Method):
     """`w^{t+1} = w^t - eta * sum_k (n_k / n) grad F_k(w^t)`; batch size and epochs do not apply."""
 
     def check(self, run: Run) -> None:
+        refuse_mixup("fedsgd", run)
+        check(
+            run.local_optimizer == "sgd",
+            f"local_optimizer={run.local_optimizer!r} given for method 'fedsgd'; allowed: sgd",
+        )
         check(
             not run.device_costs,
             "device_costs=true given for method 'fedsgd'; allowed: false (devices train E epochs)",
