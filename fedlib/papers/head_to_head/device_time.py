@@ -7,26 +7,27 @@ EvaluatorFL lets all clients train, so its rounds last as long as FedAvg's. FedD
 before round 1, SchedulerFL on times alone; that costs no simulated time here.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from fedlib import plotting
 from fedlib.analysis.aggregates import probability_of_improvement, rank_intervals, stratified_interval
 from fedlib.analysis.decisions import holm
-from fedlib.analysis.intervals import NO_INTERVAL, Interval, by_side, mean_interval, mean_words
+from fedlib.analysis.intervals import NO_INTERVAL, Interval, by_side, mean_interval, mean_words, t_bounds
 from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time, named, per_run
-from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, rivals, twins
+from fedlib.papers.head_to_head.device_runs import CONTESTANTS, ROUNDS, TIMED, at_random, rivals
 from fedlib.papers.head_to_head.quantities import SHARE, median_with_never
 from fedlib.words import counted
 
 FEDAVG = "FedAvg"
 BASELINES = (FEDAVG, "faster half alone", "faster half alone, random")
-_TWINS = {twin for name in TIMED for twin in twins(name).values()}  # in the table alone
-COLOURS = dict(zip(("FedAvg", "faster", "FedDdrl", "FedMarl", "SchedulerFL", "EvaluatorFL"), (
-    "#000000", "#999999", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))  # fmt: skip
+COLOURS = dict(zip((FEDAVG, *TIMED), ("#000000", "#332288", "#44AA99", "#999933", "#AA4499"), strict=True))
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
@@ -59,7 +60,7 @@ def answer(rows: pd.DataFrame) -> list[str]:
             f"As many clients at random are sooner than FedAvg in so many seeds: {', '.join(controls)}."
         )
     undecided = sides["Undecided"]
-    return [" ".join(filter(None, [head, *told, _by_size(runs, undecided), _at_once(runs, list(known))]))]
+    return [" ".join(filter(None, [_at_once(runs, list(known)), head, *told, _by_size(runs, undecided)]))]
 
 
 def _by_size(runs: pd.DataFrame, names: list[str]) -> str:
@@ -81,7 +82,10 @@ def _at_once(runs: pd.DataFrame, names: list[str]) -> str:
     p = np.array([binomtest(order[0], sum(order)).pvalue for order in (_order(runs, one) for one in names)])
     held = [name for name, holds in zip(names, holm(p, level=0.05), strict=True) if holds]
     sides = f"{listed(held)} {'is' if len(held) == 1 else 'are'}" if held else "none is"
-    return f"By the sign test, corrected for {counted(len(names), 'method')} (Holm), {sides} sooner or later."
+    return (
+        f"Who gets there first? By a sign test, corrected for {counted(len(names), 'method')} (Holm), "
+        f"{sides} sooner or later than FedAvg."
+    )
 
 
 def _order(runs: pd.DataFrame, name: str) -> tuple[int, int]:
@@ -100,14 +104,17 @@ def _share_sooner(runs: pd.DataFrame, name: str) -> Interval | None:
 
 
 def _sooner_words(runs: pd.DataFrame, name: str) -> str:
-    """`sooner in 11 of 15 seeds, p = 0.12; 0.61 [0.42, 0.88] times FedAvg's time in the 15 that reach it`."""
+    """`sooner in 11 of 15 seeds, p = 0.12; 0.61 [0.42, 0.88] times FedAvg's time`.
+
+    No ratio where a seed never gets there: the others are the quicker ones.
+    """
     sooner, later = _order(runs, name)
     p = binomtest(sooner, sooner + later).pvalue
     told = f"sooner in {sooner} of {sooner + later} seeds, p = {p:.2g}"
-    if (ratio := _time_ratio(runs, name)) is None:
+    if (ratio := _time_ratio(runs, name)) is None or ratio.n < len(runs.loc[name]):
         return told
     mean, low, high = (np.exp(x) for x in (ratio.mean, ratio.low, ratio.high))
-    return f"{told}; {mean:.2f} [{low:.2f}, {high:.2f}] times FedAvg's time in the {ratio.n} that reach it"
+    return f"{told}; {mean:.2f} [{low:.2f}, {high:.2f}] times FedAvg's time"
 
 
 def rival_words(rows: pd.DataFrame) -> str:
@@ -145,7 +152,7 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     level: mean accuracy of the last tenth of the rounds, failed runs (SchedulerFL selects nobody) as 0.
     hours: median over all runs, of which `reached` get to the target of the same seed and the others count
     as later than any; none where half of them do not. Then over FedAvg's with the same seed, a geometric mean
-    with its interval over the seeds that reach it.
+    with its interval; none where a seed does not reach it.
     """
     own = named(rows)
     runs, lines = per_run(own), []
@@ -153,6 +160,7 @@ def time_to_target(rows: pd.DataFrame) -> pd.DataFrame:
     for name in (known for known in CONTESTANTS if known in set(runs.contestant)):
         mine, shown = runs[runs.contestant == name], own[own.contestant == name]
         ratio = _time_ratio(by_seed, name) if name != "FedAvg" and "FedAvg" in by_seed.index else None
+        ratio = ratio if ratio and ratio.n == len(mine) else None
         line = {
             "contestant": name, "level (%)": mine.level.mean(),
             "minutes a round": shown.latency_seconds.mean() / 60, "uploads a round": shown.uploads.mean(),
@@ -205,25 +213,37 @@ def beside_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
-    """Test accuracy against simulated hours, both as means over the seeds of each round."""
+    """Test accuracy against simulated hours, means over the seeds of each round, a panel per method.
+
+    Beside it as many clients at random, and FedAvg. A failed run counts as 0 % from then on.
+    """
     own = named(rows)
-    own = own[~own.contestant.isin(_TWINS)]
-    fig, ax = plotting.subplots(figsize=(7.2, 4.4))
-    for name in (one for one in CONTESTANTS if one not in _TWINS):
-        curve = own[own.contestant == name].groupby("round")[["hours", "test_accuracy"]].mean()
-        control, colour = "," in name, COLOURS[name.replace(",", " ").split()[0]]
-        ax.plot(
-            curve.hours, 100 * curve.test_accuracy, label=name, color=colour,
-            linestyle=":" if control else "-", linewidth=1.0 if control else 1.8,
-        )  # fmt: skip
-    ax.set_xlabel("simulated time (hours)")
-    ax.set_ylabel("test accuracy (%)")
-    ax.legend(ncols=2)
-    ax.set_title("Accuracy in simulated time; dotted: as many clients at random")
+    own = own[own.contestant.isin([FEDAVG, *TIMED, *map(at_random, TIMED)])]
+    fig, axes = plotting.subplots(2, 2, figsize=(9.2, 6.6), sharex=True, sharey=True)
+    for ax, name in zip(axes.flat, TIMED, strict=True):
+        looks = {
+            FEDAVG: {"color": COLOURS[FEDAVG], "label": FEDAVG},
+            at_random(name): {"color": COLOURS[name], "linestyle": ":", "label": "as many at random"},
+            name: {"color": COLOURS[name], "label": "the method"},
+        }
+        for contestant, look in looks.items():
+            _plot_curve(ax, own[own.contestant == contestant], **look)
+        ax.set(title=name, xlabel="simulated time (hours)", ylabel="test accuracy (%)")
+        ax.label_outer()
+        ax.legend(loc="lower right")
     lost, count = int((own.groupby("run").status.last() != "ok").sum()), own.seed.nunique()
-    told = (
-        f"; failed runs ({lost} of {own.run.nunique()}) end where they failed, the mean then is of the others"
-        if lost
-        else ""
+    told = f"; failed runs ({lost} of {own.run.nunique()}) count as 0 % from then on" if lost else ""
+    return plotting.caption(
+        fig, rows, f"Means over {counted(count, 'seed')} with 95 % intervals of the accuracy{told}."
     )
-    return plotting.caption(fig, rows, f"Means over {counted(count, 'seed')}, without intervals{told}.")
+
+
+def _plot_curve(ax: Axes, own: pd.DataFrame, **look: Any) -> None:
+    """Mean accuracy of one contestant against its mean hours, with its band over seeds."""
+    if own.empty:
+        return
+    hours = own.groupby("round").hours.mean()
+    accuracy = 100 * own.pivot(index="round", columns="run", values="test_accuracy").fillna(0.0)
+    low, high = t_bounds(accuracy.to_numpy())[1:]
+    ax.plot(hours, accuracy.mean(axis=1), **look)
+    ax.fill_between(hours, low, high, color=look["color"], alpha=0.15, linewidth=0)

@@ -8,9 +8,9 @@ from matplotlib.lines import Line2D
 from fedlib import plotting
 from fedlib.analysis.intervals import Interval, effect_words
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import tables
+from fedlib.papers.head_to_head import leads, tables
 from fedlib.papers.head_to_head.claims import BASELINES
-from fedlib.papers.head_to_head.quantities import CELL, benchmark_cells, labelled, per_run
+from fedlib.papers.head_to_head.quantities import CELL, benchmark_cells, labelled, levels_by_seed, per_run
 from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
 from fedlib.plotting.style import WHITE, method_style
 
@@ -40,7 +40,7 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     size = (max(6.6, 2.2 + 1.8 * columns), (0.34 * len(order) + 1.0) * lines + 0.6)
     fig, axes = plotting.subplots(lines, columns, figsize=size, squeeze=False, sharey=True)
     for ax, (title, part) in zip(axes.flat, parts.items(), strict=False):
-        _plot_intervals(ax, tables.differences(part), order, set(tables.diverged(part).contestant))
+        _plot_intervals(ax, part, order)
         ax.set_title(title)
         ax.set_xlabel("less FedAvg (points)")
     for ax in axes.flat[len(parts) :]:
@@ -50,19 +50,31 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     handles = [Line2D([], [], color=colour, marker="o", label=kind) for kind, colour in kinds.items()]
     fig.legend(handles=handles, loc="outside upper right", ncols=3)
     n = int(tables.differences(rows).n.max())
-    note = f"Mean and 95 % interval over {n} seeds. {tables.divergence_words(rows)}".rstrip()
+    note = f"Mean and 95 % interval over {n} seeds. {leads.divergence_words(rows)}".rstrip()
     told = (
         "Level less FedAvg's. Every panel has its own scale; an arrow marks what lies beyond it, with mean "
-        "and interval."
+        "and interval. Where runs diverged: their number, and as small dots the seeds "
+        "without. Sorted by the mean over the cells, diverged runs as 0 %."
     )
     return plotting.caption(fig, rows, note, above=told)
 
 
-def _plot_intervals(ax: Axes, found: pd.DataFrame, order: list[str], diverged: set[str]) -> None:
-    """Draw a line per contestant, at its place in `order`."""
-    low, high = _span(found[~found.contestant.isin(diverged)])
+def _plot_intervals(ax: Axes, part: pd.DataFrame, order: list[str]) -> None:
+    """Draw a line per contestant, at its place in `order`; of those with diverged runs the other seeds."""
+    found, diverged = tables.differences(part), tables.diverged(part).contestant.value_counts()
+    low, high = _span(found[~found.contestant.isin(diverged.index)])
+    runs = per_run(part)
+    whole = levels_by_seed(runs.assign(level=runs.level.mask(runs.diverged)))
     for line in found.itertuples():
         at, colour = order.index(line.contestant), _colour(line.contestant)
+        if line.contestant in diverged:
+            count = (runs.contestant == line.contestant).sum()
+            gaps = (whole.get(line.contestant, whole[[]]) - whole[tables.REFERENCE]).dropna().mean(axis=1)
+            near = gaps[gaps >= low]
+            ax.plot(near, [at] * len(near), "o", color=colour, markersize=3)
+            words = f" {diverged[line.contestant]} of {count} diverged "
+            ax.text(low, at, words, va="center", fontsize="small", bbox=WHITE)
+            continue
         ax.plot([line.low, line.high], [at, at], color=colour, linewidth=2)
         ax.plot(line.mean, at, "o", color=colour)
         left, right = line.low < low, line.high > high
@@ -109,7 +121,7 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
                 right.plot(gaps[name], **looks[name])
         right.set(title="less FedAvg", xlabel="round", ylabel="points", ylim=(-NEAR, NEAR))
     plotting.one_legend(fig, axes[:, 0])
-    return plotting.caption(fig, rows, f"Mean over seeds. {tables.divergence_words(rows)}".rstrip())
+    return plotting.caption(fig, rows, f"Mean over seeds. {leads.divergence_words(rows)}".rstrip())
 
 
 def _curves(part: pd.DataFrame) -> pd.DataFrame:

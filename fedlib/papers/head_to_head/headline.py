@@ -10,7 +10,7 @@ from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import device_time, other_sets, scale, tables
+from fedlib.papers.head_to_head import device_time, leads, other_sets, scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
     CELLS,
@@ -23,7 +23,7 @@ from fedlib.papers.head_to_head.claims import (
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training, holding
 from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
-from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS, untrained
+from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS, uninformed, untrained
 from fedlib.papers.head_to_head.numbers import (
     AGREE,
     BENCHMARK,
@@ -49,9 +49,9 @@ WIDE = 3.0  # points: a margin of the benchmark that is told
 def headline(rows_of: RowsOf) -> list[str]:
     """Say who is ahead, in rounds (on other images, too) and in time; scale, benchmark, what is open."""
     rows = rows_of(ROWS)
-    leads = [] if rows.empty else [tables.at_once_words(rows)]
+    at_once = [] if rows.empty else [leads.at_once_words(rows)]
     return [
-        " ".join([*comparison_in_brief(rows_of), *leads]), *other_sets.in_short(rows_of),
+        " ".join([*comparison_in_brief(rows_of), *at_once]), *other_sets.in_short(rows_of),
         *scale_in_brief(rows_of),
         *benchmark_in_brief(rows_of), *devices_in_brief(rows_of), *open_questions(rows_of),
     ]  # fmt: skip
@@ -102,11 +102,11 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     names = _seen(runs)
     told = each_method({LEARNED[name]: LESS[name] for name in names}, rows_of, _where(runs))
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
-    others = [tables.divergence_words(rows), tables.undiverged_words(rows)]
+    others = [leads.divergence_words(rows), leads.undiverged_words(rows)]
     permuted = permuted_words(rows).replace("-", "−")
     twin = _twin_words(rows, names)
     beside = [permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
-    return [tables.ahead_words(rows), *told, *filter(None, beside)]
+    return [leads.ahead_words(rows), *told, *filter(None, beside)]
 
 
 def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:
@@ -179,28 +179,36 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
 
 
 def devices_in_brief(rows_of: RowsOf) -> list[str]:
-    """`who_is_ahead_in_time` without effects, and whether its leads over random choice hold at once."""
+    """What holds after equal time for all methods at once (Holm), then `who_is_ahead_in_time` in brief."""
     numbers = {
         name: {words: number for words, number in own.items() if words not in (PERMUTED, REDRAWN)}
         for name, own in IN_TIME.items()
     }
-    told = who_is_ahead_in_time(rows_of, in_brief, numbers)
+    told = who_is_ahead_in_time(rows_of, in_brief, numbers, "Uncorrected, as the claims are decided,")
+    if not told:
+        return []
     rows = rows_of(DEVICES)
-    holds = holding(rows) if told else ""
-    trained = holding(rows, untrained) if holds else ""
-    over = "over random choice" + f", {trained} over the untrained policy" * bool(trained)
-    at_once = f" Corrected for all methods at once (Holm), {holds} {over}." * bool(holds)
-    return [f"{words}{at_once}" for words in told]
+    rivals = {
+        "over random choice": holding(rows), "over the untrained policy": holding(rows, untrained),
+        "over the policy taught on rewards of other decisions": holding(rows, uninformed),
+    }  # fmt: skip
+    held = "; ".join(f"{says} {rival}" for rival, says in rivals.items() if says)
+    seeds = counted(per_device_run(named(rows)).seed.nunique(), "seed")
+    at_once = f"After equal simulated time ({seeds}), corrected for all methods at once (Holm): {held}."
+    return [" ".join([at_once] * bool(held) + told)]
 
 
-def who_is_ahead_in_time(rows_of: RowsOf, told: Telling, numbers: Numbers) -> list[str]:
-    """Name the methods that are ahead of each rival after equal simulated time; told: how."""
+def who_is_ahead_in_time(rows_of: RowsOf, told: Telling, numbers: Numbers, where: str = "") -> list[str]:
+    """Name the methods that are ahead of each rival after equal simulated time; told: how.
+
+    where: the start of the sentence; empty for the time and the number of seeds.
+    """
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
     runs = per_device_run(named(rows))
     seeds = counted(runs.seed.nunique(), "seed")
-    return told(numbers, rows_of, f"After equal simulated time ({seeds})")
+    return told(numbers, rows_of, where or f"After equal simulated time ({seeds})")
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:

@@ -46,15 +46,19 @@ def twin_of(name: str) -> str:
     return next(twin for twin, one in CONTESTANTS.items() if one.twin_of == name)
 
 
-def control_of(name: str) -> tuple[str, str]:
-    """Words and name of the registered control that learns without its signal: the first of a method."""
+def controls_of(name: str) -> list[tuple[str, str]]:
+    """Words and names of the controls of a method that learn without its signal."""
     words = {"permuted": device_runs.PERMUTED, "shuffled": "itself with clients shuffled"}
-    found = (
+    return [
         (words[one.options["agent"]], twin)
         for twin, one in CONTESTANTS.items()
         if one.twin_of == name and one.options["agent"] in words
-    )
-    return next(found)
+    ]
+
+
+def control_of(name: str) -> tuple[str, str]:
+    """Words and name of the registered control that learns without its signal: the first of a method."""
+    return controls_of(name)[0]
 
 
 def without_controls(numbers: Mapping[str, Mapping[str, Number]]) -> dict[str, dict[str, Number]]:

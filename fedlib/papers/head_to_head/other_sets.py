@@ -1,5 +1,7 @@
 """The learned methods on a second and on a third data set (HEAD-A18, HEAD-A21), in sentences."""
 
+from collections.abc import Collection, Mapping
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -8,12 +10,21 @@ from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_inte
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import scale, tables
+from fedlib.papers.head_to_head import leads, scale, tables
 from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, less_if_run
-from fedlib.papers.head_to_head.numbers import ON_OTHER_SETS, OTHERS, ROWS, THIRD, twin_of, without_controls
+from fedlib.papers.head_to_head.numbers import (
+    ON_OTHER_SETS,
+    OTHERS,
+    ROWS,
+    THIRD,
+    controls_of,
+    twin_of,
+    without_controls,
+)
 from fedlib.papers.head_to_head.quantities import labelled, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_CELLS
 from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
+from fedlib.papers.head_to_head.tables import differences_of
 from fedlib.plotting.style import method_style
 from fedlib.words import counted
 
@@ -29,7 +40,7 @@ def in_short(rows_of: RowsOf) -> list[str]:
         where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
         told = in_brief(without_controls(_numbers(artifact, runs)), rows_of, where)
         asked = repeat_words(rows) * (artifact == THIRD)
-        beside = " ".join(filter(None, (tables.at_once_words(rows), parting_words(rows), asked)))
+        beside = " ".join(filter(None, (leads.at_once_words(rows), parting_words(rows), asked)))
         found += [f"{words.replace(BEST, _best(runs))} {beside}" for words in told]
     return found
 
@@ -44,7 +55,7 @@ def answer(artifact: str, rows_of: RowsOf) -> list[str]:
     told = [words.replace(BEST, _best(runs)) for words in told]
     asked = repeat_words(rows) * (artifact == THIRD)
     beside = (
-        parting_words, tables.ahead_words, tables.divergence_words, tables.undiverged_words,
+        parting_words, leads.ahead_words, leads.divergence_words, leads.undiverged_words,
         scale.worst_tenth_words, scale.worst_tenth_leads, scale.best_round_leads,
     )  # fmt: skip
     return [*order_words(artifact, rows_of), *filter(None, [asked, *told, *(tell(rows) for tell in beside)])]
@@ -63,17 +74,35 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
         return []
     last, where = both["first"].idxmin(), {"first": _titles(first), "other": _titles(other)}
     (whole, low), (rest, low_of_rest) = map(_correlation, (both, both.drop(last)))
-    without = f"without {method_style(last).label}"
-    says = f"That it does on {where['other']} is not shown{f' {without}' * (low > 0)}"
-    if min(low, low_of_rest) > 0:
-        says = f"Those that end high on {where['first']} end high on {where['other']}"
+    says = "Yes" if min(low, low_of_rest) > 0 else "Not shown"
     highest = [f"{method_style(both[one].idxmax()).label} on {title}" for one, title in where.items()]
     return [
-        f"Does the order of the {len(both)} contestants hold, twins left out? {says}. By mean level in "
-        f"{listed(list(other.cell.unique()))} the rank correlation with {where['first']} is {whole}; "
-        f"{without}, last there, {rest} (by Fisher's z, as if contestants were drawn). "
-        f"Highest: {listed(highest)}."
+        f"Does the order of the {len(both)} contestants on {where['first']} hold on {where['other']}, twins "
+        f"left out? {says}: by mean level in {listed(list(other.cell.unique()))} their rank correlation is "
+        f"{whole}; without {method_style(last).label}, last on {where['first']}, it is {rest} (by Fisher's "
+        f"z, as if contestants were drawn). Highest: {listed(highest)}."
+        f"{_turned(first, other, list(both.index))}"
     ]
+
+
+def _turned(first: pd.DataFrame, other: pd.DataFrame, names: Collection[str]) -> str:
+    """Sentence on who is ahead of FedAvg in the first runs and behind it in the others, or the reverse."""
+    sides = [_sides(runs) for runs in (first, other)]
+    told = [
+        f"{method_style(name).label}, {one} FedAvg on {_titles(first)}, is {two} it on {_titles(other)}"
+        for name in names
+        if {one := sides[0].get(name, ""), two := sides[1].get(name, "")} == {"ahead of", "behind"}
+    ]
+    return f" {'; '.join(told)}." * bool(told)
+
+
+def _sides(runs: pd.DataFrame) -> dict[str, str]:
+    """Contestant -> `ahead of` or `behind` FedAvg in the mean of the cells; empty where it is open."""
+    found = differences_of(runs)
+    return {
+        line.contestant: "ahead of" if line.low > 0 else "behind" if line.high < 0 else ""
+        for line in found.itertuples()
+    }
 
 
 def _correlation(both: pd.DataFrame) -> tuple[str, float]:
@@ -93,29 +122,40 @@ def _fisher(correlation: float, number: int) -> tuple[float, float]:
 
 def leads_on_all(rows_of: RowsOf) -> list[str]:
     """Say whose lead over FedAvg holds on every data set (Holm), and whether a learned method's on any."""
-    held, ran = {}, {}
+    held, ran, alone = {}, {}, {}
     for artifact in (ROWS, *OTHERS):
         if not (rows := rows_of(artifact)).empty:
             title, names = _titles(per_run(rows)), list(tables.differences(rows).contestant)
-            held[title], ran[title] = tables.holding_at_once(rows, names), names
+            held[title], ran[title] = leads.holding_at_once(rows, names), names
+            alone[title] = leads.holding_at_once(rows, leads.families(names)["baselines alone"])
     if not held:
         return []
     everywhere = [method_style(name).label for name in sorted(set.intersection(*held.values()))]
     learned = [
         f"{LEARNED[name]} ({title})" for title, names in held.items() for name in LEARNED if name in names
     ]
-    leads = f"the lead of {listed(everywhere)} holds" if everywhere else "no lead holds on all"
+    told = f"the lead of {listed(everywhere)} holds" if everywhere else "no lead holds on all"
     for name in BASELINES:
         where = [title for title, names in held.items() if name in names]
         if 0 < len(where) < len(held):
             absent = [title for title, names in ran.items() if name not in names]
             without = f" (not run on {listed(absent)})" if absent else ""
-            leads += f"; that of {method_style(name).label} holds on {listed(where)}{without}"
+            told += f"; that of {method_style(name).label} holds on {listed(where)}{without}"
     own = f"that of {listed(learned)}" if learned else "none leads so on any"
     return [
-        f"Corrected for all comparisons with FedAvg (Holm), on {listed(list(held))} {leads}; of the learned "
-        f"methods {own}."
+        f"Corrected for all comparisons with FedAvg (Holm), on {listed(list(held))} {told}; of the learned "
+        f"methods {own}.{_of_baselines_alone(alone, everywhere)}"
     ]
+
+
+def _of_baselines_alone(held: Mapping[str, Collection[str]], known: Collection[str]) -> str:
+    """Sentence on leads that hold on every data set (title -> holding) only where baselines alone count."""
+    names = sorted(method_style(name).label for name in set.intersection(*map(set, held.values())))
+    more = [name for name in names if name not in known]
+    return (
+        f" Correcting for the baselines alone, without what learns and its controls, {listed(more)} "
+        f"{'are' if len(more) > 1 else 'is'} ahead on all, too."
+    ) * bool(more)
 
 
 def repeat_words(rows: pd.DataFrame) -> str:
@@ -147,7 +187,30 @@ def parting_words(rows: pd.DataFrame) -> str:
                     each = listed([f"{effect_words(own)} ({cell})" for cell, own in cells.items()])
                     told.append(f"{title} less {words} is {each}")
     words = f"A mean over the cells can hide what one of them shows: {'; '.join(told)}, in points."
-    return words if told else ""
+    return " ".join([words, *single_cell_leads(rows)]) if told else ""
+
+
+def single_cell_leads(rows: pd.DataFrame) -> list[str]:
+    """For each learned method's lead over FedAvg in one cell: whether it holds, and needs what is learned."""
+    told = []
+    for name, title in LEARNED.items():
+        for cell, own in rows.groupby(labelled(rows).cell, sort=False):
+            gap = less_if_run(own, name, "fedavg").dropna()
+            if gap.empty or _sign(mean_interval(gap.to_numpy().ravel())) != "above":
+                continue
+            names = list(tables.differences(own).contestant)
+            holds = "holds" if name in leads.holding_at_once(own, names) else "does not hold"
+            beside = {words: less_if_run(own, name, rival).dropna() for words, rival in controls_of(name)}
+            effects = [
+                f"{effect_words(mean_interval(gaps.to_numpy().ravel()))} less {words}"
+                for words, gaps in beside.items() if len(gaps)
+            ]  # fmt: skip
+            controls = f"; there it is {listed(effects)}" * bool(effects)
+            told.append(
+                f"Corrected for {counted(len(names), 'comparison')} (Holm), the lead of {title} over FedAvg "
+                f"with {cell} {holds}{controls}."
+            )
+    return told
 
 
 def _rivals(name: str) -> tuple[tuple[str, str], ...]:

@@ -12,22 +12,17 @@ from fedlib.analysis.aggregates import (
     rank_intervals,
     stratified_interval,
 )
-from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED, cells_below
+from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import NO_INTERVAL, Interval, effect_words, mean_interval
 from fedlib.analysis.published import load_published
-from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
-from fedlib.papers.head_to_head.claims import BASELINES, LEARNED
 from fedlib.papers.head_to_head.clients import round_seconds
 from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
-    AHEAD,
-    BEHIND,
     CELL,
     SHARE,
-    STANDINGS,
     benchmark_cells,
     cell_titles,
     labelled,
@@ -40,7 +35,6 @@ from fedlib.papers.head_to_head.quantities import (
 )
 from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CELLS, CONTESTANTS
 from fedlib.plotting.style import method_style
-from fedlib.words import counted
 
 REFERENCE = "fedavg"
 ONLY_PUBLIC = {"label_quantity 1": "1 label a client"} | {
@@ -52,7 +46,8 @@ AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
 }  # fmt: skip
 
 
-def _present(runs: pd.DataFrame) -> list[str]:
+def present(runs: pd.DataFrame) -> list[str]:
+    """The contestants that these runs have, in the comparison's order."""
     return [name for name in CONTESTANTS if name in set(runs.contestant)]
 
 
@@ -93,7 +88,7 @@ def levels(rows: pd.DataFrame) -> pd.DataFrame:
     labels = runs.label.unique()
     table = table[[(measure, label) for label in labels for measure in ("level", "best")]]
     table.columns = [f"{label} (%): {measure}" for measure, label in table.columns]
-    return table.reindex(_present(runs)).round(1).rename_axis("contestant").reset_index()
+    return table.reindex(present(runs)).round(1).rename_axis("contestant").reset_index()
 
 
 def differences(rows: pd.DataFrame, value: str = "level") -> pd.DataFrame:
@@ -102,10 +97,14 @@ def differences(rows: pd.DataFrame, value: str = "level") -> pd.DataFrame:
     value: level, or another column of `per_run`. Columns contestant, mean, low, high, n: one value per seed
     that both have, the mean over the cells.
     """
-    runs = per_run(rows)
+    return differences_of(per_run(rows), value)
+
+
+def differences_of(runs: pd.DataFrame, value: str = "level") -> pd.DataFrame:
+    """`differences` of runs (`per_run`)."""
     levels, lines = levels_by_seed(runs, value), []
     check(REFERENCE in levels, f"no rows of {REFERENCE}, with which the others are compared")
-    for name in _present(runs):
+    for name in present(runs):
         gap = (levels[name] - levels[REFERENCE]).dropna(axis=1, how="all").dropna()
         if name != REFERENCE and len(gap):
             found = mean_interval(gap.mean(axis=1).to_numpy())
@@ -144,49 +143,6 @@ def ahead_of_fedavg(rows: pd.DataFrame) -> pd.DataFrame:
     return table.fillna({"standing": ""}).round(2)
 
 
-def ahead_words(rows: pd.DataFrame) -> str:
-    """Name who is ahead of FedAvg, largest first, and whose lead holds (Holm); then baselines behind it."""
-    found = differences(rows).sort_values("mean", ascending=False)
-    bounds = {
-        line.contestant: Interval(line.mean, line.low, line.high, line.n) for line in found.itertuples()
-    }
-    sides: dict[str, list[str]] = {side: [] for side in STANDINGS}
-    for name, one in bounds.items():
-        sides[standing_of(one)].append(name)
-    told = {name: f"{_label(name)} ({effect_words(one, 'points')})" for name, one in bounds.items()}
-    behind = ", ".join(told[name] for name in sides[BEHIND] if name in BASELINES)
-    trail = f" Baselines behind FedAvg, uncorrected: {behind}." * bool(behind)
-    if not (ahead := sides[AHEAD]):
-        return f"Nobody is ahead of FedAvg.{trail}"
-    learns = sum(CONTESTANTS[name].learns for name in ahead)
-    return (
-        f"Ahead of FedAvg: {', '.join(told[name] for name in ahead)}; {learns or 'none'} of them by "
-        f"reinforcement learning. {at_once_words(rows)}{trail}"
-    )
-
-
-def _label(name: str) -> str:
-    return LEARNED.get(name, method_style(name).label)
-
-
-def at_once_words(rows: pd.DataFrame) -> str:
-    """Say whose lead over FedAvg holds with Holm's correction for all contestants."""
-    names = list(differences(rows).contestant)
-    holding = holding_at_once(rows, names)
-    told = listed([_label(name) for name in names if name in holding])
-    leads = f"the lead{'s' * (len(holding) > 1)} of {told} hold{'s' * (len(holding) < 2)}"
-    says = leads if holding else "no lead holds"
-    return f"Corrected for {len(names)} comparisons with FedAvg (Holm), {says}."
-
-
-def holding_at_once(rows: pd.DataFrame, names: list[str]) -> set[str]:
-    """Contestants whose lead over FedAvg holds with Holm's correction, over the seeds that all have."""
-    levels = levels_by_seed(per_run(rows))
-    gaps = {name: (levels[name] - levels[REFERENCE]).dropna(axis=1, how="all").mean(axis=1) for name in names}
-    found = pd.DataFrame(gaps).dropna()
-    return set(found.columns[cells_below(-found.to_numpy(), 0.0)]) if len(found) > 1 else set()
-
-
 def diverged(rows: pd.DataFrame) -> pd.DataFrame:
     """The runs that diverged: whose, where, in which round, and their level (%) and best until then.
 
@@ -203,33 +159,6 @@ def diverged(rows: pd.DataFrame) -> pd.DataFrame:
     return found[columns].round(1).reset_index(drop=True)
 
 
-def undiverged_words(rows: pd.DataFrame) -> str:
-    """Say how far contestants with diverged runs are from FedAvg in the seeds without; empty if none."""
-    runs = per_run(rows)
-    names = [name for name in _present(runs) if name in set(runs.contestant[runs.diverged])]
-    levels, told = levels_by_seed(runs.assign(level=runs.level.mask(runs.diverged))), []
-    for name in names:
-        cells = cell_titles(runs[runs.contestant == name].drop_duplicates(CELL))
-        gaps = (levels.get(name, pd.DataFrame()) - levels[REFERENCE]).reindex(columns=cells).dropna()
-        if len(gaps) > 1:
-            found = mean_interval(gaps.mean(axis=1).to_numpy())
-            told.append(f"{method_style(name).label} {effect_words(found)} ({counted(found.n, 'seed')})")
-    return (
-        f"Less FedAvg in the seeds in which no run of theirs diverged, in points: {', '.join(told)}."
-        * bool(told)
-    )
-
-
-def divergence_words(rows: pd.DataFrame) -> str:
-    """`Diverged runs count as zero: 2 of 36 (FedNova 2).`; empty if none did."""
-    runs = per_run(rows)
-    counts = runs[runs.diverged].contestant.value_counts(sort=False)
-    if counts.empty:
-        return ""
-    named = "; ".join(f"{method_style(name).label} {count}" for name, count in counts.items())
-    return f"Diverged runs count as zero: {counts.sum()} of {len(runs)} ({named})."
-
-
 def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
     """Over all cells: interquartile mean, P(better than FedAvg), mean rank, worst tenth, diverged runs.
 
@@ -238,7 +167,7 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
     runs = shared_runs(per_run(rows))
     if runs.empty:
         return pd.DataFrame()
-    names = _present(runs)
+    names = present(runs)
     scores = {name: score_matrix(runs, name) for name in names}
     ranks = rank_intervals(np.stack([scores[name] for name in names]))
     lines = []

@@ -37,6 +37,15 @@ def test_a_run_that_fails_before_round_1_counts_as_zero_in_every_round():
     assert (told["contestant"], told["round"]) == ("favor", 0)
 
 
+def test_a_contestant_with_diverged_runs_has_its_other_seeds_and_no_interval():
+    """FedDyn 2 and 3 points ahead in two seeds; the third diverged, and would count as 50 points behind."""
+    rows = table_of(fedavg=[0.5] * 3, feddyn=[0.5, 0.52, 0.53], fedprox=[0.49, 0.55, 0.5])
+    axes = figures.plot_differences(failing(rows, "feddyn", 0).assign(profile="smoke")).axes[0]
+    assert [text.get_text().strip() for text in axes.texts] == ["1 of 3 diverged"]
+    (dots,) = (line for line in axes.lines if line.get_markersize() == 3)
+    assert sorted(dots.get_xdata()) == pytest.approx([2, 3])
+
+
 def test_figures_draw():
     rows = table_of(fedavg=[0.5, 0.6], fedprox=[0.6, 0.6], feddrl=[0.4, 0.7]).assign(profile="smoke")
     assert len(figures.plot_differences(rows).axes[0].get_yticklabels()) == 2

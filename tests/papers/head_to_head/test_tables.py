@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fedlib.methods.fedddrl.devices import draw_devices
-from fedlib.papers.head_to_head import quantities, tables
+from fedlib.papers.head_to_head import leads, quantities, tables
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 from fedlib.papers.head_to_head.clients import client_sizes
 from tests.support.head_to_head_rows import failing, lines, table_of
@@ -56,11 +56,11 @@ def test_the_seeds_without_a_diverged_run_are_told_apart():
     rows = failing(rows, "fednova", 2)
     for seed in (0, 1):
         rows = failing(rows, "scaffold", seed)
-    told = tables.undiverged_words(rows)
+    told = leads.undiverged_words(rows)
     assert told.endswith("diverged, in points: FedNova +11 [−2, +24] (2 seeds).")  # t: 12.7
-    assert tables.undiverged_words(table_of(fedavg=[0.5, 0.5], fednova=[0.6, 0.6])) == ""
+    assert leads.undiverged_words(table_of(fedavg=[0.5, 0.5], fednova=[0.6, 0.6])) == ""
     gone = failing(failing(table_of(fedavg=[0.5, 0.5], fednova=[0.6, 0.6]), "fednova", 0), "fednova", 1)
-    assert tables.undiverged_words(gone) == ""
+    assert leads.undiverged_words(gone) == ""
 
 
 def test_rounds_to_a_level_that_fedavg_lost():
@@ -100,15 +100,30 @@ def test_who_is_ahead_at_what_cost():
     assert found["to the target: rounds"].tolist() == [1, 1, 1]
     assert found["to the target: hours"].nunique() == 1
     assert found["to the target: reached"].tolist() == ["3 of 3"] * 3
-    assert tables.ahead_words(rows) == (
+    assert leads.ahead_words(rows) == (
         "Ahead of FedAvg: FedProx (+11.0 [+8.5, +13.5] points); none of them by reinforcement learning. "
         "Corrected for 2 comparisons with FedAvg (Holm), the lead of FedProx holds."
     )
-    assert tables.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
+    assert leads.ahead_words(table_of(fedavg=[0.5, 0.6], feddrl=[0.5, 0.6])) == "Nobody is ahead of FedAvg."
     behind = table_of(fedavg=[0.5, 0.6], fedlaw=[0.4, 0.5], fedexp=[0.3, 0.7], favor=[0.1, 0.2])
-    assert tables.ahead_words(behind) == (
+    assert leads.ahead_words(behind) == (
         "Nobody is ahead of FedAvg. Baselines behind FedAvg, uncorrected: FedLAW (−10.00 [−10.00, −10.00] "
         "points)."
+    )
+
+
+def test_who_leads_where_fewer_comparisons_are_counted():
+    """FedYogi's one-sided p is 0.018 in three seeds: below 0.05 / 2, above 0.05 / 3. FedDRL's is 0.23."""
+    rivals = {"fedyogi": [0.51, 0.512, 0.516], "feddrl": [0.50, 0.52, 0.51], "feddrl_untrained": [0.5] * 3}
+    rows = table_of(fedavg=[0.5] * 3, **rivals)
+    assert leads.at_once_words(rows) == (
+        "Corrected for 3 comparisons with FedAvg (Holm), no lead holds; of 2, without controls, that of "
+        "FedYogi does."
+    )
+    rows = table_of(fedavg=[0.5] * 3, **rivals, fedavgm=[0.55, 0.551, 0.549], favor=[0.4] * 3)
+    assert leads.at_once_words(rows) == (
+        "Corrected for 5 comparisons with FedAvg (Holm), the lead of FedAvgM holds; of 2, baselines alone, "
+        "that of FedYogi does, too."
     )
 
 
