@@ -52,6 +52,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     """Compute what the arguments ask for; returns the exit status."""
     from fedlib.experiments.budget import Budget
     from fedlib.experiments.store import Store
+    from fedlib.experiments.tracking import make_tracker
 
     arguments.processes = worker_processes.at_most_cores(arguments.processes)
     plans, arguments.told = grid.planned_runs(arguments)
@@ -65,6 +66,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
         runner.resolve_device(arguments.device)
     store = Store(arguments.store)
+    arguments.tracker = make_tracker(arguments.log, store.root / "tensorboard")
     if arguments.dry_run:
         grid.show_groups(plans, arguments.told, store)
         grid.show_absent_data(plans, arguments.profile, store, again=arguments.again)
@@ -139,7 +141,6 @@ def _compute(
 ) -> "Outcome":
     from fedlib.experiments import runner
     from fedlib.experiments.progress import Silent
-    from fedlib.experiments.tracking import make_tracker
 
     return runner.run_runs(
         runs,
@@ -154,7 +155,7 @@ def _compute(
         checkpoint_seconds=arguments.checkpoint_seconds,
         wait=wait,
         from_the_end=arguments.companion,
-        tracker=make_tracker(arguments.log, store.root / "tensorboard"),
+        tracker=arguments.tracker,
         told=arguments.told,
     )
 

@@ -67,6 +67,12 @@ def check_dataset_options(name: str, options: Mapping[str, Any]) -> None:
         check_name(f"option of the data set {name}", option, known)
     for option in TASK_OPTIONS.keys() & options.keys():
         check_value(f"data set {name!r}: {option}", options[option], TASK_OPTIONS[option])
+    for option in {"train_per_class", "test_per_class"} & options.keys():
+        count = options[option]
+        check(
+            count is None or count >= 1,
+            f"data set {name!r}: {option}={count} given; allowed: 1 or more, or null for all images",
+        )
     for option in {"mean", "std"} & options.keys():
         given = options[option]
         channels = len(given) in (1, 3) and (option == "mean" or min(given) > 0)

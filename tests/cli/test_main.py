@@ -166,6 +166,22 @@ def test_submit_refuses_options_that_its_jobs_do_not_have(option, capsys):
     assert f"unrecognized arguments: {' '.join(option)}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--log", "foo"], "unknown tracker 'foo'; allowed: tensorboard"),
+        (
+            ["--set", "dataset.train_per_class=-1"],
+            "train_per_class=-1 given; allowed: 1 or more, or null for all",
+        ),
+    ],
+)
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_a_dry_run_refuses_what_a_run_refuses(capsys, option, told, dry):
+    assert main(["run", "fake/grid", *option, *dry]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_failed_runs_are_missing_where_they_are_to_be_computed_again(monkeypatch):
     monkeypatch.setenv("FAKE_NAN_SEED", "1")
     assert main(["run", "fake/grid"]) == 1

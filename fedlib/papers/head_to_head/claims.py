@@ -1,6 +1,7 @@
 """Claims of ours, C1 to C20 registered before any rows of the comparison, and of the devices, were looked at.
 
-C25 asks on a third data set what was first seen on the second.
+C21 to C24, on what training is worth in simulated time, were registered when all other rows had been looked
+at, before any run of their controls (A17). C25 asks on a third data set what was first seen on the second.
 
 The paper is ours, so nothing is printed: the margin is the default half point. Each contrast of the
 comparison is one value per seed, the mean over the cells of the protocol.
