@@ -61,11 +61,11 @@ class CorruptFile(Exception):
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged file to `<name>.damaged-<n>` with the first free n; returns the new path."""
+    """Rename a damaged file, if still there, to `<name>.damaged-<n>` with the first free n; returns that."""
     number = 1
     while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
-    with telling(target):
+    with telling(target), contextlib.suppress(FileNotFoundError):
         path.rename(target)
     return target
 
