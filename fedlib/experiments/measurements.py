@@ -8,6 +8,10 @@
 A measurement is done when the JSON's checksum matches the CSV and its settings are those of today
 (`Measurement.settings`); it is then never repeated unless asked for. While rows give way to others, the JSON
 vouches for both, so that a reader finds the ones or the others whole.
+
+Parts beside whole rows are of a repetition that was begun. Each names the rows that it `replaces`, by the
+digest of their JSON, and counts until they are replaced: what a finished repetition leaves is no part of the
+next.
 """
 
 import contextlib
@@ -58,8 +62,9 @@ def compute_measurement(
     """Rows of a measurement, computed and stored unless they are there already.
 
     Waits for another process at work on the same measurement, or shares its parts with it. again: compute
-    even if stored. budget: it cannot stop a measurement, or a part of one, midway, so BudgetExhausted is
-    raised before one that takes longer than is left, and where it ends while another process is at work.
+    even if stored, and go on with the parts of a repetition that was cut short. budget: it cannot stop a
+    measurement, or a part of one, midway, so BudgetExhausted is raised before one that takes longer than is
+    left, and where it ends while another process is at work.
     progress: prints the line that says so.
     """
     budget, progress = budget or Budget(), progress or Progress()
@@ -68,14 +73,16 @@ def compute_measurement(
     if measurement.parts is not None and not again:
         share_parts(measurement, profile, store, budget)
     with _claimed(measurement, store, budget, progress):
-        if not again and _current(measurement, profile, path, repair=True):
+        stored = _current(measurement, profile, path, repair=True)
+        if stored and not again:
             pass
         elif measurement.parts is None:
             _require_time(measurement, profile, budget)
             given = [store] if measurement.reads_store else []
             _compute(path, about, lambda: measurement.compute(profile, *given))
         else:
-            _compute_parts(measurement, profile, store, budget, again=again, progress=progress)
+            replaces = {"replaces": _digest(to_json(stored[1]))} if stored else {}
+            _compute_parts(measurement, profile, store, budget, replaces, progress=progress)
             _join_parts(measurement, profile, path, about)
     return load_measurement(measurement, profile, store)
 
@@ -132,7 +139,7 @@ def share_parts(
     with store.claiming(measurement.id, wait=False) as held:
         stored = _current(measurement, profile, path, repair=held)
     if not stored:
-        _compute_parts(measurement, profile, store, budget, last_first=last_first)
+        _compute_parts(measurement, profile, store, budget, {}, last_first=last_first)
 
 
 def _compute_parts(
@@ -140,15 +147,16 @@ def _compute_parts(
     profile: str,
     store: Store,
     budget: Budget | None,
+    replaces: Mapping[str, str],
     *,
-    again: bool = False,
     progress: Progress | None = None,
     last_first: bool = False,
 ) -> None:
     """Compute the parts that are not stored.
 
-    A stored one counts if its settings, source, versions and device are those of now. Parts at which other
-    processes work are left to them without `progress`, else waited for.
+    A stored one counts if its settings, source, versions and device are those of now, and if it `replaces`
+    what these are to replace, of a repetition. Parts at which other processes work are left to them without
+    `progress`, else waited for.
     """
     assert measurement.parts is not None
     path, budget = measurement_path(measurement, profile, store), budget or Budget()
@@ -156,6 +164,7 @@ def _compute_parts(
         **settings_of(measurement, profile),
         "code": provenance.code(),
         "device_name": provenance.device_name(_device()),
+        **replaces,
     }
     parts = list(zip(measurement.parts(profile), _part_paths(measurement, profile, path), strict=True))
     for part, own in reversed(parts) if last_first else parts:
@@ -163,15 +172,15 @@ def _compute_parts(
         with _claimed(measurement, store, budget, progress, f"-{own.stem}") as held:
             if not held:
                 continue
-            found = None if again else _whole(own, repair=True)
-            if found and vouching.items() <= found[1].items():
+            if (found := _whole(own, repair=True)) and vouching.items() <= found[1].items():
                 continue
-            if not again and _current(measurement, profile, path, repair=False):
+            if not replaces and _current(measurement, profile, path, repair=False):
                 return  # another process has joined all parts and removed them
             with warnings.catch_warnings(action="ignore", category=StoreWarning):  # each is told in its turn
                 there = [found[1] for _, one in parts if (found := _whole(one, repair=False))]
             if not budget.allows(max(map(_seconds, there), default=0.0)):
-                told = f"{len(there)} of {len(parts)} parts are stored"
+                done = sum(now.items() <= details.items() for details in there)
+                told = f"{done} of {len(parts)} parts are stored"
                 raise BudgetExhausted(f"{measurement.id}: {told}, and the time budget is used up")
             _compute(own, vouching, partial(measurement.compute, profile, part))
 
