@@ -86,46 +86,62 @@ class GroupFolder:
 
     def other_code(self) -> str:
         """In which code the newest checkpoint differs from what runs now, in words; empty if in none."""
-        for path in _newest_first(self.path):
-            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile by the process at work on it
-                return provenance.difference(_header(path)["code"], provenance.code())
-        return ""
+        header = self._newest_header()
+        return provenance.difference(header["code"], provenance.code()) if header else ""
 
     def own_files(self) -> dict[str, str]:
         """Digests of the user's own files behind the newest checkpoint, by name (`experiments.own_files`)."""
+        return self._newest_header().get("own", {})
+
+    def _newest_header(self) -> dict[str, Any]:
+        """The header of the newest checkpoint of the group that has one; empty without one."""
         for path in _newest_first(self.path):
-            with contextlib.suppress(FileNotFoundError):
-                return _header(path).get("own", {})
+            # damaged, or deleted meanwhile by the process at work on it
+            with contextlib.suppress(CorruptFile, FileNotFoundError):
+                _runs_of(path)
+                return _header(path)
         return {}
 
     def load(self, *, repair: bool = True) -> Checkpoint | None:
         """The newest whole checkpoint, tensors on the CPU; damaged ones are set aside with a warning.
 
-        repair: False for a reader that does not hold the members' locks: it deletes and sets aside nothing.
+        repair: False for a reader that does not hold the members' locks: it deletes and sets aside nothing,
+        and warns.
         """
         if repair:
             remove_left_overs(self.path)
         for path in _newest_first(self.path):
             try:
+                with contextlib.suppress(TypeError):  # of a version whose runs had other fields
+                    _runs_of(path)
                 return _unpack(path)
             except FileNotFoundError:  # deleted meanwhile by the process at work on it
                 continue
             except CorruptFile as damage:
                 if repair:
                     _warn_and_set_aside(damage)
+                else:
+                    _warn_of(damage)
         return None
 
     def remove(self) -> None:
         """Delete the checkpoints of a group whose members are done. Damaged files stay, to be looked at."""
         with telling(self.path):
             for path in _newest_first(self.path):
-                path.unlink(missing_ok=True)
+                if path.is_dir():
+                    set_aside(path)
+                else:
+                    path.unlink(missing_ok=True)
             if not any(self.path.glob("*.damaged-*")):
                 shutil.rmtree(self.path, ignore_errors=True)
 
 
 def unfinished_groups(store: Store, artifact_id: str, *group_keys: str) -> Iterator[GroupFolder]:
-    """Groups with a member of one of these descriptions, whatever their seeds, that left a checkpoint."""
+    """Groups with a member of one of these descriptions, whatever their seeds, that left a checkpoint.
+
+    A reader needs no lock: nothing is set aside. A group without a readable checkpoint is left out, with a
+    warning.
+    """
     for folder in sorted((store.artifact_folder(artifact_id) / "groups").glob("*")):
         runs = _members(folder)
         if any(run.group_key in group_keys for run in runs):
@@ -133,20 +149,27 @@ def unfinished_groups(store: Store, artifact_id: str, *group_keys: str) -> Itera
 
 
 def _members(folder: Path) -> list[Run]:
+    newest = None
     for path in _newest_first(folder):
         try:
-            runs = [from_description(item) for item in _header(path)["runs"]]
+            return _runs_of(path)
         except CorruptFile as damage:
-            _warn_and_set_aside(damage)
-            continue
+            newest = newest or damage
         except FileNotFoundError:  # deleted meanwhile by the process at work on the group
             continue
         except TypeError:  # written by a version whose runs had other fields: nobody asks for such a run
             return []
-        if group_name(runs) == folder.name:
-            return runs
-        _warn_and_set_aside(CorruptFile(path, "does not belong to its folder"))
+    if newest:
+        _warn_of(newest)
     return []
+
+
+def _runs_of(path: Path) -> list[Run]:
+    """The runs of a checkpoint; CorruptFile if they are not those of its folder."""
+    runs = [from_description(item) for item in _header(path)["runs"]]
+    if group_name(runs) != path.parent.name:
+        raise CorruptFile(path, "does not belong to its folder")
+    return runs
 
 
 def _newest_first(folder: Path) -> list[Path]:
@@ -155,6 +178,10 @@ def _newest_first(folder: Path) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):  # removed meanwhile, or no folder of a group
         return []
     return [folder / name[0] for name in sorted(filter(None, names), key=lambda name: -int(name[1]))]
+
+
+def _warn_of(damage: CorruptFile) -> None:
+    warnings.warn(StoreWarning(f"{damage}; left out"), stacklevel=3)
 
 
 def _warn_and_set_aside(damage: CorruptFile) -> None:

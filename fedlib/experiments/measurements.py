@@ -6,15 +6,20 @@
                           part-<profile>-<n>.*   the same of one part, until all are there (`parts`)
 
 A measurement is done when the JSON's checksum matches the CSV and its settings are those of today
-(`Measurement.settings`); it is then never repeated unless asked for.
+(`Measurement.settings`); it is then never repeated unless asked for. While rows give way to others, the JSON
+vouches for both, so that a reader finds the ones or the others whole.
+
+Parts beside whole rows are of a repetition that was begun. Each names the rows that it `replaces`, by the
+digest of their JSON, and counts until they are replaced: what a finished repetition leaves is no part of the
+next.
 """
 
+import contextlib
 import hashlib
 import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +30,7 @@ from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.durations import expected_measurement, minutes
 from fedlib.experiments.progress import Progress
 from fedlib.experiments.store import (
+    CorruptFile,
     StaleRowsWarning,
     Store,
     StoreWarning,
@@ -32,7 +38,7 @@ from fedlib.experiments.store import (
     set_aside,
     to_json,
 )
-from fedlib.files import read_json, write_atomically
+from fedlib.files import write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +62,9 @@ def compute_measurement(
     """Rows of a measurement, computed and stored unless they are there already.
 
     Waits for another process at work on the same measurement, or shares its parts with it. again: compute
-    even if stored. budget: it cannot stop a measurement, or a part of one, midway, so BudgetExhausted is
-    raised before one that takes longer than is left, and where it ends while another process is at work.
+    even if stored, and go on with the parts of a repetition that was cut short. budget: it cannot stop a
+    measurement, or a part of one, midway, so BudgetExhausted is raised before one that takes longer than is
+    left, and where it ends while another process is at work.
     progress: prints the line that says so.
     """
     budget, progress = budget or Budget(), progress or Progress()
@@ -66,19 +73,21 @@ def compute_measurement(
     if measurement.parts is not None and not again:
         share_parts(measurement, profile, store, budget)
     with _claimed(measurement, store, budget, progress):
-        if not again and _is_stored(measurement, profile, path, repair=True):
+        stored = _current(measurement, profile, path, repair=True)
+        if stored and not again:
             pass
         elif measurement.parts is None:
             _require_time(measurement, profile, budget)
             given = [store] if measurement.reads_store else []
             _compute(path, about, lambda: measurement.compute(profile, *given))
         else:
-            _compute_parts(measurement, profile, store, budget, again=again, progress=progress)
+            replaces = {"replaces": _digest(to_json(stored[1]))} if stored else {}
+            _compute_parts(measurement, profile, store, budget, replaces, progress=progress)
             _join_parts(measurement, profile, path, about)
     return load_measurement(measurement, profile, store)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _claimed(
     measurement: Measurement, store: Store, budget: Budget, progress: Progress | None, part: str = ""
 ) -> Iterator[bool]:
@@ -128,9 +137,9 @@ def share_parts(
     """
     path = measurement_path(measurement, profile, store)
     with store.claiming(measurement.id, wait=False) as held:
-        stored = _is_stored(measurement, profile, path, repair=held)
+        stored = _current(measurement, profile, path, repair=held)
     if not stored:
-        _compute_parts(measurement, profile, store, budget, last_first=last_first)
+        _compute_parts(measurement, profile, store, budget, {}, last_first=last_first)
 
 
 def _compute_parts(
@@ -138,15 +147,16 @@ def _compute_parts(
     profile: str,
     store: Store,
     budget: Budget | None,
+    replaces: Mapping[str, str],
     *,
-    again: bool = False,
     progress: Progress | None = None,
     last_first: bool = False,
 ) -> None:
     """Compute the parts that are not stored.
 
-    A stored one counts if its settings, source, versions and device are those of now. Parts at which other
-    processes work are left to them without `progress`, else waited for.
+    A stored one counts if its settings, source, versions and device are those of now, and if it `replaces`
+    what these are to replace, of a repetition. Parts at which other processes work are left to them without
+    `progress`, else waited for.
     """
     assert measurement.parts is not None
     path, budget = measurement_path(measurement, profile, store), budget or Budget()
@@ -154,6 +164,7 @@ def _compute_parts(
         **settings_of(measurement, profile),
         "code": provenance.code(),
         "device_name": provenance.device_name(_device()),
+        **replaces,
     }
     parts = list(zip(measurement.parts(profile), _part_paths(measurement, profile, path), strict=True))
     for part, own in reversed(parts) if last_first else parts:
@@ -161,14 +172,15 @@ def _compute_parts(
         with _claimed(measurement, store, budget, progress, f"-{own.stem}") as held:
             if not held:
                 continue
-            if not again and _whole(own, repair=True) and vouching.items() <= details_beside(own).items():
+            if (found := _whole(own, repair=True)) and vouching.items() <= found[1].items():
                 continue
-            if not again and _is_stored(measurement, profile, path, repair=False):
+            if not replaces and _current(measurement, profile, path, repair=False):
                 return  # another process has joined all parts and removed them
             with warnings.catch_warnings(action="ignore", category=StoreWarning):  # each is told in its turn
-                done = [one for _, one in parts if _whole(one, repair=False)]
-            if not budget.allows(max(map(_seconds, done), default=0.0)):
-                told = f"{len(done)} of {len(parts)} parts are stored"
+                there = [found[1] for _, one in parts if (found := _whole(one, repair=False))]
+            if not budget.allows(max(map(_seconds, there), default=0.0)):
+                done = sum(now.items() <= details.items() for details in there)
+                told = f"{done} of {len(parts)} parts are stored"
                 raise BudgetExhausted(f"{measurement.id}: {told}, and the time budget is used up")
             _compute(own, vouching, partial(measurement.compute, profile, part))
 
@@ -185,10 +197,11 @@ def _join_parts(measurement: Measurement, profile: str, path: Path, about: dict[
     import pandas as pd
 
     paths = _part_paths(measurement, profile, path)
-    _write(path, pd.concat(map(read_csv_exactly, paths), ignore_index=True), about, sum(map(_seconds, paths)))
+    seconds = sum(_seconds(details_beside(own)) for own in paths)
+    _write(path, pd.concat(map(read_csv_exactly, paths), ignore_index=True), about, seconds)
     for own in paths:
+        own.with_suffix(".json").unlink()  # before the rows, which without it are none
         own.unlink()
-        own.with_suffix(".json").unlink()
 
 
 def how_it_is_stored(measurement: Measurement, profile: str, store: Store) -> str:
@@ -199,35 +212,33 @@ def how_it_is_stored(measurement: Measurement, profile: str, store: Store) -> st
     if measurement.parts is None:
         return "measured once and stored"
     folder = measurement_path(measurement, profile, store).parent
-    done = sum(_whole(path, repair=False) for path in folder.glob(f"part-{profile}-*.csv"))
+    done = sum(_whole(path, repair=False) is not None for path in folder.glob(f"part-{profile}-*.csv"))
     return f"measured in parts, {done} stored"
 
 
-def _seconds(path: Path) -> float:
+def _seconds(details: Mapping[str, Any]) -> float:
     """The wall time of stored rows."""
-    return float(measurement_provenance(path)["wall_seconds"])
+    return float(details["provenance"]["wall_seconds"])
 
 
 def load_measurement(measurement: Measurement, profile: str, store: Store) -> "pd.DataFrame | None":
     """The stored rows with their provenance in columns, or None if there are none."""
     path = measurement_path(measurement, profile, store)
-    if not _is_stored(measurement, profile, path, repair=False):
+    if (stored := _current(measurement, profile, path, repair=False)) is None:
         return None
-    found = measurement_provenance(path)
+    data, found = stored[0], stored[1]["provenance"]
     columns = {k: found[k] for k in ("device", "device_name", "commit", "dirty")}
     columns |= {k: found["versions"][k] for k in ("torch", "fedlib")}
-    rows = read_csv_exactly(path)  # rows of runs tell their own
+    rows = read_csv_exactly(path, data)  # rows of runs tell their own
     return rows.assign(**{k: value for k, value in columns.items() if k not in rows})
 
 
-def _is_stored(measurement: Measurement, profile: str, path: Path, *, repair: bool) -> bool:
-    """Whether whole rows of today's settings are stored. repair: set a damaged file aside."""
-    return _whole(path, repair=repair) and is_current(measurement, profile, path, details_beside(path))
-
-
-def measurement_provenance(path: Path) -> dict[str, Any]:
-    """Versions, device, commit and times of the stored rows at `path`."""
-    return read_json(path.with_suffix(".json"), "provenance")["provenance"]
+def _current(
+    measurement: Measurement, profile: str, path: Path, *, repair: bool
+) -> tuple[bytes, dict[str, Any]] | None:
+    """Whole rows of today's settings, with their details. repair: set a damaged file aside."""
+    stored = _whole(path, repair=repair)
+    return stored if stored and is_current(measurement, profile, path, stored[1]) else None
 
 
 def settings_of(measurement: Measurement, profile: str) -> dict[str, Any]:
@@ -238,9 +249,9 @@ def settings_of(measurement: Measurement, profile: str) -> dict[str, Any]:
 
 
 def details_beside(path: Path) -> dict[str, Any]:
-    """Content of the JSON file beside stored rows; empty if there is none."""
-    details = path.with_suffix(".json")
-    return read_json(details) if details.is_file() else {}
+    """Details of the rows stored at `path`; empty if none are."""
+    stored = _whole(path, repair=False)
+    return stored[1] if stored else {}
 
 
 def is_current(measurement: Measurement, profile: str, path: Path, details: Mapping[str, Any]) -> bool:
@@ -268,23 +279,54 @@ def _write(path: Path, rows: "pd.DataFrame", settings: dict[str, Any], seconds: 
         "finished": provenance.now(),
         "wall_seconds": round(seconds, 3),
     }
+    vouching = {"sha256": _digest(data), **settings, "provenance": about}
+    told = path.with_suffix(".json")
+    with contextlib.suppress(CorruptFile):
+        if before := _read(path):
+            write_atomically(told, to_json({**vouching, "before": before[1]}))
     write_atomically(path, data)
-    vouching = {"sha256": hashlib.sha256(data).hexdigest(), **settings, "provenance": about}
-    write_atomically(path.with_suffix(".json"), to_json(vouching))
+    write_atomically(told, to_json(vouching))
 
 
-def _whole(path: Path, *, repair: bool) -> bool:
-    """Whether rows are stored that match their JSON. repair: set a damaged file aside."""
-    about = path.with_suffix(".json")
-    if not about.is_file():
-        return False
+def _whole(path: Path, *, repair: bool) -> tuple[bytes, dict[str, Any]] | None:
+    """`_read` with a warning in place of its error. repair: set a damaged file aside."""
     try:
-        expected = json.loads(about.read_text())["sha256"]
-        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == expected:
-            return True
-        damaged = path if path.is_file() else about
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        damaged = about
-    what = f"set aside as {set_aside(damaged).name}, computed again" if repair else "left out"
-    warnings.warn(StoreWarning(f"{damaged} is damaged; {what}"), stacklevel=3)
-    return False
+        return _read(path)
+    except CorruptFile as damage:
+        what = f"set aside as {set_aside(damage.path).name}, computed again" if repair else "left out"
+        warnings.warn(StoreWarning(f"{damage}; {what}"), stacklevel=3)
+        return None
+
+
+def _read(path: Path) -> tuple[bytes, dict[str, Any]] | None:
+    """The rows at `path` and the details that match them, None if there are none; CorruptFile if none match.
+
+    A reader has no lock: where the JSON has changed meanwhile, both are read again.
+    """
+    told = path.with_suffix(".json")
+    while (written := _bytes(told)) is not None:
+        data, damaged = _bytes(path), told
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            details = json.loads(written)
+            both = (details.pop("before", details), details)
+            vouching = {one["sha256"]: one for one in both if one["provenance"]}
+            if data is not None and (found := vouching.get(_digest(data))):
+                return data, found
+            damaged = told if data is None else path
+        if _bytes(told) == written:
+            raise CorruptFile(damaged, "is damaged")
+    return None
+
+
+def _bytes(path: Path) -> bytes | None:
+    """Content of a file, None without one; of one that cannot be read nothing."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return b""
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

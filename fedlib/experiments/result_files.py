@@ -7,6 +7,7 @@ description and provenance of every run (`runs`), or the settings and provenance
 is refused, one that is not listed is read as it is.
 """
 
+import contextlib
 import functools
 import hashlib
 import io
@@ -117,17 +118,32 @@ def write_rows(path: Path, rows: "pd.DataFrame", details: Mapping[str, Any]) -> 
     return path
 
 
-def _write_listed(path: Path, data: bytes) -> None:
-    """Write a file and its sum; a kill in between leaves it without one. One process at a time."""
-    folder = results_folder()
+@contextlib.contextmanager
+def changing_results() -> Iterator[None]:
+    """Held while committed rows are read, merged and written, lest a process lose what another one adds."""
+    lock = _lock(folder := results_folder())
     with telling(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(folder / f".{CHECKSUMS}.lock"):
-            name, others = path.relative_to(folder).as_posix(), listed_sums()
-            if others.pop(name, None):
-                _write_sums(others)
-            write_atomically(path, data)
-            _write_sums(others | {name: hashlib.sha256(data).hexdigest()})
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@functools.cache  # one object: who holds it may take it again
+def _lock(folder: Path) -> filelock.BaseFileLock:
+    return filelock.FileLock(folder / f".{CHECKSUMS}.lock")
+
+
+def _write_listed(path: Path, data: bytes) -> None:
+    """Write a file and its sum; a kill in between leaves it without one. One process at a time."""
+    with changing_results():
+        name, others = path.relative_to(results_folder()).as_posix(), listed_sums()
+        if others.pop(name, None):
+            _write_sums(others)
+        write_atomically(path, data)
+        _write_sums(others | {name: hashlib.sha256(data).hexdigest()})
 
 
 def _write_sums(sums: Mapping[str, str]) -> None:

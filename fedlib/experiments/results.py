@@ -18,6 +18,7 @@ from fedlib.experiments.artifact import PROFILES, Artifact, Measurement
 from fedlib.experiments.measurements import details_beside, is_current, load_measurement, measurement_path
 from fedlib.experiments.provenance import of_finished_run
 from fedlib.experiments.result_files import (
+    changing_results,
     committed_runs,
     current_run,
     is_lost,
@@ -220,17 +221,19 @@ def export_results(
     keys = _own_keys(artifact, profile)
     # others' runs filed here may have more profiles than it
     filed = replace(artifact, profiles=(profile,), seeds={profile: 1, **artifact.seeds})
-    rows = load_rows(filed, profile=profile, store=store)
-    rows = rows[rows["artifact"] == artifact.name]
-    if not (rows["source"] == "store").any():
+    stored = load_rows(filed, profile=profile, store=store, source="store")
+    if not (stored["artifact"] == artifact.name).any():
         raise UsageError(_why_nothing(artifact.id, profile, store, keys))
-    details = {"artifact": artifact.id, "profile": profile, "runs": {}}
-    if "run" in rows:
-        rows = _thin(rows, every)
-        details["runs"] = _details(artifact.id, profile, store, keys)
-    details |= _measurement_details(artifact.measurement, profile, store)
-    path = results_file(artifact.id, profile)
-    return write_rows(path, rows.drop(columns="source").reset_index(drop=True), plain(details))
+    with changing_results():
+        rows = load_rows(filed, profile=profile, store=store)
+        rows = rows[rows["artifact"] == artifact.name]
+        details = {"artifact": artifact.id, "profile": profile, "runs": {}}
+        if "run" in rows:
+            rows = _thin(rows, every)
+            details["runs"] = _details(artifact.id, profile, store, keys)
+        details |= _measurement_details(artifact.measurement, profile, store)
+        path = results_file(artifact.id, profile)
+        return write_rows(path, rows.drop(columns="source").reset_index(drop=True), plain(details))
 
 
 def _why_nothing(place: str, profile: str, store: Store, wanted: set[str]) -> str:

@@ -61,11 +61,11 @@ class CorruptFile(Exception):
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged file to `<name>.damaged-<n>` with the first free n; returns the new path."""
+    """Rename a damaged file, if still there, to `<name>.damaged-<n>` with the first free n; returns that."""
     number = 1
     while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
-    with telling(target):
+    with telling(target), contextlib.suppress(FileNotFoundError):
         path.rename(target)
     return target
 
@@ -90,15 +90,15 @@ def to_csv(rows: Sequence[Row]) -> bytes:
     return buffer.getvalue().encode()
 
 
-def read_csv_exactly(path: Path) -> "pd.DataFrame":
-    """A CSV file with every float as it was written; UsageError for one that is damaged."""
+def read_csv_exactly(path: Path, data: bytes | None = None) -> "pd.DataFrame":
+    """A CSV file, or its `data`, with every float as it was written; UsageError for one that is damaged."""
     import pandas as pd
 
     # Exact by default from pandas 3.1 on, which warns about the argument that older versions need.
     major, minor = (int(part) for part in pd.__version__.split(".")[:2])
     older = {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
     try:
-        return pd.read_csv(path, low_memory=False, **older)
+        return pd.read_csv(path if data is None else io.BytesIO(data), low_memory=False, **older)
     except (
         ValueError,
         OSError,

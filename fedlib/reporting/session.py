@@ -198,16 +198,15 @@ class Session:
 
     def plan(self) -> pd.DataFrame:
         """Artifact, what is missing, expected time: one row per artifact that `run` is going to compute."""
-        timings, lines, planned = Timings(), [], set()
+        timings, lines, planned, measured = Timings(), [], set(), set()
         for artifact in self._wanted():
             missing = [run for run in self._missing_runs(artifact) if run.key not in planned]
             planned |= {run.key for run in missing}  # artifacts share runs
             if missing:
                 lines.append((artifact.id, counted(len(missing), "run"), timings.of_runs(missing)))
-            elif self._lacks_measurement(artifact):
-                lines.append(
-                    (artifact.id, "measurement", expected_measurement(artifact.measurement, self.profile))
-                )
+            elif self._lacks_measurement(artifact) and (found := artifact.measurement).id not in measured:
+                measured.add(found.id)  # and measurements
+                lines.append((artifact.id, "measurement", expected_measurement(found, self.profile)))
         return pd.DataFrame(lines, columns=["artifact", "missing", "expected"])
 
     def run(self) -> None:

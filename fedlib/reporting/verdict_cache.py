@@ -18,7 +18,7 @@ from fedlib.experiments.provenance import source_digest
 from fedlib.experiments.store import RUN, SUMMARY
 from fedlib.files import write_atomically
 from fedlib.papers import paper_names
-from fedlib.paths import default_root, project_root, published_folder, results_folder
+from fedlib.paths import chosen_folder, default_root, project_root, published_folder, results_folder
 
 Record = dict[str, Any]
 MOST_KEPT = 60  # files of the cache
@@ -41,7 +41,7 @@ def known(paper: str | None, profile: str | None, store: Path | str | None) -> l
 
 def fingerprint(paper: str, profile: str | None, store: Path | str | None) -> str:
     """Hash of everything that the verdicts of a paper at a profile rest on."""
-    root = Path(store).expanduser() if store else default_root()
+    root = default_root() if store is None else chosen_folder("run store", store)
     digest = hashlib.sha256(repr((paper, profile, source_digest(without=SHOWING))).encode())
     for folder, path in _files(paper, root):
         if profile is None and _shows_no_result(path):

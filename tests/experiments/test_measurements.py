@@ -1,5 +1,6 @@
 """Measurements are computed once, checked and exported; artifacts share measurements and runs."""
 
+import contextlib
 import io
 import itertools
 import sys
@@ -16,12 +17,13 @@ from fake_federation import grid_runs
 
 from fedlib.cli.main import main
 from fedlib.errors import DataError, UsageError
-from fedlib.experiments import provenance, result_files
+from fedlib.experiments import measurements, provenance, result_files
 from fedlib.experiments.artifact import PROFILES, Artifact, Deferred, Measurement
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.measurements import (
     compute_measurement,
     how_it_is_stored,
+    load_measurement,
     measurement_path,
     share_parts,
 )
@@ -150,6 +152,127 @@ def test_a_budget_ends_while_another_process_measures(monkeypatch, claimed):
     assert said.stream.getvalue() == "waiting for another process at work on fake/counted\n"
     assert len(compute_measurement(IN_PARTS, "reduced", Store())) == 8
     assert CALLS == [0, 1, 2, 3]
+
+
+def numbered(profile, part):
+    """Each call tells how many came before it."""
+    CALLS.append(part)
+    return pd.DataFrame({"seed": [part], "value": [float(len(CALLS))]})
+
+
+NUMBERED = Measurement("fake/counted", numbered, parts=lambda p: range(3))
+
+
+def repeat(**given):
+    """Measure again with time for one more part than the first: the clock is a count of calls."""
+    begun = len(CALLS)
+    budget = Budget(1, clock=lambda: 40.0 * (len(CALLS) - begun))
+    return compute_measurement(NUMBERED, "reduced", Store(), again=True, budget=budget, **given)
+
+
+def values():
+    return load_measurement(NUMBERED, "reduced", Store())["value"].tolist()
+
+
+@pytest.fixture
+def parts_of_40_seconds(monkeypatch):
+    monkeypatch.setattr(measurements.time, "monotonic", lambda: 40.0 * len(CALLS))
+
+
+@pytest.mark.usefixtures("parts_of_40_seconds")
+def test_a_repetition_that_was_cut_short_goes_on_and_replaces_the_rows_at_last():
+    compute_measurement(NUMBERED, "reduced", Store())
+    for done in (1, 2):
+        with pytest.raises(
+            BudgetExhausted, match=f"fake/counted: {done} of 3 parts are stored, and the time"
+        ):
+            repeat()
+        compute_measurement(NUMBERED, "reduced", Store())
+        share_parts(NUMBERED, "reduced", Store(), None)
+        assert values() == [1.0, 2.0, 3.0], "those before stay until then, and nobody else replaces them"
+    repeat()
+    assert CALLS == [0, 1, 2, 0, 1, 2]
+    assert values() == [4.0, 5.0, 6.0]
+    assert not [*measurement_path(NUMBERED, "reduced", Store()).parent.glob("part-*")]
+    with pytest.raises(BudgetExhausted, match="1 of 3 parts are stored"):
+        repeat()
+    assert CALLS[6:] == [0], "the next one is another repetition"
+
+
+@pytest.mark.usefixtures("parts_of_40_seconds")
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_kill_leaves_of_joined_parts_is_no_part_of_the_next_repetition(monkeypatch, again):
+    if again:
+        compute_measurement(NUMBERED, "reduced", Store())
+
+    def killed(path, **_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(measurements.Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            compute_measurement(NUMBERED, "reduced", Store(), again=again)
+    assert len([*measurement_path(NUMBERED, "reduced", Store()).parent.glob("part-*.json")]) == 3
+    joined = len(CALLS)
+    assert values() == [joined - 2, joined - 1, joined]
+    compute_measurement(NUMBERED, "reduced", Store(), again=True)
+    assert values() == [joined + 1, joined + 2, joined + 3]
+
+
+def test_where_nothing_is_stored_again_goes_on_with_begun_parts(monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        compute_measurement(IN_PARTS, "reduced", Store())
+    monkeypatch.setattr(sys.modules[__name__], "FAILING", None)
+    compute_measurement(IN_PARTS, "reduced", Store(), again=True)
+    assert CALLS == [0, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_rows_that_others_replace_are_whole_at_every_instant(monkeypatch, suffix, killed):
+    """A reader comes after each write of a file; the process ends after the first of a kind, or goes on."""
+    compute_measurement(TIMING, "reduced", Store())
+    seen, write = [], measurements.write_atomically
+
+    def write_and_read(path, data):
+        write(path, data)
+        seen.append(load_measurement(TIMING, "reduced", Store())["value"].tolist())
+        if killed and path.suffix == suffix:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(measurements, "write_atomically", write_and_read)
+    with pytest.raises(KeyboardInterrupt) if killed else contextlib.nullcontext():
+        compute_measurement(TIMING, "reduced", Store(), again=True)
+    before, after = [1 / 3, 1], [1 / 3, 2]
+    first = [before] if suffix == ".json" else [before, after]
+    assert seen == (first if killed else [before, after, after])
+    monkeypatch.setattr(measurements, "write_atomically", write)
+    compute_measurement(TIMING, "reduced", Store())
+    assert len(CALLS) == 2, "nothing was damaged"
+
+
+def test_a_reader_that_others_overtake_reads_again(monkeypatch):
+    """They replace the rows between its looks at both files; then they remove them."""
+    compute_measurement(TIMING, "reduced", Store())
+    path, look, overtaken = measurement_path(TIMING, "reduced", Store()), measurements._bytes, []
+
+    def look_late(asked):
+        if asked == path and not overtaken:
+            overtaken.append(asked)
+            compute_measurement(TIMING, "reduced", Store(), again=True)
+        return look(asked)
+
+    monkeypatch.setattr(measurements, "_bytes", look_late)
+    assert load_measurement(TIMING, "reduced", Store())["value"].tolist() == [1 / 3, 2]
+
+    def look_too_late(asked):
+        if asked == path:
+            for one in (path.with_suffix(".json"), path):
+                one.unlink(missing_ok=True)
+        return look(asked)
+
+    monkeypatch.setattr(measurements, "_bytes", look_too_late)
+    assert load_measurement(TIMING, "reduced", Store()) is None
 
 
 @pytest.mark.parametrize("change", ["settings", "code", "damage", "no json"])

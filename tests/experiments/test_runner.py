@@ -6,11 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import fake_federation
+import filelock
 import pandas as pd
 import pytest
 from fake_federation import BASE, Stop, grid_runs
@@ -18,7 +20,7 @@ from processes import PATIENCE, deaf_to_interrupts, has_ended, usual_signals, wa
 
 import fedlib.federation
 from fedlib.errors import MemoryShortage, UsageError, WriteError
-from fedlib.experiments import group_training, results, runner
+from fedlib.experiments import group_training, result_files, results, runner
 from fedlib.experiments.artifact import PROFILES
 from fedlib.experiments.budget import Budget, BudgetExhausted
 from fedlib.experiments.progress import Progress, Silent
@@ -609,6 +611,36 @@ def test_an_export_adds_to_what_is_committed(exported, tmp_path):
     rounds = rows.groupby("seed")["round"].unique().map(sorted).to_dict()
     assert rounds == {0: [0, 5, 10, 12], 1: [0, 5, 10, 12], 9: [0, 10, 12]}, "committed rows stay whole"
     assert len(read_details(exported)["runs"]) == 5
+
+
+def test_of_two_exports_at_once_neither_loses_the_others_rows(exported, tmp_path, monkeypatch):
+    """The second begins when the first has read the committed rows, and gets as far as it can."""
+    stores = [Store(tmp_path / f"other {seed}") for seed in (8, 9)]
+    for seed, other in zip((8, 9), stores, strict=True):
+        compute([replace(grid_runs("reduced")[0], seed=seed)], store=other)
+    grid, write, asked = find_artifact("fake/grid"), results.write_rows, threading.Event()
+
+    class Telling(filelock.FileLock):
+        def acquire(self, *given, **options):
+            if threading.current_thread() is second:
+                asked.set()
+            return super().acquire(*given, **options)
+
+    def write_after_the_second_began(*given):
+        if threading.current_thread() is not second:
+            second.start()
+            asked.wait()
+        return write(*given)
+
+    second = threading.Thread(target=export_results, args=(grid, "reduced"), kwargs={"store": stores[1]})
+    monkeypatch.setattr(result_files.filelock, "FileLock", Telling)
+    monkeypatch.setattr(results, "write_rows", write_after_the_second_began)
+    result_files._lock.cache_clear()
+    export_results(grid, "reduced", store=stores[0])
+    second.join()
+    rows = load_rows(grid, profile="reduced", source="results")
+    assert sorted(set(rows["seed"])) == [0, 1, 8, 9]
+    assert len(read_details(exported)["runs"]) == 6
 
 
 def test_committed_rows_of_an_old_grid_are_left_out_with_a_warning(exported, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """The run store and its checkpoints: whole or absent, never half; damage is noticed, named and survived."""
 
+import contextlib
 import errno
 import json
 import os
@@ -295,6 +296,33 @@ def test_a_checkpoint_that_another_process_deletes_meanwhile_is_passed_over(stor
     assert [group.path for group in found] == [folder.path] * (deleted == "checkpoint-2.pt")
     folder.remove()
     assert (folder.load(), folder.other_code()) == (None, "")
+
+
+def test_a_file_that_another_process_set_aside_meanwhile_is_no_error(tmp_path):
+    assert store_module.set_aside(tmp_path / "rows.csv").name == "rows.csv.damaged-1"
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("told", ["has no readable header", "does not belong to its folder"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_who_looks_for_begun_groups_renames_nothing_and_who_resumes_one_does(store, tmp_path, told, whole):
+    folder = GroupFolder(store, RUNS)
+    folder.save(_checkpoint(1))
+    path = folder.save(_checkpoint(2))
+    foreign = GroupFolder(Store(tmp_path / "another"), RUNS[:1]).save(_checkpoint(2))
+    path.write_bytes(foreign.read_bytes() if "belong" in told else b"junk\n")
+    if not whole:
+        (folder.path / "checkpoint-1.pt").unlink()
+    there = sorted(os.listdir(folder.path))
+    with contextlib.nullcontext() if whole else pytest.warns(StoreWarning, match=f"{told}; left out"):
+        found = list(unfinished_groups(store, "fake/grid", BASE.group_key))
+    assert [group.path for group in found] == [folder.path] * whole
+    assert (folder.other_code(), folder.own_files()) == ("", {})
+    with pytest.warns(StoreWarning, match=f"{told}; left out"):
+        assert (folder.load(repair=False) is not None) == whole
+    assert sorted(os.listdir(folder.path)) == there
+    with pytest.warns(StoreWarning, match=rf"{told}; set aside \(checkpoint-2\.pt\.damaged-1\)"):
+        assert (folder.load() is not None) == whole
 
 
 def test_summary_states_the_sha256_of_the_files(stored):

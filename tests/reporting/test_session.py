@@ -10,6 +10,7 @@ from fedlib.errors import UsageError
 from fedlib.experiments import measurements
 from fedlib.experiments.artifact import Artifact, Measurement
 from fedlib.experiments.durations import Expected
+from fedlib.experiments.progress import NotebookProgress
 from fedlib.experiments.results import export_results
 from fedlib.experiments.store import FAILED, Store, StoreWarning
 from fedlib.papers import find_artifact, run_artifact
@@ -63,6 +64,23 @@ def test_a_measurement_without_time_leaves_the_rest_to_be_computed(monkeypatch, 
     last = capsys.readouterr().out.splitlines()[-1]
     assert "computed 2 groups of runs in " in last
     assert "fake/search: not begun, it takes about 1.7 h (measured on an abacus), and 9 min" in last
+
+
+def test_a_measurement_that_artifacts_share_is_planned_and_counted_once(monkeypatch, capsys):
+    shared = [Artifact(f"fake/{name}", name, "table", measurement=LONG) for name in ("search", "a", "b")]
+    put(monkeypatch, *shared)
+    hour = Expected(3600.0, ("an abacus",), runs=1)
+    monkeypatch.setattr("fedlib.reporting.session.expected_measurement", lambda measurement, profile: hour)
+    steps = []
+    monkeypatch.setattr(NotebookProgress, "expect", lambda self, count: steps.append(count))
+    session = begin("fake", compute="all", device="cpu")
+    plan = session.plan()
+    assert plan[["artifact", "missing"]].values.tolist() == [["fake/search", "measurement"]]
+    session.run()
+    assert sum(steps) == 1
+    assert "fake/search (measurement); about 60 min (measured on an abacus)\n" in capsys.readouterr().out
+    assert [len(session.rows(artifact.id)) for artifact in shared] == [1, 1, 1]
+    assert session.plan().empty
 
 
 def test_a_session_tells_a_lost_file_but_not_rows_of_an_earlier_grid(tmp_path, monkeypatch, recwarn):

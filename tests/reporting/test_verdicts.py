@@ -12,6 +12,7 @@ import pytest
 
 from fedlib import papers
 from fedlib.analysis.claims import Claim, Part, Verdict
+from fedlib.errors import UsageError
 from fedlib.experiments.provenance import source_files
 from fedlib.papers import PAPERS, claims, find_artifact
 from fedlib.paths import REPOSITORY
@@ -73,6 +74,16 @@ def test_the_records_of_all_papers_are_those_of_each(monkeypatch, tmp_path):
     assert names == [claim.id for claim in claims()]
     assert sorted(decided) == sorted(PAPERS)  # each once
     assert [record["claim"] for record in verdict_cache.known(None, None, tmp_path)] == names
+
+
+@pytest.mark.parametrize("given", ["", "a file"])
+def test_a_store_that_is_no_folder_is_refused_though_verdicts_are_kept(tmp_path, monkeypatch, given):
+    monkeypatch.setenv("FEDLIB_STORE", str(tmp_path / "runs"))
+    (tmp_path / "a file").touch()
+    verdict_cache.keep(verdict_cache.fingerprint("start", None, None), [{"claim": "START-C1"}])
+    assert verdict_cache.known("start", None, None) == [{"claim": "START-C1"}]
+    with pytest.raises(UsageError, match=r"the run store '.*' is not a folder"):
+        verdict_cache.known("start", None, given and str(tmp_path / given))
 
 
 def test_records_are_kept_and_a_damaged_file_counts_as_none(tmp_path):
