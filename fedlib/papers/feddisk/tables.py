@@ -96,9 +96,15 @@ def effective_costs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def all_bytes(own: pd.DataFrame) -> float:
-    """Bytes up and down per client over all rounds of one method on one data set, mean over trials."""
-    counted = (own.uplink_bytes.fillna(0) + own.downlink_bytes.fillna(0)).sum()
-    return float(counted / own.num_clients.iloc[0] / own.seed.nunique())
+    """Bytes up and down per client over all rounds of one method on one data set, mean over trials.
+
+    Each trial's mean of its evaluated rounds stands for those between.
+    """
+    sent = own.uplink_bytes.fillna(0) + own.downlink_bytes.fillna(0)
+    before, during = own["round"] == 0, own["round"] > 0
+    a_round = sent[during].groupby(own.seed[during]).mean()
+    counted = float(sent[before].sum()) + float(own["round"].max() * a_round.sum())
+    return counted / float(own.num_clients.iloc[0]) / own.seed.nunique()
 
 
 def _counted_bytes(own: pd.DataFrame, last: float) -> float:
