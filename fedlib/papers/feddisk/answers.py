@@ -45,7 +45,7 @@ from fedlib.papers.feddisk.quantities import (
     rounds_saved,
     trials_that_reach,
 )
-from fedlib.papers.feddisk.rounds_words import reached_words, saved_words
+from fedlib.papers.feddisk.rounds_words import furthest_behind, reached_words, saved_words
 from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import trial_mean
 from fedlib.words import counted
@@ -194,6 +194,7 @@ def at_length(rows_of: RowsOf) -> list[str]:
         f"{_trials(rows)}.)",
         f"FedDisk's is {_points(ahead)} from that of the best competitor, {rival}: {ahead_words(ahead)}. "
         f"After the last round it is {_points(last)} from FedAvg's accuracy: {ahead_words(last)}.",
+        *furthest_behind(rows),
         *against_each(rows),
         saved_words(rows),
     ]

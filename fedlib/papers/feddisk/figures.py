@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from fedlib import plotting
 from fedlib.analysis import tables
@@ -20,7 +20,6 @@ from fedlib.papers.feddisk.tables import ACCURACY, all_bytes, effective_costs
 from fedlib.plotting.curves import BAND_FROM
 from fedlib.plotting.style import WHITE
 
-EARLY = 0.1  # share of the rounds whose leads lie on the logarithmic part of the axis of `plot_length`
 BELOW = 4  # points: a line that another may cover
 
 
@@ -68,13 +67,6 @@ def plot_length(rows: pd.DataFrame) -> Figure:
         others = others.assign(lead=others[ACCURACY] - others.fedavg)
         plotting.plot_curves(others, leads, y="lead", y_label="less FedAvg's (points)")
         leads.axhline(0, color="black", linewidth=0.8)
-        late = others[others["round"] > EARLY * others["round"].max()]
-        reach = late.lead.abs().max() or 1.0
-        if others.groupby(["method", "round"]).lead.mean().abs().max() > 2 * reach:
-            leads.set_yscale("symlog", linthresh=reach)
-            ticks = ScalarFormatter()
-            ticks.set_scientific(False)
-            leads.yaxis.set_major_formatter(ticks)
     else:
         leads.set_axis_off()  # nothing beside FedAvg was run
     plotting.one_legend(fig, (levels, leads), counts=True)
@@ -202,6 +194,9 @@ def plot_costs(rows: pd.DataFrame) -> Figure:
             ax.annotate(words, (at, sent), (0, -6), textcoords="offset points", ha="center", va="top",
                         rotation=90, fontsize=8, bbox=WHITE)  # fmt: skip
         ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(min(ends) / 3, 1.5 * max(ends))
         labels = [plotting.method_style(m).label for m in table.method]
         ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)

@@ -6,10 +6,11 @@ the number.
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
-from fedlib.papers.feddisk.quantities import rounds_saved_of_those_run, trials_that_reach
+from fedlib.papers.feddisk.quantities import reduction, rounds_saved_of_those_run, trials_that_reach
+from fedlib.papers.feddisk.tables import ACCURACY
 from fedlib.words import counted
 
 
@@ -37,6 +38,36 @@ def saved_words(rows: pd.DataFrame, rival: str = "quickest competitor") -> str:
         f"{rival}, on average over trials. That is a bound, set by the length of the runs. With the level "
         f"counted as reached in the last round, the difference is {found}."
     )
+
+
+def furthest_behind(rows: pd.DataFrame) -> list[str]:
+    """Sentence on the round in which FedDisk is furthest behind FedAvg, chosen on the mean over trials."""
+    by_round = [rows[rows.method == name].pivot_table(index="round", columns="seed", values=ACCURACY)
+                for name in ("feddisk", "fedavg")]  # fmt: skip
+    leads = 100 * (by_round[0] - by_round[1]).dropna()
+    leads = leads[leads.index > 0]
+    if leads.empty or leads.mean(axis=1).min() >= 0:
+        return []
+    at = leads.mean(axis=1).idxmin()
+    words = effect_words(mean_interval(leads.loc[at].to_numpy()), "points")
+    return [f"FedDisk is furthest from FedAvg in round {at}, the lowest of all evaluated: {words}."]
+
+
+def traffic_words(rows: pd.DataFrame) -> list[str]:
+    """Sentence on C5's effect as a ratio, and whether it is a bound; none without all five methods."""
+    found = reduction(rows) if len(rows) else rows
+    if found.empty:
+        return []
+    reached, trials = trials_that_reach(rows)
+    ratio = ratio_words(mean_interval(found.to_numpy()))
+    bound = (
+        f" at most: FedDisk reaches the level in {reached} of {counted(trials, 'trial')}, and counts with "
+        "its last round elsewhere"
+    ) * (reached < trials)
+    return [
+        f"In runs of {rows['rounds'].max()} rounds the cheapest competitor's traffic is {ratio} times "
+        f"FedDisk's{bound}."
+    ]
 
 
 def saved_in_short(rows: pd.DataFrame) -> str:

@@ -98,6 +98,22 @@ def test_rounds_to_a_level_never_reached_are_a_bound(at_length):
     ]
 
 
+def test_the_furthest_round_and_the_traffic_of_the_deciding_runs(at_length):
+    """FedDisk 60 points behind in round 2 of 3; it counts with 3 rounds of 100 bytes and 2 of 400."""
+    frame = rows([0.5, 0.1, 0.7], [0.5, 0.7, 0.8], rounds=3)
+    assert rounds_words.furthest_behind(frame) == [
+        "FedDisk is furthest from FedAvg in round 2, the lowest of all evaluated: −60.00 "
+        "[−60.00, −60.00] points."
+    ]
+    assert rounds_words.furthest_behind(at_length[at_length["round"] < 9]) == []
+    assert rounds_words.traffic_words(frame) == [
+        "In runs of 3 rounds the cheapest competitor's traffic is 0.273 [0.273, 0.273] times FedDisk's at "
+        "most: FedDisk reaches the level in 0 of 3 trials, and counts with its last round elsewhere."
+    ]
+    assert rounds_words.traffic_words(at_length)[0].endswith(" times FedDisk's.")
+    assert rounds_words.traffic_words(frame[:0]) == []
+
+
 def test_a_traffic_up_to_the_last_round_is_a_bound():
     """FedDisk never reaches FedAvg's 80 %."""
     frame = rows([0.7] * 10, LATE, rounds=10, dataset_options="{}")
