@@ -141,7 +141,7 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
         curves = {m: trial_mean(rows, dataset, m) for m in METHODS}
         curves = {m: curve for m, curve in curves.items() if len(curve)}
         stand_in = dataset in stand_ins(rows)
-        shown = f"{dataset} (stand-in)" if stand_in else dataset
+        shown = title_of(dataset)
         rival = max((m for m in curves if m != "feddisk"), key=lambda m: curves[m].max(), default=None)
         for method, curve in curves.items():
             value = own.get(PAPER_NAMES[method], float("nan"))

@@ -218,7 +218,12 @@ def _column(
 
 def never_arrive(rows: pd.DataFrame) -> int:
     """Runs of the scheduler that do not reach the threshold."""
-    return int(_pair(_compared(rows), "rounds")[0].isna().sum())
+    return int(rounds_in_pairs(rows)[0].isna().sum())
+
+
+def rounds_in_pairs(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Rounds to the threshold of scheduler and random selection, by seed; NaN where it is never reached."""
+    return _pair(_compared(rows), "rounds")
 
 
 def tell_unreached(rows: pd.DataFrame) -> str:

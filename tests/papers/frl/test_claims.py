@@ -232,7 +232,10 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
     scheduled = pd.concat(times).drop_duplicates(["method_options", "seed", "round"])
     stored = {"frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled}
     earned, random, fastest = questions.maximises(stored.__getitem__)
-    assert "at random in 2 of 2 cells, more test accuracy in 2, by their intervals." in earned
+    assert "is higher in all 2 cells, its test accuracy higher in all 2 cells, by their intervals." in earned
+    cells = pd.DataFrame({"gain low": [1, -1, -3, -2], "gain high": [2, 1, -1, 2]})
+    assert questions._sides_of_cells(cells, "gain") == "higher in 1, lower in 1 and undecided in 2 of 4 cells"
+    assert questions._sides_of_cells(cells[1:2], "gain") == "undecided in all 1 cells"
     assert random.startswith("Against as many at random SchedulerFL's mean round up to the threshold is ")
     assert "is shorter in both cases, its final accuracy " in random
     assert "the ten fastest workers SchedulerFL's mean round up to the threshold is longer in both" in fastest
@@ -758,3 +761,15 @@ def test_rounds_of_runs_that_never_arrive_are_told_as_a_lower_bound():
     (told,) = answers.is_it_quicker_than_random(lambda name: stored.get(name, pd.DataFrame()))
     assert "SchedulerFL needs at least " in told
     assert "3 seeds; 2 of its runs never reach it and count with all rounds)" in told
+    assert (
+        " The length of the runs sets this number: 2 of 3 values are of a threshold that was never reached, "
+        "and the interval is one of a bound. Paired by seed it is later than random selection in 3 "
+        "of 3 (sign test, p = 0.25)."
+    ) in told
+
+
+def test_ties_are_left_out_of_the_sign_test():
+    """Seeds 0 to 2: later, as late and never; two pairs decide."""
+    words = answers._later_words(race((8, 4, None), (4, 4, 4)))
+    assert words == "Paired by seed it is later than random selection in 2 of 2 (sign test, p = 0.5)."
+    assert answers._later_words(race((4, 4, 4), (4, 4, 4))) == ""
