@@ -123,9 +123,7 @@ def _handles(effects: pd.DataFrame) -> list[Line2D]:
     handles = [Line2D([], [], marker="o", label=name, **_look(name)) for name in found]
     if effects.printed.notna().any():
         handles.append(
-            Line2D(
-                [], [], color="black", marker="D", linestyle="", label="published (around ours)", **_PUBLISHED
-            )
+            Line2D([], [], color="black", marker="D", linestyle="", label="published", **_PUBLISHED)
         )
     return handles
 

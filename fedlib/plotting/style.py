@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fedlib.data.titles import title_of
 from fedlib.errors import check, check_name
 from fedlib.files import write_atomically
 
@@ -152,8 +151,6 @@ def labelled(frame: "pd.DataFrame") -> "pd.DataFrame":
         for column in _METHOD_COLUMNS
         if column in frame
     }
-    if "dataset" in frame:
-        words["dataset"] = frame.dataset.map(title_of, na_action="ignore")
     plain = {column: frame[column].str.replace("_", " ") for column in _PLAIN_COLUMNS if column in frame}
     return frame.assign(**words, **plain).rename(columns=_HEADERS)
 

@@ -82,7 +82,7 @@ def tables_as_html(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.D
     """HTML of tables of an artifact's rows (`make_tables`), by the place of the maker."""
     return {
         int(name.rpartition("-")[2]): html_table(
-            _without_counts(labelled(table), rows), name=f"{artifact_id}-{name}"
+            _without_counts(_named(table), rows), name=f"{artifact_id}-{name}"
         )
         for name, table in made.items()
     }
@@ -91,7 +91,14 @@ def tables_as_html(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.D
 def show_frame(frame: pd.DataFrame, name: str) -> None:
     """Display a data frame that no artifact stands for, e.g. settings; nothing if it has no lines."""
     if len(frame):
-        display(HTML(html_table(labelled(frame), name=name)))
+        display(HTML(html_table(_named(frame), name=name)))
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """`labelled`, with data sets by their titles; commands have the catalogue's names."""
+    if "dataset" not in frame:
+        return labelled(frame)
+    return labelled(frame.assign(dataset=frame.dataset.map(title_of, na_action="ignore")))
 
 
 def show_settings(runs: Mapping[str, Run]) -> None:

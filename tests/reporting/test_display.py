@@ -233,6 +233,15 @@ def test_a_reduced_picture_keeps_the_colour_of_a_marker_as_it_is():
     assert (found[31:35, 31:35] == blue).all()
 
 
+def test_tables_name_data_sets_by_their_titles(monkeypatch):
+    shown = []
+    monkeypatch.setattr(display, "display", lambda page: shown.append(page.data))
+    display.show_frame(pd.DataFrame({"dataset": ["mnist", "standin-xray"], "method": "fedavg"}), "t")
+    assert "<nobr>MNIST</nobr>" in shown[0]
+    assert "<nobr>chest X-rays (stand-in)</nobr>" in shown[0]
+    assert "<nobr>FedAvg</nobr>" in shown[0]
+
+
 def test_a_colour_bar_keeps_its_steps(monkeypatch):
     """A map of 256 colours: the bar is even, where 64 colours would leave a few uneven steps."""
     shown = []

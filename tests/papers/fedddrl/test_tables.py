@@ -321,9 +321,13 @@ def test_the_agents_cost_has_digits_that_can_be_read():
     table = tables.agents_cost(rows).set_index("quantity")
     assert list(table) == ["VDN 1"]
     assert table["VDN 1"].to_dict() == {
-        "parameters": "69,122", "products of a decision": "68,608",
-        "products of training (millions)": "1,317", "a decision (ms)": "0.0746", "a learning step (ms)": "7.07", "network (kB)": "1,106",
+        "parameters": "69,122",
+        "products of a decision": "68,608",
+        "products of training (millions)": "1,317",
+        "a decision (ms)": "0.0746",
+        "a learning step (ms)": "7.07",
+        "network (kB)": "1,106",
         "memory (kB)": "266",
-    }  # fmt: skip
+    }
     assert tables.proximal_words(rows) == "A local step of FedProx takes 1.02 times as long as FedAvg's."
     assert tables.proximal_words(rows[:1]) == ""

@@ -662,9 +662,13 @@ def test_the_answer_whether_it_settles_counts_runs():
         return answers.does_it_settle(lambda name: own if name in names else pd.DataFrame())
 
     end = "as read and as coded, settle on a selection; the report says that it"
-    told, meaning = say(rows)
+    told, meaning, held = say(rows)
     assert told == f"3 of 6 runs of EvaluatorFL's approach 1, {end} does."
     assert meaning == "Settled: it changes at most 5 % of the workers a round up to the end."
+    assert held == (
+        "As coded, approach 1 chooses 20, 20 and 20 of 20 workers alike in 95 % of the last 50 rounds, a "
+        "number for each seed (C2)."
+    )
     first, second, _ = say(evaluator(20, None), ("frl/fig16", "frl/evaluatorfl_code"))
     assert first == f"0 of 3 runs of EvaluatorFL's approach 1, {end} does."
     assert second == f"0 of 3 runs of EvaluatorFL's approach 2, {end} does not."
