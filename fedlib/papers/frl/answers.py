@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator
 
 import pandas as pd
-from scipy.stats import binomtest
 
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, mean_words, ratio_words
@@ -65,10 +64,11 @@ def _held_words(rows: pd.DataFrame) -> list[str]:
     for workers, part in own.groupby("num_clients") if len(own) else ():
         counts = by_seed(part, quantities.held_fixed).astype(int)
         told.append(f"{listed([str(count) for count in counts])} of {workers}")
-    return [
+    words = (
         f"As coded, approach 1 chooses {'; '.join(told)} workers alike in {100 * quantities.ALIKE:.0f} % of "
         f"the last {quantities.LAST} rounds, a number for each seed (C2)."
-    ] * bool(told)
+    )
+    return [words] * bool(told)
 
 
 def does_either_settle(rows_of: RowsOf) -> list[str]:
@@ -173,7 +173,8 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
         times = f"{'at least ' * bool(never)}{ratio_words(rounds)}"
         bound = (
             f" The length of the runs sets this number: {never} of {rounds.n} values are of a threshold that "
-            f"was never reached, and the interval is one of a bound. {_later_words(rows)}"
+            "was never reached, and the interval is one of a bound. "
+            f"{estimands.later_words(rows).capitalize()}."
         ) * bool(never)
         told.append(
             f"On {case} data SchedulerFL needs {times} times the rounds of random selection to the threshold "
@@ -182,22 +183,6 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
             f"{effect_words(final, 'points')} against random selection."
         )
     return told
-
-
-def _later_words(rows: pd.DataFrame) -> str:
-    """`Paired by seed it is later than random selection in 20 of 20 (sign test, p = 1.9e-06).`
-
-    A threshold never reached is later than one that is; ties are left out.
-    """
-    ours, random = (one.fillna(math.inf) for one in estimands.rounds_in_pairs(rows))
-    later, sooner = int((ours > random).sum()), int((ours < random).sum())
-    if not later + sooner:
-        return ""
-    p = binomtest(later, later + sooner).pvalue
-    return (
-        f"Paired by seed it is later than random selection in {later} of {later + sooner} (sign test, "
-        f"p = {p:.2g})."
-    )
 
 
 def do_updates_separate(rows: pd.DataFrame) -> list[str]:

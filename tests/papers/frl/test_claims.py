@@ -500,7 +500,10 @@ def test_runs_that_arrive_and_times_over_all_rounds_beside_c14():
         [100 * np.log((300 + 1.05 * seed) / (250 + 1.05 * seed)) for seed in range(3)]
     )
     unreached, told, over_all = (tell(rows) for tell in beside("C14")[:3])
-    assert unreached.startswith("threshold not reached in 1 of 3 runs of the scheduler")
+    assert unreached.startswith(
+        "threshold not reached in 1 of 3 runs of the scheduler and a ratio of rounds that the length of the "
+        "runs sets; paired by seed it is later than random selection in "
+    )
     assert "where both reach it, scheduler / random (100 log): +90" in told  # (110 + 69) / 2
     assert "over all rounds of both, scheduler / random (100 log): +18" in over_all
 
@@ -774,6 +777,6 @@ def test_rounds_of_runs_that_never_arrive_are_told_as_a_lower_bound():
 
 def test_ties_are_left_out_of_the_sign_test():
     """Seeds 0 to 2: later, as late and never; two pairs decide."""
-    words = answers._later_words(race((8, 4, None), (4, 4, 4)))
-    assert words == "Paired by seed it is later than random selection in 2 of 2 (sign test, p = 0.5)."
-    assert answers._later_words(race((4, 4, 4), (4, 4, 4))) == ""
+    words = estimands.later_words(race((8, 4, None), (4, 4, 4)))
+    assert words == "paired by seed it is later than random selection in 2 of 2 (sign test, p = 0.5)"
+    assert estimands.later_words(race((4, 4, 4), (4, 4, 4))) == "paired by seed neither is later"
