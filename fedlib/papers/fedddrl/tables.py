@@ -321,6 +321,6 @@ def _three_digits(value: float) -> str:
 def proximal_words(rows: pd.DataFrame) -> str:
     """Sentence on the time of FedProx's local step over FedAvg's; empty without that measurement."""
     factor = rows.get("factor", pd.Series(dtype=float)).dropna()
-    return f"A local step of FedProx takes {number_words(factor.iloc[0])} times as long as FedAvg's." * bool(
-        len(factor)
-    )
+    if factor.empty:
+        return ""
+    return f"A local step of FedProx takes {number_words(factor.iloc[0])} times as long as FedAvg's."
