@@ -50,7 +50,7 @@ def furthest_behind(rows: pd.DataFrame) -> list[str]:
         return []
     at = leads.mean(axis=1).idxmin()
     words = effect_words(mean_interval(leads.loc[at].to_numpy()), "points")
-    return [f"FedDisk is furthest from FedAvg in round {at}, the lowest of all evaluated: {words}."]
+    return [f"FedDisk is furthest behind FedAvg in round {at}, picked after the fact: {words}."]
 
 
 def traffic_words(rows: pd.DataFrame) -> list[str]:

@@ -102,8 +102,7 @@ def test_the_furthest_round_and_the_traffic_of_the_deciding_runs(at_length):
     """FedDisk 60 points behind in round 2 of 3; it counts with 3 rounds of 100 bytes and 2 of 400."""
     frame = rows([0.5, 0.1, 0.7], [0.5, 0.7, 0.8], rounds=3)
     assert rounds_words.furthest_behind(frame) == [
-        "FedDisk is furthest from FedAvg in round 2, the lowest of all evaluated: −60.00 "
-        "[−60.00, −60.00] points."
+        "FedDisk is furthest behind FedAvg in round 2, picked after the fact: −60.00 [−60.00, −60.00] points."
     ]
     assert rounds_words.furthest_behind(at_length[at_length["round"] < 9]) == []
     assert rounds_words.traffic_words(frame) == [
