@@ -1,5 +1,6 @@
 """Forest plots: an effect and its interval per line, the published value as a mark."""
 
+import math
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +19,7 @@ from fedlib.plotting.style import WHITE, use_style
 WIDTH_INCHES = 6.4  # a narrow page shrinks a wider figure until its text is unreadable
 LINEAR_WITHIN = 2  # smallest effects of interest
 _MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are dots
+_PUBLISHED: dict[str, Any] = {"markerfacecolor": "none", "markersize": 10, "zorder": 4}  # a mark fits into it
 _LETTERS = 80  # of a line of text as wide as the figure
 
 VERDICT_COLOURS = {
@@ -75,7 +77,7 @@ def _draw_line(ax: Axes, place: float, row: "pd.core.frame.Pandas") -> None:
         ax.plot([low, high], [place, place], color=look["color"], linewidth=2.5, solid_capstyle="butt")
     ax.plot(mean, place, _MARKERS.get(row.kind, "o"), markersize=6, **look)
     if not pd.isna(row.printed):
-        ax.plot(row.printed / row.margin, place, "D", color="black", markerfacecolor="none", markersize=6)
+        ax.plot(row.printed / row.margin, place, "D", color="black", **_PUBLISHED)
 
 
 def _label(ax: Axes, effects: pd.DataFrame, places: np.ndarray) -> None:
@@ -104,9 +106,16 @@ def _label(ax: Axes, effects: pd.DataFrame, places: np.ndarray) -> None:
 def _numbers(row: "pd.core.frame.Pandas") -> str:
     """The effect with its interval and unit; a logarithm as the ratio that it stands for."""
     interval = Interval(row.effect, row.effect_low, row.effect_high, 1 if pd.isna(row.effect_low) else 2)
-    if LOGARITHM in row.part:
-        return f"× {ratio_words(interval)}"
-    return effect_words(interval, row.unit)
+    alike = ""
+    if row.effect_low == row.effect_high:  # no width, and no certainty
+        interval, alike = Interval(row.effect, math.nan, math.nan, 1), f" in each of {row.seeds} seeds"
+    words = f"× {ratio_words(interval)}" if LOGARITHM in row.part else _of_effect(interval, row.unit)
+    return words + alike
+
+
+def _of_effect(interval: Interval, unit: str) -> str:
+    """`effect_words`; a 0 that has no interval without a sign and decimals."""
+    return f"0 {unit}".strip() if interval.n == 1 and interval.mean == 0 else effect_words(interval, unit)
 
 
 def _handles(effects: pd.DataFrame) -> list[Line2D]:
@@ -114,7 +123,7 @@ def _handles(effects: pd.DataFrame) -> list[Line2D]:
     handles = [Line2D([], [], marker="o", label=name, **_look(name)) for name in found]
     if effects.printed.notna().any():
         handles.append(
-            Line2D([], [], color="black", marker="D", markerfacecolor="none", linestyle="", label="published")
+            Line2D([], [], color="black", marker="D", linestyle="", label="published", **_PUBLISHED)
         )
     return handles
 

@@ -31,7 +31,7 @@ Maker = Callable[[pd.DataFrame], pd.DataFrame]
 
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
-COLOURS = 64  # of a reduced picture
+COLOURS, MOST_COLOURS = 64, 256  # of a reduced picture; of one with a colour bar
 SHARED_BY = 3  # claims, from which on a caveat is displayed once
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _ASIDE = ("eval_every", "precision", "sample_order", "mixup_lambda", "device_costs")
@@ -59,7 +59,8 @@ def show_figure(figure: Figure, alternative: str = "") -> None:
     picture = io.BytesIO()
     figure.savefig(picture, dpi=SHARP * CSS_DPI, facecolor="white", pil_kwargs={"compress_level": 1})
     plt.close(figure)
-    display(Image(_small(picture), width=width, height=height, alt=alternative or None))
+    colours = MOST_COLOURS if any(ax.get_label() == "<colorbar>" for ax in figure.axes) else COLOURS
+    display(Image(_small(picture, colours), width=width, height=height, alt=alternative or None))
 
 
 def make_tables(rows: pd.DataFrame, makers: Sequence[Maker]) -> dict[str, pd.DataFrame]:
@@ -81,7 +82,7 @@ def tables_as_html(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.D
     """HTML of tables of an artifact's rows (`make_tables`), by the place of the maker."""
     return {
         int(name.rpartition("-")[2]): html_table(
-            _without_counts(labelled(table), rows), name=f"{artifact_id}-{name}"
+            _without_counts(_named(table), rows), name=f"{artifact_id}-{name}"
         )
         for name, table in made.items()
     }
@@ -90,7 +91,14 @@ def tables_as_html(artifact_id: str, rows: pd.DataFrame, made: Mapping[str, pd.D
 def show_frame(frame: pd.DataFrame, name: str) -> None:
     """Display a data frame that no artifact stands for, e.g. settings; nothing if it has no lines."""
     if len(frame):
-        display(HTML(html_table(labelled(frame), name=name)))
+        display(HTML(html_table(_named(frame), name=name)))
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """`labelled`, with data sets by their titles; commands have the catalogue's names."""
+    if "dataset" not in frame:
+        return labelled(frame)
+    return labelled(frame.assign(dataset=frame.dataset.map(title_of, na_action="ignore")))
 
 
 def show_settings(runs: Mapping[str, Run]) -> None:
@@ -304,13 +312,13 @@ def scale_words(rows: pd.DataFrame) -> str:
     return ", ".join(parts)
 
 
-def _small(picture: io.BytesIO) -> bytes:
+def _small(picture: io.BytesIO, count: int = COLOURS) -> bytes:
     """Reduce a picture to a palette: a third of the bytes or less.
 
     Half of it are the colours with the largest even areas, as they are: those of lines, markers and pale
     bands, not those between them. The rest covers the others.
     """
-    small, half = io.BytesIO(), COLOURS // 2
+    small, half = io.BytesIO(), count // 2
     with PIL.Image.open(picture) as image:
         whole = image.convert("RGB")
     spread = whole.quantize(half, method=PIL.Image.Quantize.MAXCOVERAGE).getpalette()[: 3 * half]

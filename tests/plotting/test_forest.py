@@ -74,6 +74,24 @@ def test_numbers_with_units_stand_at_the_right(axis):
     assert labels == ["+2.0 [+1.0, +3.0] points", "−1.0 s"]
 
 
+def test_no_interval_stands_where_all_seeds_are_equal():
+    """No width is no certainty: the words are those of the evidence."""
+    flat = EFFECTS.assign(effect=[0.0, -1.0], effect_low=[0.0, -1.0], effect_high=[0.0, -1.0])
+    figure = plot_claims(flat)
+    labels = [text.get_text() for text in figure.axes[0].child_axes[0].get_yticklabels()]
+    assert labels == ["0 points in each of 5 seeds", "−1.0 s in each of 3 seeds"]
+    plt.close(figure)
+
+
+def test_a_published_value_leaves_ours_to_be_seen(axis):
+    """An open diamond above the dot, wider than it."""
+    (diamond,) = [line for line in axis.lines if line.get_marker() == "D"]
+    dots = [line for line in axis.lines if line.get_marker() == "o"]
+    assert diamond.get_markerfacecolor() == "none"
+    assert all(diamond.get_markersize() > 1.5 * dot.get_markersize() for dot in dots)
+    assert all(diamond.get_zorder() > dot.get_zorder() for dot in dots)
+
+
 def test_names_stand_above_their_lines_and_a_long_one_makes_room_for_itself(axis):
     assert [text.get_text() for text in axis.texts] == [
         "C1  ours - theirs",

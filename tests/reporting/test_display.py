@@ -233,6 +233,33 @@ def test_a_reduced_picture_keeps_the_colour_of_a_marker_as_it_is():
     assert (found[31:35, 31:35] == blue).all()
 
 
+def test_tables_name_data_sets_by_their_titles(monkeypatch):
+    shown = []
+    monkeypatch.setattr(display, "display", lambda page: shown.append(page.data))
+    display.show_frame(pd.DataFrame({"dataset": ["mnist", "standin-xray"], "method": "fedavg"}), "t")
+    assert "<nobr>MNIST</nobr>" in shown[0]
+    assert "<nobr>chest X-rays (stand-in)</nobr>" in shown[0]
+    assert "<nobr>FedAvg</nobr>" in shown[0]
+
+
+def test_a_colour_bar_keeps_its_steps(monkeypatch):
+    """A map of 256 colours: the bar is even, where 64 colours would leave a few uneven steps."""
+    shown = []
+    monkeypatch.setattr(display, "display", lambda image: shown.append(image.data))
+    for bar in (False, True):
+        figure, ax = plt.subplots(figsize=(3, 2))
+        image = ax.imshow(np.linspace(0, 1, 256).reshape(16, 16))
+        if bar:
+            figure.colorbar(image)
+        display.show_figure(figure)
+    counts = []
+    for data in shown:
+        with PIL.Image.open(io.BytesIO(data)) as picture:
+            counts.append(len(picture.convert("RGB").getcolors(1 << 16)))
+    assert counts[0] <= display.COLOURS
+    assert counts[1] > 2 * display.COLOURS
+
+
 def record(name, how="", *, ours=False, verdict="supported", kind="superiority"):
     told = {"evidence": "+1", "profile": "reduced", "data": "mnist", "statement": "better", "how": how}
     return {"claim": f"A-{name}", "verdict": verdict, "kind": kind, "ours": ours, "effects": [], **told}

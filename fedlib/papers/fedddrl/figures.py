@@ -225,12 +225,17 @@ def plot_bias(rows: pd.DataFrame) -> Figure:
         ("fedmarl_b", "#555555", "reward (12)"),
         ("fedmarl_bias", "#CC79A7", "with the bias b"),
     ):
-        _plot_mean(right, both[both.variant == variant], "uploads", colour, label)
+        by_seed = both[both.variant == variant].groupby(["t", "seed"]).uploads.mean().unstack()
+        right.plot(by_seed.index, by_seed, color=colour, linewidth=0.6, alpha=0.6)
+        right.plot(by_seed.index, by_seed.mean(axis=1), color=colour, linewidth=2.2, label=label)
     right.set(xlabel="round", ylabel="clients kept", ylim=(0, terms.cohort_size.max()))
     for ax in (left, right):
         ax.legend()
-    seeds = f"left: {plain.seed.nunique()} seeds, right: the {both.seed.nunique()} that both rewards have"
-    return _finish(fig, rows, f"mean over seeds of the mean over episodes, band = 95 % interval; {seeds}")
+    seeds = f"right: the {both.seed.nunique()} seeds that both rewards have, thin each, thick their mean"
+    return _finish(
+        fig, rows,
+        f"Mean over episodes. Left: mean over {plain.seed.nunique()} seeds, band = 95 % interval; {seeds}",
+    )  # fmt: skip
 
 
 def plot_kept(rows: pd.DataFrame) -> Figure:

@@ -39,14 +39,14 @@ def headline(rows_of: RowsOf) -> list[str]:
     seconds, uploads, accuracy = (stated(number, rows_of) for number in PROMISED)
     promised = [
         f"FedDdrl saves {seconds} of the latency and {uploads} of the uploads of FedAvg with Balanced-MixUp, "
-        f"on MNIST and CIFAR-10{seeds_of(PROMISED[0], rows_of)}. Its accuracy is {accuracy} against it. The "
-        "abstract claims three tenths less of each, and a higher accuracy."
+        f"on MNIST and CIFAR-10{seeds_of(PROMISED[0], rows_of)}. Its accuracy less FedAvg's is {accuracy}. "
+        "The abstract claims three tenths less of each, and a higher accuracy."
     ] * bool(seconds and uploads and accuracy)
     saved, spared, changed = (stated(number, rows_of) for number in AT_FULL_SIZE)
     larger = [
         "Clients have 30 or 40 images there. With as many as the paper's, 500 to 600, it saves "
         f"{saved} of the latency and {spared} of the uploads{seeds_of(AT_FULL_SIZE[0], rows_of)}. Its "
-        f"accuracy is {changed} against FedAvg's."
+        f"accuracy less FedAvg's is {changed}."
     ] * bool(promised and saved and spared and changed)
     against = [words for rule in LESS_RULE if (words := _against(rule, data, rows_of))]
     scale = "A point of final accuracy is worth a twentieth of return, by the printed weights."
@@ -69,13 +69,12 @@ def _less_fifths(rows_of: RowsOf) -> list[str]:
     fifths = {"a fifth of the clients at random": LESS_RANDOM_FIFTH, "the fastest fifth": LESS_FASTEST_FIFTH}
     for kept, numbers in fifths.items():
         fifth, level = (stated(number, rows_of) for number in numbers)
-        told += [
-            f"Against keeping {kept} FedDdrl's return is {fifth}. Its accuracy is {level} against that, with "
-            "more uploads."
-        ] * bool(fifth and level)
+        told += [f"FedDdrl less keeping {kept}, with more uploads: return {fifth}; accuracy {level}."] * bool(
+            fifth and level
+        )
     if told and (full := stated(FULL_FASTEST_FIFTH, rows_of)):
         seeds = seeds_of(FULL_FASTEST_FIFTH, rows_of)
-        told[-1] += f" With clients of the paper's size its return is {full} against that{seeds}."
+        told[-1] += f" With clients of the paper's size: return {full}{seeds}."
     return told
 
 
@@ -85,8 +84,8 @@ def _learned(rows_of: RowsOf) -> list[str]:
     if not (trained and permuted):
         return []
     told = (
-        f"What training adds: FedDdrl's return is {trained} against its untrained agents and {permuted} "
-        f"against agents trained on permuted rewards{seeds_of(TRAINED, rows_of)}. "
+        f"What training adds: FedDdrl's return less that of its untrained agents is {trained}, less that of "
+        f"agents trained on permuted rewards {permuted}{seeds_of(TRAINED, rows_of)}. "
     )
     interval = TRAINED.value(rows_of)
     leads = [numbers[0].value(rows_of) for numbers in LESS_RULE.values()]
@@ -154,11 +153,9 @@ def _of_the_papers_size(rows_of: RowsOf) -> list[str]:
     for rule, numbers in FULL_LESS.items():
         gain, gap = (stated(number, rows_of) for number in numbers)
         split = _split(FULL_BY_DATA[rule], rows_of)
-        told += [f"return is {gain}{split} and its accuracy {gap} against {_RULES[rule]}"] * bool(
-            gain and gap
-        )
+        told += [f"less {_RULES[rule]}, return {gain}{split} and accuracy {gap}"] * bool(gain and gap)
     seeds = seeds_of(FULL_LESS["random_drop"][0], rows_of)
-    return [f"With clients of the paper's size its {'. Its '.join(told)}{seeds}."] * bool(told)
+    return [f"With clients of the paper's size FedDdrl {'; '.join(told)}{seeds}."] * bool(told)
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
@@ -213,11 +210,11 @@ def _against(rule: str, data: str, rows_of: RowsOf) -> str:
     """FedDdrl against a rule at as many uploads, and its accuracy on each data set; empty without rows."""
     gain, gap = (stated(number, rows_of) for number in LESS_RULE[rule])
     level = LESS_RULE[rule][1].value(rows_of)
-    barely = ", barely" * bool(level and barely_decided(level))
+    barely = level and barely_decided(level)
     return (
-        f"FedDdrl's return is {gain}{_split(RETURN_BY_DATA[rule], rows_of)} against {_RULES[rule]} at as "
-        f"many uploads, on {data}{seeds_of(LESS_RULE[rule][0], rows_of)}. Its accuracy is "
-        f"{gap} against that{barely}{_split(BY_DATA[rule], rows_of)}."
+        f"FedDdrl less {_RULES[rule]} at as many uploads, on {data}{seeds_of(LESS_RULE[rule][0], rows_of)}: "
+        f"return {gain}{_split(RETURN_BY_DATA[rule], rows_of)}; accuracy {gap}"
+        f"{', barely apart from 0' * bool(barely)}{_split(BY_DATA[rule], rows_of)}."
     ) * bool(gain and gap)
 
 

@@ -8,13 +8,14 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.analysis.tables import compare, stand_ins, standing_words, summarise_seeds
 from fedlib.papers.fedddrl import quantities, runs
 from fedlib.papers.fedddrl.estimands import kept_by_bias
 from fedlib.papers.fedddrl.returns import measured
+from fedlib.words import counted
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
 NAMES = {"fedddrl": "FedDdrl", "fedmarl": "C (FedMarl with Balanced-MixUp)"}
@@ -25,6 +26,14 @@ COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"} 
 def table4(rows: pd.DataFrame) -> pd.DataFrame:
     """Accuracy (%) of the eight settings on each data set: published, ours, difference; both s.d."""
     return _grouped(accuracies4(rows), ["dataset", "method"])
+
+
+def ran_words(rows: pd.DataFrame) -> str:
+    """Say that these runs ended, and between which accuracies; whether they show more than that."""
+    last = quantities.final_accuracy(rows)
+    told = f"ran; accuracies {last.min():.0f} to {last.max():.0f} %"
+    seeds, rounds = counted(rows.seed.nunique(), "seed"), int(quantities.evaluations(rows).t.max())
+    return f"Table 4 at this notebook's parameters: {told} ({seeds}, {counted(rounds, 'round')} an episode)"
 
 
 def table5(rows: pd.DataFrame) -> pd.DataFrame:
@@ -275,7 +284,8 @@ def bias(rows: pd.DataFrame) -> pd.DataFrame:
         for name, equation in (("gain", "eq13"), ("penalty", "eq14"))
     }
     row = pd.DataFrame(printed, index=["published, (12)"])
-    return pd.concat([row, table]).round(4).reset_index(names="reward")
+    names = {"uploads": "clients kept: last rounds", "uploads before": "clients kept: before"}
+    return pd.concat([row, table]).round(4).reset_index(names="reward").rename(columns=names)
 
 
 def bias_sentence(rows: pd.DataFrame) -> str:
@@ -293,10 +303,24 @@ def bias_sentence(rows: pd.DataFrame) -> str:
 
 def agents_cost(rows: pd.DataFrame) -> pd.DataFrame:
     """Section 5.4: products by the formula, seconds and bytes measured; one column for each network."""
-    names = ["parameters", "products_per_decision", "products_of_training", "decision_seconds",
-             "learning_step_seconds", "network_bytes", "memory_bytes", "factor"]  # fmt: skip
-    table = rows.reindex(columns=["part", *names]).set_index("part").T
-    words = table.map(
-        lambda value: "–" if pd.isna(value) else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-    )
-    return words.rename_axis(None, axis=1).rename_axis("quantity").reset_index()
+    names = {
+        "parameters": ("parameters", 1), "products_per_decision": ("products of a decision", 1),
+        "products_of_training": ("products of training (millions)", 1e-6),
+        "decision_seconds": ("a decision (ms)", 1e3), "learning_step_seconds": ("a learning step (ms)", 1e3),
+        "network_bytes": ("network (kB)", 1e-3), "memory_bytes": ("memory (kB)", 1e-3),
+    }  # fmt: skip
+    table = rows[rows.parameters.notna()].set_index("part")
+    lines = {words: (table[name] * scale).map(_three_digits) for name, (words, scale) in names.items()}
+    return pd.DataFrame(lines).T.rename_axis(None, axis=1).rename_axis("quantity").reset_index()
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else number_words(value)
+
+
+def proximal_words(rows: pd.DataFrame) -> str:
+    """Sentence on the time of FedProx's local step over FedAvg's; empty without that measurement."""
+    factor = rows.get("factor", pd.Series(dtype=float)).dropna()
+    if factor.empty:
+        return ""
+    return f"A local step of FedProx takes {number_words(factor.iloc[0])} times as long as FedAvg's."

@@ -90,7 +90,7 @@ def _of_raw_odds(worth: pd.DataFrame) -> list[str]:
     for _, line in worth[worth.variant == "feddisk_raw"].iterrows():
         found = Interval.from_columns(line, "mean", bounds="")
         side = by_sign(
-            found, above="they carry information beyond it", below="they do worse than it",
+            found, above="they help beyond it", below="they do worse than it",
             undecided="nothing shows that they do more than it",
         )  # fmt: skip
         told.append(

@@ -34,10 +34,9 @@ LONGER = ("feddisk/converged",)
 AS_LONG = "at the paper's length"
 AT_LENGTH = (
     "Rows of MNIST alone at the paper's 1500 rounds, with two mini-batches a round (A13), of the global MADE "
-    "too (A12), and three trials, decide once all of them are there (registered on 2026-11-25, before the "
-    "first of them). Trials 4 and 5, with which they are as many as the paper's, were registered on "
-    "2026-11-30, when three had been looked at and neither of these: they decide with those, whatever they "
-    "show."
+    "too (A12), were to decide once three trials of them were there (registered on 2026-11-25, before the "
+    "first of them), and do. Trials 4 and 5, with which they are as many as the paper's, were registered on "
+    "2026-11-30, when three had been looked at and neither of these: all five decide."
 )
 ANY_RIVAL = (
     "Any one competitor that is ahead refutes the highest of five, and the best one varies most from trial "
@@ -113,10 +112,10 @@ WIDE_MARGIN = (
     "grey pixels has a large part that no width removes, since a Bernoulli output cannot be certain of a "
     "grey value. A share of the whole loss therefore looks small; beside the verdict stands the difference "
     "in nats. At `reduced` the widths end at 200: 300 and 400 units were not run, so the lowest of the wider "
-    "is not a floor. Rows at `extended`, all images of MNIST and all six widths with three trials, decide "
-    "once they are there (registered on 2026-11-28, before the first of them). The paper's limit of 500 "
-    "rounds became an end by the gate that day, after it had cut off one trial of 30 units and before any "
-    "wider model was measured."
+    "is not a floor. Rows at `extended`, all images of MNIST and all six widths with three trials, were to "
+    "decide once they were there (registered on 2026-11-28, before the first of them), and do. The paper's "
+    "limit of 500 rounds became an end by the gate that day, after it had cut off one trial of 30 units and "
+    "before any wider model was measured."
 )
 
 

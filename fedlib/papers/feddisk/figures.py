@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from fedlib import plotting
 from fedlib.analysis import tables
@@ -19,7 +20,7 @@ from fedlib.papers.feddisk.tables import ACCURACY, all_bytes, effective_costs
 from fedlib.plotting.curves import BAND_FROM
 from fedlib.plotting.style import WHITE
 
-EARLY = 0.1  # share of the rounds in which leads may leave the panel of `plot_length`
+BELOW = 4  # points: a line that another may cover
 
 
 def panels(
@@ -56,6 +57,9 @@ def plot_length(rows: pd.DataFrame) -> Figure:
     points = rows[rows["round"] > 0].assign(**{ACCURACY: 100 * rows[ACCURACY]})
     points = points.sort_values("method", key=_order)
     plotting.plot_curves(points, levels, y=ACCURACY, y_label="mean client accuracy (%)")
+    for line in levels.lines:
+        if str(line.get_label()).startswith(plotting.method_style("fedavg").label):
+            line.set(linewidth=BELOW, zorder=1.5)  # FedProx's curve may lie on it
     levels.set(xlabel="", title=", ".join(map(title_of, rows.dataset.unique())))
     fedavg = points[points.method == "fedavg"].set_index(["seed", "round"])[ACCURACY].rename("fedavg")
     others = points[points.method != "fedavg"].join(fedavg, on=["seed", "round"], how="inner")
@@ -63,9 +67,6 @@ def plot_length(rows: pd.DataFrame) -> Figure:
         others = others.assign(lead=others[ACCURACY] - others.fedavg)
         plotting.plot_curves(others, leads, y="lead", y_label="less FedAvg's (points)")
         leads.axhline(0, color="black", linewidth=0.8)
-        late = others[others["round"] > EARLY * others["round"].max()]
-        reach = 1.2 * late.lead.abs().max() or 1.0
-        leads.set_ylim(-reach, reach)
     else:
         leads.set_axis_off()  # nothing beside FedAvg was run
     plotting.one_legend(fig, (levels, leads), counts=True)
@@ -170,27 +171,33 @@ def plot_made(rows: pd.DataFrame) -> Figure:
 
 
 def plot_costs(rows: pd.DataFrame) -> Figure:
-    """`feddisk/fig6`: bytes of one client until the effective round, eqs. (18) and (19).
+    """`feddisk/fig6`: bytes of one client until the effective round, eqs. (18) and (19), logarithmic axis.
 
-    In words where that round is never reached: more than all that was sent.
+    Hatched and in words where that round is never reached: more than all that was sent.
     """
     costs = effective_costs(rows)
     fig, pairs = panels(rows)
     for ax, own in pairs:
         table = costs[costs.dataset == own.dataset.iloc[0]].reset_index(drop=True)
-        known = table.formula[np.isfinite(table.formula)]
-        top = 1.15 * known.max() / 1e6 if len(known) else 1.0
+        ends = []
         for at, row in table.iterrows():
             style = plotting.method_style(row.method)
             if np.isfinite(row.formula):
-                ax.bar(at, row.formula / 1e6, color=style.colour, alpha=0.7)
+                ends.append(row.formula / 1e6)
+                ax.bar(at, ends[-1], color=style.colour, alpha=0.7)
                 continue
             sent = all_bytes(own[own.method == row.method]) / 1e6
-            words = f"not reached: over {number_words(sent)} MB"
-            ax.bar(at, top, color="none", edgecolor=style.colour, hatch="///", alpha=0.7)
-            ax.plot(at, top, "^", color=style.colour, clip_on=False)
-            ax.annotate(words, (at, top / 20), ha="center", va="bottom", rotation=90, fontsize=8, bbox=WHITE)
-        ax.set_ylim(0, top)
+            ends.append(sent)
+            ax.bar(at, sent, color="none", edgecolor=style.colour, hatch="///", alpha=0.7)
+            ax.plot(at, sent, "^", color=style.colour, clip_on=False)
+            words = f"not reached:\nover {number_words(sent)} MB"
+            ax.annotate(words, (at, sent), (0, -6), textcoords="offset points", ha="center", va="top",
+                        rotation=90, fontsize=8, bbox=WHITE)  # fmt: skip
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.set_ylim(min(ends) / 3, 1.5 * max(ends))
         labels = [plotting.method_style(m).label for m in table.method]
         ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
         ax.set(ylabel="sent and received (MB)", xlim=(-0.7, len(table) - 0.3))

@@ -23,7 +23,6 @@ from fedlib.papers.feddisk.numbers import (
     ALPHA_ORDER,
     AT_LENGTH,
     LAST_AGAINST_FEDAVG,
-    ROUNDS_SAVED,
     SHUFFLED,
     SHUFFLED_AGAINST_FEDAVG,
 )
@@ -33,9 +32,8 @@ from fedlib.papers.feddisk.quantities import (
     gap,
     gap_to_fedavg,
     longest,
-    rounds_saved,
-    trials_that_reach,
 )
+from fedlib.papers.feddisk.rounds_words import saved_in_short, saved_words
 from fedlib.papers.feddisk.runs import CASES, METHODS, ROUNDS, case_of
 from fedlib.words import counted
 
@@ -48,49 +46,36 @@ def headline(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return ["No rows of the ablations are stored."]
     gain = ablation_table(rows).set_index("variant").loc["feddisk"]
-    known = (AGAINST_BEST, ROUNDS_SAVED, LAST_AGAINST_FEDAVG)
-    best, rounds, last = (stated(number, rows_of) for number in known)
+    best, last = (stated(number, rows_of) for number in (AGAINST_BEST, LAST_AGAINST_FEDAVG))
+    whole = whole_trials(rows_of)
     at_length = [
         f"On {_cells(rows_of)} FedDisk's best round is {best} against the best competitor's. "
         "Accuracies are means over clients; that competitor is picked on the same test parts. "
-        f"{_lowest(whole_trials(rows_of))}"
+        f"{_lowest(whole)}"
         f"{above_the_paper(rows_of)}"
         f"FedDisk's last round is {last} against FedAvg's. "
-        f"The quickest competitor's rounds less those of FedDisk's two phases are {rounds}. "
-        f"{_reached(rows_of)}"
-    ] * bool(best and rounds and last)
+        f"{saved_words(whole)}"
+    ] * bool(best and last and len(whole))
     short = f"In short runs FedDisk's last round is {_words(gain)} against FedAvg ({_scale(rows)})."
     weights = " ".join([*_informed(rows, rows_of), *_step(rows)])
     return [*[weights] * bool(weights), *at_length, short]
 
 
 def _informed(ablations: pd.DataFrame, rows_of: RowsOf) -> list[str]:
-    """Whether the weights carry information about the images: sentences; none without the control."""
+    """Whether the weights help and depend on the images: sentences; none without the control."""
     worth = weights_worth(ablations).set_index("variant")
     if "feddisk" not in worth.index:
         return []
     short, long = worth.loc["feddisk"], _worth_at_length(rows_of)
     carry = by_sign(
         _interval(short if long is None else long), above="They do", below="They cost accuracy",
-        undecided="None shows",
+        undecided="No gain shows",
     )  # fmt: skip
-    told = [
-        f"**Do the weights carry information about the images?** {carry}.", _information(short, rows_of)
-    ]  # fmt: skip
+    told = [f"**Do the weights help accuracy?** {carry}.", _information(short, rows_of)]
     if long is None:
-        return [*told, NOT_AT_LENGTH, *ablations_caveat(ablations)]
+        return [*told, NOT_AT_LENGTH, *ablations_caveat(ablations, rows_of(SHUFFLED))]
     in_short = f"In short runs they are worth {_words(short)}: {_helps(short)}."
-    return [*told, in_short, *_beside(rows_of), *ablations_caveat(ablations)]
-
-
-def _reached(rows_of: RowsOf) -> str:
-    """In how many trials FedDisk reaches the best competitor's level, and how the others count."""
-    reached, trials = trials_that_reach(whole_trials(rows_of))
-    never = (
-        " A level never reached counts as reached in the last round, in FedDisk's favour: the difference is "
-        "an upper bound."
-    ) * (reached < trials)
-    return f"FedDisk reaches the best competitor's level in {reached} of {counted(trials, 'trial')}.{never}"
+    return [*told, in_short, *ablations_caveat(ablations, rows_of(SHUFFLED)), *_beside(rows_of)]
 
 
 def _lowest(rows: pd.DataFrame) -> str:
@@ -156,23 +141,16 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     """Ahead at the paper's length, rounds saved, worth of the weights; fewer where rows are missing."""
     rows, ablations, told = whole_trials(rows_of), rows_of("feddisk/ablations"), []
     if len(rows):
-        ahead, saved = (mean_interval(measure(rows).to_numpy()) for measure in (gap, rounds_saved))
+        ahead = mean_interval(gap(rows).to_numpy())
         told = [
             f"On {title_of(rows.dataset.iloc[0])} FedDisk's best of {rows['rounds'].max()} rounds is "
             f"{_words(ahead)} from the best competitor's: {ahead_words(ahead)}.",
-            f"{by_sign(saved, **_SAVES)}: the quickest competitor's less those of its two phases are "
-            f"{_words(saved, '')}.",
+            saved_in_short(rows),
         ]
     if ablations.empty:
         return [*told, "No rows of the ablations are stored."]
     worth = weights_worth(ablations).set_index("variant")
     return [*told, *([_information(worth.loc["feddisk"], rows_of)] if "feddisk" in worth.index else [])]
-
-
-_SAVES = {
-    "above": "It saves rounds", "below": "It saves no rounds",
-    "undecided": "Whether it saves rounds is not decided",
-}  # fmt: skip
 
 
 def _helps(line: pd.Series) -> str:
@@ -207,12 +185,14 @@ def _beside(rows_of: RowsOf) -> list[str]:
             below=f"that {cost} is barely decided" if barely_decided(shuffled) else cost,
             undecided=f"that {cost} does not show",
         )  # fmt: skip
-        told.append(f"With them on other samples FedDisk is {_words(shuffled)} from FedAvg: {side}.")
+        told.append(f"With the weights on other samples FedDisk is {_words(shuffled)} from FedAvg: {side}.")
     if order is not None:
-        side = by_sign(order, above="follow", below="run against", undecided="neither follow nor run against")
-        told.append(
-            f"The weights {side} the MADEs' own log ratio: rank correlation {_words(order, '')} (C11)."
-        )
+        side = by_sign(
+            order, above="The weights do depend on the images, in the order of the MADEs' own log ratio",
+            below="The weights do depend on the images, but against the order of the MADEs' own log ratio",
+            undecided="Whether the weights follow the MADEs' own log ratio of an image is undecided",
+        )  # fmt: skip
+        told.append(f"{side}: rank correlation {_words(order, '')} (C11).")
     return told
 
 

@@ -4,10 +4,12 @@ import json
 
 import pandas as pd
 
+from fedlib.analysis.intervals import Interval, by_sign, effect_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.methods.feddisk.method import FedDisk
+from fedlib.papers.feddisk.ablation_tables import weights_worth_at_length
 
 SHORT = "in short runs"
 LENGTHS = {  # artifact: in words
@@ -93,15 +95,31 @@ def only_smoke(rows: pd.DataFrame) -> bool:
     return set(rows.get("profile", ())) == {"smoke"}
 
 
-def ablations_caveat(rows: pd.DataFrame) -> list[str]:
-    """A warning where a cap ended classifiers that the ablations' weights come from; none otherwise.
+def ablations_caveat(rows: pd.DataFrame, longer: pd.DataFrame) -> list[str]:
+    """Tell which of the ablations' ratio classifiers a cap ended, and which at the paper's length.
 
-    rows: of the ablations, whose FedDisk has its phase 1 in common with the variants.
+    rows: of the ablations, longer: of `feddisk/converged_weights`; FedDisk has its phase 1 in common with
+    the variants. None where no cap ended one.
     """
-    return [
-        f"In short runs on {line.dataset} {line.cut} of the {line.classifiers} classifiers that estimate "
-        f"the weights were cut off at {line.most} epochs. Classifiers trained longer may give weights worth "
-        "something else."
-        for line in endings(rows[rows.artifact == "fig3"] if len(rows) else rows).itertuples()
-        if line.cut
-    ]
+    at_length = _of_feddisk(longer, "converged")
+    worth = weights_worth_at_length(longer) if len(longer) else longer
+    beside = "Classifiers trained longer may give weights worth something else."
+    if len(at_length) and len(worth):
+        found = Interval.from_columns(worth.iloc[0], "mean", "")
+        side = by_sign(found, above="a gain", below="a loss", undecided="no gain shows")
+        beside = (
+            f"At the paper's length {at_length.cut.sum()} of {at_length.classifiers.sum()} were, and the "
+            f"weights are worth {effect_words(found, 'points')} there: {side}."
+        )
+    told = []
+    for line in _of_feddisk(rows, "fig3").itertuples():
+        if line.cut:
+            told.append(
+                f"In short runs on {line.dataset} {line.cut} of the {line.classifiers} classifiers that "
+                f"estimate the weights were cut off at {line.most} epochs."
+            )
+    return [*told, *[beside] * bool(told)]
+
+
+def _of_feddisk(rows: pd.DataFrame, artifact: str) -> pd.DataFrame:
+    return endings(rows[rows.artifact == artifact] if "ratio_epochs" in rows else rows[:0])

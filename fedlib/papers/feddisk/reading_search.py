@@ -14,14 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
 from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 from fedlib.words import counted
 
-ARTIFACT = "feddisk/readings"
 EPOCHS = "2 epochs"  # the work a round where it is no number of mini-batches
+TOO_SHORT = "too short"  # in a table: a run that leaves its reading open
 POINTS, ROUNDS_OFF = 3.0, 150.0  # how near is near: accuracy in points, the round of the best
 
 
@@ -53,7 +52,7 @@ def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
         "fits": f"within {POINTS:g} points and {ROUNDS_OFF:g} rounds",
     }
     table = reading_lines(rows)
-    table["noise as"] = table["noise as"].replace("std", "s.d.")
+    table = table.replace({"noise as": {"std": "s.d."}, "fits": {"open": TOO_SHORT}})
     alike = [name for name in ("images a class", "outputs", "of rounds") if table[name].nunique() == 1]
     return table.drop(columns=alike).rename(columns=names)
 
@@ -83,9 +82,8 @@ def _fits(line: Mapping[str, Any], at: float) -> str:
     return "yes" if abs(line["points off"]) <= POINTS and abs(line["rounds off"]) <= ROUNDS_OFF else "no"
 
 
-def reading_answer(rows_of: RowsOf) -> list[str]:
-    """Readings whose FedAvg has the printed level and round, and those left open; none without rows."""
-    rows = rows_of(ARTIFACT)
+def reading_answer(rows: pd.DataFrame) -> list[str]:
+    """Readings whose FedAvg comes near the printed level, and the round of it; none without rows."""
     if rows.empty:
         return []
     table, (level, at) = reading_lines(rows), printed()
@@ -111,16 +109,7 @@ def reading_answer(rows_of: RowsOf) -> list[str]:
         )
     reach = f" All reach {table.best.min():.1f} to {table.best.max():.1f} %." * (len(table) > 1)
     unrun = "" if EPOCHS in set(table.work) else f" None with {EPOCHS} was run."
-    return [f"{told}{_left_open(table)}{reach}{unrun}"]
-
-
-def _left_open(table: pd.DataFrame) -> str:
-    """Readings that may yet fit, counted, and the best of the nearest."""
-    may = table[table.fits == "open"]
-    if may.empty:
-        return "" if (table.fits == "yes").any() else " So none of them fits."
-    are, nearest = ("is", "it") if len(may) == 1 else ("are", "the nearest")
-    return f" {len(may)} {are} open; {nearest} had {may.iloc[0].best:.1f} %."
+    return [f"{told}{reach}{unrun}"]
 
 
 def _scope(table: pd.DataFrame, images: int, seeds: int) -> str:
@@ -134,21 +123,25 @@ def _scope(table: pd.DataFrame, images: int, seeds: int) -> str:
 
 
 def decided_together(*searches: pd.DataFrame) -> list[str]:
-    """Whether any reading fits or is open, each decided by the last of these searches that has it.
+    """Whether any reading fits, and which are open, each decided by the last of the searches that has it.
 
-    Searches: rows, those on fewer images first. None if fewer than two have any.
+    Searches: rows, those on fewer images first. None without any.
     """
-    if sum(not rows.empty for rows in searches) < 2:
+    there = [rows for rows in searches if len(rows)]
+    if not there:
         return []
     last: dict[str, pd.Series] = {}
-    for table in map(reading_lines, searches):
+    for table in map(reading_lines, there):
         images = int(table["images a class"].max())
         last |= {_words(line, images): line for _, line in table.iterrows()}
     fit, may = ([name for name, line in last.items() if line.fits == fits] for fits in ("yes", "open"))
-    head = f"{len(fit) or 'None'} of {counted(len(last), 'reading')} fit{'s' * (len(fit) < 2)}"
-    are_open = f"; {len(may)} {'is' if len(may) == 1 else 'are'} open" * bool(may)
-    told = f"**{head}{are_open}.**" + f" {'; '.join(fit)}." * bool(fit)
-    told += f" Each is decided by its run with most images, {images} a class for {len(table)} of them."
+    decided, seeds = len(last) - len(may), max(rows.seed.nunique() for rows in there)
+    head = f"{len(fit) or 'None'} of the {counted(decided, 'decided reading')} fit{'s' * (len(fit) < 2)}"
+    head += f" ({counted(seeds, 'seed')} each)" + f": {'; '.join(fit)}" * bool(fit)
+    are_open = f"; {len(may)} {'is' if len(may) == 1 else 'are'} open: {'; '.join(may)}" * bool(may)
+    told = f"**{head}{are_open}.**"
+    if len(there) > 1:
+        told += f" Each is decided by its run with most images, {images} a class for {len(table)} of them."
     if may:
         most = max(last[name].best for name in may)
         told += f" The open ones have {most:.1f} % or less in runs that ended before round {printed()[1]:g}."

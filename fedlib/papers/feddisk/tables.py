@@ -96,9 +96,15 @@ def effective_costs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def all_bytes(own: pd.DataFrame) -> float:
-    """Bytes up and down per client over all rounds of one method on one data set, mean over trials."""
-    counted = (own.uplink_bytes.fillna(0) + own.downlink_bytes.fillna(0)).sum()
-    return float(counted / own.num_clients.iloc[0] / own.seed.nunique())
+    """Bytes up and down per client over all rounds of one method on one data set, mean over trials.
+
+    Each trial's mean of its evaluated rounds stands for those between.
+    """
+    sent = own.uplink_bytes.fillna(0) + own.downlink_bytes.fillna(0)
+    before, during = own["round"] == 0, own["round"] > 0
+    a_round = sent[during].groupby(own.seed[during]).mean()
+    counted = float(sent[before].sum()) + float(own["round"].max() * a_round.sum())
+    return counted / float(own.num_clients.iloc[0]) / own.seed.nunique()
 
 
 def _counted_bytes(own: pd.DataFrame, last: float) -> float:
@@ -135,7 +141,7 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
         curves = {m: trial_mean(rows, dataset, m) for m in METHODS}
         curves = {m: curve for m, curve in curves.items() if len(curve)}
         stand_in = dataset in stand_ins(rows)
-        shown = f"{dataset} (stand-in)" if stand_in else dataset
+        shown = title_of(dataset)
         rival = max((m for m in curves if m != "feddisk"), key=lambda m: curves[m].max(), default=None)
         for method, curve in curves.items():
             value = own.get(PAPER_NAMES[method], float("nan"))

@@ -49,7 +49,26 @@ def does_it_settle(rows_of: RowsOf) -> list[str]:
     if not told:
         return []
     changing = f"{100 * (1 - quantities.SETTLED):.0f} % of the workers a round up to the end"
-    return [*told, f"Settled: it changes at most {changing}.", *_settles_at_the_codes_rate(rows_of)]
+    settled = f"Settled: it changes at most {changing}."
+    return [*told, settled, *_held_words(rows_of("frl/fig16")), *_settles_at_the_codes_rate(rows_of)]
+
+
+def _held_words(rows: pd.DataFrame) -> list[str]:
+    """Sentence on the workers that approach 1 as coded chooses alike late, seed by seed; or none.
+
+    Counts of few seeds are no sample for an interval.
+    """
+    own = quantities.named(rows) if len(rows) else rows
+    own = own[own["variant"] == _CODE] if len(own) else own
+    told = []
+    for workers, part in own.groupby("num_clients") if len(own) else ():
+        counts = by_seed(part, quantities.held_fixed).astype(int)
+        told.append(f"{listed([str(count) for count in counts])} of {workers}")
+    words = (
+        f"As coded, approach 1 chooses {'; '.join(told)} workers alike in {100 * quantities.ALIKE:.0f} % of "
+        f"the last {quantities.LAST} rounds, a number for each seed (C2)."
+    )
+    return [words] * bool(told)
 
 
 def does_either_settle(rows_of: RowsOf) -> list[str]:
@@ -152,9 +171,14 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
         never = estimands.never_arrive(rows)
         entered = f"; {never} of its runs never reach it and count with all rounds" * bool(never)
         times = f"{'at least ' * bool(never)}{ratio_words(rounds)}"
+        bound = (
+            f" The length of the runs sets this number: {never} of {rounds.n} values are of a threshold that "
+            "was never reached, and the interval is one of a bound. "
+            f"{estimands.later_words(rows).capitalize()}."
+        ) * bool(never)
         told.append(
             f"On {case} data SchedulerFL needs {times} times the rounds of random selection to the threshold "
-            f"of A19 ({more}, {final.n} seeds{entered}). A round's maximum time is "
+            f"of A19 ({more}, {final.n} seeds{entered}).{bound} A round's maximum time is "
             f"{ratio_words(seconds)} times that of random selection ({longer}). It ends "
             f"{effect_words(final, 'points')} against random selection."
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binomtest
 
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.memo import once_per_frame
@@ -218,15 +219,38 @@ def _column(
 
 def never_arrive(rows: pd.DataFrame) -> int:
     """Runs of the scheduler that do not reach the threshold."""
-    return int(_pair(_compared(rows), "rounds")[0].isna().sum())
+    return int(rounds_in_pairs(rows)[0].isna().sum())
+
+
+def rounds_in_pairs(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Rounds to the threshold of scheduler and random selection, by seed; NaN where it is never reached."""
+    return _pair(_compared(rows), "rounds")
+
+
+def later_words(rows: pd.DataFrame) -> str:
+    """`paired by seed later than random selection in 18 of 20 (sign test, p = 0.0004)`; ties left out.
+
+    A threshold never reached is later than one that is.
+    """
+    ours, random = (one.fillna(math.inf) for one in rounds_in_pairs(rows))
+    later, sooner = int((ours > random).sum()), int((ours < random).sum())
+    if not later + sooner:
+        return "paired by seed neither is later"
+    p = binomtest(later, later + sooner).pvalue
+    return (
+        f"paired by seed it is later than random selection in {later} of {later + sooner} (sign test, "
+        f"p = {p:.2g})"
+    )
 
 
 def tell_unreached(rows: pd.DataFrame) -> str:
     """Count the scheduler's runs that do not reach the threshold, and tell how far both get."""
     table = _compared(rows)
     ours, random = (table[table["variant"] == name] for name in (READ, "random"))
+    never = never_arrive(rows)
+    bound = f" and a ratio of rounds that the length of the runs sets; {later_words(rows)}" * bool(never)
     return (
-        f"threshold not reached in {never_arrive(rows)} of {len(ours)} runs of the scheduler; "
+        f"threshold not reached in {never} of {len(ours)} runs of the scheduler{bound}; "
         f"final accuracy {ours['final'].mean():.1f} %, random selection's {random['final'].mean():.1f} %"
     )
 

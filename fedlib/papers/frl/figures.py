@@ -171,7 +171,7 @@ def plot_accuracies(rows: pd.DataFrame) -> Figure:
     rows = rows[(rows["variant"] == "evaluatorfl") & (rows["round"] > 0)]
     table = 100 * rows.pivot_table(index="episode_round", columns="episode", values="test_accuracy")
     fig, ax = plotting.subplots(figsize=(8, 4))
-    image = ax.imshow(table, aspect="auto", origin="lower", vmin=0, vmax=100, interpolation="nearest")
+    image = ax.imshow(table, aspect="auto", origin="lower", interpolation="nearest")
     ax.set_xticks(range(0, table.shape[1], 2), [int(e) for e in table.columns[::2]])
     ax.set_yticks(range(len(table)), [int(r) for r in table.index])
     ax.set(xlabel="episode", ylabel="round", title=f"EvaluatorFL, {rows['num_clients'].iloc[0]} workers")

@@ -71,7 +71,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
         f"{evaluator}.",
         f"Against those of as many workers at random SchedulerFL's rounds on IID data are {short} up to the "
         f"threshold {further} over all rounds.",
-        f"Taught on permuted rewards its rounds are {taught}.",
+        f"Rounds of the same agent taught on permuted rewards are {taught} than its own.",
     ]
 
 

@@ -14,6 +14,10 @@ from fedlib.papers.frl.estimands import of_agent
 from fedlib.papers.frl.figures import caption
 from fedlib.papers.frl.tables import missing_seeds
 
+SIGNS = {  # display names of the rewards of `plot_one_sign`
+    "printed": "as printed", "positive": "its negative", "minus_10": "shifted by −10",
+    "plus_10": "shifted by +10",
+}  # fmt: skip
 SELECTED = "selected"
 EXPECTED = "expected"  # of as many workers at random, exactly
 _EXPECTED_STYLE = {EXPECTED: plotting.MethodStyle("#6699CC", "x", "as many at random, expected", ":")}
@@ -160,7 +164,8 @@ def plot_one_sign(rows: pd.DataFrame) -> Figure:
         own = rows[rows["reward"] == kind]
         ax.plot(own["last_chance"], np.full(len(own), place), "d", color="#999933", alpha=0.7)
     shares = [100 * rows.loc[rows["reward"] == kind, "rewards_above_0"].mean() for kind in kinds]
-    ax.set_yticks(range(len(kinds)), [f"{k} ({s:.0f} % above 0)" for k, s in zip(kinds, shares, strict=True)])
+    names = [f"{SIGNS.get(k, k)} ({s:.0f} % above 0)" for k, s in zip(kinds, shares, strict=True)]
+    ax.set_yticks(range(len(kinds)), names)
     ax.set(xlim=(-0.03, 1.03), xlabel="mean selection probability at the end", title="Rewards of one sign")
     return caption(fig, rows)
 

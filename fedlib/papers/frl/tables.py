@@ -218,12 +218,15 @@ def _level(line: pd.Series, model: str) -> str:
     return effect_words(found, "%").replace("+", "")
 
 
+ADJUSTED = "adjusted_Rand_index"
+
+
 def embeddings(rows: pd.DataFrame) -> pd.DataFrame:
     """Figs. 24, 25, 31 to 34: adjusted Rand index of k-means on two dimensions."""
-    table = summarise_seeds(rows, "method", "rand_index").rename(columns={"mean": "rand_index"})
+    table = summarise_seeds(rows, "method", "rand_index").rename(columns={"mean": ADJUSTED})
     figures = table["method"].map({method: figure for method, (figure, _) in EMBEDDINGS.items()})
     names = table["method"].map({method: name for method, (_, name) in EMBEDDINGS.items()})
-    return table.assign(figure=figures, method=names)[["figure", "method", "rand_index", "low", "high", "n"]]
+    return table.assign(figure=figures, method=names)[["figure", "method", ADJUSTED, "low", "high", "n"]]
 
 
 def compare_pca(rows: pd.DataFrame) -> pd.DataFrame:

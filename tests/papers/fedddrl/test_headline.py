@@ -92,8 +92,8 @@ def test_a_lead_below_the_half_width_cannot_be_told_from_training(monkeypatch, l
     monkeypatch.setattr(headline, "seeds_of", lambda number, rows_of: " (5 seeds)")
     (words,) = headline._learned(lambda name: pd.DataFrame())
     start = (
-        "What training adds: FedDdrl's return is <undecided> against its untrained agents and <undecided> "
-        "against agents trained on permuted rewards (5 seeds). "
+        "What training adds: FedDdrl's return less that of its untrained agents is <undecided>, less that of "
+        "agents trained on permuted rewards <undecided> (5 seeds). "
     )
     cannot = "The first interval reaches further from its mean than FedDdrl's return lies from either rule's."
     assert words.startswith(start + (cannot if told else "A lead over a rule is no proof"))

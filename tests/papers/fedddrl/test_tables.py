@@ -8,7 +8,7 @@ import pytest
 from fedddrl_by_hand import ROUNDS, decided, frame
 
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.fedddrl import episode_plots, further_tables, return_tables, runs, tables
+from fedlib.papers.fedddrl import episode_plots, further_tables, quantities, return_tables, runs, tables
 from fedlib.papers.fedddrl.measurements import utility_line
 from fedlib.reporting.figure_files import draw_figure
 from fedlib.reporting.html_tables import html_table
@@ -146,7 +146,7 @@ def test_gain_and_penalty_beside_the_printed_ones():
     table = tables.bias(biased().assign(bias=lambda t: pd.to_numeric(t.bias))).set_index("reward")
     assert table.loc["published, (12)", ["gain", "penalty"]].tolist() == [0.0273, 0.279]
     assert table.loc["ours, (12)", "penalty"] == 0.15
-    assert table.loc["ours, (15)", ["uploads", "uploads before"]].tolist() == [8, 8]
+    assert table.loc["ours, (15)", ["clients kept: last rounds", "clients kept: before"]].tolist() == [8, 8]
 
 
 def test_the_bias_is_judged_on_common_seeds():
@@ -155,8 +155,11 @@ def test_the_bias_is_judged_on_common_seeds():
     alone = first[first.method_options == first.method_options.iloc[0]].assign(seed=7, uploads=2)
     rows = pd.concat([biased(), alone], ignore_index=True).assign(bias=lambda t: pd.to_numeric(t.bias))
     table = tables.bias(rows).set_index("reward")
-    assert table.loc[["ours, (12), the same seeds", "ours, (15)"], "uploads"].tolist() == [5, 8]
-    assert table.loc["ours, (12)", ["uploads", "seeds"]].tolist() == [(3 * 5 + 2) / 4, 4]
+    assert table.loc[["ours, (12), the same seeds", "ours, (15)"], "clients kept: last rounds"].tolist() == [
+        5,
+        8,
+    ]
+    assert table.loc["ours, (12)", ["clients kept: last rounds", "seeds"]].tolist() == [(3 * 5 + 2) / 4, 4]
     says = "the clients kept in the last five rounds by +3.00 [+3.00, +3.00]: it keeps more."
     assert tables.bias_sentence(rows) == f"On the 3 common seeds the bias changes {says}"
     assert tables.bias_sentence(rows[rows.seed == 0]).endswith("no result.")
@@ -288,3 +291,43 @@ def test_what_is_shown_of_full_size_are_the_seeds_with_agents():
     alone = frame({("fedavg_mixup", "CIFAR-10"): 0.4})
     kept = find_artifact("fedddrl/full-size").keep(pd.concat([real, more, alone], ignore_index=True))
     pd.testing.assert_frame_equal(kept, real)
+
+
+def test_short_runs_are_told_by_the_span_of_their_accuracies():
+    """Two policies end at 40 and 60 %: a line, not a table of intervals."""
+    rows = frame(
+        {
+            ("fedmarl_b", "MNIST"): {"accuracy": 0.4, "kept": 5, "latency": 50.0, "bias": 0.0},
+            ("fedmarl_bias", "MNIST"): {"accuracy": 0.6, "kept": 8, "latency": 50.0, "bias": 0.09},
+        }
+    )
+    told, last = tables.ran_words(rows), quantities.final_accuracy(rows)
+    assert told.startswith("Table 4 at this notebook's parameters: ran; accuracies ")
+    assert f" {last.min():.0f} to {last.max():.0f} % ({rows.seed.nunique()} seeds, " in told
+    assert last.max() > last.min() + 10
+
+
+def test_the_agents_cost_has_digits_that_can_be_read():
+    """A column for each network; the local step of FedProx is a sentence."""
+    rows = pd.DataFrame(
+        {
+            "part": ["VDN 1", "FedProx"], "parameters": [69122, None], "products_per_decision": [68608, None],
+            "products_of_training": [1317273600, None],
+            "decision_seconds": [7.46e-05, None],
+            "learning_step_seconds": [0.00707, None], "network_bytes": [1105952, None],
+            "memory_bytes": [266400, None], "factor": [None, 1.02],
+        }
+    )  # fmt: skip
+    table = tables.agents_cost(rows).set_index("quantity")
+    assert list(table) == ["VDN 1"]
+    assert table["VDN 1"].to_dict() == {
+        "parameters": "69,122",
+        "products of a decision": "68,608",
+        "products of training (millions)": "1,317",
+        "a decision (ms)": "0.0746",
+        "a learning step (ms)": "7.07",
+        "network (kB)": "1,106",
+        "memory (kB)": "266",
+    }
+    assert tables.proximal_words(rows) == "A local step of FedProx takes 1.02 times as long as FedAvg's."
+    assert tables.proximal_words(rows[:1]) == ""

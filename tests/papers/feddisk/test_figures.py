@@ -11,6 +11,7 @@ from fedlib.papers import find_artifact
 from fedlib.papers.feddisk import figures, headline
 from fedlib.papers.feddisk.leakage_bound import check_bound
 from fedlib.papers.feddisk.runs import ABLATIONS, METHODS
+from fedlib.papers.feddisk.tables import all_bytes
 from fedlib.reporting.figure_files import draw_figure
 
 COMMON = {"dataset": "mnist", "stand_in": False, "profile": "reduced", "num_clients": 2}
@@ -63,6 +64,35 @@ def test_the_run_of_the_papers_length_is_drawn_less_fedavg_of_the_same_trial():
     assert len(levels.lines) == 2
     np.testing.assert_allclose(leads.lines[0].get_ydata(), [2.5, 5.0])
     assert leads.get_ylim()[1] > 5
+    widths = {line.get_label(): line.get_linewidth() for line in levels.lines}
+    assert widths["FedAvg (n = 2)"] > 2 * widths["FedDisk (n = 2)"], "another may lie on it"
+    plt.close(figure)
+
+
+def test_the_lower_panel_has_all_leads():
+    """FedDisk 40 points behind in round 1 and level in round 2."""
+    rows = pd.DataFrame(row for seed in range(2) for own in ("fedavg", "feddisk") for row in run(own, seed))
+    late = (rows.method == "feddisk") & (rows["round"] == 1)
+    rows.loc[late, "client_test_accuracy_mean"] -= 0.4
+    figure = figures.plot_length(rows)
+    assert figure.axes[1].get_ylim()[0] < -40
+    plt.close(figure)
+
+
+def test_a_level_never_reached_has_a_bar_of_all_that_was_sent():
+    """FedDisk ends below the others: its bar is as high as its bytes, on a logarithmic axis."""
+    rows = pd.DataFrame(
+        row
+        for m in METHODS
+        for seed in range(2)
+        for row in run(m, seed, accuracy=0.3 if m == "feddisk" else 0.5)
+    )
+    figure = figures.plot_costs(rows)
+    (ax,) = figure.axes
+    assert ax.get_yscale() == "log"
+    heights = dict(zip(METHODS, [bar.get_height() for bar in ax.patches], strict=True))
+    assert heights["feddisk"] == pytest.approx(all_bytes(rows[rows.method == "feddisk"]) / 1e6)
+    assert ax.get_ylim()[1] > heights["feddisk"]
     plt.close(figure)
 
 

@@ -11,6 +11,7 @@ from fedlib.methods import make_method
 from fedlib.papers.feddisk import traffic
 from fedlib.papers.feddisk.measurements import SIDE_OF
 from fedlib.papers.feddisk.runs import METHODS, SCALES
+from fedlib.papers.feddisk.tables import all_bytes
 from tests.papers.feddisk.test_claims import RIVALS, rows
 
 
@@ -105,3 +106,11 @@ def test_costs_of_femnist_by_both_sizes():
     assert table.times_28["FedROD"] == pytest.approx(908.23418 / 112.77126)
     assert table.at_28["FedBN"] == pytest.approx(2 * 446_894 * 1255 / 1e6)  # BatchNorm stays at home
     assert (table.loc["FedDisk", ["times_printed", "times_28", "times_32"]] == 1).all()
+
+
+def test_rounds_between_evaluations_are_counted():
+    """Two clients, 4 rounds of 100 bytes each way and 3 of the MADE of 400, all stored or half."""
+    whole = rows([0.5] * 4, [0.8] * 4)
+    own = whole[whole.method == "feddisk"]
+    assert all_bytes(own) == 2 * (3 * 400 + 4 * 100)
+    assert all_bytes(own[own["round"] % 2 == 0]) == 2 * (3 * 400 + 4 * 100)

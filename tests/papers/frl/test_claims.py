@@ -232,7 +232,10 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
     scheduled = pd.concat(times).drop_duplicates(["method_options", "seed", "round"])
     stored = {"frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled}
     earned, random, fastest = questions.maximises(stored.__getitem__)
-    assert "at random in 2 of 2 cells, more test accuracy in 2, by their intervals." in earned
+    assert "is higher in all 2 cells, its test accuracy higher in all 2 cells, by their intervals." in earned
+    cells = pd.DataFrame({"gain low": [1, -1, -3, -2], "gain high": [2, 1, -1, 2]})
+    assert questions._sides_of_cells(cells, "gain") == "higher in 1, lower in 1 and undecided in 2 of 4 cells"
+    assert questions._sides_of_cells(cells[1:2], "gain") == "undecided in all 1 cells"
     assert random.startswith("Against as many at random SchedulerFL's mean round up to the threshold is ")
     assert "is shorter in both cases, its final accuracy " in random
     assert "the ten fastest workers SchedulerFL's mean round up to the threshold is longer in both" in fastest
@@ -497,7 +500,10 @@ def test_runs_that_arrive_and_times_over_all_rounds_beside_c14():
         [100 * np.log((300 + 1.05 * seed) / (250 + 1.05 * seed)) for seed in range(3)]
     )
     unreached, told, over_all = (tell(rows) for tell in beside("C14")[:3])
-    assert unreached.startswith("threshold not reached in 1 of 3 runs of the scheduler")
+    assert unreached.startswith(
+        "threshold not reached in 1 of 3 runs of the scheduler and a ratio of rounds that the length of the "
+        "runs sets; paired by seed it is later than random selection in "
+    )
     assert "where both reach it, scheduler / random (100 log): +90" in told  # (110 + 69) / 2
     assert "over all rounds of both, scheduler / random (100 log): +18" in over_all
 
@@ -659,9 +665,13 @@ def test_the_answer_whether_it_settles_counts_runs():
         return answers.does_it_settle(lambda name: own if name in names else pd.DataFrame())
 
     end = "as read and as coded, settle on a selection; the report says that it"
-    told, meaning = say(rows)
+    told, meaning, held = say(rows)
     assert told == f"3 of 6 runs of EvaluatorFL's approach 1, {end} does."
     assert meaning == "Settled: it changes at most 5 % of the workers a round up to the end."
+    assert held == (
+        "As coded, approach 1 chooses 20, 20 and 20 of 20 workers alike in 95 % of the last 50 rounds, a "
+        "number for each seed (C2)."
+    )
     first, second, _ = say(evaluator(20, None), ("frl/fig16", "frl/evaluatorfl_code"))
     assert first == f"0 of 3 runs of EvaluatorFL's approach 1, {end} does."
     assert second == f"0 of 3 runs of EvaluatorFL's approach 2, {end} does not."
@@ -758,3 +768,15 @@ def test_rounds_of_runs_that_never_arrive_are_told_as_a_lower_bound():
     (told,) = answers.is_it_quicker_than_random(lambda name: stored.get(name, pd.DataFrame()))
     assert "SchedulerFL needs at least " in told
     assert "3 seeds; 2 of its runs never reach it and count with all rounds)" in told
+    assert (
+        " The length of the runs sets this number: 2 of 3 values are of a threshold that was never reached, "
+        "and the interval is one of a bound. Paired by seed it is later than random selection in 3 "
+        "of 3 (sign test, p = 0.25)."
+    ) in told
+
+
+def test_ties_are_left_out_of_the_sign_test():
+    """Seeds 0 to 2: later, as late and never; two pairs decide."""
+    words = estimands.later_words(race((8, 4, None), (4, 4, 4)))
+    assert words == "paired by seed it is later than random selection in 2 of 2 (sign test, p = 0.5)"
+    assert estimands.later_words(race((4, 4, 4), (4, 4, 4))) == "paired by seed neither is later"

@@ -44,5 +44,5 @@ def test_the_conclusion_names_the_side_of_each_interval(mean, first, second, mon
     evaluator, rounds, taught = headline.conclusion(lambda name: pd.DataFrame({"row": [0]}))
     assert evaluator.startswith(first)
     assert second in rounds
-    assert taught.startswith("Taught on permuted rewards its rounds are ")
+    assert taught.startswith("Rounds of the same agent taught on permuted rewards are ")
     assert headline.conclusion(lambda name: pd.DataFrame()) == []
