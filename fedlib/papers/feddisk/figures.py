@@ -197,7 +197,8 @@ def plot_costs(rows: pd.DataFrame) -> Figure:
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.set_ylim(min(ends) / 3, 1.5 * max(ends))
+        if ends:  # none without the methods whose costs are compared
+            ax.set_ylim(min(ends) / 3, 1.5 * max(ends))
         labels = [plotting.method_style(m).label for m in table.method]
         ax.set_xticks(range(len(table)), labels, rotation=40, ha="right", fontsize=8)
         ax.set(ylabel="sent and received (MB)", xlim=(-0.7, len(table) - 0.3))

@@ -230,7 +230,8 @@ def plot_accuracy_in_time(rows: pd.DataFrame) -> Figure:
             _plot_curve(ax, own[own.contestant == contestant], **look)
         ax.set(title=name, xlabel="simulated time (hours)", ylabel="test accuracy (%)")
         ax.label_outer()
-        ax.legend(loc="lower right")
+        if ax.lines:
+            ax.legend(loc="lower right")
     lost, count = int((own.groupby("run").status.last() != "ok").sum()), own.seed.nunique()
     told = f"; failed runs ({lost} of {own.run.nunique()}) count as 0 % from then on" if lost else ""
     return plotting.caption(

@@ -1,4 +1,4 @@
-"""Who is ahead of FedAvg and whose lead holds when many are compared at once, in sentences."""
+"""Leads over FedAvg, and which of them hold when many are compared at once, in sentences."""
 
 from collections.abc import Sequence
 

@@ -637,8 +637,8 @@ def test_the_answer_at_the_papers_length_follows_from_the_rows(drl, leads, train
 
 
 AHEAD_IN_3 = (
-    "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead in 3 of 3 cells (table at the "
-    "top). "
+    "Against FedAvg at the paper's 1000 rounds FedDRL's best round is ahead in 3 of 3 cells (first "
+    "table). "
     "The mean of its last 50 rounds is ahead in 3 of 3 cells. Corrected for the 3 cells (Holm), 3 of the "
     "leads in the best round and 3 of those in the last rounds hold. Training raises the mean of the last "
     "rounds in 3 of 3 cells; so corrected, 3 of the gains hold. With clients listed in an order drawn anew "
