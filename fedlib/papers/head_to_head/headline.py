@@ -179,7 +179,7 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
 
 
 def devices_in_brief(rows_of: RowsOf) -> list[str]:
-    """Leads after equal time that hold for all methods at once (Holm), then `who_is_ahead_in_time` in brief."""
+    """Leads after equal time that hold for all at once (Holm), then `who_is_ahead_in_time` in brief."""
     numbers = {
         name: {words: number for words, number in own.items() if words not in (PERMUTED, REDRAWN)}
         for name, own in IN_TIME.items()
