@@ -67,8 +67,8 @@ def test_every_column_of_loaded_rows_is_described():
 
 
 def test_a_grid_that_was_only_begun_loads_where_it_is_asked_for():
-    assert set(fedlib.load_results("feddisk/readings").profile) == {"reduced"}
-    assert set(fedlib.load_results("feddisk/readings", "extended").profile) == {"extended"}
+    assert set(fedlib.load_results("fedddrl/episodes").profile) == {"reduced"}
+    assert set(fedlib.load_results("fedddrl/episodes", "extended").profile) == {"extended"}
 
 
 def test_a_figure_loads_the_runs_that_it_shares_with_a_table():
