@@ -197,8 +197,8 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
             "data": f"{title_of(line.dataset)}, {BENCHMARK_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}, {_runs_words(line)}",
-            "difference (points)": effect_words(line.difference),
-            "margin (points)": f"{line.margin:.2f}",
+            "difference": effect_words(line.difference),
+            "margin": f"{line.margin:.2f}",
             "verdict": AGREEMENT[line.verdict],
         }
         for line in benchmark_cells(rows).itertuples()
