@@ -112,7 +112,8 @@ ON_OTHERS = (
     "The same on CIFAR-10 (HEAD-A18, registered on 2026-11-28) and on MNIST (HEAD-A21, on 2026-11-30), in "
     "two cells each, stands beside the verdict. Both were registered before any run there; Dirichlet shares "
     "were run when the other cell had been looked at. MNIST's cell of two labels a client was registered on "
-    "2026-12-01, when those two were known, before any run in it."
+    "2026-12-01, when those two were known, that of volume and labels on 2026-12-02, before any row of two "
+    "labels was looked at; each before any run in it."
 )
 CONTROLS_ELSEWHERE = (
     "The same {}, in two cells{}, stands beside the verdict. It was registered on 2026-12-01, when the "

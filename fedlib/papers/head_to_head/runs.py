@@ -186,7 +186,7 @@ OTHER_SETS = {
 }
 OTHER_CELLS = {
     "second_set": ("cluster skew", "Dirichlet 0.1"),
-    "third_set": ("cluster skew", "Dirichlet 0.1", "two labels"),
+    "third_set": ("cluster skew", "Dirichlet 0.1", "two labels", "volume and labels"),
 }
 TRANSFERRED = (
     "fedavg", "fedyogi", "fedexp",
