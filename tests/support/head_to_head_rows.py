@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from fedlib.papers.head_to_head import runs
+from fedlib.papers.head_to_head import public, runs
 
 
 def lines(contestant, seed, accuracies, *, rate=0.1, options=None, clients=None, cell="cluster skew"):
@@ -43,13 +43,14 @@ def failing(rows, contestant, seed):
     return rows[~(run & (rows["round"] > 15))].reset_index(drop=True)
 
 
-def benchmark_rows(method, accuracies, rounds=50):
-    run = next(r for r in runs.benchmark("extended") if r.method == method)
+def benchmark_rows(method, accuracies, rounds=50, grid=public.niid_bench):
+    """Rows of the first round and of the last, with the accuracy of each seed."""
+    run = next(r for r in grid("extended") if r.method == method)
     return pd.concat(
         [
             pd.DataFrame({"round": [1, rounds], "test_accuracy": [0.1, value]}).assign(
-                run=f"{method}{seed}", dataset="fmnist", partition=run.partition, method=method, seed=seed,
-                status="ok", rounds=rounds,
+                run=f"{method}{seed}", dataset=run.dataset, partition=run.partition, method=method, seed=seed,
+                status="ok", rounds=rounds, artifact=run.artifact,
                 partition_options=json.dumps(run.partition_options),
             )
             for seed, value in enumerate(accuracies)

@@ -8,8 +8,9 @@ Algorithm 2. `Delta_t`, the cohort's mean change, is the negative pseudo-gradien
     v_t = v_{t-1} - (1 - beta_2) Delta_t^2 sign(v_{t-1} - Delta_t^2)   (FedYogi)
     x_{t+1} = x_t + eta m_t / (sqrt(v_t) + tau)
 
-v starts at tau^2, the least that the paper allows; there is no bias correction. The paper's Algorithm 2
-averages changes uniformly, its experiments by the clients' sample counts, and so does this.
+v starts at tau^2, the least that the paper allows. The paper has no bias correction; `bias_correction` is
+that of Flower's FedAdam, for beside public numbers of it. The paper's Algorithm 2 averages changes uniformly,
+its experiments by the clients' sample counts, and so does this.
 """
 
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ class FedAdam(Method):
     beta_1: float = 0.9
     beta_2: float = 0.99
     tau: float = 1e-3  # adaptivity: large values come close to FedAvgM
+    bias_correction: bool = False  # eta sqrt(1 - beta_2^t) / (1 - beta_1^t), where round 1 has t = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,13 +50,19 @@ class FedAdam(Method):
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
         after, report = train_and_average(task, state, cohort, sample_shares(task, cohort))
-        m, v, params = {}, {}, {}
+        rate, m, v, params = self._rate(state.round + 2), {}, {}, {}
         for name, old in state.params.items():
             change = after.params[name] - old  # Delta_t
             m[name] = self.beta_1 * state.memory["m"][name] + (1 - self.beta_1) * change
             v[name] = self.variance(state.memory["v"][name], change)
-            params[name] = old + self.learning_rate * m[name] / (v[name].sqrt() + self.tau)
+            params[name] = old + rate * m[name] / (v[name].sqrt() + self.tau)
         return replace(after, params=params, memory={"m": m, "v": v}), report
+
+    def _rate(self, t: int) -> float:
+        """eta, corrected as Kingma and Ba (2015) do before their section 2.1 if asked for."""
+        if not self.bias_correction:
+            return self.learning_rate
+        return self.learning_rate * (1 - self.beta_2**t) ** 0.5 / (1 - self.beta_1**t)
 
     def variance(self, v: Tensor, change: Tensor) -> Tensor:
         """v_t from v_{t-1} and Delta_t."""

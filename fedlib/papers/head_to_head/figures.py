@@ -7,11 +7,12 @@ from matplotlib.lines import Line2D
 
 from fedlib import plotting
 from fedlib.analysis.intervals import Interval, effect_words
+from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import leads, tables
+from fedlib.papers.head_to_head import leads, public, tables
 from fedlib.papers.head_to_head.claims import BASELINES
 from fedlib.papers.head_to_head.quantities import CELL, benchmark_cells, labelled, levels_by_seed, per_run
-from fedlib.papers.head_to_head.runs import BENCHMARK_WORDS, CONTESTANTS
+from fedlib.papers.head_to_head.runs import CONTESTANTS
 from fedlib.plotting.style import WHITE, method_style
 
 MOST_PANELS = 5  # beside each other
@@ -163,11 +164,13 @@ def plot_benchmark(rows: pd.DataFrame) -> Figure:
     ax.axvline(0, color="black", linewidth=1)
     words = zip(found.method, found.dataset, found.cell, strict=True)
     names = [
-        f"{method_style(method).label}, {title_of(dataset)}, {BENCHMARK_WORDS[cell]}"
+        f"{method_style(method).label}, {title_of(dataset)}, {public.CELL_WORDS[cell]}"
         for method, dataset, cell in words
     ]
     ax.set_yticks(range(len(found)), names)
     ax.set_ylim(len(found) - 0.5, -0.5)
-    ax.set_xlabel("best test accuracy less the public mean (points)")
+    measure = {"best": "best test accuracy", "last": "test accuracy after the last round"}
+    words = listed([measure[public.MEASURES[name]] for name in found.benchmark.unique()])
+    ax.set_xlabel(f"{words} less the public mean (points)")
     fig.legend([ours, margin], ["ours, 95 % interval", "margin"], loc="outside upper right", ncols=2)
     return plotting.caption(fig, rows)

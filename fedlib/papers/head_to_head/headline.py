@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis.decisions import INCONCLUSIVE, NOT_TESTABLE, REFUTED, SUPPORTED
+from fedlib.analysis.decisions import INCONCLUSIVE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf, stated
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import device_time, leads, other_sets, scale, tables
+from fedlib.papers.head_to_head import device_time, leads, other_sets, public, scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
     CELLS,
@@ -25,18 +25,17 @@ from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
 from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS, uninformed, untrained
 from fedlib.papers.head_to_head.numbers import (
-    AGREE,
-    BENCHMARK,
+    BENCHMARKS,
     DEVICES,
     IN_TIME,
-    JUDGED,
     LESS,
     ROWS,
     STRONGEST,
+    judged_cells,
     without_controls,
 )
 from fedlib.papers.head_to_head.quantities import benchmark_cells, equal_sizes, per_run
-from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, SCALES
+from fedlib.papers.head_to_head.runs import SCALES
 from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, in_brief, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
@@ -228,13 +227,16 @@ def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> lis
 
 def open_questions(rows_of: RowsOf) -> list[str]:
     """The questions of the notebook that only a smoke run, or none, has rows for; in one sentence."""
-    questions = {BENCHMARK: "are our baselines right?", DEVICES: "who gets there first in simulated time?"}
+    questions = {
+        BENCHMARKS[0]: "are our baselines right?",
+        DEVICES: "who gets there first in simulated time?",
+    }
     still = [words for name, words in questions.items() if set(rows_of(name).get("profile", ())) <= {"smoke"}]
     return [f"Still open, for want of runs longer than smoke: {' '.join(still)}"] if still else []
 
 
 def benchmark_in_brief(rows_of: RowsOf) -> list[str]:
-    """Number of cells of the public benchmark with which ours agree, and whose cells do not, if any."""
+    """Number of cells of the public benchmarks with which ours agree, and whose cells do not, if any."""
     return _benchmark(rows_of, _wide_margin)
 
 
@@ -270,24 +272,29 @@ def _added_later(judged: pd.DataFrame) -> str:
     ) * (len(more) > 0)
 
 
+def _benchmarks_words(judged: pd.DataFrame) -> str:
+    names = [public.TITLES[name] for name in judged.benchmark.unique()]
+    return f"the public benchmark{'s' * (len(names) > 1)} {listed(names)}"
+
+
 def _named(cells: pd.DataFrame) -> str:
     """`FedAvg and FedNova in 3 labels a client`: the methods of these lines in each cell."""
     return "; ".join(
-        f"{listed([method_style(name).label for name in own.method])} in {BENCHMARK_WORDS[cell]}"
+        f"{listed([method_style(name).label for name in own.method])} in {public.CELL_WORDS[cell]}"
         for cell, own in cells.groupby("cell", sort=False)
     )
 
 
 def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
-    """A paragraph on the benchmark's cells; told_of: words on a line of `benchmark_cells`, may be empty."""
-    rows = rows_of(BENCHMARK)
+    """A paragraph on the benchmarks' cells; told_of: words on a line of `benchmark_cells`, may be empty."""
+    rows = rows_of(BENCHMARKS[0])
     if rows.empty:
         return []
-    found = benchmark_cells(rows)
-    judged = found[found.verdict != NOT_TESTABLE]
+    judged = judged_cells(rows_of)
     if judged.empty:
-        least = f"{BENCHMARK_ROUNDS} rounds and two seeds"
-        return [f"The public benchmark needs {least}; ours stand at {found.rounds.max()} rounds."]
+        least = f"{public.ROUNDS} rounds and two seeds"
+        stand = benchmark_cells(rows).rounds.max()
+        return [f"The public benchmark needs {least}; ours stand at {stand} rounds."]
 
     def tell(line: Any) -> str:
         words = told_of(line)
@@ -295,13 +302,15 @@ def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
 
     differ = "" if (judged.verdict == REFUTED).any() else ", and differ in none"
     told = [
-        f"Ours agree with the public benchmark in {stated(AGREE, rows_of)} of {stated(JUDGED, rows_of)} "
-        f"cells run for all {BENCHMARK_ROUNDS} rounds{differ}.{_too_wide(judged)}{_added_later(judged)}"
+        f"Ours agree with {_benchmarks_words(judged)} in {(judged.verdict == SUPPORTED).sum()} of "
+        f"{len(judged)} cells run for all {public.ROUNDS} rounds{differ}."
+        f"{_too_wide(judged)}{_added_later(judged)}"
     ]
-    for (dataset, cell), lines in judged.groupby(["dataset", "cell"], sort=False):
+    for (benchmark, dataset, cell), lines in judged.groupby(["benchmark", "dataset", "cell"], sort=False):
         parts = [
             f"{tables.AGREEMENT[verdict]}: {', '.join(tell(line) for line in alike.itertuples())}"
             for verdict, alike in lines.groupby("verdict", sort=False)
         ]
-        told.append(f"On {title_of(dataset)} in {BENCHMARK_WORDS[cell]}, {'; '.join(parts)}.")
+        of = f" ({public.TITLES[benchmark]})" * (judged.benchmark.nunique() > 1)
+        told.append(f"On {title_of(dataset)} in {public.CELL_WORDS[cell]}{of}, {'; '.join(parts)}.")
     return [" ".join(told)]

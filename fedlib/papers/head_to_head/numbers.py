@@ -7,21 +7,20 @@ import pandas as pd
 from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import FINDINGS, README, TIMES, Number, RowsOf, single
-from fedlib.papers.head_to_head import device_runs
+from fedlib.data.titles import title_of
+from fedlib.papers.head_to_head import device_runs, public
 from fedlib.papers.head_to_head.claims import less_if_run
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time
 from fedlib.papers.head_to_head.quantities import benchmark_cells
 from fedlib.papers.head_to_head.runs import (
-    BENCHMARK_CELLS,
-    BENCHMARK_METHODS,
-    BENCHMARK_WORDS,
     CELL_WORDS,
     CONTESTANTS,
     ON_OTHER_SET,
     OTHER_CELLS,
 )
 
-ROWS, BENCHMARK, DEVICES = "head_to_head/comparison", "head_to_head/benchmark", "head_to_head/devices"
+ROWS, DEVICES = "head_to_head/comparison", "head_to_head/devices"
+BENCHMARKS = ("head_to_head/benchmark", "head_to_head/fedbench")
 SERVER, DECISIONS = "head_to_head/server_time", "head_to_head/device_server_time"
 SECOND, THIRD = "head_to_head/second_set", "head_to_head/third_set"
 OTHERS = {SECOND: ("second", "CIFAR-10"), THIRD: ("third", "MNIST")}  # artifact -> part of an id; data set
@@ -112,31 +111,40 @@ def _in_cell(artifact: str, rival: str, words: str, cell: str) -> Number:
     )  # fmt: skip
 
 
+def judged_cells(rows_of: RowsOf) -> pd.DataFrame:
+    """`benchmark_cells` of both public benchmarks, those with whole runs of ours."""
+    rows = [found for name in BENCHMARKS if not (found := rows_of(name)).empty]
+    if not rows:
+        return pd.DataFrame({"verdict": []})
+    cells = pd.concat([benchmark_cells(own) for own in rows], ignore_index=True)
+    return cells[cells.verdict != NOT_TESTABLE]
+
+
 def _cells(column: str, what: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
-        verdicts = benchmark_cells(rows_of(BENCHMARK)).verdict
-        judged = verdicts[verdicts != NOT_TESTABLE]
-        count = len(judged) if column == "judged" else (judged == SUPPORTED).sum()
-        return single(count) if len(judged) else None
+        verdicts = judged_cells(rows_of).verdict
+        count = len(verdicts) if column == "judged" else (verdicts == SUPPORTED).sum()
+        return single(count) if len(verdicts) else None
 
     return Number(
-        id=f"head-to-head-cells-{column}", what=f"cells of the public benchmark that {what}", unit="",
-        artifacts=(BENCHMARK,), compute=compute, places=(NOTEBOOK,), tolerance=0.5,
+        id=f"head-to-head-cells-{column}", what=f"cells of the public benchmarks that {what}", unit="",
+        artifacts=BENCHMARKS, compute=compute, places=(NOTEBOOK,), tolerance=0.5,
     )  # fmt: skip
 
 
-def _benchmark_difference(method: str, cell: str) -> Number:
-    words = BENCHMARK_WORDS[cell]
+def _benchmark_difference(artifact: str, dataset: str, cell: str, method: str) -> Number:
+    words, short = public.CELL_WORDS[cell], _short(artifact)
+    which = short if short == "benchmark" else f"{short}-{dataset}"
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        found = benchmark_cells(rows_of(BENCHMARK)).set_index(["method", "cell"])
-        judged = found[found.verdict != NOT_TESTABLE]
-        return judged.difference[method, cell] if (method, cell) in judged.index else None
+        found = judged_cells(lambda name: rows_of(name) if name == artifact else pd.DataFrame())
+        own = found[(found.method == method) & (found.cell == cell) & (found.dataset == dataset)]
+        return own.difference.iloc[0] if len(own) else None
 
     return Number(
-        id=f"head-to-head-benchmark-{method}-{words.partition(' (')[0].lower().replace(' ', '-')}",
-        what=f"best accuracy of {method} less the public one, {words}", unit="points",
-        artifacts=(BENCHMARK,), compute=compute, places=(NOTEBOOK,),
+        id=f"head-to-head-{which}-{method}-{words.partition(' (')[0].lower().replace(' ', '-')}",
+        what=f"accuracy of {method} less the public one, {title_of(dataset)}, {words}", unit="points",
+        artifacts=(artifact,), compute=compute, places=(NOTEBOOK,),
     )  # fmt: skip
 
 
@@ -207,7 +215,16 @@ NUMBERS = (
     *(number for on in ON_OTHER_SETS.values() for each in on.values() for number in each.values()),
     *IN_OTHER_CELLS,
     *(number for each in IN_TIME.values() for number in each.values()),
-    *(_benchmark_difference(method, cell) for method in BENCHMARK_METHODS for cell in BENCHMARK_CELLS),
+    *(
+        _benchmark_difference(BENCHMARKS[0], "fmnist", cell, method)
+        for method in public.NIID_METHODS
+        for cell in public.PUBLIC_CELLS
+    ),
+    *(
+        _benchmark_difference(BENCHMARKS[1], dataset, "dirichlet 0.5 cap", method)
+        for dataset in ("mnist", "fmnist")
+        for method in public.FEDBENCH_METHODS
+    ),
     *(_server_time(name) for name in LEARNED),
     *(_server_time(name, DECISIONS, "that of a rule without an agent") for name in device_runs.TIMED),
     AGREE,

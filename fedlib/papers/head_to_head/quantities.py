@@ -1,4 +1,4 @@
-"""Rows to numbers: what each run of the comparison and of the benchmark is judged by."""
+"""Rows to numbers: what each run of the comparison and of the public benchmarks is judged by."""
 
 import json
 from collections.abc import Mapping
@@ -13,12 +13,13 @@ from fedlib.analysis.memo import kept_per_frame, once_per_frame
 from fedlib.analysis.published import load_published
 from fedlib.analysis.variants import name_distinct
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head.runs import BENCHMARK_CELLS, BENCHMARK_ROUNDS, CELLS, CONTESTANTS
+from fedlib.papers.head_to_head import public
+from fedlib.papers.head_to_head.runs import CELLS, CONTESTANTS
 
 WORST = 0.1  # share of the clients that count as badly served
 SHARE = 0.95  # of FedAvg's level, the target that is timed
 CELL = ["dataset", "cell"]
-POINTS = 1.0  # least margin of the equivalence with the public benchmark, in points
+POINTS = 1.0  # least margin of the equivalence with a public benchmark, in points
 MARGIN = 0.5  # points: a smaller difference is no lead
 STANDINGS = AHEAD, EQUAL, OPEN, BEHIND, TOO_FEW = (
     "ahead", "equal within half a point", "undecided", "behind", "too few seeds",
@@ -129,45 +130,49 @@ def score_matrix(runs: pd.DataFrame, contestant: str) -> np.ndarray:
 
 
 def benchmark_levels(rows: pd.DataFrame) -> pd.DataFrame:
-    """Best accuracy (%) over the rounds, a line per run: dataset, cell, method, seed, rounds, best, diverged.
+    """Accuracy (%) that counts, by run: benchmark, dataset, cell, method, seed, rounds, ours, diverged.
 
-    A run that diverged is whole, with the rounds that it was to have, and the best accuracy until then.
+    It is the best over the rounds or that of the last one, as the benchmark's (`public.MEASURES`). A run that
+    diverged is whole, with the rounds that it was to have, and its accuracy until then.
     """
     lines = []
     for _, part in rows.groupby("run", sort=False):
         first = part.iloc[0]
         diverged = part.status.iloc[-1] != "ok"
-        cell = cell_of(first.partition, first.partition_options, BENCHMARK_CELLS)
+        cell = cell_of(first.partition, first.partition_options, public.PUBLIC_CELLS)
+        benchmark = "fedbench" if first.artifact == "fedbench" else "niid_bench"
+        accuracy = part.test_accuracy.dropna()
+        ours = accuracy.max() if public.MEASURES[benchmark] == "best" else accuracy.iloc[-1]
         lines.append(
             {
-                "dataset": first.dataset, "cell": cell, "method": first.method, "seed": first.seed,
-                "rounds": int(first.rounds if diverged else part["round"].max()),
-                "best": 100 * part.test_accuracy.max(), "diverged": diverged,
+                "benchmark": benchmark, "dataset": first.dataset, "cell": cell, "method": first.method,
+                "seed": first.seed, "rounds": int(first.rounds if diverged else part["round"].max()),
+                "ours": 100 * ours, "diverged": diverged,
             }
         )  # fmt: skip
     return pd.DataFrame(lines)
 
 
 def benchmark_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """Our best accuracies beside the public ones (%), one line per cell and method.
+    """Our accuracies beside the public ones (%), one line per benchmark, cell and method.
 
     difference: `Interval` over seeds of ours less the public mean. margin: two public standard
     deviations, at least one point. verdict: of equivalence within it, *not testable here* with fewer
-    than the protocol's 50 rounds or without a public number. Runs that diverged count by their best
-    accuracy, as the public means have such runs too; diverged: how many.
+    than the protocol's 50 rounds or without a public number. Runs that diverged count by their accuracy
+    until then, as the public means have such runs too; diverged: how many.
     """
-    public = load_published("benchmarks").query("benchmark == 'niid_bench'")
-    public = public.set_index(["dataset", "cell", "method"])[["accuracy", "sd"]]
+    names = ["benchmark", "dataset", "cell", "method"]
+    printed = load_published("benchmarks").set_index(names)[["accuracy", "sd"]]
     lines = []
-    for key, part in benchmark_levels(rows).groupby(["dataset", "cell", "method"], sort=False):
-        accuracy, sd = public.loc[key] if key in public.index else (np.nan, np.nan)
-        less, margin = part.best.to_numpy() - accuracy, np.fmax(2 * sd, POINTS)
-        whole = part.rounds.min() >= BENCHMARK_ROUNDS and np.isfinite(accuracy)
+    for key, part in benchmark_levels(rows).groupby(names, sort=False):
+        accuracy, sd = printed.loc[key] if key in printed.index else (np.nan, np.nan)
+        less, margin = part.ours.to_numpy() - accuracy, np.fmax(2 * sd, POINTS)
+        whole = part.rounds.min() >= public.ROUNDS and np.isfinite(accuracy)
         verdict = str(decide(less[:, None], EQUIVALENCE, margin)) if whole else NOT_TESTABLE
         difference = Interval(*map(float, t_bounds(less)), n=len(less))
         lines.append(
-            dict(zip(("dataset", "cell", "method"), key, strict=True))
-            | {"public": accuracy, "sd": sd, "ours": part.best.mean(), "difference": difference}
+            dict(zip(names, key, strict=True))
+            | {"public": accuracy, "sd": sd, "ours": part.ours.mean(), "difference": difference}
             | {"margin": margin, "verdict": verdict, "rounds": int(part.rounds.min())}
             | {"seeds": len(part), "diverged": int(part.diverged.sum())}
         )

@@ -1,4 +1,4 @@
-"""The protocol of the head to head, the search of settings, and the public benchmark's runs.
+"""The protocol of the head to head: its contestants, the search of their settings, its runs.
 
 Every method sees the same clients, cohorts, initial models and rounds. Each is tuned by the same number
 of trials on Fashion-MNIST, in shorter runs (HEAD-A11), and takes its settings to the other data sets. A
@@ -226,56 +226,3 @@ def beyond_search(profile: str) -> list[Run]:
         own = replace(shared, artifact="beyond_search")
         found += [with_settings(own, name, **(settings[name] | BEYOND[name])) for name in names]
     return found
-
-
-# NIID-Bench: its cells, methods and one choice of settings for all of them
-BENCHMARK_CELLS: dict[str, tuple[str, dict[str, Any]]] = {
-    "iid": ("iid", {}),
-    "dirichlet 0.5 cap": ("dirichlet", {"alpha": 0.5, "cap": True, "min_images": 10}),
-    "label_quantity 3": ("label_quantity", {"labels_per_client": 3}),
-    "label_quantity 2": ("label_quantity", {"labels_per_client": 2}),
-}
-BENCHMARK_WORDS = {
-    "iid": "IID", "dirichlet 0.5 cap": "Dirichlet shares (0.5)", "label_quantity 3": "3 labels a client",
-    "label_quantity 2": "2 labels a client",
-}  # fmt: skip
-BENCHMARK_ROUNDS = 50
-BENCHMARK_METHODS = {"fedavg": {}, "fedprox": {"mu": 0.01}, "fednova": {}, "scaffold": {}}
-_BENCHMARK_SIZES = {
-    "smoke": ("fmnist-embedded", ("dirichlet 0.5 cap",), 2, 1),
-    "reduced": ("fmnist", ("dirichlet 0.5 cap",), 5, 10),
-    "extended": ("fmnist", ("dirichlet 0.5 cap", "label_quantity 3"), BENCHMARK_ROUNDS, 10),
-    "paper": ("fmnist", tuple(BENCHMARK_CELLS), BENCHMARK_ROUNDS, 10),
-}
-
-
-def benchmark(profile: str) -> list[Run]:
-    """NIID-Bench's protocol: 10 clients, all take part, E = 10, B = 64, lr 0.01, momentum 0.9, decay 1e-5.
-
-    Images are scaled to [0, 1] and not standardised, as in its public code (HEAD-A16). Below `extended` with
-    fewer rounds: then the rows decide nothing.
-    """
-    dataset, cells, rounds, epochs = _BENCHMARK_SIZES[check_name("profile", profile, PROFILES)]
-    return [
-        Run(
-            paper=PAPER,
-            artifact="benchmark",
-            profile=profile,
-            dataset=dataset,
-            dataset_options={"mean": [0.0], "std": [1.0]},
-            method=method,
-            method_options=options,
-            partition=BENCHMARK_CELLS[cell][0],
-            partition_options=BENCHMARK_CELLS[cell][1],
-            model="lenet5",
-            num_clients=10,
-            rounds=rounds,
-            local_epochs=epochs,
-            batch_size=64,
-            local_learning_rate=0.01,
-            local_optimizer_options={"momentum": 0.9, "weight_decay": 1e-5},
-            client_eval="none",
-        )
-        for cell in cells
-        for method, options in BENCHMARK_METHODS.items()
-    ]

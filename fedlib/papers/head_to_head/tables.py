@@ -1,4 +1,4 @@
-"""Tables of the head to head: levels, aggregates over cells, the public benchmark beside ours."""
+"""Tables of the head to head: levels, aggregates over cells, the public benchmarks beside ours."""
 
 import json
 from typing import Any
@@ -18,6 +18,7 @@ from fedlib.analysis.published import load_published
 from fedlib.data.titles import title_of
 from fedlib.errors import check
 from fedlib.experiments.results import finished_rows
+from fedlib.papers.head_to_head import public
 from fedlib.papers.head_to_head.clients import round_seconds
 from fedlib.papers.head_to_head.pretraining import local_trainings
 from fedlib.papers.head_to_head.quantities import (
@@ -33,15 +34,15 @@ from fedlib.papers.head_to_head.quantities import (
     shared_runs,
     standing_of,
 )
-from fedlib.papers.head_to_head.runs import BENCHMARK_ROUNDS, BENCHMARK_WORDS, CELLS, CONTESTANTS
+from fedlib.papers.head_to_head.runs import CELLS, CONTESTANTS
 from fedlib.plotting.style import method_style
 
 REFERENCE = "fedavg"
 ONLY_PUBLIC = {"label_quantity 1": "1 label a client"} | {
-    name: f"Dirichlet shares ({name[-3:]})" for name in ("dirichlet 0.5", "dir1.0", "dir0.1")
+    name: f"Dirichlet shares ({name[-3:]})" for name in ("dir1.0", "dir0.1")
 }
 LESS = "less FedAvg (points)"
-AGREEMENT = {  # a verdict of equivalence with the public benchmark, in words
+AGREEMENT = {  # a verdict of equivalence with a public benchmark, in words
     SUPPORTED: "agrees", REFUTED: "differs", INCONCLUSIVE: "undecided", NOT_TESTABLE: "too few runs",
 }  # fmt: skip
 
@@ -190,11 +191,11 @@ def aggregates(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
-    """Ours beside the public benchmark's best accuracies (%), a line per cell and method, in words."""
+    """Ours beside the public benchmark's accuracies (%), a line per cell and method, in words."""
     return pd.DataFrame(
         {
             "method": method_style(line.method).label,
-            "data": f"{title_of(line.dataset)}, {BENCHMARK_WORDS[line.cell]}",
+            "data": f"{title_of(line.dataset)}, {public.CELL_WORDS[line.cell]}",
             "public (%)": f"{line.public:.2f} ± {line.sd:.2f}",
             "ours (%)": f"{line.ours:.2f}, {_runs_words(line)}",
             "difference": effect_words(line.difference),
@@ -206,30 +207,32 @@ def benchmark(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def benchmark_not_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """NIID-Bench's public numbers (%) without a whole run of ours: a line per cell, a column per method."""
+    """Public numbers (%) of the rows' benchmark without a whole run of ours: cells by methods."""
     ours = benchmark_cells(rows)
     whole = ours[ours.verdict != NOT_TESTABLE]
     run = {(line.dataset, line.cell, line.method) for line in whole.itertuples()}
-    public = load_published("benchmarks").query("benchmark == 'niid_bench'")
-    keys = zip(public.dataset, public.cell, public.method, strict=True)
-    return _by_method(public[[key not in run for key in keys]]).drop(columns="benchmark")
+    printed = load_published("benchmarks")
+    printed = printed[printed.benchmark.isin(ours.benchmark)]
+    keys = zip(printed.dataset, printed.cell, printed.method, strict=True)
+    return _by_method(printed[[key not in run for key in keys]]).drop(columns="benchmark")
 
 
 def other_benchmarks(rows: pd.DataFrame) -> pd.DataFrame:
-    """Public numbers (%) of other benchmarks, none of which was run: as `benchmark_not_run`."""
-    return _by_method(load_published("benchmarks").query("benchmark != 'niid_bench'"))
+    """Public numbers (%) of a benchmark of which nothing was run: as `benchmark_not_run`."""
+    printed = load_published("benchmarks")
+    return _by_method(printed[~printed.benchmark.isin(public.MEASURES)])
 
 
-def _by_method(public: pd.DataFrame) -> pd.DataFrame:
+def _by_method(printed: pd.DataFrame) -> pd.DataFrame:
     """Public numbers in words: a line per benchmark and cell, a column per method."""
     shown = pd.DataFrame(
         {
-            "benchmark": one.benchmark.replace("flgo_bench", "FLGo-Bench").replace("fedbench", "FedBench"),
-            "data": f"{title_of(one.dataset)}, {(BENCHMARK_WORDS | ONLY_PUBLIC).get(one.cell, one.cell)}",
+            "benchmark": public.TITLES[one.benchmark],
+            "data": f"{title_of(one.dataset)}, {(public.CELL_WORDS | ONLY_PUBLIC).get(one.cell, one.cell)}",
             "method": method_style(one.method).label,
             "words": f"{one.accuracy:.2f}{f' ± {one.sd:.2f}' * bool(np.isfinite(one.sd))}",
         }
-        for one in public.itertuples()
+        for one in printed.itertuples()
     )
     wide = shown.pivot(index=["benchmark", "data"], columns="method", values="words").fillna("")
     order = pd.MultiIndex.from_frame(shown[["benchmark", "data"]].drop_duplicates())
@@ -238,7 +241,7 @@ def _by_method(public: pd.DataFrame) -> pd.DataFrame:
 
 def _runs_words(line: Any) -> str:
     """`3 seeds`, with the rounds of a short run and the number of diverged ones, if any."""
-    short = f", {line.rounds} rounds" * (line.rounds < BENCHMARK_ROUNDS)
+    short = f", {line.rounds} rounds" * (line.rounds < public.ROUNDS)
     return f"{line.seeds} seeds{short}{f', {line.diverged} diverged' * bool(line.diverged)}"
 
 

@@ -52,6 +52,17 @@ def test_adam_on_the_server(monkeypatch):
     assert state.memory["v"]["w"].item() == pytest.approx(v)
 
 
+def test_bias_correction_as_flower_has_it(monkeypatch):
+    """Round 1 has t = 2: 0.5 sqrt(1 - 0.75^2) / (1 - 0.5^2) = 0.44096 in place of 0.5; round 2 has t = 3."""
+    task = world(monkeypatch, fedopt, (2.2, 3.4))
+    seen, _, _ = play(task, make_method("fedadam", {**OPTIONS, "bias_correction": True}), 2)
+    first = 1 + 0.44096 * 0.5 / (math.sqrt(3.25) + 2)
+    change = 2.5 - first
+    m, v = 0.25 + 0.5 * change, 0.75 * 3.25 + 0.25 * change**2
+    rate = 0.5 * math.sqrt(1 - 0.75**3) / (1 - 0.5**3)
+    assert seen == pytest.approx([first, first + rate * m / (math.sqrt(v) + 2)], abs=1e-5)
+
+
 @pytest.mark.parametrize("name", ["fedavgm", "fedadam", "fedyogi"])
 def test_only_the_cohort_weighs_and_by_its_own_images(monkeypatch, name):
     """Clients of 3 and 1 images take part, a third of 12 does not: change 0.75 * 1 + 0.25 * 5 = 2."""

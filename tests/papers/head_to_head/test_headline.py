@@ -283,7 +283,7 @@ def test_a_contestant_without_rows_leaves_its_claims_not_run():
 def test_questions_without_rows_beyond_smoke_are_called_open():
     """The benchmark has rows at `reduced`, the devices at `smoke` only: the second stays open."""
     rows = {
-        headline.BENCHMARK: pd.DataFrame({"profile": ["smoke", "reduced"]}),
+        headline.BENCHMARKS[0]: pd.DataFrame({"profile": ["smoke", "reduced"]}),
         headline.DEVICES: pd.DataFrame({"profile": ["smoke"]}),
     }
     assert headline.open_questions(rows.get) == [
