@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedlib.analysis.decisions import INCONCLUSIVE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
-from fedlib.analysis.numbers import RowsOf, stated
+from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_time, leads, other_sets, public, scale, tables

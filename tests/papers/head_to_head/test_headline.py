@@ -289,7 +289,7 @@ def test_questions_without_rows_beyond_smoke_are_called_open():
     assert headline.open_questions(rows.get) == [
         "Still open, for want of runs longer than smoke: who gets there first in simulated time?"
     ]
-    assert headline.open_questions(lambda name: rows[headline.BENCHMARK]) == []
+    assert headline.open_questions(lambda name: rows[headline.BENCHMARKS[0]]) == []
 
 
 def test_the_gate_on_curves_looks_at_those_compared():
