@@ -30,7 +30,6 @@ def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = R
 
     words = rule.replace("_", " ")
     full = artifact == FULL_SIZE
-    in_readme = (rule, quantity, role, full) == (FASTEST, "return", "", False)
     in_findings = not full and (quantity, role) in (("return", ""), ("accuracy", "MNIST"))
     parts = ("full" * full, "return" * (quantity == "return"), role.lower().replace("-10", "10"))
     return Number(
@@ -38,7 +37,7 @@ def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = R
         what=f"FedDdrl's {quantity} less that of the rule '{words}' at as many uploads"
         f"{f', {role} alone' * bool(role)}{', clients of full size' * full}",
         unit=unit, artifacts=(artifact,), compute=compute,
-        places=(README,) * in_readme + (FINDINGS,) * in_findings + (NOTEBOOK,),
+        places=(FINDINGS,) * in_findings + (NOTEBOOK,),
     )  # fmt: skip
 
 
@@ -52,13 +51,12 @@ def _of_a_fifth(kept: str, rule: str, quantity: str, artifact: str = ROWS) -> Nu
     """Number of `_less_fifth`; kept: who the fifth is, `random` or `fastest`."""
     words = {"random": "a fifth of the clients at random", "fastest": "the fastest fifth of the clients"}
     full = artifact == FULL_SIZE
-    in_readme = (kept, quantity) == ("fastest", "return")
     parts = ("fedddrl", "full" * full, "return" * (quantity == "return"), f"{kept}-fifth")
     return Number(
         id="-".join(filter(None, parts)),
         what=f"FedDdrl's {quantity} less that of keeping {words[kept]}{', clients of full size' * full}",
         unit="" if quantity == "return" else "points", artifacts=(artifact,),
-        places=(README,) * in_readme + PLACES,
+        places=PLACES,
         compute=partial(_less_fifth, rule=rule, quantity=quantity, artifact=artifact),
     )  # fmt: skip
 

@@ -34,24 +34,7 @@ LENGTH = {
 EARLY_LEAD, CLIENTS = "feddrl/early_lead", "feddrl/clients_at_length"
 NOTEBOOK = "notebooks/01_feddrl.ipynb"
 BOTH = (PAGE, NOTEBOOK)
-OF_README_CELLS = ("", "cn-", "pa-", "mnist-", "mnist-cn-", "mnist-pa-", "authors-ce-", "authors-cn-")
-OF_README = (
-    *(f"feddrl-length-{scheme}{control}" for scheme in OF_README_CELLS for control in ("fedavg", "uniform")),
-    *(
-        f"feddrl-length-{scheme}late-{control}"
-        for scheme in OF_README_CELLS
-        for control in ("fedavg", "uniform", "untrained")
-    ),
-    *(f"feddrl-length-{cell}drawn-late-fedavg" for cell in ("", "cn-", "authors-ce-", "authors-cn-")),
-    *(
-        f"feddrl-length-{cell}-{control}"
-        for cell in ("exact", "ten")
-        for control in ("fedavg", "late-fedavg", "late-untrained", "drawn-late-fedavg")
-    ),
-    "feddrl-length-drawn-fedavg", "feddrl-length-ten-drawn-fedavg",
-    "feddrl-updates-exact", "feddrl-updates-length",
-    *(f"feddrl-{agent}-{data}" for agent in ("printed", "repaired") for data in ("fmnist", "mnist")),
-)  # fmt: skip
+OF_README = ("feddrl-length-fedavg", "feddrl-length-ten-fedavg")
 RIVALS = {
     "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
     "shuffled": "itself with shuffled input",

@@ -72,7 +72,7 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
     _reward("its other rounds", "other-rounds", 0.01),
     _while_it_trains(maximum_time_falls, "fall", "maximum time of a round"),
     _while_it_trains(net_fall, "net-fall", "that ratio over the ratio of as many workers at random"),
-    _mean_round("", "up to the threshold accuracy", THRESHOLD, PLACES),
+    _mean_round("", "up to the threshold accuracy", THRESHOLD, (FINDINGS, NOTEBOOK)),
 )  # fmt: skip
 IN_ALL_ROUNDS = _mean_round("-all", "over all rounds", math.inf, (FINDINGS, NOTEBOOK))
 NUMBERS = (*_OTHERS, IN_ALL_ROUNDS, *OF_TRAINING)

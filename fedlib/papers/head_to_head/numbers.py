@@ -6,7 +6,7 @@ import pandas as pd
 
 from fedlib.analysis.decisions import NOT_TESTABLE, SUPPORTED
 from fedlib.analysis.intervals import Interval, mean_interval
-from fedlib.analysis.numbers import FINDINGS, README, TIMES, Number, RowsOf, single
+from fedlib.analysis.numbers import FINDINGS, TIMES, Number, RowsOf, single
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_runs, public
 from fedlib.papers.head_to_head.claims import less_if_run
@@ -84,7 +84,6 @@ def _less(name: str, rival: str, words: str, artifact: str = ROWS) -> Number:
     which, title = OTHERS.get(artifact, ("", ""))
     one = " (one for all cells)" * (rival == "best")
     told = (FINDINGS,) * (bool(which) and name == "feddrl")
-    told += (README,) * (artifact == SECOND and (name, rival) == ("feddrl", "fedavg"))
     return Number(
         id=f"head-to-head-{which}{'-' * bool(which)}{name}-{words.split()[-1].lower()}",
         what=f"accuracy of {name} less that of {words}{one}, mean over the cells{', ' * bool(title)}{title}",
@@ -107,7 +106,7 @@ def _in_cell(artifact: str, rival: str, words: str, cell: str) -> Number:
         id=f"head-to-head-{which}-feddrl-{words.split()[-1].lower()}-{cell.split()[0].lower()}",
         what=f"accuracy of feddrl less that of {words}, {CELL_WORDS.get(cell, cell)}, {title}",
         unit="points", artifacts=(artifact,), compute=compute,
-        places=(*(README,) * (rival == "fedavg" and cell in OTHER_CELLS[_short(SECOND)]), FINDINGS),
+        places=(FINDINGS,),
     )  # fmt: skip
 
 
