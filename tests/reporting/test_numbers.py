@@ -25,6 +25,7 @@ from fedlib.papers.feddrl.headline import headline as feddrl
 from fedlib.papers.feddrl.headline import leads_at_length
 from fedlib.papers.frl.headline import headline as frl
 from fedlib.papers.head_to_head.headline import headline as head_to_head
+from fedlib.papers.head_to_head.on_all_sets import less_fedavg
 from fedlib.papers.start.headline import headline as start
 from fedlib.paths import project_root
 from fedlib.reporting import numbers, repetition
@@ -108,12 +109,13 @@ def test_a_page_states_each_of_its_numbers_and_no_other(page, values):
 @pytest.mark.parametrize("headline", HEADLINES, ids=lambda headline: headline.__module__.split(".")[2])
 def test_headlines_state_registered_numbers_only(headline, known, values):
     sentences = " ".join(headline(known.rows)).replace("−", "-")
-    of_dirichlet = {"0.1", "0.5"}  # concentrations
-    assert set(unregistered(sentences, [words(value) for value in values.values()])) <= of_dirichlet
+    known_levels = {"0.1", "0.5", "95 %"}  # Dirichlet's concentrations, the share of FedAvg's level
+    assert set(unregistered(sentences, [words(value) for value in values.values()])) <= known_levels
 
 
-def test_the_table_of_leads_states_registered_numbers_only(known, values):
-    cells = leads_at_length(known.rows).drop(columns="seeds").to_numpy().ravel()
+@pytest.mark.parametrize("table", [leads_at_length, less_fedavg])
+def test_tables_of_first_screens_state_registered_numbers_only(table, known, values):
+    cells = table(known.rows).drop(columns="seeds", errors="ignore").to_numpy().ravel()
     assert unregistered(" ".join(cells).replace("−", "-"), [words(value) for value in values.values()]) == []
 
 

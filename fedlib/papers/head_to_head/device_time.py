@@ -69,13 +69,22 @@ def _by_size(runs: pd.DataFrame, names: list[str]) -> str:
     whole = {name: ratio for name, ratio in ratios.items() if ratio.n == len(runs.loc[name])}
     sides = by_side(whole, above="later", below="sooner")
     return " ".join(
-        f"{name} reaches the target with every seed, and its ratio's interval (uncorrected) leaves out 1: by "
-        f"the size of the difference, which the sign test ignores, it is {side}."
+        f"{name} reaches it with every seed, in {_order(runs, name)[side == 'later']} {side}, and "
+        "its ratio's interval (uncorrected) leaves out 1: by the size of the difference, which the sign test "
+        f"ignores, it is {side}."
         for side in ("sooner", "later") for name in sides[side]
     )  # fmt: skip
 
 
-def _at_once(runs: pd.DataFrame, names: list[str]) -> str:
+def sooner_in_brief(rows: pd.DataFrame) -> str:
+    """Who reaches the target sooner than FedAvg: by sign tests at once (Holm), and by size alone."""
+    runs = per_run(named(rows)).set_index(["contestant", "seed"])
+    known = [name for name in TIMED if _share_sooner(runs, name)]
+    asked = f"Who reaches {100 * SHARE:.0f} % of FedAvg's level first?"
+    return " ".join(filter(None, [_at_once(runs, known, asked), _by_size(runs, known)]))
+
+
+def _at_once(runs: pd.DataFrame, names: list[str], asked: str = "Who gets there first?") -> str:
     """Which sign tests hold with Holm's correction for all methods; empty without any."""
     if not names:
         return ""
@@ -83,7 +92,7 @@ def _at_once(runs: pd.DataFrame, names: list[str]) -> str:
     held = [name for name, holds in zip(names, holm(p, level=0.05), strict=True) if holds]
     sides = f"{listed(held)} {'is' if len(held) == 1 else 'are'}" if held else "none is"
     return (
-        f"Who gets there first? By a sign test, corrected for {counted(len(names), 'method')} (Holm), "
+        f"{asked} By a sign test, corrected for {counted(len(names), 'method')} (Holm), "
         f"{sides} sooner or later than FedAvg."
     )
 

@@ -10,10 +10,9 @@ from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import device_time, leads, other_sets, public, scale, tables
+from fedlib.papers.head_to_head import device_time, leads, on_all_sets, other_sets, public, scale, tables
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
-    CELLS,
     LEARNED,
     best_baseline,
     less,
@@ -23,7 +22,7 @@ from fedlib.papers.head_to_head.claims import (
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training, holding
 from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
-from fedlib.papers.head_to_head.device_runs import PERMUTED, REDRAWN, ROUNDS, uninformed, untrained
+from fedlib.papers.head_to_head.device_runs import ROUNDS, uninformed, untrained
 from fedlib.papers.head_to_head.numbers import (
     BENCHMARKS,
     DEVICES,
@@ -32,11 +31,9 @@ from fedlib.papers.head_to_head.numbers import (
     ROWS,
     STRONGEST,
     judged_cells,
-    without_controls,
 )
 from fedlib.papers.head_to_head.quantities import benchmark_cells, equal_sizes, per_run
-from fedlib.papers.head_to_head.runs import SCALES
-from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, in_brief, standing_against
+from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
 from fedlib.words import counted
@@ -46,30 +43,16 @@ WIDE = 3.0  # points: a margin of the benchmark that is told
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Say who is ahead, in rounds (on other images, too) and in time; scale, benchmark, what is open."""
-    rows = rows_of(ROWS)
-    at_once = [] if rows.empty else [leads.at_once_words(rows)]
-    return [
-        " ".join([*comparison_in_brief(rows_of), *at_once]), *other_sets.in_short(rows_of),
-        *scale_in_brief(rows_of),
-        *benchmark_in_brief(rows_of), *devices_in_brief(rows_of), *open_questions(rows_of),
-    ]  # fmt: skip
+    """Say who is ahead, in rounds and in time; scale, benchmark, what is open.
 
-
-def comparison_in_brief(rows_of: RowsOf) -> list[str]:
-    """Say where the learned methods stand after as many rounds, with their effects against FedAvg."""
-    rows = rows_of(ROWS)
-    if rows.empty:
-        return ["No rows of the comparison are stored."]
-    runs = per_run(rows)
-    numbers = without_controls({LEARNED[name]: LESS[name] for name in _seen(runs)})
+    The numbers of the first are in `on_all_sets.less_fedavg`.
+    """
     told = [
-        words.replace(BEST, _best_words(runs)) for words in in_brief(numbers, rows_of, _where(runs, of=CELLS))
-    ]
-    less_fedavg = [
-        f"{LEARNED[name]} {standing_against(LESS[name]['FedAvg'], rows_of)[1]}" for name in _seen(runs)
-    ]
-    return [f"{words} Accuracy less FedAvg's: {', '.join(less_fedavg)}." for words in told]
+        on_all_sets.stand_words(rows_of), *other_sets.leads_on_all(rows_of),
+        on_all_sets.cells_words(rows_of), *scale_in_brief(rows_of), *benchmark_in_brief(rows_of),
+        *devices_in_brief(rows_of), *open_questions(rows_of),
+    ]  # fmt: skip
+    return [words for words in told if words]
 
 
 def scale_in_brief(rows_of: RowsOf) -> list[str]:
@@ -82,10 +65,10 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     """Three answers: does what learns beat FedAvg, what does, and what the comparison leaves open."""
     rows = rows_of(ROWS)
     if rows.empty:
-        return comparison_in_brief(rows_of)
+        return [on_all_sets.stand_words(rows_of)]
     trained = " ".join(all_training_words(rows, LEARNED))
     asked = {
-        "Does what learns on the server beat FedAvg?": comparison_in_brief(rows_of),
+        "Does what learns on the server beat FedAvg?": [on_all_sets.stand_words(rows_of)],
         "Which baseline does?": other_sets.leads_on_all(rows_of),
         "What does this rest on?": [*scale_in_brief(rows_of), trained],
     }
@@ -135,12 +118,9 @@ def comparison_evidence(rows_of: RowsOf) -> list[str]:
     return [words for words in told if words]
 
 
-def _where(runs: pd.DataFrame, of: int = 0) -> str:
-    """`Over 4 cells (5 seeds)`; of: the number of cells that are registered, named where more than these."""
+def _where(runs: pd.DataFrame) -> str:
     cells = runs.groupby(["dataset", "cell"]).ngroups
-    part = cells < of and set(runs.dataset) <= set(SCALES["paper"].datasets)
-    words = f"{cells} of the {of} registered cells" if part else counted(cells, "cell")
-    return f"Over {words} ({counted(runs.seed.nunique(), 'seed')})"
+    return f"Over {counted(cells, 'cell')} ({counted(runs.seed.nunique(), 'seed')})"
 
 
 def _seen(runs: pd.DataFrame) -> list[str]:
@@ -153,10 +133,6 @@ def _baselines(runs: pd.DataFrame) -> set[str]:
 
 def _best(runs: pd.DataFrame) -> str:
     return method_style(best_baseline(runs)).label
-
-
-def _best_words(runs: pd.DataFrame) -> str:
-    return f"{BEST} ({_best(runs)}, chosen on held-back images)" if _baselines(runs) else BEST
 
 
 def devices_answer(rows_of: RowsOf) -> list[str]:
@@ -178,12 +154,8 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
 
 
 def devices_in_brief(rows_of: RowsOf) -> list[str]:
-    """Leads after equal time that hold for all at once (Holm), then `who_is_ahead_in_time` in brief."""
-    numbers = {
-        name: {words: number for words, number in own.items() if words not in (PERMUTED, REDRAWN)}
-        for name, own in IN_TIME.items()
-    }
-    told = who_is_ahead_in_time(rows_of, in_brief, numbers, "Uncorrected, as the claims are decided,")
+    """Accuracy less FedAvg's after equal time, leads that hold for all at once (Holm), and who is sooner."""
+    told = who_is_ahead_in_time(rows_of, _less_fedavg_in_time, IN_TIME)
     if not told:
         return []
     rows = rows_of(DEVICES)
@@ -192,22 +164,24 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
         "over the policy taught on rewards of other decisions": holding(rows, uninformed),
     }  # fmt: skip
     held = "; ".join(f"{says} {rival}" for rival, says in rivals.items() if says)
-    seeds = counted(per_device_run(named(rows)).seed.nunique(), "seed")
-    at_once = f"After equal simulated time ({seeds}), corrected for all methods at once (Holm): {held}."
-    return [" ".join([at_once] * bool(held) + told)]
+    at_once = f"Corrected for all methods at once (Holm): {held}."
+    return [" ".join([*told, *[at_once] * bool(held), device_time.sooner_in_brief(rows)])]
 
 
-def who_is_ahead_in_time(rows_of: RowsOf, told: Telling, numbers: Numbers, where: str = "") -> list[str]:
-    """Name the methods that are ahead of each rival after equal simulated time; told: how.
+def _less_fedavg_in_time(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
+    values = {name: own["FedAvg"].value(rows_of) for name, own in numbers.items()}
+    told = [f"{name} {effect_words(value)}" for name, value in values.items() if value]
+    return [f"{where} accuracy less FedAvg's, in points: {', '.join(told)}."] * bool(told)
 
-    where: the start of the sentence; empty for the time and the number of seeds.
-    """
+
+def who_is_ahead_in_time(rows_of: RowsOf, told: Telling, numbers: Numbers) -> list[str]:
+    """Say where the methods stand after equal simulated time; told: how."""
     rows = rows_of(DEVICES)
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return []
     runs = per_device_run(named(rows))
     seeds = counted(runs.seed.nunique(), "seed")
-    return told(numbers, rows_of, where or f"After equal simulated time ({seeds})")
+    return told(numbers, rows_of, f"After equal simulated time ({seeds})")
 
 
 def _strongest(rows_of: RowsOf, runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
@@ -241,10 +215,11 @@ def benchmark_in_brief(rows_of: RowsOf) -> list[str]:
 
 
 def benchmark_answer(rows_of: RowsOf) -> list[str]:
-    """`benchmark_in_brief` with the difference in each cell, in one paragraph."""
+    """`benchmark_in_brief` with the difference in each cell and what seeds cannot tell, in one paragraph."""
     return _benchmark(
         rows_of,
         lambda line: "; ".join(filter(None, [effect_words(line.difference, "points"), _wide_margin(line)])),
+        caveats=lambda judged: _too_wide(judged) + _added_later(judged),
     )
 
 
@@ -285,7 +260,11 @@ def _named(cells: pd.DataFrame) -> str:
     )
 
 
-def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
+def _benchmark(
+    rows_of: RowsOf,
+    told_of: Callable[[Any], str],
+    caveats: Callable[[pd.DataFrame], str] = lambda judged: "",
+) -> list[str]:
     """A paragraph on the benchmarks' cells; told_of: words on a line of `benchmark_cells`, may be empty."""
     rows = rows_of(BENCHMARKS[0])
     if rows.empty:
@@ -303,8 +282,7 @@ def _benchmark(rows_of: RowsOf, told_of: Callable[[Any], str]) -> list[str]:
     differ = "" if (judged.verdict == REFUTED).any() else ", and differ in none"
     told = [
         f"Ours agree with {_benchmarks_words(judged)} in {(judged.verdict == SUPPORTED).sum()} of "
-        f"{len(judged)} cells run for all {public.ROUNDS} rounds{differ}."
-        f"{_too_wide(judged)}{_added_later(judged)}"
+        f"{len(judged)} cells run for all {public.ROUNDS} rounds{differ}.{caveats(judged)}"
     ]
     for (benchmark, dataset, cell), lines in judged.groupby(["benchmark", "dataset", "cell"], sort=False):
         parts = [

@@ -33,7 +33,11 @@ def ahead_words(rows: pd.DataFrame) -> str:
     sides: dict[str, list[str]] = {side: [] for side in STANDINGS}
     for name, one in bounds.items():
         sides[standing_of(one)].append(name)
-    told = {name: f"{_label(name)} ({effect_words(one, 'points')})" for name, one in bounds.items()}
+    lost = per_run(rows).groupby("contestant").diverged.agg(["sum", "size"])
+    told = {
+        name: f"{_label(name)} ({effect_words(one, 'points')}{_lost_words(*lost.loc[name])})"
+        for name, one in bounds.items()
+    }
     behind = ", ".join(told[name] for name in sides[BEHIND] if name in BASELINES)
     trail = f" Baselines behind FedAvg, uncorrected: {behind}." * bool(behind)
     if not (ahead := sides[AHEAD]):
@@ -43,6 +47,10 @@ def ahead_words(rows: pd.DataFrame) -> str:
         f"Ahead of FedAvg: {', '.join(told[name] for name in ahead)}; {learns or 'none'} of them by "
         f"reinforcement learning. {at_once_words(rows)}{trail}"
     )
+
+
+def _lost_words(diverged: int, runs: int) -> str:
+    return f"; {diverged} of {runs} runs diverged and count as 0" * bool(diverged)
 
 
 def _label(name: str) -> str:

@@ -19,30 +19,13 @@ from fedlib.papers.head_to_head.numbers import (
     THIRD,
     controls_of,
     twin_of,
-    without_controls,
 )
 from fedlib.papers.head_to_head.quantities import labelled, per_run
 from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_CELLS
-from fedlib.papers.head_to_head.standings import BEST, each_method, in_brief
+from fedlib.papers.head_to_head.standings import BEST, each_method
 from fedlib.papers.head_to_head.tables import differences_of
 from fedlib.plotting.style import method_style
 from fedlib.words import counted
-
-
-def in_short(rows_of: RowsOf) -> list[str]:
-    """Say where the learned methods stand on each other data set, without effects, and whose lead holds."""
-    found = []
-    for artifact in OTHERS:
-        if (rows := rows_of(artifact)).empty:
-            continue
-        runs = per_run(rows)
-        cells = counted(runs.cell.nunique(), "cell")
-        where = f"On {_titles(runs)} over {cells} ({counted(runs.seed.nunique(), 'seed')})"
-        told = in_brief(without_controls(_numbers(artifact, runs)), rows_of, where)
-        asked = repeat_words(rows) * (artifact == THIRD)
-        beside = " ".join(filter(None, (leads.at_once_words(rows), parting_words(rows), asked)))
-        found += [f"{words.replace(BEST, _best(runs))} {beside}" for words in told]
-    return found
 
 
 def answer(artifact: str, rows_of: RowsOf) -> list[str]:
@@ -56,7 +39,7 @@ def answer(artifact: str, rows_of: RowsOf) -> list[str]:
     asked = repeat_words(rows) * (artifact == THIRD)
     beside = (
         parting_words, leads.ahead_words, leads.divergence_words, leads.undiverged_words,
-        scale.worst_tenth_words, scale.worst_tenth_leads, scale.best_round_leads,
+        scale.worst_tenth_words, scale.worst_tenth_leads,
     )  # fmt: skip
     return [*order_words(artifact, rows_of), *filter(None, [asked, *told, *(tell(rows) for tell in beside)])]
 
@@ -207,8 +190,9 @@ def single_cell_leads(rows: pd.DataFrame) -> list[str]:
             ]  # fmt: skip
             controls = f"; there it is {listed(effects)}" * bool(effects)
             told.append(
-                f"Corrected for {counted(len(names), 'comparison')} (Holm), the lead of {title} over FedAvg "
-                f"with {cell} {holds}{controls}."
+                f"With {cell} on {_titles(per_run(own))} {title} is ahead of FedAvg, by "
+                f"{effect_words(mean_interval(gap.to_numpy().ravel()))} points; corrected for "
+                f"{counted(len(names), 'comparison')} there (Holm) this {holds}{controls}."
             )
     return told
 

@@ -69,12 +69,6 @@ def worst_tenth_leads(rows: pd.DataFrame) -> str:
     return _apart_words(per_run(rows), "worst_tenth", "The worst tenth less FedAvg's")
 
 
-def best_round_leads(rows: pd.DataFrame) -> str:
-    """Say whose best round is ahead of FedAvg's or behind, mean over the cells; empty without FedAvg."""
-    words = "The best round, which looks better the more a curve swings, less FedAvg's"
-    return _apart_words(per_run(rows), "best", words)
-
-
 def _apart_words(runs: pd.DataFrame, value: str, words: str) -> str:
     """Whose value differs from FedAvg's in the mean over the cells, the largest difference first."""
     levels = runs.pivot_table(index=["seed", *CELL], columns="contestant", values=value)

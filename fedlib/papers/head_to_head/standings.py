@@ -30,33 +30,6 @@ def each_method(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
     return [of_method(method, own, rows_of, where) for method, own in numbers.items()]
 
 
-def in_brief(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
-    """Say who is ahead of each rival and who is not, without effects, in one paragraph; where: its start."""
-    told, count = [], len(numbers)
-    for rival, found in standings(numbers, rows_of).items():
-        if len(found) == 1 and count > 1:
-            (standing,) = found
-            told.append(f"all {count} are {PHRASES[standing]} {rival.replace('its ', 'their ')}.")
-            continue
-        nobody = "none" if told else f"none of the {count} learned methods"
-        ahead = listed(list(found.get(AHEAD, {}))) or nobody
-        verb = "are" if len(found.get(AHEAD, {})) > 1 else "is"
-        others = [f"{one}: {', '.join(found[one])}" for one in PHRASES if one in found and one != AHEAD]
-        told.append(f"{ahead} {verb} ahead of {rival} ({'; '.join(others)}).")
-    first, *rest = told or [""]
-    return [" ".join([f"{where} {first}", *(f"{one[0].upper()}{one[1:]}" for one in rest)])] * bool(told)
-
-
-def standings(numbers: Numbers, rows_of: RowsOf) -> dict[str, dict[str, dict[str, str]]]:
-    """Rival -> standing -> methods that have it, with their effects."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for method, own in numbers.items():
-        for rival, number in own.items():
-            standing, effect = standing_against(number, rows_of)
-            found.setdefault(rival, {}).setdefault(standing, {})[method] = effect
-    return found
-
-
 def standing_against(number: Number, rows_of: RowsOf) -> tuple[str, str]:
     """Name a number's standing, one of `PHRASES`, and its effect in words."""
     found = number.value(rows_of)

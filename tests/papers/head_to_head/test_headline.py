@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedlib.errors import UsageError
-from fedlib.papers.head_to_head import claims, headline, numbers, other_sets
+from fedlib.papers.head_to_head import claims, headline, numbers, on_all_sets, other_sets
 from fedlib.papers.head_to_head.runs import CELLS
 from tests.support.head_to_head_rows import lines, table_of
 
@@ -20,22 +20,13 @@ def test_the_answer_is_a_sentence_for_each_method():
     first, *told = headline.comparison_answer(lambda name: rows)
     assert first.startswith("Ahead of FedAvg: FedDRL, untrained (+10.13")
     at_once = "Corrected for 3 comparisons with FedAvg (Holm), the leads of FedDRL (online) and "
-    stored = {numbers.ROWS: rows}
-    assert at_once in headline.headline(lambda name: stored.get(name, pd.DataFrame()))[0]
+    assert at_once in first
     assert told[0].startswith("Over 1 cell (3 seeds) FedDRL (online) is ahead of FedAvg (+10.1")
     assert " points) and the best baseline, FedAvg (+10.1" in told[0]
     assert "; equal within half a point to its untrained policy (−0.03 [−0.41, +0.35] points)" in told[0]
     assert told[0].endswith("; without rows against itself with clients shuffled (no rows).")
     assert told[1].startswith("Over 1 cell (3 seeds) FAVOR is behind FedAvg (−9.9")
     assert not any("less itself with permuted" in sentence for sentence in told)
-    (brief,) = headline.comparison_in_brief(lambda name: rows)
-    assert brief == (
-        "Over 1 of the 12 registered cells (3 seeds) FedDRL (online) is ahead of FedAvg (behind: "
-        "FAVOR). None is ahead of its untrained policy (equal within half a point: FedDRL (online); not run: "
-        "FAVOR). FedDRL (online) is ahead of the best baseline (FedAvg, chosen on held-back images) "
-        "(behind: FAVOR). Accuracy less FedAvg's: FedDRL (online) +10.10 [+9.85, +10.35] points, FAVOR "
-        "−9.90 [−10.15, −9.65] points."
-    )
 
 
 def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
@@ -45,7 +36,16 @@ def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
     second = table_of(**seeds | {"feddrl": [0.60, 0.612, 0.621]}).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/comparison": first, "head_to_head/second_set": second}
     learns, leads, rests = headline.conclusion(lambda name: stored.get(name, none))
-    assert learns.startswith("**Does what learns on the server beat FedAvg?** Over 1 of the 12 ")
+    assert learns == (
+        "**Does what learns on the server beat FedAvg?** Of 1 learned method, in the mean over 1 cell of "
+        "Fashion-MNIST and 1 cell of CIFAR-10 (JPEG), ahead of FedAvg: FedDRL (online) on CIFAR-10 (JPEG); "
+        "none is ahead of its untrained policy; all are behind the best baseline (FedYogi on Fashion-MNIST "
+        "and CIFAR-10 (JPEG), chosen on held-back images)."
+    )
+    table = on_all_sets.less_fedavg(lambda name: stored.get(name, none)).set_index("less FedAvg")
+    assert list(table.columns) == ["Fashion-MNIST, 1 cell", "CIFAR-10 (JPEG), 1 cell"]
+    assert list(table.index) == ["FedDRL (online)", "FedYogi"]
+    assert table.loc["FedDRL (online)", "CIFAR-10 (JPEG), 1 cell"] == "+10.10 [+9.85, +10.35]"
     assert leads == (
         "**Which baseline does?** Corrected for all comparisons with FedAvg (Holm), on Fashion-MNIST and "
         "CIFAR-10 (JPEG) the lead of FedYogi holds; of the learned methods that of FedDRL (online) "
@@ -144,7 +144,8 @@ def test_cells_that_part_are_told_where_their_mean_shows_nothing():
     assert f"+10.00 [+10.00, +10.00] ({next(iter(CELLS))})" in told
     assert f"−10.00 [−10.00, −10.00] ({UNEQUAL})" in told
     assert told.endswith(
-        "Corrected for 1 comparison (Holm), the lead of FedDRL (online) over FedAvg with cluster skew holds."
+        "With cluster skew on Fashion-MNIST FedDRL (online) is ahead of FedAvg, by +10.00 [+10.00, +10.00] "
+        "points; corrected for 1 comparison there (Holm) this holds."
     )
     assert other_sets.parting_words(ahead) == ""
     assert other_sets.parting_words(behind) == ""
@@ -153,8 +154,8 @@ def test_cells_that_part_are_told_where_their_mean_shows_nothing():
     assert alone.endswith("holds; there it is +0.5 [−5.9, +6.9] less itself with clients shuffled.")
     both = pd.concat([ahead, behind]).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/second_set": both}
-    (brief,) = other_sets.in_short(lambda name: stored.get(name, pd.DataFrame()))
-    assert brief.endswith(other_sets.parting_words(both))  # the mean over both is 0
+    brief = on_all_sets.cells_words(lambda name: stored.get(name, pd.DataFrame()))
+    assert brief == other_sets.single_cell_leads(both)[0]
 
 
 def test_a_second_data_set_stands_beside_the_claims():
@@ -171,10 +172,6 @@ def test_a_second_data_set_stands_beside_the_claims():
     assert "; behind the best baseline, FedYogi (−10.00 [−10.00, −10.00] points)" in told
     assert "without rows against its untrained policy" in told
     assert other_sets.answer(numbers.SECOND, lambda name: pd.DataFrame()) == []
-    assert other_sets.in_short(lambda name: pd.DataFrame()) == []
-    (brief,) = other_sets.in_short(lambda name: stored.get(name, pd.DataFrame()))
-    assert brief.startswith("On CIFAR-10 (JPEG) over 1 cell (2 seeds) none of the 1 learned ")
-    assert brief.endswith("Corrected for 2 comparisons with FedAvg (Holm), the lead of FedYogi holds.")
     by_id = {claim.id: claim for claim in claims.CLAIMS}
     beside = {
         number: [one for one in by_id[f"HEAD-C{number}"].supplements if one.artifact.endswith("second_set")]
@@ -204,8 +201,6 @@ def test_controls_on_the_third_set_stand_beside_their_claims():
     ]
     assert beside["HEAD-C3"] == ["", ""]  # clients shuffled, rewards permuted: no rows here
     assert beside["HEAD-C11"] == [""]
-    (told,) = other_sets.in_short(lambda name: rows if name == numbers.THIRD else pd.DataFrame())
-    assert "itself with" not in told  # of controls each method has its own
 
 
 def test_a_cell_that_was_not_run_has_no_number():
@@ -250,19 +245,19 @@ def test_the_third_set_answers_whether_the_lead_repeats(levels, says):
     stored = {numbers.THIRD: rows, numbers.SECOND: rows, numbers.ROWS: rows[:0]}
     assert words in other_sets.answer(numbers.THIRD, stored.__getitem__)
     assert words not in other_sets.answer(numbers.SECOND, stored.__getitem__)
-    second, third = other_sets.in_short(stored.__getitem__)
-    assert words not in second
-    assert third.endswith(words)
+    assert on_all_sets.cells_words(stored.__getitem__).endswith(words)
     assert other_sets.repeat_words(rows[~rows["run"].str.startswith("feddrl_untrained")]) == ""
 
 
 def test_a_rival_that_all_methods_trail_is_told_at_once():
     rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
-    (brief,) = headline.comparison_in_brief(lambda name: rows)
-    assert brief.startswith("Over 1 of the 12 registered cells (3 seeds) all 2 are behind FedAvg. ")
-    (smoke,) = headline.comparison_in_brief(lambda name: rows.assign(dataset="fmnist-embedded"))
-    assert smoke.startswith("Over 1 cell (3 seeds) all 2 are behind FedAvg. ")
-    assert "All 2 are behind the best baseline (FedAvg, chosen on held-back images). Accuracy" in brief
+    none = pd.DataFrame()
+    told = on_all_sets.stand_words(lambda name: rows if name == numbers.ROWS else none)
+    assert told == (
+        "Of 2 learned methods, in the mean over 1 cell of Fashion-MNIST, all are behind FedAvg; none is "
+        "ahead of its untrained policy; all are behind the best baseline (FedAvg on Fashion-MNIST, chosen on "
+        "held-back images)."
+    )
 
 
 def test_the_best_baseline_is_chosen_among_those_with_rows():

@@ -1,0 +1,93 @@
+"""Where the learned methods stand on all data sets at once: a sentence and a table, for the first screen."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from fedlib.analysis.intervals import effect_words
+from fedlib.analysis.numbers import Number, RowsOf
+from fedlib.analysis.tables import listed
+from fedlib.data.titles import title_of
+from fedlib.papers.head_to_head.claims import LEARNED, best_baseline
+from fedlib.papers.head_to_head.numbers import LESS, ON_OTHER_SETS, OTHERS, ROWS, STRONG_LESS
+from fedlib.papers.head_to_head.other_sets import repeat_words, single_cell_leads
+from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run
+from fedlib.papers.head_to_head.standings import BEST, standing_against
+from fedlib.plotting.style import method_style
+from fedlib.words import counted
+
+ALL = {ROWS: LESS, **ON_OTHER_SETS}  # artifact -> learned method -> its numbers, by the rival's words
+RIVALS = "FedAvg", "its untrained policy", BEST
+
+
+def stand_words(rows_of: RowsOf) -> str:
+    """Whether a learned method is ahead of FedAvg, of its untrained policy and of the best baseline."""
+    runs = _runs(rows_of)
+    if ROWS not in runs:
+        return "No rows of the comparison are stored."
+    where = listed([f"{counted(own.cell.nunique(), 'cell')} of {_title(own)}" for own in runs.values()])
+    number = counted(sum(name in set(runs[ROWS].contestant) for name in LEARNED), "learned method")
+    best: dict[str, list[str]] = {}
+    for own in runs.values():
+        best.setdefault(method_style(best_baseline(own)).label, []).append(_title(own))
+    chosen = listed([f"{name} on {listed(titles)}" for name, titles in best.items()])
+    told = "; ".join(_against(rival, runs, rows_of) for rival in RIVALS)
+    return f"Of {number}, in the mean over {where}, {told} ({chosen}, chosen on held-back images)."
+
+
+def _against(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> str:
+    """`none is ahead of FedAvg`, `all are behind the best baseline`, or who is ahead and on what."""
+    found = {
+        (artifact, name): standing_against(numbers[rival], rows_of)[0]
+        for artifact, own in runs.items()
+        for name, numbers in ALL[artifact].items()
+        if name in set(own.contestant)
+    }
+    if set(found.values()) == {BEHIND}:
+        return f"all are behind {rival}"
+    ahead = [
+        f"{LEARNED[name]} on {_title(runs[artifact])}"
+        for (artifact, name), standing in found.items() if standing == AHEAD
+    ]  # fmt: skip
+    return f"ahead of {rival}: {listed(ahead)}" if ahead else f"none is ahead of {rival}"
+
+
+def cells_words(rows_of: RowsOf) -> str:
+    """Leads over FedAvg in single cells, with their controls, and whether the one that was asked repeats."""
+    told = []
+    for artifact in ALL:
+        rows = rows_of(artifact)
+        if not rows.empty:
+            told += [*single_cell_leads(rows), repeat_words(rows) * (artifact == list(OTHERS)[-1])]
+    return " ".join(filter(None, told))
+
+
+def less_fedavg(rows_of: RowsOf) -> pd.DataFrame:
+    """Accuracy less FedAvg's (points), mean over the cells: learned methods and two baselines by data set."""
+    runs = _runs(rows_of)
+    columns = {
+        f"{_title(own)}, {counted(own.cell.nunique(), 'cell')}": _column(
+            {
+                **{LEARNED[name]: one["FedAvg"] for name, one in ALL[artifact].items()},
+                **STRONG_LESS[artifact],
+            },
+            rows_of,
+        )
+        for artifact, own in runs.items()
+    }
+    table = pd.DataFrame(columns)
+    return table[(table != "–").any(axis=1)].rename_axis("less FedAvg").reset_index()
+
+
+def _column(numbers: Mapping[str, Number], rows_of: RowsOf) -> dict[str, str]:
+    values = {name: number.value(rows_of) for name, number in numbers.items()}
+    return {name: effect_words(value) if value else "–" for name, value in values.items()}
+
+
+def _runs(rows_of: RowsOf) -> dict[str, pd.DataFrame]:
+    """Artifact -> its runs (`per_run`), of those with rows."""
+    return {name: per_run(rows) for name in ALL if not (rows := rows_of(name)).empty}
+
+
+def _title(runs: pd.DataFrame) -> str:
+    return listed([title_of(name) for name in runs.dataset.unique()])
