@@ -77,7 +77,7 @@ def _by_size(runs: pd.DataFrame, names: list[str]) -> str:
 
 
 def sooner_in_brief(rows: pd.DataFrame) -> str:
-    """Who reaches the target sooner than FedAvg: by sign tests at once (Holm), and by size alone."""
+    """Name who reaches the target sooner than FedAvg: by sign tests at once (Holm), and by size alone."""
     runs = per_run(named(rows)).set_index(["contestant", "seed"])
     known = [name for name in TIMED if _share_sooner(runs, name)]
     asked = f"Who reaches {100 * SHARE:.0f} % of FedAvg's level first?"

@@ -1,4 +1,4 @@
-"""Where the learned methods stand on all data sets at once: a sentence and a table, for the first screen."""
+"""Sentences and a table on all data sets at once, for the first screen of notebook 05."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ RIVALS = "FedAvg", "its untrained policy", BEST
 
 
 def stand_words(rows_of: RowsOf) -> str:
-    """Whether a learned method is ahead of FedAvg, of its untrained policy and of the best baseline."""
+    """Say whether a learned method is ahead of FedAvg, of its untrained policy, of the best baseline."""
     runs = _runs(rows_of)
     if ROWS not in runs:
         return "No rows of the comparison are stored."
