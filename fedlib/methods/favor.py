@@ -45,11 +45,10 @@ from fedlib.federation.client_updates import (
     train_cohort,
 )
 from fedlib.rl.dqn import DoubleDqn
-from fedlib.rl.replay import permute_rewards
+from fedlib.rl.replay import AGENTS, permute_rewards
 from fedlib.rl.vdn import Team, Transitions
 from fedlib.run import Run
 
-AGENTS = ("learning", "untrained", "permuted")
 TARGETS = {"mnist": 0.99, "fmnist": 0.85, "cifar10": 0.55}  # Omega (HEAD-A6)
 XI = 64.0
 NOT_FINITE = "the values of FAVOR's agent are not finite, since client models diverged; use smaller steps"

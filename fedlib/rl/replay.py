@@ -14,6 +14,7 @@ from torch import Tensor
 
 from fedlib.errors import check
 
+AGENTS = ("learning", "untrained", "permuted")  # two controls; "permuted": see `permute_rewards`
 PRIORITY_FLOOR = 1e-6  # FEDDRL-A18: every experience can be drawn
 
 
