@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.artifact import by_profile
 from fedlib.run import Run
 
 ALPHAS = {"MNIST": 0.05, "CIFAR-10": 0.4, "CrisisIBD": 0.2}  # of Balanced-MixUp, sec. 5
@@ -158,10 +157,7 @@ SCALES = {
         search=_search({0.0: (0.01, 0.03, 0.1, 0.3), 0.9: (0.001, 0.003, 0.01, 0.03)}, (10, 32), (None, 96)),
     ),
 }
-
-
-def scale_of(profile: str) -> Scale:
-    return SCALES[check_name("profile", profile, PROFILES)]
+scale_of = by_profile(SCALES)
 
 
 def base_run(profile: str, artifact: str, role: str, local: Local | None = None) -> Run:

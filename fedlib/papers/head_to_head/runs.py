@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
-from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.artifact import by_profile
 from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.run import Run
 
@@ -118,9 +117,7 @@ PROFILE_WORDS = {  # what a profile of the head to head is, on the first screen
     "paper": "the whole protocol",
 }
 
-
-def scale_of(profile: str) -> Scale:
-    return SCALES[check_name("profile", profile, PROFILES)]
+scale_of = by_profile(SCALES)
 
 
 def base_run(profile: str, artifact: str, dataset: str, cell: str) -> Run:
@@ -241,12 +238,14 @@ BENCHMARK_WORDS = {
 }  # fmt: skip
 BENCHMARK_ROUNDS = 50
 BENCHMARK_METHODS = {"fedavg": {}, "fedprox": {"mu": 0.01}, "fednova": {}, "scaffold": {}}
-_BENCHMARK_SIZES = {
-    "smoke": ("fmnist-embedded", ("dirichlet 0.5 cap",), 2, 1),
-    "reduced": ("fmnist", ("dirichlet 0.5 cap",), 5, 10),
-    "extended": ("fmnist", ("dirichlet 0.5 cap", "label_quantity 3"), BENCHMARK_ROUNDS, 10),
-    "paper": ("fmnist", tuple(BENCHMARK_CELLS), BENCHMARK_ROUNDS, 10),
-}
+_benchmark_sizes = by_profile(
+    {
+        "smoke": ("fmnist-embedded", ("dirichlet 0.5 cap",), 2, 1),
+        "reduced": ("fmnist", ("dirichlet 0.5 cap",), 5, 10),
+        "extended": ("fmnist", ("dirichlet 0.5 cap", "label_quantity 3"), BENCHMARK_ROUNDS, 10),
+        "paper": ("fmnist", tuple(BENCHMARK_CELLS), BENCHMARK_ROUNDS, 10),
+    }
+)
 
 
 def benchmark(profile: str) -> list[Run]:
@@ -255,7 +254,7 @@ def benchmark(profile: str) -> list[Run]:
     Images are scaled to [0, 1] and not standardised, as in its public code (HEAD-A16). Below `extended` with
     fewer rounds: then the rows decide nothing.
     """
-    dataset, cells, rounds, epochs = _BENCHMARK_SIZES[check_name("profile", profile, PROFILES)]
+    dataset, cells, rounds, epochs = _benchmark_sizes(profile)
     return [
         Run(
             paper=PAPER,
