@@ -224,8 +224,8 @@ class Favor(Method):
         after, report = finish_round(task, state, cohort, trained, sample_shares(task, cohort))
         local: LocalState = trained.state
         basis, known = state.memory["basis"], state.memory["known"].cpu().clone()
-        rows = torch.arange(len(known)).unsqueeze(1)
-        known[rows, torch.from_numpy(cohort.clients)] = compress(
+        replica = torch.arange(len(known)).unsqueeze(1)
+        known[replica, torch.from_numpy(cohort.clients)] = compress(
             flatten(local.params, cohort.clients.shape[1]), basis
         )
         known[:, -1:] = compress(flatten(after.params, 1), basis)
@@ -243,9 +243,9 @@ def reward(accuracy: Tensor, target: float) -> Tensor:
 
 
 def flatten(params: Tensors, models: int) -> Tensor:
-    """[R, models, P] on the CPU: parameters [R * models, ...], a row per model. NaN and infinities are 0."""
-    rows = torch.cat([tensor.detach().flatten(1) for tensor in params.values()], dim=1).cpu()
-    return rows.nan_to_num(posinf=0.0, neginf=0.0).unflatten(0, (-1, models))
+    """[R, models, P] on the CPU: parameters [R * models, ...], a vector a model. NaN and infinities are 0."""
+    vectors = torch.cat([tensor.detach().flatten(1) for tensor in params.values()], dim=1).cpu()
+    return vectors.nan_to_num(posinf=0.0, neginf=0.0).unflatten(0, (-1, models))
 
 
 def principal_components(models: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -152,10 +152,10 @@ class Ddpg:
 class _Network:
     """A main network that is trained, with its target and Adam's moments, on padded copies [R, P + padding].
 
-    Adam is torch's fused kernel, on one thread up to four times as fast as `networks.adam_`, whose last digits
-    the other agents' results have (benchmarks/NOTES.md, notes 40 and 43). It takes `VECTOR_WIDTH` numbers at
-    once and rounds those that are left over otherwise; with rows of a multiple of it none is, and an agent's
-    digits are the same in any stack.
+    Adam is torch's fused kernel, on one thread up to four times as fast as `networks.adam_`, whose last
+    digits the other agents' results have (benchmarks/NOTES.md, notes 40 and 43). It takes `VECTOR_WIDTH`
+    numbers at once and rounds those that are left over otherwise; with rows of a multiple of it none is, and
+    an agent's digits are the same in any stack.
     """
 
     def __init__(self, network: Mlp, flat: Tensor, target: Tensor, moments: Tensor) -> None:

@@ -73,8 +73,8 @@ class Transitions:
 
     def take(self, index: Tensor) -> "Transitions":
         """The transitions at index [R, B] of each replica."""
-        rows = torch.arange(len(index)).unsqueeze(1)
-        return Transitions(*(tensor[rows, index] for tensor in vars(self).values()))
+        replica = torch.arange(len(index)).unsqueeze(1)
+        return Transitions(*(tensor[replica, index] for tensor in vars(self).values()))
 
 
 @dataclass(frozen=True)

@@ -103,9 +103,9 @@ def record(history: np.ndarray, owners: np.ndarray, values: np.ndarray) -> np.nd
     entry of a window is always the current value.
     """
     history = history.copy()
-    rows = np.arange(len(owners))[:, None]
-    history[rows, owners] = np.concatenate(
-        [history[rows, owners][..., 1:], np.asarray(values)[..., None]], axis=-1
+    replica = np.arange(len(owners))[:, None]
+    history[replica, owners] = np.concatenate(
+        [history[replica, owners][..., 1:], np.asarray(values)[..., None]], axis=-1
     )
     return history
 

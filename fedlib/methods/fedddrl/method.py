@@ -208,7 +208,7 @@ class FedDdrl(Method):
         after, report = finish_round(task, state, cohort, trained, weights)  # 24
 
         accuracy = server_measures(task, after)[1].numpy()  # A_t (A9), lines 25 to 28
-        latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept)
+        latency = round_latency(world.devices, world.numbers, world.sizes, epochs, kept)
         share = latency / world.latency_unit(self.latency_unit, task.run.local_epochs)
         bias = state.memory["bias"].cpu().numpy()
         rewards = self.rewards(accuracy - before, round_cost(kept) / kept.shape[1], share, bias)
