@@ -44,7 +44,7 @@ def full_costs(task: Task, cohort: Cohort, unit: str = "largest") -> dict[str, l
 
 
 def probing_ranks(states: Tensor) -> np.ndarray:
-    """[R, N] ranks by probing latency, 0 is the fastest; equal ones by slot."""
+    """[R, K] ranks by probing latency, 0 is the fastest; equal ones by slot."""
     return states[..., PROBING].argsort(dim=-1, stable=True).argsort(dim=-1).numpy()
 
 
@@ -71,7 +71,7 @@ def first_histories(task: Task) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class DeviceEnvironment:
-    """The simulated devices behind a cohort, all arrays [R, N]; numbers: of the devices."""
+    """The simulated devices behind a cohort, all arrays [R, K]; numbers: of the devices."""
 
     devices: Devices
     numbers: np.ndarray
@@ -82,7 +82,7 @@ class DeviceEnvironment:
 
     @classmethod
     def of(cls, task: Task, cohort: Cohort) -> "DeviceEnvironment":
-        """Replica r's client k is device r * K + k: drawn by (seed, client)."""
+        """Replica r's client k is device r * N + k: drawn by (seed, client)."""
         devices = _all_devices(tuple(task.seeds), task.run.num_clients)
         numbers = cohort.clients + np.arange(len(task.seeds))[:, None] * task.run.num_clients
         sizes = task.sizes(cohort.clients)
@@ -99,7 +99,7 @@ class DeviceEnvironment:
     def observe(
         self, memory: dict[str, Any], loss: Tensor, progress: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """States [R, N, 10] by eq. (11), scaled as in A13, and the histories with this round's values."""
+        """States [R, K, 10] by eq. (11), scaled as in A13, and the histories with this round's values."""
         seconds = {"probing": self.probing_seconds, "upload": self.devices.upload_seconds[self.numbers]}
         histories = {n: record(memory[n].cpu().numpy(), self.clients, seconds[n]) for n in seconds}
         probing, upload = (recent(histories[n], self.clients) for n in seconds)
