@@ -23,7 +23,7 @@ from fedlib.engine import (
     keep_freed_memory,
     make_optimizer,
     make_work,
-    pass_rows,
+    pass_lanes,
     stream_keys,
     train,
 )
@@ -111,10 +111,10 @@ def engine(
     precision = choose_precision(precision, network, device, backend)
     widest = None
     if backend == "auto":
-        backend = choose_backend(network, device, rows=count, precision=precision)
-        widest = pass_rows(count_parameters(network), backend, device)
+        backend = choose_backend(network, device, lanes=count, precision=precision)
+        widest = pass_lanes(count_parameters(network), backend, device)
     optimizer = make_optimizer(local.optimizer, local.options)
-    settings = {"max_rows": widest, "precision": precision, "capture": capture}
+    settings = {"max_lanes": widest, "precision": precision, "capture": capture}
     trainer = change(Trainer(network, backend, optimizer, clients.batch, **settings))
     samples = clients.samples(device)
     works = [

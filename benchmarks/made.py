@@ -28,7 +28,7 @@ from fedlib.engine import (
     density_losses,
     make_optimizer,
     make_work,
-    pass_rows,
+    pass_lanes,
     stream_keys,
     train,
 )
@@ -52,8 +52,8 @@ def engine(backend: str, num_clients: int, images: int, batch: int) -> Contestan
     objective = Objective(density_losses, _inputs_as_targets)
     device = pixels.device
     model = make_made(FEATURES, hidden=HIDDEN).to(device)
-    widest = pass_rows(count_parameters(model), backend, device)
-    trainer = Trainer(model, backend, make_optimizer("adagrad"), batch, objective, max_rows=widest)
+    widest = pass_lanes(count_parameters(model), backend, device)
+    trainer = Trainer(model, backend, make_optimizer("adagrad"), batch, objective, max_lanes=widest)
     rows = range(num_clients)
     lists = list(np.arange(len(pixels)).reshape(num_clients, images))
     key = stream_keys([0] * num_clients, 1, rows)

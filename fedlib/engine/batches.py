@@ -1,7 +1,7 @@
-"""Data on the device, the work of each row, and the mini-batches that follow from it.
+"""Data on the device, the work of each lane, and the mini-batches that follow from it.
 
-A *row* is one client of one replica. Rows are what the engine stacks: every tensor that
-differs between clients has the rows as its leading axis, called C below.
+A *lane* is one client of one replica. Lanes are what the engine stacks: every tensor that
+differs between clients has the lanes as its leading axis, called C below.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from fedlib import seeds
 from fedlib.errors import check, check_name
 from fedlib.seeds import counter
 
-Whole = Sequence[int] | np.ndarray  # one whole number for each row
+Whole = Sequence[int] | np.ndarray  # one whole number for each lane
 _PADDING = 1 << 33  # sorts behind every 32-bit hash
 SAMPLE_ORDERS = ("shuffled", "stored")
 
@@ -80,11 +80,11 @@ def on_device(values: np.ndarray, device: torch.device | str) -> Tensor:
 
 @dataclass(frozen=True)
 class Work:
-    """Work of each row in a round: its samples, steps and learning rate.
+    """Work of each lane in a round: its samples, steps and learning rate.
 
     sizes, epochs, first_epoch: [C] on the host, since they fix the shapes of the work.
-    index: [C, max size] positions of the row's samples, padded with 0. key: [C] int64, the
-    row's random stream for this round (see `stream_keys`). Epoch numbers count from the
+    index: [C, max size] positions of the lane's samples, padded with 0. key: [C] int64, the
+    lane's random stream for this round (see `stream_keys`). Epoch numbers count from the
     start of the round, so that work can be continued: epochs first_epoch .. epochs - 1 run.
     order: "shuffled" draws a new order of the samples for every epoch, "stored" goes through `index`
     from front to back in each (a DataLoader without shuffling, as in the code of the FRL report).
@@ -104,17 +104,17 @@ class Work:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def select(self, rows: np.ndarray) -> "Work":
-        """The work of some rows, in the order given."""
-        at = on_device(rows, self.index.device)
-        width = int(self.sizes[rows].max(initial=1))
+    def select(self, lanes: np.ndarray) -> "Work":
+        """The work of some lanes, in the order given."""
+        at = on_device(lanes, self.index.device)
+        width = int(self.sizes[lanes].max(initial=1))
         return Work(
             self.replica[at],
             self.client[at],
             self.index[at, :width],
-            self.sizes[rows],
-            self.epochs[rows],
-            self.first_epoch[rows],
+            self.sizes[lanes],
+            self.epochs[lanes],
+            self.first_epoch[lanes],
             self.key[at],
             self.learning_rate[at],
             self.steps_limit,
@@ -134,10 +134,10 @@ class Work:
         return np.maximum(stop - start, 0)
 
 
-def stream_keys(seeds_of_rows: Sequence[int], round_index: int, clients: Whole) -> Tensor:
-    """[C] keys of the rows' random streams, from (seed, round, client)."""
+def stream_keys(seeds_of_lanes: Sequence[int], round_index: int, clients: Whole) -> Tensor:
+    """[C] keys of the lanes' random streams, from (seed, round, client)."""
     names = [
-        seeds.derive(s, "local", round_index, int(k)) for s, k in zip(seeds_of_rows, clients, strict=True)
+        seeds.derive(s, "local", round_index, int(k)) for s, k in zip(seeds_of_lanes, clients, strict=True)
     ]
     return torch.tensor(names, dtype=torch.int64) & 0xFFFFFFFF
 
@@ -155,7 +155,7 @@ def make_work(
     order: str = "shuffled",
     device: torch.device | str = "cpu",
 ) -> Work:
-    """Pad the clients' index lists and spread scalars over the rows.
+    """Pad the clients' index lists and spread scalars over the lanes.
 
     Raises UsageError for an empty client, a negative number of epochs or an unknown order.
     """
@@ -165,13 +165,13 @@ def make_work(
     for k in np.flatnonzero(sizes == 0):
         check(False, f"client {client[k]} has no samples; every client of a cohort needs at least 1")
     padded = np.zeros((count, int(sizes.max(initial=1))), dtype=np.int64)
-    for row, samples in enumerate(indices):
-        padded[row, : len(samples)] = samples
+    for lane, samples in enumerate(indices):
+        padded[lane, : len(samples)] = samples
     spread = {"epochs": epochs, "first_epoch": first_epoch}
     host = {name: np.broadcast_to(np.asarray(value, np.int64), (count,)) for name, value in spread.items()}
     check(bool((host["epochs"] >= 0).all()), f"local epochs {epochs} given; allowed: 0 or more")
 
-    def per_row(value: float | Sequence[float]) -> Tensor:
+    def per_lane(value: float | Sequence[float]) -> Tensor:
         return on_device(np.broadcast_to(np.asarray(value, np.float32), (count,)), device)
 
     return Work(
@@ -180,7 +180,7 @@ def make_work(
         index=on_device(padded, device),
         sizes=sizes,
         key=on_device(key.numpy(), device),
-        learning_rate=per_row(learning_rate),
+        learning_rate=per_lane(learning_rate),
         steps_limit=steps_limit,
         order=order,
         **host,
@@ -189,7 +189,7 @@ def make_work(
 
 @dataclass(frozen=True)
 class Batch:
-    """A mini-batch for each row. Leading axes [*C] are [C] when stacked, none for one client.
+    """A mini-batch for each lane. Leading axes [*C] are [C] when stacked, none for one client.
 
     index [*C, B] positions of the samples; mask [*C, B] 1.0 for a real sample, 0.0 for
     padding; targets [*C, B] labels (an input transform may put soft labels [*C, B, classes]
@@ -206,10 +206,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All mini-batches of some rows: index and mask [S, C, B], key [S, C].
+    """All mini-batches of some lanes: index and mask [S, C, B], key [S, C].
 
-    active: how many leading rows still work at each step (rows come with falling number of
-    steps, so the finished ones are at the end). full: no active row has padding at the step.
+    active: how many leading lanes still work at each step (lanes come with falling number of
+    steps, so the finished ones are at the end). full: no active lane has padding at the step.
     """
 
     index: Tensor
@@ -226,7 +226,7 @@ def epoch_order(key: Tensor, epoch: Tensor, sizes: Tensor, width: int) -> Tensor
     """[..., width] a random order of 0..size-1, followed by the padding positions.
 
     The order is that of hashes of (key, epoch, position): the same on every device, for one
-    row or many. key, epoch, sizes: [...].
+    lane or many. key, epoch, sizes: [...].
     """
     position = torch.arange(width, device=key.device)
     bits = counter.hash_bits(key[..., None], epoch[..., None], position)
@@ -235,10 +235,10 @@ def epoch_order(key: Tensor, epoch: Tensor, sizes: Tensor, width: int) -> Tensor
 
 
 def make_schedule(work: Work, batch_size: int) -> Schedule:
-    """The mini-batches of rows that are sorted by falling number of steps.
+    """The mini-batches of lanes that are sorted by falling number of steps.
 
     What steers the host (active, full) is computed on the host, the tensors on the device, from a
-    few numbers per row.
+    few numbers per lane.
     """
     device = work.index.device
     steps, per_epoch = work.steps(batch_size), work.steps_per_epoch(batch_size)
@@ -249,11 +249,11 @@ def make_schedule(work: Work, batch_size: int) -> Schedule:
     epoch, within = step // each, step % each
     table, first = _epoch_tables(work, int(per_epoch.max(initial=1)) * batch_size)
     table = table.view(table.shape[0], len(work), -1, batch_size)  # [E, C, steps per epoch, B]
-    row = torch.arange(len(work), device=device)
-    position = table[(epoch - first).clamp(max=table.shape[0] - 1), row, within]  # [S, C, B]
+    lane = torch.arange(len(work), device=device)
+    position = table[(epoch - first).clamp(max=table.shape[0] - 1), lane, within]  # [S, C, B]
     filled = within[..., None] * batch_size + torch.arange(batch_size, device=device) < sizes[:, None]
     return Schedule(
-        index=work.index[row[:, None], position.clamp(max=work.index.shape[1] - 1)],
+        index=work.index[lane[:, None], position.clamp(max=work.index.shape[1] - 1)],
         mask=(filled & (since < count)[..., None]).to(torch.float32),
         key=counter.hash_bits(work.key, step),
         **_host_part(steps, first_step, per_epoch, work.sizes, batch_size),
@@ -270,10 +270,10 @@ def _host_part(
 
 
 def _epoch_tables(work: Work, width: int) -> tuple[Tensor, int]:
-    """[E, C, width] the order of each row's samples in the epochs to run, and the first one's number.
+    """[E, C, width] the order of each lane's samples in the epochs to run, and the first one's number.
 
     One table serves all epochs where the order is the stored one.
-    A row of few samples is through with its epochs long before the others and needs no further ones.
+    A lane of few samples is through with its epochs long before the others and needs no further ones.
     """
     first = int(work.first_epoch.min()) if len(work) else 0  # the epochs before have been run
     if work.order == "stored":

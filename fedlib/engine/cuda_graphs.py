@@ -3,7 +3,7 @@
 A `GraphBuffers` is memory that stays where it is: the local models of a pass, its settings, and the
 mini-batches of the next few steps. A step reads the batch at a counter on the device and moves the
 counter on, so that a pass is copies in, one replay per step, copies out, and nothing waits for the
-host. There is one graph per number of rows that still work (and per whether the batch is full, where
+host. There is one graph per number of lanes that still work (and per whether the batch is full, where
 batch normalisation asks for it). Buffers are kept for the process and serve all rounds, seeds and
 methods whose shapes are equal: learning rates and local rules are values in their memory.
 
@@ -24,7 +24,7 @@ from fedlib.engine.batches import Batch, Samples, Schedule, Work
 from fedlib.engine.hardware.device import current, side_stream
 from fedlib.engine.layers.stackable import prints_all
 from fedlib.engine.local_rule import LocalRule
-from fedlib.engine.minibatches import Chunk, chunk_steps, mean_over_steps, segments
+from fedlib.engine.minibatches import Chunk, chunk_steps, mean_over_steps, spans
 from fedlib.engine.state import LocalState
 from fedlib.engine.steps.choose import make_step
 from fedlib.engine.trainer import Trainer
@@ -82,27 +82,27 @@ class CapturedGraph:
 
 
 class GraphBuffers:
-    """Fixed memory for passes of up to `len(work)` rows, and the steps recorded on it."""
+    """Fixed memory for passes of up to `len(work)` lanes, and the steps recorded on it."""
 
     def __init__(
         self, trainer: Trainer, samples: Samples, state: LocalState, work: Work, rule: LocalRule | None
     ) -> None:
-        self.rows, self.device, batch = len(work), samples.device, trainer.batch_size
+        self.lanes, self.device, batch = len(work), samples.device, trainer.batch_size
         self.trainer, self.samples = trainer, samples
         self.record = CudaRecorder(self.device) if self.device.type == "cuda" else CallRecorder()
         self.state = state.empty()
         self.rule = None if rule is None else rule.empty()
-        self.rate = self._zeros(self.rows)
-        self.owner = self._zeros(2, self.rows, dtype=torch.int64)  # replica, client
-        self.steps = min(chunk_steps(samples, self.rows, batch), _LONGEST_CHUNK)
-        self.index = self._zeros(self.steps, self.rows, batch, dtype=torch.int64)
+        self.rate = self._zeros(self.lanes)
+        self.owner = self._zeros(2, self.lanes, dtype=torch.int64)  # replica, client
+        self.steps = min(chunk_steps(samples, self.lanes, batch), _LONGEST_CHUNK)
+        self.index = self._zeros(self.steps, self.lanes, batch, dtype=torch.int64)
         self.targets, self.key = torch.zeros_like(self.index), torch.zeros_like(self.index[:, :, 0])
         self.mask = torch.ones_like(self.index, dtype=torch.float32)
         self.share = self.mask / batch
         self.x = self._input_memory()
-        self.losses = self._zeros(self.steps, self.rows)
+        self.losses = self._zeros(self.steps, self.lanes)
         self.cursor = self._zeros(1, dtype=torch.int64)
-        self.inputs: dict[int, Tensor | None] = {}  # active rows -> their part of `x`
+        self.inputs: dict[int, Tensor | None] = {}  # active lanes -> their part of `x`
         self.recorded: dict[tuple[int, bool], CapturedGraph] = {}
         self.normalises = any(isinstance(m, nn.BatchNorm2d) for m in trainer.model.modules())
 
@@ -119,7 +119,7 @@ class GraphBuffers:
     def run(
         self, state: LocalState, work: Work, schedule: Schedule, samples: Samples, rule: LocalRule | None
     ) -> tuple[LocalState, Tensor]:
-        """Run a pass; return the trained state, in the buffers' own memory, and the rows' mean loss [C]."""
+        """Run a pass; return the trained state, in the buffers' own memory, and the lanes' mean loss [C]."""
         fulls = [full or not self.normalises for full in schedule.full]
         kinds = [*zip(schedule.active, fulls, strict=True)]
         for kind in dict.fromkeys(kinds):  # before the state is loaded, since a warm-up trains
@@ -127,7 +127,7 @@ class GraphBuffers:
                 self.recorded[kind] = self._recording(*kind)
         now = self._load(state, work, rule)
         losses = self._zeros(len(schedule), len(work))
-        for steps, active in segments(schedule, self.steps):
+        for steps, active in spans(schedule, self.steps):
             self._fill(Chunk.gather(self.trainer, samples, schedule, steps, active), active)
             for at in range(steps.start, steps.stop):
                 self.recorded[kinds[at]].replay()
@@ -158,7 +158,7 @@ class GraphBuffers:
         return CapturedGraph(self.record(warm_up, step), step)
 
     def _inputs_of(self, active: int) -> Tensor | None:
-        """[steps, ...] the inputs of `active` rows, in the forward pass's layout."""
+        """[steps, ...] the inputs of `active` lanes, in the forward pass's layout."""
         if self.x is not None and active not in self.inputs:
             shape = self.trainer.forward.fetch(self.samples, self.index[:1, :active]).shape[1:]
             self.inputs[active] = self.x[: self.steps * shape.numel()].view(self.steps, *shape)
@@ -201,12 +201,12 @@ def run_captured(
     schedule: Schedule,
     rule: LocalRule | None,
 ) -> tuple[LocalState, Tensor]:
-    """`run_steps` on recorded steps: the trained local state and the rows' mean training loss [C].
+    """`run_steps` on recorded steps: the trained local state and the lanes' mean training loss [C].
 
     The state returned is the buffers' own: copy it before the next pass.
     """
     key = _key(trainer, samples, state, rule)
-    if key not in _KEPT or _KEPT[key].rows < len(work):
+    if key not in _KEPT or _KEPT[key].lanes < len(work):
         if key in _KEPT:
             _forget(key)
         while len(_KEPT) >= _MOST_KEPT:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedlib.engine.batches import Batch, Samples, Schedule, Work
 from fedlib.engine.local_rule import LocalRule
-from fedlib.engine.minibatches import Chunk, chunk_steps, mean_over_steps, segments
+from fedlib.engine.minibatches import Chunk, chunk_steps, mean_over_steps, spans
 from fedlib.engine.state import LocalState
 from fedlib.engine.steps.choose import make_step
 from fedlib.engine.trainer import Trainer
@@ -21,11 +21,11 @@ def run_steps(
     schedule: Schedule,
     rule: LocalRule | None,
 ) -> Tensor:
-    """All steps of the schedule on `state`, in place; the rows' mean training loss [C]."""
+    """All steps of the schedule on `state`, in place; the lanes' mean training loss [C]."""
     losses = torch.zeros(len(schedule), len(work), device=samples.device)
     rate, step, active = uniform_rate(work), None, 0
     longest = chunk_steps(samples, len(work), trainer.batch_size)
-    for steps, now in segments(schedule, longest):
+    for steps, now in spans(schedule, longest):
         if now != active:
             active = now
             part = state.select(slice(0, active))
@@ -50,7 +50,7 @@ def _batches(chunk: Chunk, work: Work) -> Iterator[tuple[Tensor | None, Batch, T
 
 
 def uniform_rate(work: Work) -> float | Tensor:
-    """The rows' common learning rate as a number, or all of them [C]; always [C] on a GPU: no waiting."""
+    """The lanes' common learning rate as a number, or all of them [C]; always [C] on a GPU: no waiting."""
     rates = work.learning_rate
     if rates.device.type == "cpu" and bool((rates == rates[0]).all()):
         return float(rates[0])

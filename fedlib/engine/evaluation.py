@@ -19,19 +19,19 @@ from fedlib.engine.cuda_graphs import forget_captures
 from fedlib.engine.hardware.device import is_out_of_memory
 from fedlib.engine.hardware.precision import products_in
 from fedlib.engine.objective import Objective, cross_entropy
-from fedlib.engine.reference_loop import at_row
+from fedlib.engine.reference_loop import at_lane
 from fedlib.engine.state import Tensors
 from fedlib.engine.trainer import Trainer
 
 _PLAIN = Objective()
-# rows * images in one forward pass: on a CPU few enough that activations stay in its cache
+# lanes * images in one forward pass: on a CPU few enough that activations stay in its cache
 IMAGES_PER_PASS = {"cpu": 500, "cuda": 8000}
-LEAST_PER_ROW = 8  # images: with hundreds of rows, one at a time takes four times as long
+LEAST_PER_LANE = 8  # images: with hundreds of lanes, one at a time takes four times as long
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """loss [C] mean cross-entropy in nats and accuracy [C] in [0, 1] of each row; count [C] samples."""
+    """loss [C] mean cross-entropy in nats and accuracy [C] in [0, 1] of each lane; count [C] samples."""
 
     loss: Tensor
     accuracy: Tensor
@@ -39,7 +39,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Segments:
+class RaggedIndex:
     """The samples of several clients, one client after the other, on the device.
 
     index [M] positions of the samples, count [C] float32 how many each client has. owner [M] whose a
@@ -53,7 +53,7 @@ class Segments:
     places: Tensor | None = None
 
     @classmethod
-    def of(cls, lists: Sequence[np.ndarray], device: torch.device) -> Segments:
+    def of(cls, lists: Sequence[np.ndarray], device: torch.device) -> RaggedIndex:
         """From the clients' index lists."""
         sizes = np.array([len(index) for index in lists], dtype=np.int64)
         joined = np.concatenate([np.asarray(index, np.int64) for index in lists])
@@ -65,7 +65,7 @@ class Segments:
     def sums(self, values: Tensor) -> Tensor:
         """[C] sums of values [M] over each client's samples.
 
-        On a GPU `index_add_` adds in an order of chance: there the rows of a padded table are summed.
+        On a GPU `index_add_` adds in an order of chance: there the lanes of a padded table are summed.
         """
         if self.places is None:
             return torch.zeros_like(self.count).index_add_(0, self.owner, values)
@@ -73,7 +73,7 @@ class Segments:
 
 
 def places_of(sizes: np.ndarray) -> np.ndarray:
-    """[C, largest] int64 where segments of `sizes` [C] lie one behind the other; their total for padding."""
+    """[C, largest] int64 where lists of `sizes` [C] lie one behind the other; their total for padding."""
     place = np.arange(sizes.max(initial=0))
     starts = np.cumsum(sizes) - sizes
     return np.where(place < sizes[:, None], starts[:, None] + place, sizes.sum())
@@ -84,53 +84,53 @@ def padded_sums(values: Tensor, places: Tensor) -> Tensor:
     return torch.cat([values, values.new_zeros(1)])[places].sum(dim=1)
 
 
-def evaluate_rows(
+def evaluate_lanes(
     trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]
 ) -> Evaluation:
-    """Each row's model on the samples of its own index list (ragged lists are fine)."""
+    """Each lane's model on the samples of its own index list (ragged lists are fine)."""
     totals = torch.zeros(3, len(indices), device=samples.device)
-    for rows, _, index, outputs, mask in _row_passes(trainer, samples, params, buffers, indices):
-        totals[:, rows] += _sums(outputs, samples.labels[index], mask)
+    for lanes, _, index, outputs, mask in _lane_passes(trainer, samples, params, buffers, indices):
+        totals[:, lanes] += _sums(outputs, samples.labels[index], mask)
     count = totals[2].clamp(min=1)
     return Evaluation(totals[0] / count, totals[1] / count, totals[2])
 
 
-def correct_rows(
+def correct_lanes(
     trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]
 ) -> Tensor:
-    """[C, largest list] 1.0 where a row's model is right about the sample at that place of its list.
+    """[C, largest list] 1.0 where a lane's model is right about the sample at that place of its list.
 
     Places behind the end of a shorter list hold 0.
     """
     longest = max((len(i) for i in indices), default=0)
     found = torch.zeros(len(indices), max(longest, 1), device=samples.device)
-    for rows, start, index, outputs, mask in _row_passes(trainer, samples, params, buffers, indices):
+    for lanes, start, index, outputs, mask in _lane_passes(trainer, samples, params, buffers, indices):
         right = (outputs.argmax(dim=-1) == samples.labels[index]).float() * mask
-        found[rows, start : start + index.shape[1]] = right
+        found[lanes, start : start + index.shape[1]] = right
     return found
 
 
-def _row_passes(
+def _lane_passes(
     trainer: Trainer, samples: Samples, params: Tensors, buffers: Tensors, indices: Sequence[np.ndarray]
 ) -> Iterator[tuple[Tensor, int, Tensor, Tensor, Tensor]]:
-    """Forward passes: (rows [c], first place of the lists, index [c, B], outputs [c, B, classes], mask).
+    """Forward passes: (lanes [c], first place of the lists, index [c, B], outputs [c, B, classes], mask).
 
-    Rows come with falling length, so those that still have samples are a prefix.
+    Lanes come with falling length, so those that still have samples are a prefix.
     """
     device = samples.device
     sizes = np.array([len(i) for i in indices])
     order = np.argsort(-sizes, kind="stable")
     at = on_device(order, device)
-    rows = {n: t[at] for n, t in params.items()}, {n: t[at] for n, t in buffers.items()}
+    lanes = {n: t[at] for n, t in params.items()}, {n: t[at] for n, t in buffers.items()}
     table = np.zeros((len(sizes), int(sizes.max(initial=1))), dtype=np.int64)
-    for position, row in enumerate(order):
-        table[position, : sizes[row]] = indices[row]
+    for position, lane in enumerate(order):
+        table[position, : sizes[lane]] = indices[lane]
     padded, limit = on_device(table, device), on_device(sizes[order], device)
     forward, start = _inference(trainer), 0
     while start < sizes.max(initial=0):
         active = int((sizes > start).sum())
         index = padded[:active, start : start + _width(trainer, len(sizes), device)]
-        models = _prefix(rows[0], active), _prefix(rows[1], active)
+        models = _prefix(lanes[0], active), _prefix(lanes[1], active)
         outputs = _if_it_fits(trainer, index, partial(forward, samples, *models, index))
         if outputs is not None:
             place = torch.arange(start, start + index.shape[1], device=device)
@@ -143,10 +143,10 @@ def _images(trainer: Trainer, device: torch.device) -> int:
     return usual if known is None else min(usual, known)
 
 
-def _width(trainer: Trainer, rows: int, device: torch.device) -> int:
-    """Images of each row in one forward pass."""
-    usual, known = max(LEAST_PER_ROW, IMAGES_PER_PASS[device.type] // max(rows, 1)), trainer.limit.images
-    return usual if known is None else max(1, min(usual, known // max(rows, 1)))
+def _width(trainer: Trainer, lanes: int, device: torch.device) -> int:
+    """Images of each lane in one forward pass."""
+    usual, known = max(LEAST_PER_LANE, IMAGES_PER_PASS[device.type] // max(lanes, 1)), trainer.limit.images
+    return usual if known is None else max(1, min(usual, known // max(lanes, 1)))
 
 
 def _if_it_fits(trainer: Trainer, index: Tensor, compute: Callable[[], Tensor]) -> Tensor | None:
@@ -162,22 +162,22 @@ def _if_it_fits(trainer: Trainer, index: Tensor, compute: Callable[[], Tensor]) 
     return None
 
 
-def evaluate_segments(
+def evaluate_clients(
     trainer: Trainer,
     samples: Samples,
     params: Tensors,
     buffers: Tensors,
-    segments: Sequence[Segments | Sequence[np.ndarray]],
+    indices: Sequence[RaggedIndex | Sequence[np.ndarray]],
 ) -> list[Evaluation]:
     """Evaluate one model per replica on the data of each of its clients.
 
-    segments[r]: index lists of replica r's clients, or `Segments` of them, which spares putting them on
+    indices[r]: index lists of replica r's clients, or `RaggedIndex` of them, which spares putting them on
     the device again. Returns one Evaluation per replica, with one entry per client. The clients'
     samples are joined, so their sizes cost nothing.
     """
     results = []
-    for replica, lists in enumerate(segments):
-        own = lists if isinstance(lists, Segments) else Segments.of(lists, samples.device)
+    for replica, lists in enumerate(indices):
+        own = lists if isinstance(lists, RaggedIndex) else RaggedIndex.of(lists, samples.device)
         model = _prefix(params, replica + 1, replica), _prefix(buffers, replica + 1, replica)
         means = [
             own.sums(v) / own.count.clamp(min=1) for v in per_sample(trainer, samples, *model, own.index)
@@ -224,9 +224,9 @@ def _inference(trainer: Trainer):
     @torch.no_grad()
     def infer(samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:
         forward.bind(params, buffers, training=False)
-        row = torch.zeros(len(index), dtype=torch.int64, device=index.device)
+        zeros = torch.zeros(len(index), dtype=torch.int64, device=index.device)
         batch = Batch(
-            index, torch.ones_like(index, dtype=torch.float32), samples.labels[index], row, row, row
+            index, torch.ones_like(index, dtype=torch.float32), samples.labels[index], zeros, zeros, zeros
         )
         return forward(samples, batch, _PLAIN, True)[0]
 
@@ -238,9 +238,9 @@ def _loop_inference(trainer: Trainer):
     def infer(samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:
         trainer.model.eval()
         outputs = []
-        for row in range(len(index)):
-            with at_row(trainer.model, params, buffers, row):
-                outputs.append(trainer.model(samples.fetch(index[row])))
+        for lane in range(len(index)):
+            with at_lane(trainer.model, params, buffers, lane):
+                outputs.append(trainer.model(samples.fetch(index[lane])))
         return torch.stack(outputs)
 
     return infer

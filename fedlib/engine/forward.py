@@ -23,7 +23,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from fedlib.engine.batches import Batch, Samples
 from fedlib.engine.hardware.precision import has_tiles, in_float32, multiplies_bfloat16, reduced
 from fedlib.engine.layers.stackable import unstackable_layers
-from fedlib.engine.layers.stacked import StackedModel, fold_rows
+from fedlib.engine.layers.stacked import StackedModel, fold_lanes
 from fedlib.engine.objective import Objective
 from fedlib.errors import check, check_name
 from fedlib.models import count_parameters
@@ -67,13 +67,13 @@ def choose_backend(
     device: torch.device,
     asked: str = "auto",
     *,
-    rows: int | None = None,
+    lanes: int | None = None,
     precision: str = "float32",
     sample: Tensor | None = None,
 ) -> str:
     """The backend for a model on a device: a fixed rule, so that repeats are bit for bit.
 
-    rows: replicas times clients of a round, where that is known; on a CPU a single convolutional
+    lanes: replicas times clients of a round, where that is known; on a CPU a single convolutional
     network gains nothing from stacked layers (the growth table: 0.94 times the plain loop).
     precision: as `choose_precision` gives it; in bf16 stacked layers are faster than the loop at any size.
     sample: an input [1, ...], where other inputs than vectors and images are to be told apart.
@@ -97,7 +97,7 @@ def choose_backend(
         return "stacked"
     if device.type == "cpu" and count_parameters(model) >= LOOP_FROM_PARAMETERS_ON_CPU:
         return "loop"
-    if device.type == "cpu" and rows == 1 and any(isinstance(m, nn.Conv2d) for m in model.modules()):
+    if device.type == "cpu" and lanes == 1 and any(isinstance(m, nn.Conv2d) for m in model.modules()):
         return "loop"
     return "vmap" if unknown else "stacked"
 
@@ -120,7 +120,7 @@ def _only_in_the_loop(model: nn.Module) -> list[str]:
 
 
 class Forward(ABC):
-    """Outputs [C, B, ...] of the bound rows on a batch, and the batch as the objective sees it."""
+    """Outputs [C, B, ...] of the bound lanes on a batch, and the batch as the objective sees it."""
 
     @abstractmethod
     def bind(self, params: dict[str, Tensor], buffers: dict[str, Tensor], **settings: Any) -> None:
@@ -136,7 +136,7 @@ class Forward(ABC):
 
     @abstractmethod
     def outputs(self, x: Tensor, batch: Batch, full: bool) -> Tensor:
-        """Outputs [C, B, ...] of the bound rows."""
+        """Outputs [C, B, ...] of the bound lanes."""
 
     def __call__(
         self, samples: Samples, batch: Batch, objective: Objective, full: bool
@@ -164,7 +164,7 @@ class StackedForward(Forward):
     def arrange(self, x):
         if self.model.starts_flat:
             return x.flatten(2)
-        return fold_rows(x) if x.ndim == 5 else x
+        return fold_lanes(x) if x.ndim == 5 else x
 
     def fetch(self, samples, index):
         if self.model.starts_flat:

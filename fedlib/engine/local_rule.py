@@ -30,9 +30,9 @@ from fedlib.errors import check
 
 @dataclass(frozen=True)
 class LocalRule:
-    """A penalty towards given parameters and an offset of the gradient; one of each per row.
+    """A penalty towards given parameters and an offset of the gradient; one of each per lane.
 
-    proximal: mu, a number or one per row [C]. anchor: parameter name -> [C, ...]; None: the
+    proximal: mu, a number or one per lane [C]. anchor: parameter name -> [C, ...]; None: the
     parameters that training starts from. offset: parameter name -> [C, ...]. Parameters that are
     not named have no such term.
     """
@@ -42,7 +42,7 @@ class LocalRule:
     offset: Mapping[str, Tensor] | None = None
 
     def at(self, start: Mapping[str, Tensor]) -> LocalRule:
-        """The rule with all values given, for rows that start from parameters `start` [C, ...].
+        """The rule with all values given, for lanes that start from parameters `start` [C, ...].
 
         Raises UsageError for a name that the model does not have and for an anchor without `proximal`.
         """
@@ -55,15 +55,15 @@ class LocalRule:
             return self
         first = next(iter(start.values()))
         anchor = {n: copy_of(t) for n, t in start.items()} if self.anchor is None else self.anchor
-        return replace(self, proximal=_per_row(self.proximal, len(first), first.device), anchor=anchor)
+        return replace(self, proximal=_per_lane(self.proximal, len(first), first.device), anchor=anchor)
 
-    def select(self, rows: Tensor | slice | np.ndarray) -> LocalRule:
-        """The rule of some rows; a number for all of them stays one."""
+    def select(self, lanes: Tensor | slice | np.ndarray) -> LocalRule:
+        """The rule of some lanes; a number for all of them stays one."""
 
         def of(value: Any) -> Any:
             if isinstance(value, Mapping):
-                return {name: tensor[rows] for name, tensor in value.items()}
-            return value[rows] if np.ndim(value) else value
+                return {name: tensor[lanes] for name, tensor in value.items()}
+            return value[lanes] if np.ndim(value) else value
 
         return LocalRule(of(self.proximal), of(self.anchor), of(self.offset))
 
@@ -100,11 +100,11 @@ class LocalRule:
             if offset is not None:
                 grad.add_(offset)
 
-    def penalty(self, params: Mapping[str, Tensor], row: int) -> Tensor | float:
+    def penalty(self, params: Mapping[str, Tensor], lane: int) -> Tensor | float:
         """Penalty added to a client's loss: (mu / 2) ||w - anchor||^2 + <offset, w>."""
-        distance = sum(((params[n] - w_t[row]) ** 2).sum() for n, w_t in (self.anchor or {}).items())
-        product = sum((params[n] * h[row]).sum() for n, h in (self.offset or {}).items())
-        return product if self.proximal is None else self.proximal[row] / 2 * distance + product
+        distance = sum(((params[n] - w_t[lane]) ** 2).sum() for n, w_t in (self.anchor or {}).items())
+        product = sum((params[n] * h[lane]).sum() for n, h in (self.offset or {}).items())
+        return product if self.proximal is None else self.proximal[lane] / 2 * distance + product
 
     def _named(self) -> tuple[Mapping[str, Tensor] | None, Mapping[str, Tensor] | None]:
         return self.anchor, self.offset
@@ -119,7 +119,7 @@ def _zeros(named: Mapping[str, Tensor] | None) -> dict[str, Tensor] | None:
     return None if named is None else {name: torch.zeros_like(tensor) for name, tensor in named.items()}
 
 
-def _per_row(value: float | np.ndarray | Tensor, rows: int, device: torch.device) -> Tensor:
+def _per_lane(value: float | np.ndarray | Tensor, lanes: int, device: torch.device) -> Tensor:
     if isinstance(value, Tensor):
-        return value.to(device, torch.float32).expand(rows).contiguous()
-    return on_device(np.broadcast_to(np.asarray(value, np.float32), (rows,)), device)
+        return value.to(device, torch.float32).expand(lanes).contiguous()
+    return on_device(np.broadcast_to(np.asarray(value, np.float32), (lanes,)), device)

@@ -17,7 +17,7 @@ CHUNK_BYTES = {"cpu": 4 << 20, "cuda": 64 << 20}  # inputs gathered at once; on 
 
 @dataclass(frozen=True)
 class Chunk:
-    """The mini-batches of a few steps of `active` rows; every tensor has the steps first.
+    """The mini-batches of a few steps of `active` lanes; every tensor has the steps first.
 
     x: inputs in the layout of the forward pass; None where the objective makes its own.
     """
@@ -46,8 +46,8 @@ class Chunk:
         )
 
 
-def segments(schedule: Schedule, longest: int) -> Iterator[tuple[slice, int]]:
-    """Runs of at most `longest` steps with the same number of active rows: (steps, active)."""
+def spans(schedule: Schedule, longest: int) -> Iterator[tuple[slice, int]]:
+    """Spans of at most `longest` steps with the same number of active lanes: (steps, active)."""
     start = 0
     for active, steps in groupby(schedule.active):
         stop = start + len(list(steps))
@@ -56,10 +56,10 @@ def segments(schedule: Schedule, longest: int) -> Iterator[tuple[slice, int]]:
         start = stop
 
 
-def chunk_steps(samples: Samples, rows: int, batch_size: int) -> int:
+def chunk_steps(samples: Samples, lanes: int, batch_size: int) -> int:
     """Number of steps whose inputs are gathered at once."""
     image = samples.inputs[0].numel() * torch.empty((), dtype=samples.dtype).element_size()
-    return max(1, CHUNK_BYTES[samples.device.type] // (rows * batch_size * image))
+    return max(1, CHUNK_BYTES[samples.device.type] // (lanes * batch_size * image))
 
 
 def mean_over_steps(losses: Tensor, schedule: Schedule) -> Tensor:

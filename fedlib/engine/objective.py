@@ -1,6 +1,6 @@
 """Local objectives: per-sample losses of the model's outputs.
 
-An objective sees leading row axes [*C] (none for one client), so that the same few lines
+An objective sees leading lane axes [*C] (none for one client), so that the same few lines
 serve the loop, vmap and stacked backends. The engine averages over real samples and adds
 what a `LocalRule` adds. A method extends it without touching the engine:
 

@@ -1,8 +1,8 @@
 """Local optimisers on stacked parameters.
 
 All of them are elementwise, so the formulas are those of `torch.optim`; only the learning
-rate and the step count have the row axis. State keys are torch.optim's own, so that the
-loop backend can hand its state over. The rows that take part are a prefix: the tensors
+rate and the step count have the lane axis. State keys are torch.optim's own, so that the
+loop backend can hand its state over. The lanes that take part are a prefix: the tensors
 given are views [:active] of the full ones, hence the others cannot change.
 """
 
@@ -23,8 +23,8 @@ State = dict[str, list[Tensor]]  # torch.optim's state key -> one [C, ...] tenso
 class LocalOptimizer:
     """`update(params, grads, state, learning_rate, steps)` changes params and state in place.
 
-    learning_rate: a float, or [C] where rows differ. steps: [C] float, steps taken by each
-    row including this one. state_keys: what is kept of each parameter, 0 at first.
+    learning_rate: a float, or [C] where lanes differ. steps: [C] float, steps taken by each
+    lane including this one. state_keys: what is kept of each parameter, 0 at first.
     """
 
     name: str

@@ -30,12 +30,12 @@ def train_one_client(
     work: Work,
     schedule: Schedule,
     rule: LocalRule | None,
-    row: int,
+    lane: int,
 ) -> Tensor:
-    """Train row `row` of `state` in place; returns its mean training loss (scalar tensor, nats)."""
+    """Train lane `lane` of `state` in place; returns its mean training loss (scalar tensor, nats)."""
     model = trainer.model.train()
-    with at_row(model, state.params, state.buffers, row):
-        return _train(trainer, model, samples, state, work, schedule, rule, row)
+    with at_lane(model, state.params, state.buffers, lane):
+        return _train(trainer, model, samples, state, work, schedule, rule, lane)
 
 
 def _train(
@@ -46,22 +46,22 @@ def _train(
     work: Work,
     schedule: Schedule,
     rule: LocalRule | None,
-    row: int,
+    lane: int,
 ) -> Tensor:
     names = dict(model.named_parameters())
-    optimizer = _torch_optimizer(trainer, names, state, float(work.learning_rate[row]), row)
+    optimizer = _torch_optimizer(trainer, names, state, float(work.learning_rate[lane]), lane)
     losses, sizes = [], []
-    for x, batch in _batches(trainer, samples, work, schedule, row):
+    for x, batch in _batches(trainer, samples, work, schedule, lane):
         loss = _batch_loss(trainer, model, samples, x, batch)
         losses.append(loss.detach())
         sizes.append(batch.index.numel())
         if rule is not None:
-            loss = loss + rule.penalty(names, row)
+            loss = loss + rule.penalty(names, lane)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    state.steps[row] += len(losses)
-    _store(names, optimizer, state, row)
+    state.steps[lane] += len(losses)
+    _store(names, optimizer, state, lane)
     return _mean(losses, sizes, samples.device)
 
 
@@ -74,10 +74,10 @@ def _mean(losses: list[Tensor], sizes: list[int], device: torch.device) -> Tenso
 
 
 @contextmanager
-def at_row(model: nn.Module, params: Tensors, buffers: Tensors, row: int) -> Iterator[None]:
-    """Inside, the module's parameters and buffers are row `row` of stacked tensors, not copies of it."""
-    pairs = [(p, params[name][row]) for name, p in model.named_parameters()]
-    pairs += [(b, buffers[name][row]) for name, b in model.named_buffers()]
+def at_lane(model: nn.Module, params: Tensors, buffers: Tensors, lane: int) -> Iterator[None]:
+    """Inside, the module's parameters and buffers are lane `lane` of stacked tensors, not copies of it."""
+    pairs = [(p, params[name][lane]) for name, p in model.named_parameters()]
+    pairs += [(b, buffers[name][lane]) for name, b in model.named_buffers()]
     own = [tensor.data for tensor, _ in pairs]
     for tensor, values in pairs:
         tensor.data = values
@@ -89,31 +89,31 @@ def at_row(model: nn.Module, params: Tensors, buffers: Tensors, row: int) -> Ite
 
 
 def _batches(
-    trainer: Trainer, samples: Samples, work: Work, schedule: Schedule, row: int
+    trainer: Trainer, samples: Samples, work: Work, schedule: Schedule, lane: int
 ) -> Iterator[tuple[Tensor | None, Batch]]:
-    """The row's mini-batches, gathered a few at once; inputs None: the objective makes its own."""
-    count = sum(row < active for active in schedule.active)
+    """The lane's mini-batches, gathered a few at once; inputs None: the objective makes its own."""
+    count = sum(lane < active for active in schedule.active)
     own = trainer.objective.inputs is not None
-    replica, client = work.replica[row], work.client[row]
+    replica, client = work.replica[lane], work.client[lane]
     ones = torch.ones(trainer.batch_size, device=samples.device)
     longest = chunk_steps(samples, 1, trainer.batch_size)
     for start in range(0, count, longest):
         steps = slice(start, min(start + longest, count))
-        index = schedule.index[steps, row]
+        index = schedule.index[steps, lane]
         inputs = [None] * len(index) if own else samples.fetch(index).unbind()
-        parts = (index.unbind(), samples.labels[index].unbind(), schedule.key[steps, row].unbind())
+        parts = (index.unbind(), samples.labels[index].unbind(), schedule.key[steps, lane].unbind())
         at_steps = range(steps.start, steps.stop)
         for at, x, chosen, targets, key in zip(at_steps, inputs, *parts, strict=True):
-            size = _size(schedule, at, row)
+            size = _size(schedule, at, lane)
             yield (
                 x if x is None else trainer.arrange(x[:size]),
                 Batch(chosen[:size], ones[:size], targets[:size], replica, client, key),
             )
 
 
-def _size(schedule: Schedule, step: int, row: int) -> int:
+def _size(schedule: Schedule, step: int, lane: int) -> int:
     """Samples of a mini-batch: the last of an epoch may be smaller."""
-    return schedule.mask.shape[2] if schedule.full[step] else int(schedule.mask[step, row].sum())
+    return schedule.mask.shape[2] if schedule.full[step] else int(schedule.mask[step, lane].sum())
 
 
 def _batch_loss(
@@ -129,22 +129,22 @@ def _batch_loss(
 
 
 def _torch_optimizer(
-    trainer: Trainer, names: dict[str, nn.Parameter], state: LocalState, rate: float, row: int
+    trainer: Trainer, names: dict[str, nn.Parameter], state: LocalState, rate: float, lane: int
 ) -> torch.optim.Optimizer:
-    """torch.optim's optimiser, continuing from the row's stored state."""
+    """torch.optim's optimiser, continuing from the lane's stored state."""
     spec = trainer.optimizer
     optimizer = spec.torch_class(names.values(), lr=rate, **spec.torch_options)
-    if state.steps[row] > 0:
+    if state.steps[lane] > 0:
         for at, p in enumerate(names.values()):
-            kept = {key: tensors[at][row].clone() for key, tensors in state.optimizer.items()}
-            optimizer.state[p] = {"step": state.steps[row].clone().cpu(), **kept}
+            kept = {key: tensors[at][lane].clone() for key, tensors in state.optimizer.items()}
+            optimizer.state[p] = {"step": state.steps[lane].clone().cpu(), **kept}
     return optimizer
 
 
 def _store(
-    names: dict[str, nn.Parameter], optimizer: torch.optim.Optimizer, state: LocalState, row: int
+    names: dict[str, nn.Parameter], optimizer: torch.optim.Optimizer, state: LocalState, lane: int
 ) -> None:
     for at, p in enumerate(names.values()):
         for key, tensors in state.optimizer.items():
             if key in optimizer.state[p]:  # no gradient, no state: a frozen parameter
-                tensors[at][row] = optimizer.state[p][key]
+                tensors[at][lane] = optimizer.state[p][key]

@@ -1,4 +1,4 @@
-"""State that local training changes: the stacked local models of the rows."""
+"""State that local training changes: the stacked local models of the lanes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class LocalState:
-    """Local models of C rows: parameters, buffers, optimiser state and steps taken, [C, ...] each."""
+    """Local models of C lanes: parameters, buffers, optimiser state and steps taken, [C, ...] each."""
 
     params: Tensors
     buffers: Tensors
     optimizer: State
     steps: Tensor  # [C] float32
 
-    def select(self, rows: Tensor | slice) -> LocalState:
-        """Some rows: views for a slice, copies for a tensor of row numbers."""
+    def select(self, lanes: Tensor | slice) -> LocalState:
+        """Some lanes: views for a slice, copies for a tensor of lane numbers."""
         return LocalState(
-            {n: t[rows] for n, t in self.params.items()},
-            {n: t[rows] for n, t in self.buffers.items()},
-            {key: [t[rows] for t in tensors] for key, tensors in self.optimizer.items()},
-            self.steps[rows],
+            {n: t[lanes] for n, t in self.params.items()},
+            {n: t[lanes] for n, t in self.buffers.items()},
+            {key: [t[lanes] for t in tensors] for key, tensors in self.optimizer.items()},
+            self.steps[lanes],
         )
 
     def empty(self) -> LocalState:
@@ -44,10 +44,10 @@ class LocalState:
         for mine, theirs in zip(self._tensors(), other._tensors(), strict=True):
             mine.copy_(theirs)
 
-    def write(self, rows: Tensor, other: LocalState) -> None:
-        """Put `other`'s rows at the row numbers `rows`."""
+    def write(self, lanes: Tensor, other: LocalState) -> None:
+        """Put `other`'s lanes at the lane numbers `lanes`."""
         for mine, theirs in zip(self._tensors(), other._tensors(), strict=True):
-            mine[rows] = theirs
+            mine[lanes] = theirs
 
     def _tensors(self) -> list[Tensor]:
         optimizer = [t for tensors in self.optimizer.values() for t in tensors]
@@ -56,7 +56,7 @@ class LocalState:
 
 @dataclass(frozen=True)
 class Trained:
-    """Result of local training: the local models and each row's mean training loss [C], in nats."""
+    """Result of local training: the local models and each lane's mean training loss [C], in nats."""
 
     state: LocalState
     loss: Tensor

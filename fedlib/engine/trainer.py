@@ -1,4 +1,4 @@
-"""Trainer: the settings of local training that all rows share."""
+"""Trainer: the settings of local training that all lanes share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from fedlib.engine.state import LocalState, Tensors
 class Trainer:
     """Settings of local training.
 
-    max_rows: at most so many rows in one pass; rows of like length share a pass. limit: what was
+    max_lanes: at most so many lanes in one pass; lanes of like length share a pass. limit: what was
     learned about the device's memory, shared by all trainers made from this one. capture: record
     steps as CUDA graphs; None: on a GPU.
     """
@@ -31,7 +31,7 @@ class Trainer:
     optimizer: LocalOptimizer
     batch_size: int
     objective: Objective = field(default_factory=Objective)
-    max_rows: int | None = None
+    max_lanes: int | None = None
     precision: str = "float32"  # of local training; see `fedlib.engine.hardware.precision`
     capture: bool | None = None
     limit: PassLimit = field(default_factory=PassLimit, compare=False)

@@ -1,7 +1,7 @@
 """Local training of a cohort as one computation.
 
-Rows are sorted by falling number of mini-batches, so the rows that still work at a step are
-a prefix of the stacked tensors: ragged clients cost no masked work, and a finished row is
+Lanes are sorted by falling number of mini-batches, so the lanes that still work at a step are
+a prefix of the stacked tensors: ragged clients cost no masked work, and a finished lane is
 out of reach of the step. Only the last, smaller batch of an epoch needs a mask.
 """
 
@@ -34,30 +34,32 @@ def train(
     loss = torch.zeros(len(work), device=samples.device)
     rule = None if rule is None else rule.at(state.params)
     with products_in(trainer.precision, samples.device):
-        for part in cut(by_falling_steps(work.steps(trainer.batch_size)), trainer.max_rows):
+        for part in cut(by_falling_steps(work.steps(trainer.batch_size)), trainer.max_lanes):
             while len(part):
-                rows = part[: trainer.limit.width(len(part))]
-                if _fits(trainer, samples, state, work, rule, rows, loss):
-                    part = part[len(rows) :]
+                lanes = part[: trainer.limit.width(len(part))]
+                if _fits(trainer, samples, state, work, rule, lanes, loss):
+                    part = part[len(lanes) :]
                 else:
                     forget_captures()
-                    trainer.limit.too_wide(len(rows), samples.device)
+                    trainer.limit.too_wide(len(lanes), samples.device)
     return Trained(state, loss)
 
 
-def _fits(trainer, samples, state, work, rule, rows, loss) -> bool:
-    """Train some rows; False, with `state` as it was, if memory does not suffice for them."""
+def _fits(trainer, samples, state, work, rule, lanes, loss) -> bool:
+    """Train some lanes; False, with `state` as it was, if memory does not suffice for them."""
     try:
-        _train_pass(trainer, samples, state, work, rule, rows, loss)
+        _train_pass(trainer, samples, state, work, rule, lanes, loss)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        if len(rows) == 1:
+        if len(lanes) == 1:
             raise _shortage(trainer, samples.device, error) from error
-        if _in_place(trainer, samples, rows):  # the state may have changed already
+        if _in_place(trainer, samples, lanes):  # the state may have changed already
             raise
         return False
-    trainer.limit.proven[trainer.batch_size] = max(trainer.limit.proven.get(trainer.batch_size, 0), len(rows))
+    trainer.limit.proven[trainer.batch_size] = max(
+        trainer.limit.proven.get(trainer.batch_size, 0), len(lanes)
+    )
     return True
 
 
@@ -75,21 +77,21 @@ def _train_pass(
     state: LocalState,
     work: Work,
     rule: LocalRule | None,
-    rows: np.ndarray,
+    lanes: np.ndarray,
     loss: Tensor,
 ) -> None:
-    whole = len(rows) == len(work) and bool((rows == np.arange(len(work))).all())
-    in_place = _in_place(trainer, samples, rows)
-    at = slice(rows[0], rows[-1] + 1) if in_place else on_device(rows, samples.device)
+    whole = len(lanes) == len(work) and bool((lanes == np.arange(len(work))).all())
+    in_place = _in_place(trainer, samples, lanes)
+    at = slice(lanes[0], lanes[-1] + 1) if in_place else on_device(lanes, samples.device)
     part = state.select(at)
-    part_work = work if whole else work.select(rows)
+    part_work = work if whole else work.select(lanes)
     rule = rule if whole or rule is None else rule.select(at)
     schedule = make_schedule(part_work, trainer.batch_size)
     if trainer.backend == "loop":
         losses = torch.stack(
             [
-                train_one_client(trainer, samples, part, part_work, schedule, rule, row)
-                for row in range(len(rows))
+                train_one_client(trainer, samples, part, part_work, schedule, rule, lane)
+                for lane in range(len(lanes))
             ]
         )
     elif _captures(trainer, samples):
@@ -101,10 +103,10 @@ def _train_pass(
         state.write(at, part)
 
 
-def _in_place(trainer: Trainer, samples: Samples, rows: np.ndarray) -> bool:
-    """Whether a pass may work on the state itself: neighbouring rows that surely fit in memory."""
-    fits = samples.device.type == "cpu" or len(rows) <= trainer.limit.proven.get(trainer.batch_size, 0)
-    return fits and not _captures(trainer, samples) and bool((np.diff(rows) == 1).all())
+def _in_place(trainer: Trainer, samples: Samples, lanes: np.ndarray) -> bool:
+    """Whether a pass may work on the state itself: neighbouring lanes that surely fit in memory."""
+    fits = samples.device.type == "cpu" or len(lanes) <= trainer.limit.proven.get(trainer.batch_size, 0)
+    return fits and not _captures(trainer, samples) and bool((np.diff(lanes) == 1).all())
 
 
 def _captures(trainer: Trainer, samples: Samples) -> bool:

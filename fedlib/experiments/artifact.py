@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fedlib.errors import check, check_name
 from fedlib.run import Run
@@ -21,6 +21,13 @@ PROFILES = ("smoke", "reduced", "extended", "paper")
 USUAL_PROFILES = ("smoke", "reduced", "paper")  # `extended` only where an artifact has a plan for it
 KINDS = ("table", "figure", "check")
 DEFAULT_SEEDS = {"smoke": 1, "reduced": 3, "extended": 5, "paper": 5}
+
+_Sizes = TypeVar("_Sizes")
+
+
+def by_profile(sizes: Mapping[str, _Sizes]) -> Callable[[str], _Sizes]:
+    """Return the function profile -> its entry of `sizes`; it raises UsageError for an unknown profile."""
+    return lambda profile: sizes[check_name("profile", profile, PROFILES)]
 
 
 @dataclass(frozen=True)

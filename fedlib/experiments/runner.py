@@ -103,7 +103,6 @@ def run_runs(
     resume_across_commits: bool = False,
     progress: Progress | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    join_methods: bool | None = None,
     wait: bool = True,
     from_the_end: bool = False,
     tracker: Tracker | None = None,
@@ -111,12 +110,10 @@ def run_runs(
 ) -> Outcome:
     """Compute those of `runs` that are not in the store; return all that are, in the order given.
 
-    join_methods: train runs of FedAvg and FedProx that share all shapes as one computation. None: on a
-    GPU; a CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14). wait: for what
-    other processes are at work on, too. from_the_end: last group first, for a second process: the two
-    meet in the middle, and runs that share data or what comes before round 1 stay in one of them. tracker:
-    sees every round's rows beside the store (`fedlib.experiments.tracking`). told: the settings that a
-    progress line has (`labels.distinctions`); None: those that tell these runs from each other.
+    wait: for what other processes are at work on, too. from_the_end: last group first, for a second
+    process: the two meet in the middle, and runs that share data or what comes before round 1 stay in one of
+    them. tracker: sees every round's rows beside the store (`fedlib.experiments.tracking`). told: the
+    settings that a progress line has (`labels.distinctions`); None: those that tell these runs apart.
     """
     check_command_numbers(max_replicas, max_clients_per_pass, checkpoint_seconds)
     for run in runs:
@@ -124,7 +121,7 @@ def run_runs(
     for members in selection.group(runs):
         check_run_names(members[0])
     where = resolve_device(device)
-    groups = selection.group(runs, joined=where.type == "cuda" if join_methods is None else join_methods)
+    groups = selection.group(runs, joined=selection.joins_methods(where.type))
     context = Context(
         store=store if isinstance(store, Store) else Store(store),
         device=where,

@@ -145,3 +145,11 @@ def group(runs: Sequence[Run], *, joined: bool = False) -> list[list[Run]]:
     for run in _distinct(runs):
         groups.setdefault(run.joint_key if joined else run.group_key, []).append(run)
     return list(groups.values())
+
+
+def joins_methods(device: str) -> bool:
+    """Whether runs of FedAvg and FedProx that share all shapes train as one computation: on a GPU.
+
+    A CPU is busy with one group's clients already (benchmarks/NOTES.md, note 14).
+    """
+    return device == "cuda"

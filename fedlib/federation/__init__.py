@@ -12,7 +12,7 @@ from fedlib.federation.client_updates import (
     method_rng,
     method_streams,
     put_back,
-    replica_of_rows,
+    replica_of_lanes,
     restarted,
     sample_shares,
     train_and_average,

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedlib import seeds
 from fedlib.engine import LocalRule, LocalState, Trained, Trainer, Work, make_work, stream_keys, train
 from fedlib.engine.batches import on_device
-from fedlib.engine.hardware.memory import rows_of
+from fedlib.engine.hardware.memory import picked
 from fedlib.engine.mixup import BalancedMixUp
 from fedlib.errors import check
 from fedlib.federation.aggregate import Tensors, aggregate, in_type_of, model_bytes, weighted_sum
@@ -53,8 +53,8 @@ def _stack(models: list[dict[str, Tensor]]) -> Tensors:
 
 
 def broadcast(tensors: Tensors, replica: Tensor) -> Tensors:
-    """The download: row c gets the tensors of its replica, [R, ...] -> [C, ...]."""
-    return {name: rows_of(tensor, replica) for name, tensor in tensors.items()}
+    """The download: lane c gets the tensors of its replica, [R, ...] -> [C, ...]."""
+    return {name: picked(tensor, replica) for name, tensor in tensors.items()}
 
 
 def train_cohort(
@@ -66,12 +66,12 @@ def train_cohort(
     rule: LocalRule | None = None,
     **work: Any,
 ) -> Trained:
-    """ClientUpdate for all clients of all replicas at once; rows are replica by replica.
+    """ClientUpdate for all clients of all replicas at once; lanes are replica by replica.
 
     personal: parameters and buffers that the clients keep, [R * K, ...]; they complete or replace
-    the downloaded ones. rule: a proximal term and an offset of the gradient, for rows [R * K, ...];
+    the downloaded ones. rule: a proximal term and an offset of the gradient, for lanes [R * K, ...];
     its anchor is the download unless it has another one. work: overrides of `make_work` (epochs,
-    learning_rate, steps_limit, first_epoch, order); scalars or one value per row.
+    learning_rate, steps_limit, first_epoch, order); scalars or one value per lane.
     """
     plan = cohort_work(task, cohort, **work)
     tensors = {**broadcast({**state.params, **state.buffers}, plan.replica), **(personal or {})}
@@ -84,7 +84,7 @@ def train_cohort(
 
 
 def cohort_work(task: Task, cohort: Cohort, **work: Any) -> Work:
-    """The mini-batches of a round's clients, rows replica by replica; work: overrides of `make_work`."""
+    """The mini-batches of a round's clients, lanes replica by replica; work: overrides of `make_work`."""
     run = task.run
     settings: dict[str, Any] = {
         "epochs": run.local_epochs,
@@ -115,17 +115,17 @@ def local_trainer(task: Task) -> Trainer:
 
 
 def gather(kept: Tensors, clients: np.ndarray) -> Tensors:
-    """State of clients [R, K]: tensors of all clients [R, N, ...] -> rows [R * K, ...]."""
+    """State of clients [R, K]: tensors of all clients [R, N, ...] -> lanes [R * K, ...]."""
     at = _positions(clients, kept)
     return {name: tensor[at].flatten(0, 1) for name, tensor in kept.items()}
 
 
-def put_back(kept: Tensors, clients: np.ndarray, rows: Tensors) -> Tensors:
-    """Copies of `kept` [R, N, ...] with the clients' new tensors from `rows` [R * K, ...]."""
+def put_back(kept: Tensors, clients: np.ndarray, lanes: Tensors) -> Tensors:
+    """Copies of `kept` [R, N, ...] with the clients' new tensors from `lanes` [R * K, ...]."""
     at = _positions(clients, kept)
     after = {name: tensor.clone() for name, tensor in kept.items()}
     for name, tensor in after.items():
-        tensor[at] = rows[name].detach().unflatten(0, clients.shape)
+        tensor[at] = lanes[name].detach().unflatten(0, clients.shape)
     return after
 
 
@@ -134,8 +134,8 @@ def _positions(clients: np.ndarray, kept: Tensors) -> tuple[Tensor, Tensor]:
     return torch.arange(len(clients), device=device)[:, None], on_device(clients, device)
 
 
-def replica_of_rows(task: Task, clients: np.ndarray) -> Tensor:
-    """[R * K] int64, on the device: the replica of each row, of clients [R, K]."""
+def replica_of_lanes(task: Task, clients: np.ndarray) -> Tensor:
+    """[R * K] int64, on the device: the replica of each lane, of clients [R, K]."""
     return on_device(np.repeat(np.arange(len(clients)), clients.shape[1]), task.device)
 
 
@@ -211,7 +211,7 @@ def train_and_average(
     losses = []
     for part in np.array_split(np.arange(size), -(-size // at_once)):
         some = replace(cohort, clients=cohort.clients[:, part])
-        own = None if rule is None else rule.select(_rows_of(cohort, part))
+        own = None if rule is None else rule.select(_lanes_of(cohort, part))
         trained = train_cohort(task, state, some, rule=own)
         losses.append(trained.loss.view(some.clients.shape))
         for name, local in {**trained.state.params, **trained.state.buffers}.items():
@@ -231,6 +231,6 @@ def clients_at_once(client_bytes: int) -> int:
     return max(1, LOCAL_MODELS_BYTES // client_bytes)
 
 
-def _rows_of(cohort: Cohort, slots: np.ndarray) -> np.ndarray:
-    """Rows of some slots of the cohort, replica by replica."""
+def _lanes_of(cohort: Cohort, slots: np.ndarray) -> np.ndarray:
+    """Lanes of some slots of the cohort, replica by replica."""
     return np.arange(cohort.clients.size).reshape(cohort.clients.shape)[:, slots].reshape(-1)

@@ -17,12 +17,12 @@ class Cohort:
 
     @property
     def replica(self) -> np.ndarray:
-        """[R * K] the replica of each row of the stacked cohort."""
+        """[R * K] the replica of each lane of the stacked cohort."""
         return np.repeat(np.arange(self.clients.shape[0]), self.clients.shape[1])
 
     @property
     def client(self) -> np.ndarray:
-        """[R * K] the client of each row of the stacked cohort."""
+        """[R * K] the client of each lane of the stacked cohort."""
         return self.clients.reshape(-1)
 
 

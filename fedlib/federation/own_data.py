@@ -62,7 +62,7 @@ def task_of(
         len(made) == 2 and made[1] >= classes,
         f"the model makes {made} of one input; allowed: (1, {classes}) or wider, for labels to {classes - 1}",
     )
-    trainer = trainer_of(run, model, device, rows=run.clients_per_round, sample=one)
+    trainer = trainer_of(run, model, device, lanes=run.clients_per_round, sample=one)
     return Task((run,), dataset, samples, Samples(*test), [lists], model, trainer, device, starts_with=model)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlib.engine import Evaluation, evaluate_rows, evaluate_segments
+from fedlib.engine import Evaluation, evaluate_clients, evaluate_lanes
 from fedlib.engine.hardware.device import to_host
 from fedlib.errors import check, shortened
 from fedlib.federation.cohort import Cohort, sample_cohort
@@ -113,7 +113,7 @@ def _one_round(
 
 def _note_memory(task: Task) -> None:
     """Record for the provenance what memory did not hold."""
-    for name, found in (("clients", task.trainer.limit.rows), ("images", task.trainer.limit.images)):
+    for name, found in (("clients", task.trainer.limit.lanes), ("images", task.trainer.limit.images)):
         if found is not None:
             task.facts[f"{name}_per_pass_by_memory"] = found
 
@@ -200,8 +200,8 @@ def _evaluate(
     if _has_global_model(task, server):
         if on_server and task.server is not None:
             found["server"] = _server_evaluation(task, server)
-        tests = task.test_segments
-        found["test"] = evaluate_segments(task.trainer, task.test, server.params, server.buffers, tests)
+        tests = task.test_index
+        found["test"] = evaluate_clients(task.trainer, task.test, server.params, server.buffers, tests)
     if clients is not None:
         found["clients"] = _evaluate_clients(task, method, server, clients, task.clients)
     if task.held_out is not None:
@@ -218,7 +218,7 @@ def server_measures(task: Task, server: ServerState) -> tuple[Tensor, Tensor]:
 
 def _server_evaluation(task: Task, server: ServerState) -> list[Evaluation]:
     samples = given(task.server, "server_share")
-    return evaluate_segments(task.trainer, samples, server.params, server.buffers, task.server_segments)
+    return evaluate_clients(task.trainer, samples, server.params, server.buffers, task.server_index)
 
 
 def _with_host(
@@ -265,10 +265,10 @@ def _evaluate_clients(
     """Evaluate the `clients` [R, K] of each replica, with their own models if they have any."""
     models = method.client_models(task, server, clients)
     if models is None:
-        segments = (task.segments if lists is task.clients else task.held_out_segments)(clients)
-        return evaluate_segments(task.trainer, task.train, server.params, server.buffers, segments)
+        own = (task.train_index if lists is task.clients else task.held_out_index)(clients)
+        return evaluate_clients(task.trainer, task.train, server.params, server.buffers, own)
     indices = [lists[r][k] for r, ids in enumerate(clients) for k in ids]
-    result = evaluate_rows(task.trainer, task.train, *models, indices)
+    result = evaluate_lanes(task.trainer, task.train, *models, indices)
     by_replica = (v.view(clients.shape) for v in (result.loss, result.accuracy, result.count))
     return [Evaluation(*values) for values in zip(*by_replica, strict=True)]
 
@@ -313,13 +313,13 @@ def _pack(task: Task, server: ServerState, failed: dict[int, str]) -> dict[str, 
         "memory": server.memory,
         "failed": dict(failed),
         # found when memory ran out; they decide the last digits
-        "clients_per_pass": task.trainer.limit.rows,
+        "clients_per_pass": task.trainer.limit.lanes,
         "images_per_pass": task.trainer.limit.images,
     }
 
 
 def _unpack(task: Task, state: dict[str, Any]) -> tuple[ServerState, dict[int, str]]:
-    task.trainer.limit.rows = state.get("clients_per_pass")
+    task.trainer.limit.lanes = state.get("clients_per_pass")
     task.trainer.limit.images = state.get("images_per_pass")
     tensors = {name: moved(state[name], task.device) for name in ("params", "buffers", "memory")}
     return ServerState(round=state["round"], **tensors), dict(state["failed"])

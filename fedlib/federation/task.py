@@ -13,15 +13,15 @@ from fedlib.data import load_dataset
 from fedlib.data.dataset import Dataset
 from fedlib.engine import (
     SAMPLE_ORDERS,
+    RaggedIndex,
     Samples,
-    Segments,
     Trainer,
     check_precision,
     choose_backend,
     choose_precision,
     keep_freed_memory,
     make_optimizer,
-    pass_rows,
+    pass_lanes,
 )
 from fedlib.engine.mixup import check_alpha, check_lambdas
 from fedlib.errors import UsageError, check, check_name
@@ -86,15 +86,15 @@ class Task:
             self._made[key] = make()
         return self._made[key]
 
-    def segments(self, clients: np.ndarray) -> list[Segments]:
-        """The training data of clients [R, K], for `evaluate_segments`; of all clients it is kept."""
-        return self._all_segments if self._is_everyone(clients) else _segments(self, self.clients, clients)
+    def train_index(self, clients: np.ndarray) -> list[RaggedIndex]:
+        """Index the training data of clients [R, K], for `evaluate_clients`; of all clients it is kept."""
+        return self._all_training if self._is_everyone(clients) else _index_of(self, self.clients, clients)
 
-    def held_out_segments(self, clients: np.ndarray) -> list[Segments]:
-        """Their own test parts."""
+    def held_out_index(self, clients: np.ndarray) -> list[RaggedIndex]:
+        """Index the clients' own test parts."""
         if self._is_everyone(clients):
             return self._all_held_out
-        return _segments(self, given(self.held_out, "local_test"), clients)
+        return _index_of(self, given(self.held_out, "local_test"), clients)
 
     def everyone(self) -> np.ndarray:
         """[R, N] all clients of every replica."""
@@ -108,30 +108,30 @@ class Task:
         return {}
 
     @cached_property
-    def _all_segments(self) -> list[Segments]:
-        return _segments(self, self.clients, self.everyone())
+    def _all_training(self) -> list[RaggedIndex]:
+        return _index_of(self, self.clients, self.everyone())
 
     @cached_property
-    def _all_held_out(self) -> list[Segments]:
-        return _segments(self, given(self.held_out, "local_test"), self.everyone())
+    def _all_held_out(self) -> list[RaggedIndex]:
+        return _index_of(self, given(self.held_out, "local_test"), self.everyone())
 
     @cached_property
-    def test_segments(self) -> list[Segments]:
-        """The whole test set as one segment, for every replica; put on the device once."""
+    def test_index(self) -> list[RaggedIndex]:
+        """The whole test set as one list, for every replica; put on the device once."""
         return self._whole(self.test)
 
     @cached_property
-    def server_segments(self) -> list[Segments]:
-        """The server's own images as one segment, for every replica."""
+    def server_index(self) -> list[RaggedIndex]:
+        """The server's own images as one list, for every replica."""
         return self._whole(given(self.server, "server_share"))
 
-    def _whole(self, samples: Samples) -> list[Segments]:
-        return [Segments.of([np.arange(len(samples.labels))], self.device)] * len(self.runs)
+    def _whole(self, samples: Samples) -> list[RaggedIndex]:
+        return [RaggedIndex.of([np.arange(len(samples.labels))], self.device)] * len(self.runs)
 
     def sizes(self, clients: np.ndarray) -> np.ndarray:
         """Number of samples n_k of clients [R, K], as float64 of the same shape."""
-        rows = [[len(self.clients[r][k]) for k in ids] for r, ids in enumerate(clients)]
-        return np.array(rows, dtype=np.float64)
+        counts = [[len(self.clients[r][k]) for k in ids] for r, ids in enumerate(clients)]
+        return np.array(counts, dtype=np.float64)
 
 
 def given(part: "Samples | list[Partition] | None", option: str) -> Any:
@@ -141,8 +141,8 @@ def given(part: "Samples | list[Partition] | None", option: str) -> Any:
     return part
 
 
-def _segments(task: Task, lists: list[Partition], clients: np.ndarray) -> list[Segments]:
-    return [Segments.of([lists[r][k] for k in ids], task.device) for r, ids in enumerate(clients)]
+def _index_of(task: Task, lists: list[Partition], clients: np.ndarray) -> list[RaggedIndex]:
+    return [RaggedIndex.of([lists[r][k] for k in ids], task.device) for r, ids in enumerate(clients)]
 
 
 def prepare(
@@ -155,7 +155,7 @@ def prepare(
     """Load the data, draw the partitions and build the trainer of a group of runs.
 
     max_clients_per_pass: clients that train in one pass at most, in place of the engine's rule
-    (`fedlib.engine.pass_rows`); results differ in their last digits only, memory and time in more.
+    (`fedlib.engine.pass_lanes`); results differ in their last digits only, memory and time in more.
     Raises UsageError for settings out of range or runs that differ in more than the seed, and
     DataError for an absent data set.
     """
@@ -185,8 +185,8 @@ def prepare(
     clients, held_out = client_data.split_off_tests(runs, clients, own.get("local_test"))
     labels = np.tile(train.labels, len(images) // len(train.labels))
     scale: dict[str, Any] = {**client_data.scale_of(dataset, own), "device": device}
-    rows = len(runs) * run.clients_per_round
-    trainer = trainer_of(run, model, device, rows=rows, backend=backend, max_rows=max_clients_per_pass)
+    lanes = len(runs) * run.clients_per_round
+    trainer = trainer_of(run, model, device, lanes=lanes, backend=backend, max_lanes=max_clients_per_pass)
     return Task(
         runs=tuple(runs),
         dataset=dataset,
@@ -260,22 +260,22 @@ def trainer_of(
     model: nn.Module,
     device: torch.device,
     *,
-    rows: int,
+    lanes: int,
     backend: str = "auto",
-    max_rows: int | None = None,
+    max_lanes: int | None = None,
     sample: torch.Tensor | None = None,
 ) -> Trainer:
     """The trainer of a group's first run: precision, backend and width of a pass, by the engine's rules.
 
-    rows: replicas times clients of a round. max_rows: clients in one pass at most, in place of the rule.
+    lanes: replicas times clients of a round. max_lanes: clients in one pass at most, in place of the rule.
     sample: an input [1, ...] that need be no vector and no image.
     """
     precision = choose_precision(run.precision, model, device, backend)
-    backend = choose_backend(model, device, backend, rows=rows, precision=precision, sample=sample)
-    max_rows = max_rows or pass_rows(count_parameters(model), backend, device)
+    backend = choose_backend(model, device, backend, lanes=lanes, precision=precision, sample=sample)
+    max_lanes = max_lanes or pass_lanes(count_parameters(model), backend, device)
     optimizer = make_optimizer(run.local_optimizer, run.local_optimizer_options)
     model = model.to(device)
-    return Trainer(model, backend, optimizer, run.batch_size, max_rows=max_rows, precision=precision)
+    return Trainer(model, backend, optimizer, run.batch_size, max_lanes=max_lanes, precision=precision)
 
 
 def _facts(trainer: Trainer, clients: list[list[np.ndarray]]) -> dict[str, Any]:
@@ -287,5 +287,5 @@ def _facts(trainer: Trainer, clients: list[list[np.ndarray]]) -> dict[str, Any]:
         "client_size_min": [int(n) for n in sizes.min(axis=1)],
         "client_size_max": [int(n) for n in sizes.max(axis=1)],
         "precision": trainer.precision,
-        "clients_per_pass": trainer.max_rows,
+        "clients_per_pass": trainer.max_lanes,
     }

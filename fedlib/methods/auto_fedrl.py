@@ -33,10 +33,8 @@ from fedlib.federation import (
 )
 from fedlib.federation.client_updates import initial_state, method_streams, restarted, train_and_average
 from fedlib.rl.dirichlet import WeightAgent, WeightSearch, draw_weights, score
-from fedlib.rl.replay import permute_rewards
+from fedlib.rl.replay import AGENTS, permute_rewards
 from fedlib.run import Run
-
-AGENTS = ("learning", "untrained", "permuted")
 
 
 @dataclass(frozen=True)

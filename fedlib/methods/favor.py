@@ -45,11 +45,10 @@ from fedlib.federation.client_updates import (
     train_cohort,
 )
 from fedlib.rl.dqn import DoubleDqn
-from fedlib.rl.replay import permute_rewards
+from fedlib.rl.replay import AGENTS, permute_rewards
 from fedlib.rl.vdn import Team, Transitions
 from fedlib.run import Run
 
-AGENTS = ("learning", "untrained", "permuted")
 TARGETS = {"mnist": 0.99, "fmnist": 0.85, "cifar10": 0.55}  # Omega (HEAD-A6)
 XI = 64.0
 NOT_FINITE = "the values of FAVOR's agent are not finite, since client models diverged; use smaller steps"
@@ -225,8 +224,8 @@ class Favor(Method):
         after, report = finish_round(task, state, cohort, trained, sample_shares(task, cohort))
         local: LocalState = trained.state
         basis, known = state.memory["basis"], state.memory["known"].cpu().clone()
-        rows = torch.arange(len(known)).unsqueeze(1)
-        known[rows, torch.from_numpy(cohort.clients)] = compress(
+        replica = torch.arange(len(known)).unsqueeze(1)
+        known[replica, torch.from_numpy(cohort.clients)] = compress(
             flatten(local.params, cohort.clients.shape[1]), basis
         )
         known[:, -1:] = compress(flatten(after.params, 1), basis)
@@ -244,9 +243,9 @@ def reward(accuracy: Tensor, target: float) -> Tensor:
 
 
 def flatten(params: Tensors, models: int) -> Tensor:
-    """[R, models, P] on the CPU: parameters [R * models, ...], a row per model. NaN and infinities are 0."""
-    rows = torch.cat([tensor.detach().flatten(1) for tensor in params.values()], dim=1).cpu()
-    return rows.nan_to_num(posinf=0.0, neginf=0.0).unflatten(0, (-1, models))
+    """[R, models, P] on the CPU: parameters [R * models, ...], a vector a model. NaN and infinities are 0."""
+    vectors = torch.cat([tensor.detach().flatten(1) for tensor in params.values()], dim=1).cpu()
+    return vectors.nan_to_num(posinf=0.0, neginf=0.0).unflatten(0, (-1, models))
 
 
 def principal_components(models: Tensor, count: int) -> tuple[Tensor, Tensor]:

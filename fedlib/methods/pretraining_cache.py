@@ -71,7 +71,7 @@ def cache_key(task: Task, *settings: Any, method: object = None) -> Hashable | N
 
 def _digest(task: Task, *settings: Any) -> str:
     trainer, train = task.trainer, task.train
-    engine = (trainer.backend, trainer.max_rows, trainer.precision, trainer.capture)
+    engine = (trainer.backend, trainer.max_lanes, trainer.precision, trainer.capture)
     scale = [None if values is None else values.tolist() for values in (train.mean, train.std)]
     told = (task.device, task.seeds, engine, train.inputs.shape, train.inputs.dtype, scale)
     found = hashlib.sha256(repr((*told, str(task.model), *settings)).encode())

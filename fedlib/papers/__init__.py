@@ -132,7 +132,8 @@ def load_results(
 
     Artifacts that count failed runs (`Artifact.counts_failed`) have the rows of these, too.
     profile: None takes the one that notebooks and `show` take (`largest`). store: a folder of
-    runs, such as build/runs, whose rows come beside the committed ones, in the grid or not (your method's).
+    runs, such as build/runs, whose rows come beside the committed ones, in the grid or not (your method's);
+    rows of runs then have the column `settings`, which tells runs of one name apart.
     UsageError for an unknown artifact or profile, and if there are no such rows.
     """
     artifact = find_artifact(artifact_id)

@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -22,6 +23,21 @@ _MARKERS = {EQUIVALENCE: "s", EVERYWHERE: "^"}  # by kind of claim; others are d
 _PUBLISHED: dict[str, Any] = {"markerfacecolor": "none", "markersize": 10, "zorder": 4}  # a mark fits into it
 _LETTERS = 80  # of a line of text as wide as the figure
 
+
+@dataclass(frozen=True)
+class _Lines:
+    """Size of the text of a figure's lines, its letters in the figure's width, heights in inches."""
+
+    fontsize: str
+    letters: int
+    gap: float  # a mark and the space around it
+    name: float  # a line of a name
+    rise: float  # of a name over its mark
+
+
+MANY = 40  # lines of a figure, from which on they are small
+_USUAL, _SMALL = _Lines("medium", _LETTERS, 0.24, 0.18, 0.1), _Lines("small", 96, 0.18, 0.14, 0.08)
+
 VERDICT_COLOURS = {
     "supported": "#0072B2",
     "supported, smaller than printed": "#56B4E9",
@@ -38,18 +54,20 @@ def plot_claims(effects: pd.DataFrame) -> Figure:
     effects: `reporting.verdicts.effects`, oriented so that the paper claims an effect above 0 (a dot), of
     equal things one within the shaded margin (a square), or in every cell, the weakest of which is drawn,
     one above minus the margin (a triangle). The part's name stands above its line, the numbers, with units,
-    at the right.
+    at the right; both are small where there are `MANY` lines.
     """
     effects = effects[effects.effect.notna()].reset_index(drop=True)
     use_style()
-    names = _names(effects)
-    places = np.cumsum([0.24 + 0.18 * (name.count("\n") + 1) for name in names])  # inches from the top
+    lines = _SMALL if len(effects) >= MANY else _USUAL
+    names = [textwrap.fill(name, lines.letters) for name in _names(effects)]
+    places = np.cumsum([lines.gap + lines.name * (name.count("\n") + 1) for name in names])  # inches, down
     fig, ax = plt.subplots(figsize=(WIDTH_INCHES, places[-1] + 1.9), layout="constrained")
     for place, name, row in zip(places, names, effects.itertuples(), strict=True):
         _draw_line(ax, place, row)
-        label = ax.text(0, place - 0.1, name, transform=ax.get_yaxis_transform(), va="bottom", bbox=WHITE)
+        above = {"va": "bottom", "fontsize": lines.fontsize, "bbox": WHITE}
+        label = ax.text(0, place - lines.rise, name, transform=ax.get_yaxis_transform(), **above)
         label.set_in_layout(False)
-    _label(ax, effects, places)
+    _label(ax, effects, places, lines.fontsize)
     ax.set_ylim(places[-1] + 0.17, -0.1)
     fig.legend(handles=_handles(effects), loc="outside upper left", ncols=2, fontsize="medium")
     return fig
@@ -60,8 +78,7 @@ def _names(effects: pd.DataFrame) -> list[str]:
     parts = effects.part.str.replace(f" {LOGARITHM}", "")
     numbers = effects.claim.str.split("-").str[-1]
     cells = effects.place.str.extract(r"^ours(: [^,]*(?:, [A-Z]{2})?)", expand=False).fillna("")
-    names = numbers + "  " + parts + cells
-    return [textwrap.fill(name, _LETTERS) for name in names]
+    return (numbers + "  " + parts + cells).tolist()
 
 
 def _look(verdict: str) -> dict[str, Any]:
@@ -80,7 +97,7 @@ def _draw_line(ax: Axes, place: float, row: "pd.core.frame.Pandas") -> None:
         ax.plot(row.printed / row.margin, place, "D", color="black", **_PUBLISHED)
 
 
-def _label(ax: Axes, effects: pd.DataFrame, places: np.ndarray) -> None:
+def _label(ax: Axes, effects: pd.DataFrame, places: np.ndarray, fontsize: str) -> None:
     ax.axvline(0, color="black", linewidth=0.8, zorder=0.5)
     ax.axvspan(-1, 1, color="black", alpha=0.05, linewidth=0)
     shown = effects[["effect", "effect_low", "effect_high", "printed"]].div(effects.margin, axis=0)
@@ -98,7 +115,7 @@ def _label(ax: Axes, effects: pd.DataFrame, places: np.ndarray) -> None:
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     numbers = ax.secondary_yaxis("right")
-    numbers.set_yticks(places, [_numbers(row) for row in effects.itertuples()])
+    numbers.set_yticks(places, [_numbers(row) for row in effects.itertuples()], fontsize=fontsize)
     numbers.tick_params(length=0)
     numbers.spines["right"].set_visible(False)
 

@@ -21,7 +21,7 @@ from fedlib.experiments.results import group_keys
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS, find_artifact, largest, numbers
 from fedlib.paths import project_root
-from fedlib.reporting.verdicts import Load, loader
+from fedlib.reporting.verdicts import loader
 from fedlib.run import Run
 
 PAGE = Path("docs", "numbers.md")
@@ -53,8 +53,8 @@ def find_number(name: str) -> Number:
 class Committed:
     """Numbers as the committed rows give them, each file read once."""
 
-    def __init__(self, load: Load | None = None) -> None:
-        self._load = load or loader(source="results")
+    def __init__(self) -> None:
+        self._load = loader(source="results")
         self._profiles: dict[str, str] = {}
 
     def profile(self, artifact_id: str) -> str:

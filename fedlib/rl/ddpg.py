@@ -31,7 +31,7 @@ from fedlib.rl.replay import Replay, sample_proportional
 from fedlib.validation import check_fields
 
 SAMPLINGS = ("proportional", "uniform")
-LANES = 16  # float32 numbers of the widest vector register
+VECTOR_WIDTH = 16  # float32 numbers of the widest vector register
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,10 @@ class Ddpg:
 class _Network:
     """A main network that is trained, with its target and Adam's moments, on padded copies [R, P + padding].
 
-    Adam is torch's fused kernel. It takes `LANES` numbers at once and rounds those that are left over
-    otherwise; with rows of a multiple of `LANES` none is, and an agent's digits are the same in any stack.
+    Adam is torch's fused kernel, on one thread up to four times as fast as `networks.adam_`, whose last
+    digits the other agents' results have (benchmarks/NOTES.md, notes 40 and 43). It takes `VECTOR_WIDTH`
+    numbers at once and rounds those that are left over otherwise; with rows of a multiple of it none is, and
+    an agent's digits are the same in any stack.
     """
 
     def __init__(self, network: Mlp, flat: Tensor, target: Tensor, moments: Tensor) -> None:
@@ -183,8 +185,8 @@ class _Network:
 
 
 def _padded(flat: Tensor) -> Tensor:
-    """A copy whose rows end in zeros, up to a multiple of `LANES`."""
-    return F.pad(flat, (0, -flat.shape[-1] % LANES)).contiguous()
+    """A copy whose rows end in zeros, up to a multiple of `VECTOR_WIDTH`."""
+    return F.pad(flat, (0, -flat.shape[-1] % VECTOR_WIDTH)).contiguous()
 
 
 class Learner:

@@ -79,7 +79,7 @@ def adam_(
 ) -> None:
     """Take a descent step in place: flat [R, P], moments [2, R, P] (first, second), step 1, 2, ...
 
-    betas: decay of the moments.
+    betas: decay of the moments. DDPG has a fused step of its own (`ddpg._Network.descend`).
     """
     (first, second), (decay_1, decay_2) = moments, betas
     first.lerp_(gradient, 1 - decay_1)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from fedlib.errors import check
 
+AGENTS = ("learning", "untrained", "permuted")  # two controls; "permuted": see `permute_rewards`
 PRIORITY_FLOOR = 1e-6  # FEDDRL-A18: every experience can be drawn
 
 
@@ -51,8 +52,8 @@ class Replay:
 
     def take(self, index: Tensor) -> "Replay":
         """The experiences at index [R, B] of each replica."""
-        rows = torch.arange(len(index)).unsqueeze(1)
-        return Replay(*(tensor[rows, index] for tensor in self._fields))
+        replica = torch.arange(len(index)).unsqueeze(1)
+        return Replay(*(tensor[replica, index] for tensor in self._fields))
 
     def merge(self, groups: int) -> "Replay":
         """The buffers of `groups` neighbouring replicas joined: [R * groups, n] -> [R, groups * n]."""

@@ -2,10 +2,11 @@
 
 P. Sunehag et al., "Value-Decomposition Networks For Cooperative Multi-Agent Learning", AAMAS
 2018, https://arxiv.org/abs/1706.05296, as used by FedDdrl (Y. J. Wong et al., Sensors 23 (2023)
-2494, https://doi.org/10.3390/s23052494, sec. 4.1, Algorithm 2) and by FedMarl.
+2494, https://doi.org/10.3390/s23052494, sec. 4.1, Algorithm 2; its n and N are our k and K) and by
+FedMarl. A team has an agent for each of the K clients of a round.
 
-    Q_tot(s, a) = sum_n Q(s_n, a_n)                      one Q for all agents, no slot id (A17)
-    y = r + gamma (1 - done) sum_n max_a Q'(s'_n, a)     Q': target network
+    Q_tot(s, a) = sum_k Q(s_k, a_k)                      one Q for all agents, no slot id (A17)
+    y = r + gamma (1 - done) sum_k max_a Q'(s'_k, a)     Q': target network
     loss = mean over the mini-batch of (y - Q_tot(s, a))^2
 
 Readings (FEDDDRL-): transitions hold s_{t+1} and done (A15), the next cohort's clients sit in
@@ -32,7 +33,7 @@ from fedlib.validation import check_fields
 class Transitions:
     """n joint transitions of each replica, oldest first; a mini-batch has the same form.
 
-    states, next_states [R, n, N, S], actions [R, n, N] int64, rewards, done [R, n]. Never changed
+    states, next_states [R, n, K, S], actions [R, n, K] int64, rewards, done [R, n]. Never changed
     in place: a checkpoint may still refer to it. `vars(transitions)` is its plain form.
     """
 
@@ -62,7 +63,7 @@ class Transitions:
         done: bool | Tensor,
         capacity: int,
     ) -> "Transitions":
-        """With one more per replica, [R, N, S], [R, N], [R], [R, N, S]; the oldest gives way (A21).
+        """With one more per replica, [R, K, S], [R, K], [R], [R, K, S]; the oldest gives way (A21).
 
         done: of all replicas, or [R].
         """
@@ -73,8 +74,8 @@ class Transitions:
 
     def take(self, index: Tensor) -> "Transitions":
         """The transitions at index [R, B] of each replica."""
-        rows = torch.arange(len(index)).unsqueeze(1)
-        return Transitions(*(tensor[rows, index] for tensor in vars(self).values()))
+        replica = torch.arange(len(index)).unsqueeze(1)
+        return Transitions(*(tensor[replica, index] for tensor in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Vdn:
         return outputs.view(*states.shape[:-1], -1)
 
     def total(self, network: Tensor, states: Tensor, actions: Tensor) -> Tensor:
-        """`Q_tot` [R, ...] of joint actions [R, ..., N] in joint states [R, ..., N, S]."""
+        """`Q_tot` [R, ...] of joint actions [R, ..., K] in joint states [R, ..., K, S]."""
         return self.values(network, states).gather(-1, actions.unsqueeze(-1)).squeeze(-1).sum(dim=-1)
 
     def epsilon(self, round_index: int) -> float:
@@ -148,7 +149,7 @@ class Vdn:
     def act(
         self, team: Team, states: Tensor, epsilon: float, streams: Sequence[np.random.Generator]
     ) -> Tensor:
-        """Epsilon-greedy actions [R, N] in states [R, N, S], agent by agent; streams: one per replica."""
+        """Epsilon-greedy actions [R, K] in states [R, K, S], agent by agent; streams: one per replica."""
         greedy = self.values(team.network, states).argmax(dim=-1)
         agents = greedy.shape[1]
         draws = [(rng.random(agents), rng.integers(self.sizes[-1], size=agents)) for rng in streams]
@@ -158,7 +159,7 @@ class Vdn:
 
     @torch.no_grad()
     def targets(self, team: Team, batch: Transitions) -> Tensor:
-        """`y = r + gamma (1 - done) sum_n max_a Q'(s'_n, a)`, [R, B]."""
+        """`y = r + gamma (1 - done) sum_k max_a Q'(s'_k, a)`, [R, B]."""
         best = self.values(team.target, batch.next_states).amax(dim=-1).sum(dim=-1)
         return batch.rewards + self.gamma * (1 - batch.done) * best
 
@@ -186,9 +187,9 @@ class Vdn:
 
 
 def keep_two(actions: Tensor, values: Tensor) -> Tensor:
-    """Keep decisions [R, N] with at least two clients kept, sec. 4.1: 1 < C <= N (FEDDDRL-A25).
+    """Keep decisions [R, K] with at least two clients kept, sec. 4.1: 1 < C <= K (FEDDDRL-A25).
 
-    actions: [R, N], 1 keeps. values: [R, N, 2] Q of drop and keep. Where too few are kept, those
+    actions: [R, K], 1 keeps. values: [R, K, 2] Q of drop and keep. Where too few are kept, those
     with the largest Q(keep) - Q(drop) join them, the lower slot first where these are equal.
     Raises UsageError for a cohort of one.
     """

@@ -14,8 +14,8 @@ from fedlib.engine import (
     Trainer,
     choose_backend,
     cross_entropy,
-    evaluate_rows,
-    evaluate_segments,
+    evaluate_clients,
+    evaluate_lanes,
     make_optimizer,
     make_work,
     stream_keys,
@@ -37,18 +37,18 @@ def make_samples(shape, num_classes, count=40, dtype=torch.float32):
     return Samples.from_arrays(images, labels, mean=[0.4] * channels, std=[0.3] * channels, dtype=dtype)
 
 
-def make_rows(sizes, *, epochs=2, seed=0, **options):
+def make_lanes(sizes, *, epochs=2, seed=0, **options):
     starts = np.cumsum([0, *sizes[:-1]])
     indices = [np.arange(a, a + n) for a, n in zip(starts, sizes, strict=True)]
-    rows = range(len(sizes))
-    key = stream_keys([seed] * len(sizes), 3, rows)
+    lanes = range(len(sizes))
+    key = stream_keys([seed] * len(sizes), 3, lanes)
     options = {"learning_rate": 0.05, **options}
-    return make_work(indices, replica=[0] * len(sizes), client=rows, key=key, epochs=epochs, **options)
+    return make_work(indices, replica=[0] * len(sizes), client=lanes, key=key, epochs=epochs, **options)
 
 
-def start_state(trainer, model, rows):
-    params = {n: p.detach().expand(rows, *p.shape) for n, p in model.named_parameters()}
-    buffers = {n: b.expand(rows, *b.shape) for n, b in model.named_buffers()}
+def start_state(trainer, model, lanes):
+    params = {n: p.detach().expand(lanes, *p.shape) for n, p in model.named_parameters()}
+    buffers = {n: b.expand(lanes, *b.shape) for n, b in model.named_buffers()}
     return trainer.start(params, buffers)
 
 
@@ -69,14 +69,14 @@ def train(
     dtype = work.pop("dtype", torch.float32)
     model = model.to(dtype)
     objective = work.pop("objective", Objective())
-    max_rows = work.pop("max_rows", None)
+    max_lanes = work.pop("max_lanes", None)
     trainer = Trainer(
-        copy.deepcopy(model), backend, make_optimizer(optimizer, options or {}), 4, objective, max_rows
+        copy.deepcopy(model), backend, make_optimizer(optimizer, options or {}), 4, objective, max_lanes
     )
     state = start_state(trainer, model, len(sizes))
     rule = work.pop("rule", None)
     samples = make_samples(shape, classes, dtype=dtype)
-    return trainer, samples, training.train(trainer, samples, state, make_rows(sizes, **work), rule)
+    return trainer, samples, training.train(trainer, samples, state, make_lanes(sizes, **work), rule)
 
 
 def assert_same(a, b, tolerance=1e-5):
@@ -148,7 +148,7 @@ def test_one_sgd_step_by_hand():
     samples = Samples.from_arrays(np.array([[[255, 0]]], dtype=np.uint8), np.array([0]))
     for backend in ("loop", "vmap", "stacked"):
         trainer = Trainer(copy.deepcopy(model), backend, make_optimizer("sgd"), 10)
-        work = make_rows([1], epochs=1, learning_rate=0.5)
+        work = make_lanes([1], epochs=1, learning_rate=0.5)
         result = training.train(trainer, samples, start_state(trainer, model, 1), work)
         expected = torch.tensor([[[0.25, 0.0], [-0.25, 0.0]]])
         torch.testing.assert_close(result.state.params["1.weight"], expected)
@@ -161,7 +161,7 @@ def test_stored_order_equals_a_data_loader_that_does_not_shuffle(backend):
     """Each client's samples once more through torch's own DataLoader and Adadelta (FRL report's code)."""
     _, samples, trained = train("mlp", backend, optimizer="adadelta", learning_rate=1.0, order="stored")
     starts = np.cumsum([0, *SIZES])
-    for row, (start, stop) in enumerate(pairwise(starts)):
+    for lane, (start, stop) in enumerate(pairwise(starts)):
         model = make_model("mlp", image_shape=(1, 28, 28), num_classes=10, generator_seed=1)
         optimizer = torch.optim.Adadelta(model.parameters(), lr=1.0)
         own = torch.arange(start, stop)
@@ -173,18 +173,18 @@ def test_stored_order_equals_a_data_loader_that_does_not_shuffle(backend):
                 optimizer.step()
         for name, expected in model.named_parameters():
             torch.testing.assert_close(
-                trained.state.params[name][row], expected.detach(), rtol=1e-4, atol=1e-5
+                trained.state.params[name][lane], expected.detach(), rtol=1e-4, atol=1e-5
             )
     _, _, shuffled = train("mlp", backend, optimizer="adadelta", learning_rate=1.0)
     assert not torch.allclose(shuffled.state.params[name], trained.state.params[name], atol=1e-3)
 
 
 @pytest.mark.parametrize("backend", ["loop", "vmap", "stacked"])
-def test_rows_without_work_keep_every_bit(backend):
+def test_lanes_without_work_keep_every_bit(backend):
     model = make_model("cnn-feddisk", image_shape=(1, 28, 28), num_classes=10, generator_seed=1)
     trainer = Trainer(model, backend, make_optimizer("adam"), 4)
     before = start_state(trainer, copy.deepcopy(model), 3)
-    work = make_rows([6, 6, 6], epochs=[2, 0, 1])
+    work = make_lanes([6, 6, 6], epochs=[2, 0, 1])
     samples = make_samples((1, 28, 28), 10)
     kept = {n: t[1].clone() for n, t in {**before.params, **before.buffers}.items()}
     after = training.train(trainer, samples, before, work).state
@@ -201,7 +201,7 @@ def test_continued_work_equals_one_go(backend, optimizer):
     settings = {"optimizer": name, "options": options}
     _, _, whole = train("cnn-feddrl", backend, epochs=[3, 1, 3, 2], **settings)
     trainer, samples, probe = train("cnn-feddrl", backend, epochs=1, **settings)
-    rest = make_rows(SIZES, epochs=[3, 1, 3, 2], first_epoch=1)
+    rest = make_lanes(SIZES, epochs=[3, 1, 3, 2], first_epoch=1)
     resumed = training.train(trainer, samples, probe.state, rest).state
     for key, tensor in whole.state.params.items():
         # Adam divides by the root of tiny squared gradients, which magnifies rounding
@@ -211,18 +211,18 @@ def test_continued_work_equals_one_go(backend, optimizer):
     assert torch.equal(resumed.steps, whole.state.steps)
 
 
-def test_passes_of_few_rows_equal_one_pass():
+def test_passes_of_few_lanes_equal_one_pass():
     _, _, whole = train("lenet", "stacked")
-    _, _, split = train("lenet", "stacked", max_rows=2)
+    _, _, split = train("lenet", "stacked", max_lanes=2)
     assert_same(split, whole)
 
 
-def test_order_of_rows_does_not_matter():
-    """A client's local model is the same wherever its row stands and whoever trains beside it."""
+def test_order_of_lanes_does_not_matter():
+    """A client's local model is the same wherever its lane stands and whoever trains beside it."""
     _, samples, together = train("lenet", "stacked")
     model = make_model("lenet", image_shape=(1, 28, 28), num_classes=10, generator_seed=1)
     trainer = Trainer(copy.deepcopy(model), "stacked", make_optimizer("sgd"), 4)
-    work = make_rows(SIZES).select(np.array([2, 0]))
+    work = make_lanes(SIZES).select(np.array([2, 0]))
     alone = training.train(trainer, samples, start_state(trainer, model, 2), work)
     for name, tensor in together.state.params.items():
         torch.testing.assert_close(alone.state.params[name], tensor[[2, 0]], rtol=1e-5, atol=1e-6)
@@ -260,22 +260,22 @@ def test_unit_weights_change_no_bit():
 def test_evaluation_against_plain_pytorch(backend):
     trainer, samples, trained = train("cnn-feddisk", backend, sizes=[7, 4, 12])
     lists = [np.arange(5), np.arange(10, 33), np.arange(3)]
-    result = evaluate_rows(trainer, samples, trained.state.params, trained.state.buffers, lists)
+    result = evaluate_lanes(trainer, samples, trained.state.params, trained.state.buffers, lists)
     module = make_model("cnn-feddisk", image_shape=(1, 28, 28), num_classes=10, generator_seed=1).eval()
-    for row, index in enumerate(lists):
-        state = {n: t[row] for n, t in {**trained.state.params, **trained.state.buffers}.items()}
+    for lane, index in enumerate(lists):
+        state = {n: t[lane] for n, t in {**trained.state.params, **trained.state.buffers}.items()}
         module.load_state_dict(state)
         logits = module(samples.fetch(torch.from_numpy(index)))
         labels = samples.labels[index]
-        torch.testing.assert_close(result.loss[row], torch.nn.functional.cross_entropy(logits, labels))
-        assert result.accuracy[row] == (logits.argmax(1) == labels).float().mean()
+        torch.testing.assert_close(result.loss[lane], torch.nn.functional.cross_entropy(logits, labels))
+        assert result.accuracy[lane] == (logits.argmax(1) == labels).float().mean()
     one = (
         {n: t[:1] for n, t in trained.state.params.items()},
         {n: t[:1] for n, t in trained.state.buffers.items()},
     )
-    segments = evaluate_segments(trainer, samples, *one, [lists])[0]
-    torch.testing.assert_close(segments.loss[0], result.loss[0])
-    assert segments.count.tolist() == [5, 23, 3]
+    by_client = evaluate_clients(trainer, samples, *one, [lists])[0]
+    torch.testing.assert_close(by_client.loss[0], result.loss[0])
+    assert by_client.count.tolist() == [5, 23, 3]
 
 
 def test_a_model_with_an_unknown_layer_takes_vmap_and_says_so():
@@ -359,7 +359,7 @@ def test_what_only_the_loop_trains_rightly_is_not_vectorised(name):
 
 def test_empty_client_and_wrong_options_are_one_line():
     with pytest.raises(UsageError, match="client 1 has no samples"):
-        make_rows([3, 0])
+        make_lanes([3, 0])
     with pytest.raises(UsageError, match=r"unknown local optimizer 'sgdd' .did you mean 'sgd'"):
         make_optimizer("sgdd")
     with pytest.raises(UsageError, match="unknown option of local optimizer 'sgd' 'beta'"):

@@ -1,4 +1,4 @@
-"""Mini-batch schedules: every sample once per epoch, the same on every device, for one row or many."""
+"""Mini-batch schedules: every sample once per epoch, the same on every device, for one lane or many."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from fedlib.errors import UsageError
 from fedlib.seeds import counter
 
 
-def rows(sizes, epochs, first_epoch=0, steps_limit=None, seed=0, order="shuffled"):
+def lanes(sizes, epochs, first_epoch=0, steps_limit=None, seed=0, order="shuffled"):
     starts = np.cumsum([0, *sizes[:-1]])
     indices = [np.arange(a, a + n) for a, n in zip(starts, sizes, strict=True)]
     clients = range(len(sizes))
@@ -28,16 +28,16 @@ def rows(sizes, epochs, first_epoch=0, steps_limit=None, seed=0, order="shuffled
     )
 
 
-def visited(schedule, row):
-    return schedule.index[:, row][schedule.mask[:, row] > 0].tolist()
+def visited(schedule, lane):
+    return schedule.index[:, lane][schedule.mask[:, lane] > 0].tolist()
 
 
 def test_every_epoch_visits_every_sample_once_in_a_new_order():
-    schedule = make_schedule(rows([10, 7], epochs=2), 3)
+    schedule = make_schedule(lanes([10, 7], epochs=2), 3)
     assert schedule.active == [2] * 6 + [1] * 2  # ceil(10/3) * 2 = 8 and ceil(7/3) * 2 = 6
     assert schedule.full == [True, True, False, False, True, False, True, False]
-    for row, samples in enumerate([range(10), range(10, 17)]):
-        order = visited(schedule, row)
+    for lane, samples in enumerate([range(10), range(10, 17)]):
+        order = visited(schedule, lane)
         half = len(order) // 2
         assert sorted(order[:half]) == sorted(order[half:]) == list(samples)
         assert order[:half] != order[half:]
@@ -45,45 +45,45 @@ def test_every_epoch_visits_every_sample_once_in_a_new_order():
 
 def test_stored_order_goes_through_every_epoch_from_front_to_back():
     """Samples 0..9 and 10..16 in batches of 3, two epochs: the last batch of an epoch is what is left."""
-    schedule = make_schedule(rows([10, 7], epochs=2, order="stored"), 3)
+    schedule = make_schedule(lanes([10, 7], epochs=2, order="stored"), 3)
     assert visited(schedule, 0) == [*range(10), *range(10)]
     assert visited(schedule, 1) == [*range(10, 17), *range(10, 17)]
     assert schedule.active == [2] * 6 + [1] * 2
     assert schedule.full == [True, True, False, False, True, False, True, False]
-    other = make_schedule(rows([10, 7], epochs=2, order="stored", seed=1), 3)
+    other = make_schedule(lanes([10, 7], epochs=2, order="stored", seed=1), 3)
     assert torch.equal(other.index, schedule.index)  # no stream decides it
-    rest = make_schedule(rows([10, 7], epochs=2, first_epoch=1, order="stored").select(np.array([1])), 3)
+    rest = make_schedule(lanes([10, 7], epochs=2, first_epoch=1, order="stored").select(np.array([1])), 3)
     assert visited(rest, 0) == list(range(10, 17))
 
 
 def test_an_unknown_order_is_one_line():
     with pytest.raises(UsageError, match=r"unknown sample order 'sorted'.*allowed: shuffled, stored"):
-        rows([3], epochs=1, order="sorted")
+        lanes([3], epochs=1, order="sorted")
 
 
-def test_a_row_is_scheduled_alike_alone_and_among_others():
-    among = make_schedule(rows([10, 7, 5], epochs=3), 4)
-    alone = make_schedule(rows([10, 7, 5], epochs=3).select(np.array([1])), 4)
+def test_a_lane_is_scheduled_alike_alone_and_among_others():
+    among = make_schedule(lanes([10, 7, 5], epochs=3), 4)
+    alone = make_schedule(lanes([10, 7, 5], epochs=3).select(np.array([1])), 4)
     assert visited(among, 1) == visited(alone, 0)
 
 
 def test_continued_epochs_are_those_of_the_whole_round():
-    whole = make_schedule(rows([9, 8], epochs=4), 4)
-    rest = make_schedule(rows([9, 8], epochs=4, first_epoch=1), 4)
+    whole = make_schedule(lanes([9, 8], epochs=4), 4)
+    rest = make_schedule(lanes([9, 8], epochs=4, first_epoch=1), 4)
     assert visited(whole, 1)[8:] == visited(rest, 1)
     assert torch.equal(whole.key[3:, 0], rest.key[:, 0])
 
 
 def test_step_limit_stops_after_the_first_batches():
-    schedule = make_schedule(rows([9, 8], epochs=4, steps_limit=1), 4)
+    schedule = make_schedule(lanes([9, 8], epochs=4, steps_limit=1), 4)
     assert schedule.active == [2]
 
 
 def test_seeds_and_rounds_give_different_streams():
     keys = {int(stream_keys([s], r, [k])[0]) for s in range(3) for r in range(3) for k in range(3)}
     assert len(keys) == 27
-    assert visited(make_schedule(rows([9], 1, seed=0), 4), 0) != visited(
-        make_schedule(rows([9], 1, seed=1), 4), 0
+    assert visited(make_schedule(lanes([9], 1, seed=0), 4), 0) != visited(
+        make_schedule(lanes([9], 1, seed=1), 4), 0
     )
 
 

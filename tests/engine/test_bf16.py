@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.engine import LocalRule, choose_backend, choose_precision, evaluate_rows, forward
+from fedlib.engine import LocalRule, choose_backend, choose_precision, evaluate_lanes, forward
 from fedlib.engine.cuda_graphs import forget_captures
 from fedlib.federation import prepare, rounds
 from fedlib.methods import make_method
@@ -85,7 +85,7 @@ def test_evaluation_stays_float32(backend):
     state, samples = start_state(trained, trained.model, 2), make_samples((1, 28, 28), 10)
     lists = [np.arange(10), np.arange(10, 30)]
     found = [
-        evaluate_rows(trainer, samples, state.params, state.buffers, lists)
+        evaluate_lanes(trainer, samples, state.params, state.buffers, lists)
         for trainer in (trained, make_trainer("lenet", backend))
     ]
     assert torch.equal(found[0].loss, found[1].loss)

@@ -23,7 +23,7 @@ from fedlib.engine import (
 )
 from fedlib.engine.cuda_graphs import forget_captures
 from fedlib.engine.hardware.device import first_line, is_out_of_memory
-from fedlib.engine.hardware.pass_size import MemoryWarning, cut, pass_rows
+from fedlib.engine.hardware.pass_size import MemoryWarning, cut, pass_lanes
 from fedlib.engine.hardware.precision import check_precision
 from fedlib.engine.layers.stacked import StackedConv2d, prefers_products
 from fedlib.engine.steps.autograd import PrefixStep
@@ -31,7 +31,7 @@ from fedlib.engine.steps.choose import make_step
 from fedlib.engine.steps.mlp import ChainStep
 from fedlib.errors import MemoryShortage, UsageError
 from fedlib.models import make_model
-from tests.engine.test_backends import SIZES, assert_same, make_rows, make_samples, start_state
+from tests.engine.test_backends import SIZES, assert_same, make_lanes, make_samples, start_state
 
 CPU = torch.device("cpu")
 
@@ -45,7 +45,7 @@ def before_training(trainer, *, sizes=SIZES, device="cpu", **work):
     """What `trainer.train` is given: samples, local models, work and the local rule."""
     model = copy.deepcopy(trainer.model)
     rule = work.pop("rule", None)
-    plan = make_rows(sizes, device=device, **work)
+    plan = make_lanes(sizes, device=device, **work)
     samples = make_samples((1, 28, 28), 10, count=max(40, sum(sizes)))
     if device != "cpu":
         tensors = {n: getattr(samples, n).to(device) for n in ("inputs", "labels", "mean", "std")}
@@ -121,14 +121,14 @@ def test_memory_of_a_forgotten_stage_is_free_at_once():
         gc.enable()
 
 
-def test_a_stage_serves_fewer_rows_other_rates_and_other_methods():
+def test_a_stage_serves_fewer_lanes_other_rates_and_other_methods():
     forget_captures()
     run(make_trainer(capture=True), learning_rate=RATES)
     kept = next(iter(cuda_graphs._KEPT.values()))
     few = {"sizes": [5, 3], "learning_rate": [0.1, 0.2]}
     assert_equal(run(make_trainer(capture=True), **few), run(make_trainer(), **few))
     assert next(iter(cuda_graphs._KEPT.values())) is kept
-    assert {rows for rows, _ in kept.recorded} <= {1, 2, 3, 4}
+    assert {lanes for lanes, _ in kept.recorded} <= {1, 2, 3, 4}
 
 
 def test_a_method_that_makes_its_objective_anew_each_round_keeps_its_stage():
@@ -192,7 +192,7 @@ def test_out_of_memory_is_answered_by_half_the_clients(capture):
     starved = Starved(plain.model, "stacked", plain.optimizer, 4, capture=capture)
     with pytest.warns(MemoryWarning, match="training 4 clients in one pass does not fit .*going on with 2"):
         halved = run(starved)
-    assert starved.limit.rows == 2
+    assert starved.limit.lanes == 2
     assert_same(halved, run(plain))
     with warnings.catch_warnings():  # it is known now, also to trainers made from this one
         warnings.simplefilter("error")
@@ -221,7 +221,7 @@ def test_an_error_of_another_kind_is_no_shortage_of_memory(monkeypatch):
 
 
 def test_a_pass_that_has_changed_the_state_in_place_is_not_begun_anew(monkeypatch):
-    """On a CPU rows that lie side by side are trained in the state's own memory."""
+    """On a CPU lanes that lie side by side are trained in the state's own memory."""
 
     def late(*settings):
         if len(settings[1].steps) < 4:
@@ -262,7 +262,7 @@ def test_a_pass_that_fails_late_leaves_the_state_as_it_was(monkeypatch):
 
     def sometimes(*settings):
         calls.append(len(settings[1].steps))
-        if calls == [4, 2]:  # two rows go on when the others are done
+        if calls == [4, 2]:  # two lanes go on when the others are done
             raise torch.OutOfMemoryError("CUDA out of memory")
         return make_step(*settings)
 
@@ -279,19 +279,19 @@ def test_passes_are_of_nearly_equal_width():
 
 
 def test_pass_width_follows_the_number_of_parameters():
-    assert pass_rows(582_026, "stacked", CPU) < pass_rows(79_510, "stacked", CPU)
-    assert pass_rows(10**9, "stacked", CPU) == 10
-    assert pass_rows(10**9, "loop", CPU) is None
-    assert pass_rows(582_026, "stacked", torch.device("cuda")) is None
+    assert pass_lanes(582_026, "stacked", CPU) < pass_lanes(79_510, "stacked", CPU)
+    assert pass_lanes(10**9, "stacked", CPU) == 10
+    assert pass_lanes(10**9, "loop", CPU) is None
+    assert pass_lanes(582_026, "stacked", torch.device("cuda")) is None
 
 
 def test_a_single_convolutional_network_trains_in_the_loop_on_a_cpu():
     lenet, mlp = make_trainer("lenet").model, make_trainer().model
-    assert choose_backend(lenet, CPU, rows=1) == "loop"
-    assert choose_backend(lenet, CPU, rows=2) == choose_backend(lenet, CPU) == "stacked"
-    assert choose_backend(mlp, CPU, rows=1) == "stacked"
-    assert choose_backend(lenet, torch.device("cuda"), rows=1) == "stacked"
-    assert choose_backend(lenet, CPU, "vmap", rows=1) == "vmap"
+    assert choose_backend(lenet, CPU, lanes=1) == "loop"
+    assert choose_backend(lenet, CPU, lanes=2) == choose_backend(lenet, CPU) == "stacked"
+    assert choose_backend(mlp, CPU, lanes=1) == "stacked"
+    assert choose_backend(lenet, torch.device("cuda"), lanes=1) == "stacked"
+    assert choose_backend(lenet, CPU, "vmap", lanes=1) == "vmap"
 
 
 def test_precisions_that_do_not_exist_are_one_line():
@@ -307,10 +307,10 @@ def test_precisions_that_do_not_exist_are_one_line():
 def test_convolution_by_products_equals_the_grouped_one(kernel, stride, padding):
     torch.manual_seed(0)
     layer = StackedConv2d(3, 4, kernel, stride, padding)
-    rows, batch = 3, 2
+    lanes, batch = 3, 2
     grads, outputs = [], []
-    weight, bias = torch.randn(rows, *layer.weight.shape), torch.randn(rows, 4)
-    image = torch.randn(batch, rows * 3, 9, 8)
+    weight, bias = torch.randn(lanes, *layer.weight.shape), torch.randn(lanes, 4)
+    image = torch.randn(batch, lanes * 3, 9, 8)
     for by_products in (True, False):
         tensors = [t.clone().requires_grad_() for t in (weight, bias, image)]
         layer._parameters.update(weight=tensors[0], bias=tensors[1])

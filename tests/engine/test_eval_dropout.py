@@ -6,7 +6,7 @@ import pytest
 import torch
 from worlds import make_world
 
-from fedlib.engine import evaluate_rows, evaluate_segments
+from fedlib.engine import evaluate_clients, evaluate_lanes
 from fedlib.federation import initial_state
 from fedlib.models import make_model
 
@@ -20,9 +20,9 @@ def measure(backend, dropout):
     task = replace(task, runs=(replace(task.run, model="cnn-feddrl", model_options={"dropout": dropout}),))
     trainer, state = replace(task.trainer, backend=backend), initial_state(task)
     copies = {n: t.expand(4, *t.shape[1:]).contiguous() for n, t in state.params.items()}
-    by_rows = evaluate_rows(trainer, task.train, copies, {}, task.clients[0])
-    by_segments = evaluate_segments(trainer, task.train, state.params, {}, task.clients)[0]
-    return torch.stack([by_rows.loss, by_segments.loss])
+    by_lanes = evaluate_lanes(trainer, task.train, copies, {}, task.clients[0])
+    by_client = evaluate_clients(trainer, task.train, state.params, {}, task.clients)[0]
+    return torch.stack([by_lanes.loss, by_client.loss])
 
 
 @pytest.mark.parametrize("backend", ["loop", "vmap", "stacked"])

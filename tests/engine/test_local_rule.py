@@ -91,7 +91,7 @@ def test_an_offset_is_added_to_the_gradient():
 
 def test_narrow_passes_take_their_own_part_of_a_rule():
     rule = rules(make_trainer())["both"]
-    whole, narrow = (run(make_trainer(max_rows=m), rule=rule) for m in (None, 2))
+    whole, narrow = (run(make_trainer(max_lanes=m), rule=rule) for m in (None, 2))
     assert_same(narrow, whole)
 
 

@@ -9,7 +9,7 @@ import torch
 from worlds import make_run, make_world, through_a_file
 
 from fedlib.data.dataset import Split
-from fedlib.engine import Samples, Trainer, batches, evaluate_segments, make_optimizer
+from fedlib.engine import Samples, Trainer, batches, evaluate_clients, make_optimizer
 from fedlib.errors import UsageError
 from fedlib.federation import initial_state, moved, on_host, prepare, rounds, sample_cohort
 from fedlib.methods import make_method
@@ -244,7 +244,7 @@ def test_groups_may_differ_in_seed_only():
 
 def test_trainer_split_into_passes_gives_the_same_round():
     task = make_world(rounds=2)
-    small = replace(task, trainer=Trainer(task.model, "stacked", make_optimizer("sgd"), 4, max_rows=2))
+    small = replace(task, trainer=Trainer(task.model, "stacked", make_optimizer("sgd"), 4, max_lanes=2))
     torch.testing.assert_close(flat(play(task)[-1].state), flat(play(small)[-1].state))
 
 
@@ -254,7 +254,7 @@ def test_max_clients_per_pass_changes_last_digits_only_and_is_told():
         dataset_options={"train_per_class": 8, "test_per_class": 2},
     )  # fmt: skip
     tasks = {n: prepare([run], max_clients_per_pass=n) for n in (None, 3)}
-    assert [task.trainer.max_rows for task in tasks.values()] == [20, 3]
+    assert [task.trainer.max_lanes for task in tasks.values()] == [20, 3]
     assert tasks[3].facts["clients_per_pass"] == tasks[3].facts["max_clients_per_pass"] == 3
     assert "max_clients_per_pass" not in tasks[None].facts
     ends = [flat(play(task)[-1].state) for task in tasks.values()]
@@ -285,6 +285,6 @@ def test_client_losses_are_those_of_the_clients_that_a_method_chose():
     drawn = sample_cohort(task.seeds, 1, 4, 2)
     assert set(chosen[0]) != set(drawn.clients[0])  # else the test shows nothing
     after, _ = method.apply(task, method.init(task), drawn)
-    segments = task.segments(chosen)
-    (found,) = evaluate_segments(task.trainer, task.train, after.params, after.buffers, segments)
+    indices = task.train_index(chosen)
+    (found,) = evaluate_clients(task.trainer, task.train, after.params, after.buffers, indices)
     assert row["client_loss_mean"] == pytest.approx(float(found.loss.mean()), rel=1e-6)

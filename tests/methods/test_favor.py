@@ -12,6 +12,7 @@ from fedlib.federation import rounds
 from fedlib.federation.client_updates import initial_state
 from fedlib.methods import favor, make_method
 from fedlib.rl.dqn import DoubleDqn
+from fedlib.rl.replay import AGENTS
 from fedlib.rl.vdn import Team, Transitions
 
 SHARE = {"dataset_options": {"server_share": 0.5}}
@@ -141,7 +142,7 @@ def test_training_makes_one_local_training_a_round_and_changes_the_network():
 
 def test_every_control_observes_along_the_same_components():
     learning, untrained, permuted = (
-        make_method("favor", {**SMALL, "agent": agent}).init(world()).memory for agent in favor.AGENTS
+        make_method("favor", {**SMALL, "agent": agent}).init(world()).memory for agent in AGENTS
     )
     for other in (untrained, permuted):
         assert all((other["basis"][name] == learning["basis"][name]).all() for name in ("mean", "loadings"))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fedlib.rl import Ddpg, Mlp, Replay
-from fedlib.rl.ddpg import LANES, Agent, Learner
+from fedlib.rl.ddpg import VECTOR_WIDTH, Agent, Learner
 from fedlib.rl.networks import adam_, soft_update_
 
 
@@ -67,7 +67,7 @@ def test_updates_are_those_of_autograd(critic, size, replicas):
 def test_an_agents_digits_are_the_same_in_any_stack():
     """Also where its parameters, 103 and 85, are no multiple of a vector register's."""
     ddpg = Ddpg(Mlp((6, 9, 4)), Mlp((6, 7, 1), action_size=4), head)
-    assert [one.parameters % LANES for one in (ddpg.policy_network, ddpg.critic_network)] == [7, 5]
+    assert [one.parameters % VECTOR_WIDTH for one in (ddpg.policy_network, ddpg.critic_network)] == [7, 5]
     several = ddpg.init([torch.Generator().manual_seed(r) for r in range(5)])
     g = torch.Generator().manual_seed(7)
     replay = Replay(*(torch.rand(5, 40, *s, generator=g) for s in ((6,), (4,), (), (6,))))

@@ -61,7 +61,7 @@ def test_total_and_target_by_hand():
 
 
 def test_one_agent_is_dqn():
-    """With N = 1, Q_tot is Q: one learning step equals DQN's, worked in NumPy.
+    """With K = 1, Q_tot is Q: one learning step equals DQN's, worked in NumPy.
 
     Network q = W2' relu(W1' s + b1) + b2; with d = 2 (q_a - y) / B at the chosen action:
     dW2 = h d', db2 = d, dh = W2 d where h > 0, dW1 = s dh', db1 = dh. The first step of Adam

@@ -6,7 +6,7 @@ from fedlib.methods.feddisk.early_stopping import fitted
 
 
 def fit_local_mades(task, made):
-    """Models `ld_k`, rows [R * N] replica by replica."""
+    """Models `ld_k`, lanes [R * N] replica by replica."""
     return fitted(train_local(task, made, start_local(task, made), made.max_rounds))
 
 

@@ -82,8 +82,8 @@ def copy_of(tensor: Tensor) -> Tensor:
     return empty(tensor.shape, tensor).copy_(tensor)
 
 
-def rows_of(tensor: Tensor, at: Tensor) -> Tensor:
-    """`tensor[at]` for row numbers `at` [C], in reused memory if large."""
+def picked(tensor: Tensor, at: Tensor) -> Tensor:
+    """`tensor[at]` for places `at` [C] on the first axis, in reused memory if large."""
     return torch.index_select(tensor, 0, at, out=empty((len(at), *tensor.shape[1:]), tensor))
 
 

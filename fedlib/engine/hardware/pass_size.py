@@ -11,48 +11,48 @@ from fedlib.engine.hardware.device import first_line
 from fedlib.errors import MemoryShortage
 
 # On a CPU the stacked parameters of a pass should stay in the last cache, but a pass of fewer than
-# ten rows pays more for its operations than it gains (benchmarks/NOTES.md, note 11).
+# ten lanes pays more for its operations than it gains (benchmarks/NOTES.md, note 11).
 STACKED_PARAMETERS_ON_CPU = 6_000_000
-LEAST_ROWS_ON_CPU, MOST_ROWS_ON_CPU = 10, 20
+LEAST_LANES_ON_CPU, MOST_LANES_ON_CPU = 10, 20
 
 
 class MemoryWarning(UserWarning):
     """A pass did not fit in the device's memory and is split."""
 
 
-def pass_rows(parameters: int, backend: str, device: torch.device) -> int | None:
-    """The most rows in one pass for a network of so many parameters; None for no limit.
+def pass_lanes(parameters: int, backend: str, device: torch.device) -> int | None:
+    """The most lanes in one pass for a network of so many parameters; None for no limit.
 
-    A fixed rule, since rows that train in narrower passes may differ in their last digits.
+    A fixed rule, since lanes that train in narrower passes may differ in their last digits.
     """
     if device.type != "cpu" or backend == "loop":
         return None
-    return min(max(STACKED_PARAMETERS_ON_CPU // parameters, LEAST_ROWS_ON_CPU), MOST_ROWS_ON_CPU)
+    return min(max(STACKED_PARAMETERS_ON_CPU // parameters, LEAST_LANES_ON_CPU), MOST_LANES_ON_CPU)
 
 
 @dataclass
 class PassLimit:
-    """Bounds on the rows of a pass: too many for the memory, and few enough.
+    """Bounds on the lanes of a pass: too many for the memory, and few enough.
 
-    rows: passes are no wider than this, None while nothing was too wide. images: likewise of one
+    lanes: passes are no wider than this, None while nothing was too wide. images: likewise of one
     forward pass of an evaluation. proven: the widest pass that was carried through, per batch size.
     """
 
-    rows: int | None = None
+    lanes: int | None = None
     images: int | None = None
     proven: dict[int, int] = field(default_factory=dict)
 
     def width(self, wanted: int) -> int:
-        """Rows of the next pass, of `wanted` ones that are left."""
-        return wanted if self.rows is None else min(wanted, self.rows)
+        """Lanes of the next pass, of `wanted` ones that are left."""
+        return wanted if self.lanes is None else min(wanted, self.lanes)
 
-    def too_wide(self, rows: int, device: torch.device) -> None:
-        """`rows` rows ran out of memory: half of them from now on, with a warning."""
-        self.rows = rows // 2
+    def too_wide(self, lanes: int, device: torch.device) -> None:
+        """`lanes` lanes ran out of memory: half of them from now on, with a warning."""
+        self.lanes = lanes // 2
         warnings.warn(
             MemoryWarning(
-                f"training {rows} clients in one pass does not fit in the memory of {device}; "
-                f"going on with {self.rows}"
+                f"training {lanes} clients in one pass does not fit in the memory of {device}; "
+                f"going on with {self.lanes}"
             ),
             stacklevel=2,
         )
@@ -78,14 +78,14 @@ class PassLimit:
 
 
 def by_falling_steps(steps: np.ndarray) -> np.ndarray:
-    """Row numbers by falling number of steps; rows without work are left out."""
+    """Lane numbers by falling number of steps; lanes without work are left out."""
     order = np.argsort(-steps, kind="stable")
     return order[: int((steps > 0).sum())]
 
 
-def cut(rows: np.ndarray, widest: int | None) -> Iterator[np.ndarray]:
-    """`rows` in parts of at most `widest`, none of them much narrower than the others."""
-    if len(rows) == 0:
+def cut(lanes: np.ndarray, widest: int | None) -> Iterator[np.ndarray]:
+    """`lanes` in parts of at most `widest`, none of them much narrower than the others."""
+    if len(lanes) == 0:
         return
-    parts = 1 if widest is None else -(-len(rows) // widest)
-    yield from np.array_split(rows, parts)
+    parts = 1 if widest is None else -(-len(lanes) // widest)
+    yield from np.array_split(lanes, parts)

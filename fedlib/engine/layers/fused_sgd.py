@@ -39,7 +39,7 @@ def sgd_update(rate: float | Tensor, rule: LocalRule, name: str) -> Update:
 
         return update
 
-    def update_by_row(weight: Tensor, grad: Tensor, x: Tensor) -> None:
+    def update_by_lane(weight: Tensor, grad: Tensor, x: Tensor) -> None:
         rates = rate.view(-1, 1, 1)  # read anew at every step: recorded steps find new values there
         if anchor is not None:
             weight.lerp_(anchor, rule.proximal.view(-1, 1, 1) * rates)
@@ -47,7 +47,7 @@ def sgd_update(rate: float | Tensor, rule: LocalRule, name: str) -> Update:
             weight.addcmul_(offset, rates, value=-1)
         weight.baddbmm_((grad * rates).transpose(1, 2), x, alpha=-1)
 
-    return update_by_row
+    return update_by_lane
 
 
 def sgd_updates(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class MaxPool2d(nn.MaxPool2d):
-    """`nn.MaxPool2d`, by slices where that is faster; rows of clients are channels to it."""
+    """`nn.MaxPool2d`, by slices where that is faster; lanes are channels to it."""
 
     def forward(self, x: Tensor) -> Tensor:
         by_slices = x.is_cpu and not torch.is_grad_enabled() and _is_two_by_two(self)

@@ -34,13 +34,13 @@ def is_depthwise(layer: nn.Conv2d) -> bool:
 
 def pointwise(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """x [B, C * in, H, W], weight [C, out, in, 1, 1], bias [C, out] -> [B, C * out, H, W]."""
-    rows, out = weight.shape[:2]
+    lanes, out = weight.shape[:2]
     batch, _, height, width = x.shape
-    pixels = x.permute(0, 2, 3, 1).reshape(batch * height * width, rows, -1).transpose(0, 1)
-    product = torch.bmm(pixels, weight.view(rows, out, -1).transpose(1, 2))  # [C, B * H * W, out]
+    pixels = x.permute(0, 2, 3, 1).reshape(batch * height * width, lanes, -1).transpose(0, 1)
+    product = torch.bmm(pixels, weight.view(lanes, out, -1).transpose(1, 2))  # [C, B * H * W, out]
     if bias is not None:
         product = product + bias.unsqueeze(1)
-    return product.transpose(0, 1).reshape(batch, height, width, rows * out).permute(0, 3, 1, 2)
+    return product.transpose(0, 1).reshape(batch, height, width, lanes * out).permute(0, 3, 1, 2)
 
 
 def depthwise(

@@ -1,8 +1,8 @@
 """Client-stacked layers: one module call computes the outputs of C models on C batches.
 
 A model made of known layers is copied once and the class of each layer is replaced by a
-stacked one, whose parameters have a leading row axis. Activations are [B, C * channels,
-height, width] up to `Flatten` (so that a grouped convolution serves all rows and pooling
+stacked one, whose parameters have a leading lane axis. Activations are [B, C * channels,
+height, width] up to `Flatten` (so that a grouped convolution serves all lanes and pooling
 needs no change) and [C, B, features] after it. The model's own `forward` runs unchanged.
 """
 
@@ -72,7 +72,7 @@ class StackedLinear(nn.Linear):
 
 
 class StackedMaskedLinear(MaskedLinear):
-    """StackedLinear with the weight entries outside of the layer's mask, the same for all rows, at 0."""
+    """StackedLinear with the weight entries outside of the layer's mask, the same for all lanes, at 0."""
 
     products_in: torch.dtype | None = None
 
@@ -111,16 +111,16 @@ class StackedConv2d(nn.Conv2d):
         return F.conv2d(x, weight.flatten(0, 1), bias, self.stride, self.padding, self.dilation, groups)
 
     def _products(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        rows, out = weight.shape[:2]
+        lanes, out = weight.shape[:2]
         (high, wide), (down, right) = self.kernel_size, self.stride
         x = F.pad(x, (self.padding[1], self.padding[1], self.padding[0], self.padding[0]))
-        patches = x.unfold(2, high, down).unfold(3, wide, right).unflatten(1, (rows, -1))
+        patches = x.unfold(2, high, down).unfold(3, wide, right).unflatten(1, (lanes, -1))
         batch, sides = patches.shape[0], patches.shape[3:5]  # patches [B, C, in, H', W', k, k]
-        columns = patches.permute(1, 2, 5, 6, 0, 3, 4).reshape(rows, -1, batch * sides.numel())
+        columns = patches.permute(1, 2, 5, 6, 0, 3, 4).reshape(lanes, -1, batch * sides.numel())
         product = torch.bmm(weight.flatten(2), columns)
         if bias is not None:
             product = product + bias.unsqueeze(2)
-        return product.view(rows, out, batch, *sides).permute(2, 0, 1, 3, 4).flatten(1, 2)
+        return product.view(lanes, out, batch, *sides).permute(2, 0, 1, 3, 4).flatten(1, 2)
 
 
 MOST_PIXELS_BY_PRODUCTS = 16  # on a CPU, in bfloat16
@@ -146,7 +146,7 @@ class StackedBatchNorm2d(BatchNorm2d):
     """x [B, C * channels, H, W]; weight, bias and running statistics [C, channels]."""
 
     def forward(self, x: Tensor) -> Tensor:
-        rows = self.running_mean.shape[0]
+        lanes = self.running_mean.shape[0]
         mask = current_sample_mask() if self.training else None
         if self.training:
             self.num_batches_tracked.add_(1)
@@ -154,16 +154,16 @@ class StackedBatchNorm2d(BatchNorm2d):
             running = self.running_mean.view(-1), self.running_var.view(-1)
             affine = self.weight.flatten(), self.bias.flatten()
             return F.batch_norm(x, *running, *affine, self.training, self.momentum, self.eps)
-        by_row = x.view(x.shape[0], rows, -1, *x.shape[2:])
+        by_lane = x.view(x.shape[0], lanes, -1, *x.shape[2:])
         weights = mask.t()[:, :, None, None, None]
         count = weights.sum(dim=0) * x.shape[2] * x.shape[3]  # [C, 1, 1, 1]
-        mean = (by_row * weights).sum(dim=(0, 3, 4), keepdim=True) / count
-        centred = by_row - mean
+        mean = (by_lane * weights).sum(dim=(0, 3, 4), keepdim=True) / count
+        centred = by_lane - mean
         variance = (centred.square() * weights).sum(dim=(0, 3, 4), keepdim=True) / count
         with torch.no_grad():
             unbiased = variance * (count / (count - 1).clamp(min=1))
-            self.running_mean.lerp_(mean.view(rows, -1), self.momentum)
-            self.running_var.lerp_(unbiased.view(rows, -1), self.momentum)
+            self.running_mean.lerp_(mean.view(lanes, -1), self.momentum)
+            self.running_var.lerp_(unbiased.view(lanes, -1), self.momentum)
         scale = self.weight[None, :, :, None, None] * (variance + self.eps).rsqrt()
         return (centred * scale + self.bias[None, :, :, None, None]).view(x.shape).to(x.dtype)
 
@@ -171,34 +171,36 @@ class StackedBatchNorm2d(BatchNorm2d):
 class StackedFlatten(nn.Flatten):
     """x [B, C * channels, H, W] -> [C, B, channels * H * W]; [C, B, features] stays."""
 
-    rows: int
+    lanes: int
 
     def forward(self, x: Tensor) -> Tensor:
-        return x if x.ndim == 3 else unfold_rows(x, self.rows).flatten(2)
+        return x if x.ndim == 3 else unfold_lanes(x, self.lanes).flatten(2)
 
 
 class StackedDropout(Dropout):
-    """x [C, B, features] or [B, C * channels, H, W]; the masks of `Dropout`, row by row."""
+    """x [C, B, features] or [B, C * channels, H, W]; the masks of `Dropout`, lane by lane."""
 
-    rows: int
+    lanes: int
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.active:
             return x
-        by_row = x if x.ndim == 3 else unfold_rows(x, self.rows)
-        mask = dropout_mask(current_step_key(), self.layer_id, by_row.shape[1], by_row[0, 0].numel(), self.p)
-        scaled = mask.view(by_row.shape).to(x.dtype) / (1 - self.p)
+        by_lane = x if x.ndim == 3 else unfold_lanes(x, self.lanes)
+        mask = dropout_mask(
+            current_step_key(), self.layer_id, by_lane.shape[1], by_lane[0, 0].numel(), self.p
+        )
+        scaled = mask.view(by_lane.shape).to(x.dtype) / (1 - self.p)
         return x * (scaled if x.ndim == 3 else scaled.transpose(0, 1).reshape(x.shape))
 
 
-def fold_rows(x: Tensor) -> Tensor:
+def fold_lanes(x: Tensor) -> Tensor:
     """[C, B, channels, H, W] -> [B, C * channels, H, W]."""
     return x.transpose(0, 1).flatten(1, 2)
 
 
-def unfold_rows(x: Tensor, rows: int) -> Tensor:
+def unfold_lanes(x: Tensor, lanes: int) -> Tensor:
     """[B, C * channels, H, W] -> [C, B, channels, H, W]."""
-    return x.view(x.shape[0], rows, -1, *x.shape[2:]).transpose(0, 1)
+    return x.view(x.shape[0], lanes, -1, *x.shape[2:]).transpose(0, 1)
 
 
 STACKED: dict[type[nn.Module], type[nn.Module]] = {
@@ -219,7 +221,7 @@ ELEMENTWISE_CONTAINERS = {"torchvision.models.mobilenetv2.InvertedResidual"}  # 
 
 
 class StackedModel:
-    """The stacked form of a model. `bind` gives it the parameters and buffers of C rows.
+    """The stacked form of a model. `bind` gives it the parameters and buffers of C lanes.
 
     starts_flat: the first layer flattens, so images may come as vectors. fusable: the names of
     weights whose gradient the backward pass may add at once: of layers that are used once.
@@ -232,7 +234,7 @@ class StackedModel:
         self.convolves = any(isinstance(layer, StackedConv2d) for layer in self.module.modules())
         self.starts_flat = isinstance(first_layer(self.module), StackedFlatten)
         self._owners = {name: _owner(self.module, name) for name, _ in _named_tensors(self.module)}
-        self._row_layers = [
+        self._lane_layers = [
             m for m in self.module.modules() if isinstance(m, (StackedFlatten, StackedDropout))
         ]
         self._product_layers = [m for m in self.module.modules() if hasattr(m, "products_in")]
@@ -269,9 +271,9 @@ class StackedModel:
             self._owners[name][0].update = (updates or {}).get(name)
         for layer in self._product_layers:
             layer.products_in = products_in
-        rows = len(next(iter(params.values())))
-        for layer in self._row_layers:
-            layer.rows = rows
+        lanes = len(next(iter(params.values())))
+        for layer in self._lane_layers:
+            layer.lanes = lanes
         self.module.train(training)
 
     def __call__(self, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""A training step by autograd, for the rows that still have steps to do.
+"""A training step by autograd, for the lanes that still have steps to do.
 
 It touches tensors that stay where they are, so the same few lines run eagerly (`fedlib.engine.eager`)
 and are recorded as CUDA graphs (`fedlib.engine.cuda_graphs`).
@@ -16,9 +16,9 @@ from fedlib.engine.trainer import Trainer
 
 
 class PrefixStep:
-    """A step of SGD (or another local optimiser) for the rows of `part`, changed in place.
+    """A step of SGD (or another local optimiser) for the lanes of `part`, changed in place.
 
-    rule: what is added to the gradients. rate: a float, or [C] where rows differ.
+    rule: what is added to the gradients. rate: a float, or [C] where lanes differ.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class PrefixStep:
         )  # fmt: skip
 
     def __call__(self, x: Tensor, batch: Batch, share: Tensor, full: bool) -> Tensor:
-        """The rows' mean losses [C] before the step. share [C, B]: mask over the number of real samples."""
+        """The lanes' mean losses [C] before the step. share [C, B]: mask over the number of real samples."""
         outputs = self.trainer.forward.outputs(x, batch, full)
         losses = batch_mean(self.trainer.objective.losses(outputs, batch), share)
         found = torch.autograd.grad(losses, self.leaves, self.ones, allow_unused=True)

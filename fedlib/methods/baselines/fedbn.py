@@ -21,7 +21,7 @@ from fedlib.federation.client_updates import (
     gather,
     initial_state,
     put_back,
-    replica_of_rows,
+    replica_of_lanes,
     sample_shares,
     train_cohort,
 )
@@ -62,7 +62,7 @@ class FedBN(Method):
 
     def client_models(self, task: Task, state: ServerState, clients: np.ndarray) -> tuple[Tensors, Tensors]:
         """The global weights with each client's own BatchNorm, [R * K, ...]."""
-        replica = replica_of_rows(task, clients)
+        replica = replica_of_lanes(task, clients)
         shared = {name: t[replica] for name, t in {**state.params, **state.buffers}.items()}
         whole = {**shared, **gather(state.memory["batch_norm"], clients)}
         params = {name: whole[name] for name, _ in task.model.named_parameters()}

@@ -23,7 +23,7 @@ from fedlib.federation.client_updates import (
     gather,
     initial_state,
     put_back,
-    replica_of_rows,
+    replica_of_lanes,
     train_cohort,
     uniform_shares,
 )
@@ -52,7 +52,7 @@ class FedDyn(Method):
         own = gather(state.memory["clients"], cohort.clients)  # g_k
         rule = LocalRule(proximal=self.alpha, offset={n: -g for n, g in own.items()})
         trained = train_cohort(task, state, cohort, rule=rule)
-        start = broadcast(state.params, replica_of_rows(task, cohort.clients))
+        start = broadcast(state.params, replica_of_lanes(task, cohort.clients))
         renewed = {n: own[n] - self.alpha * (w - start[n]) for n, w in trained.state.params.items()}
         share = cohort.clients.shape[1] / task.run.num_clients
         after, report = finish_round(

@@ -119,9 +119,9 @@ class FedLAW(Method):
 def mean_loss(forward: Forward, samples: Samples, params: Tensors, buffers: Tensors, index: Tensor) -> Tensor:
     """[R] mean cross-entropy in nats of models [R, ...] on samples index [R, B], with a gradient."""
     forward.bind(params, buffers, training=False)
-    row = torch.zeros(len(index), dtype=torch.int64, device=index.device)
+    zeros = torch.zeros(len(index), dtype=torch.int64, device=index.device)
     targets = samples.labels[index]
-    batch = Batch(index, torch.ones_like(index, dtype=torch.float32), targets, row, row, row)
+    batch = Batch(index, torch.ones_like(index, dtype=torch.float32), targets, zeros, zeros, zeros)
     outputs, _ = forward(samples, batch, Objective(), True)
     return cross_entropy(outputs, batch).mean(dim=1)
 

@@ -30,7 +30,7 @@ from fedlib.federation.client_updates import (
     gather,
     initial_state,
     put_back,
-    replica_of_rows,
+    replica_of_lanes,
     sample_shares,
     train_cohort,
 )
@@ -110,7 +110,7 @@ class FedROD(Method):
 
         Generic logits plus own logits are the logits of one head whose weights are the sum.
         """
-        replica = replica_of_rows(task, clients)
+        replica = replica_of_lanes(task, clients)
         params = {name: t[replica] for name, t in state.params.items()}
         if self.evaluate == "personalised":
             name, own = _head_name(task), gather(state.memory["heads"], clients)

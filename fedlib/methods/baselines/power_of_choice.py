@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from fedlib.engine import evaluate_segments
+from fedlib.engine import evaluate_clients
 from fedlib.errors import check
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, model_bytes
 from fedlib.federation.aggregate import LOSS_BYTES
@@ -49,8 +49,8 @@ class PowerOfChoice(Method):
         rngs = method_streams(task, "candidates", cohort.round)
         sizes = task.sizes(task.everyone())
         candidates = np.stack([self._draw(*of_replica) for of_replica in zip(rngs, sizes, strict=True)])
-        evaluated = evaluate_segments(
-            task.trainer, task.train, state.params, state.buffers, task.segments(candidates)
+        evaluated = evaluate_clients(
+            task.trainer, task.train, state.params, state.buffers, task.train_index(candidates)
         )
         losses = torch.stack([one.loss for one in evaluated]).cpu().double().numpy()
         chosen = replace(cohort, clients=largest(losses, candidates, task.cohort_size))

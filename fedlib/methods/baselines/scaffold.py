@@ -33,7 +33,7 @@ from fedlib.federation.client_updates import (
     gather,
     initial_state,
     put_back,
-    replica_of_rows,
+    replica_of_lanes,
     train_cohort,
     uniform_shares,
 )
@@ -55,7 +55,7 @@ def gradients(task: Task, state: ServerState, cohort: Cohort) -> Tensors:
     trained = train_cohort(
         replace(task, trainer=trainer), state, cohort, epochs=1, learning_rate=1.0, order="stored"
     )
-    start = broadcast(state.params, replica_of_rows(task, cohort.clients))
+    start = broadcast(state.params, replica_of_lanes(task, cohort.clients))
     return {name: start[name] - y for name, y in trained.state.params.items()}
 
 
@@ -85,9 +85,9 @@ class Scaffold(Method):
         return replace(state, memory=memory)
 
     def apply(self, task: Task, state: ServerState, cohort: Cohort) -> tuple[ServerState, RoundReport]:
-        rows = replica_of_rows(task, cohort.clients)
+        replica = replica_of_lanes(task, cohort.clients)
         own = gather(state.memory["clients"], cohort.clients)  # c_i
-        server = broadcast(state.memory["c"], rows)
+        server = broadcast(state.memory["c"], replica)
         offset = {n: server[n] - own[n] for n in own}
         trained = train_cohort(task, state, cohort, rule=LocalRule(offset=offset))  # line 10
         renewed = self._renewed(task, state, cohort, trained.state.params, offset)  # line 12
@@ -114,5 +114,5 @@ class Scaffold(Method):
         momentum = float(task.run.local_optimizer_options.get("momentum", 0.0))
         weight = accumulated_weight(local_steps(task, cohort), momentum) * task.run.local_learning_rate
         scale = on_device((1 / weight).astype(np.float32).reshape(-1), task.device)
-        start = broadcast(state.params, replica_of_rows(task, cohort.clients))
+        start = broadcast(state.params, replica_of_lanes(task, cohort.clients))
         return {n: spread(scale, y) * (start[n] - y) - offset[n] for n, y in local.items()}

@@ -6,7 +6,8 @@ https://doi.org/10.3390/s23052494, sec. 3.1 and 5: `Devices`, `round_latency` (1
 histories of the state (11). Nothing here reads the wall clock: times are functions of (seed, client)
 and of the work, so latency results repeat exactly.
 
-N and K are the paper's here: N clients take part in a round, of K in all (elsewhere K take part, of N).
+Letters are the suite's: K clients, k among them, take part in a round, of N in all. The paper has them the
+other way round: its n, N and K are our k, K and N.
 
 Departures and readings: the penalty is normalised (FEDDDRL-A3); a dropped client costs nothing (A1, A2);
 FedProx's samples cost as much time as FedAvg's (A40).
@@ -27,13 +28,13 @@ LATENCY_UNITS = ("largest", "cohort")
 
 @dataclass(frozen=True)
 class Devices:
-    """FedDdrl's clients: seconds per sample and seconds per upload, [K] each (K clients in all)."""
+    """FedDdrl's clients: seconds per sample and seconds per upload, [N] each (N clients in all)."""
 
     compute_seconds: np.ndarray
     upload_seconds: np.ndarray
 
     def probing_seconds(self, clients: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """`H^p`: one epoch on |D_n| samples; clients, sizes and result of one shape, e.g. [R, N]."""
+        """`H^p`: one epoch on |D_k| samples; clients, sizes and result of one shape, e.g. [R, K]."""
         return self.training_seconds(clients, sizes, 1)
 
     def training_seconds(
@@ -60,10 +61,10 @@ def round_latency(
     *,
     rule: str = "printed",
 ) -> np.ndarray:
-    """`H_t` in seconds, eq. (1); clients, sizes, kept (phi) are [..., N], the result is [...].
+    """`H_t` in seconds, eq. (1); clients, sizes, kept (phi) are [..., K], the result is [...].
 
-    "printed": `max_n (H^c_n + H^u_n) phi_n`, a dropped client costs nothing (FEDDDRL-A1, A2).
-    "fedmarl": `max_n H^p_n + max over the kept of (H^c_n - H^p_n + H^u_n)`: the server waits for
+    "printed": `max_k (H^c_k + H^u_k) phi_k`, a dropped client costs nothing (FEDDDRL-A1, A2).
+    "fedmarl": `max_k H^p_k + max over the kept of (H^c_k - H^p_k + H^u_k)`: the server waits for
     every probe before it decides, as in FedMarl. Without a kept client the maximum is 0.
     """
     check_name("latency rule", rule, LATENCY_RULES)
@@ -76,12 +77,12 @@ def round_latency(
 
 
 def round_cost(kept: np.ndarray) -> np.ndarray:
-    """`B_t = sum_n B_n phi_n`, eq. (2), with B_n = 1 per upload; kept [..., N] -> [...]."""
+    """`B_t = sum_k B_k phi_k`, eq. (2), with B_k = 1 per upload; kept [..., K] -> [...]."""
     return np.asarray(kept, dtype=float).sum(axis=-1)
 
 
 def latency_unit(largest_client: int | np.ndarray) -> np.ndarray:
-    """`H_max = 5 * 0.75 * max|D| + 2.0` seconds: rewards see H = H_t / H_max and B = B_t / N (FEDDDRL-A3)."""
+    """`H_max = 5 * 0.75 * max|D| + 2.0` seconds: rewards see H = H_t / H_max and B = B_t / K (FEDDDRL-A3)."""
     return 5 * max(COMPUTE_SECONDS) * np.asarray(largest_client) + max(UPLOAD_SECONDS)
 
 
@@ -97,20 +98,20 @@ def empty_history(replicas: int, owners: int, window: int) -> np.ndarray:
 
 
 def record(history: np.ndarray, owners: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The history after `values` [R, N] were seen at `owners` [R, N]; the argument stays as it is.
+    """The history after `values` [R, K] were seen at `owners` [R, K]; the argument stays as it is.
 
     What an agent reads is `record(...)` at the round's own owners through `recent`, so the last
     entry of a window is always the current value.
     """
     history = history.copy()
-    rows = np.arange(len(owners))[:, None]
-    history[rows, owners] = np.concatenate(
-        [history[rows, owners][..., 1:], np.asarray(values)[..., None]], axis=-1
+    replica = np.arange(len(owners))[:, None]
+    history[replica, owners] = np.concatenate(
+        [history[replica, owners][..., 1:], np.asarray(values)[..., None]], axis=-1
     )
     return history
 
 
 def recent(history: np.ndarray, owners: np.ndarray) -> np.ndarray:
-    """[R, N, window] the last values of `owners`, oldest first, padded with the current one (FEDDDRL-A12)."""
+    """[R, K, window] the last values of `owners`, oldest first, padded with the current one (FEDDDRL-A12)."""
     window = history[np.arange(len(owners))[:, None], owners]
     return np.where(np.isnan(window), window[..., -1:], window)

@@ -35,7 +35,7 @@ BIAS_SHARE = 0.3  # b = 0.3 E[w2 B + w3 H], sec. 4.1.1
 def full_costs(task: Task, cohort: Cohort, unit: str = "largest") -> dict[str, list[float]]:
     """Columns of a round in which everybody trains E epochs and uploads; H in a unit of A3."""
     world, everyone = DeviceEnvironment.of(task, cohort), np.ones(cohort.clients.shape, dtype=bool)
-    latency = round_latency(world.devices, world.rows, world.sizes, task.run.local_epochs, everyone)
+    latency = round_latency(world.devices, world.numbers, world.sizes, task.run.local_epochs, everyone)
     return {
         "uploads": round_cost(everyone).tolist(),
         "latency_seconds": latency.tolist(),
@@ -44,7 +44,7 @@ def full_costs(task: Task, cohort: Cohort, unit: str = "largest") -> dict[str, l
 
 
 def probing_ranks(states: Tensor) -> np.ndarray:
-    """[R, N] ranks by probing latency, 0 is the fastest; equal ones by slot."""
+    """[R, K] ranks by probing latency, 0 is the fastest; equal ones by slot."""
     return states[..., PROBING].argsort(dim=-1, stable=True).argsort(dim=-1).numpy()
 
 
@@ -71,10 +71,10 @@ def first_histories(task: Task) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class DeviceEnvironment:
-    """The simulated devices behind a cohort, all arrays [R, N]; rows number the devices."""
+    """The simulated devices behind a cohort, all arrays [R, K]; numbers: of the devices."""
 
     devices: Devices
-    rows: np.ndarray
+    numbers: np.ndarray
     sizes: np.ndarray
     clients: np.ndarray
     largest: np.ndarray  # [R, 1] D_max
@@ -82,25 +82,25 @@ class DeviceEnvironment:
 
     @classmethod
     def of(cls, task: Task, cohort: Cohort) -> "DeviceEnvironment":
-        """Replica r's client k is device r * K + k: drawn by (seed, client)."""
+        """Replica r's client k is device r * N + k: drawn by (seed, client)."""
         devices = _all_devices(tuple(task.seeds), task.run.num_clients)
-        rows = cohort.clients + np.arange(len(task.seeds))[:, None] * task.run.num_clients
+        numbers = cohort.clients + np.arange(len(task.seeds))[:, None] * task.run.num_clients
         sizes = task.sizes(cohort.clients)
         largest = np.array([[max(len(own) for own in lists)] for lists in task.clients])
-        return cls(devices, rows, sizes, cohort.clients, largest, devices.probing_seconds(rows, sizes))
+        return cls(devices, numbers, sizes, cohort.clients, largest, devices.probing_seconds(numbers, sizes))
 
     def latency_unit(self, unit: str, epochs: int) -> np.ndarray:
         """[R] seconds that H_t is divided by (A3): H_max of five epochs, or the cohort's sum for E epochs."""
         if unit == "largest":
             return latency_unit(self.largest[:, 0])
-        training = self.devices.training_seconds(self.rows, self.sizes, epochs)
-        return (training + self.devices.upload_seconds[self.rows]).sum(axis=-1)
+        training = self.devices.training_seconds(self.numbers, self.sizes, epochs)
+        return (training + self.devices.upload_seconds[self.numbers]).sum(axis=-1)
 
     def observe(
         self, memory: dict[str, Any], loss: Tensor, progress: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """States [R, N, 10] by eq. (11), scaled as in A13, and the histories with this round's values."""
-        seconds = {"probing": self.probing_seconds, "upload": self.devices.upload_seconds[self.rows]}
+        """States [R, K, 10] by eq. (11), scaled as in A13, and the histories with this round's values."""
+        seconds = {"probing": self.probing_seconds, "upload": self.devices.upload_seconds[self.numbers]}
         histories = {n: record(memory[n].cpu().numpy(), self.clients, seconds[n]) for n in seconds}
         probing, upload = (recent(histories[n], self.clients) for n in seconds)
         ones = np.ones(self.clients.shape)
@@ -120,7 +120,7 @@ class DeviceEnvironment:
             "epochs": [json.dumps(row.tolist()) for row in np.where(kept, epochs, 1)],
             "probing_loss": [json.dumps([float(f"{x:.6g}") for x in row]) for row in loss.tolist()],
             "probing_seconds": [json.dumps(row.tolist()) for row in self.probing_seconds],
-            "upload_seconds": [json.dumps(row.tolist()) for row in self.devices.upload_seconds[self.rows]],
+            "upload_seconds": [json.dumps(row.tolist()) for row in self.devices.upload_seconds[self.numbers]],
             "uploads": round_cost(kept).tolist(),
         }
 

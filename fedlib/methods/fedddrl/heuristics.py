@@ -42,9 +42,9 @@ class Rule(FedDdrl, ABC):
 
     @abstractmethod
     def decide(self, slow: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | int]:
-        """Keep decisions [N] and epochs ([N], or 0 for the run's own E).
+        """Keep decisions [K] and epochs ([K], or 0 for the run's own E).
 
-        slow: [N] ranks by probing latency, 0 is the fastest; equal ones by slot.
+        slow: [K] ranks by probing latency, 0 is the fastest; equal ones by slot.
         """
 
     def _act(

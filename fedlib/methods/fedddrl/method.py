@@ -208,7 +208,7 @@ class FedDdrl(Method):
         after, report = finish_round(task, state, cohort, trained, weights)  # 24
 
         accuracy = server_measures(task, after)[1].numpy()  # A_t (A9), lines 25 to 28
-        latency = round_latency(world.devices, world.rows, world.sizes, epochs, kept)
+        latency = round_latency(world.devices, world.numbers, world.sizes, epochs, kept)
         share = latency / world.latency_unit(self.latency_unit, task.run.local_epochs)
         bias = state.memory["bias"].cpu().numpy()
         rewards = self.rewards(accuracy - before, round_cost(kept) / kept.shape[1], share, bias)
@@ -252,7 +252,7 @@ class FedDdrl(Method):
     def _act(
         self, task: Task, agents: list[dict[str, Any]], states: Tensor, round_index: int, *, explores: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Keep decisions, bool [R, N], and total local epochs [R, N]."""
+        """Keep decisions, bool [R, K], and total local epochs [R, K]."""
         actions = []
         for number, (vdn, agent) in enumerate(
             zip(self.vdns(task.run.rounds_per_episode), agents, strict=True), start=1
@@ -270,7 +270,7 @@ class FedDdrl(Method):
         return kept, np.asarray(EPOCH_CHOICES)[actions[1].numpy()]
 
     def _deploy(self, task: Task, kept: np.ndarray, states: Tensor, round_index: int) -> np.ndarray:
-        """[R, N] as many clients as the agent keeps: at random, or those with the shortest probing epochs."""
+        """[R, K] as many clients as the agent keeps: at random, or those with the shortest probing epochs."""
         if self.deployed == "fastest":
             return probing_ranks(states) < kept.sum(axis=1, keepdims=True)
         streams = method_streams(task, "deploy", round_index)
@@ -324,7 +324,7 @@ class FedDdrl(Method):
 
 
 def continue_training(task: Task, cohort: Cohort, probe: Trained, epochs: np.ndarray) -> Trained:
-    """The probe's models after `epochs` [R, N] in total; a client with 1 is done and keeps every bit."""
+    """The probe's models after `epochs` [R, K] in total; a client with 1 is done and keeps every bit."""
     work = cohort_work(task, cohort, epochs=epochs.ravel(), first_epoch=1, steps_limit=None)
     return train(local_trainer(task), task.train, probe.state, work)
 

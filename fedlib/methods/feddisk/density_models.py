@@ -29,7 +29,7 @@ from fedlib.engine import (
     density_losses,
     make_optimizer,
     make_work,
-    pass_rows,
+    pass_lanes,
     train,
 )
 from fedlib.engine.batches import on_device
@@ -97,8 +97,8 @@ def stacked_trainer(
     task: Task, model: nn.Module, optimizer: LocalOptimizer, batch_size: int, objective: Objective
 ) -> Trainer:
     """A trainer of stacked copies, as many in one pass as was asked for, or as the engine's rule has it."""
-    widest = task.max_clients_per_pass or pass_rows(count_parameters(model), "stacked", task.device)
-    return Trainer(model, "stacked", optimizer, batch_size, objective, max_rows=widest)
+    widest = task.max_clients_per_pass or pass_lanes(count_parameters(model), "stacked", task.device)
+    return Trainer(model, "stacked", optimizer, batch_size, objective, max_lanes=widest)
 
 
 def initial_made(task: Task, made: MadeSettings) -> Tensors:
@@ -111,8 +111,8 @@ def _make_made(task: Task, made: MadeSettings, seed: int):
     return make_made(task.train.inputs[0].numel(), hidden=made.hidden, generator_seed=(seed, "made"))
 
 
-def row_work(task: Task, lists: list[list[np.ndarray]], rate: float, *stream: int | str) -> Work:
-    """Work of an epoch for every client of every replica; rows are replica by replica, streams by name."""
+def lane_work(task: Task, lists: list[list[np.ndarray]], rate: float, *stream: int | str) -> Work:
+    """Work of an epoch for every client of every replica; lanes are replica by replica, streams by name."""
     count = task.run.num_clients
     names = [seeds.derive(seed, *stream, client) for seed in task.seeds for client in range(count)]
     return make_work(
@@ -146,8 +146,8 @@ def start_local(task: Task, made: MadeSettings) -> FitState:
     """The local MADEs before their first epoch; UsageError for images or clients that cannot be used."""
     pixels(task)
     _check_owners(task)
-    rows = row_work(task, validation_split(task)[0], made.learning_rate, "made-local")
-    return first_state(made_trainer(task, made), broadcast(initial_made(task, made), rows.replica))
+    work = lane_work(task, validation_split(task)[0], made.learning_rate, "made-local")
+    return first_state(made_trainer(task, made), broadcast(initial_made(task, made), work.replica))
 
 
 def _check_owners(task: Task) -> None:
@@ -166,8 +166,8 @@ def train_local(task: Task, made: MadeSettings, course: FitState, steps: int) ->
     """Up to `steps` more epochs of the clients that have not stopped; `course` stays as it is."""
     trainer, samples = made_trainer(task, made), pixels(task)
     fit, held = validation_split(task)
-    work = row_work(task, fit, made.learning_rate, "made-local")
-    check_work = row_work(task, held, made.learning_rate, "made-local")
+    work = lane_work(task, fit, made.learning_rate, "made-local")
+    check_work = lane_work(task, held, made.learning_rate, "made-local")
     state = course.local_state(trainer)
 
     def epoch(number: int, params: Tensors, running: Tensor) -> tuple[Tensors, Tensor, Tensor]:
@@ -181,7 +181,7 @@ def train_local(task: Task, made: MadeSettings, course: FitState, steps: int) ->
 
 
 def fit_global_made(task: Task, made: MadeSettings, shares: Tensor) -> Fitted:
-    """The density model `gd` of all clients' data, rows [R]; every round all clients take part (A15).
+    """The density model `gd` of all clients' data, lanes [R]; every round all clients take part (A15).
 
     shares: [R, N] aggregation weights, N_k / N for eq. (11). UsageError if a model diverged.
     """
@@ -203,10 +203,10 @@ def train_global(task: Task, made: MadeSettings, shares: Tensor, course: FitStat
     """
     trainer, samples = made_trainer(task, made), pixels(task)
     fit, held = validation_split(task)
-    check_work = row_work(task, held, made.learning_rate, "made-global")
+    check_work = lane_work(task, held, made.learning_rate, "made-global")
 
     def one_round(number: int, params: Tensors, running: Tensor) -> tuple[Tensors, Tensor, Tensor]:
-        work = row_work(task, fit, made.learning_rate, "made-global", number)
+        work = lane_work(task, fit, made.learning_rate, "made-global", number)
         epochs = task.run.local_epochs * running.cpu().numpy().repeat(shares.shape[1])
         state = trainer.start(broadcast(params, work.replica), {})
         work = replace(work, epochs=epochs, steps_limit=task.run.local_steps)
@@ -222,9 +222,9 @@ def train_global(task: Task, made: MadeSettings, shares: Tensor, course: FitStat
 def evaluate_by_columns(
     trainer: Trainer, samples: Samples, params: Tensors, work: Work
 ) -> Iterator[tuple[slice, Tensor, Batch]]:
-    """Outputs [C, columns, ...] of each row's model on its own samples, some columns of `work.index` a time.
+    """Outputs [C, columns, ...] of each lane's model on its own samples, some columns of `work.index` a time.
 
-    The batch's mask [C, columns] is 0 where a row has fewer samples.
+    The batch's mask [C, columns] is 0 where a lane has fewer samples.
     """
     sizes = on_device(work.sizes, samples.device)
     values = len(work) * samples.inputs[0].numel()
@@ -241,7 +241,7 @@ def evaluate_by_columns(
 
 
 def mean_losses(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
-    """[C] each row's mean loss on its own samples."""
+    """[C] each lane's mean loss on its own samples."""
     total = torch.zeros(len(work), device=samples.device)
     for _, outputs, batch in evaluate_by_columns(trainer, samples, params, work):
         total += (trainer.objective.losses(outputs, batch) * batch.mask).sum(dim=1)

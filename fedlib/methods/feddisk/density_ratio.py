@@ -28,9 +28,9 @@ from fedlib.federation.aggregate import Tensors
 from fedlib.methods.feddisk.density_models import (
     MadeSettings,
     evaluate_by_columns,
+    lane_work,
     made_trainer,
     pixels,
-    row_work,
     stacked_trainer,
 )
 from fedlib.methods.feddisk.early_stopping import EarlyStopping, FitState, Fitted, first_state, steps_taken
@@ -64,7 +64,7 @@ class Outputs:
     starts: np.ndarray
     log_ratio: Tensor | None = None
 
-    def rows(self, client: int) -> np.ndarray:
+    def places(self, client: int) -> np.ndarray:
         """Positions of a client's samples in the tables, in the order of `task.clients`."""
         return np.arange(self.starts[client], self.starts[client + 1])
 
@@ -72,7 +72,7 @@ class Outputs:
 def made_outputs(task: Task, made: MadeSettings, local: Fitted, shared: Fitted, replica: int) -> Outputs:
     """Both MADEs on all training samples of one replica's clients (step 4)."""
     trainer, samples = made_trainer(task, made), pixels(task)
-    whole = row_work(task, task.clients, made.learning_rate, "made-outputs")
+    whole = lane_work(task, task.clients, made.learning_rate, "made-outputs")
     work = whole.select(np.flatnonzero(whole.replica.cpu().numpy() == replica))
     at = slice(replica * len(work), (replica + 1) * len(work))
     own = {name: tensor[at] for name, tensor in local.params.items()}
@@ -84,7 +84,7 @@ def made_outputs(task: Task, made: MadeSettings, local: Fitted, shared: Fitted, 
 
 
 def _conditionals(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> tuple[Tensor, Tensor]:
-    """[M, D] sigmoid outputs and [M] negative log-likelihoods, row after row."""
+    """[M, D] sigmoid outputs and [M] negative log-likelihoods, lane after lane."""
     parts = []
     for _, logits, batch in evaluate_by_columns(trainer, samples, params, work):
         parts.append((logits.sigmoid(), trainer.objective.losses(logits, batch), batch.mask.bool()))
@@ -105,13 +105,13 @@ def train_ratio(
 ) -> FitState:
     """Up to `steps` more epochs of the classifiers that have not stopped; `course` stays as it is.
 
-    Each client has 2 N_k rows, classes of equal size, so that eq. (15) holds. It stops once its training
+    Each client has 2 N_k examples, classes of equal size, so that eq. (15) holds. It stops once its training
     loss has not fallen by `least` for `patience` epochs (A27). `course.losses` has the training loss twice.
     """
     count, clients = len(outputs.local), range(task.run.num_clients)
     labels = torch.arange(2 * count, device=task.device) // count
     samples = Samples(torch.cat([outputs.local, outputs.shared]), labels)
-    lists = [np.concatenate([outputs.rows(k), count + outputs.rows(k)]) for k in clients]
+    lists = [np.concatenate([outputs.places(k), count + outputs.places(k)]) for k in clients]
     work, trainer = _work(task, ratio, lists, replica), _trainer(task, ratio, outputs, replica)
     state, step, losses = course.local_state(trainer), course.step, [course.losses]
     patience = EarlyStopping(len(work), ratio.patience, task.device, ratio.least, course.patience)
@@ -140,7 +140,7 @@ def probabilities(
 ) -> dict[str, Tensor]:
     """h [M] of each feed, client after client."""
     trainer = _trainer(task, ratio, outputs, replica)
-    plan = _work(task, ratio, [outputs.rows(k) for k in range(task.run.num_clients)], replica)
+    plan = _work(task, ratio, [outputs.places(k) for k in range(task.run.num_clients)], replica)
     labels = torch.zeros(len(outputs.local), dtype=torch.int64, device=task.device)
     return {
         feed: _probabilities(trainer, Samples(u, labels), course.params, plan)
@@ -155,7 +155,7 @@ def _trainer(task: Task, ratio: RatioSettings, outputs: Outputs, replica: int) -
 
 
 def _probabilities(trainer: Trainer, samples: Samples, params: Tensors, work: Work) -> Tensor:
-    """[M] sigmoid of the classifiers' outputs, row after row."""
+    """[M] sigmoid of the classifiers' outputs, lane after lane."""
     parts = [
         (logits[..., 0].sigmoid(), batch.mask.bool())
         for _, logits, batch in evaluate_by_columns(trainer, samples, params, work)

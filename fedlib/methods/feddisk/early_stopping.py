@@ -12,7 +12,7 @@ from fedlib.federation.aggregate import Tensors
 
 @dataclass(frozen=True)
 class Fitted:
-    """MADEs of G rows: params [G, ...] of the best epoch or round, whose number is `best` [G], 0 for none.
+    """MADEs of G lanes: params [G, ...] of the best epoch or round, whose number is `best` [G], 0 for none.
 
     train_loss, validation_loss: [steps, G] mean negative log-likelihood in nats; NaN once stopped.
     """
@@ -25,7 +25,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class FitState:
-    """Models of G rows on their way: all that their next epoch or round depends on, and what was.
+    """Models of G lanes on their way: all that their next epoch or round depends on, and what was.
 
     step: epochs or rounds done. params, best: [G, ...] now, and at the least validation loss. patience:
     `EarlyStopping.state`. losses: [2, step, G] training and validation, NaN once stopped. optimizer, taken:
@@ -42,7 +42,7 @@ class FitState:
     taken: Tensor
 
     def is_over(self, most: int) -> bool:
-        """Whether all rows are out of patience, or `most` steps done."""
+        """Whether all lanes are out of patience, or `most` steps done."""
         return self.step >= most or not bool(self.patience["active"].any())
 
     def local_state(self, trainer: Trainer) -> LocalState:
@@ -53,33 +53,38 @@ class FitState:
 
 
 class EarlyStopping:
-    """Which rows still train: those with a new minimum, lower by `least`, within `patience` steps.
+    """Which lanes still train: those with a new minimum, lower by `least`, within `patience` steps.
 
     state: what another one needs to go on from here.
     """
 
     def __init__(
-        self, rows: int, patience: int, device: torch.device, least: float = 0.0, state: Tensors | None = None
+        self,
+        lanes: int,
+        patience: int,
+        device: torch.device,
+        least: float = 0.0,
+        state: Tensors | None = None,
     ) -> None:
         self.patience, self.least = patience, least
         self.state = state or {
-            "minimum": torch.full((rows,), torch.inf, device=device),
-            "at": torch.zeros(rows, dtype=torch.int64, device=device),
-            "active": torch.ones(rows, dtype=torch.bool, device=device),
+            "minimum": torch.full((lanes,), torch.inf, device=device),
+            "at": torch.zeros(lanes, dtype=torch.int64, device=device),
+            "active": torch.ones(lanes, dtype=torch.bool, device=device),
         }
 
     @property
     def at(self) -> Tensor:
-        """[rows] step of the minimum, 0 before there is one."""
+        """[lanes] step of the minimum, 0 before there is one."""
         return self.state["at"]
 
     @property
     def active(self) -> Tensor:
-        """[rows] bool."""
+        """[lanes] bool."""
         return self.state["active"]
 
     def update(self, step: int, losses: Tensor) -> Tensor:
-        """[rows] whether this step (counted from 1) is a row's new best; ends rows out of patience."""
+        """[lanes] whether this step (counted from 1) is a lane's new best; ends lanes out of patience."""
         minimum, at, active = self.state.values()
         better = active & (losses < minimum - self.least)
         at = torch.where(better, step, at)
@@ -92,7 +97,7 @@ class EarlyStopping:
 
 
 def steps_taken(at: Tensor, patience: int, steps: int) -> Tensor:
-    """Steps [rows] that rows took whose minimum was in step `at` [rows] (0: none), of `steps` in all.
+    """Steps [lanes] that lanes took whose minimum was in step `at` [lanes] (0: none), of `steps` in all.
 
     Counted without the losses, which are NaN after a divergence as after the end.
     """
@@ -102,9 +107,9 @@ def steps_taken(at: Tensor, patience: int, steps: int) -> Tensor:
 def first_state(trainer: Trainer, params: Tensors) -> FitState:
     """Models [G, ...] before their first step."""
     state = trainer.start(params, {})
-    rows, device = len(state.steps), state.steps.device
+    lanes, device = len(state.steps), state.steps.device
     best = {name: tensor.clone() for name, tensor in state.params.items()}
-    losses, patience = torch.empty(2, 0, rows, device=device), EarlyStopping(rows, 1, device).state
+    losses, patience = torch.empty(2, 0, lanes, device=device), EarlyStopping(lanes, 1, device).state
     return FitState(0, state.params, best, patience, losses, state.optimizer, state.steps)
 
 
@@ -135,5 +140,5 @@ def advance(
 
 
 def fitted(course: FitState) -> Fitted:
-    """The models at their best step, of rows that never had a finite validation loss the initial ones."""
+    """The models at their best step, of lanes that never had a finite validation loss the initial ones."""
     return Fitted(course.best, course.patience["at"], *course.losses)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlib.engine import Trained, evaluate_rows, evaluate_segments
+from fedlib.engine import Trained, evaluate_clients, evaluate_lanes
 from fedlib.engine.batches import on_device
 from fedlib.engine.hardware.device import to_host
 from fedlib.federation import Cohort, RoundReport, ServerState, Task, finish_round, train_cohort
@@ -58,8 +58,8 @@ def core_is_free(task: Task) -> bool:
 
 def losses_before(task: Task, state: ServerState, cohort: Cohort) -> Tensor:
     """l_b [R, K]: mean cross-entropy of w^t on each client's training data (FEDDRL-A4), on the device."""
-    segments = task.segments(cohort.clients)
-    results = evaluate_segments(task.trainer, task.train, state.params, state.buffers, segments)
+    indices = task.train_index(cohort.clients)
+    results = evaluate_clients(task.trainer, task.train, state.params, state.buffers, indices)
     return torch.stack([result.loss for result in results])
 
 
@@ -67,7 +67,7 @@ def losses_after(task: Task, trained: Trained, cohort: Cohort) -> Tensor:
     """l_a [R, K]: the same of each client's own model w_k^t."""
     indices = [task.clients[r][k] for r, k in zip(cohort.replica, cohort.client, strict=True)]
     local = trained.state
-    result = evaluate_rows(task.trainer, task.train, local.params, local.buffers, indices)
+    result = evaluate_lanes(task.trainer, task.train, local.params, local.buffers, indices)
     return result.loss.view(cohort.clients.shape)
 
 

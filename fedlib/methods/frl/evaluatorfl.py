@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from fedlib import seeds
-from fedlib.engine import Samples, Trained, correct_rows, per_sample
+from fedlib.engine import Samples, Trained, correct_lanes, per_sample
 from fedlib.engine.batches import on_device
 from fedlib.errors import check, check_name
 from fedlib.federation import Cohort, Method, RoundReport, ServerState, Task, on_host, require_all_clients
@@ -200,7 +200,7 @@ class EvaluatorFL(Method):
     ) -> Tensor:
         """[R, k] accuracy of each worker's own model on its own list of samples."""
         flat = [index for ids in lists for index in ids]
-        right = correct_rows(task.trainer, samples, trained.state.params, trained.state.buffers, flat).cpu()
+        right = correct_lanes(task.trainer, samples, trained.state.params, trained.state.buffers, flat).cpu()
         labels = samples.labels.cpu()
         values = [
             mean_accuracy(row[: len(index)], labels[index], kind)

@@ -1,6 +1,6 @@
 """The runs behind FedDdrl's tables and figures: every printed setting at `paper`, sizes elsewhere.
 
-Sec. 5 and table 3 of the paper: K = 100 clients (98 for CrisisIBD), 10 of them per round, T = 15,
+Sec. 5 and table 3 of the paper: N = 100 clients (98 for CrisisIBD), 10 of them per round, T = 15,
 E = 5, sigma = 0.8, mu = 0.01, alpha of Balanced-MixUp 0.05, 0.4, 0.2, 40 episodes. Local optimiser,
 learning rate, batch and image size are not printed (FEDDDRL-A34, A35): `Scale.local` is chosen by
 `fedddrl/sgd-search` on FedAvg's published accuracies, with and without Balanced-MixUp, and kept for all
@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.artifact import by_profile
 from fedlib.run import Run
 
 ALPHAS = {"MNIST": 0.05, "CIFAR-10": 0.4, "CrisisIBD": 0.2}  # of Balanced-MixUp, sec. 5
@@ -84,7 +83,7 @@ class Scale:
     """Scale of a profile: sizes, data sets and network."""
 
     datasets: Mapping[str, str]  # the paper's name: ours
-    clients: Mapping[str, int]  # K
+    clients: Mapping[str, int]  # N
     images: Mapping[str, int | None]  # of each client; None: the most that is possible
     cohort: int
     rounds: int  # T of an episode
@@ -158,10 +157,7 @@ SCALES = {
         search=_search({0.0: (0.01, 0.03, 0.1, 0.3), 0.9: (0.001, 0.003, 0.01, 0.03)}, (10, 32), (None, 96)),
     ),
 }
-
-
-def scale_of(profile: str) -> Scale:
-    return SCALES[check_name("profile", profile, PROFILES)]
+scale_of = by_profile(SCALES)
 
 
 def base_run(profile: str, artifact: str, role: str, local: Local | None = None) -> Run:

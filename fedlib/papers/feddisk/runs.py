@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.artifact import by_profile
 from fedlib.run import Run
 
 CASES = {"mnist": "MNIST", "xray": "Chest-Xray", "femnist": "FEMNIST"}  # ours: the paper's name
@@ -126,9 +126,7 @@ ABLATIONS = {
     "feddisk_2_steps": ("feddisk", {"run.local_steps": 2}),
 }
 
-
-def scale_of(profile: str) -> Scale:
-    return SCALES[check_name("profile", profile, PROFILES)]
+scale_of = by_profile(SCALES)
 
 
 def case_of(dataset: str) -> str:

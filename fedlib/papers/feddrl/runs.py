@@ -8,8 +8,7 @@ for FedProx, delta = 0.6. Which model and partition a data set has: FEDDRL-A25 t
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.artifact import by_profile
 from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.run import Run
 
@@ -140,10 +139,7 @@ SCALES = {
         as_in_files=True,
     ),
 }  # fmt: skip
-
-
-def scale_of(profile: str) -> Scale:
-    return SCALES[check_name("profile", profile, PROFILES)]
+scale_of = by_profile(SCALES)
 
 
 def base_run(profile: str, artifact: str, data: str, partition: str, num_clients: int) -> Run:

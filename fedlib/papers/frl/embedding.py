@@ -67,22 +67,20 @@ def explained_variance(updates: np.ndarray) -> np.ndarray:
     return PCA(svd_solver="full").fit(updates).explained_variance_ratio_
 
 
-def embed(updates: np.ndarray, method: str, seed: int = 0) -> np.ndarray:
+def embed(updates: np.ndarray, method: str) -> np.ndarray:
     """[workers, 2] by scikit-learn with its defaults; gamma of the RBF is 1 / median squared distance."""
     if method == "pca":
         return decomposition.PCA(2, svd_solver="full").fit_transform(updates)
     if method == "spectral":
         gamma = 1 / np.median(pdist(updates, "sqeuclidean"))
-        return manifold.SpectralEmbedding(affinity="rbf", gamma=gamma, random_state=seed).fit_transform(
-            updates
-        )
+        return manifold.SpectralEmbedding(affinity="rbf", gamma=gamma, random_state=0).fit_transform(updates)
     perplexity = min(30.0, (len(updates) - 1) / 3)  # t-SNE needs fewer neighbours than workers
     neighbours = min(5, len(updates) - 1)
     reducer = {
-        "mds": lambda: manifold.MDS(random_state=seed, n_init=4, init="random"),
+        "mds": lambda: manifold.MDS(random_state=0, n_init=4, init="random"),
         "isomap": lambda: manifold.Isomap(n_neighbors=neighbours),
-        "tsne": lambda: manifold.TSNE(random_state=seed, perplexity=perplexity),
-        "lle": lambda: manifold.LocallyLinearEmbedding(n_neighbors=neighbours, random_state=seed),
+        "tsne": lambda: manifold.TSNE(random_state=0, perplexity=perplexity),
+        "lle": lambda: manifold.LocallyLinearEmbedding(n_neighbors=neighbours, random_state=0),
     }[method]()
     return reducer.fit_transform(updates)
 

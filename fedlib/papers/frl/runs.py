@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.artifact import by_profile
 from fedlib.run import Run
 
 # fig. 10 to 13: the report's four cases of labels and volume
@@ -115,11 +114,7 @@ SCALES = {
         embedding={"dataset": "mnist"},
     ),
 }
-
-
-def scale_of(profile: str) -> Scale:
-    """The sizes of a profile."""
-    return SCALES[check_name("profile", profile, PROFILES)]
+scale_of = by_profile(SCALES)
 
 
 def base(profile: str, artifact: str, **changes: Any) -> Run:

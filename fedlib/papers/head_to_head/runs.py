@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
-from fedlib.errors import check_name
-from fedlib.experiments.artifact import PROFILES
+from fedlib.experiments.artifact import by_profile
 from fedlib.papers.feddrl.repair import REPAIRED
 from fedlib.run import Run
 
@@ -118,9 +117,7 @@ PROFILE_WORDS = {  # what a profile of the head to head is, on the first screen
     "paper": "the whole protocol",
 }
 
-
-def scale_of(profile: str) -> Scale:
-    return SCALES[check_name("profile", profile, PROFILES)]
+scale_of = by_profile(SCALES)
 
 
 def base_run(profile: str, artifact: str, dataset: str, cell: str) -> Run:

@@ -10,7 +10,14 @@ from fake_cuda import FakeCuda
 from torch import nn
 from worlds import make_world
 
-from fedlib.engine import MemoryWarning, Segments, Trainer, evaluate_rows, evaluate_segments, make_optimizer
+from fedlib.engine import (
+    MemoryWarning,
+    RaggedIndex,
+    Trainer,
+    evaluate_clients,
+    evaluate_lanes,
+    make_optimizer,
+)
 from fedlib.engine.cuda_graphs import WARM_UP, CudaRecorder, _model_key
 from fedlib.engine.evaluation import padded_sums, places_of
 from fedlib.engine.forward import StackedForward
@@ -72,11 +79,11 @@ def short_of(most, monkeypatch):
 
 def evaluated(task):
     state = initial_state(task)
-    segments = evaluate_segments(task.trainer, task.train, state.params, state.buffers, task.clients)
-    rows = evaluate_rows(
+    clients = evaluate_clients(task.trainer, task.train, state.params, state.buffers, task.clients)
+    lanes = evaluate_lanes(
         task.trainer, task.train, state.params, state.buffers, [np.arange(26), np.arange(5, 16)]
     )
-    return [value for found in (*segments, rows) for value in (found.loss, found.accuracy, found.count)]
+    return [value for found in (*clients, lanes) for value in (found.loss, found.accuracy, found.count)]
 
 
 @pytest.mark.parametrize("most", [11, 2])
@@ -122,10 +129,10 @@ def test_copies_to_the_host_are_one_per_dtype():
     assert found[1] is values[1]
 
 
-def test_padded_sums_are_those_of_the_segments():
+def test_padded_sums_are_those_of_the_lists():
     sizes, values = np.array([3, 0, 5, 1]), torch.arange(9.0) ** 2
     assert padded_sums(values, torch.from_numpy(places_of(sizes))).tolist() == [5.0, 0.0, 135.0, 64.0]
-    whole = Segments.of([np.arange(n) for n in sizes], torch.device("cpu"))
+    whole = RaggedIndex.of([np.arange(n) for n in sizes], torch.device("cpu"))
     assert whole.sums(values).tolist() == [5.0, 0.0, 135.0, 64.0]
     assert whole.count.tolist() == [3, 0, 5, 1]
 

@@ -12,7 +12,7 @@ from fedlib.engine.hardware.memory import (
     BufferPool,
     copy_of,
     empty,
-    rows_of,
+    picked,
 )
 
 LARGE = LEAST_BYTES // 4  # float32 numbers
@@ -74,7 +74,7 @@ def test_small_tensors_stay_with_the_allocator(blocks):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool])
 def test_values_dtype_shape_and_alignment(dtype):
     source = torch.arange(8 * LEAST_BYTES).view(8, -1).to(dtype)
-    copy, rows = copy_of(source), rows_of(source, torch.tensor([5, 0, 5]))
+    copy, rows = copy_of(source), picked(source, torch.tensor([5, 0, 5]))
     assert copy.dtype == rows.dtype == dtype
     assert copy.is_contiguous()
     assert copy.data_ptr() % ALIGNMENT == rows.data_ptr() % ALIGNMENT == 0

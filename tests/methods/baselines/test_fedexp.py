@@ -5,7 +5,7 @@ import torch
 from scripted import play, scripted_world
 from worlds import make_world
 
-from fedlib.engine import evaluate_segments
+from fedlib.engine import evaluate_clients
 from fedlib.federation import ServerState, rounds
 from fedlib.methods import make_method
 from fedlib.methods.baselines import fedexp
@@ -62,7 +62,7 @@ def test_rows_are_those_of_the_evaluated_models():
         for name in own:
             halfway = (before[name] + after[name]) / 2 if own[name].is_floating_point() else after[name]
             assert torch.equal(own[name], halfway), name
-    found = evaluate_segments(task.trainer, task.test, mean.params, mean.buffers, task.test_segments)
+    found = evaluate_clients(task.trainer, task.test, mean.params, mean.buffers, task.test_index)
     assert last.rows[0][-1]["test_loss"] == pytest.approx(float(found[0].loss[0]), abs=1e-6)
-    whole = evaluate_segments(task.trainer, task.test, state.params, state.buffers, task.test_segments)
+    whole = evaluate_clients(task.trainer, task.test, state.params, state.buffers, task.test_index)
     assert last.rows[0][-1]["test_loss"] != pytest.approx(float(whole[0].loss[0]), abs=1e-6)

@@ -9,7 +9,7 @@ from scripted import play, scripted_world
 from torch import nn
 from worlds import make_run, make_world
 
-from fedlib.engine import Samples, evaluate_segments
+from fedlib.engine import Samples, evaluate_clients
 from fedlib.errors import UsageError
 from fedlib.federation import Cohort, ServerState
 from fedlib.methods import make_method
@@ -36,7 +36,7 @@ def test_weights_descend_the_loss_on_the_servers_images():
     whole = [[torch.arange(len(task.server.labels)).numpy()]] * 2
 
     def losses(state):
-        found = evaluate_segments(task.trainer, task.server, state.params, state.buffers, whole)
+        found = evaluate_clients(task.trainer, task.server, state.params, state.buffers, whole)
         return torch.stack([one.loss[0] for one in found])
 
     assert (losses(ours) < losses(theirs)).all()

@@ -78,7 +78,8 @@ def test_fewer_steps_are_a_group_of_their_own():
 
 def test_the_suite_joins_and_a_resumed_group_ends_bit_for_bit_the_same(tmp_path, monkeypatch):
     runs = grid_of()
-    whole = run_runs(runs, device="cpu", store=tmp_path / "whole", join_methods=True)
+    monkeypatch.setattr(selection, "joins_methods", lambda device: True)  # as on a GPU
+    whole = run_runs(runs, device="cpu", store=tmp_path / "whole")
     assert all(stored.provenance["group"] == [run.key for run in runs] for stored in whole.runs)
 
     import fedlib.federation
@@ -92,7 +93,7 @@ def test_the_suite_joins_and_a_resumed_group_ends_bit_for_bit_the_same(tmp_path,
     store = Store(tmp_path / "cut")
     monkeypatch.setattr(fedlib.federation, "rounds", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_runs(runs, device="cpu", store=store, join_methods=True)
+        run_runs(runs, device="cpu", store=store)
     monkeypatch.undo()
     resumed = run_runs(runs[:2], device="cpu", store=store)  # FedAvg alone is asked for, and not joined
     assert resumed.runs[0].provenance["group"] == [run.key for run in runs]

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 from worlds import make_world
 
-from fedlib.engine import evaluate_rows
+from fedlib.engine import evaluate_lanes
 from fedlib.errors import UsageError
 from fedlib.federation import ServerState, rounds
 from fedlib.methods import make_method
@@ -156,7 +156,7 @@ def test_personalised_evaluation_adds_both_heads():
     server = ServerState(4, state["params"], state["buffers"], state["memory"])
     clients = np.arange(4)[None]
     models = FedROD(evaluate="personalised").client_models(task, server, clients)
-    result = evaluate_rows(task.trainer, task.train, *models, task.clients[0])
+    result = evaluate_lanes(task.trainer, task.train, *models, task.clients[0])
     heads = state["memory"]["heads"]
     for k, index in enumerate(task.clients[0]):
         x = task.train.fetch(torch.from_numpy(index)).flatten(1)

@@ -46,7 +46,7 @@ def test_latency_and_cost_of_replicas_are_those_of_each_alone():
 
 
 def test_latency_unit_of_mnist():
-    """K = 100 clients of 600 samples: 5 * 0.75 * 600 + 2 = 2252 s is the slowest client at E = 5."""
+    """N = 100 clients of 600 samples: 5 * 0.75 * 600 + 2 = 2252 s is the slowest client at E = 5."""
     assert latency_unit(600) == 2252.0
     slowest = Devices(np.array([0.75]), np.array([2.0]))
     assert round_latency(slowest, np.array([0]), np.array([600]), 5, np.array([1])) == 2252.0

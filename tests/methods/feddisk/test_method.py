@@ -246,8 +246,8 @@ def test_outputs_and_classifier_against_plain_pytorch():
         ):
             model.load_state_dict(params)
             us.append(model(flat[index]).sigmoid().detach())
-        torch.testing.assert_close(outputs.local[outputs.rows(client)], us[0])
-        torch.testing.assert_close(outputs.shared[outputs.rows(client)], us[1])
+        torch.testing.assert_close(outputs.local[outputs.places(client)], us[0])
+        torch.testing.assert_close(outputs.shared[outputs.places(client)], us[1])
         net = make_classifier(12, 4, 0)
         labels = torch.arange(2).repeat_interleave(len(index)).float()
         for _ in range(3):
@@ -257,7 +257,7 @@ def test_outputs_and_classifier_against_plain_pytorch():
             ):
                 p.data -= 0.5 * gradient
         for feed, u in zip(("local", "global"), us, strict=True):
-            expected, h = net(u)[:, 0].sigmoid().detach(), all_h[feed][outputs.rows(client)]
+            expected, h = net(u)[:, 0].sigmoid().detach(), all_h[feed][outputs.places(client)]
             torch.testing.assert_close(h, expected, rtol=1e-4, atol=1e-5)
 
 

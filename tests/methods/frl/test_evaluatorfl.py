@@ -8,7 +8,7 @@ import pytest
 import torch
 from worlds import make_world, through_a_file
 
-from fedlib.engine import correct_rows, evaluate_rows, evaluate_segments
+from fedlib.engine import correct_lanes, evaluate_clients, evaluate_lanes
 from fedlib.errors import UsageError
 from fedlib.federation import rounds, sample_cohort, train_cohort
 from fedlib.methods.baselines.fedavg import FedAvg
@@ -53,18 +53,18 @@ def test_accuracy_of_a_worker_by_hand():
     assert mean_accuracy(right, labels, "samples") == pytest.approx(0.8)
 
 
-def test_correct_rows_agree_with_the_rows_accuracy():
+def test_correct_lanes_agree_with_the_rows_accuracy():
     task = world()
     state = FedAvg().init(task)
     trained = train_cohort(task, state, sample_cohort(task.seeds, 1, 4, 4))
     lists = [index for ids in task.clients for index in ids]
     args = (task.trainer, task.train, trained.state.params, trained.state.buffers)
-    right, whole = correct_rows(*args, lists), evaluate_rows(*args, lists)
+    right, whole = correct_lanes(*args, lists), evaluate_lanes(*args, lists)
     sizes = torch.tensor([len(index) for index in lists])
     torch.testing.assert_close(right.sum(dim=1) / sizes, whole.accuracy)
     for row, index in zip(right, lists, strict=True):
         assert not row[len(index) :].any()
-    one = correct_rows(*args, [lists[0][:0]] * 7 + [lists[7][:2]])
+    one = correct_lanes(*args, [lists[0][:0]] * 7 + [lists[7][:2]])
     assert torch.equal(one[7], right[7, :2])
 
 
@@ -81,9 +81,9 @@ def test_weighted_local_test_accuracy_is_that_of_the_test_set():
     """FRL-A21: with equal shares the report's metric is the accuracy on the union of the test parts."""
     task = world()
     state = FedAvg().init(task)
-    found = evaluate_segments(task.trainer, task.test, state.params, state.buffers, worker_tests(task))
+    found = evaluate_clients(task.trainer, task.test, state.params, state.buffers, worker_tests(task))
     whole = [[np.arange(len(task.test.labels))]] * 2
-    union = evaluate_segments(task.trainer, task.test, state.params, state.buffers, whole)
+    union = evaluate_clients(task.trainer, task.test, state.params, state.buffers, whole)
     for local, one in zip(found, union, strict=True):
         weighted = (local.count * local.accuracy).sum() / local.count.sum()
         torch.testing.assert_close(weighted, one.accuracy[0])
@@ -100,7 +100,7 @@ def test_value_of_both_approaches_by_hand():
     for kind, of in (("new", other), ("old", state)):
         two = EvaluatorFL(approach=2, rewarded_model=kind).value(task, draw, seen, state, None, other)
         whole = [[np.arange(len(task.test.labels))]]
-        wanted = evaluate_segments(task.trainer, task.test, of.params, of.buffers, whole)[0].accuracy
+        wanted = evaluate_clients(task.trainer, task.test, of.params, of.buffers, whole)[0].accuracy
         torch.testing.assert_close(two, wanted)  # here the sizes d_i are those of the test parts
 
 
@@ -113,12 +113,14 @@ def test_the_codes_reward_is_the_accuracy_of_the_workers_own_models():
         cohort = sample_cohort(task.seeds, r, 4, 4)
         local = train_cohort(task, state, cohort).state
         parts = [index for ids in worker_tests(task) for index in ids]
-        found = evaluate_rows(task.trainer, task.test, local.params, local.buffers, parts).accuracy.view(2, 4)
+        found = evaluate_lanes(task.trainer, task.test, local.params, local.buffers, parts).accuracy.view(
+            2, 4
+        )
         sizes = torch.tensor([[len(k) for k in ids] for ids in task.clients]).float()
         value = (sizes * found).sum(dim=1) / sizes.sum(dim=1)
         if r == 1:
             whole = [[np.arange(len(task.test.labels))]] * 2
-            first = evaluate_segments(task.trainer, task.test, state.params, state.buffers, whole)
+            first = evaluate_clients(task.trainer, task.test, state.params, state.buffers, whole)
             before = torch.stack([one.accuracy[0] for one in first])
         state, report = method.apply(task, state, cohort)
         torch.testing.assert_close(torch.tensor(report.columns["reward"]), value - before)
@@ -148,7 +150,7 @@ def test_a_round_by_hand():
         trained = train_cohort(task, state, cohort)
         lists = [index for ids in task.clients for index in ids]
         local = trained.state
-        right = correct_rows(task.trainer, task.train, local.params, local.buffers, lists)
+        right = correct_lanes(task.trainer, task.train, local.params, local.buffers, lists)
         seen = torch.tensor(by_label(right, task.train.labels, lists)).view(2, 4)
         state, report = method.apply(task, state, cohort)
         drawn = (report.weights > 0).float()
@@ -166,7 +168,7 @@ def test_state_of_approach_2_is_the_gain_of_local_training():
     tests, local = worker_tests(task), trained.state
     copies = {n: t.expand(4, *t.shape[1:]).contiguous() for n, t in state.params.items()}
     after, before = (
-        by_label(correct_rows(task.trainer, task.test, params, {}, tests[0]), task.test.labels, tests[0])
+        by_label(correct_lanes(task.trainer, task.test, params, {}, tests[0]), task.test.labels, tests[0])
         for params in (local.params, copies)
     )
     ours = EvaluatorFL(approach=2).observe(task, state, trained)
