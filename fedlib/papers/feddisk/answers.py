@@ -45,11 +45,13 @@ from fedlib.papers.feddisk.quantities import (
     rounds_saved,
     trials_that_reach,
 )
+from fedlib.papers.feddisk.reading_search import fitting_words
 from fedlib.papers.feddisk.rounds_words import furthest_behind, reached_words, saved_words
 from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import trial_mean
 from fedlib.words import counted
 
+READINGS = "feddisk/readings"
 ALIKE = 0.1  # points in every trial: two competitors that make one comparison
 NOTICEABLE = DEFAULT_MARGINS["%"]  # of the validation loss: C8's margin
 
@@ -165,12 +167,15 @@ def levels_words(rows: pd.DataFrame) -> str:
 
 
 def above_the_paper(rows_of: RowsOf) -> str:
-    """Say that all best rounds at length lie above all printed accuracies; empty where they do not."""
+    """Say that all best rounds at length lie above all printed accuracies; empty where they do not.
+
+    Beside it how many readings of what is open fit what is printed.
+    """
     rows = whole_trials(rows_of)
     best, printed = _levels(rows) if len(rows) else ([0.0], pd.Series({"FedDisk": 100.0}))
     told = (
         f"All five methods' best rounds lie {min(best) - max(printed):.0f} points or more above both "
-        "accuracies that the paper prints. The cause is not known; section 6 has the readings tried. "
+        f"accuracies that the paper prints. The cause is not known{fitting_words(rows_of(READINGS))}."
     )
     return told if min(best) > max(printed) else ""
 
