@@ -2,20 +2,23 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, barely_decided, by_sign, effect_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import dataset_titles
+from fedlib.analysis.tables import dataset_titles, json_column, listed
+from fedlib.data.titles import title_of
+from fedlib.methods.feddisk.density_ratio import CLIP
 from fedlib.papers.feddisk.ablation_tables import (
     ablation_table,
     beyond_the_step,
     weights_worth,
     weights_worth_at_length,
 )
-from fedlib.papers.feddisk.numbers import ALPHA_ORDER, SHUFFLED, SHUFFLED_AGAINST_FEDAVG
+from fedlib.papers.feddisk.numbers import ALPHA_ORDER, AT_LENGTH, SHUFFLED, SHUFFLED_AGAINST_FEDAVG
 from fedlib.papers.feddisk.phase1_endings import ablations_caveat
-from fedlib.papers.feddisk.quantities import longest
+from fedlib.papers.feddisk.quantities import alpha_agreement, longest
 from fedlib.papers.feddisk.runs import ROUNDS, case_of
 
 HALF = 0.5  # points: the smallest gain of interest
@@ -32,6 +35,44 @@ def what_the_weights_are_worth(rows_of: RowsOf) -> list[str]:
         [*against_fedavg_in_short_runs(short), *_step(short)],
     )
     return [" ".join(told) for told in points if told]
+
+
+def correlation_answer(rows_of: RowsOf) -> list[str]:
+    """Alpha against the densities by profile, in a sentence: at the paper's length, then in short runs."""
+    found = []
+    for artifact in (AT_LENGTH, "feddisk/fig3"):
+        rows = rows_of(artifact)
+        if "alpha_agreement" not in rows:
+            continue
+        means = {str(name): alpha_agreement(own).mean() for name, own in rows.groupby("dataset")}
+        low, high = (f"{end(means.values()):+.2f}".replace("-", "−") for end in (min, max))
+        if len(means) > 1:
+            words = f"{low} to {high} on {len(means)} data sets"
+        else:
+            words = f"{low} on {title_of(next(iter(means)))}"
+        found.append(f"{words} (`{rows['profile'].iloc[0]}`)")
+    told = f"Alpha's rank correlation with the MADEs' log ratio is {listed(found)}; 1 is the same order."
+    return [told] if found else []
+
+
+def clipped_words(rows_of: RowsOf) -> list[str]:
+    """Say where most clients' h lies below its clip at the paper's length; empty where none does (A5)."""
+    told = []
+    for name, own in _with_weights(rows_of(AT_LENGTH)).groupby("dataset", sort=False):
+        medians = np.array(json_column(own.h_quantiles).tolist())[..., 2]
+        below = medians < CLIP
+        if below.any():
+            told.append(f"{below.sum()} of {below.size} clients on {title_of(str(name))}")
+    words = (
+        f"At the paper's length the median h of {listed(told)} (all trials) lies below {CLIP:g}, to which it "
+        "is clipped (A5): at least half of such a client's images have one and the same weight."
+    )
+    return [words] if told else []
+
+
+def _with_weights(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows in which FedDisk tells of its weights."""
+    return rows[rows.h_quantiles.notna()] if "h_quantiles" in rows else rows.iloc[:0].assign(dataset="")
 
 
 def worth(ablations: pd.DataFrame, rows_of: RowsOf) -> Interval | None:

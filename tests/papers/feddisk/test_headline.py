@@ -61,7 +61,7 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
     assert saved.endswith("+6.00 [+6.00, +6.00].")
     assert weights.startswith("FedDisk's weights are worth +1.0 ")  # [-5.4, +7.4]
     assert weights.endswith(" (short runs only): no gain shows.")
-    (order,) = answers.correlation_answer(own)
+    (order,) = weights_answers.correlation_answer(own)
     assert order == (
         "Alpha's rank correlation with the MADEs' log ratio is +0.50 on MNIST (`extended`) and "
         "−0.10 to +0.50 on 2 data sets (`reduced`); 1 is the same order."
@@ -243,12 +243,12 @@ def test_clients_whose_h_is_clipped_are_counted(at_length):
     start = (at_length.method == "feddisk") & (at_length["round"] == 0)
     clear = json.dumps([[0, 0.1, 0.2, 0.3, 1]] * 3)
     own = at_length.assign(h_quantiles=np.where(start, clear, None), dataset="mnist")
-    assert answers.clipped_words(of(converged=own)) == []
+    assert weights_answers.clipped_words(of(converged=own)) == []
     first = start & (own.seed == own.seed.min())
     own.loc[first, "h_quantiles"] = json.dumps([[0, 0, 0.005, 0.3, 1]] * 2 + [[0, 0.1, 0.2, 0.3, 1]])
-    (told,) = answers.clipped_words(of(converged=own))
+    (told,) = weights_answers.clipped_words(of(converged=own))
     assert f"median h of 2 of {3 * start.sum()} clients on MNIST (all trials) lies below 0.01" in told
-    assert answers.clipped_words(of()) == []
+    assert weights_answers.clipped_words(of()) == []
 
 
 def test_two_epochs_against_two_competitors_by_hand():
