@@ -316,6 +316,16 @@ def test_published_claims_and_ours_are_counted_apart():
     assert display.verdicts_words(found[2:]) == "Of 1 claim of ours: 1 inconclusive."
 
 
+@pytest.mark.parametrize("verdict", ["not supported", "inconclusive"])
+def test_findings_define_what_not_supported_means_and_link_the_rest(shown, verdict):
+    display.show_findings(["It is ahead."], [record("C1", verdict=verdict)], paper="start")
+    first, verdicts_line, _ = shown[0].data.split("\n")
+    assert first == "- It is ahead."
+    assert verdicts_line.startswith(f"- Of 1 published claim that runs decide: 1 {verdict}. ")
+    assert ("*Not supported*: no effect shows" in verdicts_line) == (verdict == "not supported")
+    assert verdicts_line.endswith(" The other words and rules: [docs/claims.md](../docs/claims.md).")
+
+
 def test_tables_are_named_by_their_makers():
     """A function, a `Deferred` and one with options bound to it; one without lines is left out."""
     rows = pd.DataFrame({"value": [1.0]})

@@ -101,7 +101,8 @@ def _of_raw_odds(worth: pd.DataFrame) -> list[str]:
 
 
 def _worth(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    last = {n: contrasts.final(own, ACCURACY) for n, own in with_variant(rows, ABLATIONS).groupby("variant")}
+    named = with_variant(rows, ABLATIONS).groupby("variant") if len(rows) else ()
+    last = {name: contrasts.final(own, ACCURACY) for name, own in named}
     found = []
     for name, reference in pairs:
         if {name, reference} <= set(last):

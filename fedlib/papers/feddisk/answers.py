@@ -3,7 +3,6 @@
 import json
 import math
 
-import numpy as np
 import pandas as pd
 
 from fedlib.analysis.claims import DEFAULT_MARGINS
@@ -20,7 +19,6 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_values
 from fedlib.analysis.tables import json_column, listed, side_words, span_words
 from fedlib.data.titles import title_of
-from fedlib.methods.feddisk.density_ratio import CLIP
 from fedlib.papers.feddisk.gates import FLAT
 from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import AT_LENGTH
@@ -28,7 +26,6 @@ from fedlib.papers.feddisk.phase1_endings import only_smoke
 from fedlib.papers.feddisk.quantities import (
     TENS,
     Measure,
-    alpha_agreement,
     at_the_best_round,
     before_first_rise,
     best_rival,
@@ -45,11 +42,13 @@ from fedlib.papers.feddisk.quantities import (
     rounds_saved,
     trials_that_reach,
 )
+from fedlib.papers.feddisk.reading_search import fitting_words
 from fedlib.papers.feddisk.rounds_words import furthest_behind, reached_words, saved_words
 from fedlib.papers.feddisk.runs import CASES, METHODS, TRIALS_AT_LENGTH, case_of
 from fedlib.papers.feddisk.tables import trial_mean
 from fedlib.words import counted
 
+READINGS = "feddisk/readings"
 ALIKE = 0.1  # points in every trial: two competitors that make one comparison
 NOTICEABLE = DEFAULT_MARGINS["%"]  # of the validation loss: C8's margin
 
@@ -165,12 +164,15 @@ def levels_words(rows: pd.DataFrame) -> str:
 
 
 def above_the_paper(rows_of: RowsOf) -> str:
-    """Say that all best rounds at length lie above all printed accuracies; empty where they do not."""
+    """Say that all best rounds at length lie above all printed accuracies; empty where they do not.
+
+    Beside it how many readings of what is open fit what is printed.
+    """
     rows = whole_trials(rows_of)
     best, printed = _levels(rows) if len(rows) else ([0.0], pd.Series({"FedDisk": 100.0}))
     told = (
         f"All five methods' best rounds lie {min(best) - max(printed):.0f} points or more above both "
-        "accuracies that the paper prints. The cause is not known; section 6 has the readings tried. "
+        f"accuracies that the paper prints. The cause is not known{fitting_words(rows_of(READINGS))}."
     )
     return told if min(best) > max(printed) else ""
 
@@ -298,44 +300,6 @@ def _length(rows: pd.DataFrame) -> str:
 def _trials(rows: pd.DataFrame) -> str:
     """`3 trials`, `1 trial`."""
     return counted(rows.seed.nunique(), "trial")
-
-
-def correlation_answer(rows_of: RowsOf) -> list[str]:
-    """Alpha against the densities by profile, in a sentence: at the paper's length, then in short runs."""
-    found = []
-    for artifact in (AT_LENGTH, "feddisk/fig3"):
-        rows = rows_of(artifact)
-        if "alpha_agreement" not in rows:
-            continue
-        means = {str(name): alpha_agreement(own).mean() for name, own in rows.groupby("dataset")}
-        low, high = (f"{end(means.values()):+.2f}".replace("-", "−") for end in (min, max))
-        if len(means) > 1:
-            words = f"{low} to {high} on {len(means)} data sets"
-        else:
-            words = f"{low} on {title_of(next(iter(means)))}"
-        found.append(f"{words} (`{rows['profile'].iloc[0]}`)")
-    told = f"Alpha's rank correlation with the MADEs' log ratio is {listed(found)}; 1 is the same order."
-    return [told] if found else []
-
-
-def clipped_words(rows_of: RowsOf) -> list[str]:
-    """Say where most clients' h lies below its clip at the paper's length; empty where none does (A5)."""
-    told = []
-    for name, own in _with_weights(rows_of(AT_LENGTH)).groupby("dataset", sort=False):
-        medians = np.array(json_column(own.h_quantiles).tolist())[..., 2]
-        below = medians < CLIP
-        if below.any():
-            told.append(f"{below.sum()} of {below.size} clients on {title_of(str(name))}")
-    words = (
-        f"At the paper's length the median h of {listed(told)} (all trials) lies below {CLIP:g}, to which it "
-        "is clipped (A5): at least half of such a client's images have one and the same weight."
-    )
-    return [words] if told else []
-
-
-def _with_weights(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows in which FedDisk tells of its weights."""
-    return rows[rows.h_quantiles.notna()] if "h_quantiles" in rows else rows.iloc[:0].assign(dataset="")
 
 
 def ahead_words(interval: Interval) -> str:

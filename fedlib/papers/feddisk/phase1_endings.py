@@ -4,12 +4,10 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, by_sign, effect_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.methods.feddisk.method import FedDisk
-from fedlib.papers.feddisk.ablation_tables import weights_worth_at_length
 
 SHORT = "in short runs"
 LENGTHS = {  # artifact: in words
@@ -102,15 +100,9 @@ def ablations_caveat(rows: pd.DataFrame, longer: pd.DataFrame) -> list[str]:
     the variants. None where no cap ended one.
     """
     at_length = _of_feddisk(longer, "converged")
-    worth = weights_worth_at_length(longer) if len(longer) else longer
     beside = "Classifiers trained longer may give weights worth something else."
-    if len(at_length) and len(worth):
-        found = Interval.from_columns(worth.iloc[0], "mean", "")
-        side = by_sign(found, above="a gain", below="a loss", undecided="no gain shows")
-        beside = (
-            f"At the paper's length {at_length.cut.sum()} of {at_length.classifiers.sum()} were, and the "
-            f"weights are worth {effect_words(found, 'points')} there: {side}."
-        )
+    if len(at_length):
+        beside = f"At the paper's length {at_length.cut.sum()} of {at_length.classifiers.sum()} were."
     told = []
     for line in _of_feddisk(rows, "fig3").itertuples():
         if line.cut:

@@ -19,6 +19,7 @@ from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 from fedlib.words import counted
 
+OUTPUTS = 10  # of the network, one for each digit
 EPOCHS = "2 epochs"  # the work a round where it is no number of mini-batches
 TOO_SHORT = "too short"  # in a table: a run that leaves its reading open
 POINTS, ROUNDS_OFF = 3.0, 150.0  # how near is near: accuracy in points, the round of the best
@@ -33,28 +34,26 @@ def printed() -> tuple[float, float]:
 def reading_table(rows: pd.DataFrame) -> pd.DataFrame:
     """`reading_lines` as shown: headers in words, with the printed values that ours are compared with.
 
-    Rounds, images and outputs have a column only where they vary.
+    Rounds and images have a column only where they vary; other outputs than ten stand beside the local work.
     """
     level, at = printed()
-    accuracy, place = f"best accuracy (%), printed {level:g}", f"round of it, printed {at:g}"
     names = {
         "work": "local work a round",
         "noise times": f"noise: x (times {NOISE_STRENGTH:g})",
         "noise as": "noise: x is a",
         "clipped": "noise: pixels clipped",
         "images a class": "training images a class",
-        "outputs": "network outputs",
-        "best": f"{accuracy}: ours",
-        "points off": f"{accuracy}: difference",
-        "best round": f"{place}: ours",
-        "rounds off": f"{place}: difference",
+        "best": f"best accuracy (%), printed {level:g}",
+        "best round": f"round of it, printed {at:g}",
         "of rounds": "rounds run",
         "fits": f"within {POINTS:g} points and {ROUNDS_OFF:g} rounds",
     }
     table = reading_lines(rows)
     table = table.replace({"noise as": {"std": "s.d."}, "fits": {"open": TOO_SHORT}})
-    alike = [name for name in ("images a class", "outputs", "of rounds") if table[name].nunique() == 1]
-    return table.drop(columns=alike).rename(columns=names)
+    more = [f", {outputs} outputs" * (outputs != OUTPUTS) for outputs in table.outputs]
+    alike = [name for name in ("images a class", "of rounds") if table[name].nunique() == 1]
+    table = table.assign(work=table.work + more).drop(columns=["outputs", "points off", "rounds off", *alike])
+    return table.rename(columns=names)
 
 
 def reading_lines(rows: pd.DataFrame) -> pd.DataFrame:
@@ -148,6 +147,15 @@ def decided_together(*searches: pd.DataFrame) -> list[str]:
     return [told]
 
 
+def fitting_words(rows: pd.DataFrame) -> str:
+    """`; none of 32 decided readings fits (section 6)`, of the level and the round; empty without rows."""
+    if rows.empty:
+        return ""
+    fits = reading_lines(rows).fits
+    fit, decided = int((fits == "yes").sum()), int((fits != "open").sum())
+    return f"; {fit or 'none'} of {counted(decided, 'decided reading')} fit{'s' * (fit < 2)} (section 6)"
+
+
 def _words(line: pd.Series, images: int) -> str:
     """A reading in words, what is at its default left out: `2 epochs, 30 times the noise, not clipped`."""
     parts = [line["work"]]
@@ -155,7 +163,7 @@ def _words(line: pd.Series, images: int) -> str:
     parts += ["as standard deviation"] if line["noise as"] == "std" else []
     parts += [] if line["clipped"] else ["not clipped"]
     parts += ["a tenth of the images"] if line["images a class"] < images else []
-    parts += [f"{line['outputs']} outputs"] if line["outputs"] != 10 else []
+    parts += [f"{line['outputs']} outputs"] if line["outputs"] != OUTPUTS else []
     return ", ".join(parts)
 
 
@@ -168,5 +176,5 @@ def describe(images: Mapping[str, Any], local_steps: int | None) -> dict[str, An
         "noise as": noise.get("noise_as", "variance"),
         "clipped": noise.get("clip", True),
         "images a class": images.get("train_per_class", 6000),
-        "outputs": images.get("num_classes", 10),
+        "outputs": images.get("num_classes", OUTPUTS),
     }

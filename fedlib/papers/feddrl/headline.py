@@ -1,62 +1,33 @@
 """Findings about FedDRL in sentences, for the notebook's head and end, and the report."""
 
 import json
-from dataclasses import dataclass
 
 import pandas as pd
 
-from fedlib.analysis import contrasts
-from fedlib.analysis.claims import real_rows
+from fedlib.analysis.claims import real_rows, verdict_on
 from fedlib.analysis.decisions import above_zero
-from fedlib.analysis.intervals import Interval, effect_words
+from fedlib.analysis.intervals import Interval, by_sign, effect_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
+from fedlib.papers.feddrl.cell_leads import AT_LENGTH, MOST_CLIENTS, CellLead, cell_leads, lead_of
+from fedlib.papers.feddrl.claims import CLAIMS
 from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.learning import updates
 from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
-from fedlib.papers.feddrl.length_runs import LENGTH_CELLS, WITH_TEN
-from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, PAPERS_CNN
+from fedlib.papers.feddrl.length_answers import SMALL_SETS, of_length
+from fedlib.papers.feddrl.length_runs import WITH_TEN
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 from fedlib.words import counted
 
-REPAIRED = "Section 3 repairs the agent by changing seven of its settings. Rewards are minus a loss, in nats."
+LEARNS = "**Does its agent learn?** Rewards are minus a loss, in nats."
+REPAIRED = "section 3 repairs it by changing seven of its settings."
 BY_LEVEL = (
     "That is open. On a bandit the level of the loss moves the printed agent more than its actions' effect, "
     "and a state of shares hides that level from the critic."
 )
-ON_FILES = tuple(f"authors_{scheme}_at_length" for scheme in CLUSTERED)  # the authors' partitions
-AT_LENGTH = (*LENGTH_CELLS, EXACT_CELL, *ON_FILES)
-MOST_CELLS, MOST_CLIENTS = "Fashion-MNIST", 100
-
-
-@dataclass(frozen=True)
-class CellLead:
-    """FedDRL's lead over FedAvg in a cell of the paper's length, and over controls in the last rounds.
-
-    None: the control was not run.
-    """
-
-    data: str
-    scheme: str
-    best: Interval  # in the best round
-    late: Interval  # in the last rounds
-    uniform: Interval | None  # less uniform weights in these rounds, FedAvg's where all hold as many images
-    trained: Interval | None  # less its untrained policy
-    drawn: Interval | None  # FedDRL with clients listed in drawn order less FedAvg
-    equal: bool  # all clients hold as many images
-    exact: bool  # with the paper's network, where the others have an MLP
-    clients: int  # N
-    authors: bool  # on their own partition file
-
-    @property
-    def cell(self) -> str:
-        """`CE`, `CE on MNIST` of other data than most cells have, `CE with the paper's CNN, online`."""
-        data = "" if self.data == MOST_CELLS else f" on {self.data}"
-        few = f" with {self.clients} clients" * (self.clients < MOST_CLIENTS)
-        own = " with the paper's CNN, online" * self.exact + " on the authors' file" * self.authors
-        return f"{self.scheme}{data}{few}{own}"
+FIRST = "FEDDRL-C1"
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -69,7 +40,8 @@ def headline(rows_of: RowsOf) -> list[str]:
         return ["No rows of table 3 are stored."]
     judged = rows_of("feddrl/repair_judged")
     at_length = [" ".join(in_brief_at_length(rows_of))] if cell_leads(rows_of) else []
-    again = [" ".join(repaired(judged, [REPAIRED]))] if len(judged) else []
+    small = f"In the small setting{_updates(quantities.named(judged))} {REPAIRED}" if len(judged) else ""
+    again = [" ".join(repaired(judged, [LEARNS, *_with_ten(rows_of), small]))] if small else []
     return [*at_length, " ".join(short_runs(rows)), *again]
 
 
@@ -78,25 +50,38 @@ def conclusion(rows_of: RowsOf) -> list[str]:
 
     Fewer where rows are missing.
     """
-    leads = cell_leads(rows_of)
-    at_length = " ".join(["**Does it matter at the paper's length?**", *in_brief_at_length(rows_of)])
-    return [*_who_learns(rows_of), *([at_length] if leads else [])]
+    return [*_who_learns(rows_of), *_what_training_changes(cell_leads(rows_of))]
 
 
 def in_brief_at_length(rows_of: RowsOf) -> list[str]:
-    """In how many cells FedDRL is ahead of FedAvg in the best round and in the last ones; what is left."""
-    leads = cell_leads(rows_of)
-    if not leads:
+    """Whether FedDRL leads in the mean over cells, in how many late ones, and what is left of these leads."""
+    if not (leads := cell_leads(rows_of)):
         return []
-    best, late = ([getattr(one, name) for one in leads] for name in ("best", "late"))
-    held, held_late = (sum(above_zero(found)) for found in (best, late))
+    late = [one.late for one in leads]
+    held = sum(above_zero(late)) or "none"
     return [
-        f"Against FedAvg at the paper's {ROUNDS} rounds FedDRL's best round is {_cells_ahead(best)} "
-        "(first table).",
-        f"The mean of its last {LAST_ROUNDS} rounds is {_cells_ahead(late)}.",
-        f"Corrected for the {counted(len(leads), 'cell')} (Holm), {held or 'none'} of the leads in the best "
-        f"round and {held_late or 'none'} of those in the last rounds hold.",
+        *_in_the_mean(rows_of),
+        f"Against FedAvg FedDRL's mean of the last {LAST_ROUNDS} rounds is {_cells_ahead(late)} (first "
+        f"table); corrected (Holm), {held} of these leads {'holds' if held == 1 else 'hold'}.",
         *_left(leads),
+    ]
+
+
+def _in_the_mean(rows_of: RowsOf) -> list[str]:
+    """Claim FEDDRL-C1 at the paper's length: question, answer, and the effect over its cells."""
+    rows = of_length(rows_of(SMALL_SETS))
+    found = verdict_on(next(one for one in CLAIMS if one.id == FIRST), rows) if len(rows) else None
+    if found is None or not found.effects:
+        return []
+    (lead,) = found.effects
+    answer = by_sign(
+        lead.interval, above="In the mean it does", below="In the mean it trails",
+        undecided="In the mean that does not show",
+    )  # fmt: skip
+    return [
+        f"**Does FedDRL beat the baselines?** {answer}. Over {counted(len(lead.cells), 'cell')} ({ROUNDS} "
+        f"rounds, {MOST_CLIENTS} clients) its best round is {effect_words(lead.interval, 'points')} from the "
+        f"better baseline's (C1: {found.verdict})."
     ]
 
 
@@ -110,13 +95,13 @@ def briefly_at_length(rows_of: RowsOf) -> list[str]:
     held = " and ".join(str(sum(above_zero(own)) or "none") for own in found)
     return [
         f"FedDRL is ahead of FedAvg in {best} in the best round, in {late} in the last {LAST_ROUNDS} rounds.",
-        f"Corrected for their number (Holm) {held} hold; the list at the top has the controls.",
+        f"Corrected for their number (Holm) {held} hold; the table at the top has the controls.",
     ]
 
 
 def cells_at_length(rows_of: RowsOf) -> dict[str, str]:
     """Artifacts of the paper's length, each with a line that names the cell and FedDRL's leads there."""
-    leads = {f"feddrl/{name}": _lead_of(rows_of, name) for name in AT_LENGTH}
+    leads = {f"feddrl/{name}": lead_of(rows_of, name) for name in AT_LENGTH}
     return {name: _line(lead) if lead else f"{name}: no runs of this length" for name, lead in leads.items()}
 
 
@@ -135,25 +120,27 @@ def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behi
 
 
 def _left(leads: list[CellLead]) -> list[str]:
-    """Say what training changes in the last rounds, and in how many cells it is ahead of controls."""
-    trained, drawn = (
-        [one.trained for one in leads if one.trained],
-        [one.drawn for one in leads if one.drawn],
-    )
+    """Late leads over uniform weights under PA, and those that are left in drawn order, in sentences."""
+    over = [one.uniform for one in leads if one.uniform and one.scheme == "PA"]
+    drawn = [one.drawn for one in leads if one.drawn and one.late.low > 0]
+    left = sum(one.low > 0 for one in drawn)
     told = [
-        f"Training {_cells_ahead(trained, 'raises the mean of the last rounds', 'lowers it')}; so corrected, "
-        f"{_holding(trained)}."
-    ] * bool(trained)
-    told += [
-        "With clients listed in an order drawn anew in every round FedDRL is ahead of FedAvg in these last "
-        f"rounds in {_out_of(drawn)}."
+        f"With clients listed in an order drawn anew in every round {left or 'none'} of the "
+        f"{counted(len(drawn), 'such lead')} that {'was' if len(drawn) == 1 else 'were'} run still "
+        f"show{'s' * (left < 2)}."
     ] * bool(drawn)
-    sides = ((True, "under CE, where they are FedAvg's"), (False, "in other divisions"))
-    found = {
-        where: [one.uniform for one in leads if one.uniform and one.equal is same] for same, where in sides
-    }
-    words = [f"in {_out_of(over)} {where}" for where, over in found.items() if over]
-    return told + [f"It is ahead of uniform weights {', and '.join(words)}."] * bool(words)
+    return told + [f"Under PA FedDRL is ahead of uniform weights in {_out_of(over)}."] * bool(over)
+
+
+def _what_training_changes(leads: list[CellLead]) -> list[str]:
+    """In how many cells of the paper's length training raises the mean of the last rounds; none without."""
+    if not (trained := [one.trained for one in leads if one.trained]):
+        return []
+    return [
+        "**Does it matter at the paper's length?** Training "
+        f"{_cells_ahead(trained, 'raises the mean of the last rounds', 'lowers it')}. Corrected (Holm), "
+        f"{_holding(trained)}. The list at the top has FedDRL's leads."
+    ]
 
 
 def _holding(found: list[Interval]) -> str:
@@ -176,18 +163,27 @@ def _out_of(found: list[Interval]) -> str:
 
 
 def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
-    """FedDRL's accuracy less FedAvg's and less controls' in each cell of the paper's length, in points."""
-    late, less = f"mean of the last {LAST_ROUNDS} rounds", f"last {LAST_ROUNDS} rounds: FedDRL less"
-    return pd.DataFrame(
+    """FedDRL's accuracy less FedAvg's and less controls' in each cell of the paper's length, in points.
+
+    Seeds stand in a header where all cells have as many, else in a column.
+    """
+    if not (leads := cell_leads(rows_of)):
+        return pd.DataFrame()
+    seeds = [counted(one.best.n, "seed") for one in leads]
+    alike = len(set(seeds)) == 1
+    less, late = f"FedDRL less FedAvg{f' ({seeds[0]})' * alike}", f"last {LAST_ROUNDS} rounds: FedDRL less"
+    found = pd.DataFrame(
         {
-            "cell": one.cell, "seeds": one.best.n, "FedDRL less FedAvg: best round": effect_words(one.best),
-            f"FedDRL less FedAvg: {late}": effect_words(one.late),
-            f"{less} uniform weights": "FedAvg's" if one.equal else _control(one, one.uniform),
-            f"{less} its untrained policy": _control(one, one.trained),
+            "cell": one.cell, "seeds": count, f"{less}: printed": one.printed,
+            f"{less}: best round": effect_words(one.best),
+            f"{less}: last {LAST_ROUNDS}": effect_words(one.late),
+            f"{late} uniform weights": "as FedAvg" if one.equal else _control(one, one.uniform),
+            f"{late} its untrained policy": _control(one, one.trained),
             f"last {LAST_ROUNDS} rounds: in drawn order less FedAvg": _control(one, one.drawn),
         }
-        for one in cell_leads(rows_of)
+        for one, count in zip(leads, seeds, strict=True)
     )  # fmt: skip
+    return found.drop(columns="seeds") if alike else found
 
 
 def _control(lead: CellLead, found: Interval | None) -> str:
@@ -224,38 +220,6 @@ def short_runs(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def cell_leads(rows_of: RowsOf) -> list[CellLead]:
-    """`CellLead` of every cell of the paper's length that was run."""
-    found = (_lead_of(rows_of, name) for name in AT_LENGTH)
-    return [lead for lead in found if lead]
-
-
-def _lead_of(rows_of: RowsOf, name: str) -> CellLead | None:
-    return _lead(rows_of(f"feddrl/{name}"), authors=name in ON_FILES)
-
-
-def _lead(rows: pd.DataFrame, *, authors: bool) -> CellLead | None:
-    """The leads of a cell; None for shorter runs and where no control was run."""
-    if rows.empty or rows["rounds"].max() < ROUNDS:
-        return None
-    late, cell = quantities.late_levels(named := quantities.named(rows)), named.iloc[0]
-    feddrl, in_drawn_order = quantities.of_feddrl(named)
-    if not {feddrl, "fedavg"} <= set(late):
-        return None
-    equal = quantities.equal_amounts(named)
-    pairs = ((feddrl, "fedavg" if equal else "uniform"), (feddrl, "untrained"), (in_drawn_order, "fedavg"))
-    controls = [contrasts.paired(late[a], late[b]) if {a, b} <= set(late) else None for a, b in pairs]
-    uniform, trained, drawn = controls
-    if not any(controls):
-        return None
-    return CellLead(
-        quantities.PAPER_DATA[cell.dataset], cell.partition.upper(),
-        contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
-        contrasts.paired(late[feddrl], late.fedavg), uniform, trained, drawn, equal=equal,
-        exact=cell.model == PAPERS_CNN, clients=int(cell.num_clients), authors=authors,
-    )  # fmt: skip
-
-
 def _who_learns(rows_of: RowsOf) -> list[str]:
     """The printed and the repaired agent's mean reward less uniform weights', and why the first is low."""
     named = quantities.named(rows_of("feddrl/repair_judged"))
@@ -274,8 +238,9 @@ def _who_learns(rows_of: RowsOf) -> list[str]:
         "**Does the agent learn?** In the small setting, on images of all of each data set "
         "(`repair_judged`), its mean reward is set against that of uniform weights. As printed"
         f"{_updates(named)} it is {told} nats from it, with seven settings changed"
-        f"{_updates(named, 'repaired')} {repair}.{_with_ten(rows_of)}"
+        f"{_updates(named, 'repaired')} {repair}."
     )
+    learns = " ".join([learns, *_with_ten(rows_of, "untrained")])
     why = f"**Why not in the small setting?** {' '.join([BY_LEVEL, *_centring(rows_of)])}"
     return [learns] if all(gain.low > 0 for gain in printed.values()) else [learns, why]
 
@@ -289,24 +254,26 @@ def _updates(named: pd.DataFrame, variant: str = "feddrl") -> str:
     return f" ({updates(method, int(own['rounds'].iloc[0])):,} updates)"
 
 
-def _with_ten(rows_of: RowsOf) -> str:
-    """The printed agent's mean reward with ten clients at the paper's length; also in drawn order."""
+def _with_ten(rows_of: RowsOf, *controls: str) -> list[str]:
+    """Sentence on the printed agent's reward with ten clients at the paper's length; none without rows.
+
+    controls: `untrained`, if its untrained policy is to stand beside uniform weights.
+    """
     named = quantities.named(rows_of(WITH_TEN))
-    if named.empty or not {"feddrl", "fedavg", "untrained"} <= set(named.variant.unique()):
-        return ""
-    pairs = {("feddrl", "fedavg"), ("feddrl", "untrained"), ("drawn", "fedavg")}
-    gains = {
-        pair: effect_words(reward_gain(named, *pair))
-        for pair in pairs
-        if {*pair} <= set(named.variant.unique())
-    }
-    told = (
-        f" As printed, with ten clients at the paper's length{_updates(named)} it is "
-        f"{gains['feddrl', 'fedavg']} nats from FedAvg's, whose weights are uniform there, and "
-        f"{gains['feddrl', 'untrained']} from its untrained policy's."
-    )
-    drawn = gains.get(("drawn", "fedavg"))
-    return f"{told} With clients listed in drawn order it is {drawn} from FedAvg's." if drawn else told
+    variants = set() if named.empty else set(named.variant.unique())
+    if not {"feddrl", "fedavg", *controls} <= variants:
+        return []
+    gain = effect_words(reward_gain(named, "feddrl", "fedavg"))
+    trained = [effect_words(reward_gain(named, "feddrl", name)) for name in controls]
+    beside = "".join(f" and {words} from that of its untrained policy" for words in trained)
+    order = ""
+    if "drawn" in variants:
+        drawn = effect_words(reward_gain(named, "drawn", "fedavg"))
+        order = f" With clients listed in drawn order it is {drawn} from that of uniform weights."
+    return [
+        f"As printed, with ten clients at the paper's length{_updates(named)}, its mean reward is {gain} "
+        f"nats from that of uniform weights (FedAvg's there){beside}.{order}"
+    ]
 
 
 def _centring(rows_of: RowsOf) -> list[str]:

@@ -202,7 +202,7 @@ def _exact_from_the_published(rows: pd.DataFrame) -> list[str]:
 
 def does_the_gain_grow_with_clients(rows_of: RowsOf) -> list[str]:
     """Answer sec. 4.2.1 at the paper's length: FedDRL's gain over the better baseline by N, in one cell."""
-    rows = _of_length(rows_of("feddrl/clients_at_length"))
+    rows = of_length(rows_of("feddrl/clients_at_length"))
     growth = estimands.growth(rows).dropna() if len(rows) else pd.DataFrame()
     if growth.empty:
         return []
@@ -221,7 +221,7 @@ def do_small_groups_get_more_at_length(rows_of: RowsOf) -> list[str]:
     """Answer sec. 4.2.2 at the paper's length, by data set: factors of the groups, and in the same slot."""
     told: list[str] = []
     for data, artifact in (("Fashion-MNIST", AT_LENGTH), ("MNIST", SMALL_SETS)):
-        rows = _of_length(rows_of(artifact))
+        rows = of_length(rows_of(artifact))
         if rows.empty or (gaps := _factor_gap(rows, "feddrl", estimands.factor_gap, data)).empty:
             continue
         says = by_sign(
@@ -243,7 +243,7 @@ def do_small_groups_get_more_at_length(rows_of: RowsOf) -> list[str]:
 
 def does_it_lower_the_losses_with_ten(rows_of: RowsOf) -> list[str]:
     """Answer fig. 6 on real images at the paper's length: FedAvg's losses over FedDRL's with ten clients."""
-    rows = _of_length(rows_of(WITH_TEN))
+    rows = of_length(rows_of(WITH_TEN))
     if rows.empty:
         return []
 
@@ -272,7 +272,7 @@ def _factor_gap(rows: pd.DataFrame, variant: str, measure: estimands.Level, data
 
 def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
     """Answer fig. 10 at the paper's length: rounds of the faster baseline over FedDRL's, mean over cells."""
-    rows = _of_length(rows_of(SMALL_SETS))
+    rows = of_length(rows_of(SMALL_SETS))
     leads = by_cell(estimands.speed_lead)(rows).dropna() if len(rows) else pd.DataFrame()
     if leads.empty:
         return []
@@ -291,7 +291,7 @@ def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
 
 def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
     """Answer fig. 8 at the paper's length: what a larger main group costs, FedDRL's lead and its gain."""
-    ends, skewed = _of_length(rows_of(ENDS)), _of_length(rows_of(AT_LENGTH))
+    ends, skewed = of_length(rows_of(ENDS)), of_length(rows_of(AT_LENGTH))
     falls = estimands.fall_with_delta(ends).dropna() if len(ends) else pd.DataFrame()
     told = []
     if len(falls):
@@ -345,6 +345,6 @@ def _needing(claims: list[str]) -> str:
     return f"{listed(claims)} need{'s' * (len(claims) == 1)}"
 
 
-def _of_length(rows: pd.DataFrame) -> pd.DataFrame:
+def of_length(rows: pd.DataFrame) -> pd.DataFrame:
     """These rows if they are of the paper's length, else none of them."""
     return rows if len(rows) and rows["rounds"].max() >= ROUNDS else rows.iloc[:0]

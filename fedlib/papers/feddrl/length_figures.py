@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from fedlib import plotting
 from fedlib.analysis.intervals import Interval
 from fedlib.analysis.numbers import RowsOf
-from fedlib.papers.feddrl.headline import CellLead, cell_leads
+from fedlib.papers.feddrl.cell_leads import CellLead, cell_leads
 from fedlib.papers.feddrl.tables import LAST_ROUNDS
 from fedlib.plotting.style import write_caption
 

@@ -298,18 +298,17 @@ def policy_factors(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def small_setting_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Best accuracy (%) and mean reward (nats) of every variant, and FedDRL's lead, with intervals."""
+    """Best accuracy (%) and mean reward (nats) of every variant, both also less uniform weights'."""
     named, found = quantities.named(rows), []
-    ours, reward = quantities.best(named, "feddrl"), quantities.rewards(named, "feddrl")
+    accuracy, reward = quantities.best(named, "uniform"), quantities.rewards(named, "uniform")
     for variant in quantities.variant_order(named):
         best, earned = quantities.best(named, variant), quantities.rewards(named, variant)
-        lead, gain = contrasts.paired(ours, best), contrasts.paired(reward, earned)
+        points, nats = contrasts.paired(best, accuracy), contrasts.paired(earned, reward)
         line = {
-            "variant": variant,
-            "best accuracy": best.mean(),
-            **lead.columns("FedDRL less it (points)", ""),
-        }
-        found.append({**line, "mean reward": earned.mean(), **gain.columns("FedDRL less it (nats)")})
+            "variant": variant, "best accuracy": best.mean(),
+            **points.columns("less uniform weights (points)", ""),
+        }  # fmt: skip
+        found.append({**line, "mean reward": earned.mean(), **nats.columns("less uniform weights (nats)")})
     return pd.DataFrame(found).round(3)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedlib.papers import find_artifact
-from fedlib.papers.feddisk import figures, headline
+from fedlib.papers.feddisk import figures, headline, weights_answers
 from fedlib.papers.feddisk.leakage_bound import check_bound
 from fedlib.papers.feddisk.runs import ABLATIONS, METHODS
 from fedlib.papers.feddisk.tables import all_bytes
@@ -145,4 +145,4 @@ def test_the_headline_tells_images_rounds_and_seeds():
         stored = rows.assign(dataset_options=json.dumps(options), rounds=2)
         told = headline.headline(lambda name, stored=stored: stored if "ablations" in name else stored[:0])
         assert f"points against FedAvg (MNIST, {images}2 of 1500 rounds, 2 seeds)." in told[0]
-        assert headline._size(stored, 2) == f"{images}2 of 1500 rounds, 2 seeds"
+        assert weights_answers.size_words(stored, 2) == f"{images}2 of 1500 rounds, 2 seeds"

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 
 from fedlib.analysis.intervals import Interval
-from fedlib.papers.feddisk import answers, headline, rounds_words
+from fedlib.papers.feddisk import answers, headline, rounds_words, weights_answers
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.quantities import gap, rounds_saved
 from fedlib.papers.feddisk.runs import ABLATIONS
 from tests.papers.feddisk.test_claims import rows
 from tests.papers.feddisk.test_figures import run
+from tests.papers.feddisk.test_reading_search import made, peak
 
 LATE = [0.1] * 8 + [0.8, 0.75]
 
@@ -60,7 +61,7 @@ def test_the_conclusion_answers_and_names_the_profile_of_each_correlation(at_len
     assert saved.endswith("+6.00 [+6.00, +6.00].")
     assert weights.startswith("FedDisk's weights are worth +1.0 ")  # [-5.4, +7.4]
     assert weights.endswith(" (short runs only): no gain shows.")
-    (order,) = answers.correlation_answer(own)
+    (order,) = weights_answers.correlation_answer(own)
     assert order == (
         "Alpha's rank correlation with the MADEs' log ratio is +0.50 on MNIST (`extended`) and "
         "−0.10 to +0.50 on 2 data sets (`reduced`); 1 is the same order."
@@ -133,8 +134,8 @@ def test_a_traffic_up_to_the_last_round_is_a_bound():
 )
 def test_a_correlation_of_the_weights_says_that_they_depend_on_the_images(bounds, says, monkeypatch):
     order = SimpleNamespace(value=lambda _: Interval(sum(bounds) / 2, *bounds, 5))
-    monkeypatch.setattr(headline, "ALPHA_ORDER", order)
-    (told,) = headline._beside(of())
+    monkeypatch.setattr(weights_answers, "ALPHA_ORDER", order)
+    (told,) = weights_answers._beside(of())
     assert told.startswith(f"{says}: rank correlation ")
 
 
@@ -143,8 +144,14 @@ def test_levels_above_the_paper_name_no_cause(at_length):
     told = answers.above_the_paper(of(converged=at_length))
     assert told == (
         "All five methods' best rounds lie 16 points or more above both accuracies that the paper prints. "
-        "The cause is not known; section 6 has the readings tried. "
+        "The cause is not known."
     )
+    tried = made(peak(0.53, 480), {"strength": 9.0})
+    told = answers.above_the_paper(of(converged=at_length, readings=tried))
+    assert told.endswith(" The cause is not known; 1 of 1 decided reading fits (section 6).")
+    far = made(peak(0.9, 480), {"strength": 9.0})
+    told = answers.above_the_paper(of(converged=at_length, readings=far))
+    assert told.endswith(" The cause is not known; none of 1 decided reading fits (section 6).")
     assert answers.above_the_paper(of(converged=rows([0.5] * 10, LATE, rounds=10))) == ""
 
 
@@ -165,15 +172,25 @@ def test_the_weights_at_length_take_the_place_of_short_runs(at_length, ablations
     assert told.endswith(
         "worth +2.00 [+2.00, +2.00] points against the same on other samples (last round): a gain."
     )
-    first, *_ = headline.headline(of(**stored, converged=whole))
-    assert first.startswith("**Do the weights help accuracy?** They do. FedDisk's weights are worth +2.00 ")
-    assert first.endswith(
-        " The weights do depend on the images, in the order of the MADEs' own log ratio: rank correlation "
+    accuracy, fewer, weights, level = headline.headline(of(**stored, converged=whole))
+    assert accuracy.startswith(
+        "**Is it the most accurate?** Yes. On MNIST (10 of 1500 rounds, 2 mini-batches "
+    )
+    assert " It is the lowest of the five methods in none of 3 trials. " in accuracy
+    assert fewer.startswith("**Fewer rounds?** It saves rounds: ")
+    assert weights.startswith(
+        "**Do the weights help?** They do. Against the same weights on other samples they are worth "
+        "+2.00 [+2.00, +2.00] points (last round). They are no density ratio: "
+    )
+    assert level.startswith("**Is the level the paper's?** No. All five methods' best rounds lie 16 points ")
+    _, beside, _ = weights_answers.what_the_weights_are_worth(of(**stored, converged=whole))
+    assert beside.endswith(
+        "The weights do depend on the images, in the order of the MADEs' own log ratio: rank correlation "
         "+0.50 [+0.50, +0.50] (C11)."
     )
     last = whole["round"] == whole["round"].max()
     lower = whole.assign(client_test_accuracy_mean=whole.client_test_accuracy_mean.where(~last, 0.91))
-    told, _ = headline._beside(of(**stored, converged=lower.assign(rounds=1500)))
+    told, _ = weights_answers._beside(of(**stored, converged=lower.assign(rounds=1500)))
     assert told == (
         "With the weights on other samples FedDisk is −3.00 [−3.00, −3.00] points from FedAvg: unequal "
         "weights cost accuracy whoever gets them."
@@ -195,9 +212,17 @@ def test_the_weights_at_length_take_the_place_of_short_runs(at_length, ablations
 )
 def test_an_interval_that_ends_next_to_0_decides_barely(bounds, says, monkeypatch):
     shuffled = SimpleNamespace(value=lambda _: Interval(sum(bounds) / 2, *bounds, 5))
-    monkeypatch.setattr(headline, "SHUFFLED_AGAINST_FEDAVG", shuffled)
-    (told,) = headline._beside(of())
+    monkeypatch.setattr(weights_answers, "SHUFFLED_AGAINST_FEDAVG", shuffled)
+    (told,) = weights_answers._beside(of())
     assert told.endswith(f" points from FedAvg: {says}")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [((-0.7, 0.4), ["A gain of half a point is excluded."]), ((-0.7, 0.6), []), ((-0.7, -0.1), [])],
+)
+def test_a_gain_of_half_a_point_is_excluded_where_the_worth_is_open(bounds, says):
+    assert weights_answers.excluded(Interval(sum(bounds) / 2, *bounds, 5)) == says
 
 
 def test_raw_odds_and_their_mean_stand_beside_fedavg():
@@ -206,7 +231,7 @@ def test_raw_odds_and_their_mean_stand_beside_fedavg():
     level = found[-1]["client_test_accuracy_mean"]
     for name, lower in (("feddisk_raw", 0.20), ("feddisk_mean", 0.19)):
         found += [row for seed in range(2) for row in run("feddisk", seed, ABLATIONS[name][1], level - lower)]
-    (told,) = headline._step(pd.DataFrame(found))
+    (told,) = weights_answers._step(pd.DataFrame(found))
     assert told.endswith(
         "As raw odds they end −20.00 [−20.00, −20.00] points from FedAvg in short runs, with a client's mean "
         "in their place −19.00 [−19.00, −19.00]."
@@ -218,12 +243,12 @@ def test_clients_whose_h_is_clipped_are_counted(at_length):
     start = (at_length.method == "feddisk") & (at_length["round"] == 0)
     clear = json.dumps([[0, 0.1, 0.2, 0.3, 1]] * 3)
     own = at_length.assign(h_quantiles=np.where(start, clear, None), dataset="mnist")
-    assert answers.clipped_words(of(converged=own)) == []
+    assert weights_answers.clipped_words(of(converged=own)) == []
     first = start & (own.seed == own.seed.min())
     own.loc[first, "h_quantiles"] = json.dumps([[0, 0, 0.005, 0.3, 1]] * 2 + [[0, 0.1, 0.2, 0.3, 1]])
-    (told,) = answers.clipped_words(of(converged=own))
+    (told,) = weights_answers.clipped_words(of(converged=own))
     assert f"median h of 2 of {3 * start.sum()} clients on MNIST (all trials) lies below 0.01" in told
-    assert answers.clipped_words(of()) == []
+    assert weights_answers.clipped_words(of()) == []
 
 
 def test_two_epochs_against_two_competitors_by_hand():
@@ -293,5 +318,6 @@ def test_sentences_have_at_most_25_words(at_length, ablations):
     told = [*headline.headline(own), *headline.conclusion(own)]
     told += [*headline.headline(behind), *headline.conclusion(behind)]
     assert len(told) >= 12
+    told += weights_answers.what_the_weights_are_worth(own)[2:]
     for sentence in re.split(r"\.\s+", " ".join(told)):
         assert len(sentence.split()) <= 25, sentence

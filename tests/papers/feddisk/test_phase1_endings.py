@@ -62,15 +62,10 @@ def test_the_ablations_carry_a_caveat_where_a_cap_ended_their_classifiers():
 
 
 def test_classifiers_that_were_not_cut_off_tell_what_longer_training_gives():
-    """At the paper's length none of four is cut off; FedDisk ends 1 and 3 points above its control."""
+    """At the paper's length none of four is cut off."""
     found = []
-    for seed, ahead in ((0, 0.01), (1, 0.03)):
-        own = start(seed, [42, 169], artifact="converged")
-        control = start(seed, [42, 169], artifact="converged_weights", control="shuffled")
-        for rows, level in ((own, 0.5 + ahead), (control, 0.5)):
-            found += [{**row, "local_steps": 2, "client_test_accuracy_mean": level} for row in rows]
+    for seed in range(2):
+        found += start(seed, [42, 169], artifact="converged")
+        found += start(seed, [42, 169], artifact="converged_weights", control="shuffled")
     *_, told = ablations_caveat(pd.DataFrame(start(0, [200, 60])), pd.DataFrame(found))
-    assert told == (
-        "At the paper's length 0 of 4 were, and the weights are worth +2 [−11, +15] points there: no gain "
-        "shows."
-    )
+    assert told == "At the paper's length 0 of 4 were."

@@ -497,3 +497,16 @@ def test_figure_is_written(name, tmp_path):
 
 def test_scales_are_for_all_profiles():
     assert tuple(runs.SCALES) == PROFILES
+
+
+def test_the_small_setting_is_held_to_uniform_weights():
+    """Uniform weights at 50 % with losses of 2.0; FedDRL 2 points higher with losses of 1.5."""
+    rows = [
+        cell(**{name: [best, best]}).assign(client_loss_mean=loss)
+        for name, best, loss in (("uniform", 50, 2.0), ("feddrl", 52, 1.5))
+    ]
+    rows = pd.concat(rows).assign(client_loss_min=1.0, client_loss_max=1.0)
+    row = line(tables.small_setting_table(rows), variant="feddrl")
+    assert row["less uniform weights (points)"] == pytest.approx(2)
+    assert row["less uniform weights (nats)"] == pytest.approx(0.5)
+    assert row["mean reward"] == pytest.approx(-1.5)
