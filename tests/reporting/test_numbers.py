@@ -20,6 +20,7 @@ from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
 from fedlib.papers import PAPERS, find_artifact
 from fedlib.papers.fedddrl.headline import headline as fedddrl
+from fedlib.papers.fedddrl.headline import leads
 from fedlib.papers.feddisk.headline import headline as feddisk
 from fedlib.papers.feddrl.headline import headline as feddrl
 from fedlib.papers.feddrl.headline import leads_at_length
@@ -112,8 +113,9 @@ def test_headlines_state_registered_numbers_only(headline, known, values):
     assert set(unregistered(sentences, [words(value) for value in values.values()])) <= of_dirichlet
 
 
-def test_the_table_of_leads_states_registered_numbers_only(known, values):
-    cells = leads_at_length(known.rows).drop(columns="seeds").to_numpy().ravel()
+@pytest.mark.parametrize("table", [leads_at_length, leads])
+def test_the_tables_of_leads_state_registered_numbers_only(table, known, values):
+    cells = table(known.rows).drop(columns="seeds", errors="ignore").to_numpy().ravel()
     assert unregistered(" ".join(cells).replace("−", "-"), [words(value) for value in values.values()]) == []
 
 
