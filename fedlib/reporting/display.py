@@ -15,7 +15,7 @@ import PIL.Image
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from fedlib.analysis.decisions import ARITHMETIC, INCONCLUSIVE, NOT_TESTABLE, REFUTED
+from fedlib.analysis.decisions import ARITHMETIC
 from fedlib.analysis.intervals import LOGARITHM
 from fedlib.analysis.tables import dataset_words, listed, provenance_line, seeds_of_rows
 from fedlib.data.titles import title_of
@@ -37,14 +37,6 @@ _IDENTITY = ("seed", "paper", "artifact", "profile")
 _ASIDE = ("eval_every", "precision", "sample_order", "mixup_lambda", "device_costs")
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(Run)}
 _COUNTS = ("n", "seeds", "trials")
-_MEANINGS = {
-    NOT_TESTABLE: "accuracies still rise, an agent was trained less than the paper's, data are generated, or "
-    "there is one seed",
-    INCONCLUSIVE: "the interval over seeds allows both yes and no",
-    REFUTED: "the interval reaches 0, or lies below it, and excludes an effect of half the printed size "
-    "(else of half a point of accuracy, or as stated), even where it is open who is ahead; of things said to "
-    "be equal, it lies outside that margin",
-}
 _PROFILE_WORDS = {  # what a profile is, in the order of size
     "smoke": "seconds",
     "reduced": "fewer images or rounds than the paper's, or a smaller network",
@@ -172,9 +164,8 @@ def _sentences(text: str) -> list[str]:
 
 def show_findings(sentences: Sequence[str], found: Sequence[Record], *, paper: str) -> None:
     """Display a list: sentences, the count of a paper's verdicts, and the data and scale they rest on."""
-    words = [word for word in counts_of(found)[0] if word in _MEANINGS]
-    meant = "".join(f" *{word.capitalize()}*: {_MEANINGS[word]}." for word in words)
-    verdicts = f"{verdicts_words(found)}{meant} How each is decided: [docs/claims.md](../docs/claims.md)."
+    where = "What the verdicts mean and how each is decided: [docs/claims.md](../docs/claims.md)."
+    verdicts = f"{verdicts_words(found)} {where}"
     show_points(*sentences, verdicts, _scale_sentence(found, PAPERS[paper].profile_words))
 
 
