@@ -23,7 +23,12 @@ from fedlib.papers.fedddrl.returns import (
     reward_terms,
 )
 
-AGENTS = {"fedmarl_a": "A", "fedmarl_b": "B", "fedmarl": "C", "fedddrl": "D (FedDdrl)"}
+AGENTS = {
+    "fedmarl_a": "FedMarl (A)",
+    "fedmarl_b": "FedMarl-opt (B)",
+    "fedmarl": "FedMarl+ (C)",
+    "fedddrl": "FedDdrl (D)",
+}
 POINT = W1 * GAIN / 100  # return of one point of final accuracy
 
 
