@@ -339,9 +339,11 @@ def test_what_training_is_worth_by_hand():
 
 def test_the_claim_on_training_is_decided_by_both_controls():
     claim = next(one for one in claims.CLAIMS if one.id == "FEDDDRL-R1")
-    untrained, permuted = (part.estimand(untrained_by_hand(seeds=2))["MNIST: FedDdrl - " + words]
-                           for part, words in zip(claim.parts, ("FedDdrl untrained", "FedDdrl on permuted rewards"),
-                                                  strict=True))  # fmt: skip
+    controls = ("FedDdrl untrained", "FedDdrl on permuted rewards")
+    untrained, permuted = (
+        part.estimand(untrained_by_hand(seeds=2))[f"MNIST: FedDdrl - {words}"]
+        for part, words in zip(claim.parts, controls, strict=True)
+    )
     assert untrained.tolist() == pytest.approx([-0.06 * SLOPE] * 2)
     assert permuted.tolist() == pytest.approx([0.02 * SLOPE] * 2)
     assert claim.parts[0].margin == pytest.approx(0.005 * SLOPE)
