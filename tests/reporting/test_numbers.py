@@ -20,6 +20,7 @@ from fedlib.experiments.runner import run_runs
 from fedlib.experiments.store import Store
 from fedlib.papers import PAPERS, find_artifact
 from fedlib.papers.fedddrl.headline import headline as fedddrl
+from fedlib.papers.fedddrl.headline import leads
 from fedlib.papers.feddisk.headline import headline as feddisk
 from fedlib.papers.feddrl.headline import headline as feddrl
 from fedlib.papers.feddrl.headline import leads_at_length
@@ -113,7 +114,7 @@ def test_headlines_state_registered_numbers_only(headline, known, values):
     assert set(unregistered(sentences, [words(value) for value in values.values()])) <= known_levels
 
 
-@pytest.mark.parametrize("table", [leads_at_length, less_fedavg])
+@pytest.mark.parametrize("table", [leads_at_length, leads, less_fedavg])
 def test_tables_of_first_screens_state_registered_numbers_only(table, known, values):
     found = table(known.rows)
     cells = found.drop(columns=[*found.filter(like=": printed"), *found.filter(like="seeds")])

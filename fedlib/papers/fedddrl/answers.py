@@ -120,7 +120,8 @@ def _ablation(accuracy: pd.Series, role: str, name: str) -> str:
     gains = {pair: (cells[pair[0]] - cells[pair[1]]).dropna() for pair in STEPS}
     if len(means) < len(ABLATION) or any(gain.empty for gain in gains.values()):
         return ""
-    ends = [f"{estimands.SHORT[of]} ({means[of]:.1f} %)" for of in (means.idxmax(), means.idxmin())]
+    ends = [(estimands.SHORT[of], f"{means[of]:.1f} %") for of in (means.idxmax(), means.idxmin())]
+    (best, most), (last, least) = ends
     steps = {
         f"{estimands.SHORT[own]} − {estimands.SHORT[other]}": mean_interval(gain.to_numpy())
         for (own, other), gain in gains.items()
@@ -129,8 +130,8 @@ def _ablation(accuracy: pd.Series, role: str, name: str) -> str:
     paper = pd.Series({variant: printed[runs.TABLE4[variant].label] for variant in ABLATION})
     high, low = (estimands.SHORT[of] for of in (paper.idxmax(), paper.idxmin()))
     return (
-        f"On {name} {ends[0]} has the highest mean accuracy of A to D, {ends[1]} the lowest (printed: {high} "
-        f"and {low}). {_steps(steps)}."
+        f"On {name} {best} has the highest mean accuracy of A to D, {most}, and {last} the lowest, {least} "
+        f"(printed: {high} and {low}). {_steps(steps)}."
     )
 
 
@@ -189,7 +190,8 @@ def what_leads_from_c_to_d(rows_of: RowsOf) -> list[str]:
         found = {f"{on}{' (barely)' * barely_decided(one)}": one for on, one in found.items()}
         words = effect.what.replace(" - ", " less ")
         told += [f"{words} is {side_words(found, 'higher', 'lower', 'points')}"] if found else []
-    return [f"D has the bias b as well as a second agent. In accuracy {'; '.join(told)}."] if told else []
+    both = "FedDdrl has the bias b as well as a second agent."
+    return [f"{both} In accuracy {'; '.join(told)}."] if told else []
 
 
 def _sides(found: dict[str, Interval], shown: dict[str, str], above: str, below: str, **words: Any) -> str:

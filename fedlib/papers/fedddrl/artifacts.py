@@ -109,7 +109,7 @@ ARTIFACTS = (
         runs=further_runs.units, tables=(further_tables.by_unit,), profiles=("reduced", "paper"),
     ),
     _Artifact(
-        "fedddrl/bias-alone", "From C to D in two steps: the bias b, then the epochs (A24)", "table",
+        "fedddrl/bias-alone", "From FedMarl+ (C) to FedDdrl: the bias b, then the epochs (A24)", "table",
         runs=further_runs.bias_alone, tables=(tables.costs,),
         profiles=("reduced", "paper"), seeds={"reduced": 10, "paper": 5},
     ),
@@ -118,7 +118,7 @@ ARTIFACTS = (
         runs=further_runs.lambdas, tables=(further_tables.by_lambda,), profiles=("reduced", "paper"),
     ),
     _Artifact(
-        "fedddrl/full-size", "C and D with clients of the paper's size", "figure",
+        "fedddrl/full-size", "FedMarl+ (C) and FedDdrl with clients of the paper's size", "figure",
         runs=further_runs.full_size, keep=quantities.of_agents, plot=figures.plot_controls,
         tables=(tables.gain_over_rules, return_tables.return_table, return_tables.agent_table),
         profiles=("extended",), seeds=_FIVE,

@@ -1,8 +1,8 @@
 """FedDdrl's claims C1 to C16, and R1 of ours, registered: sentence, estimand, printed effect, margin, gates.
 
-FedMarl with Balanced-MixUp is setting C; a plus sign marks Balanced-MixUp. Where the paper ranks a method
-first, the contrast is against the mean of those it names, each of which alone is described; in C2, where
-half of them are far behind, against the best of them.
+Labels: FedMarl (A), with optimised weights FedMarl-opt (B); a plus sign marks Balanced-MixUp. Where the
+paper ranks a method first, the contrast is against the mean of those it names, each of which alone is
+described; in C2, where half of them are far behind, against the best of them.
 """
 
 import pandas as pd
@@ -98,21 +98,21 @@ FULL_SIZE = (
 )
 LATENCIES = (
     Part(
-        "latency in % of FedAvg+'s, C - FedDdrl",
+        "latency in % of FedAvg+'s, FedMarl+ (C) - FedDdrl",
         contrasts((("fedmarl", "fedddrl"),), values=SECONDS), unit="%",
     ),
     Part(
-        "latency in % of FedAvg+'s, FedAvg+ - C",
+        "latency in % of FedAvg+'s, FedAvg+ - FedMarl+ (C)",
         contrasts((("fedavg_mixup", "fedmarl"),), values=SECONDS), unit="%",
     ),
 )  # fmt: skip
 UPLOADED = (
     Part(
-        "uploads in % of FedAvg+'s, FedAvg+ - mean of FedDdrl and C",
+        "uploads in % of FedAvg+'s, FedAvg+ - mean of FedDdrl and FedMarl+ (C)",
         contrasts(against("fedavg_mixup", "fedddrl", "fedmarl"), values=UPLOADS), unit="%",
     ),
     Part(
-        "uploads in % of FedAvg+'s, C - FedDdrl, CIFAR-10",
+        "uploads in % of FedAvg+'s, FedMarl+ (C) - FedDdrl, CIFAR-10",
         contrasts((("fedmarl", "fedddrl"),), HARD, UPLOADS), unit="%",
     ),
 )  # fmt: skip
@@ -132,7 +132,7 @@ CLAIMS = (
     Claim(
         "FEDDDRL-C1", "FedDdrl outperforms the other algorithms on CIFAR-10 and CrisisIBD",
         "sec. 5.1.1, table 4", "fedddrl/table4",
-        parts=(_accuracy("FedDdrl - mean of FedAvg+, FedProx+, C", RIVALS, HARD),),
+        parts=(_accuracy("FedDdrl - mean of FedAvg+, FedProx+, FedMarl+ (C)", RIVALS, HARD),),
         gates=TRAINED, supplements=(
             supplements.FEDAVG_ALONE,
             at_full_size(Part("FedDdrl - FedAvg+", contrasts(against("fedddrl", "fedavg_mixup"), HARD))),
@@ -147,7 +147,7 @@ CLAIMS = (
                 "FedProx - best of the others", estimands.over_the_best(*FEDPROX_FIRST),
                 printed=estimands.printed_over_the_best(*FEDPROX_FIRST),
             ),
-            _accuracy("FedDdrl - mean of FedAvg, FedAvg+, A, B, C", BEATEN, ("MNIST",)),
+            _accuracy("FedDdrl - mean of FedAvg, FedAvg+, FedMarl (A, B, C)", BEATEN, ("MNIST",)),
         ),
         gates=TRAINED, supplements=(supplements.FEDPROX_OVER_OTHERS,),
         how="Until 2026-11-27 FedProx less the mean of the others was tested, and supported. That is a lead "
@@ -159,7 +159,7 @@ CLAIMS = (
         parts=tuple((_accuracy(f"{estimands.SHORT[a]} - {estimands.SHORT[b]}", ((a, b),)) for a, b in STEPS)),
         gates=TRAINED,
         supplements=(
-            at_full_size(Part("D - C", contrasts(STEPS[-1:]))),
+            at_full_size(Part("FedDdrl - FedMarl+ (C)", contrasts(STEPS[-1:]))),
             supplements.EACH_ALONE, supplements.FROM_C_TO_D,
         ),
         how=f"All three steps are tested as rises, as table 4 prints them on every data set. {OPPOSITE} "
@@ -169,7 +169,7 @@ CLAIMS = (
     Claim(
         "FEDDDRL-C4", "FedMarl without Balanced-MixUp (A, B) is far behind FedAvg and FedProx",
         "sec. 5.1.1, table 4", "fedddrl/table4",
-        parts=(_accuracy("mean of FedAvg and FedProx - mean of A and B", BELOW),),
+        parts=(_accuracy("mean of FedAvg and FedProx - mean of FedMarl (A, B)", BELOW),),
         gates=TRAINED, how=f"{AFTER_AN_EPISODE} {LATER_SEEDS}",
     ),
     Claim(
@@ -298,7 +298,7 @@ CLAIMS = (
     Claim(
         "FEDDDRL-C15", "optimised weights improve FedMarl on all data sets", "sec. 5.1.1, table 4",
         "fedddrl/table4",
-        parts=(_accuracy("B - A", STEPS[:1]),),
+        parts=(_accuracy("FedMarl-opt (B) - FedMarl (A)", STEPS[:1]),),
         gates=TRAINED, supplements=(supplements.FIRST_THREE, supplements.EACH_ALONE),
         how=f"{OPPOSITE} {LATER_SEEDS} With the first three the claim was supported, with five inconclusive; "
         f"the effect of the first three was {ADDED}.",
@@ -318,7 +318,7 @@ CLAIMS = (
         "fedddrl/untrained",
         parts=tuple(
             Part(
-                f"return, D - {estimands.SHORT[control]}",
+                f"return, FedDdrl - {estimands.SHORT[control]}",
                 contrasts(against("fedddrl", control), REAL, returns), unit="", margin=RETURN,
                 cells=len(REAL),
             )

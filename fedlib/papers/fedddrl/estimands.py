@@ -32,8 +32,9 @@ FIRST_ROUNDS, LAST_ROUNDS = 2, 5  # of C7, of C14
 ROUNDS, EPISODES = 15, 40  # T and N_ep of the paper
 SHORT = {
     "fedavg_mixup": "FedAvg+", "fedprox_mixup": "FedProx+", "fedavg": "FedAvg", "fedprox": "FedProx",
-    "fedmarl_a": "A", "fedmarl_b": "B", "fedmarl": "C", "fedmarl_mixup_bias": "C with b", "fedddrl": "D",
-    "fedddrl: untrained": "D untrained", "fedddrl: permuted": "D on permuted rewards",
+    "fedmarl_a": "FedMarl (A)", "fedmarl_b": "FedMarl-opt (B)", "fedmarl": "FedMarl+ (C)",
+    "fedmarl_mixup_bias": "FedMarl+ with b", "fedddrl": "FedDdrl",
+    "fedddrl: untrained": "FedDdrl untrained", "fedddrl: permuted": "FedDdrl on permuted rewards",
 }  # fmt: skip
 Pairs = tuple[tuple[str, str], ...]
 

@@ -23,7 +23,12 @@ from fedlib.papers.fedddrl.returns import (
     reward_terms,
 )
 
-AGENTS = {"fedmarl_a": "A", "fedmarl_b": "B", "fedmarl": "C", "fedddrl": "D (FedDdrl)"}
+AGENTS = {
+    "fedmarl_a": "FedMarl (A)",
+    "fedmarl_b": "FedMarl-opt (B)",
+    "fedmarl": "FedMarl+ (C)",
+    "fedddrl": "FedDdrl (D)",
+}
 POINT = W1 * GAIN / 100  # return of one point of final accuracy
 
 
@@ -88,13 +93,11 @@ def rank_sentence(rows: pd.DataFrame) -> str:
     Of the policies' means, most of which are rules that cannot learn, and of FedDdrl's agents, one a seed.
     """
     rows, shown = _policies(rows), quantities.shown_roles(rows)
-    policies = rows.variant.nunique()
-    fixed = policies - len(set(AGENTS) & set(rows.variant))
     largest, by_sum = (_rank_words(_means(rows, unit), shown) for unit in ("largest", "cohort"))
     return (
-        f"Over the means of {policies} policies with Balanced-MixUp the rank correlation of return and "
-        f"accuracy is {largest}. {fixed} of them cannot learn. With H by the cohort's sum in place of its "
-        f"largest value it is {by_sum}. Among FedDdrl's agents, one a seed, it is "
+        f"Over the means of {rows.variant.nunique()} policies with Balanced-MixUp the rank correlation of "
+        f"return and accuracy is {largest}. {_fixed(rows)} of them cannot learn. With H by the cohort's sum "
+        f"in place of its largest value it is {by_sum}. Among FedDdrl's agents, one a seed, it is "
         f"{_rank_words(_agents(rows), shown, chance=True)}."
     )
 
@@ -115,25 +118,25 @@ def rank_answer(rows: pd.DataFrame) -> tuple[str, str]:
         return "", ""
     signs = {one.statistic > 0 for one in of_means.values()}
     answer = {(True,): "Yes", (False,): "No"}.get(tuple(signs), "It depends")
-    policies = {role: "more" if one.statistic > 0 else "less" for role, one in of_means.items()}
+    policies = {role: f"{'more' if one.statistic > 0 else 'less'} accuracy" for role, one in of_means.items()}
     learned = {
         role: "is undecided" if one.pvalue >= 0.05 else f"goes with {'more' if one.statistic > 0 else 'less'}"
         for role, one in of_agents.items()
     }
-    question = f"Does more return go with more accuracy? {answer}: over the means of {count} policies"
     words = (
-        f"{question} it goes with {_on(policies, shown)}. Among FedDdrl's agents it {_on(learned, shown)} "
-        "(section 7)."
+        f"Over the means of {count} policies, {_fixed(rows)} of which cannot learn, more return goes with "
+        f"{_on(policies, shown)}. Among FedDdrl's agents it {_on(learned, shown)} (section 7)."
     )
     correlations = (
-        f"{question} the rank correlation is {_rank_words(means, shown)}. Among FedDdrl's agents it is "
+        f"Does more return go with more accuracy? {answer}: over the means of {count} policies the rank "
+        f"correlation is {_rank_words(means, shown)}. Among FedDdrl's agents it is "
         f"{_rank_words(agents, shown, chance=True)}."
     )
     return words, correlations
 
 
 def _on(by_role: dict[str, str], shown: dict[str, str]) -> str:
-    """`less on MNIST and CIFAR-10`, or `is undecided on MNIST and goes with less on CIFAR-10`."""
+    """`less accuracy on MNIST and CIFAR-10`, or `is undecided on MNIST and goes with less on CIFAR-10`."""
     roles = {word: [shown[role] for role in by_role if by_role[role] == word] for word in by_role.values()}
     return listed([f"{word} on {listed(names)}" for word, names in roles.items()])
 
@@ -142,6 +145,11 @@ def _policies(rows: pd.DataFrame) -> pd.DataFrame:
     """Labelled rows of all policies with Balanced-MixUp: the paper's and the controls."""
     rows = quantities.labelled(rows)
     return rows[rows.variant.isin([*runs.CONTROLS, *runs.FIG8])]
+
+
+def _fixed(rows: pd.DataFrame) -> int:
+    """Number of labelled policies that are no agents."""
+    return len(set(rows.variant) - set(AGENTS))
 
 
 def _means(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
@@ -192,12 +200,25 @@ def saved_by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(role=table.role.map(names))[columns]
 
 
+def price_in_short(rows: pd.DataFrame) -> str:
+    """Points of final accuracy that pay for the uploads of one client in all rounds."""
+    rounds, price = _price_of_client(rows)
+    return (
+        f"A client kept in all {rounds} rounds costs, in uploads alone, the return that {price / POINT:.2g} "
+        "points of final accuracy earn."
+    )
+
+
+def _price_of_client(rows: pd.DataFrame) -> tuple[int, float]:
+    """Rounds of an episode, and the return that the uploads of one client cost in all of them."""
+    rounds = int(rows.episode_rounds.max())
+    return rounds, W2 / int(rows.cohort_size.max()) * rounds
+
+
 def price_sentence(rows: pd.DataFrame) -> str:
     """Why the accuracy does not pay: what a client costs in points of final accuracy, on real images."""
     rows, data = quantities.real_images(rows)
-    rounds = int(rows.episode_rounds.max())
-    cohort = int(rows.cohort_size.max())
-    client = W2 / cohort * rounds
+    rounds, client = _price_of_client(rows)
     by_role = episode_terms(rows).groupby(["role", "variant"]).mean()  # seeds differ between data sets
     terms = by_role.groupby("variant").mean()
     everyone, fewest = (terms.loc[name] for name in ("fedavg_mixup", "drop_slowest_20%"))

@@ -186,16 +186,20 @@ REWARD_12 = (  # of C14
              printed=estimands.printed_gain_below(1 / 3)),
     ),
 )  # fmt: skip
+B_LESS_A = "FedMarl-opt (B) - FedMarl (A)"
 EACH_ALONE = supplement(  # of C3 and C15
     "fedddrl/table4",
-    *(Part(f"B - A, {role}", contrasts(against("fedmarl_b", "fedmarl_a"), (role,))) for role in ROLES[:2]),
+    *(
+        Part(f"{B_LESS_A}, {role}", contrasts(against("fedmarl_b", "fedmarl_a"), (role,)))
+        for role in ROLES[:2]
+    ),
 )
-BIAS_ALONE = Part("C with b - C", contrasts(against("fedmarl_mixup_bias", "fedmarl")))
-SECOND_AGENT = Part("D - C with b", contrasts(against("fedddrl", "fedmarl_mixup_bias")))
+BIAS_ALONE = Part("FedMarl+ with b - FedMarl+ (C)", contrasts(against("fedmarl_mixup_bias", "fedmarl")))
+SECOND_AGENT = Part("FedDdrl - FedMarl+ with b", contrasts(against("fedddrl", "fedmarl_mixup_bias")))
 FROM_C_TO_D = supplement("fedddrl/bias-alone", BIAS_ALONE, SECOND_AGENT)  # of C3
 FIRST_THREE = supplement(  # of C15
     "fedddrl/table4",
-    Part("B - A", contrasts(against("fedmarl_b", "fedmarl_a"))),
+    Part(B_LESS_A, contrasts(against("fedmarl_b", "fedmarl_a"))),
     where="with the first three seeds",
     chosen=lambda rows: rows[rows.seed < 3],
 )

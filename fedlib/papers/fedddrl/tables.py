@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.intervals import NO_INTERVAL, by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, number_words
 from fedlib.analysis.memo import once_per_frame
 from fedlib.analysis.published import load_published, printed_value, printed_values
 from fedlib.analysis.tables import compare, stand_ins, standing_words, summarise_seeds
@@ -150,7 +150,10 @@ def _interpolate(found: pd.DataFrame, rule: str, kept: float) -> dict[str, float
 
 
 def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
-    """`at_learned_rate` over seeds, a line per data set and policy: return (15), points, % of FedAvg."""
+    """`at_learned_rate` over seeds, a line per data set and policy: return (15), points, % of FedAvg.
+
+    With 95 % intervals as sentences write them.
+    """
     names = {"return": "return", "accuracy": "accuracy (points)", "latency": "latency (%)"}
     rules = {RANDOM: "less random dropping", FASTEST: "less keeping the fastest"}
     shown, lines, found = quantities.shown_roles(rows), [], at_learned_rate(rows)
@@ -164,7 +167,7 @@ def gain_over_rules(rows: pd.DataFrame) -> pd.DataFrame:
         line: dict[str, object] = {"role": shown[role], "method": method}
         line["seeds"] = max(map(len, gains.values()))
         for words, values in gains.items():
-            line |= (mean_interval(values) if len(values) else NO_INTERVAL).columns(words)
+            line[words] = effect_words(mean_interval(values)) if len(values) else "–"
         lines += [line] * bool(line["seeds"])
     return pd.DataFrame(lines)
 

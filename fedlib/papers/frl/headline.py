@@ -1,8 +1,11 @@
 """Findings about the report's agents in sentences, for the head of notebook and report."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fedlib.analysis.claims import effects_of, real_rows
+from fedlib.analysis.decisions import SUPPORTED
 from fedlib.analysis.intervals import NO_INTERVAL, by_sign
 from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
 from fedlib.analysis.tables import listed
@@ -21,24 +24,26 @@ from fedlib.papers.frl.numbers import (
     OVER_UNTRAINED,
     TRAINED,
 )
+from fedlib.papers.frl.scheduler_claims import OVER_ALL_ROUNDS
 from fedlib.papers.frl.supplements import BEHIND
 
 
-def headline(rows_of: RowsOf) -> list[str]:
-    """Sentences: EvaluatorFL against FedAvg and chance, its reward, if it settles; SchedulerFL's rounds."""
+def headline(rows_of: RowsOf, verdicts: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+    """Sentences: in short and why; EvaluatorFL against FedAvg and chance; SchedulerFL's rounds.
+
+    verdicts: records of the report's claims (`Session.verdicts`), counted in the first sentence.
+    """
     if any(rows_of(name).empty for number in NUMBERS for name in number.artifacts):
         return ["Not all rows of both agents are stored."]
     evaluator, scheduler, _ = conclusion(rows_of)
     return [
-        f"In short: {evaluator} {scheduler}",
+        f"**In short.** {_supported(verdicts)}{evaluator} {scheduler}",
+        _why(rows_of),
         f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}"
         f"{seeds_of(BEHIND_FEDAVG, rows_of)}. That is the mean over both approaches and both numbers of "
         f"workers, on MNIST with an MLP (C7, below, is the weakest cell). {_other_measures(rows_of)} "
         "EvaluatorFL's less that of as many workers chosen at random is "
         f"{stated(LESS_RANDOM, rows_of)}.",
-        "The mean size of EvaluatorFL's reward (approach 1, 20 workers) is "
-        f"{stated(FIRST_ROUND, rows_of)} in the first round of an episode, whatever was drawn. In the "
-        f"others it is {stated(OTHER_ROUNDS, rows_of)}.",
         *does_the_rate_decide(rows_of),
         f"While SchedulerFL trains (C12), a round's maximum time is {stated(FALL, rows_of)} as long in the "
         f"first half of its decisions as in the second{seeds_of(FALL, rows_of)}. The time of as many workers "
@@ -47,6 +52,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         "SchedulerFL's mean round up to the threshold accuracy, a little below random selection's final one, "
         f"is {stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster). "
         "A round takes its slowest worker's time; few rounds count, since both get there in the first few.",
+        *_over_all_rounds(rows_of),
         _what_training_adds(rows_of),
     ]
 
@@ -72,6 +78,33 @@ def conclusion(rows_of: RowsOf) -> list[str]:
         f"Against those of as many workers at random SchedulerFL's rounds on IID data are {short} up to the "
         f"threshold {further} over all rounds.",
         f"Rounds of the same agent taught on permuted rewards are {taught} than its own.",
+    ]
+
+
+def _supported(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """`7 of the report's 15 claims are supported. `; empty without verdicts."""
+    own = [one["verdict"] for one in verdicts if not one["ours"]]
+    return f"{own.count(SUPPORTED)} of the report's {len(own)} claims are supported. " * bool(own)
+
+
+def _why(rows_of: RowsOf) -> str:
+    """Why neither agent learns what helps: the sizes of EvaluatorFL's reward, what SchedulerFL stores."""
+    return (
+        "**Why?** EvaluatorFL's moving average starts at 0, so an episode's first draw is paid for being "
+        f"first. In approach 1 the mean size of its reward is {stated(FIRST_ROUND, rows_of)} there and "
+        f"{stated(OTHER_ROUNDS, rows_of)} in the other rounds (20 workers). The maximum that SchedulerFL is "
+        "paid to lower is weighted by its own probabilities (A10), so lower ones pay. Its memory holds "
+        "these, never who was drawn."
+    )
+
+
+def _over_all_rounds(rows_of: RowsOf) -> list[str]:
+    """The second part of C14 with both policies' times over the same rounds; none without rows."""
+    rows = rows_of("frl/table3")
+    return [
+        "C14 averages each policy's times up to its own arrival at the threshold. Over all rounds of both "
+        f"its second part would be {one.verdict}."
+        for one in (effects_of((OVER_ALL_ROUNDS,), real_rows(rows)) if len(rows) else ())
     ]
 
 

@@ -118,10 +118,10 @@ def test_steps_of_the_ablation():
     """D less C: 79, 80, 81 % less 80.5 %; B and C raise the accuracy by 2 and lower it by 1.5 points."""
     (told,) = answers.which_step_helps(giving(ablation(0.80, 0.82, 0.805, 0.80, sway=2.5)))
     assert told.startswith(
-        "On MNIST B (82.0 %) has the highest mean accuracy of A to D, A (80.0 %) the lowest (printed: D and "
-        "A). B − A raises it (+2."
+        "On MNIST FedMarl-opt (B) has the highest mean accuracy of A to D, 82.0 %, and FedMarl (A) the "
+        "lowest, 80.0 % (printed: FedDdrl and FedMarl (A)). FedMarl-opt (B) − FedMarl (A) raises it (+2."
     )
-    assert "; C − B lowers it (−1.5" in told
+    assert "; FedMarl+ (C) − FedMarl-opt (B) lowers it (−1.5" in told
     assert told.endswith("; no other step is decided.")
 
 
@@ -134,13 +134,18 @@ def test_steps_of_the_mean_over_data_sets():
         for name, value in zip(answers.ABLATION, values, strict=True)
     }
     *_, told = answers.which_step_helps(giving(frame(cells)))
-    assert told.startswith("On the mean of MNIST and CIFAR-10, by which C3 and C15 are decided: B − A raises")
+    assert told.startswith(
+        "On the mean of MNIST and CIFAR-10, by which C3 and C15 are decided: FedMarl-opt (B) − FedMarl (A) "
+        "raises"
+    )
     assert "(+2.0" in told
 
 
 def test_steps_turned_round():
     (told,) = answers.which_step_helps(giving(ablation(0.83, 0.82, 0.81, 0.80)))
-    assert "A (83.0 %) has the highest mean accuracy of A to D, D (80.0 %) the lowest" in told
+    assert (
+        "FedMarl (A) has the highest mean accuracy of A to D, 83.0 %, and FedDdrl the lowest, 80.0 %" in told
+    )
     assert told.count("lowers it") == 3
     assert "no other step" not in told
 
@@ -151,9 +156,10 @@ def test_the_way_from_c_to_d_is_told_in_two_steps():
     rows = frame({(variant, "MNIST"): given for variant, given in cells.items()})
     (told,) = answers.what_leads_from_c_to_d(giving(rows))
     assert told.startswith(
-        "D has the bias b as well as a second agent. In accuracy C with b less C is higher, +2.0"
+        "FedDdrl has the bias b as well as a second agent. In accuracy FedMarl+ with b less FedMarl+ (C) is "
+        "higher, +2.0"
     )
-    assert "; D less C with b is undecided, −2." in told
+    assert "; FedDdrl less FedMarl+ with b is undecided, −2." in told
     assert told.endswith("] points on MNIST.")
     both = frame(
         {(variant, role): given for variant, given in cells.items() for role in ("MNIST", "CIFAR-10")}
@@ -165,7 +171,7 @@ def test_the_way_from_c_to_d_is_told_in_two_steps():
 def test_no_step_is_decided_by_one_seed():
     rows = ablation(0.80, 0.82, 0.81, 0.80)
     (told,) = answers.which_step_helps(giving(rows[rows.seed == 1]))
-    assert told.endswith(" No step is decided, the largest is B − A: +2.0 points.")
+    assert told.endswith(" No step is decided, the largest is FedMarl-opt (B) − FedMarl (A): +2.0 points.")
 
 
 def test_clients_and_mixup_are_told_by_data_and_number_of_clients():

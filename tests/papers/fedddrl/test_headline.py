@@ -99,8 +99,65 @@ def test_a_lead_below_the_half_width_cannot_be_told_from_training(monkeypatch, l
     assert words.startswith(start + (cannot if told else "A lead over a rule is no proof"))
 
 
-def test_without_rows_of_returns_nothing_is_ranked():
-    assert headline._ranks(lambda name: pd.DataFrame()) == []
+def test_without_rows_of_returns_no_reason_is_given():
+    assert headline._why(lambda name: pd.DataFrame()) == []
+
+
+@pytest.mark.parametrize(
+    ("level", "question"),
+    [
+        ("less", "Why not more accuracy?"),
+        ("undecided", "Why not more accuracy?"),
+        ("more", "What does the return pay?"),
+    ],
+)
+def test_the_reason_names_the_price_of_a_client_and_the_ranks(monkeypatch, level, question):
+    monkeypatch.setattr(headline, "PROMISED", (None, None, Fixed(level)))
+    monkeypatch.setattr(headline, "rank_answer", lambda rows: ("Ranks.", "in correlations"))
+    monkeypatch.setattr(headline, "real_images", lambda rows: (rows, "MNIST"))
+    monkeypatch.setattr(headline, "price_in_short", lambda rows: "A price.")
+    assert headline._why(lambda name: pd.DataFrame()) == [f"**{question}** A price. Ranks."]
+
+
+def test_the_table_of_leads_has_a_line_for_each_rule_that_was_run(monkeypatch):
+    """[0.01, 2.01] is barely above 0: 0.01 is less than a twentieth of half its width."""
+    monkeypatch.setitem(SIDES, "barely", Interval(1.01, 0.01, 2.01, 3))
+    absent = (Fixed("absent"), Fixed("absent"))
+    monkeypatch.setattr(headline, "LESS_RULE", {"drop_slowest": (Fixed("less"), Fixed("barely"))})
+    monkeypatch.setattr(headline, "FULL_LESS", {"drop_slowest": (Fixed("more"), Fixed("absent"))})
+    monkeypatch.setattr(headline, "LESS_RANDOM_FIFTH", absent)
+    monkeypatch.setattr(headline, "LESS_FASTEST_FIFTH", (Fixed("undecided"), Fixed("more")))
+    monkeypatch.setattr(headline, "FULL_FASTEST_FIFTH", Fixed("less"))
+    table = headline.leads(lambda name: pd.DataFrame()).set_index("FedDdrl less keeping")
+    small, large = (f"{size} images a client" for size in ("30 or 40", "500 to 600"))
+    assert list(table) == [
+        f"{size}: {of}" for size in (small, large) for of in ("return", "accuracy (points)")
+    ]
+    assert table.T.to_dict("list") == {
+        "as many, the fastest": [
+            "−1.00 [−1.50, −0.50]", "+1.01 [+0.01, +2.01] (barely)", "+1.00 [+0.50, +1.50]", "–",
+        ],
+        "a fifth, the fastest": [
+            "+0.10 [−0.50, +0.70]", "+1.00 [+0.50, +1.50]", "−1.00 [−1.50, −0.50]", "–",
+        ],
+    }  # fmt: skip
+    for name in ("LESS_RULE", "FULL_LESS"):
+        monkeypatch.setattr(headline, name, {"drop_slowest": absent})
+    monkeypatch.setattr(headline, "LESS_FASTEST_FIFTH", absent)
+    monkeypatch.setattr(headline, "FULL_FASTEST_FIFTH", Fixed("absent"))
+    assert headline.leads(lambda name: pd.DataFrame()).empty
+
+
+def test_the_seeds_of_the_table_stand_before_it(monkeypatch):
+    monkeypatch.setattr(headline, "LESS_RULE", {"random_drop": (Fixed("more"), None)})
+    monkeypatch.setattr(headline, "FULL_LESS", {"random_drop": (Fixed("absent"), None)})
+    (words,) = headline._rules("MNIST", lambda name: pd.DataFrame())
+    assert "(means over MNIST; 5 seeds; by data set in sections 8 and 10)" in words
+    monkeypatch.setattr(headline, "FULL_LESS", {"random_drop": (Fixed("less"), None)})
+    (words,) = headline._rules("MNIST", lambda name: pd.DataFrame())
+    assert "(means over MNIST; 5 seeds, 5 with 500 to 600 images a client; by data set" in words
+    monkeypatch.setattr(headline, "LESS_RULE", {"random_drop": (Fixed("absent"), None)})
+    assert headline._rules("MNIST", lambda name: pd.DataFrame()) == []
 
 
 def test_without_rows_there_is_no_conclusion():

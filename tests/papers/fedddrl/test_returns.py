@@ -92,6 +92,9 @@ def test_tables_and_sentences_of_the_return():
     assert pytest.approx(0.050238, abs=1e-6) == return_tables.POINT
     words = return_tables.price_sentence(policies())
     assert "costs 0.15 of return in uploads alone, as much as 3.0 points" in words
+    assert "kept in all 15 rounds costs, in uploads alone, the return that 3 points" in (
+        return_tables.price_in_short(policies())
+    )
     assert "saves 3.00 of uploads and latency and gives up 0.75 of accuracy gain (mean over MNIST)." in words
 
 
@@ -336,9 +339,11 @@ def test_what_training_is_worth_by_hand():
 
 def test_the_claim_on_training_is_decided_by_both_controls():
     claim = next(one for one in claims.CLAIMS if one.id == "FEDDDRL-R1")
-    untrained, permuted = (part.estimand(untrained_by_hand(seeds=2))["MNIST: D - " + words]
-                           for part, words in zip(claim.parts, ("D untrained", "D on permuted rewards"),
-                                                  strict=True))  # fmt: skip
+    controls = ("FedDdrl untrained", "FedDdrl on permuted rewards")
+    untrained, permuted = (
+        part.estimand(untrained_by_hand(seeds=2))[f"MNIST: FedDdrl - {words}"]
+        for part, words in zip(claim.parts, controls, strict=True)
+    )
     assert untrained.tolist() == pytest.approx([-0.06 * SLOPE] * 2)
     assert permuted.tolist() == pytest.approx([0.02 * SLOPE] * 2)
     assert claim.parts[0].margin == pytest.approx(0.005 * SLOPE)
@@ -439,12 +444,14 @@ def test_whether_return_goes_with_accuracy(monkeypatch, means, agents, answer, o
     monkeypatch.setattr(return_tables, "_means", lambda rows: made(means, "variant"))
     monkeypatch.setattr(return_tables, "_agents", lambda rows: made(agents, "seed"))
     words, numbers = return_tables.rank_answer(policies())
-    question = f"Does more return go with more accuracy? {answer}: over the means of 2 policies"
     assert words == (
-        f"{question} it goes with {of_means} on MNIST. Among FedDdrl's agents it {of_agents} on MNIST "
-        "(section 7)."
+        "Over the means of 2 policies, 2 of which cannot learn, more return goes with "
+        f"{of_means} accuracy on MNIST. Among FedDdrl's agents it {of_agents} on MNIST (section 7)."
     )
-    assert numbers.startswith(f"{question} the rank correlation is {'−+'[answer == 'Yes']}1.00 on MNIST.")
+    assert numbers.startswith(
+        f"Does more return go with more accuracy? {answer}: over the means of 2 policies the rank "
+        f"correlation is {'−+'[answer == 'Yes']}1.00 on MNIST."
+    )
     assert return_tables.rank_answer(policies().iloc[:0]) == ("", "")
 
 

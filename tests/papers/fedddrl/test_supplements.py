@@ -41,11 +41,11 @@ def test_a_partition_counts_with_the_mean_of_its_agents():
     """40 and 46 % against 42 %: -2 and +4 points, mean +1; the control with another choice is left out."""
     rows = joined(fedavg(), learned(0.40), learned(0.46, agent=1), learned(0.1, deployed="random"))
     gain = estimands.contrasts(estimands.against("fedddrl", "fedavg_mixup"))
-    found = supplements.of_all_agents(gain)(rows)["MNIST: D - FedAvg+"]
+    found = supplements.of_all_agents(gain)(rows)["MNIST: FedDdrl - FedAvg+"]
     assert found.to_dict() == pytest.approx(dict.fromkeys(SEEDS, 1.0))
     assert supplements.of_all_agents(gain)(fedavg()).empty
     one_agent = rows[(estimands.option(rows, "agent") == 0) | (rows.seed > 0)]  # seed 0 has no second agent
-    found = supplements.of_all_agents(gain)(one_agent)["MNIST: D - FedAvg+"].dropna()
+    found = supplements.of_all_agents(gain)(one_agent)["MNIST: FedDdrl - FedAvg+"].dropna()
     assert found.to_dict() == pytest.approx(dict.fromkeys(SEEDS[1:], 1.0))
 
 
@@ -115,9 +115,9 @@ STORED = {
         f"{FULL_SIZE}: FedDdrl - FedAvg+: -3.2",
     ],
     2: ["FedProx - FedAvg: -0.010 [-0.046, +0.026] points, 10 seeds"],
-    3: [f"{FULL_SIZE}: D - C: -1.0 [-3.6, +1.6] points, 5 seeds"],
-    5: ["FedAvg+ - C: +32.0 [+22.5, +41.5] %, 5 seeds"],
-    6: ["C - FedDdrl, CIFAR-10: +3 [-39, +45] %, 5 seeds"],
+    3: [f"{FULL_SIZE}: FedDdrl - FedMarl+ (C): -1.0 [-3.6, +1.6] points, 5 seeds"],
+    5: ["FedAvg+ - FedMarl+ (C): +32.0 [+22.5, +41.5] %, 5 seeds"],
+    6: ["FedMarl+ (C) - FedDdrl, CIFAR-10: +3 [-39, +45] %, 5 seeds"],
     7: [
         "MNIST: -1.20 [-2.03, -0.36] clients, 10 seeds",
         "three agents a partition: +0.1 [-1.3, +1.6] clients, 5 seeds",
@@ -132,7 +132,7 @@ STORED = {
     ],
     11: ["+0.74 [+0.29, +1.19] points", "-0.1 [-1.3, +1.1] points", "+0.39 [+0.02, +0.76] points"],
     14: ["-1.744 [-3.486, -0.002] clients, 10 seeds", "+0.045 [-0.005, +0.096] reward, 10 seeds"],
-    15: ["with the first three seeds: B - A: +2.40 [+1.44, +3.36] points, 3 seeds"],
+    15: ["with the first three seeds: FedMarl-opt (B) - FedMarl (A): +2.40 [+1.44, +3.36] points, 3 seeds"],
     16: [
         "-7 [-52, +38] %, 3 seeds",
         "+26 [-3, +54] %, 3 seeds",

@@ -1,5 +1,7 @@
 """The short answers of notebook 04 follow from the registered numbers' signs."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -46,3 +48,30 @@ def test_the_conclusion_names_the_side_of_each_interval(mean, first, second, mon
     assert second in rounds
     assert taught.startswith("Rounds of the same agent taught on permuted rewards are ")
     assert headline.conclusion(lambda name: pd.DataFrame()) == []
+
+
+def test_the_first_sentence_counts_the_reports_own_claims():
+    """`supported, smaller than printed` is another verdict; claims of ours do not count."""
+    found = [("supported", False), ("supported, smaller than printed", False), ("not supported", False)]
+    records = [{"verdict": verdict, "ours": ours} for verdict, ours in [*found, ("supported", True)]]
+    assert headline._supported(records) == "1 of the report's 3 claims are supported. "
+    assert headline._supported([]) == ""
+
+
+def test_the_reason_has_the_sizes_of_the_reward(monkeypatch):
+    sizes = {headline.FIRST_ROUND.id: "0.9", headline.OTHER_ROUNDS.id: "0.02"}
+    monkeypatch.setattr(headline, "stated", lambda number, rows_of: sizes[number.id])
+    assert "its reward is 0.9 there and 0.02 in the other rounds (20 workers)" in headline._why(None)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"), [([0.0, 1.0, 2.0], "supported"), ([-90.0, 0.0, 90.0], "inconclusive")]
+)
+def test_c14_over_the_same_rounds_of_both_policies(monkeypatch, ratios, verdict):
+    """100 log of the scheduler's time over random's: it may not be shorter, within the margin of 5 %."""
+    part = replace(headline.OVER_ALL_ROUNDS, estimand=lambda rows: pd.Series(ratios))
+    monkeypatch.setattr(headline, "OVER_ALL_ROUNDS", part)
+    monkeypatch.setattr(headline, "real_rows", lambda rows: rows)
+    (words,) = headline._over_all_rounds(lambda name: pd.DataFrame({"row": [0]}))
+    assert words.endswith(f"its second part would be {verdict}.")
+    assert headline._over_all_rounds(lambda name: pd.DataFrame()) == []
