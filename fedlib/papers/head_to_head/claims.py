@@ -109,14 +109,14 @@ PERMUTED_LATER = (
     "it stands beside, and decides no claim (HEAD-A14)."
 )
 ON_OTHERS = (
-    "The same on CIFAR-10 (HEAD-A18, registered on 2026-11-28) and on MNIST (HEAD-A21, on 2026-11-30), in "
-    "two cells each, stands beside the verdict. Both were registered before any run there; Dirichlet shares "
-    "were run when the other cell had been looked at. MNIST's cell of two labels a client was registered on "
-    "2026-12-01, when those two were known, that of volume and labels on 2026-12-02, before any row of two "
-    "labels was looked at; each before any run in it."
+    "The same on CIFAR-10, in two cells (HEAD-A18, registered on 2026-11-28), and on MNIST, in three "
+    "(HEAD-A21, on 2026-11-30), stands beside the verdict. Both were registered before any run there; "
+    "Dirichlet shares were run when the other cell had been looked at. MNIST's cell of two labels a client "
+    "was registered on 2026-12-01, when those two were known, that of volume and labels on 2026-12-02, "
+    "before any row of two labels was looked at; each before any run in it."
 )
 CONTROLS_ELSEWHERE = (
-    "The same {}, in two cells{}, stands beside the verdict. It was registered on 2026-12-01, when the "
+    "The same {} stands beside the verdict. It was registered on 2026-12-01, when the "
     "other rows there were known, before any run of the control ({})."
 )
 SEEN_ON_CIFAR = (
@@ -156,9 +156,7 @@ def _controls_elsewhere(control: str) -> str:
     sets = {"second_set": ("on CIFAR-10", "A18"), "third_set": ("on MNIST", "A21")}
     ran = [sets[name] for name in OTHER_SETS if control in ON_OTHER_SET[name]]
     titles, readings = zip(*ran, strict=True)
-    return CONTROLS_ELSEWHERE.format(
-        " and ".join(titles), " each" * (len(ran) > 1), " and ".join(f"HEAD-{one}" for one in readings)
-    )
+    return CONTROLS_ELSEWHERE.format(" and ".join(titles), " and ".join(f"HEAD-{one}" for one in readings))
 
 
 def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:

@@ -33,7 +33,7 @@ TOLD = (
     ("SchedulerFL", "SchedulerFL, untrained"), ("SchedulerFL", "SchedulerFL, permuted rewards"),
     ("EvaluatorFL", "EvaluatorFL, untrained"), ("EvaluatorFL", "EvaluatorFL, redrawn selections"),
 )  # fmt: skip
-STRONG = {"fedyogi": "FedYogi", "fedadam": "FedAdam"}
+STRONG = {"fedyogi": "FedYogi", "fedavgm": "FedAvgM", "fedadam": "FedAdam"}
 LEARNED = tuple(name for name, one in CONTESTANTS.items() if one.learns)
 
 
@@ -195,7 +195,7 @@ IN_TIME = {
     }
     for name in device_runs.TIMED
 }
-# artifact -> the baselines that held-back images put first on a data set, by their labels
+# artifact -> the strong baselines less FedAvg, by their labels
 STRONG_LESS = {
     artifact: {label: _less(name, "fedavg", "FedAvg", artifact) for name, label in STRONG.items()}
     for artifact in (ROWS, *OTHERS)

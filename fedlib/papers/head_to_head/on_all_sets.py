@@ -63,7 +63,7 @@ def cells_words(rows_of: RowsOf) -> str:
 
 
 def less_fedavg(rows_of: RowsOf) -> pd.DataFrame:
-    """Accuracy less FedAvg's (points), mean over the cells: learned methods and two baselines by data set."""
+    """Accuracy less FedAvg's (points), mean over the cells, of learned methods and strong baselines."""
     runs = _runs(rows_of)
     columns = {
         f"{_title(own)}, {counted(own.cell.nunique(), 'cell')}": _column(
