@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from functools import partialmethod
 from pathlib import Path
 
 import pandas as pd
@@ -228,9 +227,7 @@ def one_run(tmp_path, monkeypatch):
     monkeypatch.setitem(PAPERS, "start", replace(PAPERS["start"], artifacts=(TINY,)))
     monkeypatch.setattr(numbers, "numbers", lambda paper=None: [NUMBER])
     monkeypatch.setattr(numbers.Committed, "runs", lambda self, artifact: [RUN])
-    monkeypatch.setattr(
-        numbers.Committed, "__init__", partialmethod(numbers.Committed.__init__, loader(store, "store"))
-    )
+    monkeypatch.setattr(numbers, "loader", lambda source: loader(store, "store"))
 
 
 def test_a_number_is_computed_anew_and_compared(one_run, tmp_path, monkeypatch, capsys):
