@@ -22,7 +22,7 @@ def recorded(monkeypatch):
         functions = [
             getattr(f, "__qualname__", type(f).__name__) for f in (objective.losses, objective.inputs)
         ]
-        seen[repr(trainer.model), self.rows, self.rule is None, *functions, active, full] += 1
+        seen[repr(trainer.model), self.lanes, self.rule is None, *functions, active, full] += 1
         return real(self, active, full)
 
     monkeypatch.setattr(cuda_graphs.GraphBuffers, "_recording", recording)
