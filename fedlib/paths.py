@@ -12,13 +12,14 @@ def chosen_folder(what: str, given: str | Path) -> Path:
     """A folder that a user named, there already or not; UsageError for what cannot be one."""
     try:
         path = Path(given).expanduser()
-        taken = (
-            bool(str(given)) and (not path.exists() or path.is_dir()) and path.is_symlink() <= path.exists()
-        )
+        whole = path.absolute()
+        there = next(found for found in (whole, *whole.parents) if found.exists())
+        fits = bool(str(given)) and there.is_dir() and path.is_symlink() <= path.exists()
     except (OSError, RuntimeError) as error:  # too long, or the home folder of nobody
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise UsageError(f"the {what} {shortened(str(given), 250)!r} cannot be used: {reason}") from error
-    check(taken, f"the {what} {shortened(str(given), 250)!r} is not a folder")
+    blocked = "" if there.is_dir() else f": {there} is a file"
+    check(fits, f"the {what} {shortened(str(given), 250)!r} is not a folder{blocked}")
     return path
 
 

@@ -2,10 +2,31 @@
 
 import inspect
 import pkgutil
+from collections import UserDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from fedlib.errors import UsageError, check, check_name
+
+Entry = TypeVar("Entry")
+
+
+class Registry(UserDict[str, Entry]):
+    """Holds fedlib's own entries and those that a session adds under names that fedlib does not use.
+
+    A session's entry may be replaced. UsageError for replacing one of fedlib's, whose name stored rows carry.
+    """
+
+    def __init__(self, kind: str, own: Mapping[str, Entry]):
+        self._kind, self._own = kind, dict(own)
+        super().__init__(own)
+
+    def __setitem__(self, name: str, entry: Entry) -> None:
+        check(
+            self._own.get(name, entry) is entry,
+            f"{self._kind} {name!r} is fedlib's own, and stored rows carry its name; allowed: another name",
+        )
+        super().__setitem__(name, entry)
 
 
 def find_named(kind: str, name: str, known: Mapping[str, Any], registry: str) -> Any:

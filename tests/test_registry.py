@@ -6,9 +6,9 @@ import pytest
 from fedlib.errors import UsageError
 from fedlib.experiments.preflight import check_run_names
 from fedlib.federation import prepare, rounds
-from fedlib.methods import make_method, method_of
-from fedlib.models import model_options
-from fedlib.partition import make_partition
+from fedlib.methods import METHODS, make_method, method_of
+from fedlib.models import MODELS, model_options
+from fedlib.partition import PARTITIONS, make_partition
 from fedlib.run import Run
 
 MODULE = """
@@ -340,3 +340,19 @@ def test_unknown_names_tell_that_own_ones_are_allowed():
         UsageError, match=r"unknown method 'hers\.Plain'.*, or package\.module:name of your own$"
     ):
         make_method("hers.Plain")
+
+
+@pytest.mark.parametrize(
+    ("registry", "name"), [(METHODS, "fedavg"), (PARTITIONS, "iid"), (MODELS, "mlp")], ids=lambda v: v
+)
+def test_a_name_of_fedlib_stays_what_stored_rows_mean_by_it(monkeypatch, registry, name):
+    before, another = registry[name], list(registry.values())[-1]
+    with pytest.raises(UsageError, match=f"{name!r} is fedlib's own"):
+        registry[name] = another
+    with pytest.raises(UsageError, match=f"{name!r} is fedlib's own"):
+        registry.update({name: another})
+    registry[name] = before
+    for entry in (another, before):
+        monkeypatch.setitem(registry, "of_a_session", entry)
+        assert registry["of_a_session"] is entry
+    assert registry[name] is before

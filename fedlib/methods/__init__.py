@@ -38,11 +38,11 @@ from fedlib.methods.feddrl.heuristics import HeuristicWeights
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.methods.frl.evaluatorfl import EvaluatorFL
 from fedlib.methods.frl.schedulerfl import SchedulerFL
-from fedlib.registry import check_takes, find_named
+from fedlib.registry import Registry, check_takes, find_named
 from fedlib.run import Run
 from fedlib.validation import typed_options
 
-METHODS: dict[str, type[Method]] = {
+METHODS: Registry[type[Method]] = Registry("method", {
     "singleset": SingleSet,
     "fedsgd": FedSGD,
     "fedavg": FedAvg,
@@ -71,7 +71,7 @@ METHODS: dict[str, type[Method]] = {
     "schedulerfl": SchedulerFL,
     "favor": Favor,
     "auto_fedrl": AutoFedRL,
-}
+})  # fmt: skip
 
 
 def method_class(name: str) -> type[Method]:

@@ -18,10 +18,10 @@ from fedlib.models import cnn
 from fedlib.models.layers import number_dropouts, replace_layers
 from fedlib.models.mobilenet import make_mobilenetv2
 from fedlib.models.vgg import make_vgg11
-from fedlib.registry import check_takes, find_named
+from fedlib.registry import Registry, check_takes, find_named
 from fedlib.validation import typed_options
 
-MODELS: dict[str, Callable[..., nn.Module]] = {
+MODELS: Registry[Callable[..., nn.Module]] = Registry("model", {
     "mlp": cnn.make_mlp,
     "lenet": cnn.make_lenet,
     "lenet5": cnn.make_lenet5,
@@ -32,7 +32,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "cnn-frl": cnn.make_cnn_frl,
     "vgg11": make_vgg11,
     "mobilenetv2": make_mobilenetv2,
-}
+})  # fmt: skip
 
 
 def make_model(

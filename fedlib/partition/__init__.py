@@ -43,10 +43,10 @@ from fedlib.partition.noise import add_client_noise, split_within_clients
 from fedlib.partition.sampling import Partition, check_int, check_ranges, finish
 from fedlib.partition.shards import partition_equal_shards, partition_iid, partition_nonequal_shards
 from fedlib.partition.statistics import SkewProperties, label_counts, label_emd, skew_properties
-from fedlib.registry import check_takes, find_named
+from fedlib.registry import Registry, check_takes, find_named
 from fedlib.validation import typed_options
 
-PARTITIONS: dict[str, Callable[..., Partition]] = {
+PARTITIONS: Registry[Callable[..., Partition]] = Registry("partition", {
     "iid": partition_iid,
     "equal_shards": partition_equal_shards,
     "nonequal_shards": partition_nonequal_shards,
@@ -62,7 +62,7 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
     "label_quantity": partition_label_quantity,
     "foreign_labels": partition_foreign_labels,
     "from_file": partition_from_file,
-}
+})  # fmt: skip
 _GIVEN = ("labels", "num_classes", "num_clients", "rng", "groups")  # all other parameters are options
 
 

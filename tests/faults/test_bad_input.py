@@ -313,6 +313,7 @@ PATHS = [
     Row("list --store {tmp}/loop", "/loop' is not a folder", prepare=link("loop", "loop")),
     Row("list --store {tmp}/dangling", "/dangling' is not a folder", prepare=link("dangling", "nowhere")),
     Row("list --store {tmp}/file", "/file' is not a folder", prepare=text("file", "")),
+    Row("list --store {tmp}/file/x", "/file is a file", prepare=text("file", "")),
     Row('list --store ""', "the run store '' is not a folder"),
     Row("list", "the run store '~nobodyhere/x' cannot be used", environment={"FEDLIB_STORE": "~nobodyhere/x"}),
     Row("data list mnis", "unknown data set 'mnis' (did you mean 'mnist'?)"),
