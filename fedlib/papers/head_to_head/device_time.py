@@ -69,10 +69,9 @@ def _by_size(runs: pd.DataFrame, names: list[str]) -> str:
     whole = {name: ratio for name, ratio in ratios.items() if ratio.n == len(runs.loc[name])}
     sides = by_side(whole, above="later", below="sooner")
     return " ".join(
-        f"{name} reaches it with every seed, in {_order(runs, name)[side == 'later']} {side}, and "
-        "its ratio's interval (uncorrected) leaves out 1: by the size of the difference, which the sign test "
-        f"ignores, it is {side}."
-        for side in ("sooner", "later") for name in sides[side]
+        f"By the size of the difference, which that test ignores, {listed(sides[side])} "
+        f"{'are' if len(sides[side]) > 1 else 'is'} {side} (uncorrected)."
+        for side in ("sooner", "later") if sides[side]
     )  # fmt: skip
 
 

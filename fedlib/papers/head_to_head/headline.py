@@ -1,6 +1,6 @@
 """Findings in sentences, for the head of notebook and report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,7 +8,7 @@ import pandas as pd
 from fedlib.analysis.decisions import INCONCLUSIVE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import listed
+from fedlib.analysis.tables import listed, span_words
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_time, leads, on_all_sets, other_sets, public, scale, tables
 from fedlib.papers.head_to_head.claims import (
@@ -39,20 +39,30 @@ from fedlib.plotting.style import method_style
 from fedlib.words import counted
 
 Telling = Callable[[Numbers, RowsOf, str], list[str]]
+LEARNS_ASKED, BASELINES_ASKED = "Does what learns on the server beat FedAvg?", "Which baseline does?"
 WIDE = 3.0  # points: a margin of the benchmark that is told
 
 
 def headline(rows_of: RowsOf) -> list[str]:
-    """Say who is ahead, in rounds and in time; scale, benchmark, what is open.
+    """Answer in short who is ahead, in rounds and in time; benchmark, scale, what is open.
 
     The numbers of the first are in `on_all_sets.less_fedavg`.
     """
-    told = [
-        on_all_sets.stand_words(rows_of), *other_sets.leads_on_all(rows_of),
-        on_all_sets.cells_words(rows_of), *scale_in_brief(rows_of), *benchmark_in_brief(rows_of),
-        *devices_in_brief(rows_of), *open_questions(rows_of),
-    ]  # fmt: skip
-    return [words for words in told if words]
+    asked = {
+        LEARNS_ASKED: [on_all_sets.stand_words(rows_of)],
+        BASELINES_ASKED: other_sets.leads_on_all(rows_of),
+        "Is what learns ahead in a single cell?": [on_all_sets.cells_words(rows_of)],
+        "Who is ahead in simulated time?": devices_in_brief(rows_of),
+        "Are our baselines right?": benchmark_in_brief(rows_of),
+        "On what scale?": scale_in_brief(rows_of),
+    }
+    return [*_answered(asked), *open_questions(rows_of)]
+
+
+def _answered(asked: Mapping[str, Sequence[str]]) -> list[str]:
+    """Questions in bold, each with its sentences; left out without any."""
+    told = {question: " ".join(filter(None, sentences)) for question, sentences in asked.items()}
+    return [f"**{question}** {words}" for question, words in told.items() if words]
 
 
 def scale_in_brief(rows_of: RowsOf) -> list[str]:
@@ -68,11 +78,11 @@ def conclusion(rows_of: RowsOf) -> list[str]:
         return [on_all_sets.stand_words(rows_of)]
     trained = " ".join(all_training_words(rows, LEARNED))
     asked = {
-        "Does what learns on the server beat FedAvg?": [on_all_sets.stand_words(rows_of)],
-        "Which baseline does?": other_sets.leads_on_all(rows_of),
+        LEARNS_ASKED: [on_all_sets.stand_words(rows_of)],
+        BASELINES_ASKED: other_sets.leads_on_all(rows_of),
         "What does this rest on?": [*scale_in_brief(rows_of), trained],
     }
-    return [f"**{question}** {' '.join(told)}" for question, told in asked.items() if told]
+    return _answered(asked)
 
 
 def comparison_answer(rows_of: RowsOf) -> list[str]:
@@ -163,15 +173,18 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
         "over random choice": holding(rows), "over the untrained policy": holding(rows, untrained),
         "over the policy taught on rewards of other decisions": holding(rows, uninformed),
     }  # fmt: skip
-    held = "; ".join(f"{says} {rival}" for rival, says in rivals.items() if says)
-    at_once = f"Corrected for all methods at once (Holm): {held}."
-    return [" ".join([*told, *[at_once] * bool(held), device_time.sooner_in_brief(rows)])]
+    by_words: dict[str, list[str]] = {}
+    for rival, words in rivals.items():
+        by_words.setdefault(words, []).append(rival)
+    held = [f"{words} {' or '.join(own)}" for words, own in by_words.items() if words]
+    at_once = f"Corrected for all methods at once (Holm), {'; '.join(held)}." * bool(held)
+    return [*told, at_once, device_time.sooner_in_brief(rows)]
 
 
 def _less_fedavg_in_time(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
     values = {name: own["FedAvg"].value(rows_of) for name, own in numbers.items()}
     told = [f"{name} {effect_words(value)}" for name, value in values.items() if value]
-    return [f"{where} accuracy less FedAvg's, in points: {', '.join(told)}."] * bool(told)
+    return [f"{where} accuracy less FedAvg's is, in points: {', '.join(told)}."] * bool(told)
 
 
 def who_is_ahead_in_time(rows_of: RowsOf, told: Telling, numbers: Numbers) -> list[str]:
@@ -210,17 +223,43 @@ def open_questions(rows_of: RowsOf) -> list[str]:
 
 
 def benchmark_in_brief(rows_of: RowsOf) -> list[str]:
-    """Number of cells of the public benchmarks with which ours agree, and whose cells do not, if any."""
-    return _benchmark(rows_of, _wide_margin)
+    """Say in how many cells of the public benchmarks ours agree, in how many not, and within what."""
+    rows = rows_of(BENCHMARKS[0])
+    if rows.empty:
+        return []
+    judged = judged_cells(rows_of)
+    if judged.empty:
+        least, stand = f"{public.ROUNDS} rounds and two seeds", benchmark_cells(rows).rounds.max()
+        return [f"The public benchmark needs {least}; ours stand at {stand} rounds."]
+    counts = judged.verdict.value_counts().reindex([SUPPORTED, REFUTED, INCONCLUSIVE], fill_value=0)
+    margins = span_words(judged[judged.verdict == SUPPORTED].margin.round().astype(int))
+    within = f" (within {margins} point{'s' * (margins != '1')})" * bool(counts[SUPPORTED])
+    return [
+        f"In {counts[SUPPORTED]} of {len(judged)} cells ours agree with {_benchmarks_words(judged)}{within}; "
+        f"in {counts[REFUTED] or 'none'} they differ; in {counts[INCONCLUSIVE] or 'none'} it is undecided."
+    ]
 
 
 def benchmark_answer(rows_of: RowsOf) -> list[str]:
     """`benchmark_in_brief` with the difference in each cell and what seeds cannot tell, in one paragraph."""
-    return _benchmark(
-        rows_of,
-        lambda line: "; ".join(filter(None, [effect_words(line.difference, "points"), _wide_margin(line)])),
-        caveats=lambda judged: _too_wide(judged) + _added_later(judged),
-    )
+    brief = benchmark_in_brief(rows_of)
+    if not brief or (judged := judged_cells(rows_of)).empty:
+        return brief
+    told = [*brief, _too_wide(judged), _added_later(judged)]
+    for (benchmark, dataset, cell), lines in judged.groupby(["benchmark", "dataset", "cell"], sort=False):
+        parts = [
+            f"{tables.AGREEMENT[verdict]}: {', '.join(_difference_words(one) for one in alike.itertuples())}"
+            for verdict, alike in lines.groupby("verdict", sort=False)
+        ]
+        of = f" ({public.TITLES[benchmark]})" * (judged.benchmark.nunique() > 1)
+        told.append(f"On {title_of(dataset)} in {public.CELL_WORDS[cell]}{of}, {'; '.join(parts)}.")
+    return [" ".join(filter(None, told))]
+
+
+def _difference_words(line: Any) -> str:
+    """`FedAvg (−0.4 [−0.9, +0.2] points)`: a line of `benchmark_cells`, with the margin if that is wide."""
+    told = ", ".join(filter(None, [effect_words(line.difference, "points"), _wide_margin(line)]))
+    return f"{method_style(line.method).label} ({told})"
 
 
 def _wide_margin(line: Any) -> str:
@@ -235,14 +274,14 @@ def _too_wide(judged: pd.DataFrame) -> str:
         line.verdict == INCONCLUSIVE and line.difference.high - line.difference.low > 2 * line.margin
         for line in judged.itertuples()
     ]
-    return f" Our interval is wider than the margin for {_named(judged[wide])}." * any(wide)
+    return f"Our interval is wider than the margin for {_named(judged[wide])}." * any(wide)
 
 
 def _added_later(judged: pd.DataFrame) -> str:
     """Sentence on the cells with more seeds than others, which were added after a look; else empty."""
     more = judged[judged.seeds > judged.seeds.min()]
     return (
-        f" {_named(more)} had seeds added when the first had been looked at (HEAD-A16); no interval is "
+        f"{_named(more)} had seeds added when the first had been looked at (HEAD-A16); no interval is "
         "corrected for that."
     ) * (len(more) > 0)
 
@@ -258,37 +297,3 @@ def _named(cells: pd.DataFrame) -> str:
         f"{listed([method_style(name).label for name in own.method])} in {public.CELL_WORDS[cell]}"
         for cell, own in cells.groupby("cell", sort=False)
     )
-
-
-def _benchmark(
-    rows_of: RowsOf,
-    told_of: Callable[[Any], str],
-    caveats: Callable[[pd.DataFrame], str] = lambda judged: "",
-) -> list[str]:
-    """A paragraph on the benchmarks' cells; told_of: words on a line of `benchmark_cells`, may be empty."""
-    rows = rows_of(BENCHMARKS[0])
-    if rows.empty:
-        return []
-    judged = judged_cells(rows_of)
-    if judged.empty:
-        least = f"{public.ROUNDS} rounds and two seeds"
-        stand = benchmark_cells(rows).rounds.max()
-        return [f"The public benchmark needs {least}; ours stand at {stand} rounds."]
-
-    def tell(line: Any) -> str:
-        words = told_of(line)
-        return f"{method_style(line.method).label}{f' ({words})' * bool(words)}"
-
-    differ = "" if (judged.verdict == REFUTED).any() else ", and differ in none"
-    told = [
-        f"Ours agree with {_benchmarks_words(judged)} in {(judged.verdict == SUPPORTED).sum()} of "
-        f"{len(judged)} cells run for all {public.ROUNDS} rounds{differ}.{caveats(judged)}"
-    ]
-    for (benchmark, dataset, cell), lines in judged.groupby(["benchmark", "dataset", "cell"], sort=False):
-        parts = [
-            f"{tables.AGREEMENT[verdict]}: {', '.join(tell(line) for line in alike.itertuples())}"
-            for verdict, alike in lines.groupby("verdict", sort=False)
-        ]
-        of = f" ({public.TITLES[benchmark]})" * (judged.benchmark.nunique() > 1)
-        told.append(f"On {title_of(dataset)} in {public.CELL_WORDS[cell]}{of}, {'; '.join(parts)}.")
-    return [" ".join(told)]

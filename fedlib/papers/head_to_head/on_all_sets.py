@@ -9,7 +9,7 @@ from fedlib.analysis.numbers import Number, RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head.claims import LEARNED, best_baseline
-from fedlib.papers.head_to_head.numbers import LESS, ON_OTHER_SETS, OTHERS, ROWS, STRONG_LESS
+from fedlib.papers.head_to_head.numbers import LESS, ON_OTHER_SETS, ROWS, STRONG_LESS, THIRD
 from fedlib.papers.head_to_head.other_sets import repeat_words, single_cell_leads
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run
 from fedlib.papers.head_to_head.standings import BEST, standing_against
@@ -30,13 +30,15 @@ def stand_words(rows_of: RowsOf) -> str:
     best: dict[str, list[str]] = {}
     for own in runs.values():
         best.setdefault(method_style(best_baseline(own)).label, []).append(_title(own))
-    chosen = listed([f"{name} on {listed(titles)}" for name, titles in best.items()])
-    told = "; ".join(_against(rival, runs, rows_of) for rival in RIVALS)
-    return f"Of {number}, in the mean over {where}, {told} ({chosen}, chosen on held-back images)."
+    chosen = ", ".join(f"{name} on {listed(titles)}" for name, titles in best.items())
+    return (
+        f"Of {number} {listed([_against(rival, runs, rows_of) for rival in RIVALS])}. These are means over "
+        f"{where}. By held-back images the best baseline is {chosen}."
+    )
 
 
 def _against(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> str:
-    """`none is ahead of FedAvg`, `all are behind the best baseline`, or who is ahead and on what."""
+    """`none is ahead of FedAvg`, `all are behind the best baseline`, or who is ahead on which data set."""
     found = {
         (artifact, name): standing_against(numbers[rival], rows_of)[0]
         for artifact, own in runs.items()
@@ -49,16 +51,18 @@ def _against(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> s
         f"{LEARNED[name]} on {_title(runs[artifact])}"
         for (artifact, name), standing in found.items() if standing == AHEAD
     ]  # fmt: skip
-    return f"ahead of {rival}: {listed(ahead)}" if ahead else f"none is ahead of {rival}"
+    if not ahead:
+        return f"none is ahead of {rival}"
+    return f"{listed(ahead)} {'are' if len(ahead) > 1 else 'is'} ahead of {rival}"
 
 
 def cells_words(rows_of: RowsOf) -> str:
-    """Leads over FedAvg in single cells, with their controls, and whether the one that was asked repeats."""
+    """Leads over FedAvg in single cells, and whether the one that was asked repeats."""
     told = []
     for artifact in ALL:
         rows = rows_of(artifact)
         if not rows.empty:
-            told += [*single_cell_leads(rows), repeat_words(rows) * (artifact == list(OTHERS)[-1])]
+            told += [*single_cell_leads(rows, controls=False), repeat_words(rows) * (artifact == THIRD)]
     return " ".join(filter(None, told))
 
 

@@ -1,6 +1,6 @@
 """The learned methods on a second and on a third data set (HEAD-A18, HEAD-A21), in sentences."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -104,7 +104,7 @@ def _fisher(correlation: float, number: int) -> tuple[float, float]:
 
 
 def leads_on_all(rows_of: RowsOf) -> list[str]:
-    """Say whose lead over FedAvg holds on every data set (Holm), and whether a learned method's on any."""
+    """Say who leads FedAvg on which data sets (Holm), baselines and learned methods."""
     held, ran, alone = {}, {}, {}
     for artifact in (ROWS, *OTHERS):
         if not (rows := rows_of(artifact)).empty:
@@ -113,31 +113,34 @@ def leads_on_all(rows_of: RowsOf) -> list[str]:
             alone[title] = leads.holding_at_once(rows, leads.families(names)["baselines alone"])
     if not held:
         return []
-    everywhere = [method_style(name).label for name in sorted(set.intersection(*held.values()))]
-    learned = [
-        f"{LEARNED[name]} ({title})" for title, names in held.items() for name in LEARNED if name in names
-    ]
-    told = f"the lead of {listed(everywhere)} holds" if everywhere else "no lead holds on all"
-    for name in BASELINES:
-        where = [title for title, names in held.items() if name in names]
-        if 0 < len(where) < len(held):
-            absent = [title for title, names in ran.items() if name not in names]
-            without = f" (not run on {listed(absent)})" if absent else ""
-            told += f"; that of {method_style(name).label} holds on {listed(where)}{without}"
-    own = f"that of {listed(learned)}" if learned else "none leads so on any"
+    where = {
+        name: [title for title, names in held.items() if name in names] for name in (*BASELINES, *LEARNED)
+    }
+    told = [_lead_words(name, where[name], ran) for name in BASELINES if where[name]]
+    learned = [_lead_words(name, where[name], ran) for name in LEARNED if where[name]]
     return [
-        f"Corrected for all comparisons with FedAvg (Holm), on {listed(list(held))} {told}; of the learned "
-        f"methods {own}.{_of_baselines_alone(alone, everywhere)}"
+        f"Corrected for all comparisons on a data set (Holm), {_who_leads(told, 'no baseline')}. Of what "
+        f"learns {_who_leads(learned, 'none')}.{_of_baselines_alone(alone, held)}"
     ]
 
 
-def _of_baselines_alone(held: Mapping[str, Collection[str]], known: Collection[str]) -> str:
-    """Sentence on leads that hold on every data set (title -> holding) only where baselines alone count."""
-    names = sorted(method_style(name).label for name in set.intersection(*map(set, held.values())))
-    more = [name for name in names if name not in known]
+def _who_leads(told: Sequence[str], nobody: str) -> str:
+    return f"these lead FedAvg: {'; '.join(told)}" if told else f"{nobody} leads FedAvg"
+
+
+def _lead_words(name: str, where: Sequence[str], ran: Mapping[str, Collection[str]]) -> str:
+    """`FedYogi on MNIST`, or on all data sets; ran: title -> who ran there."""
+    absent = [title for title, names in ran.items() if name not in names]
+    without = f" (not run on {listed(absent)})" if absent else ""
+    return f"{LEARNED.get(name, method_style(name).label)} on {listed(where)}{without}"
+
+
+def _of_baselines_alone(alone: Mapping[str, Collection[str]], held: Mapping[str, Collection[str]]) -> str:
+    """Sentence on leads on every data set (title -> holding) that hold only where baselines alone count."""
+    more = set.intersection(*map(set, alone.values())) - set.intersection(*map(set, held.values()))
+    names = listed(sorted(method_style(name).label for name in more))
     return (
-        f" Correcting for the baselines alone, without what learns and its controls, {listed(more)} "
-        f"{'are' if len(more) > 1 else 'is'} ahead on all, too."
+        f" Corrected for the baselines alone, {names} lead{'s' * (len(more) < 2)} on all {len(held)} sets."
     ) * bool(more)
 
 
@@ -173,8 +176,11 @@ def parting_words(rows: pd.DataFrame) -> str:
     return " ".join([words, *single_cell_leads(rows)]) if told else ""
 
 
-def single_cell_leads(rows: pd.DataFrame) -> list[str]:
-    """For each learned method's lead over FedAvg in one cell: whether it holds, and needs what is learned."""
+def single_cell_leads(rows: pd.DataFrame, *, controls: bool = True) -> list[str]:
+    """For each learned method's lead over FedAvg in one cell: whether it holds, and needs what is learned.
+
+    controls: say the second.
+    """
     told = []
     for name, title in LEARNED.items():
         for cell, own in rows.groupby(labelled(rows).cell, sort=False):
@@ -183,18 +189,23 @@ def single_cell_leads(rows: pd.DataFrame) -> list[str]:
                 continue
             names = list(tables.differences(own).contestant)
             holds = "holds" if name in leads.holding_at_once(own, names) else "does not hold"
-            beside = {words: less_if_run(own, name, rival).dropna() for words, rival in controls_of(name)}
-            effects = [
-                f"{effect_words(mean_interval(gaps.to_numpy().ravel()))} less {words}"
-                for words, gaps in beside.items() if len(gaps)
-            ]  # fmt: skip
-            controls = f"; there it is {listed(effects)}" * bool(effects)
             told.append(
                 f"With {cell} on {_titles(per_run(own))} {title} is ahead of FedAvg, by "
-                f"{effect_words(mean_interval(gap.to_numpy().ravel()))} points; corrected for "
-                f"{counted(len(names), 'comparison')} there (Holm) this {holds}{controls}."
+                f"{effect_words(mean_interval(gap.to_numpy().ravel()))} points. Corrected for "
+                f"{counted(len(names), 'comparison')} there (Holm) this {holds}."
+                f"{_less_controls(own, name) * controls}"
             )
     return told
+
+
+def _less_controls(rows: pd.DataFrame, name: str) -> str:
+    """Sentence on a learned method less each of its controls in these rows; empty without any."""
+    gaps = {words: less_if_run(rows, name, rival).dropna() for words, rival in controls_of(name)}
+    effects = [
+        f"{effect_words(mean_interval(gap.to_numpy().ravel()))} less {words}"
+        for words, gap in gaps.items() if len(gap)
+    ]  # fmt: skip
+    return f" There it is {listed(effects)}." * bool(effects)
 
 
 def _rivals(name: str) -> tuple[tuple[str, str], ...]:

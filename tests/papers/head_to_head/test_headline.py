@@ -37,30 +37,30 @@ def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
     stored = {"head_to_head/comparison": first, "head_to_head/second_set": second}
     learns, leads, rests = headline.conclusion(lambda name: stored.get(name, none))
     assert learns == (
-        "**Does what learns on the server beat FedAvg?** Of 1 learned method, in the mean over 1 cell of "
-        "Fashion-MNIST and 1 cell of CIFAR-10 (JPEG), ahead of FedAvg: FedDRL (online) on CIFAR-10 (JPEG); "
-        "none is ahead of its untrained policy; all are behind the best baseline (FedYogi on Fashion-MNIST "
-        "and CIFAR-10 (JPEG), chosen on held-back images)."
+        "**Does what learns on the server beat FedAvg?** Of 1 learned method FedDRL (online) on CIFAR-10 "
+        "(JPEG) is ahead of FedAvg, none is ahead of its untrained policy and all are behind the best "
+        "baseline. These are means over 1 cell of Fashion-MNIST and 1 cell of CIFAR-10 (JPEG). By held-back "
+        "images the best baseline is FedYogi on Fashion-MNIST and CIFAR-10 (JPEG)."
     )
     table = on_all_sets.less_fedavg(lambda name: stored.get(name, none)).set_index("less FedAvg")
     assert list(table.columns) == ["Fashion-MNIST, 1 cell", "CIFAR-10 (JPEG), 1 cell"]
     assert list(table.index) == ["FedDRL (online)", "FedYogi"]
     assert table.loc["FedDRL (online)", "CIFAR-10 (JPEG), 1 cell"] == "+10.10 [+9.85, +10.35]"
     assert leads == (
-        "**Which baseline does?** Corrected for all comparisons with FedAvg (Holm), on Fashion-MNIST and "
-        "CIFAR-10 (JPEG) the lead of FedYogi holds; of the learned methods that of FedDRL (online) "
-        "(CIFAR-10 (JPEG))."
+        "**Which baseline does?** Corrected for all comparisons on a data set (Holm), these lead FedAvg: "
+        "FedYogi on Fashion-MNIST and CIFAR-10 (JPEG). Of what learns these lead FedAvg: FedDRL (online) on "
+        "CIFAR-10 (JPEG)."
     )
     assert rests.startswith("**What does this rest on?** The comparison has ")
     further = table_of(**seeds, fedavgm=[0.60, 0.611, 0.621]).assign(buffer_length=9.0)
     both = {"head_to_head/comparison": further, "head_to_head/second_set": second}
     (told,) = other_sets.leads_on_all(lambda name: both.get(name, none))
     assert "baselines alone" not in told
-    fedavgm = "that of FedAvgM holds on Fashion-MNIST (not run on CIFAR-10 (JPEG))"
-    assert f"the lead of FedYogi holds; {fedavgm}; of the learned methods that of FedDRL" in told
+    fedavgm = "FedAvgM on Fashion-MNIST (not run on CIFAR-10 (JPEG))"
+    assert f"these lead FedAvg: {fedavgm}; FedYogi on Fashion-MNIST and CIFAR-10 (JPEG). Of what" in told
     alone = {name: rows[rows.seed == 0] for name, rows in stored.items()}
     _, leads, _ = headline.conclusion(lambda name: alone.get(name, none))
-    assert leads.endswith(" no lead holds on all; of the learned methods none leads so on any.")
+    assert leads.endswith(" no baseline leads FedAvg. Of what learns none leads FedAvg.")
     assert headline.conclusion(lambda name: none) == ["No rows of the comparison are stored."]
 
 
@@ -145,13 +145,15 @@ def test_cells_that_part_are_told_where_their_mean_shows_nothing():
     assert f"−10.00 [−10.00, −10.00] ({UNEQUAL})" in told
     assert told.endswith(
         "With cluster skew on Fashion-MNIST FedDRL (online) is ahead of FedAvg, by +10.00 [+10.00, +10.00] "
-        "points; corrected for 1 comparison there (Holm) this holds."
+        "points. Corrected for 1 comparison there (Holm) this holds."
     )
     assert other_sets.parting_words(ahead) == ""
     assert other_sets.parting_words(behind) == ""
     control = pd.concat(lines("feddrl_shuffled", seed, [0.6] * 20) for seed in (0, 1))
     (alone,) = other_sets.single_cell_leads(pd.concat([ahead, control]))
-    assert alone.endswith("holds; there it is +0.5 [−5.9, +6.9] less itself with clients shuffled.")
+    assert alone.endswith(" holds. There it is +0.5 [−5.9, +6.9] less itself with clients shuffled.")
+    (brief,) = other_sets.single_cell_leads(pd.concat([ahead, control]), controls=False)
+    assert alone.startswith(f"{brief} There")
     both = pd.concat([ahead, behind]).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/second_set": both}
     brief = on_all_sets.cells_words(lambda name: stored.get(name, pd.DataFrame()))
@@ -254,9 +256,9 @@ def test_a_rival_that_all_methods_trail_is_told_at_once():
     none = pd.DataFrame()
     told = on_all_sets.stand_words(lambda name: rows if name == numbers.ROWS else none)
     assert told == (
-        "Of 2 learned methods, in the mean over 1 cell of Fashion-MNIST, all are behind FedAvg; none is "
-        "ahead of its untrained policy; all are behind the best baseline (FedAvg on Fashion-MNIST, chosen on "
-        "held-back images)."
+        "Of 2 learned methods all are behind FedAvg, none is ahead of its untrained policy and all are "
+        "behind the best baseline. These are means over 1 cell of Fashion-MNIST. By held-back images the "
+        "best baseline is FedAvg on Fashion-MNIST."
     )
 
 
@@ -304,7 +306,7 @@ def test_cells_of_the_benchmark_with_more_seeds_are_told():
         {"method": ["fedavg", "fednova"], "cell": ["dirichlet 0.5 cap"] * 2, "seeds": [3, 4]}
     )
     assert headline._added_later(judged) == (
-        " FedNova in Dirichlet shares (0.5) had seeds added when the first had been looked at (HEAD-A16); no "
+        "FedNova in Dirichlet shares (0.5) had seeds added when the first had been looked at (HEAD-A16); no "
         "interval is corrected for that."
     )
     assert headline._added_later(judged[:1]) == ""
