@@ -18,7 +18,7 @@ from fedlib.plotting.style import WHITE, method_style
 MOST_PANELS = 5  # beside each other
 NEAR = 8.0  # points from FedAvg that a panel of gaps shows
 FAR = 3.0  # Tukey's fence of far outliers, in quartile ranges
-LEARNS, CONTROL, BASELINE = "#d55e00", "#999999", "#0072b2"
+LEARNS, CONTROL, BASELINE = "#aa3377", "#d9a6c2", "#555555"  # none is the colour of a verdict
 
 
 def _colour(name: str) -> str:
@@ -114,7 +114,11 @@ def plot_curves(rows: pd.DataFrame) -> Figure:
         for name, curve in curves.items():
             others = "controls" if CONTESTANTS[name].twin_of else "other baselines"
             label = method_style(name).label if name in looks else others
-            left.plot(curve, label=label, **looks.get(name, {"color": _colour(name), "linewidth": 0.6}))
+            left.plot(
+                curve,
+                label=label,
+                **looks.get(name, {"color": _colour(name), "linewidth": 0.6, "alpha": 0.6}),
+            )
         left.set(title=", ".join(cell), xlabel="round", ylabel="test accuracy (%)")
         if tables.REFERENCE in curves:
             gaps = smoothed(curves.sub(curves[tables.REFERENCE], axis=0))
