@@ -29,7 +29,7 @@ from fedlib.papers.frl.supplements import BEHIND
 
 
 def headline(rows_of: RowsOf, verdicts: Sequence[Mapping[str, Any]] = ()) -> list[str]:
-    """Sentences: in short and why; EvaluatorFL against FedAvg and chance; SchedulerFL's rounds.
+    """Answers: in short and why; EvaluatorFL against FedAvg and chance; SchedulerFL's rounds; training.
 
     verdicts: records of the report's claims (`Session.verdicts`), counted in the first sentence.
     """
@@ -39,13 +39,22 @@ def headline(rows_of: RowsOf, verdicts: Sequence[Mapping[str, Any]] = ()) -> lis
     return [
         f"**In short.** {_supported(verdicts)}{evaluator} {scheduler}",
         _why(rows_of),
-        f"FedAvg's accuracy less EvaluatorFL's after as many rounds is {stated(BEHIND_FEDAVG, rows_of)}"
-        f"{seeds_of(BEHIND_FEDAVG, rows_of)}. That is the mean over both approaches and both numbers of "
-        f"workers, on MNIST with an MLP (C7, below, is the weakest cell). {_other_measures(rows_of)} "
+        "**Is EvaluatorFL more accurate?** FedAvg's accuracy less EvaluatorFL's after as many rounds is "
+        f"{stated(BEHIND_FEDAVG, rows_of)}{seeds_of(BEHIND_FEDAVG, rows_of)}. That is the mean over both "
+        "approaches and both numbers of workers, on MNIST with an MLP (C7, below, is the weakest cell). "
+        f"{_other_measures(rows_of)} "
         "EvaluatorFL's less that of as many workers chosen at random is "
         f"{stated(LESS_RANDOM, rows_of)}.",
-        *does_the_rate_decide(rows_of),
-        f"While SchedulerFL trains (C12), a round's maximum time is {stated(FALL, rows_of)} as long in the "
+        *(f"**Does it settle on a selection?** {words}" for words in does_the_rate_decide(rows_of)),
+        f"**Are SchedulerFL's rounds shorter?** {' '.join(_rounds(rows_of))}",
+        _what_training_adds(rows_of),
+    ]
+
+
+def _rounds(rows_of: RowsOf) -> list[str]:
+    """SchedulerFL's time a round: while it trains, up to the threshold, and over all rounds."""
+    return [
+        f"While it trains (C12), a round's maximum time is {stated(FALL, rows_of)} as long in the "
         f"first half of its decisions as in the second{seeds_of(FALL, rows_of)}. The time of as many workers "
         f"at random falls, too. The one ratio is {stated(NET_FALL, rows_of)} the other: "
         f"{_falls_further(rows_of)}.",
@@ -53,7 +62,6 @@ def headline(rows_of: RowsOf, verdicts: Sequence[Mapping[str, Any]] = ()) -> lis
         f"is {stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster). "
         "A round takes its slowest worker's time; few rounds count, since both get there in the first few.",
         *_over_all_rounds(rows_of),
-        _what_training_adds(rows_of),
     ]
 
 
@@ -140,11 +148,11 @@ def _what_training_adds(rows_of: RowsOf) -> str:
         undecided="that its own rewards shorten rounds does not show",
     )  # fmt: skip
     return (
-        "What training adds (R1, R3): EvaluatorFL's final accuracy less that of its untrained policy is "
-        f"{stated(TRAINED, rows_of)}{seeds_of(TRAINED, rows_of)}. A round of SchedulerFL's untrained policy, "
-        f"which draws half of the workers, takes {stated(OVER_UNTRAINED, rows_of)} as long as its own. One "
-        f"of the same agent taught on permuted rewards takes {stated(OVER_PERMUTED, rows_of)} as long"
-        f"{seeds_of(OVER_PERMUTED, rows_of)}: {says}."
+        "**What does training add (R1, R3)?** EvaluatorFL's final accuracy less that of its untrained "
+        f"policy is {stated(TRAINED, rows_of)}{seeds_of(TRAINED, rows_of)}. A round of SchedulerFL's "
+        f"untrained policy, which draws half of the workers, takes {stated(OVER_UNTRAINED, rows_of)} as long "
+        "as its own. One of the same agent taught on permuted rewards takes "
+        f"{stated(OVER_PERMUTED, rows_of)} as long{seeds_of(OVER_PERMUTED, rows_of)}: {says}."
     )
 
 

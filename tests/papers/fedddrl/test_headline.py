@@ -68,7 +68,7 @@ def test_the_first_line_answers_in_short(monkeypatch, gain, words, side, level):
     monkeypatch.setattr(headline, "FULL_LESS", {"drop_slowest": (Fixed("less"), None)})
     monkeypatch.setattr(headline, "AT_FULL_SIZE", (None, None, Fixed("absent")))
     told = (
-        f"In short: with 30 or 40 images a client FedDdrl's return is {words}, at as many uploads. Its "
+        f"**In short.** With 30 or 40 images a client FedDdrl's return is {words}, at as many uploads. Its "
         f"accuracy is {level} FedAvg with Balanced-MixUp. Keeping the fastest fifth has more return. That "
         "training adds to the return does not show."
     )
@@ -92,8 +92,8 @@ def test_a_lead_below_the_half_width_cannot_be_told_from_training(monkeypatch, l
     monkeypatch.setattr(headline, "seeds_of", lambda number, rows_of: " (5 seeds)")
     (words,) = headline._learned(lambda name: pd.DataFrame())
     start = (
-        "What training adds: FedDdrl's return less that of its untrained agents is <undecided>, less that of "
-        "agents trained on permuted rewards <undecided> (5 seeds). "
+        "**What does training add?** FedDdrl's return less that of its untrained agents is <undecided>, less "
+        "that of agents trained on permuted rewards <undecided> (5 seeds). "
     )
     cannot = "The first interval reaches further from its mean than FedDdrl's return lies from either rule's."
     assert words.startswith(start + (cannot if told else "A lead over a rule is no proof"))
