@@ -1,16 +1,12 @@
 """Findings in sentences, for the head of notebook and report."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
-from fedlib.analysis.decisions import INCONCLUSIVE, REFUTED, SUPPORTED
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import listed, span_words
-from fedlib.data.titles import title_of
-from fedlib.papers.head_to_head import device_time, leads, on_all_sets, other_sets, public, scale, tables
+from fedlib.papers.head_to_head import agreement, device_time, leads, on_all_sets, other_sets, scale
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
     LEARNED,
@@ -30,9 +26,8 @@ from fedlib.papers.head_to_head.numbers import (
     LESS,
     ROWS,
     STRONGEST,
-    judged_cells,
 )
-from fedlib.papers.head_to_head.quantities import benchmark_cells, equal_sizes, per_run
+from fedlib.papers.head_to_head.quantities import equal_sizes, per_run
 from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
@@ -40,7 +35,6 @@ from fedlib.words import counted
 
 Telling = Callable[[Numbers, RowsOf, str], list[str]]
 LEARNS_ASKED, BASELINES_ASKED = "Does what learns on the server beat FedAvg?", "Which baseline does?"
-WIDE = 3.0  # points: a margin of the benchmark that is told
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -53,7 +47,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         BASELINES_ASKED: other_sets.leads_on_all(rows_of),
         "Is what learns ahead in a single cell?": [on_all_sets.cells_words(rows_of)],
         "Who is ahead in simulated time?": devices_in_brief(rows_of),
-        "Are our baselines right?": benchmark_in_brief(rows_of),
+        "Are our baselines right?": agreement.in_brief(rows_of),
         "On what scale?": scale_in_brief(rows_of),
     }
     return [*_answered(asked), *open_questions(rows_of)]
@@ -220,80 +214,3 @@ def open_questions(rows_of: RowsOf) -> list[str]:
     }
     still = [words for name, words in questions.items() if set(rows_of(name).get("profile", ())) <= {"smoke"}]
     return [f"Still open, for want of runs longer than smoke: {' '.join(still)}"] if still else []
-
-
-def benchmark_in_brief(rows_of: RowsOf) -> list[str]:
-    """Say in how many cells of the public benchmarks ours agree, in how many not, and within what."""
-    rows = rows_of(BENCHMARKS[0])
-    if rows.empty:
-        return []
-    judged = judged_cells(rows_of)
-    if judged.empty:
-        least, stand = f"{public.ROUNDS} rounds and two seeds", benchmark_cells(rows).rounds.max()
-        return [f"The public benchmark needs {least}; ours stand at {stand} rounds."]
-    counts = judged.verdict.value_counts().reindex([SUPPORTED, REFUTED, INCONCLUSIVE], fill_value=0)
-    margins = span_words(judged[judged.verdict == SUPPORTED].margin.round().astype(int))
-    within = f" (within {margins} point{'s' * (margins != '1')})" * bool(counts[SUPPORTED])
-    return [
-        f"In {counts[SUPPORTED]} of {len(judged)} cells ours agree with {_benchmarks_words(judged)}{within}; "
-        f"in {counts[REFUTED] or 'none'} they differ; in {counts[INCONCLUSIVE] or 'none'} it is undecided."
-    ]
-
-
-def benchmark_answer(rows_of: RowsOf) -> list[str]:
-    """`benchmark_in_brief` with the difference in each cell and what seeds cannot tell, in one paragraph."""
-    brief = benchmark_in_brief(rows_of)
-    if not brief or (judged := judged_cells(rows_of)).empty:
-        return brief
-    told = [*brief, _too_wide(judged), _added_later(judged)]
-    for (benchmark, dataset, cell), lines in judged.groupby(["benchmark", "dataset", "cell"], sort=False):
-        parts = [
-            f"{tables.AGREEMENT[verdict]}: {', '.join(_difference_words(one) for one in alike.itertuples())}"
-            for verdict, alike in lines.groupby("verdict", sort=False)
-        ]
-        of = f" ({public.TITLES[benchmark]})" * (judged.benchmark.nunique() > 1)
-        told.append(f"On {title_of(dataset)} in {public.CELL_WORDS[cell]}{of}, {'; '.join(parts)}.")
-    return [" ".join(filter(None, told))]
-
-
-def _difference_words(line: Any) -> str:
-    """`FedAvg (−0.4 [−0.9, +0.2] points)`: a line of `benchmark_cells`, with the margin if that is wide."""
-    told = ", ".join(filter(None, [effect_words(line.difference, "points"), _wide_margin(line)]))
-    return f"{method_style(line.method).label} ({told})"
-
-
-def _wide_margin(line: Any) -> str:
-    """Words on the margin of a cell whose public runs differ so much that agreement says little."""
-    words = f"within {line.margin:.0f} points, two public standard deviations"
-    return words if line.verdict == SUPPORTED and line.margin > WIDE else ""
-
-
-def _too_wide(judged: pd.DataFrame) -> str:
-    """Sentence that names the undecided cells in which our interval is wider than the margin; else empty."""
-    wide = [
-        line.verdict == INCONCLUSIVE and line.difference.high - line.difference.low > 2 * line.margin
-        for line in judged.itertuples()
-    ]
-    return f"Our interval is wider than the margin for {_named(judged[wide])}." * any(wide)
-
-
-def _added_later(judged: pd.DataFrame) -> str:
-    """Sentence on the cells with more seeds than others, which were added after a look; else empty."""
-    more = judged[judged.seeds > judged.seeds.min()]
-    return (
-        f"{_named(more)} had seeds added when the first had been looked at (HEAD-A16); no interval is "
-        "corrected for that."
-    ) * (len(more) > 0)
-
-
-def _benchmarks_words(judged: pd.DataFrame) -> str:
-    names = [public.TITLES[name] for name in judged.benchmark.unique()]
-    return f"the public benchmark{'s' * (len(names) > 1)} {listed(names)}"
-
-
-def _named(cells: pd.DataFrame) -> str:
-    """`FedAvg and FedNova in 3 labels a client`: the methods of these lines in each cell."""
-    return "; ".join(
-        f"{listed([method_style(name).label for name in own.method])} in {public.CELL_WORDS[cell]}"
-        for cell, own in cells.groupby("cell", sort=False)
-    )

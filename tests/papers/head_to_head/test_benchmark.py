@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedlib.papers.head_to_head import headline, public, quantities, tables
+from fedlib.papers.head_to_head import agreement, public, quantities, tables
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 from tests.support.head_to_head_rows import benchmark_rows
 
@@ -58,32 +58,35 @@ def test_the_benchmark_is_told_in_words():
     rows = pd.concat(
         [benchmark_rows("fedavg", [0.879, 0.881, 0.882]), benchmark_rows("fedprox", [0.7, 0.7, 0.71])]
     )
-    (told,) = headline.benchmark_answer(_rows(rows))
-    head = (
-        "In 1 of 2 cells ours agree with the public benchmark NIID-Bench (within 1 point); in 1 they "
-        "differ; in none it is undecided."
+    brief, differ = agreement.answer(_rows(rows))
+    assert brief == (
+        "In 1 of 2 cells ours agree with the public benchmark NIID-Bench (within 1 point); in 1 they differ; "
+        "in none it is undecided."
     )
-    assert told.startswith(f"{head} On Fashion-")
-    assert "; differs: FedProx (−17.8 [" in told
-    (brief,) = headline.benchmark_in_brief(_rows(rows))
-    assert brief == head
-    (alone,) = headline.benchmark_answer(_rows(benchmark_rows("fedavg", [0.879, 0.881, 0.882])))
+    assert agreement.in_brief(_rows(rows)) == [brief]
+    assert differ.startswith("Ours differ: FedProx in Dirichlet shares (0.5) of Fashion-MNIST by −17.8 [")
+    (alone,) = agreement.answer(_rows(benchmark_rows("fedavg", [0.879, 0.881, 0.882])))
     assert alone.startswith("In 1 of 1 cells ours agree ")
     assert "; in none they differ; " in alone
     wide = pd.concat([rows, benchmark_rows("fednova", [0.85, 0.88, 0.91])])
-    (told,) = headline.benchmark_answer(_rows(wide))
-    assert " Our interval is wider than the margin for FedNova in Dirichlet shares (0.5). On " in told
-    (told,) = headline.benchmark_answer(_rows(benchmark_rows("fedavg", [0.8, 0.8], rounds=2)))
+    told = agreement.answer(_rows(wide))
+    cell = "FedNova in Dirichlet shares (0.5) of Fashion-MNIST"
+    assert told[2:] == [f"Our interval is wider than the margin for {cell}."]
+    (told,) = agreement.answer(_rows(benchmark_rows("fedavg", [0.8, 0.8], rounds=2)))
     assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
+    assert agreement.answer(lambda name: pd.DataFrame()) == []
 
 
 def test_agreement_within_a_wide_margin_is_told_with_it():
     """Public runs of SD 5.03: 4 points above agree, though the interval leaves out 0."""
     public = {"method": ["scaffold"], "dataset": ["fmnist"], "cell": ["label_quantity 3"]}
-    line = pd.DataFrame({**public, "margin": [10.06], "verdict": ["supported"]}).iloc[0]
-    assert headline._wide_margin(line) == "within 10 points, two public standard deviations"
-    assert headline._wide_margin(line.replace(10.06, 2.9)) == ""
-    assert headline._wide_margin(line.replace("supported", "inconclusive")) == ""
+    line = pd.DataFrame({**public, "margin": [10.06], "verdict": ["supported"]})
+    assert agreement._widely(line) == (
+        "For SCAFFOLD in 3 labels a client of Fashion-MNIST to agree says little (within 10 points): the "
+        "margin is two public standard deviations."
+    )
+    assert agreement._widely(line.assign(margin=2.9)) == ""
+    assert agreement._widely(line.assign(verdict="inconclusive")) == ""
 
 
 def test_public_numbers_that_were_not_run_stand_apart():
@@ -120,7 +123,22 @@ def test_both_benchmarks_are_told_and_counted_together():
         "head_to_head/benchmark": benchmark_rows("fedavg", [0.879, 0.881, 0.882]),
         "head_to_head/fedbench": benchmark_rows("fedyogi", [0.95, 0.951, 0.95], grid=public.fedbench),
     }
-    (told,) = headline.benchmark_answer(lambda artifact: of[artifact])
-    assert told.startswith("In 1 of 2 cells ours agree with the public benchmarks NIID-Bench and FedBench ")
-    assert "On Fashion-MNIST in Dirichlet shares (0.5) (NIID-Bench), agrees: FedAvg (" in told
-    assert "On MNIST in Dirichlet shares (0.5) (FedBench), differs: FedYogi (" in told
+    brief, differ = agreement.answer(lambda artifact: of[artifact])
+    assert brief.startswith("In 1 of 2 cells ours agree with the public benchmarks NIID-Bench and FedBench (")
+    assert differ.startswith("Ours differ: FedYogi in Dirichlet shares (0.5) of MNIST by −3.83 [")
+
+
+def test_cells_of_the_benchmark_with_more_seeds_are_told():
+    judged = pd.DataFrame(
+        {
+            "method": ["fedavg", "fednova"],
+            "dataset": ["fmnist"] * 2,
+            "cell": ["dirichlet 0.5 cap"] * 2,
+            "seeds": [3, 4],
+        }
+    )
+    assert agreement._added_later(judged) == (
+        "FedNova in Dirichlet shares (0.5) of Fashion-MNIST had seeds added when the first had been "
+        "looked at (HEAD-A16); no interval is corrected for that."
+    )
+    assert agreement._added_later(judged[:1]) == ""

@@ -299,14 +299,3 @@ def test_the_gate_on_curves_looks_at_those_compared():
     assert not claims.FLAT.check(rows)[0]
     assert not claims._flat("favor", "fedavg").check(rows)[0]
     assert not claims._flat("feddrl", "fedavg", cell="two labels").check(rows)[0]  # no curves there
-
-
-def test_cells_of_the_benchmark_with_more_seeds_are_told():
-    judged = pd.DataFrame(
-        {"method": ["fedavg", "fednova"], "cell": ["dirichlet 0.5 cap"] * 2, "seeds": [3, 4]}
-    )
-    assert headline._added_later(judged) == (
-        "FedNova in Dirichlet shares (0.5) had seeds added when the first had been looked at (HEAD-A16); no "
-        "interval is corrected for that."
-    )
-    assert headline._added_later(judged[:1]) == ""
