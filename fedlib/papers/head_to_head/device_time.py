@@ -31,7 +31,7 @@ COLOURS = dict(zip((FEDAVG, *TIMED), ("#000000", "#332288", "#44AA99", "#999933"
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
-    """Paragraph on whose simulated time to the target is shorter than FedAvg's with the same seed."""
+    """Say whose simulated time to the target is shorter than FedAvg's with the same seed, and by what."""
     if rows.empty or rows["rounds"].max() < ROUNDS["reduced"]:
         return [
             "Open: the rows at hand are too short to tell; "
@@ -55,12 +55,9 @@ def answer(rows: pd.DataFrame) -> list[str]:
         f"{(order := _order(runs, control))[0]} of {sum(order)} ({name}'s number)"
         for name in known if (control := f"{name}, random") in runs.index
     ]  # fmt: skip
-    if controls:
-        told.append(
-            f"As many clients at random are sooner than FedAvg in so many seeds: {', '.join(controls)}."
-        )
-    undecided = sides["Undecided"]
-    return [" ".join(filter(None, [_at_once(runs, list(known)), head, *told, _by_size(runs, undecided)]))]
+    random = f"As many clients at random are sooner than FedAvg in so many seeds: {', '.join(controls)}."
+    first = " ".join(filter(None, [_at_once(runs, list(known)), _by_size(runs, sides["Undecided"])]))
+    return [words for words in (first, " ".join([head, *told]), random * bool(controls)) if words]
 
 
 def _by_size(runs: pd.DataFrame, names: list[str]) -> str:
