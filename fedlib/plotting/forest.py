@@ -148,14 +148,14 @@ def _handles(effects: pd.DataFrame) -> list[Line2D]:
 def plot_published(effects: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Ours over the published effect, one panel per paper: 1 is as published, 0 no effect.
 
-    effects: `reporting.verdicts.effects`; parts without a published value are left out, and a number that
-    two claims share stands once. The part's name stands above its line, cut where it is long. A panel's
-    title has the least and the largest number of seeds. Marks are those of `plot_claims`. An arrow marks an
-    interval that leaves its panel; a number, a ratio that does. titles: of papers, by the prefix of their
-    claims.
+    effects: `reporting.verdicts.effects`; parts without a published value, and those that are not testable
+    here, are left out. A number that two claims share stands once. The part's name stands above its line,
+    cut where it is long. A panel's title has the least and the largest number of seeds. Marks are those of
+    `plot_claims`. An arrow marks an interval that leaves its panel; a number, a ratio that does. titles: of
+    papers, by the prefix of their claims.
     """
     use_style()
-    known = _without_repetitions(effects[effects.ratio.notna()])
+    known = _without_repetitions(effects[effects.ratio.notna() & (effects.part_verdict != NOT_TESTABLE)])
     papers = {str(name): part for name, part in known.groupby(known.claim.str.split("-").str[0], sort=False)}
     half = -(-len(papers) // 2)
     columns = [list(papers)[:half], list(papers)[half:]]

@@ -136,14 +136,11 @@ def test_published_against_ours_has_a_panel_per_paper():
     plt.close(figure)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "face"), [("not testable here", "white"), ("supported", VERDICT_COLOURS["supported"])]
-)
-def test_an_arrow_out_of_range_is_hollow_where_rows_decide_nothing(verdict, face):
-    ratios = EFFECTS.assign(ratio=-9.0, low=-10.0, high=-8.0, part_verdict=verdict)
+def test_an_arrow_leads_out_of_range_and_what_rows_do_not_decide_is_not_drawn():
+    ratios = EFFECTS.assign(ratio=-9.0, low=-10.0, high=-8.0, part_verdict=["not testable here", "supported"])
     figure = plot_published(ratios, {})
     arrows = [line for ax in figure.axes for line in ax.lines if line.get_marker() == "<"]
-    assert [arrow.get_markerfacecolor() for arrow in arrows] == [face, face]
+    assert [arrow.get_markerfacecolor() for arrow in arrows] == [VERDICT_COLOURS["supported"]]
     plt.close(figure)
 
 
