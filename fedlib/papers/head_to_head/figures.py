@@ -175,6 +175,6 @@ def plot_benchmark(rows: pd.DataFrame) -> Figure:
     ax.set_ylim(len(found) - 0.5, -0.5)
     measure = {"best": "best test accuracy", "last": "test accuracy after the last round"}
     words = listed([measure[public.MEASURES[name]] for name in found.benchmark.unique()])
-    ax.set_xlabel(f"{words} less the public mean (points)")
+    ax.set_xlabel(f"{words}\nless the public mean (points)")
     fig.legend([ours, margin], ["ours, 95 % interval", "margin"], loc="outside upper right", ncols=2)
     return plotting.caption(fig, rows)
