@@ -39,9 +39,10 @@ def submitit():
 
 def test_a_submission_has_a_folder_of_its_own_or_one_line(tmp_path):
     assert [cluster._new_folder(Store(tmp_path)).name for _ in range(2)] == ["1", "2"]
-    (tmp_path / "file").touch()
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "jobs").touch()
     with pytest.raises(WriteError, match="cannot write"):
-        cluster._new_folder(Store(tmp_path / "file" / "store"))
+        cluster._new_folder(Store(tmp_path / "store"))
 
 
 def test_groups_that_are_stored_are_not_submitted(tmp_path):
