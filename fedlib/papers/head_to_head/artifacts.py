@@ -46,6 +46,11 @@ ARTIFACTS = (
         for name, baselines, title in (("second_set", "five", "CIFAR-10"), ("third_set", "twelve", "MNIST"))
     ),
     Artifact(
+        "head_to_head/full_size", "Learned methods and five baselines on all images", "figure",
+        runs=runs.full_size, plot=figures.plot_differences, counts_failed=True,
+        tables=(tables.levels, tables.diverged), profiles=("paper",), seeds={"paper": 5},
+    ),
+    Artifact(
         "head_to_head/server_time", "What a round costs on the server", "check",
         measurement=Measurement("head_to_head/server_time", server_time.server_time, alone=True),
         tables=(server_time.table,), profiles=PROFILES,

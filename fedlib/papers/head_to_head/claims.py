@@ -22,7 +22,14 @@ from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 from fedlib.papers.head_to_head.quantities import equal_sizes, labelled, levels_by_seed, per_run
-from fedlib.papers.head_to_head.runs import CONTESTANTS, ON_OTHER_SET, OTHER_SETS, SCALES, TRANSFERRED
+from fedlib.papers.head_to_head.runs import (
+    CONTESTANTS,
+    FULL_SIZE,
+    ON_OTHER_SET,
+    OTHER_SETS,
+    SCALES,
+    TRANSFERRED,
+)
 from fedlib.papers.head_to_head.training import training_words
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
@@ -119,6 +126,10 @@ CONTROLS_ELSEWHERE = (
     "The same {} stands beside the verdict. It was registered on 2026-12-01, when the "
     "other rows there were known, before any run of the control ({})."
 )
+ON_ALL_IMAGES = (
+    "So does the same on all images of Fashion-MNIST, with cluster skew (HEAD-A23): registered on "
+    "2026-12-02, when all other rows were known but those of MNIST's volume and labels, before any run of it."
+)
 SEEN_ON_CIFAR = (
     "With cluster skew on CIFAR-10 FedDRL's lead over both was seen in a cell that no claim had named; this "
     "one asks whether it repeats on other images. Registered on 2026-11-30, before any run on them "
@@ -135,7 +146,7 @@ NOTES_OF = {"favor": FAVOR_TRAINED}  # by who learns
 def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     name = LEARNED[ours]
     training = Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, name))
-    elsewhere = _on_other_sets(ours, theirs, words)
+    elsewhere = _elsewhere(ours, theirs, words)
     on_others = ON_OTHERS if theirs in (*CHOSEN, *TRANSFERRED) else _controls_elsewhere(theirs)
     return Claim(
         id=f"HEAD-C{number}",
@@ -146,7 +157,16 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         gates=(_flat(ours, theirs),),
         supplements=(*_beside(ours, theirs), *elsewhere, training),
         how=" ".join(
-            filter(None, (NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, elsewhere and on_others))
+            filter(
+                None,
+                (
+                    NOTES.get(theirs),
+                    NOTES_OF.get(ours),
+                    LATER_CELLS,
+                    elsewhere and on_others,
+                    ON_ALL_IMAGES * (theirs in (*CHOSEN, *FULL_SIZE)),
+                ),
+            )
         ),
     )
 
@@ -162,7 +182,7 @@ def _controls_elsewhere(control: str) -> str:
 def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
     """Beside FedAvg the same with FedNova (`EQUAL_SIZES`), beside shuffled clients permuted rewards."""
     if theirs == "feddrl_shuffled":
-        elsewhere = _on_other_sets(ours, "feddrl_permuted", device_runs.PERMUTED)
+        elsewhere = _elsewhere(ours, "feddrl_permuted", device_runs.PERMUTED)
         return (Supplement("head_to_head/comparison", permuted_words), *elsewhere)
     part = Part(f"{LEARNED[ours]} - FedNova", lambda rows: less(rows, ours, "fednova"))
     beside = supplement(
@@ -171,13 +191,16 @@ def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
     return (beside,) * (theirs == "fedavg")
 
 
-def _on_other_sets(ours: str, theirs: str, words: str) -> tuple[Supplement, ...]:
-    """Supplements with the claim's contrast on other data sets, for rivals that were run there."""
+def _elsewhere(ours: str, theirs: str, words: str) -> tuple[Supplement, ...]:
+    """Supplements with the claim's contrast on other data sets and at full size, for rivals run there."""
     part = Part(f"{LEARNED[ours]} - {words}", lambda rows: less_if_run(rows, ours, theirs))
+    places = {
+        name: (f"on a {name.removesuffix('_set')} data set", ON_OTHER_SET[name]) for name in OTHER_SETS
+    } | {"full_size": ("on all images, with cluster skew", FULL_SIZE)}
     return tuple(
-        supplement(f"head_to_head/{name}", part, where=f"on a {name.removesuffix('_set')} data set")
-        for name in OTHER_SETS
-        if theirs in (*CHOSEN, *ON_OTHER_SET[name])
+        supplement(f"head_to_head/{name}", part, where=where)
+        for name, (where, ran) in places.items()
+        if theirs in (*CHOSEN, *ran)
     )
 
 

@@ -193,6 +193,7 @@ ON_OTHER_SET = {
     "second_set": (*TRANSFERRED, "fedavgm", "fedadam", "feddrl_shuffled", "feddrl_permuted"),
     "third_set": tuple(CONTESTANTS),
 }
+FULL_SIZE = ON_OTHER_SET["second_set"]  # on all images (HEAD-A23)
 
 
 def on_other_set(name: str, profile: str) -> list[Run]:
@@ -207,6 +208,16 @@ def on_other_set(name: str, profile: str) -> list[Run]:
         for cell in cells
         for contestant in ON_OTHER_SET[name]
     ]
+
+
+def full_size(profile: str) -> list[Run]:
+    """The contestants of the second set on all images of Fashion-MNIST, in the first cell (HEAD-A23).
+
+    Runs of `paper`'s comparison, filed there.
+    """
+    scale, settings = scale_of(profile), chosen()
+    shared = base_run(profile, "comparison", scale.datasets[0], scale.cells[0])
+    return [with_settings(shared, name, **settings[CONTESTANTS[name].twin_of or name]) for name in FULL_SIZE]
 
 
 def beyond_search(profile: str) -> list[Run]:
