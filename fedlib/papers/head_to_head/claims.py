@@ -22,14 +22,7 @@ from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head import device_quantities, device_runs
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 from fedlib.papers.head_to_head.quantities import equal_sizes, labelled, levels_by_seed, per_run
-from fedlib.papers.head_to_head.runs import (
-    CONTESTANTS,
-    FULL_SIZE,
-    ON_OTHER_SET,
-    OTHER_SETS,
-    SCALES,
-    TRANSFERRED,
-)
+from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_SETS, RAN_ELSEWHERE, SCALES, TRANSFERRED
 from fedlib.papers.head_to_head.training import training_words
 
 BASELINES = tuple(name for name, one in CONTESTANTS.items() if not one.learns and not one.twin_of)
@@ -116,7 +109,7 @@ PERMUTED_LATER = (
     "it stands beside, and decides no claim (HEAD-A14)."
 )
 ON_OTHERS = (
-    "The same on CIFAR-10, in two cells (HEAD-A18, registered on 2026-11-28), and on MNIST, in three "
+    "The same on CIFAR-10, in two cells (HEAD-A18, registered on 2026-11-28), and on MNIST, in four "
     "(HEAD-A21, on 2026-11-30), stands beside the verdict. Both were registered before any run there; "
     "Dirichlet shares were run when the other cell had been looked at. MNIST's cell of two labels a client "
     "was registered on 2026-12-01, when those two were known, that of volume and labels on 2026-12-02, "
@@ -148,6 +141,8 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
     training = Supplement("head_to_head/comparison", lambda rows: training_words(rows, ours, name))
     elsewhere = _elsewhere(ours, theirs, words)
     on_others = ON_OTHERS if theirs in (*CHOSEN, *TRANSFERRED) else _controls_elsewhere(theirs)
+    at_full_size = ON_ALL_IMAGES * (theirs in (*CHOSEN, *RAN_ELSEWHERE["full_size"]))
+    notes = NOTES.get(theirs), NOTES_OF.get(ours), LATER_CELLS, elsewhere and on_others, at_full_size
     return Claim(
         id=f"HEAD-C{number}",
         statement=f"{name} ends with a higher accuracy than {words}",
@@ -156,25 +151,14 @@ def _claim(number: int, ours: str, theirs: str, words: str) -> Claim:
         parts=(Part(f"{name} - {words}", lambda rows: less(rows, ours, theirs), cells=CELLS),),
         gates=(_flat(ours, theirs),),
         supplements=(*_beside(ours, theirs), *elsewhere, training),
-        how=" ".join(
-            filter(
-                None,
-                (
-                    NOTES.get(theirs),
-                    NOTES_OF.get(ours),
-                    LATER_CELLS,
-                    elsewhere and on_others,
-                    ON_ALL_IMAGES * (theirs in (*CHOSEN, *FULL_SIZE)),
-                ),
-            )
-        ),
+        how=" ".join(filter(None, notes)),
     )
 
 
 def _controls_elsewhere(control: str) -> str:
     """The note on other data sets for a control, which was not run on all of them."""
     sets = {"second_set": ("on CIFAR-10", "A18"), "third_set": ("on MNIST", "A21")}
-    ran = [sets[name] for name in OTHER_SETS if control in ON_OTHER_SET[name]]
+    ran = [sets[name] for name in OTHER_SETS if control in RAN_ELSEWHERE[name]]
     titles, readings = zip(*ran, strict=True)
     return CONTROLS_ELSEWHERE.format(" and ".join(titles), " and ".join(f"HEAD-{one}" for one in readings))
 
@@ -194,12 +178,11 @@ def _beside(ours: str, theirs: str) -> tuple[Supplement, ...]:
 def _elsewhere(ours: str, theirs: str, words: str) -> tuple[Supplement, ...]:
     """Supplements with the claim's contrast on other data sets and at full size, for rivals run there."""
     part = Part(f"{LEARNED[ours]} - {words}", lambda rows: less_if_run(rows, ours, theirs))
-    places = {
-        name: (f"on a {name.removesuffix('_set')} data set", ON_OTHER_SET[name]) for name in OTHER_SETS
-    } | {"full_size": ("on all images, with cluster skew", FULL_SIZE)}
+    where = {name: f"on a {name.removesuffix('_set')} data set" for name in OTHER_SETS}
+    where["full_size"] = "on all images, with cluster skew"
     return tuple(
-        supplement(f"head_to_head/{name}", part, where=where)
-        for name, (where, ran) in places.items()
+        supplement(f"head_to_head/{name}", part, where=where[name])
+        for name, ran in RAN_ELSEWHERE.items()
         if theirs in (*CHOSEN, *ran)
     )
 

@@ -23,6 +23,7 @@ from fedlib.partition import make_partition
 from fedlib.partition.noise import split_within_clients
 
 CLASSES = 10  # of every data set of the protocol
+WHOLE = {"fmnist": 6000, "cifar10": 5000}  # training images of each class, where all classes have as many
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,18 @@ class Sizes:
 
 
 def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
-    """Cell -> images of its clients, from the options that rows have; no cell without a number of images.
+    """Cell -> images of its clients, from the options that rows have; no cell on all images of MNIST.
 
-    The first images of each class are divided, as many of each, so the sizes follow without the images.
+    As many images of each class are divided, so the sizes follow without the images.
     """
     found = {}
     for cell, part in labelled(rows).groupby("cell", sort=False):
         first, drawn = part.iloc[0], part.seed.unique()
-        if "train_per_class" not in json.loads(first.dataset_options):
+        given = json.loads(first.dataset_options)
+        if (images := given.get("train_per_class", WHOLE.get(first.dataset))) is None:
             continue
-        options = (first.dataset_options, first.partition, first.partition_options, int(first.num_clients))
+        held = given["local_test"]
+        options = (images, held, first.partition, first.partition_options, int(first.num_clients))
         divided = [_divided(*options, seed=int(seed)) for seed in drawn]
         own, held = (tuple(chain.from_iterable(one[at] for one in divided)) for at in (0, 1))
         found[str(cell)] = Sizes(own, held, int(first.batch_size), len(drawn))
@@ -64,15 +67,14 @@ def client_sizes(rows: pd.DataFrame) -> dict[str, Sizes]:
 
 @functools.cache
 def _divided(
-    dataset_options: str, partition: str, partition_options: str, clients: int, *, seed: int
+    images: int, local_test: float, partition: str, partition_options: str, clients: int, *, seed: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Numbers of each client's images, for training and held back, in runs with these options."""
-    given = json.loads(dataset_options)
+    """Numbers of each client's images, for training and held back; images: of each class."""
     lists = make_partition(
-        partition, labels=np.repeat(np.arange(CLASSES), given["train_per_class"]), num_classes=CLASSES,
+        partition, labels=np.repeat(np.arange(CLASSES), images), num_classes=CLASSES,
         num_clients=clients, rng=seeds.rng(seed, "partition"), **json.loads(partition_options),
     )  # fmt: skip
-    own, held = split_within_clients(lists, 1 - given["local_test"], seeds.rng(seed, "local_test"))
+    own, held = split_within_clients(lists, 1 - local_test, seeds.rng(seed, "local_test"))
     return tuple(map(len, own)), tuple(map(len, held))
 
 
@@ -80,7 +82,7 @@ def _divided(
 def round_seconds(rows: pd.DataFrame) -> pd.DataFrame:
     """Simulated seconds of each row's round, a column `seconds` in the rows' order; 0 before round 1.
 
-    NaN where all images are trained on, whose division does not follow from the rows.
+    NaN where the clients' numbers of images do not follow from the rows.
     """
     table, found = labelled(rows).reset_index(drop=True), np.zeros(len(rows))
     for (cell, seed), part in table.groupby(["cell", "seed"], sort=False):

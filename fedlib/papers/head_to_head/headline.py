@@ -6,6 +6,7 @@ import pandas as pd
 
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf
+from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head import agreement, device_time, leads, on_all_sets, other_sets, scale
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
@@ -22,12 +23,13 @@ from fedlib.papers.head_to_head.device_runs import ROUNDS, uninformed, untrained
 from fedlib.papers.head_to_head.numbers import (
     BENCHMARKS,
     DEVICES,
+    FULL,
     IN_TIME,
     LESS,
     ROWS,
     STRONGEST,
 )
-from fedlib.papers.head_to_head.quantities import equal_sizes, per_run
+from fedlib.papers.head_to_head.quantities import equal_sizes, per_run, set_titles
 from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
@@ -49,6 +51,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         "Who is ahead in simulated time?": devices_in_brief(rows_of),
         "Are our baselines right?": agreement.in_brief(rows_of),
         "On what scale?": scale_in_brief(rows_of),
+        "And on all images?": full_size_in_brief(rows_of),
     }
     return [*_answered(asked), *open_questions(rows_of)]
 
@@ -63,6 +66,16 @@ def scale_in_brief(rows_of: RowsOf) -> list[str]:
     """On how few images the comparison stands, and how many of its curves still rise."""
     rows = rows_of(ROWS)
     return [] if rows.empty else [f"{scale.images_in_brief(rows)} {scale.curves_in_brief(rows)}"]
+
+
+def full_size_in_brief(rows_of: RowsOf) -> list[str]:
+    """On all images: local steps a round, curves that still rise, who is ahead of FedAvg."""
+    rows = rows_of(FULL)
+    if rows.empty:
+        return []
+    runs = per_run(rows)
+    where = f"With {listed(list(runs.cell.unique()))} on {set_titles(runs)}"
+    return [f"{where}: {scale.steps_words(rows)}. {scale.curves_in_brief(rows)}", leads.ahead_words(rows)]
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:

@@ -15,15 +15,17 @@ from fedlib.papers.head_to_head.quantities import benchmark_cells
 from fedlib.papers.head_to_head.runs import (
     CELL_WORDS,
     CONTESTANTS,
-    ON_OTHER_SET,
     OTHER_CELLS,
+    RAN_ELSEWHERE,
 )
 
 ROWS, DEVICES = "head_to_head/comparison", "head_to_head/devices"
 BENCHMARKS = ("head_to_head/benchmark", "head_to_head/fedbench")
 SERVER, DECISIONS = "head_to_head/server_time", "head_to_head/device_server_time"
 SECOND, THIRD = "head_to_head/second_set", "head_to_head/third_set"
+FULL = "head_to_head/full_size"
 OTHERS = {SECOND: ("second", "CIFAR-10"), THIRD: ("third", "MNIST")}  # artifact -> part of an id; data set
+ELSEWHERE = {**OTHERS, FULL: ("full", "all images")}
 NOTEBOOK = "notebooks/05_head_to_head.ipynb"
 # Contrasts in simulated time that docs/findings.md states
 TOLD = (
@@ -73,7 +75,7 @@ def _less(name: str, rival: str, words: str, artifact: str = ROWS) -> Number:
         gaps = pd.DataFrame() if rows.empty else less_if_run(rows, name, rival).dropna()
         return mean_interval(gaps.mean(axis=1).to_numpy()) if len(gaps) else None
 
-    which, title = OTHERS.get(artifact, ("", ""))
+    which, title = ELSEWHERE.get(artifact, ("", ""))
     one = " (one for all cells)" * (rival == "best")
     told = (FINDINGS,) * (bool(which) and name == "feddrl")
     return Number(
@@ -165,15 +167,15 @@ def _server_time(name: str, artifact: str = SERVER, over_whose: str = "FedAvg's"
 
 # contestant -> its numbers, by the rival's words
 LESS = {name: {words: _less(name, rival, words) for words, rival in _rivals(name)} for name in LEARNED}
-ON_OTHER_SETS = {
+LESS_ELSEWHERE = {
     artifact: {
         name: {
             words: _less(name, rival, words, artifact)
-            for words, rival in _rivals(name, ON_OTHER_SET[_short(artifact)])
+            for words, rival in _rivals(name, RAN_ELSEWHERE[_short(artifact)])
         }
         for name in LEARNED
     }
-    for artifact in OTHERS
+    for artifact in ELSEWHERE
 }
 IN_OTHER_CELLS = tuple(
     _in_cell(artifact, rival, words, cell)
@@ -198,7 +200,7 @@ IN_TIME = {
 # artifact -> the strong baselines less FedAvg, by their labels
 STRONG_LESS = {
     artifact: {label: _less(name, "fedavg", "FedAvg", artifact) for name, label in STRONG.items()}
-    for artifact in (ROWS, *OTHERS)
+    for artifact in (ROWS, *ELSEWHERE)
 }
 STRONGEST = {name: _less(name, "strongest", "the baseline that is strongest") for name in LEARNED}
 AGREE, JUDGED = (
@@ -209,7 +211,7 @@ NUMBERS = (
     *(number for each in LESS.values() for number in each.values()),
     *STRONGEST.values(),
     *(number for each in STRONG_LESS.values() for number in each.values()),
-    *(number for on in ON_OTHER_SETS.values() for each in on.values() for number in each.values()),
+    *(number for on in LESS_ELSEWHERE.values() for each in on.values() for number in each.values()),
     *IN_OTHER_CELLS,
     *(number for each in IN_TIME.values() for number in each.values()),
     *(

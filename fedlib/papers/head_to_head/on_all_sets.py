@@ -7,16 +7,15 @@ import pandas as pd
 from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import Number, RowsOf
 from fedlib.analysis.tables import listed
-from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head.claims import LEARNED, best_baseline
-from fedlib.papers.head_to_head.numbers import LESS, ON_OTHER_SETS, ROWS, STRONG_LESS, THIRD
+from fedlib.papers.head_to_head.numbers import LESS, LESS_ELSEWHERE, ROWS, STRONG_LESS, THIRD
 from fedlib.papers.head_to_head.other_sets import repeat_words, single_cell_leads
-from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run
+from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run, set_titles
 from fedlib.papers.head_to_head.standings import BEST, standing_against
 from fedlib.plotting.style import method_style
 from fedlib.words import counted
 
-ALL = {ROWS: LESS, **ON_OTHER_SETS}  # artifact -> learned method -> its numbers, by the rival's words
+ALL = {ROWS: LESS, **LESS_ELSEWHERE}  # artifact -> learned method -> its numbers, by the rival's words
 RIVALS = "FedAvg", "its untrained policy", BEST
 
 
@@ -25,11 +24,11 @@ def stand_words(rows_of: RowsOf) -> str:
     runs = _runs(rows_of)
     if ROWS not in runs:
         return "No rows of the comparison are stored."
-    where = listed([f"{counted(own.cell.nunique(), 'cell')} of {_title(own)}" for own in runs.values()])
+    where = listed([f"{counted(own.cell.nunique(), 'cell')} of {set_titles(own)}" for own in runs.values()])
     number = counted(sum(name in set(runs[ROWS].contestant) for name in LEARNED), "learned method")
     best: dict[str, list[str]] = {}
     for own in runs.values():
-        best.setdefault(method_style(best_baseline(own)).label, []).append(_title(own))
+        best.setdefault(method_style(best_baseline(own)).label, []).append(set_titles(own))
     chosen = ", ".join(f"{name} on {listed(titles)}" for name, titles in best.items())
     return (
         f"Of {number} {listed([_against(rival, runs, rows_of) for rival in RIVALS])}. These are means over "
@@ -48,7 +47,7 @@ def _against(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> s
     if set(found.values()) == {BEHIND}:
         return f"all are behind {rival}"
     ahead = [
-        f"{LEARNED[name]} on {_title(runs[artifact])}"
+        f"{LEARNED[name]} on {set_titles(runs[artifact])}"
         for (artifact, name), standing in found.items() if standing == AHEAD
     ]  # fmt: skip
     if not ahead:
@@ -70,7 +69,7 @@ def less_fedavg(rows_of: RowsOf) -> pd.DataFrame:
     """Accuracy less FedAvg's (points), mean over the cells, of learned methods and strong baselines."""
     runs = _runs(rows_of)
     columns = {
-        f"{_title(own)}, {counted(own.cell.nunique(), 'cell')}": _column(
+        f"{set_titles(own)}, {counted(own.cell.nunique(), 'cell')}": _column(
             {
                 **{LEARNED[name]: one["FedAvg"] for name, one in ALL[artifact].items()},
                 **STRONG_LESS[artifact],
@@ -91,7 +90,3 @@ def _column(numbers: Mapping[str, Number], rows_of: RowsOf) -> dict[str, str]:
 def _runs(rows_of: RowsOf) -> dict[str, pd.DataFrame]:
     """Artifact -> its runs (`per_run`), of those with rows."""
     return {name: per_run(rows) for name in ALL if not (rows := rows_of(name)).empty}
-
-
-def _title(runs: pd.DataFrame) -> str:
-    return listed([title_of(name) for name in runs.dataset.unique()])

@@ -1,4 +1,4 @@
-"""The learned methods on a second and on a third data set (HEAD-A18, HEAD-A21), in sentences."""
+"""The learned methods on other data sets (HEAD-A18, HEAD-A21) and on all images (HEAD-A23), in sentences."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -9,18 +9,17 @@ from scipy import stats
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
-from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import leads, scale, tables
 from fedlib.papers.head_to_head.claims import BASELINES, LEARNED, best_baseline, less_if_run
 from fedlib.papers.head_to_head.numbers import (
-    ON_OTHER_SETS,
+    LESS_ELSEWHERE,
     OTHERS,
     ROWS,
     THIRD,
     controls_of,
     twin_of,
 )
-from fedlib.papers.head_to_head.quantities import labelled, per_run
+from fedlib.papers.head_to_head.quantities import labelled, per_run, set_titles
 from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_CELLS
 from fedlib.papers.head_to_head.standings import BEST, each_method
 from fedlib.papers.head_to_head.tables import differences_of
@@ -39,7 +38,7 @@ def answer(artifact: str, rows_of: RowsOf) -> list[str]:
     asked = repeat_words(rows) * (artifact == THIRD)
     beside = (
         parting_words, leads.ahead_words, leads.divergence_words, leads.undiverged_words,
-        scale.worst_tenth_words, scale.worst_tenth_leads,
+        scale.worst_tenth_words, scale.worst_tenth_leads, scale.curves_in_brief,
     )  # fmt: skip
     return [*order_words(artifact, rows_of), *filter(None, [asked, *told, *(tell(rows) for tell in beside)])]
 
@@ -55,7 +54,7 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
     both = both[[not CONTESTANTS[name].twin_of for name in both.index]]
     if len(both) < 3:
         return []
-    last, where = both["first"].idxmin(), {"first": _titles(first), "other": _titles(other)}
+    last, where = both["first"].idxmin(), {"first": set_titles(first), "other": set_titles(other)}
     (whole, low), (rest, low_of_rest) = map(_correlation, (both, both.drop(last)))
     says = "Yes" if min(low, low_of_rest) > 0 else "Not shown"
     highest = [f"{method_style(both[one].idxmax()).label} on {title}" for one, title in where.items()]
@@ -72,7 +71,7 @@ def _turned(first: pd.DataFrame, other: pd.DataFrame, names: Collection[str]) ->
     """Sentence on who is ahead of FedAvg in the first runs and behind it in the others, or the reverse."""
     sides = [_sides(runs) for runs in (first, other)]
     told = [
-        f"{method_style(name).label}, {one} FedAvg on {_titles(first)}, is {two} it on {_titles(other)}"
+        f"{method_style(name).label}, {one} FedAvg on {set_titles(first)}, is {two} it on {set_titles(other)}"
         for name in names
         if {one := sides[0].get(name, ""), two := sides[1].get(name, "")} == {"ahead of", "behind"}
     ]
@@ -108,7 +107,7 @@ def leads_on_all(rows_of: RowsOf) -> list[str]:
     held, ran, alone = {}, {}, {}
     for artifact in (ROWS, *OTHERS):
         if not (rows := rows_of(artifact)).empty:
-            title, names = _titles(per_run(rows)), list(tables.differences(rows).contestant)
+            title, names = set_titles(per_run(rows)), list(tables.differences(rows).contestant)
             held[title], ran[title] = leads.holding_at_once(rows, names), names
             alone[title] = leads.holding_at_once(rows, leads.families(names)["baselines alone"])
     if not held:
@@ -155,9 +154,10 @@ def repeat_words(rows: pd.DataFrame) -> str:
     sides = set(map(_sign, found.values()))
     says = "Yes" if sides == {"above"} else "No" if "below" in sides else "Not shown"
     told = listed([f"{effect_words(one)} less {words}" for words, one in found.items()])
+    where = set_titles(per_run(own))
     return (
-        f"Does the lead of {LEARNED[name]} with {cell} on CIFAR-10 repeat on {_titles(per_run(own))} (C25)? "
-        f"{says}: {told}, in points."
+        f"Does the lead of {LEARNED[name]} with {cell} on CIFAR-10 repeat on {where} (C25)? {says}: {told}, "
+        "in points."
     )
 
 
@@ -190,7 +190,7 @@ def single_cell_leads(rows: pd.DataFrame, *, controls: bool = True) -> list[str]
             names = list(tables.differences(own).contestant)
             holds = "holds" if name in leads.holding_at_once(own, names) else "does not hold"
             told.append(
-                f"With {cell} on {_titles(per_run(own))} {title} is ahead of FedAvg, by "
+                f"With {cell} on {set_titles(per_run(own))} {title} is ahead of FedAvg, by "
                 f"{effect_words(mean_interval(gap.to_numpy().ravel()))} points. Corrected for "
                 f"{counted(len(names), 'comparison')} there (Holm) this {holds}."
                 f"{_less_controls(own, name) * controls}"
@@ -220,18 +220,14 @@ def _levels(runs: pd.DataFrame) -> pd.Series:
     return runs.groupby("contestant")["level"].mean()
 
 
-def _titles(runs: pd.DataFrame) -> str:
-    return listed([title_of(name) for name in runs.dataset.unique()])
-
-
 def _where(runs: pd.DataFrame) -> str:
     cells = listed(list(runs.cell.unique()))
-    return f"On {_titles(runs)}, {cells} ({counted(runs.seed.nunique(), 'seed')}),"
+    return f"On {set_titles(runs)}, {cells} ({counted(runs.seed.nunique(), 'seed')}),"
 
 
 def _numbers(artifact: str, runs: pd.DataFrame) -> dict[str, dict]:
     seen = set(runs.contestant)
-    return {LEARNED[name]: own for name, own in ON_OTHER_SETS[artifact].items() if name in seen}
+    return {LEARNED[name]: own for name, own in LESS_ELSEWHERE[artifact].items() if name in seen}
 
 
 def _best(runs: pd.DataFrame) -> str:

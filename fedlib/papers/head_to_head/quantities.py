@@ -11,6 +11,7 @@ from fedlib.analysis.decisions import EQUIVALENCE, NOT_TESTABLE, decide
 from fedlib.analysis.intervals import Interval, t_bounds
 from fedlib.analysis.memo import kept_per_frame, once_per_frame
 from fedlib.analysis.published import load_published
+from fedlib.analysis.tables import listed
 from fedlib.analysis.variants import name_distinct
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import public
@@ -57,6 +58,16 @@ def cell_titles(runs: pd.DataFrame) -> pd.Series:
     return runs.dataset.map(title_of) + ", " + runs.cell
 
 
+def on_all_images(dataset_options: str) -> bool:
+    """Whether a run with these options (JSON text) trains on all images of its data set."""
+    return "train_per_class" not in json.loads(dataset_options)
+
+
+def set_titles(runs: pd.DataFrame) -> str:
+    """Data sets of runs (`per_run`) in a sentence; `all of Fashion-MNIST` if no image is left out."""
+    return f"{'all of ' * bool(runs.whole.all())}{listed([title_of(name) for name in runs.dataset.unique()])}"
+
+
 def worst_tenth(text: str) -> float:
     """Mean accuracy of the tenth of the clients that are served worst; text: a JSON list."""
     values = np.sort(json.loads(text))
@@ -68,7 +79,8 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     """Table of runs: cells, level (%), best, worst-tenth client, validation, MB a round, diverged.
 
     A run that diverged counts as 0 % wherever levels, worst tenths and validations are averaged: what it
-    left is no model. `stopped` is the round (0: in training before round 1), `before` its level until then.
+    left is no model. `stopped` is the round (0: in training before round 1), `before` its level until then;
+    `whole`: on all images of the data set.
     """
     rows = labelled(rows)
     first = rows.drop_duplicates("run").set_index("run")
@@ -78,6 +90,7 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     clients = final.get("client_test_accuracies", pd.Series(index=final.index, dtype=object))
     runs = first[[*CELL, "contestant", "seed", "local_learning_rate"]].assign(
         options=first.method_options,
+        whole=[on_all_images(text) for text in first.dataset_options],
         level=100 * late.test_accuracy.mean(),
         best=100 * by_run.test_accuracy.max(),
         worst_tenth=[100 * worst_tenth(text) if isinstance(text, str) else np.nan for text in clients],

@@ -189,15 +189,15 @@ TRANSFERRED = (
     "fedavg", "fedyogi", "fedexp",
     *(name for name, one in CONTESTANTS.items() if one.learns or one.options.get("agent") == "untrained"),
 )  # fmt: skip
-ON_OTHER_SET = {
+RAN_ELSEWHERE = {
     "second_set": (*TRANSFERRED, "fedavgm", "fedadam", "feddrl_shuffled", "feddrl_permuted"),
     "third_set": tuple(CONTESTANTS),
 }
-FULL_SIZE = ON_OTHER_SET["second_set"]  # on all images (HEAD-A23)
+RAN_ELSEWHERE["full_size"] = RAN_ELSEWHERE["second_set"]  # on all images (HEAD-A23)
 
 
 def on_other_set(name: str, profile: str) -> list[Run]:
-    """Contestants of `ON_OTHER_SET` in its `OTHER_CELLS`, with the settings found on Fashion-MNIST.
+    """Contestants of `RAN_ELSEWHERE` in its `OTHER_CELLS`, with the settings found on Fashion-MNIST.
 
     name: of `OTHER_SETS`. `paper` has these runs in its comparison; `extended` on as many images as its own.
     """
@@ -206,7 +206,7 @@ def on_other_set(name: str, profile: str) -> list[Run]:
     return [
         with_settings(cell, contestant, **settings[CONTESTANTS[contestant].twin_of or contestant])
         for cell in cells
-        for contestant in ON_OTHER_SET[name]
+        for contestant in RAN_ELSEWHERE[name]
     ]
 
 
@@ -217,7 +217,10 @@ def full_size(profile: str) -> list[Run]:
     """
     scale, settings = scale_of(profile), chosen()
     shared = base_run(profile, "comparison", scale.datasets[0], scale.cells[0])
-    return [with_settings(shared, name, **settings[CONTESTANTS[name].twin_of or name]) for name in FULL_SIZE]
+    return [
+        with_settings(shared, name, **settings[CONTESTANTS[name].twin_of or name])
+        for name in RAN_ELSEWHERE["full_size"]
+    ]
 
 
 def beyond_search(profile: str) -> list[Run]:

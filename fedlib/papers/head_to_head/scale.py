@@ -11,7 +11,15 @@ from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.analysis.tables import dataset_titles, listed, machine_words, span_words
 from fedlib.experiments.results import finished_rows
 from fedlib.papers.head_to_head.clients import CLASSES, Sizes, client_sizes
-from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, CELL, labelled, per_run, standing_of
+from fedlib.papers.head_to_head.quantities import (
+    AHEAD,
+    BEHIND,
+    CELL,
+    labelled,
+    on_all_images,
+    per_run,
+    standing_of,
+)
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.plotting.style import method_style
 from fedlib.words import counted
@@ -19,29 +27,32 @@ from fedlib.words import counted
 
 def images_words(rows: pd.DataFrame) -> str:
     """Say on how many images the comparison trains and tests, and how many a client has."""
-    given = json.loads(rows.dataset_options.iloc[0])
-    if not {"train_per_class", "test_per_class"} <= set(given):
-        return "The comparison trains and tests on all images."
-    train, test = (CLASSES * given[f"{part}_per_class"] for part in ("train", "test"))
-    server = round(given["server_share"] * test)
-    head = (
-        f"The comparison has {train:,} training images of {listed(dataset_titles(rows))}, "
-        f"{test - server:,} test images and {server:,} for the server."
-    )
+    given, titles = json.loads(rows.dataset_options.iloc[0]), listed(dataset_titles(rows))
+    head = f"All images of {titles} are trained and tested on, but for those of the server."
+    if not on_all_images(rows.dataset_options.iloc[0]):
+        train, test = (CLASSES * given[f"{part}_per_class"] for part in ("train", "test"))
+        server = round(given["server_share"] * test)
+        head = (
+            f"The comparison has {train:,} training images of {titles}, {test - server:,} test images and "
+            f"{server:,} for the server."
+        )
     parts = [_client_words(one, cells) for one, cells in _alike(client_sizes(rows))]
     return " ".join([head, *parts])
 
 
 def images_in_brief(rows: pd.DataFrame) -> str:
     """Say on how many images the comparison trains, and for how many local steps a round."""
-    given, sizes = json.loads(rows.dataset_options.iloc[0]), client_sizes(rows)
-    if "train_per_class" not in given:
-        return "The comparison trains on all images."
-    steps = span_words([count for one in sizes.values() for count in one.steps])
-    return (
-        f"The comparison has {CLASSES * given['train_per_class']:,} training images of "
-        f"{listed(dataset_titles(rows))} and {steps} local steps a round."
-    )
+    given = json.loads(rows.dataset_options.iloc[0])
+    images = f"{CLASSES * given['train_per_class']:,}" if "train_per_class" in given else "all"
+    steps = steps_words(rows)
+    titles = listed(dataset_titles(rows))
+    return f"The comparison has {images} training images of {titles}{steps and f' and {steps}'}."
+
+
+def steps_words(rows: pd.DataFrame) -> str:
+    """`3 to 13 local steps a round`; empty where the clients' numbers of images do not follow."""
+    counts = [count for one in client_sizes(rows).values() for count in one.steps]
+    return f"{span_words(counts)} local steps a round" if counts else ""
 
 
 def _client_words(one: Sizes, cells: Sequence[str]) -> str:

@@ -1,5 +1,7 @@
 """Sentences on the comparison, and the claims and controls behind them."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -190,7 +192,7 @@ def test_controls_on_the_third_set_stand_beside_their_claims():
     rows = table_of(fedavg=[0.5, 0.51], repaired=[0.52, 0.53], repaired_permuted=[0.51, 0.52])
     rows = rows.assign(dataset="mnist")
     control = "itself with permuted rewards"
-    own, less = numbers.ON_OTHER_SETS[numbers.THIRD], numbers.ON_OTHER_SETS[numbers.SECOND]
+    own, less = numbers.LESS_ELSEWHERE[numbers.THIRD], numbers.LESS_ELSEWHERE[numbers.SECOND]
     assert own["repaired"][control].value(lambda _: rows).mean == pytest.approx(1)
     assert [name for name, one in own.items() if control in one] == ["repaired", "favor", "auto_fedrl"]
     assert not any(control in one for one in less.values())
@@ -244,11 +246,40 @@ def test_the_third_set_answers_whether_the_lead_repeats(levels, says):
     asked = "Does the lead of FedDRL (online) with cluster skew on CIFAR-10 repeat on MNIST (C25)? "
     words = other_sets.repeat_words(rows)
     assert words == f"{asked}{says} policy, in points."
-    stored = {numbers.THIRD: rows, numbers.SECOND: rows, numbers.ROWS: rows[:0]}
+    stored = {numbers.THIRD: rows, numbers.SECOND: rows, numbers.ROWS: rows[:0], numbers.FULL: rows[:0]}
     assert words in other_sets.answer(numbers.THIRD, stored.__getitem__)
     assert words not in other_sets.answer(numbers.SECOND, stored.__getitem__)
     assert on_all_sets.cells_words(stored.__getitem__).endswith(words)
     assert other_sets.repeat_words(rows[~rows["run"].str.startswith("feddrl_untrained")]) == ""
+
+
+def test_all_images_stand_beside_the_comparison():
+    """FedYogi 10 points ahead of FedAvg on all images, FedDRL level with it; 40 clients of 450 images."""
+    rows = table_of(fedavg=[0.5, 0.51], fedyogi=[0.6, 0.61], feddrl=[0.5, 0.51]).assign(
+        dataset_options=json.dumps({"local_test": 0.1, "server_share": 0.1})
+    )
+    stored = {numbers.FULL: rows, numbers.ROWS: table_of(fedavg=[0.4, 0.41], feddrl=[0.4, 0.41])}
+    told = " ".join(headline.full_size_in_brief(lambda name: stored.get(name, pd.DataFrame())))
+    assert told.startswith(
+        "With cluster skew on all of Fashion-MNIST: 45 local steps a round. 0 of 3 curves still rise by more "
+        "than 1 point over the last quarter. Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points)"
+    )
+    stands = on_all_sets.stand_words(lambda name: stored.get(name, pd.DataFrame()))
+    assert "means over 1 cell of Fashion-MNIST and 1 cell of all of Fashion-MNIST. By held-back" in stands
+    assert "the best baseline is FedAvg on Fashion-MNIST, FedYogi on all of Fashion-MNIST." in stands
+    own, *_ = other_sets.answer(numbers.FULL, lambda name: stored.get(name, pd.DataFrame()))
+    assert own.startswith("On all of Fashion-MNIST, cluster skew (2 seeds), FedDRL (online) is equal within")
+    number = numbers.LESS_ELSEWHERE[numbers.FULL]["feddrl"]["the best baseline"]
+    assert number.value(lambda _: rows).mean == pytest.approx(-10)
+    assert headline.full_size_in_brief(lambda name: pd.DataFrame()) == []
+    beside = {
+        claim.id: [one.tell(rows) for one in claim.supplements if one.artifact == numbers.FULL]
+        for claim in claims.CLAIMS
+    }
+    assert beside["HEAD-C1"] == [
+        "on all images, with cluster skew: FedDRL (online) - FedAvg: 0 points in each of 2 seeds"
+    ]
+    assert beside["HEAD-C7"] == []  # the repaired agent's permuted rewards were not asked for there
 
 
 def test_a_rival_that_all_methods_trail_is_told_at_once():

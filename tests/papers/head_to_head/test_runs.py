@@ -38,14 +38,24 @@ def test_other_sets_repeat_part_of_the_comparison(name):
     assert {one.key for one in at_paper} <= {one.key for one in runs.comparison("paper")}
     there = [replace(one, artifact="comparison", dataset="fmnist") for one in own]
     assert {one.key for one in there} <= {one.key for one in runs.comparison("extended")}
-    assert len(there) == len(runs.OTHER_CELLS[name]) * len(runs.ON_OTHER_SET[name])
+    assert len(there) == len(runs.OTHER_CELLS[name]) * len(runs.RAN_ELSEWHERE[name])
     learned = {name for name, one in runs.CONTESTANTS.items() if one.learns}
     untrained = {name for name, one in runs.CONTESTANTS.items() if one.options.get("agent") == "untrained"}
     assert {runs.CONTESTANTS[name].twin_of for name in untrained} == learned
     assert set(runs.TRANSFERRED) == {"fedavg", "fedyogi", "fedexp"} | learned | untrained
     beside = {"fedavgm", "fedadam", "feddrl_shuffled", "feddrl_permuted"}
-    assert set(runs.ON_OTHER_SET["second_set"]) == set(runs.TRANSFERRED) | beside
-    assert set(runs.ON_OTHER_SET["third_set"]) == set(runs.CONTESTANTS)
+    assert set(runs.RAN_ELSEWHERE["second_set"]) == set(runs.TRANSFERRED) | beside
+    assert set(runs.RAN_ELSEWHERE["third_set"]) == set(runs.CONTESTANTS)
+
+
+def test_all_images_are_a_cell_of_the_protocol():
+    """The contestants of the second set, in the cell of the search, as `paper` has them."""
+    own = runs.full_size("paper")
+    assert {one.key for one in own} <= {one.key for one in runs.comparison("paper")}
+    assert {(one.dataset, one.partition, one.artifact) for one in own} == {("fmnist", "ce", "comparison")}
+    assert not any("train_per_class" in one.dataset_options for one in own)
+    names = [quantities.contestant_of(one.method, json.dumps(one.method_options)) for one in own]
+    assert names == list(runs.RAN_ELSEWHERE["second_set"])
 
 
 def test_every_smoke_run_is_valid():

@@ -41,9 +41,19 @@ def test_images_of_the_protocol():
         "The comparison has 10,000 training images of Fashion-MNIST and 3 to 9 local steps a round."
     )
     whole = rows.assign(dataset_options=json.dumps({"local_test": 0.1, "server_share": 0.1}))
-    assert scale.images_words(whole) == "The comparison trains and tests on all images."
-    assert scale.images_in_brief(whole) == "The comparison trains on all images."
-    assert scale.worst_tenth_words(whole) == ""
+    assert scale.images_words(whole).startswith(
+        "All images of Fashion-MNIST are trained and tested on, but for those of the server. In cluster skew "
+        "a client trains on 180 images in 18 local steps a round and holds 20 back. All clients"
+    )
+    assert scale.images_in_brief(whole) == (
+        "The comparison has all training images of Fashion-MNIST and 18 to 54 local steps a round."
+    )
+    mnist = whole.assign(dataset="mnist")  # classes of unequal sizes
+    assert scale.images_words(mnist) == (
+        "All images of MNIST are trained and tested on, but for those of the server."
+    )
+    assert scale.images_in_brief(mnist) == "The comparison has all training images of MNIST."
+    assert scale.worst_tenth_words(mnist) == ""
 
 
 def test_images_that_differ_by_seed_are_told_over_all_seeds():
