@@ -114,7 +114,7 @@ def curves_in_brief(rows: pd.DataFrame) -> str:
         return "The curves are too short for a slope."
     still = int((rise > TOLERANCE).sum())
     what = f"{still} of {len(rise)} curves still rise by more than {TOLERANCE:g} point over the last quarter"
-    return f"{what}{': standings are of this length, not of trained-out models' * bool(still)}."
+    return f"{what}{': standings are of this length, not of trained-out models' * (2 * still >= len(rise))}."
 
 
 def curves_words(rows: pd.DataFrame) -> str:
