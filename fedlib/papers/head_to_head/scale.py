@@ -22,7 +22,6 @@ from fedlib.papers.head_to_head.quantities import (
 )
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.plotting.style import method_style
-from fedlib.words import counted
 
 
 def images_words(rows: pd.DataFrame) -> str:
@@ -131,19 +130,20 @@ def curves_words(rows: pd.DataFrame) -> str:
 
 def machines_words(rows: pd.DataFrame) -> str:
     """Name the cells in which contestants ran on different devices, and who ran where; empty if none."""
-    rows, told = labelled(rows.drop_duplicates("run")), []
-    for cell, part in rows.groupby("cell", sort=False):
+    found: dict[str, list[str]] = {}
+    for cell, part in labelled(rows.drop_duplicates("run")).groupby("cell", sort=False):
         groups = sorted((own for _, own in part.groupby(["device_name", "torch"])), key=len)
-        if len(groups) < 2:
-            continue
-        *few, most = (_machine(own) for own in groups)
-        told += [f"In {cell} {_ran(own, where)}." for own, where in zip(groups, few, strict=False)]
-        told.append(f"The other {groups[-1].contestant.nunique()} ran on {most}.")
-    if told:
-        told.append(
+        if len(groups) > 1:
+            *few, most = groups
+            told = [_ran(own) for own in few]
+            told.append(f"the other {most.contestant.nunique()} on {_machine(most)}")
+            found.setdefault("; ".join(told), []).append(str(cell))
+    words = [f"In {listed(cells)} {told}." for told, cells in found.items()]
+    if words:
+        words.append(
             "Pairs across devices differ in the last digits of float32 too, which training amplifies."
         )
-    return " ".join(told)
+    return " ".join(words)
 
 
 def absent_words(rows: pd.DataFrame) -> str:
@@ -157,10 +157,10 @@ def _machine(rows: pd.DataFrame) -> str:
     return f"{machine_words(rows)} (torch {', '.join(sorted(set(rows.torch)))})"
 
 
-def _ran(rows: pd.DataFrame, where: str) -> str:
+def _ran(rows: pd.DataFrame) -> str:
     names = set(rows.contestant)
-    labels = "; ".join(method_style(name).label for name in CONTESTANTS if name in names)
-    return f"{counted(len(names), 'contestant')} ran on {where}: {labels}"
+    labels = [f"*{method_style(name).label}*" for name in CONTESTANTS if name in names]
+    return f"{listed(labels)} ran on {_machine(rows)}"
 
 
 def _alike(sizes: dict[str, Sizes]) -> list[tuple[Sizes, list[str]]]:

@@ -116,8 +116,13 @@ def test_machines_are_named_where_they_differ():
     ]
     assert scale.machines_words(pd.concat(one)) == ""
     assert scale.machines_words(pd.concat([*one, *other])) == (
-        "In two labels 1 contestant ran on a CPU (torch 2.13): FAVOR. The other 2 ran on a GPU (torch 2.11). "
-        "Pairs across devices differ in the last digits of float32 too, which training amplifies."
+        "In two labels *FAVOR* ran on a CPU (torch 2.13); the other 2 on a GPU (torch 2.11). Pairs across "
+        "devices differ in the last digits of float32 too, which training amplifies."
+    )
+    skew = {"partition": "ce", "partition_options": one[0].partition_options.iloc[0]}
+    again = [frame.assign(run=f"again-{frame['run'].iloc[0]}", **skew) for frame in other]
+    assert scale.machines_words(pd.concat([*again, *other])).startswith(
+        "In cluster skew and two labels *FAVOR* ran on a CPU"
     )
 
 
