@@ -17,6 +17,7 @@ from typing import Any
 from fedlib.data import is_own, load_dataset
 from fedlib.errors import check
 from fedlib.experiments.checkpoints import unfinished_groups
+from fedlib.experiments.own_imports import NOT_OWN, own_imports
 from fedlib.experiments.store import Store
 from fedlib.methods import method_class
 from fedlib.models import model_builder
@@ -25,15 +26,14 @@ from fedlib.run import Run
 
 # Name of a module of the user's -> its spec, which a reload replaces, and its file's digest when first seen
 _loaded: dict[str, tuple[ModuleSpec | None, str]] = {}
-_NOT_OWN = {"fedlib", "torch", *sys.stdlib_module_names}
 
 
 def own_files(run: Run) -> dict[str, str]:
     """Map each own name of a run to 16 hex digits of what it stands for.
 
-    Of a module the file as this process imported it; of what a session put into `METHODS`, `PARTITIONS`
-    or `MODELS`, or a notebook defines, its source; of a division the file; of a data set the arrays. Left
-    out are what has no source, what a module imports and a division's file that is gone.
+    Of a module the file as this process imported it, with the user's modules that it imports; of what a
+    session put into `METHODS`, `PARTITIONS` or `MODELS`, or a notebook defines, its source; of a division
+    the file; of a data set the arrays. Left out are what has no source and a division's file that is gone.
     """
     found = {}
     for name, of in (
@@ -42,7 +42,7 @@ def own_files(run: Run) -> dict[str, str]:
         (run.model, model_builder),
     ):
         module = _module_of(name)
-        if digest := _as_loaded(module) if module else _source_digest(of(name)):
+        if digest := _module_digest(module) if module else _source_digest(of(name)):
             found[name] = digest
     if run.partition == "from_file":
         given = run.partition_options["path"]
@@ -63,12 +63,25 @@ def _module_of(name: str) -> ModuleType | None:
     return module if getattr(module, "__file__", None) else None
 
 
-def _as_loaded(module: ModuleType) -> str:
+def _module_digest(module: ModuleType) -> str:
+    """Digest of a module and of the user's modules that it imports; that of its file if there are none."""
+    own, *imported = (_as_loaded(name, path) for name, path in _files_of(module).items())
+    return _digest(" ".join([own, *imported]).encode()) if imported else own
+
+
+def _files_of(module: ModuleType) -> dict[str, Path]:
+    """Names and files of a module and of the user's modules that it imports."""
+    return {module.__name__: Path(str(module.__file__)), **own_imports(module)}
+
+
+def _as_loaded(name: str, path: Path) -> str:
     """Digest of a module's file when this process first saw it as it is loaded now."""
-    if (known := _loaded.get(module.__name__)) and known[0] is module.__spec__:
+    module = sys.modules.get(name)
+    if module and (known := _loaded.get(name)) and known[0] is module.__spec__:
         return known[1]
-    digest = _digest(Path(str(module.__file__)).read_bytes())
-    _loaded[module.__name__] = module.__spec__, digest
+    digest = _digest(path.read_bytes())
+    if module:
+        _loaded[name] = module.__spec__, digest
     return digest
 
 
@@ -78,7 +91,7 @@ def _source_digest(found: Any) -> str:
     Empty for fedlib's own, and where no source is at hand.
     """
     parts = found.__mro__ if inspect.isclass(found) else [found]
-    own = [p for p in parts if getattr(p, "__module__", "fedlib").partition(".")[0] not in _NOT_OWN]
+    own = [p for p in parts if getattr(p, "__module__", "fedlib").partition(".")[0] not in NOT_OWN]
     text = "\n".join(line for part in own for line in _sources(part))
     return _digest(text.encode()) if text else ""
 
@@ -103,10 +116,10 @@ def refuse_other_files(store: Store, runs: Sequence[Run]) -> None:
     """
     now: dict[str, dict[str, str]] = {}
     for name in dict.fromkeys(name for run in runs for name in (run.method, run.partition, run.model)):
-        if module := _module_of(name):
-            path = Path(str(module.__file__))
+        module = _module_of(name)
+        for part, path in _files_of(module).items() if module else ():
             check(
-                not path.is_file() or _as_loaded(module) == _digest(path.read_bytes()),
+                not path.is_file() or _as_loaded(part, path) == _digest(path.read_bytes()),
                 f"{path} has changed since this process imported it, whose {name} would run as it was; "
                 "allowed: a new process (in Jupyter: restart the kernel), or the file as it was",
             )

@@ -16,6 +16,7 @@ from fedlib.errors import UsageError
 from fedlib.experiments import runner
 from fedlib.experiments.checkpoints import unfinished_groups
 from fedlib.experiments.own_files import own_files
+from fedlib.experiments.own_imports import own_imports
 from fedlib.experiments.progress import Silent
 from fedlib.experiments.store import Store
 from fedlib.methods import METHODS
@@ -77,6 +78,38 @@ def test_a_file_that_changed_after_its_import_is_refused(module, store):
     assert own_files(run) == before
     importlib.reload(sys.modules["own_tilt"])
     assert own_files(run)["own_tilt:Tilt"] != before["own_tilt:Tilt"]
+
+
+def test_a_module_of_ones_own_that_the_method_imports_counts_with_it(module, store):
+    """Method, helper, and a package with a relative import that only a function reaches; not NumPy."""
+    path, run = module
+    folder = path.parent
+    alone = own_files(run)
+    (folder / "own_helper.py").write_text(
+        "import numpy\n\n\ndef late():\n    from own_package import rules\n"
+    )
+    (folder / "own_package").mkdir()
+    (folder / "own_package" / "__init__.py").touch()
+    (folder / "own_package" / "rules.py").write_text("from . import sizes\n")
+    sizes = folder / "own_package" / "sizes.py"
+    sizes.write_text("STEP = 1\n")
+    path.write_text(f"import own_helper\n{CLASS}")
+    del sys.modules["own_tilt"]
+    importlib.invalidate_caches()
+    assert own_files(run) != alone
+    names = ["own_helper", "own_package", "own_package.rules", "own_package.sizes"]
+    assert list(own_imports(sys.modules["own_tilt"])) == names
+    assert "own_package" not in sys.modules
+    assert compute(run, store).computed == 1
+    assert compute(run, store).computed == 0
+    sizes.write_text("STEP = 2\n")
+    with pytest.raises(UsageError, match=r"own_tilt:Tilt has changed since .* was computed"):
+        compute(replace(run, seed=run.seed + 1), store)
+    sizes.write_text("STEP = 1\n")
+    (folder / "own_helper.py").write_text("import numpy\n")
+    with pytest.raises(UsageError, match=r"own_helper\.py has changed since this process imported it, whose"):
+        compute(run, store)
+    del sys.modules["own_helper"]
 
 
 @pytest.mark.parametrize(
