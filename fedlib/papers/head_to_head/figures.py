@@ -55,7 +55,7 @@ def plot_differences(rows: pd.DataFrame) -> Figure:
     told = (
         "Level less FedAvg's. Every panel has its own scale; an arrow marks what lies beyond it, with mean "
         "and interval. Where runs diverged: their number, and as small dots the seeds "
-        "without. Sorted by the mean over the cells, diverged runs as 0 %."
+        "without, of those in the panel. Sorted by the mean over the cells, diverged runs as 0 %."
     )
     return plotting.caption(fig, rows, note, above=told)
 
@@ -74,7 +74,7 @@ def _plot_intervals(ax: Axes, part: pd.DataFrame, order: list[str]) -> None:
             near = gaps[gaps >= low]
             ax.plot(near, [at] * len(near), "o", color=colour, markersize=3)
             words = f" {diverged[line.contestant]} of {count} diverged "
-            ax.text(low, at, words, va="center", fontsize="small", bbox=WHITE)
+            ax.text(low, at + 0.12, words, va="bottom", fontsize="small", bbox=WHITE)
             continue
         ax.plot([line.low, line.high], [at, at], color=colour, linewidth=2)
         ax.plot(line.mean, at, "o", color=colour)
@@ -88,6 +88,7 @@ def _plot_intervals(ax: Axes, part: pd.DataFrame, order: list[str]) -> None:
             ax.text(edge, at + 0.12, f" {words} ", ha=side, va="bottom", fontsize="small", bbox=WHITE)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_xlim(low, high)
+    ax.set_ylim(-0.6, len(order) - 0.2)
 
 
 def _span(found: pd.DataFrame) -> tuple[float, float]:
