@@ -183,7 +183,7 @@ IN_OTHER_CELLS = tuple(
     for rival, words in (("fedavg", "FedAvg"), (twin_of("feddrl"), "its untrained policy"))
     for cell in OTHER_CELLS[_short(artifact)]
 ) + tuple(
-    # whether the lead that FedDRL has in one of the two needs its states and its rewards (HEAD-A18)
+    # whether the lead that FedDRL has in one of them needs its states and its rewards (HEAD-A18)
     _in_cell(SECOND, rival, words, cell)
     for rival, words in (
         ("feddrl_shuffled", "itself with clients shuffled"), ("feddrl_permuted", device_runs.PERMUTED)

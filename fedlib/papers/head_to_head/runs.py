@@ -182,7 +182,7 @@ OTHER_SETS = {
     "third_set": {"extended": "mnist", "paper": "mnist"},
 }
 OTHER_CELLS = {
-    "second_set": ("cluster skew", "Dirichlet 0.1"),
+    "second_set": ("cluster skew", "Dirichlet 0.1", "two labels"),
     "third_set": ("cluster skew", "Dirichlet 0.1", "two labels", "volume and labels"),
 }
 TRANSFERRED = (
