@@ -63,11 +63,11 @@ def _imported_names(source: bytes, package: str) -> tuple[str, ...]:
         tree = ast.parse(source)
     except SyntaxError:  # edited since it was imported, which the digests tell
         return ()
-    names = []
+    names, depth = [], len(package.split(".")) if package else 0
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
+        elif isinstance(node, ast.ImportFrom) and node.level <= depth:
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
     parts = [name.split(".") for name in names]

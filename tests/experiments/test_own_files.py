@@ -90,7 +90,7 @@ def test_a_module_of_ones_own_that_the_method_imports_counts_with_it(module, sto
     )
     (folder / "own_package").mkdir()
     (folder / "own_package" / "__init__.py").touch()
-    (folder / "own_package" / "rules.py").write_text("from . import sizes\n")
+    (folder / "own_package" / "rules.py").write_text("from . import sizes\nfrom ..above import it\n")
     sizes = folder / "own_package" / "sizes.py"
     sizes.write_text("STEP = 1\n")
     path.write_text(f"import own_helper\n{CLASS}")

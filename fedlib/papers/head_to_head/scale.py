@@ -16,7 +16,6 @@ from fedlib.papers.head_to_head.quantities import (
     BEHIND,
     CELL,
     labelled,
-    on_all_images,
     per_run,
     standing_of,
 )
@@ -28,7 +27,7 @@ def images_words(rows: pd.DataFrame) -> str:
     """Say on how many images the comparison trains and tests, and how many a client has."""
     given, titles = json.loads(rows.dataset_options.iloc[0]), listed(dataset_titles(rows))
     head = f"All images of {titles} are trained and tested on, but for those of the server."
-    if not on_all_images(rows.dataset_options.iloc[0]):
+    if "train_per_class" in given:
         train, test = (CLASSES * given[f"{part}_per_class"] for part in ("train", "test"))
         server = round(given["server_share"] * test)
         head = (
