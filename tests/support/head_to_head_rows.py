@@ -25,11 +25,10 @@ def lines(contestant, seed, accuracies, *, rate=0.1, options=None, clients=None,
     )  # fmt: skip
 
 
-def table_of(**levels):
+def table_of(cell="cluster skew", /, **levels):
     """Twenty rounds each, flat at the level; contestant -> one level per seed."""
-    return pd.concat(
-        [lines(name, seed, [v] * 20) for name, values in levels.items() for seed, v in enumerate(values)]
-    )
+    each = [(name, seed, v) for name, values in levels.items() for seed, v in enumerate(values)]
+    return pd.concat([lines(name, seed, [v] * 20, cell=cell) for name, seed, v in each])
 
 
 def failing(rows, contestant, seed):

@@ -39,7 +39,8 @@ ARTIFACTS = (
     *(
         Artifact(
             f"head_to_head/{name}", f"Learned methods and {baselines} baselines on {title}", "figure",
-            runs=partial(runs.on_other_set, name), plot=figures.plot_differences, counts_failed=True,
+            runs=partial(runs.on_other_set, name), keep=_paper.quantities.whole_cells,
+            plot=figures.plot_differences, counts_failed=True,
             tables=(tables.levels, tables.diverged), profiles=tuple(runs.OTHER_SETS[name]),
             seeds=dict.fromkeys(runs.OTHER_SETS[name], 5),
         )

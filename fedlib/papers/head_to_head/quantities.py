@@ -104,6 +104,16 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
     return runs.reset_index()
 
 
+def whole_cells(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the cells that every contestant of them ran in, so that means over cells compare.
+
+    All rows where there is no such cell.
+    """
+    named = labelled(rows)
+    whole = named.groupby(CELL).contestant.transform("nunique") == named.contestant.nunique()
+    return rows if whole.all() or not whole.any() else rows[whole]
+
+
 @kept_per_frame
 def equal_sizes(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the cells whose clients hold equally many images, so that FedNova is FedAvg there."""

@@ -50,6 +50,17 @@ def test_the_comparison_counts_runs_that_diverged():
     ]  # fmt: skip
 
 
+def test_a_cell_that_not_everybody_ran_in_yet_is_left_out():
+    """The rows of another set while a further division is under way, and where no cell is whole."""
+    whole = table_of(fedavg=[0.6, 0.6], feddrl=[0.7, 0.7]).reset_index(drop=True)
+    begun = table_of("two labels", fedavg=[0.4, 0.4])
+    (other,) = (one for one in ARTIFACTS if one.name == "second_set")
+    assert other.keep(pd.concat([whole, begun], ignore_index=True)).equals(whole)
+    assert other.keep(whole) is whole
+    apart = pd.concat([whole[whole.method == "feddrl"], begun], ignore_index=True)
+    assert other.keep(apart) is apart
+
+
 def test_the_seeds_without_a_diverged_run_are_told_apart():
     """FedNova 10 and 12 points ahead in two seeds, diverged in the third; SCAFFOLD is left with one seed."""
     rows = table_of(fedavg=[0.5] * 3, fednova=[0.6, 0.62, 0.9], scaffold=[0.9] * 3, fedprox=[0.5] * 3)
