@@ -109,12 +109,12 @@ PERMUTED_LATER = (
     "it stands beside, and decides no claim (HEAD-A14)."
 )
 ON_OTHERS = (
-    "The same on CIFAR-10, in three cells (HEAD-A18, registered on 2026-11-28), and on MNIST, in four "
-    "(HEAD-A21, on 2026-11-30), stands beside the verdict. Both were registered before any run there; "
-    "Dirichlet shares were run when the other cell had been looked at. MNIST's cell of two labels a client "
-    "was registered on 2026-12-01, when those two were known, that of volume and labels on 2026-12-02, "
-    "before any row of two labels was looked at, CIFAR-10's cell of two labels that day, when all other rows "
-    "were known; each before any run in it."
+    "The same on CIFAR-10 (HEAD-A18, registered on 2026-11-28) and on MNIST (HEAD-A21, on 2026-11-30) "
+    "stands beside the verdict, in the cells that all contestants there ran in. Both were registered before "
+    "any run there; Dirichlet shares were run when the other cell had been looked at. MNIST's cell of two "
+    "labels a client was registered on 2026-12-01, when those two were known, that of volume and labels on "
+    "2026-12-02, before any row of two labels was looked at, CIFAR-10's cell of two labels that day, when "
+    "all other rows were known; each before any run in it."
 )
 CONTROLS_ELSEWHERE = (
     "The same {} stands beside the verdict. It was registered on 2026-12-01, when the "
