@@ -77,7 +77,8 @@ def ahead(world, chances):
 def test_finds_the_fast_workers_of_a_static_world(options):
     """Ten workers. With the report's own state, action and reward it takes what `EXPLORES` adds.
 
-    How many of the fast ones it settles on differs by a processor's rounding, that rounds become shorter not.
+    How many of the fast ones it settles on depends on a processor's rounding; that rounds become shorter
+    does not.
     """
     leads = []
     for world, training in outcomes(options, 10):
