@@ -180,14 +180,14 @@ LESS_ELSEWHERE = {
 IN_OTHER_CELLS = tuple(
     _in_cell(artifact, rival, words, cell)
     for artifact in OTHERS
-    for rival, words in (("fedavg", "FedAvg"), (twin_of("feddrl"), "its untrained policy"))
+    for rival, words in (
+        ("fedavg", "FedAvg"), (twin_of("feddrl"), "its untrained policy"),
+        ("feddrl_shuffled", "itself with clients shuffled"),
+    )
     for cell in OTHER_CELLS[_short(artifact)]
 ) + tuple(
-    # whether the lead that FedDRL has in one of them needs its states and its rewards (HEAD-A18)
-    _in_cell(SECOND, rival, words, cell)
-    for rival, words in (
-        ("feddrl_shuffled", "itself with clients shuffled"), ("feddrl_permuted", device_runs.PERMUTED)
-    )
+    # whether the lead that FedDRL has in one of them needs its rewards (HEAD-A18)
+    _in_cell(SECOND, "feddrl_permuted", device_runs.PERMUTED, cell)
     for cell in OTHER_CELLS[_short(SECOND)]
 )  # fmt: skip
 IN_TIME = {
