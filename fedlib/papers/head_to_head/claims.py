@@ -113,8 +113,9 @@ ON_OTHERS = (
     "stands beside the verdict, in the cells that all contestants there ran in. Both were registered before "
     "any run there; Dirichlet shares were run when the other cell had been looked at. MNIST's cell of two "
     "labels a client was registered on 2026-12-01, when those two were known, that of volume and labels on "
-    "2026-12-02, before any row of two labels was looked at, CIFAR-10's cell of two labels that day, when "
-    "all other rows were known; each before any run in it."
+    "2026-12-02, before any row of two labels was looked at, CIFAR-10's cells of two labels and of volume "
+    "and labels that day, when all other rows were known but, for the last, part of two labels; each before "
+    "any run in it."
 )
 CONTROLS_ELSEWHERE = (
     "The same {} stands beside the verdict. It was registered on 2026-12-01, when the "

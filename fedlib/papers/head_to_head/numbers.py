@@ -12,12 +12,7 @@ from fedlib.papers.head_to_head import device_runs, public
 from fedlib.papers.head_to_head.claims import less_if_run
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time
 from fedlib.papers.head_to_head.quantities import benchmark_cells
-from fedlib.papers.head_to_head.runs import (
-    CELL_WORDS,
-    CONTESTANTS,
-    OTHER_CELLS,
-    RAN_ELSEWHERE,
-)
+from fedlib.papers.head_to_head.runs import CELL_WORDS, CELLS, CONTESTANTS, RAN_ELSEWHERE
 
 ROWS, DEVICES = "head_to_head/comparison", "head_to_head/devices"
 BENCHMARKS = ("head_to_head/benchmark", "head_to_head/fedbench")
@@ -184,11 +179,11 @@ IN_OTHER_CELLS = tuple(
         ("fedavg", "FedAvg"), (twin_of("feddrl"), "its untrained policy"),
         ("feddrl_shuffled", "itself with clients shuffled"),
     )
-    for cell in OTHER_CELLS[_short(artifact)]
+    for cell in CELLS
 ) + tuple(
     # whether the lead that FedDRL has in one of them needs its rewards (HEAD-A18)
     _in_cell(SECOND, "feddrl_permuted", device_runs.PERMUTED, cell)
-    for cell in OTHER_CELLS[_short(SECOND)]
+    for cell in CELLS
 )  # fmt: skip
 IN_TIME = {
     name: {

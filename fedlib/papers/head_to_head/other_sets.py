@@ -20,7 +20,7 @@ from fedlib.papers.head_to_head.numbers import (
     twin_of,
 )
 from fedlib.papers.head_to_head.quantities import labelled, per_run, set_titles
-from fedlib.papers.head_to_head.runs import CONTESTANTS, OTHER_CELLS
+from fedlib.papers.head_to_head.runs import CELLS, CONTESTANTS
 from fedlib.papers.head_to_head.standings import BEST, each_method
 from fedlib.papers.head_to_head.tables import differences_of
 from fedlib.plotting.style import method_style
@@ -145,7 +145,7 @@ def _of_baselines_alone(alone: Mapping[str, Collection[str]], held: Mapping[str,
 
 def repeat_words(rows: pd.DataFrame) -> str:
     """Answer C25: whether the lead that FedDRL has with cluster skew on CIFAR-10 repeats here."""
-    cell, name = OTHER_CELLS["third_set"][0], "feddrl"
+    cell, name = next(iter(CELLS)), "feddrl"
     own = rows[labelled(rows).cell == cell]
     gaps = {words: less_if_run(own, name, rival).dropna() for words, rival in _rivals(name)}
     if any(gap.empty for gap in gaps.values()):

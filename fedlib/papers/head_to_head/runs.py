@@ -181,10 +181,6 @@ OTHER_SETS = {
     "second_set": {"extended": "cifar10-jpeg", "paper": "cifar10"},
     "third_set": {"extended": "mnist", "paper": "mnist"},
 }
-OTHER_CELLS = {
-    "second_set": ("cluster skew", "Dirichlet 0.1", "two labels"),
-    "third_set": ("cluster skew", "Dirichlet 0.1", "two labels", "volume and labels"),
-}
 TRANSFERRED = (
     "fedavg", "fedyogi", "fedexp",
     *(name for name, one in CONTESTANTS.items() if one.learns or one.options.get("agent") == "untrained"),
@@ -197,12 +193,12 @@ RAN_ELSEWHERE["full_size"] = RAN_ELSEWHERE["second_set"]  # on all images (HEAD-
 
 
 def on_other_set(name: str, profile: str) -> list[Run]:
-    """Contestants of `RAN_ELSEWHERE` in its `OTHER_CELLS`, with the settings found on Fashion-MNIST.
+    """Contestants of `RAN_ELSEWHERE` in all cells, with the settings found on Fashion-MNIST.
 
     name: of `OTHER_SETS`. `paper` has these runs in its comparison; `extended` on as many images as its own.
     """
     settings, artifact = chosen(), "comparison" if profile == "paper" else name
-    cells = [base_run(profile, artifact, OTHER_SETS[name][profile], cell) for cell in OTHER_CELLS[name]]
+    cells = [base_run(profile, artifact, OTHER_SETS[name][profile], cell) for cell in CELLS]
     return [
         with_settings(cell, contestant, **settings[CONTESTANTS[contestant].twin_of or contestant])
         for cell in cells

@@ -38,7 +38,7 @@ def test_other_sets_repeat_part_of_the_comparison(name):
     assert {one.key for one in at_paper} <= {one.key for one in runs.comparison("paper")}
     there = [replace(one, artifact="comparison", dataset="fmnist") for one in own]
     assert {one.key for one in there} <= {one.key for one in runs.comparison("extended")}
-    assert len(there) == len(runs.OTHER_CELLS[name]) * len(runs.RAN_ELSEWHERE[name])
+    assert len(there) == len(runs.CELLS) * len(runs.RAN_ELSEWHERE[name])
     learned = {name for name, one in runs.CONTESTANTS.items() if one.learns}
     untrained = {name for name, one in runs.CONTESTANTS.items() if one.options.get("agent") == "untrained"}
     assert {runs.CONTESTANTS[name].twin_of for name in untrained} == learned
