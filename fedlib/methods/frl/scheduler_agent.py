@@ -222,9 +222,13 @@ class Training:
 
 def act(rule: Scheduler, actor: Tensor, state: np.ndarray) -> np.ndarray:
     """[k] selection probabilities of one actor [1, P] in a normalised state [k, 3]."""
+    return _act(rule.ddpg(len(state)), actor, state)
+
+
+def _act(ddpg: Ddpg, actor: Tensor, state: np.ndarray) -> np.ndarray:
     flat = torch.from_numpy(state.ravel()).float().view(1, 1, -1)
     with torch.no_grad():
-        return rule.ddpg(len(state)).act(actor, flat)[0, 0].double().numpy()
+        return ddpg.act(actor, flat)[0, 0].double().numpy()
 
 
 def untrained_agent(rule: Scheduler, world: World) -> Agent:
@@ -236,6 +240,7 @@ def untrained_agent(rule: Scheduler, world: World) -> Agent:
 def train_scheduler(rule: Scheduler, world: World) -> Training:
     """Algorithm 2 without a task model: up to `experiments` times `experiment_rounds` rounds."""
     workers, agent = len(world.sizes), untrained_agent(rule, world)
+    ddpg = rule.ddpg(workers)
     replay = Replay.empty(1, 3 * workers, workers)
     kept, turn = agent.policy, 0
     rounds: list[dict[str, Any]] = []
@@ -249,7 +254,7 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
         for round_index in range(2, rule.experiment_rounds + 1):
             turn += 1
             state = rule.normalise(known)  # line 21
-            chances = act(rule, agent.policy, state)  # line 22
+            chances = _act(ddpg, agent.policy, state)  # line 22
             action = rule.explore(chances, noise)
             selected = rule.choose(action, rng)
             if rule.stop_below is not None and selected.sum() < rule.stop_below:  # A17
@@ -269,7 +274,7 @@ def train_scheduler(rule: Scheduler, world: World) -> Training:
                 if rule.reward_order == "permuted":
                     order = seeds.rng(*world.stream, "permute", experiment, round_index)
                     seen = replace(replay, rewards=permute_rewards(replay.rewards, [order]))
-                agent, _ = rule.ddpg(workers).learn(agent, seen, [rng], batch_size=rule.batch_size, updates=1)
+                agent, _ = ddpg.learn(agent, seen, [rng], batch_size=rule.batch_size, updates=1)
             rounds.append(
                 {
                     "experiment": experiment,
