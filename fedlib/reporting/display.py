@@ -15,7 +15,7 @@ import PIL.Image
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from fedlib.analysis.decisions import ARITHMETIC, REFUTED
+from fedlib.analysis.decisions import ARITHMETIC, PARTLY, REFUTED, SMALLER, SUPPORTED
 from fedlib.analysis.intervals import LOGARITHM
 from fedlib.analysis.tables import dataset_words, listed, provenance_line, seeds_of_rows
 from fedlib.data.titles import title_of
@@ -32,15 +32,17 @@ Maker = Callable[[pd.DataFrame], pd.DataFrame]
 CSS_DPI = 96  # pixels of a page per inch
 SHARP = 2  # pixels of the picture for each of the page
 COLOURS, MOST_COLOURS = 64, 256  # of a reduced picture; of one with a colour bar
+FEW = 2  # claims of a verdict, up to which a count names them
+HOLDING = (SUPPORTED, SMALLER, PARTLY)
 SHARED_BY = 3  # claims, from which on a caveat is displayed once
 _IDENTITY = ("seed", "paper", "artifact", "profile")
 _ASIDE = ("eval_every", "precision", "sample_order", "mixup_lambda", "device_costs")
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(Run)}
 _COUNTS = ("n", "seeds", "trials")
 _NOT_SUPPORTED = (
-    " *Not supported*: no effect shows, and the smallest of interest (half the printed one, half a point of "
-    "accuracy, or as stated) is excluded, even where it is open who is ahead; of things said to be equal, "
-    "they are not."
+    " *Not supported*: the interval excludes the smallest effect of interest (half the printed one, half a "
+    "point of accuracy, or as stated), whether it reaches 0 or lies on the other side; of things said to be "
+    "equal, they are not."
 )
 _PROFILE_WORDS = {  # what a profile is, in the order of size
     "smoke": "seconds",
@@ -187,17 +189,30 @@ def counts_of(found: Sequence[Record]) -> tuple[Counter[str], Counter[str]]:
 
 def verdicts_words(found: Sequence[Record]) -> str:
     """`Of 11 published claims that runs decide: 6 not supported; ... Of 26 claims of ours: ...`"""
-    _, computed = counts_of(found)
-    by_runs, own = (counts_of([one for one in found if one["ours"] == ours])[0] for ours in (False, True))
-    claims = counted(by_runs.total(), "published claim")
+    computed = [one for one in found if one["kind"] == ARITHMETIC]
+    by_runs, own = (
+        [one for one in found if one["ours"] == ours and one["kind"] != ARITHMETIC] for ours in (False, True)
+    )
+    claims = counted(len(by_runs), "published claim")
     told = f"Of {claims} that runs decide: {_counted(by_runs)}." if by_runs else ""
     apart = f"By computation without training: {_counted(computed)}." if computed else ""
-    more = f"Of {counted(own.total(), 'claim')} of ours: {_counted(own)}." if own else ""
+    more = f"Of {counted(len(own), 'claim')} of ours: {_counted(own)}." if own else ""
     return " ".join(filter(None, [told, apart, more]))
 
 
-def _counted(verdicts: Counter[str]) -> str:
-    return "; ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+def _counted(found: Sequence[Record]) -> str:
+    """`3 not supported; 2 supported (C1, C4)`, the most frequent first; few that hold are named."""
+    named: dict[str, list[str]] = {}
+    for one in found:
+        named.setdefault(one["verdict"], []).append(one["claim"].rpartition("-")[2])
+    return "; ".join(
+        f"{len(names)} {verdict}{_few(names) * (verdict in HOLDING)}"
+        for verdict, names in sorted(named.items(), key=lambda item: -len(item[1]))
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" * (len(names) <= FEW)
 
 
 def _scale_sentence(found: Sequence[Record], words: Mapping[str, str]) -> str:

@@ -310,10 +310,12 @@ def test_a_claim_says_where_the_part_that_decides_it_does_so_barely(shown, part,
 def test_published_claims_and_ours_are_counted_apart():
     found = [record("C1"), record("C2", kind="arithmetic"), record("R1", ours=True, verdict="inconclusive")]
     assert display.verdicts_words(found) == (
-        "Of 1 published claim that runs decide: 1 supported. By computation without training: 1 supported. "
-        "Of 1 claim of ours: 1 inconclusive."
+        "Of 1 published claim that runs decide: 1 supported (C1). By computation without training: 1 "
+        "supported (C2). Of 1 claim of ours: 1 inconclusive."
     )
     assert display.verdicts_words(found[2:]) == "Of 1 claim of ours: 1 inconclusive."
+    many = [record(f"C{n}") for n in range(3)]
+    assert display.verdicts_words(many) == "Of 3 published claims that runs decide: 3 supported."
 
 
 @pytest.mark.parametrize("verdict", ["not supported", "inconclusive"])
@@ -322,7 +324,7 @@ def test_findings_define_what_not_supported_means_and_link_the_rest(shown, verdi
     first, verdicts_line, _ = shown[0].data.split("\n")
     assert first == "- It is ahead."
     assert verdicts_line.startswith(f"- Of 1 published claim that runs decide: 1 {verdict}. ")
-    assert ("*Not supported*: no effect shows" in verdicts_line) == (verdict == "not supported")
+    assert ("*Not supported*: the interval excludes" in verdicts_line) == (verdict == "not supported")
     assert verdicts_line.endswith(" The other words and rules: [docs/claims.md](../docs/claims.md).")
 
 

@@ -11,6 +11,7 @@ from fedlib.papers.head_to_head import public
 from fedlib.papers.head_to_head.numbers import BENCHMARKS, judged_cells
 from fedlib.papers.head_to_head.quantities import benchmark_cells
 from fedlib.plotting.style import method_style
+from fedlib.words import counted
 
 WIDE = 3.0  # points: a margin that is told
 
@@ -27,8 +28,10 @@ def in_brief(rows_of: RowsOf) -> list[str]:
     counts = judged.verdict.value_counts().reindex([SUPPORTED, REFUTED, INCONCLUSIVE], fill_value=0)
     names = listed([public.TITLES[name] for name in judged.benchmark.unique()])
     benchmarks = f"the public benchmark{'s' * (judged.benchmark.nunique() > 1)} {names}"
+    number = judged.method.nunique()
     return [
-        f"In {counts[SUPPORTED]} of {len(judged)} cells ours agree with {benchmarks}{_within(judged)}; "
+        f"{counted(number, 'baseline')} stand{'s' * (number < 2)} beside {benchmarks}, in "
+        f"{counted(len(judged), 'comparison')}. In {counts[SUPPORTED]} ours agree{_within(judged)}; "
         f"in {counts[REFUTED] or 'none'} they differ; in {counts[INCONCLUSIVE] or 'none'} it is undecided."
     ]
 

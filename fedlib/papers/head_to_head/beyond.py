@@ -42,6 +42,12 @@ class Gain:
         return _named(self.contestant)
 
 
+def was_tried(contestant: str) -> bool:
+    """Whether the search tried the further setting, and ranked it lower: SCAFFOLD's rate (HEAD-A13)."""
+    setting = chosen()[contestant] | BEYOND[contestant]
+    return (setting["rate"], setting["options"]) in CONTESTANTS[contestant].trials
+
+
 def _named(contestant: str) -> str:
     return f"{method_style(contestant).label} ({setting_words(contestant)})"
 
@@ -130,19 +136,20 @@ def not_compared(rows: pd.DataFrame) -> list[str]:
 
 def _at_once(rows: pd.DataFrame) -> list[str]:
     """Which gains and losses against the chosen setting hold when all are compared at once (Holm)."""
-    gaps = {key: (own.level - before.level).dropna() for key, (own, before, _) in _beside(rows).items()}
+    beside = {key: found for key, found in _beside(rows).items() if not was_tried(key[0])}
+    gaps = {key: (own.level - before.level).dropna() for key, (own, before, _) in beside.items()}
     gaps = {key: gap for key, gap in gaps.items() if len(gap) > 1 and gap.std() > 0}
     if not gaps:
         return []
     holds = holm(np.array([ttest_1samp(gap, 0).pvalue for gap in gaps.values()]), 2 * TAIL)
     kept = {key: gap.mean() for (key, gap), one in zip(gaps.items(), holds, strict=True) if one}
-    sides = (("gains", [key for key, mean in kept.items() if mean > 0]),
-             ("losses", [key for key, mean in kept.items() if mean < 0]))  # fmt: skip
-    words = [
-        f"the {side} of {listed([f'{_named(name)} ({cell})' for name, cell in keys])}"
-        for side, keys in sides if keys
-    ]  # fmt: skip
-    held = f"{listed(words)} hold" if words else "none holds"
+    sides = (("gain", "gains", [key for key, mean in kept.items() if mean > 0]),
+             ("loss", "losses", [key for key, mean in kept.items() if mean < 0]))  # fmt: skip
+    named = {one: listed([f"{_named(name)} ({cell})" for name, cell in keys]) for one, _, keys in sides}
+    words = [f"the {many if len(keys) > 1 else one} of {named[one]}" for one, many, keys in sides if keys]
+    held = f"{listed(words)} hold{'s' * (len(kept) < 2)}" if words else "none holds"
+    absent = [one for one, _, keys in sides if words and not keys]
+    held += f"; no {listed(absent)} does" * bool(absent)
     return [f"Corrected for {counted(len(gaps), 'comparison')} (Holm) {held}."]
 
 
@@ -153,16 +160,23 @@ def _clear_gains(found: list[Gain]) -> list[tuple[str, str]]:
         for gain in found:
             if standing_of(gain.over_chosen) == standing:
                 words = f"{gain.named} {effect_words(gain.over_chosen, 'points')}"
-                named.setdefault(verb, []).append(f"{words}{_kept_from_diverging(gain)}")
+                named.setdefault(verb, []).append(words)
     return [(verb, "; ".join(words)) for verb, words in named.items()]
 
 
-def _kept_from_diverging(gain: Gain) -> str:
-    """Clause on the chosen setting's diverged runs, which count as 0, and on where the further one ends."""
-    if gain.before <= gain.diverged:
-        return ""
-    rest = effect_words(gain.over_fedavg, "points")
-    return f" (with the chosen one {gain.before} of {gain.runs} runs diverged; it is {rest} from FedAvg)"
+def _tried_words(found: list[Gain]) -> list[str]:
+    """A sentence on each setting that the search had tried: whose runs diverge, and where it ends."""
+    told = []
+    for name in dict.fromkeys(gain.contestant for gain in found):
+        own = [gain for gain in found if gain.contestant == name]
+        total, before, now = (sum(getattr(gain, of) for gain in own) for of in ("runs", "before", "diverged"))
+        ends = ", ".join(f"{effect_words(gain.over_fedavg)} ({gain.cell})" for gain in own)
+        told.append(
+            f"With its chosen setting {method_style(name).label} diverges in {before} of {total} runs, with "
+            f"{setting_words(name)}, which the search's shorter runs ranked lower, in {now or 'none'}. Less "
+            f"FedAvg that is, in points: {ends}."
+        )
+    return told
 
 
 def answer(rows: pd.DataFrame) -> list[str]:
@@ -170,9 +184,18 @@ def answer(rows: pd.DataFrame) -> list[str]:
     found, missing = gains(rows), not_compared(rows)
     if not found:
         return missing or ["Not run: settings beyond the ends of the search."]
+    tried, found = ([gain for gain in found if was_tried(gain.contestant) == one] for one in (True, False))
+    return [*_further_words(rows, found), *_tried_words(tried), *missing]
+
+
+def _further_words(rows: pd.DataFrame, found: list[Gain]) -> list[str]:
+    """What the settings beyond the search's end gain and lose, uncorrected and corrected."""
+    if not found:
+        return []
     first = [gain for gain in found if gain.cell == found[0].cell]
     told = [
-        f"At full length a setting beyond the search's end {verb} under {first[0].cell}: {named}."
+        f"At full length a setting beyond the search's end {verb} under {first[0].cell}, uncorrected: "
+        f"{named}."
         for verb, named in _clear_gains(first)
     ]
     clear = sum(standing_of(gain.over_chosen) in (AHEAD, BEHIND) for gain in first)
@@ -191,9 +214,9 @@ def answer(rows: pd.DataFrame) -> list[str]:
     )
     ahead = [gain for gain in found if standing_of(gain.over_fedavg) == AHEAD]
     named = "; ".join(f"{gain.named} {effect_words(gain.over_fedavg, '')} ({gain.cell})" for gain in ahead)
-    told += [f"With it ahead of FedAvg, in points: {named}."] * bool(ahead)
+    told += [f"With the further setting ahead of FedAvg, uncorrected, in points: {named}."] * bool(ahead)
     lost = [gain for gain in found if gain.diverged]
     if lost:
         named = "; ".join(f"{gain.named} {gain.diverged} of {gain.runs} ({gain.cell})" for gain in lost)
         told.append(f"Diverged: {named}.")
-    return told + missing
+    return told

@@ -19,12 +19,13 @@ def corrected(rows: pd.DataFrame) -> str:
         return ""
     longer = waiting_for_probes(rows)
     waiting = holding(longer)
-    same = "so too" if waiting == told else waiting
+    same = "the same holds" if waiting == told else waiting
     fedmarl = less_at_equal_time(longer, "FedMarl", "FedAvg")
-    beside = f" By that rule FedMarl is {mean_words(fedmarl, 'points')} from FedAvg." if len(fedmarl) else ""
+    gap = f" By it FedMarl's accuracy less FedAvg's is {mean_words(fedmarl, 'points')}, uncorrected."
     return (
-        f"Corrected for {len(TIMED)} comparisons (Holm), {told} over as many clients at random; {same} where "
-        f"the server waits for the probing epoch of dropped clients, as FedMarl's does (FEDDDRL-A2).{beside}"
+        f"Corrected for {len(TIMED)} comparisons (Holm), {told} over as many clients at random. If the "
+        f"server waits for the probing epoch of dropped clients, as FedMarl's does, {same}: a rule that was "
+        f"added when the rows were known (FEDDDRL-A2).{gap * bool(len(fedmarl))}"
     )
 
 
@@ -32,8 +33,9 @@ def corrected_on_training(rows: pd.DataFrame) -> str:
     """Say which leads over a method's twins hold when all methods are compared at once (Holm)."""
     untrained, uninformed = (holding(rows, who) for who in (device_runs.untrained, device_runs.uninformed))
     return (
-        f"Corrected for {len(TIMED)} methods (Holm), {untrained} over the untrained policy, {uninformed} "
-        "over the policy that was taught on rewards of other decisions."
+        f"Corrected for {len(TIMED)} methods (Holm), {untrained} over the untrained policy. "
+        f"{uninformed[:1].upper()}{uninformed[1:]} over the policy that was taught on rewards of other "
+        "decisions."
     ) * bool(untrained and uninformed)
 
 

@@ -29,7 +29,7 @@ from fedlib.papers.head_to_head.numbers import (
     ROWS,
     STRONGEST,
 )
-from fedlib.papers.head_to_head.quantities import equal_sizes, per_run, set_titles
+from fedlib.papers.head_to_head.quantities import AHEAD, equal_sizes, per_run, set_titles, standing_of
 from fedlib.papers.head_to_head.standings import BEST, Numbers, each_method, standing_against
 from fedlib.papers.head_to_head.training import all_training_words
 from fedlib.plotting.style import method_style
@@ -74,7 +74,7 @@ def full_size_in_brief(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
     runs = per_run(rows)
-    where = f"With {listed(list(runs.cell.unique()))} on {set_titles(runs)}"
+    where = f"With {listed(list(runs.cell.unique()))} on {set_titles(runs)}{scale.total_words(rows)}"
     return [f"{where}: {scale.steps_words(rows)}. {scale.curves_in_brief(rows)}", leads.ahead_words(rows)]
 
 
@@ -102,9 +102,9 @@ def comparison_answer(rows_of: RowsOf) -> list[str]:
     told = each_method({LEARNED[name]: LESS[name] for name in names}, rows_of, _where(runs))
     told = [words.replace(BEST, f"{BEST}, {_best(runs)}") for words in told] if _baselines(runs) else told
     others = [leads.divergence_words(rows), leads.undiverged_words(rows)]
-    permuted = permuted_words(rows).replace("-", "−")
+    permuted, parting = permuted_words(rows).replace("-", "−"), other_sets.parting_words(rows, leads=False)
     twin = _twin_words(rows, names)
-    beside = [permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
+    beside = [parting, permuted and f"{permuted}.", twin, *_strongest(rows_of, runs, names), *others]
     return [leads.ahead_words(rows), *told, *filter(None, beside)]
 
 
@@ -116,9 +116,8 @@ def _twin_words(rows: pd.DataFrame, names: Sequence[str]) -> str:
     gaps = {LEARNED[name]: less(rows, name, "fednova").dropna().mean(axis=1) for name in names}
     told = [f"{name} {mean_words(gap, '')}" for name, gap in gaps.items() if len(gap) > 1]
     return (
-        "FedAvg is one course of training, and rounding alone makes another: where clients hold equally "
-        f"many images, FedNova is FedAvg but for the last digits. Less FedNova, in points: "
-        f"{', '.join(told)}."
+        "Where clients hold equally many images, FedNova is FedAvg but for rounding: a second course of the "
+        f"same training. Less FedNova, in points: {', '.join(told)}."
     ) * bool(told)
 
 
@@ -190,8 +189,22 @@ def devices_in_brief(rows_of: RowsOf) -> list[str]:
 
 def _less_fedavg_in_time(numbers: Numbers, rows_of: RowsOf, where: str) -> list[str]:
     values = {name: own["FedAvg"].value(rows_of) for name, own in numbers.items()}
-    told = [f"{name} {effect_words(value)}" for name, value in values.items() if value]
-    return [f"{where} accuracy less FedAvg's is, in points: {', '.join(told)}."] * bool(told)
+    runs = per_device_run(named(rows_of(DEVICES)))
+    lost = runs.groupby("contestant").diverged.sum()
+    told = [
+        f"{name} {effect_words(value)}{_as_zero(int(lost.get(name, 0)))}"
+        for name, value in values.items()
+        if value
+    ]
+    ahead = [name for name, value in values.items() if value and standing_of(value) == AHEAD]
+    who = f"{listed(ahead)} {'are' if len(ahead) > 1 else 'is'}" if ahead else "none is"
+    return [f"{where} {who} ahead of FedAvg. Less FedAvg's accuracy, in points: {', '.join(told)}."] * bool(
+        told
+    )
+
+
+def _as_zero(failed: int) -> str:
+    return f" ({counted(failed, 'failed run')} as 0)" * bool(failed)
 
 
 def who_is_ahead_in_time(rows_of: RowsOf, told: Telling, numbers: Numbers) -> list[str]:

@@ -1,6 +1,6 @@
 """Sentences and a table on all data sets at once, for the first screen of notebook 05."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from fedlib.analysis.numbers import Number, RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head.claims import LEARNED, best_baseline
 from fedlib.papers.head_to_head.numbers import LESS, LESS_ELSEWHERE, ROWS, STRONG_LESS, THIRD
-from fedlib.papers.head_to_head.other_sets import repeat_words, single_cell_leads
+from fedlib.papers.head_to_head.other_sets import repeat_words, sides_by_cell, single_cell_leads
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run, set_titles
 from fedlib.papers.head_to_head.standings import BEST, standing_against
 from fedlib.plotting.style import method_style
@@ -25,14 +25,15 @@ def stand_words(rows_of: RowsOf) -> str:
     if ROWS not in runs:
         return "No rows of the comparison are stored."
     where = listed([f"{counted(own.cell.nunique(), 'cell')} of {set_titles(own)}" for own in runs.values()])
-    number = counted(sum(name in set(runs[ROWS].contestant) for name in LEARNED), "learned method")
+    names = [title for name, title in LEARNED.items() if name in set(runs[ROWS].contestant)]
+    number = f"{counted(len(names), 'learned method')}, {listed(names)},"
     best: dict[str, list[str]] = {}
     for own in runs.values():
         best.setdefault(method_style(best_baseline(own)).label, []).append(set_titles(own))
     chosen = ", ".join(f"{name} on {listed(titles)}" for name, titles in best.items())
     return (
-        f"Of {number} {listed([_against(rival, runs, rows_of) for rival in RIVALS])}. These are means over "
-        f"{where}. By held-back images the best baseline is {chosen}."
+        f"Of {number} {listed([_against(rival, runs, rows_of) for rival in RIVALS])}, uncorrected. Each set "
+        f"counts by its own mean: {where}. By held-back images the best baseline is {chosen}."
     )
 
 
@@ -57,12 +58,20 @@ def _against(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> s
 
 def cells_words(rows_of: RowsOf) -> str:
     """Leads over FedAvg in single cells, and whether the one that was asked repeats."""
-    told = []
-    for artifact in ALL:
-        rows = rows_of(artifact)
-        if not rows.empty:
-            told += [*single_cell_leads(rows, controls=False), repeat_words(rows) * (artifact == THIRD)]
+    found = [(artifact, rows) for artifact in ALL if not (rows := rows_of(artifact)).empty]
+    told = [_count_words([side for _, rows in found for side in sides_by_cell(rows)])]
+    for artifact, rows in found:
+        told += [*single_cell_leads(rows, controls=False), repeat_words(rows) * (artifact == THIRD)]
     return " ".join(filter(None, told))
+
+
+def _count_words(sides: Collection[str]) -> str:
+    """`Of 44 contrasts with FedAvg in single cells 1 lies above 0 and 16 below, uncorrected.`"""
+    above, below = (sum(side == one for side in sides) for one in ("above", "below"))
+    return (
+        f"Of {counted(len(sides), 'contrast')} with FedAvg in single cells {above or 'none'} "
+        f"{'lies' if above < 2 else 'lie'} above 0 and {below or 'none'} below, uncorrected."
+    ) * bool(sides)
 
 
 def less_fedavg(rows_of: RowsOf) -> pd.DataFrame:
@@ -75,6 +84,7 @@ def less_fedavg(rows_of: RowsOf) -> pd.DataFrame:
                 **STRONG_LESS[artifact],
             },
             rows_of,
+            {_label(name) for name in own.contestant[own.diverged].unique()},
         )
         for artifact, own in runs.items()
     }
@@ -82,9 +92,17 @@ def less_fedavg(rows_of: RowsOf) -> pd.DataFrame:
     return table[(table != "–").any(axis=1)].rename_axis("less FedAvg").reset_index()
 
 
-def _column(numbers: Mapping[str, Number], rows_of: RowsOf) -> dict[str, str]:
+def _column(numbers: Mapping[str, Number], rows_of: RowsOf, lost: Collection[str]) -> dict[str, str]:
+    """Effects by label; a star marks who has runs that diverged."""
     values = {name: number.value(rows_of) for name, number in numbers.items()}
-    return {name: effect_words(value) if value else "–" for name, value in values.items()}
+    return {
+        name: f"{effect_words(value)}{' *' * (name in lost)}" if value else "–"
+        for name, value in values.items()
+    }
+
+
+def _label(name: str) -> str:
+    return LEARNED.get(name, method_style(name).label)
 
 
 def _runs(rows_of: RowsOf) -> dict[str, pd.DataFrame]:

@@ -56,13 +56,13 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
         return []
     last, where = both["first"].idxmin(), {"first": set_titles(first), "other": set_titles(other)}
     (whole, low), (rest, low_of_rest) = map(_correlation, (both, both.drop(last)))
-    says = "Yes" if min(low, low_of_rest) > 0 else "Not shown"
+    says = "In the main" if min(low, low_of_rest) > 0 else "Not shown"
     highest = [f"{method_style(both[one].idxmax()).label} on {title}" for one, title in where.items()]
     return [
         f"Does the order of the {len(both)} contestants on {where['first']} hold on {where['other']}, twins "
         f"left out? {says}: by mean level in {listed(list(other.cell.unique()))} their rank correlation is "
         f"{whole}; without {method_style(last).label}, last on {where['first']}, it is {rest} (by Fisher's "
-        f"z, as if contestants were drawn). Highest: {listed(highest)}."
+        f"z, as if contestants were drawn). Highest of these in these cells: {listed(highest)}."
         f"{_turned(first, other, list(both.index))}"
     ]
 
@@ -139,7 +139,8 @@ def _of_baselines_alone(alone: Mapping[str, Collection[str]], held: Mapping[str,
     more = set.intersection(*map(set, alone.values())) - set.intersection(*map(set, held.values()))
     names = listed(sorted(method_style(name).label for name in more))
     return (
-        f" Corrected for the baselines alone, {names} lead{'s' * (len(more) < 2)} on all {len(held)} sets."
+        f" Corrected for the baselines alone, a family chosen when the rows were known, {names} "
+        f"lead{'s' * (len(more) < 2)} on all {len(held)} sets."
     ) * bool(more)
 
 
@@ -161,8 +162,11 @@ def repeat_words(rows: pd.DataFrame) -> str:
     )
 
 
-def parting_words(rows: pd.DataFrame) -> str:
-    """The cells' own effects where a mean over them shows no difference and one of them does."""
+def parting_words(rows: pd.DataFrame, *, leads: bool = True) -> str:
+    """The effects of cells that show a difference where the mean over all shows none.
+
+    leads: say whether a lead in one of them holds.
+    """
     told = []
     for name, title in LEARNED.items():
         for words, rival in _rivals(name):
@@ -170,10 +174,19 @@ def parting_words(rows: pd.DataFrame) -> str:
             if len(gaps.columns) > 1 and len(gaps):
                 cells = {cell.split(", ")[-1]: mean_interval(gaps[cell].to_numpy()) for cell in gaps}
                 if not _sign(mean_interval(gaps.mean(axis=1).to_numpy())) and any(map(_sign, cells.values())):
-                    each = listed([f"{effect_words(own)} ({cell})" for cell, own in cells.items()])
+                    shown = {cell: own for cell, own in cells.items() if _sign(own)}
+                    each = listed([f"{effect_words(own)} ({cell})" for cell, own in shown.items()])
                     told.append(f"{title} less {words} is {each}")
-    words = f"A mean over the cells can hide what one of them shows: {'; '.join(told)}, in points."
-    return " ".join([words, *single_cell_leads(rows)]) if told else ""
+    words = (
+        f"A mean over the cells can hide what one of them shows: {'; '.join(told)}, in points, uncorrected."
+    )
+    return " ".join([words, *single_cell_leads(rows) * leads]) if told else ""
+
+
+def sides_by_cell(rows: pd.DataFrame) -> list[str]:
+    """`above`, `below` or nothing, by the interval of each learned method less FedAvg in each cell."""
+    gaps = [less_if_run(rows, name, "fedavg").dropna() for name in LEARNED]
+    return [_sign(mean_interval(gap[cell].to_numpy())) for gap in gaps if len(gap) for cell in gap]
 
 
 def single_cell_leads(rows: pd.DataFrame, *, controls: bool = True) -> list[str]:

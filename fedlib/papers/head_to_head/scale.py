@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from fedlib.analysis.decisions import cells_below
 from fedlib.analysis.gates import TOLERANCE, last_quarter_rise
 from fedlib.analysis.intervals import effect_words, mean_interval
 from fedlib.analysis.tables import dataset_titles, listed, machine_words, span_words
@@ -21,6 +22,7 @@ from fedlib.papers.head_to_head.quantities import (
 )
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CONTESTANTS, SCALES
 from fedlib.plotting.style import method_style
+from fedlib.words import counted
 
 
 def images_words(rows: pd.DataFrame) -> str:
@@ -51,6 +53,12 @@ def steps_words(rows: pd.DataFrame) -> str:
     """`3 to 13 local steps a round`; empty where the clients' numbers of images do not follow."""
     counts = [count for one in client_sizes(rows).values() for count in one.steps]
     return f"{span_words(counts)} local steps a round" if counts else ""
+
+
+def total_words(rows: pd.DataFrame) -> str:
+    """`, of which clients hold 20,000 images`; empty where that does not follow."""
+    totals = [one.total for one in client_sizes(rows).values()]
+    return f", of which clients hold {span_words(totals)} images" * bool(totals)
 
 
 def _client_words(one: Sizes, cells: Sequence[str]) -> str:
@@ -92,8 +100,20 @@ def _apart_words(runs: pd.DataFrame, value: str, words: str) -> str:
     told = [f"{method_style(name).label} {effect_words(one)}" for _, name, one in apart]
     return (
         f"{words} over the cells, in points, where the interval leaves out 0: "
-        f"{', '.join(told) or 'none'}; not corrected for {len(found)} comparisons."
+        f"{', '.join(told) or 'none'}. {_at_once(gaps, [name for _, name, _ in apart])}"
     )
+
+
+def _at_once(gaps: pd.DataFrame, apart: Sequence[str]) -> str:
+    """Say which of these differences hold with Holm's correction, over the seeds that all have."""
+    found = gaps.dropna()
+    if len(found) < 2:
+        return ""
+    values = found.to_numpy()
+    held = set(found.columns[cells_below(values, 0.0) | cells_below(-values, 0.0)])
+    names = [method_style(name).label for name in apart if name in held]
+    hold = f"{listed(names)} hold{'s' * (len(names) < 2)}" if names else "none holds"
+    return f"Corrected for {counted(values.shape[1], 'comparison')} (Holm), {hold}."
 
 
 def rising_curves(rows: pd.DataFrame) -> pd.Series:
@@ -123,7 +143,7 @@ def curves_words(rows: pd.DataFrame) -> str:
         own = rise.xs("fedavg", level="contestant")
         told.append(f"FedAvg's rises most in {own.idxmax()[-1]}, by {own.max():.1f} points.")
     if rows["round"].max() >= length:
-        told.append(f"The claims' gate is passed by their {length} rounds alone, as registered.")
+        told.append(f"Claims are decided after {length} rounds even where curves rise, as registered.")
     return " ".join(told)
 
 

@@ -60,13 +60,15 @@ def test_the_benchmark_is_told_in_words():
     )
     brief, differ = agreement.answer(_rows(rows))
     assert brief == (
-        "In 1 of 2 cells ours agree with the public benchmark NIID-Bench (within 1 point); in 1 they differ; "
-        "in none it is undecided."
+        "2 baselines stand beside the public benchmark NIID-Bench, in 2 comparisons. In 1 ours agree (within "
+        "1 point); in 1 they differ; in none it is undecided."
     )
     assert agreement.in_brief(_rows(rows)) == [brief]
     assert differ.startswith("Ours differ: FedProx in Dirichlet shares (0.5) of Fashion-MNIST by −17.8 [")
     (alone,) = agreement.answer(_rows(benchmark_rows("fedavg", [0.879, 0.881, 0.882])))
-    assert alone.startswith("In 1 of 1 cells ours agree ")
+    assert alone.startswith(
+        "1 baseline stands beside the public benchmark NIID-Bench, in 1 comparison. In 1 "
+    )
     assert "; in none they differ; " in alone
     wide = pd.concat([rows, benchmark_rows("fednova", [0.85, 0.88, 0.91])])
     told = agreement.answer(_rows(wide))
@@ -124,7 +126,9 @@ def test_both_benchmarks_are_told_and_counted_together():
         "head_to_head/fedbench": benchmark_rows("fedyogi", [0.95, 0.951, 0.95], grid=public.fedbench),
     }
     brief, differ = agreement.answer(lambda artifact: of[artifact])
-    assert brief.startswith("In 1 of 2 cells ours agree with the public benchmarks NIID-Bench and FedBench (")
+    assert brief.startswith(
+        "2 baselines stand beside the public benchmarks NIID-Bench and FedBench, in 2 comp"
+    )
     assert differ.startswith("Ours differ: FedYogi in Dirichlet shares (0.5) of MNIST by −3.83 [")
 
 

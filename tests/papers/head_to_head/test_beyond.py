@@ -47,30 +47,32 @@ def test_gains_by_hand():
 
 def test_answer_by_hand():
     told = " ".join(beyond.answer(by_hand()))
-    assert "helps under cluster skew: SCAFFOLD (rate 0.01) +50" in told
     assert (
-        " points (with the chosen one 2 of 2 runs diverged; it is +0.5 [−5.9, +6.9] points from FedAvg);"
-        in told
+        "helps under cluster skew, uncorrected: FedYogi (learning_rate 0.03) +2.00 [+2.00, +2.00] poi" in told
     )
-    assert "FedYogi (learning_rate 0.03) +2.00 [+2.00, +2.00] points" in told
-    assert "For 0 of 2 no clear difference shows there." in told
-    assert "chosen it for SCAFFOLD (rate 0.01) and FedYogi (learning_rate 0.03), under cluster skew" in told
-    assert "With it ahead of FedAvg, in points: FedYogi (learning_rate 0.03) +13" in told
-    assert "SCAFFOLD" not in told.split("With it")[1]  # +0.5 [-5.9, +6.9]: not ahead of FedAvg
+    assert "For 0 of 1 no clear difference shows there." in told
+    assert "chosen it for FedYogi (learning_rate 0.03), under cluster skew" in told
+    assert "With the further setting ahead of FedAvg, uncorrected, in points: FedYogi (learning_rate" in told
+    assert (
+        "With its chosen setting SCAFFOLD diverges in 2 of 2 runs, with rate 0.01, which the search's "
+        "shorter runs ranked lower, in none. Less FedAvg that is, in points: +0.5 [−5.9, +6.9] (cluster "
+        "skew)."
+    ) in told
     assert "Diverged" not in told
     assert beyond.answer(by_hand().iloc[:0]) == ["Not run: settings beyond the ends of the search."]
 
 
 def test_gains_are_corrected_for_their_number():
-    """FedYogi +2 points but for 0.01 in three seeds: p far below 0.025; SCAFFOLD +1, +2 and +3: p = 0.07."""
+    """FedYogi +2 points but for 0.01 in three seeds: p far below 0.025; FedDyn -1, -2 and -3: p = 0.07."""
     fedavg = [lines("fedavg", seed, [0.5] * 20) for seed in range(3)]
     yogi = two_settings("fedyogi", (0.60, 0.60, 0.60), (0.62, 0.6201, 0.6199))
-    scaffold = two_settings("scaffold", (0.40, 0.40, 0.40), (0.41, 0.42, 0.43))
-    told = " ".join(beyond.answer(pd.concat([*fedavg, *yogi, *scaffold], ignore_index=True)))
+    feddyn = two_settings("feddyn", (0.40, 0.40, 0.40), (0.39, 0.38, 0.37))
+    told = " ".join(beyond.answer(pd.concat([*fedavg, *yogi, *feddyn], ignore_index=True)))
     assert (
-        "Corrected for 2 comparisons (Holm) the gains of FedYogi (learning_rate 0.03) (cluster skew) hold."
+        "Corrected for 2 comparisons (Holm) the gain of FedYogi (learning_rate 0.03) (cluster skew) holds; "
+        "no loss does."
     ) in told
-    told = " ".join(beyond.answer(pd.concat([*fedavg, *scaffold], ignore_index=True)))
+    told = " ".join(beyond.answer(pd.concat([*fedavg, *feddyn], ignore_index=True)))
     assert "Corrected for 1 comparison (Holm) none holds." in told
 
 
@@ -82,7 +84,7 @@ def test_gains_in_the_other_divisions_are_told_apart():
     told = beyond.answer(pd.concat([by_hand(), *fedavg, *yogi], ignore_index=True))
     named = "FedYogi (learning_rate 0.03) −20.00 [−20.00, −20.00] points"
     assert f"Under two labels such a setting harms: {named}." in told
-    assert "For 0 of 2 no clear difference shows there." in told
+    assert "For 0 of 1 no clear difference shows there." in told
 
 
 def test_a_division_without_fedavgs_runs_is_left_out_and_named_as_not_run():

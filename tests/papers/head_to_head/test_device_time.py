@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedlib.experiments.artifact import PROFILES
-from fedlib.papers.head_to_head import claims, device_quantities, device_runs, device_time
+from fedlib.papers.head_to_head import claims, device_quantities, device_runs, device_time, headline
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 
 
@@ -89,11 +89,25 @@ def test_leads_over_as_many_at_random_are_corrected_for_all_comparisons():
     def told(gains):
         return corrected(rows_of(**level | {"FedDdrl": [(3600, [0.4 + x], "ok") for x in gains]}))
 
-    first, second = "Corrected for 4 comparisons (Holm), ", " over as many clients at random; so too where "
+    first, second = "Corrected for 4 comparisons (Holm), ", " over as many clients at random. If the server "
     assert told((0.01, 0.02, 0.03)).startswith(f"{first}no lead shows{second}")
     assert told((0.02, 0.0201, 0.0199)).startswith(f"{first}FedDdrl leads{second}")
-    assert told((0.01, 0.02, 0.03)).endswith("FedMarl is +0.00 [+0.00, +0.00] points from FedAvg.")
+    assert told((0.01, 0.02, 0.03)).endswith("less FedAvg's is +0.00 [+0.00, +0.00] points, uncorrected.")
+    assert "does, the same holds: a rule that was added when the rows were known" in told((0.01, 0.02, 0.03))
     assert corrected(rows_of(FedAvg=none)) == ""
+
+
+def test_the_brief_says_who_is_ahead_and_how_many_runs_failed():
+    """FedDdrl 10 points ahead in both seeds; SchedulerFL level in one, a failed run in the other."""
+    even = [(3600, [0.4, 0.4], "ok")] * 2
+    ahead = [(3600, [0.5, 0.5], "ok")] * 2
+    rows = rows_of(FedAvg=even, FedDdrl=ahead, SchedulerFL=[even[0], (3600, [0.4], "failed: nobody")])
+    first, *_ = headline.devices_in_brief(lambda _: rows.assign(rounds=device_runs.ROUNDS["reduced"]))
+    who = (
+        "After equal simulated time (2 seeds) FedDdrl is ahead of FedAvg. Less FedAvg's accuracy, in points: "
+    )
+    assert first.startswith(f"{who}FedDdrl +10.00 [+10.00, +10.00], SchedulerFL −20")
+    assert first.endswith(" (1 failed run as 0).")
 
 
 def test_leads_at_random_are_corrected_beside_the_claims_whose_clients_probe():
@@ -110,7 +124,7 @@ def test_leads_over_twins_are_corrected_apart_for_each_kind():
     level = {name.replace(", ", "_"): even for name in device_runs.CONTESTANTS}
     found = rows_of(**level | {"FedDdrl_untrained": ahead, "SchedulerFL_permuted rewards": ahead})
     assert corrected_on_training(found) == (
-        "Corrected for 4 methods (Holm), FedDdrl leads over the untrained policy, SchedulerFL leads over the "
+        "Corrected for 4 methods (Holm), FedDdrl leads over the untrained policy. SchedulerFL leads over the "
         "policy that was taught on rewards of other decisions."
     )
     assert corrected_on_training(rows_of(FedAvg=even)) == ""

@@ -8,7 +8,7 @@ import pytest
 from fedlib.errors import UsageError
 from fedlib.papers.head_to_head import claims, headline, numbers, on_all_sets, other_sets
 from fedlib.papers.head_to_head.runs import CELLS
-from tests.support.head_to_head_rows import lines, table_of
+from tests.support.head_to_head_rows import failing, lines, table_of
 
 UNEQUAL = next(name for name, (partition, _) in CELLS.items() if partition == "label_volume")
 
@@ -39,10 +39,11 @@ def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
     stored = {"head_to_head/comparison": first, "head_to_head/second_set": second}
     learns, leads, rests = headline.conclusion(lambda name: stored.get(name, none))
     assert learns == (
-        "**Does what learns on the server beat FedAvg?** Of 1 learned method FedDRL (online) on CIFAR-10 "
-        "(JPEG) is ahead of FedAvg, none is ahead of its untrained policy and all are behind the best "
-        "baseline. These are means over 1 cell of Fashion-MNIST and 1 cell of CIFAR-10 (JPEG). By held-back "
-        "images the best baseline is FedYogi on Fashion-MNIST and CIFAR-10 (JPEG)."
+        "**Does what learns on the server beat FedAvg?** Of 1 learned method, FedDRL (online), FedDRL "
+        "(online) on CIFAR-10 (JPEG) is ahead of FedAvg, none is ahead of its untrained policy and all are "
+        "behind the best baseline, uncorrected. Each set counts by its own mean: 1 cell of Fashion-MNIST and "
+        "1 cell of CIFAR-10 (JPEG). By held-back images the best baseline is FedYogi on Fashion-MNIST and "
+        "CIFAR-10 (JPEG)."
     )
     table = on_all_sets.less_fedavg(lambda name: stored.get(name, none)).set_index("less FedAvg")
     assert list(table.columns) == ["Fashion-MNIST, 1 cell", "CIFAR-10 (JPEG), 1 cell"]
@@ -76,7 +77,7 @@ def test_the_order_on_other_images_is_compared_in_the_same_cells():
         "Does the order of the 3 contestants on Fashion-MNIST hold on CIFAR-10 (JPEG), twins left out? Not "
         "shown: by mean level in cluster skew their rank correlation is 0.50 [−1.00, 1.00]; without FedDRL, "
         "last on Fashion-MNIST, it is 1.00 [−1.00, 1.00] (by Fisher's z, as if contestants were drawn). "
-        "Highest: FedYogi on Fashion-MNIST and FedYogi on CIFAR-10 (JPEG). "
+        "Highest of these in these cells: FedYogi on Fashion-MNIST and FedYogi on CIFAR-10 (JPEG). "
         "FedDRL, behind FedAvg on Fashion-MNIST, is ahead of it on CIFAR-10 (JPEG)."
     ]
     # r = 0.83 of 11: artanh 1.188 -+ 1.96 / sqrt(8) = 0.495 and 1.881
@@ -97,7 +98,7 @@ def test_an_order_that_rests_on_the_last_contestant_is_not_shown():
         return other_sets.order_words(numbers.SECOND, stored.__getitem__)[0]
 
     assert "twins left out? Not shown: by mean level" in told(1, 2, 4, 3, 6, 5)
-    assert "twins left out? Yes: by mean level" in told(1, 2, 3, 4, 5, 6)
+    assert "twins left out? In the main: by mean level" in told(1, 2, 3, 4, 5, 6)
     assert " is behind it" not in told(1, 2, 3, 4, 5, 6)
     assert "of the 6 contestants" in told(1, 2, 3, 4, 5, 6)
 
@@ -159,7 +160,11 @@ def test_cells_that_part_are_told_where_their_mean_shows_nothing():
     both = pd.concat([ahead, behind]).assign(dataset="cifar10-jpeg")
     stored = {"head_to_head/second_set": both}
     brief = on_all_sets.cells_words(lambda name: stored.get(name, pd.DataFrame()))
-    assert brief == other_sets.single_cell_leads(both)[0]
+    counts = "Of 2 contrasts with FedAvg in single cells 1 lies above 0 and 1 below, uncorrected."
+    assert brief == f"{counts} {other_sets.single_cell_leads(both)[0]}"
+    whole = other_sets.parting_words(pd.concat([ahead, behind]), leads=False)
+    assert told.startswith(whole)
+    assert whole.endswith(" in points, uncorrected.")
 
 
 def test_a_second_data_set_stands_beside_the_claims():
@@ -261,11 +266,12 @@ def test_all_images_stand_beside_the_comparison():
     stored = {numbers.FULL: rows, numbers.ROWS: table_of(fedavg=[0.4, 0.41], feddrl=[0.4, 0.41])}
     told = " ".join(headline.full_size_in_brief(lambda name: stored.get(name, pd.DataFrame())))
     assert told.startswith(
-        "With cluster skew on all of Fashion-MNIST: 45 local steps a round. 0 of 3 curves still rise by more "
-        "than 1 point over the last quarter. Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points)"
+        "With cluster skew on all of Fashion-MNIST, of which clients hold 20,000 images: 45 local steps a "
+        "round. 0 of 3 curves still rise by more than 1 point "
+        "over the last quarter. Ahead of FedAvg: FedYogi (+10.00 [+10.00, +10.00] points)"
     )
     stands = on_all_sets.stand_words(lambda name: stored.get(name, pd.DataFrame()))
-    assert "means over 1 cell of Fashion-MNIST and 1 cell of all of Fashion-MNIST. By held-back" in stands
+    assert "own mean: 1 cell of Fashion-MNIST and 1 cell of all of Fashion-MNIST. By held-back" in stands
     assert "the best baseline is FedAvg on Fashion-MNIST, FedYogi on all of Fashion-MNIST." in stands
     own, *_ = other_sets.answer(numbers.FULL, lambda name: stored.get(name, pd.DataFrame()))
     assert own.startswith("On all of Fashion-MNIST, cluster skew (2 seeds), FedDRL (online) is equal within")
@@ -282,14 +288,21 @@ def test_all_images_stand_beside_the_comparison():
     assert beside["HEAD-C7"] == []  # the repaired agent's permuted rewards were not asked for there
 
 
+def test_effects_with_diverged_runs_have_a_star():
+    rows = failing(table_of(fedavg=[0.5, 0.51], fedyogi=[0.6, 0.61], feddrl=[0.5, 0.51]), "fedyogi", 0)
+    table = on_all_sets.less_fedavg(lambda name: rows if name == numbers.ROWS else pd.DataFrame())
+    starred = table.set_index("less FedAvg")["Fashion-MNIST, 1 cell"].str.endswith(" *")
+    assert starred.to_dict() == {"FedDRL (online)": False, "FedYogi": True}
+
+
 def test_a_rival_that_all_methods_trail_is_told_at_once():
     rows = table_of(fedavg=[0.50, 0.51, 0.52], feddrl=[0.40, 0.412, 0.421], favor=[0.30, 0.312, 0.321])
     none = pd.DataFrame()
     told = on_all_sets.stand_words(lambda name: rows if name == numbers.ROWS else none)
     assert told == (
-        "Of 2 learned methods all are behind FedAvg, none is ahead of its untrained policy and all are "
-        "behind the best baseline. These are means over 1 cell of Fashion-MNIST. By held-back images the "
-        "best baseline is FedAvg on Fashion-MNIST."
+        "Of 2 learned methods, FedDRL (online) and FAVOR, all are behind FedAvg, none is ahead of its "
+        "untrained policy and all are behind the best baseline, uncorrected. Each set counts by its own "
+        "mean: 1 cell of Fashion-MNIST. By held-back images the best baseline is FedAvg on Fashion-MNIST."
     )
 
 

@@ -77,7 +77,7 @@ def test_worst_tenths_are_compared_with_fedavgs():
     )  # fmt: skip
     assert scale.worst_tenth_leads(rows) == (
         "The worst tenth less FedAvg's over the cells, in points, where the interval leaves out 0: "
-        "FedProx +20.00 [+20.00, +20.00]; not corrected for 2 comparisons."
+        "FedProx +20.00 [+20.00, +20.00]. Corrected for 2 comparisons (Holm), FedProx holds."
     )
     assert scale.worst_tenth_leads(rows[rows.method == "fedprox"]) == ""
 
@@ -100,7 +100,9 @@ def test_curves_that_still_rise():
     short = curve("fedavg", [0.5] * 3)  # one round in the last quarter
     assert scale.curves_in_brief(short) == "The curves are too short for a slope."
     long = pd.concat([curve("fedavg", [0.5] * 300), curve("fedprox", [0.5] * 300)])
-    assert scale.curves_words(long).endswith("passed by their 300 rounds alone, as registered.")
+    assert scale.curves_words(long).endswith(
+        "decided after 300 rounds even where curves rise, as registered."
+    )
 
 
 def test_machines_are_named_where_they_differ():
