@@ -189,7 +189,7 @@ def answer(rows: pd.DataFrame) -> list[str]:
 
 
 def _further_words(rows: pd.DataFrame, found: list[Gain]) -> list[str]:
-    """What the settings beyond the search's end gain and lose, uncorrected and corrected."""
+    """Gains and losses of the settings beyond the search's end, uncorrected and corrected, in sentences."""
     if not found:
         return []
     first = [gain for gain in found if gain.cell == found[0].cell]
