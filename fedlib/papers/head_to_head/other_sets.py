@@ -163,7 +163,7 @@ def repeat_words(rows: pd.DataFrame) -> str:
 
 
 def parting_words(rows: pd.DataFrame, *, leads: bool = True) -> str:
-    """The effects of cells that show a difference where the mean over all shows none.
+    """The effects of cells that show a difference where the mean over all shows none, or the reverse.
 
     leads: say whether a lead in one of them holds.
     """
@@ -173,8 +173,9 @@ def parting_words(rows: pd.DataFrame, *, leads: bool = True) -> str:
             gaps = less_if_run(rows, name, rival).dropna()
             if len(gaps.columns) > 1 and len(gaps):
                 cells = {cell.split(", ")[-1]: mean_interval(gaps[cell].to_numpy()) for cell in gaps}
-                if not _sign(mean_interval(gaps.mean(axis=1).to_numpy())) and any(map(_sign, cells.values())):
-                    shown = {cell: own for cell, own in cells.items() if _sign(own)}
+                whole = _sign(mean_interval(gaps.mean(axis=1).to_numpy()))
+                shown = {cell: own for cell, own in cells.items() if _sign(own) not in ("", whole)}
+                if shown:
                     each = listed([f"{effect_words(own)} ({cell})" for cell, own in shown.items()])
                     told.append(f"{title} less {words} is {each}")
     words = (

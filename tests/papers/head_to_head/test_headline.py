@@ -150,6 +150,10 @@ def test_cells_that_part_are_told_where_their_mean_shows_nothing():
         "With cluster skew on Fashion-MNIST FedDRL (online) is ahead of FedAvg, by +10.00 [+10.00, +10.00] "
         "points. Corrected for 1 comparison there (Holm) this holds."
     )
+    far = behind.assign(test_accuracy=behind.test_accuracy - 0.3 * (behind.method == "feddrl"))
+    assert "less FedAvg is +10.00 [+10.00, +10.00] (cluster skew), in" in other_sets.parting_words(
+        pd.concat([ahead, far])
+    )
     assert other_sets.parting_words(ahead) == ""
     assert other_sets.parting_words(behind) == ""
     control = pd.concat(lines("feddrl_shuffled", seed, [0.6] * 20) for seed in (0, 1))
