@@ -120,8 +120,8 @@ def test_a_claim_shows_the_rows_that_decided_and_its_caveats(notebook, tmp_path)
     assert "Looked at &lt;twice&gt;." in text
     index = (tmp_path / "site" / "index.html").read_text()
     assert (
-        "Of 1 published claim that runs decide: 1 supported. By computation without training: 1 supported."
-        in index
+        "Of 1 published claim that runs decide: 1 supported (C1). By computation without training: 1 "
+        "supported (C4)." in index
     )
 
 
